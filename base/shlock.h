@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BASE_SHLOCK_H
+#define BASE_SHLOCK_H
+
+/*
+ * A lock in shared memory that survives its owner's death.
+ *
+ * The word holds the owner's number (1 and up; 0 = free) and, in its top bit, whether
+ * somebody sleeps. It spins briefly, then sleeps on a futex; every sleep is timed, and after
+ * each the owner's liveness is asked for. A dead owner's lock passes to whoever notices, who
+ * is told so and must put the protected state right before using it. An owner that is alive
+ * is never robbed, however long it stands still.
+ *
+ * Numbers of the dead: between is_alive() saying "dead" and the take-over, another process
+ * may have inherited the lock, given it back, and the number may have a new, living owner. So
+ * a number must not come back soon: give each use of a number another use count in its upper
+ * bits (below the top one), or wait before reusing it.
+ *
+ * Not recursive; not async-signal-safe with respect to its own owner.
+ */
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct shlock {
+        _Atomic uint32_t word;
+};
+
+/* Who is alive: asked only after a sleep timed out. NULL instead of one: everybody is. */
+struct shlock_liveness {
+        bool (*is_alive)(void *arg, uint32_t owner);
+        void *arg;
+};
+
+enum {
+        SHLOCK_TAKEN = 0,
+        SHLOCK_INHERITED = 1 /* the owner died while it held the lock */
+};
+
+/* The top bit of the word; no owner's number has it. */
+#define SHLOCK_WAITERS UINT32_C(0x80000000)
+
+int shlock_lock_contended(struct shlock *lock, uint32_t me, const struct shlock_liveness *liveness);
+void shlock_wake_one(struct shlock *lock);
+
+/* 0 or -EBUSY; never inherits. */
+static inline int shlock_try(struct shlock *lock, uint32_t me)
+{
+        uint32_t expected = 0;
+
+        return atomic_compare_exchange_strong_explicit(&lock->word, &expected, me, memory_order_acquire,
+                                                       memory_order_relaxed)
+                   ? 0
+                   : -EBUSY;
+}
+
+/* Inline, like shlock_unlock: a commit pays one compare-and-swap and one exchange for the pair. */
+static inline int shlock_lock(struct shlock *lock, uint32_t me, const struct shlock_liveness *liveness)
+{
+        if (shlock_try(lock, me) == 0)
+                return SHLOCK_TAKEN;
+        return shlock_lock_contended(lock, me, liveness);
+}
+
+static inline void shlock_unlock(struct shlock *lock)
+{
+        if (atomic_exchange_explicit(&lock->word, 0, memory_order_release) & SHLOCK_WAITERS)
+                shlock_wake_one(lock);
+}
+
+/* For whoever inherited the lock and cannot put the protected state right now: the lock is the
+ * dead owner's again, and the next one inherits it. */
+static inline void shlock_leave_to(struct shlock *lock, uint32_t dead_owner)
+{
+        atomic_store_explicit(&lock->word, dead_owner | SHLOCK_WAITERS, memory_order_release);
+        shlock_wake_one(lock);
+}
+
+/* The owner's number, 0 when free. */
+static inline uint32_t shlock_owner(const struct shlock *lock)
+{
+        return atomic_load_explicit(&lock->word, memory_order_acquire) & ~SHLOCK_WAITERS;
+}
+
+#endif

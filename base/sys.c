@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/sys.h"
+
+/*
+ * The one place that talks to the kernel. Each function has the same three parts: the hook
+ * that tests use to make the call fail, the call, and its translation to 0 or -errno. All of
+ * it is repeated while the answer is -EINTR, whoever gave that answer.
+ *
+ * Nothing here allocates, locks or keeps state, since the fault handler comes through here.
+ * errno is changed like by any other call: the handler saves it (I8).
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+sys_failure_hook sys_fail;
+
+static int injected(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
+{
+        sys_failure_hook hook = sys_fail;
+
+        return hook ? hook(call, fd, offset, byte_len) : 0;
+}
+
+static int status(long result)
+{
+        return result < 0 ? -errno : 0;
+}
+
+/* ---- Names ---- */
+
+int sys_open(int directory, const char *name, int flags, mode_t mode, int *fd)
+{
+        int err;
+
+        if (!(flags & O_DIRECTORY))
+                flags |= O_NOFOLLOW;
+        do {
+                err = injected(SYS_OPEN, directory, 0, 0);
+                if (!err) {
+                        *fd = openat(directory, name, flags | O_CLOEXEC, mode);
+                        err = status(*fd);
+                }
+        } while (err == -EINTR);
+        return err;
+}
+
+void sys_close(int fd)
+{
+        /* Not repeated: Linux has released the descriptor even when it says EINTR. */
+        (void)close(fd);
+}
+
+int sys_stat_at(int directory, const char *name, struct stat *st)
+{
+        int err;
+
+        do {
+                err = injected(SYS_STAT, directory, 0, 0);
+                if (!err)
+                        err = status(fstatat(directory, name, st, AT_SYMLINK_NOFOLLOW));
+        } while (err == -EINTR);
+        return err;
+}
+
+int sys_mkdir(int directory, const char *name, mode_t mode)
+{
+        int err;
+
+        do {
+                err = injected(SYS_MKDIR, directory, 0, 0);
+                if (!err)
+                        err = status(mkdirat(directory, name, mode));
+        } while (err == -EINTR);
+        return err;
+}
+
+int sys_link(int directory, const char *from, const char *to)
+{
+        int err;
+
+        do {
+                err = injected(SYS_LINK, directory, 0, 0);
+                if (!err)
+                        err = status(linkat(directory, from, directory, to, 0));
+        } while (err == -EINTR);
+        return err;
+}
+
+int sys_unlink(int directory, const char *name)
+{
+        int err;
+
+        do {
+                err = injected(SYS_UNLINK, directory, 0, 0);
+                if (!err)
+                        err = status(unlinkat(directory, name, 0));
+        } while (err == -EINTR);
+        return err;
+}
+
+/* ---- Files ---- */
+
+int sys_stat(int fd, struct stat *st)
+{
+        int err;
+
+        do {
+                err = injected(SYS_STAT, fd, 0, 0);
+                if (!err)
+                        err = status(fstat(fd, st));
+        } while (err == -EINTR);
+        return err;
+}
+
+int sys_chmod(int fd, mode_t mode)
+{
+        int err;
+
+        do {
+                err = injected(SYS_CHMOD, fd, 0, 0);
+                if (!err)
+                        err = status(fchmod(fd, mode));
+        } while (err == -EINTR);
+        return err;
+}
+
+int sys_truncate(int fd, uint64_t byte_len)
+{
+        int err;
+
+        do {
+                err = injected(SYS_TRUNCATE, fd, byte_len, 0);
+                if (!err)
+                        err = status(ftruncate(fd, (off_t)byte_len));
+        } while (err == -EINTR);
+        return err;
+}
+
+static int allocate(int fd, int mode, uint64_t offset, uint64_t byte_len)
+{
+        int err;
+
+        do {
+                err = injected(SYS_ALLOCATE, fd, offset, byte_len);
+                if (!err)
+                        err = status(fallocate(fd, mode, (off_t)offset, (off_t)byte_len));
+        } while (err == -EINTR);
+        return err;
+}
+
+int sys_allocate(int fd, uint64_t offset, uint64_t byte_len)
+{
+        return allocate(fd, 0, offset, byte_len);
+}
+
+int sys_punch_hole(int fd, uint64_t offset, uint64_t byte_len)
+{
+        return allocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, byte_len);
+}
+
+int sys_sync_data(int fd)
+{
+        int err;
+
+        do {
+                err = injected(SYS_SYNC, fd, 0, 0);
+                if (!err)
+                        err = status(fdatasync(fd));
+        } while (err == -EINTR);
+        return err;
+}
+
+int sys_sync(int fd)
+{
+        int err;
+
+        do {
+                err = injected(SYS_SYNC, fd, 0, 0);
+                if (!err)
+                        err = status(fsync(fd));
+        } while (err == -EINTR);
+        return err;
+}
+
+/* ---- Transfers ---- */
+
+/* What one transfer moved, or -errno, never -EINTR. */
+static ssize_t read_some(int fd, void *bytes, size_t byte_len, uint64_t offset)
+{
+        ssize_t moved;
+
+        do {
+                moved = injected(SYS_PREAD, fd, offset, byte_len);
+                if (!moved) {
+                        moved = pread(fd, bytes, byte_len, (off_t)offset);
+                        if (moved < 0)
+                                moved = -errno;
+                }
+        } while (moved == -EINTR);
+        return moved;
+}
+
+/* Likewise; nothing moved is an error here, for the callers would try for ever. */
+static ssize_t write_some(int fd, const struct iovec *parts, int count, uint64_t offset)
+{
+        ssize_t moved;
+
+        do {
+                moved = injected(SYS_PWRITE, fd, offset, parts[0].iov_len);
+                if (!moved) {
+                        moved = pwritev(fd, parts, count, (off_t)offset);
+                        if (moved <= 0)
+                                moved = moved ? -errno : -EIO;
+                }
+        } while (moved == -EINTR);
+        return moved;
+}
+
+int sys_read_all(int fd, void *bytes, size_t byte_len, uint64_t offset)
+{
+        char *to = bytes;
+
+        while (byte_len > 0) {
+                ssize_t moved = read_some(fd, to, byte_len, offset);
+
+                if (moved <= 0)
+                        return moved ? (int)moved : -ENODATA;
+                to += moved;
+                byte_len -= (size_t)moved;
+                offset += (uint64_t)moved;
+        }
+        return 0;
+}
+
+int sys_write_all(int fd, const void *bytes, size_t byte_len, uint64_t offset)
+{
+        struct iovec part = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = byte_len};
+
+        return sys_write_vector_all(fd, &part, 1, offset);
+}
+
+/* Drops `moved` bytes, and parts that are empty, from the front. */
+static void vector_advance(struct iovec **parts, int *count, size_t moved)
+{
+        while (*count > 0 && moved >= (*parts)->iov_len) {
+                moved -= (*parts)->iov_len;
+                ++*parts;
+                --*count;
+        }
+        if (*count > 0) {
+                (*parts)->iov_base = (char *)(*parts)->iov_base + moved;
+                (*parts)->iov_len -= moved;
+        }
+}
+
+int sys_write_vector_all(int fd, struct iovec *parts, int count, uint64_t offset)
+{
+        vector_advance(&parts, &count, 0);
+        while (count > 0) {
+                ssize_t moved = write_some(fd, parts, count < IOV_MAX ? count : IOV_MAX, offset);
+
+                if (moved < 0)
+                        return (int)moved;
+                vector_advance(&parts, &count, (size_t)moved);
+                offset += (uint64_t)moved;
+        }
+        return 0;
+}
+
+/* ---- Locks ---- */
+
+static int lock_control(int fd, int command, short type, uint64_t offset, uint64_t count, struct flock *lock)
+{
+        int err;
+
+        do {
+                *lock = (struct flock){
+                    .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)offset, .l_len = (off_t)count};
+                err = injected(SYS_LOCK, fd, offset, (size_t)count);
+                if (!err)
+                        err = status(fcntl(fd, command, lock));
+        } while (err == -EINTR);
+        return err == -EACCES ? -EAGAIN : err;
+}
+
+int sys_lock_byte(int fd, uint64_t offset, bool wait)
+{
+        struct flock lock;
+
+        return lock_control(fd, wait ? F_OFD_SETLKW : F_OFD_SETLK, F_WRLCK, offset, 1, &lock);
+}
+
+int sys_unlock_byte(int fd, uint64_t offset)
+{
+        struct flock lock;
+
+        return lock_control(fd, F_OFD_SETLK, F_UNLCK, offset, 1, &lock);
+}
+
+int sys_is_range_locked(int fd, uint64_t offset, uint64_t count)
+{
+        struct flock lock;
+        int err = lock_control(fd, F_OFD_GETLK, F_WRLCK, offset, count, &lock);
+
+        return err ? err : lock.l_type != F_UNLCK;
+}
+
+int sys_is_byte_locked(int fd, uint64_t offset)
+{
+        return sys_is_range_locked(fd, offset, 1);
+}
+
+/* ---- Memory ---- */
+
+int sys_mmap(void *addr, size_t byte_len, int prot, int flags, int fd, uint64_t offset, void **out)
+{
+        int err = injected(SYS_MMAP, fd, offset, byte_len);
+        void *mapped;
+
+        if (err)
+                return err;
+        mapped = mmap(addr, byte_len, prot, flags, fd, (off_t)offset);
+        if (mapped == MAP_FAILED)
+                return -errno;
+        *out = mapped;
+        return 0;
+}
+
+int sys_munmap(void *addr, size_t byte_len)
+{
+        int err = injected(SYS_MUNMAP, -1, (uintptr_t)addr, byte_len);
+
+        return err ? err : status(munmap(addr, byte_len));
+}
+
+int sys_mprotect(void *addr, size_t byte_len, int prot)
+{
+        int err = injected(SYS_MPROTECT, -1, (uintptr_t)addr, byte_len);
+
+        return err ? err : status(mprotect(addr, byte_len, prot));
+}
+
+int sys_mremap(void *addr, size_t old_len, size_t new_len, void **out)
+{
+        int err = injected(SYS_MREMAP, -1, (uintptr_t)addr, new_len);
+        void *mapped;
+
+        if (err)
+                return err;
+        mapped = mremap(addr, old_len, new_len, MREMAP_MAYMOVE);
+        if (mapped == MAP_FAILED)
+                return -errno;
+        *out = mapped;
+        return 0;
+}
+
+int sys_madvise(void *addr, size_t byte_len, int advice)
+{
+        int err = injected(SYS_MADVISE, -1, (uintptr_t)addr, byte_len);
+
+        return err ? err : status(madvise(addr, byte_len, advice));
+}
+
+/* ---- Futexes ---- */
+
+enum { NS_PER_SECOND = 1000000000 };
+
+/* FUTEX_WAIT and FUTEX_WAKE without the PRIVATE flag: other processes map the word elsewhere. */
+void sys_futex_wait(const uint32_t *word, uint32_t expected, uint64_t timeout_ns)
+{
+        struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / NS_PER_SECOND),
+                                   .tv_nsec = (long)(timeout_ns % NS_PER_SECOND)};
+
+        (void)syscall(SYS_futex, word, FUTEX_WAIT, expected, &timeout, NULL, 0);
+}
+
+void sys_futex_wake(const uint32_t *word, int count)
+{
+        (void)syscall(SYS_futex, word, FUTEX_WAKE, count, NULL, NULL, 0);
+}
+
+/* ---- Facts ---- */
+
+int sys_boot_id(char id[40])
+{
+        enum { ID_LENGTH = 36 };
+        int fd;
+        int err = sys_open(AT_FDCWD, "/proc/sys/kernel/random/boot_id", O_RDONLY, 0, &fd);
+
+        if (err)
+                return err;
+        err = sys_read_all(fd, id, ID_LENGTH, 0);
+        id[ID_LENGTH] = '\0';
+        sys_close(fd);
+        return err;
+}
+
+int sys_random(void *bytes, size_t byte_len)
+{
+        char *to = bytes;
+
+        while (byte_len > 0) {
+                int err = injected(SYS_RANDOM, -1, 0, byte_len);
+                ssize_t moved = err ? err : getrandom(to, byte_len, 0);
+
+                if (!err)
+                        err = status(moved);
+                if (err == -EINTR)
+                        continue;
+                if (err)
+                        return err;
+                to += moved;
+                byte_len -= (size_t)moved;
+        }
+        return 0;
+}
+
+void sys_sleep_ns(uint64_t duration_ns)
+{
+        struct timespec duration = {.tv_nsec = (long)duration_ns};
+
+        nanosleep(&duration, NULL); /* woken early by a signal: as good */
+}
+
+uint64_t sys_monotonic_ns(void)
+{
+        struct timespec now;
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
+}
+
+uint64_t sys_memory_bytes(void)
+{
+        return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+}

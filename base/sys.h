@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BASE_SYS_H
+#define BASE_SYS_H
+
+/*
+ * Every system call that can fail, as 0 or -errno; EINTR and short transfers are handled
+ * here and nowhere else, and the only hook for injected failures is here.
+ *
+ * Everything in this file is async-signal-safe except sys_boot_id and sys_memory_bytes:
+ * the fault handler maps and protects pages through it.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+enum sys_call {
+        SYS_OPEN,
+        SYS_STAT,
+        SYS_MKDIR,
+        SYS_LINK,
+        SYS_UNLINK,
+        SYS_CHMOD,
+        SYS_TRUNCATE,
+        SYS_ALLOCATE,
+        SYS_PREAD,
+        SYS_PWRITE,
+        SYS_SYNC,
+        SYS_LOCK,
+        SYS_MMAP,
+        SYS_MUNMAP,
+        SYS_MPROTECT,
+        SYS_MREMAP,
+        SYS_MADVISE,
+        SYS_RANDOM,
+        SYS_CALL_KINDS
+};
+
+/* When set, called before each system call of this file that can fail, and before each part
+ * of a transfer; a non-zero result (-errno) stands for what the call would have returned and
+ * the call is not made: -EINTR is tried again like the kernel's own. `fd` is the descriptor
+ * (a directory where the call takes a name, -1 where there is none), `offset` an address for
+ * calls on memory. Tests set it; nothing else may. */
+typedef int (*sys_failure_hook)(enum sys_call call, int fd, uint64_t offset, size_t byte_len);
+extern sys_failure_hook sys_fail;
+
+/* Files. Descriptors are close-on-exec; symbolic links are not followed in the last part of
+ * the name, but for a directory (O_DIRECTORY). `directory` is a descriptor or AT_FDCWD. */
+int sys_open(int directory, const char *name, int flags, mode_t mode, int *fd);
+void sys_close(int fd);
+int sys_stat(int fd, struct stat *st);
+int sys_stat_at(int directory, const char *name, struct stat *st);
+int sys_mkdir(int directory, const char *name, mode_t mode);
+int sys_link(int directory, const char *from, const char *to); /* never replaces: -EEXIST */
+int sys_unlink(int directory, const char *name);
+int sys_chmod(int fd, mode_t mode);
+int sys_truncate(int fd, uint64_t byte_len);
+int sys_allocate(int fd, uint64_t offset, uint64_t byte_len);
+int sys_punch_hole(int fd, uint64_t offset, uint64_t byte_len); /* the size stays; SYS_ALLOCATE */
+
+/* All of it, or an error; sys_read_all returns -ENODATA when the file ends before. */
+int sys_read_all(int fd, void *bytes, size_t byte_len, uint64_t offset);
+int sys_write_all(int fd, const void *bytes, size_t byte_len, uint64_t offset);
+/* Changes the iovec array as it goes. */
+int sys_write_vector_all(int fd, struct iovec *parts, int count, uint64_t offset);
+int sys_sync_data(int fd); /* fdatasync */
+int sys_sync(int fd);      /* fsync */
+
+/* Open-file-description write locks on one byte: the descriptor must be open for writing. */
+int sys_lock_byte(int fd, uint64_t offset, bool wait); /* -EAGAIN if held and !wait */
+int sys_unlock_byte(int fd, uint64_t offset);
+/* 1 if another open file description holds it, 0 if none does, or -errno. */
+int sys_is_byte_locked(int fd, uint64_t offset);
+/* The same for any of `count` bytes. */
+int sys_is_range_locked(int fd, uint64_t offset, uint64_t count);
+
+/* Memory. */
+int sys_mmap(void *addr, size_t byte_len, int prot, int flags, int fd, uint64_t offset, void **out);
+int sys_munmap(void *addr, size_t byte_len);
+int sys_mprotect(void *addr, size_t byte_len, int prot);
+int sys_mremap(void *addr, size_t old_len, size_t new_len, void **out); /* may move it */
+int sys_madvise(void *addr, size_t byte_len, int advice);
+
+/* Futexes in shared memory. Neither fails: a wait that cannot wait returns at once, as any
+ * waiter must expect. timeout_ns is relative. */
+void sys_futex_wait(const uint32_t *word, uint32_t expected, uint64_t timeout_ns);
+void sys_futex_wake(const uint32_t *word, int count);
+
+/* Facts. */
+int sys_boot_id(char id[40]);          /* the kernel's boot id, NUL-terminated */
+int sys_random(void *bytes, size_t byte_len);
+uint64_t sys_monotonic_ns(void);
+void sys_sleep_ns(uint64_t duration_ns); /* less than a second */
+uint64_t sys_memory_bytes(void);       /* physical memory */
+
+#endif

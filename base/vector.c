@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/vector.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "base/sys.h"
+
+enum { VECTOR_MIN_BYTES = 4096 };
+
+static size_t mapped_len(uint32_t capacity, size_t item_len)
+{
+        size_t byte_len = capacity * item_len;
+        return (byte_len + VECTOR_MIN_BYTES - 1) / VECTOR_MIN_BYTES * VECTOR_MIN_BYTES;
+}
+
+int vector_grow(struct vector *vector, uint32_t count, size_t item_len)
+{
+        uint64_t capacity = vector->capacity ? 2 * (uint64_t)vector->capacity : VECTOR_MIN_BYTES / item_len;
+        while (capacity < count)
+                capacity *= 2;
+        if (capacity > UINT32_MAX / 2)
+                return -ENOMEM;
+
+        void *items;
+        size_t new_len = mapped_len((uint32_t)capacity, item_len);
+        int err;
+        if (vector->items)
+                err = sys_mremap(vector->items, mapped_len(vector->capacity, item_len), new_len, &items);
+        else
+                err = sys_mmap(NULL, new_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, &items);
+        if (err)
+                return -ENOMEM;
+        vector->items = items;
+        vector->capacity = (uint32_t)capacity;
+        return 0;
+}
+
+void vector_free(struct vector *vector, size_t item_len)
+{
+        if (vector->items)
+                sys_munmap(vector->items, mapped_len(vector->capacity, item_len));
+        *vector = (struct vector){ 0 };
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef XAC_XAC_H
+#define XAC_XAC_H
+
+/*
+ * libxac: transactions on memory-mapped files.
+ *
+ * Wrap serial code over a mapped file in xbegin() / xend(), and several threads and
+ * processes may run it at once:
+ *
+ *         xac_env *bank;
+ *         xac_open("bank.xac", XAC_CREATE | XAC_VOLATILE, NULL, &bank);
+ *         long *account = xac_mmap(bank, "accounts", 1 << 20, 0);
+ *
+ *         do {
+ *                 xbegin(bank, 0);
+ *                 account[from] -= 10;
+ *                 account[to]   += 10;
+ *         } while (xend(bank) == XAC_CONFLICT);
+ *
+ * Functions return 0 or a negative number: -errno, or one of enum xac_code (all below
+ * -4096, so that the two never meet); xac_strerror() explains both. A lost race
+ * (XAC_CONFLICT) is an outcome, not an error.
+ *
+ * The idea, and the names xbegin and xend, are from J. Sukha, "Memory-Mapped Transactions"
+ * (MEng thesis, MIT 2005); page versions live in rewired memory (F. M. Schuhknecht et al.,
+ * "RUMA has it", VLDB 2016).
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An open environment: a directory of data files, and shared memory while it is open. */
+typedef struct xac_env xac_env;
+
+enum xac_code {
+        XAC_COMMITTED = 0,      /* what xend() returns when the transaction took effect */
+
+        XAC_CONFLICT = -5001,   /* lost to a concurrent commit: run it again */
+        XAC_READONLY = -5002,   /* it wrote although begun XAC_RDONLY */
+        XAC_FULL = -5003,       /* the version pool is at its ceiling */
+        XAC_POISONED = -5004,   /* an earlier log write or sync failed */
+        XAC_CORRUPT = -5005,    /* a file of the environment is damaged */
+        XAC_FORMAT = -5006,     /* made by another version of libxac */
+        XAC_FORKED = -5007,     /* used in a child without reopening */
+        XAC_NOTXN = -5008,      /* no transaction is open */
+        XAC_NOVIEW = -5009,     /* the address is in no view of this thread */
+        XAC_BUSY = -5010        /* too many participants or files */
+};
+
+enum xac_flags {
+        /* xac_open() */
+        XAC_CREATE = 0x0001,    /* create the environment if there is none */
+        XAC_EXCL = 0x0002,      /* with XAC_CREATE: fail with -EEXIST if there is one */
+        XAC_NOSYNC = 0x0004,    /* commits do not wait for the disk (also for xbegin) */
+        XAC_VOLATILE = 0x0008,  /* no log; data reach their file at checkpoint and last close */
+        XAC_TRACK = 0x0010,     /* detect every first read by a fault, as the thesis did */
+        XAC_STRICT = 0x0020,    /* views are inaccessible outside transactions */
+
+        /* xbegin() */
+        XAC_RDONLY = 0x0100,    /* it will not write; it always commits */
+        XAC_SNAPSHOT = 0x0200,  /* snapshot isolation: reads are not validated */
+        XAC_DURABLE = 0x0400    /* with XAC_RDONLY: see only what is durable */
+};
+
+enum xac_access {
+        XAC_READ = 1,
+        XAC_WRITE = 2
+};
+
+/* A zeroed field means its default. */
+typedef struct xac_options {
+        uint64_t pool_bytes;       /* ceiling of the version pool */
+        uint64_t log_bytes;        /* redo log kept before a checkpoint is forced */
+        uint64_t reserve_bytes;    /* address space reserved per view, so that it can grow in place */
+        uint32_t page_bytes;       /* at creation: a power of two, 4096 to 65536; default 4096 */
+        uint32_t max_participants; /* at creation: threads that use it at once; default 1024 */
+        uint32_t mode;             /* at creation: permission bits, under the umask; default 0600 */
+        void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total);
+        void *progress_arg;
+} xac_options;
+
+typedef struct xac_stats {
+        uint64_t sequence;         /* number of the newest commit */
+        uint64_t durable_sequence; /* number of the newest commit that is on disk */
+        uint64_t commits;          /* outermost xend() calls that returned 0 */
+        uint64_t conflicts;        /* outermost xend() calls that returned XAC_CONFLICT */
+        uint64_t read_faults;      /* faults taken by reads of view pages */
+        uint64_t write_faults;     /* faults taken by writes to view pages */
+        uint64_t mappings;         /* kernel mappings that the views of this process use, at most */
+        uint64_t pool_bytes;       /* ceiling of the version pool */
+        uint64_t pool_bytes_used;  /* slots that hold a version or a transaction's private page */
+        uint64_t log_bytes_used;
+        uint64_t participants;     /* threads that are using the environment now */
+} xac_stats;
+
+/* Environments. */
+int xac_open(const char *dir, int flags, const xac_options *options, xac_env **env);
+int xac_close(xac_env *env);
+
+/* Views: this thread's mapping of a data file; MAP_FAILED and errno on failure. */
+void *xac_mmap(xac_env *env, const char *file, size_t length, int flags);
+int xac_munmap(xac_env *env, void *view);
+
+/* Transactions. */
+int xbegin(xac_env *env, int flags);
+int xend(xac_env *env);
+int xabort(xac_env *env);
+int xac_run(xac_env *env, int flags, int (*body)(void *arg), void *arg);
+
+/* Announced and declared access. */
+int xac_advise(xac_env *env, const void *addr, size_t length, int access);
+const void *xac_page_read(xac_env *env, const void *addr);
+void *xac_page_write(xac_env *env, void *addr);
+
+/* Care. */
+int xac_checkpoint(xac_env *env);
+int xac_sync(xac_env *env);
+int xac_stat(xac_env *env, xac_stats *stats);
+const char *xac_strerror(int code);
+const char *xac_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
