@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+#include <xac/xac.h>
+
+/*
+ * The public functions: argument checks and nothing else. What they promise stands in the manual
+ * pages; what they do, in the modules they call.
+ */
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "libxac/commit.h"
+#include "libxac/env.h"
+#include "libxac/home.h"
+#include "libxac/retry.h"
+#include "libxac/stats.h"
+#include "libxac/thread.h"
+#include "libxac/touch.h"
+
+/* From here to leave() a fault in a view is nobody's (I8). */
+static int enter(xac_env *env, struct thread **thread)
+{
+        if (!env)
+                return -EINVAL;
+        int err = thread_of(env, thread);
+        if (!err)
+                (*thread)->is_in_library = true;
+        return err;
+}
+
+static int leave(struct thread *thread, int result)
+{
+        thread->is_in_library = false;
+        return result;
+}
+
+int xac_open(const char *dir, int flags, const xac_options *options, xac_env **env)
+{
+        if (env)
+                *env = NULL;
+        return dir && env ? env_open(dir, flags, options, env) : -EINVAL;
+}
+
+int xac_close(xac_env *env)
+{
+        return env ? env_close(env) : -EINVAL;
+}
+
+/* mmap(2)'s way to fail; codes that are not errno become the nearest. */
+static void *map_failed(int err)
+{
+        switch (err) {
+        case XAC_BUSY:
+                errno = EMFILE;
+                break;
+        case XAC_FORKED:
+                errno = ECHILD;
+                break;
+        case XAC_CORRUPT:
+        case XAC_FORMAT:
+        case XAC_POISONED:
+                errno = EIO;
+                break;
+        case XAC_FULL:
+                errno = ENOSPC;
+                break;
+        default:
+                errno = -err;
+        }
+        return MAP_FAILED;
+}
+
+void *xac_mmap(xac_env *env, const char *file, size_t length, int flags)
+{
+        struct thread *thread;
+        void *base = NULL;
+        int err = flags ? -EINVAL : enter(env, &thread);
+        if (!err)
+                err = leave(thread, thread_map(thread, file, length, &base));
+        return err ? map_failed(err) : base;
+}
+
+int xac_munmap(xac_env *env, void *view)
+{
+        struct thread *thread;
+        int err = enter(env, &thread);
+        return err ? err : leave(thread, thread_unmap(thread, view));
+}
+
+static int check_begin_flags(int flags)
+{
+        const int known = XAC_RDONLY | XAC_SNAPSHOT | XAC_NOSYNC | XAC_DURABLE;
+        if (flags & ~known)
+                return -EINVAL;
+        return flags & XAC_DURABLE ? -EINVAL : 0; /* every environment is volatile still */
+}
+
+int xbegin(xac_env *env, int flags)
+{
+        struct thread *thread;
+        int err = check_begin_flags(flags);
+        if (!err)
+                err = enter(env, &thread);
+        return err ? err : leave(thread, txn_begin(&thread->txn, flags));
+}
+
+int xend(xac_env *env)
+{
+        struct thread *thread;
+        int err = enter(env, &thread);
+        return err ? err : leave(thread, txn_end(&thread->txn));
+}
+
+int xabort(xac_env *env)
+{
+        struct thread *thread;
+        int err = enter(env, &thread);
+        return err ? err : leave(thread, txn_abort(&thread->txn));
+}
+
+int xac_run(xac_env *env, int flags, int (*body)(void *arg), void *arg)
+{
+        struct thread *thread;
+        int err = check_begin_flags(flags);
+        if (!err && !body)
+                err = -EINVAL;
+        if (!err)
+                err = enter(env, &thread);
+        return err ? err : leave(thread, retry_run(thread, flags, body, arg));
+}
+
+int xac_advise(xac_env *env, const void *addr, size_t length, int access)
+{
+        struct thread *thread;
+        if (access != XAC_READ && access != XAC_WRITE)
+                return -EINVAL;
+        int err = enter(env, &thread);
+        if (err)
+                return err;
+        return leave(thread, touch_range(&thread->txn, addr, length, access == XAC_WRITE ? TOUCH_WRITE : TOUCH_READ));
+}
+
+const void *xac_page_read(xac_env *env, const void *addr)
+{
+        struct thread *thread;
+        if (enter(env, &thread))
+                return NULL;
+        const void *bytes = touch_page_read(&thread->txn, addr);
+        leave(thread, 0);
+        return bytes;
+}
+
+void *xac_page_write(xac_env *env, void *addr)
+{
+        struct thread *thread;
+        if (enter(env, &thread))
+                return NULL;
+        void *bytes = touch_page_write(&thread->txn, addr);
+        leave(thread, 0);
+        return bytes;
+}
+
+int xac_checkpoint(xac_env *env)
+{
+        struct thread *thread;
+        int err = enter(env, &thread);
+        if (err)
+                return err;
+        return leave(thread, thread_checkpoint(thread));
+}
+
+/* In a volatile environment only what is home outlives the machine. */
+int xac_sync(xac_env *env)
+{
+        return xac_checkpoint(env);
+}
+
+int xac_stat(xac_env *env, xac_stats *stats)
+{
+        struct thread *thread;
+        if (!stats)
+                return -EINVAL;
+        int err = enter(env, &thread);
+        if (err)
+                return err;
+        stats_collect(&env->shared, stats);
+        return leave(thread, 0);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "libxac/commit.h"
+
+#include <limits.h>
+#include <xac/xac.h>
+
+#include "base/sys.h"
+#include "libxac/conflict.h"
+#include "libxac/home.h"
+#include "libxac/pool.h"
+#include "libxac/publish.h"
+#include "libxac/reclaim.h"
+#include "libxac/takeover.h"
+
+enum {
+        EXACT_ATTEMPTS = 8,            /* after a view's M was too coarse, so many commits are exact */
+        EXCLUSION_WAIT_NS = 10000000,  /* then it is asked whether the exclusive one lives */
+        REAP_EVERY_NS = 100000000
+};
+
+/* Did anybody change, up to `until`, what this transaction depends on? */
+static int validate(struct txn *txn, uint64_t after, uint64_t until)
+{
+        struct conflict conflict =
+            conflict_find(&txn->pages, &txn->views, txn->flags & XAC_SNAPSHOT, after, until);
+        if (conflict.view)
+                conflict.view->exact_left = EXACT_ATTEMPTS;
+        return conflict.is_lost ? XAC_CONFLICT : 0;
+}
+
+static void wait_for_exclusive(struct shared *shared, uint32_t owner)
+{
+        _Atomic uint32_t *word = &shared->control->exclusive_owner;
+        sys_futex_wait((const uint32_t *)word, owner, EXCLUSION_WAIT_NS);
+        if (atomic_load(word) == owner && !shared_is_alive(shared, owner))
+                atomic_compare_exchange_strong(word, &owner, 0);
+}
+
+/* The commit lock, once nobody else is exclusive. */
+static int lock_when_admitted(struct participant *self)
+{
+        struct shared *shared = self->shared;
+        for (;;) {
+                int err = publish_lock(shared, self->owner);
+                if (err)
+                        return err;
+                uint32_t exclusive = atomic_load_explicit(&shared->control->exclusive_owner, memory_order_relaxed);
+                if (!exclusive || exclusive == self->owner)
+                        return 0;
+                publish_unlock(shared);
+                wait_for_exclusive(shared, exclusive);
+        }
+}
+
+/* Caller holds the commit lock; everything that can fail but the race itself has been done. */
+static int commit_locked(struct txn *txn, uint64_t validated, uint64_t *sequence)
+{
+        struct control *control = txn->self->shared->control;
+        uint64_t now = atomic_load_explicit(&control->sequence, memory_order_relaxed);
+        int err = validate(txn, validated, now);      /* 1. against what came since   */
+        if (!err)
+                *sequence = publish_intent_locked(txn->self); /* 2. decide, and be the newest */
+        return err;
+}
+
+/* Pages shown in views are right as of this commit too, if M was validated. */
+static void note_commit(struct txn *txn, uint64_t sequence)
+{
+        if (!(txn->flags & XAC_SNAPSHOT))
+                txn->views.synced = sequence;
+        for (uint32_t i = 0, left = txn->views.count; left; i++) {
+                struct view *view = txn->views.by_file[i];
+                if (!view)
+                        continue;
+                view->exact_left -= view->exact_left > 0;
+                left--;
+        }
+}
+
+int commit_run(struct txn *txn)
+{
+        struct control *control = txn->self->shared->control;
+        if (!txn->pages.writes.count)
+                return 0; /* it has read one snapshot: as of then it is serializable */
+        int err = views_protect_writes(&txn->views); /* I1: before anybody sees the pages */
+        if (err)
+                return err;
+        txn_pages_intend(&txn->pages);
+
+        uint64_t validated = atomic_load_explicit(&control->sequence, memory_order_acquire);
+        err = validate(txn, txn->pages.snapshot, validated); /* the long part, without the lock */
+        if (!err)
+                err = lock_when_admitted(txn->self);
+        if (err)
+                return err;
+        uint64_t sequence;
+        err = commit_locked(txn, validated, &sequence);
+        publish_unlock(txn->self->shared);
+        if (!err)
+                note_commit(txn, sequence);
+        return err;
+}
+
+/* Now and then, so that the dead hold nothing back for long (P6). */
+static void look_for_the_dead(struct participant *self)
+{
+        uint64_t now_ns = sys_monotonic_ns();
+        if (now_ns - self->last_reap_ns < REAP_EVERY_NS)
+                return;
+        self->last_reap_ns = now_ns;
+        takeover_dead(self->shared, self->owner);
+}
+
+void commit_tidy(struct txn *txn)
+{
+        struct participant *self = txn->self;
+        if (reclaim_after_commit(self))
+                look_for_the_dead(self);
+        if (pool_is_nearly_full(self->shared)) {
+                struct home_writer writer = { .self = self, .files = txn->files };
+                home_write(&writer); /* what does not succeed now is tried again by later commits */
+        }
+}
+
+int commit_exclude_others(struct participant *self)
+{
+        int err = lock_when_admitted(self);
+        if (err)
+                return err;
+        atomic_store(&self->shared->control->exclusive_owner, self->owner);
+        publish_unlock(self->shared);
+        return 0;
+}
+
+void commit_admit_others(struct participant *self)
+{
+        _Atomic uint32_t *word = &self->shared->control->exclusive_owner;
+        atomic_store(word, 0);
+        sys_futex_wake((const uint32_t *)word, INT_MAX);
+}

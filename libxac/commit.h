@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIBXAC_COMMIT_H
+#define LIBXAC_COMMIT_H
+
+/*
+ * The commit of a transaction: everything that can fail first, then the lock, then what others
+ * did meanwhile, then publication (R5, I5).
+ */
+
+#include "libxac/txn.h"
+
+/* 0: it is visible to everybody. XAC_CONFLICT, -ENOMEM: nothing happened. */
+int commit_run(struct txn *txn);
+/* After a commit, with no snapshot published: what it displaced is reclaimed, and pages go home
+ * when the pool is nearly full. */
+void commit_tidy(struct txn *txn);
+
+/* Between these two nobody else commits. -ENOMEM. */
+int commit_exclude_others(struct participant *self);
+void commit_admit_others(struct participant *self);
+
+#endif

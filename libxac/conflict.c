@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#include "libxac/conflict.h"
+
+#include "libxac/version.h"
+
+static bool is_changed(const struct txn_pages *pages, const struct page_entry *entry)
+{
+        return !version_is_seen_by(version_newest(pages->self->shared, entry->page), pages->snapshot);
+}
+
+static bool is_any_write_changed(const struct txn_pages *pages)
+{
+        for (uint32_t i = 0; i < pages->writes.count; i++)
+                if (is_changed(pages, txn_pages_write_at(pages, i)))
+                        return true;
+        return false;
+}
+
+static bool is_any_entry_changed(const struct txn_pages *pages)
+{
+        for (uint32_t i = 0; i < pages->entries.count; i++)
+                if (is_changed(pages, txn_pages_entry(pages, i)))
+                        return true;
+        return false;
+}
+
+struct conflict conflict_find(struct txn_pages *pages, struct views *views, bool writes_only, uint64_t after,
+                              uint64_t until)
+{
+        struct conflict conflict = { .is_lost = false };
+        if (after == until)
+                return conflict;
+        if (writes_only) {
+                conflict.is_lost = is_any_write_changed(pages);
+                return conflict;
+        }
+        conflict.is_lost = is_any_entry_changed(pages);
+        if (!conflict.is_lost) {
+                conflict.view = views_find_changed(views, after, until);
+                conflict.is_lost = conflict.view != NULL;
+        }
+        return conflict;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIBXAC_CONTROL_H
+#define LIBXAC_CONTROL_H
+
+/*
+ * The shared control area: what all processes that have an environment open share, apart
+ * from the pages themselves. It is one file of shared memory,
+ *
+ *      | struct control | process rows | participant rows | chunk marks | slots (sparse) | rings (sparse) |
+ *
+ * and it can be taken over from a dead owner at every instruction (I6): each structure says
+ * below which stores make it so.
+ *
+ * Lock order: participant_lock, then file_lock or checkpoint_lock, then pool_lock, then
+ * commit_lock. Owners are numbered by control_owner_of_row() and _of_process().
+ */
+
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/shlock.h"
+#include "libxac/page_id.h"
+#include "recovery/manifest.h"
+
+enum {
+        CONTROL_VERSION = 1,
+        CACHE_LINE = 64,
+        FILES_MAX = MANIFEST_FILES,
+        PARTICIPANTS_MAX = 32768,
+        HEADS_PER_CHUNK = 1 << 16,
+        CHUNKS_PER_FILE = (1 << PAGE_NO_BITS) / HEADS_PER_CHUNK,
+        RING_ENTRIES = 1024,
+        HELD_LISTS = 16
+};
+
+/* A file: the name never changes once count covers it; the length only grows. */
+struct file_entry {
+        char name[MANIFEST_NAME_BYTES];
+        _Atomic uint64_t byte_len; /* rounded up to whole pages */
+};
+
+/* A process: alive while the kernel holds its byte of the lock file (R16). */
+struct process_row {
+        _Atomic uint32_t is_used;
+        _Atomic uint32_t pid; /* for people; never used to decide who is alive */
+};
+
+enum row_state {
+        ROW_FREE = 0,
+        ROW_USED
+};
+
+/* A participant. The owner writes; others read, and clean up once its process is dead. */
+struct row {
+        /* Read by every reclaimer. 0 = no snapshot. */
+        alignas(CACHE_LINE) _Atomic uint64_t snapshot;
+        _Atomic uint64_t flip_epoch; /* as of before the snapshot was published (R14) */
+
+        /* The commit in progress: its slots, linked through their descriptors (R5); and the
+         * ring that tells views what this participant changed. */
+        alignas(CACHE_LINE) _Atomic uint32_t intent_first;
+        _Atomic uint32_t intent_count;
+        _Atomic uint64_t ring_end;      /* entries ever written */
+        _Atomic uint64_t ring_sequence; /* the newest commit that is in the ring, or was too large */
+        _Atomic uint64_t ring_lap;      /* the newest commit that was too large for the ring */
+
+        alignas(CACHE_LINE) _Atomic uint64_t commits;
+        _Atomic uint64_t conflicts;
+        _Atomic uint64_t read_faults;
+        _Atomic uint64_t write_faults;
+
+        alignas(CACHE_LINE) _Atomic uint32_t state;
+        _Atomic uint32_t process_no;
+        _Atomic uint32_t view_count;
+        _Atomic uint32_t has_ring; /* its ring's memory is allocated */
+};
+
+/* Superseded slots that some snapshot still needs, by the snapshot that was in the way. */
+struct held_list {
+        uint64_t snapshot;
+        uint32_t first;
+        uint32_t count;
+};
+
+struct control {
+        /* Constant once ready, but for the generations. */
+        char magic[8];
+        uint32_t version;
+        uint32_t page_bytes;
+        uint32_t max_participants;
+        uint32_t pool_slots;
+        uint32_t mode;
+        uint32_t is_volatile;
+        uint64_t device;
+        uint64_t inode;
+        uint64_t generation;      /* of the manifest */
+        uint64_t next_generation; /* of the manifest that is being written, stored before it is */
+        uint8_t uuid[16];
+        char boot_id[40];
+        _Atomic uint32_t is_ready;
+
+        /* All that a commit must write: lock and sequence, on one line. decided is stored
+         * before the first head of commit `decided` (R5), sequence after the last. */
+        alignas(CACHE_LINE) struct shlock commit_lock;
+        _Atomic uint32_t exclusive_owner; /* only this participant may commit; 0 = anybody */
+        _Atomic uint64_t sequence;
+        _Atomic uint64_t decided;
+        _Atomic uint32_t committer;  /* row number of who decided */
+        _Atomic uint32_t view_count; /* changed under the commit lock */
+
+        alignas(CACHE_LINE) _Atomic uint64_t flip_epoch; /* changed under the commit lock */
+        _Atomic uint32_t rows_used;                      /* no row beyond this one was ever used */
+
+        /* The shared ends of the slot lists. Lists are caches; descriptors are the truth (R7). */
+        alignas(CACHE_LINE) struct shlock pool_lock;
+        uint32_t free_first;
+        _Atomic uint32_t free_count;
+        _Atomic uint32_t slots_allocated; /* slots 1 .. slots_allocated - 1 have memory */
+        _Atomic uint32_t held_count;
+        _Atomic uint32_t room_wanted; /* with fewer slots left, pages go home */
+        struct held_list held[HELD_LISTS];
+
+        alignas(CACHE_LINE) struct shlock participant_lock;
+        struct shlock file_lock;
+        struct shlock checkpoint_lock;
+        _Atomic uint32_t file_count;
+        _Atomic uint64_t past_commits; /* of participants that have left */
+        _Atomic uint64_t past_conflicts;
+        _Atomic uint64_t past_read_faults;
+        _Atomic uint64_t past_write_faults;
+
+        struct file_entry file[FILES_MAX];
+};
+
+enum slot_state {
+        SLOT_FREE = 0,  /* in the owner's cache; owner 0: in the shared list */
+        SLOT_PRIVATE,   /* a page of the owner's open transaction */
+        SLOT_PUBLISHED, /* the newest version of its page; tag is its sequence */
+        SLOT_RETIRED    /* superseded, or displaced by home; the owner (0: all) gives it back */
+};
+
+/* A slot's descriptor. tag is 0 while the content may change (R3); the version in a slot is
+ * visible to snapshots in [tag, superseded). */
+struct slot {
+        alignas(CACHE_LINE) _Atomic uint64_t tag;
+        _Atomic uint64_t older;      /* version word of the version before; 0: home as ever */
+        _Atomic uint64_t superseded; /* sequence of the version after; 0: there is none */
+        _Atomic uint64_t page;       /* page id */
+        _Atomic uint64_t home_epoch; /* flip epoch in which home took its place; 0: not so */
+        _Atomic uint32_t use;  /* slot_use(): state and owner change in one store */
+        _Atomic uint32_t next; /* in whatever list it is */
+};
+
+static inline uint32_t slot_use(enum slot_state state, uint32_t owner)
+{
+        return owner << 2 | (uint32_t)state;
+}
+
+static inline enum slot_state slot_state(const struct slot *slot)
+{
+        return (enum slot_state)(atomic_load_explicit(&slot->use, memory_order_acquire) & 3);
+}
+
+static inline uint32_t slot_owner(const struct slot *slot)
+{
+        return atomic_load_explicit(&slot->use, memory_order_acquire) >> 2;
+}
+
+/* One page of one commit, for views to learn of; stamp is 0 while the entry is written. */
+struct ring_entry {
+        _Atomic uint64_t sequence;
+        _Atomic uint64_t page;
+};
+
+_Static_assert(sizeof(struct row) == 4 * CACHE_LINE, "rows share no cache lines");
+_Static_assert(sizeof(struct slot) == CACHE_LINE, "a descriptor is a cache line");
+
+/* Where the parts begin, in bytes. */
+struct control_layout {
+        uint64_t processes;
+        uint64_t rows;
+        uint64_t chunk_marks;
+        uint64_t slots; /* sparse from here on */
+        uint64_t rings;
+        uint64_t end;
+};
+
+static inline struct control_layout control_layout(uint32_t max_participants, uint32_t pool_slots)
+{
+        const uint64_t page = 4096;
+        struct control_layout at;
+        at.processes = (sizeof(struct control) + page - 1) / page * page;
+        at.rows = at.processes + 2 * (uint64_t)max_participants * sizeof(struct process_row);
+        at.rows = (at.rows + page - 1) / page * page;
+        at.chunk_marks = at.rows + (uint64_t)max_participants * sizeof(struct row);
+        at.chunk_marks = (at.chunk_marks + page - 1) / page * page;
+        at.slots = at.chunk_marks + (uint64_t)FILES_MAX * CHUNKS_PER_FILE;
+        at.rings = at.slots + (uint64_t)pool_slots * sizeof(struct slot);
+        at.rings = (at.rings + page - 1) / page * page;
+        at.end = at.rings + (uint64_t)max_participants * RING_ENTRIES * sizeof(struct ring_entry);
+        return at;
+}
+
+static inline uint32_t control_processes_max(uint32_t max_participants)
+{
+        return 2 * max_participants; /* so that a successor finds a row while dead ones are taken back */
+}
+
+static inline uint32_t control_owner_of_row(uint32_t row_no)
+{
+        return row_no + 1;
+}
+
+static inline uint32_t control_owner_of_process(uint32_t process_no)
+{
+        return PARTICIPANTS_MAX + 1 + process_no;
+}
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIBXAC_ENV_H
+#define LIBXAC_ENV_H
+
+/*
+ * An open environment: the directory, this process's attachment to the shared memory, and the
+ * threads of this process that use it. One object per directory and process, counted.
+ *
+ * Open and close run under byte 0 of the directory's lock file (R15).
+ */
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <xac/xac.h>
+
+#include "libxac/files.h"
+#include "libxac/shared.h"
+
+#define ENV_LOCK_FILE "xac.lock"
+
+struct thread;
+
+struct xac_env {
+        struct shared shared;
+        struct files files;
+        struct shared_identity identity;
+        int directory;
+        int flags;
+        uint32_t opens;
+        volatile uint32_t *fork_guard; /* on a page that the kernel wipes in a forked child */
+        void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total);
+        void *progress_arg;
+        pthread_mutex_t mutex;         /* of the list of threads */
+        struct thread *threads;
+        struct xac_env *next;
+};
+
+static inline bool env_is_forked(const struct xac_env *env)
+{
+        return !*env->fork_guard;
+}
+
+int env_open(const char *dir, int flags, const xac_options *options, struct xac_env **env);
+int env_close(struct xac_env *env);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <string.h>
+#include <xac/xac.h>
+
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#ifndef PACKAGE_VERSION
+#error "PACKAGE_VERSION comes from config.h"
+#endif
+
+static const struct {
+        int code;
+        const char *text;
+} explanations[] = {
+        { 0, "success" },
+        { XAC_CONFLICT, "lost to a concurrent commit: run the transaction again" },
+        { XAC_READONLY, "the transaction wrote although it was begun with XAC_RDONLY" },
+        { XAC_FULL, "the version pool is full: end long transactions, or open with larger pool_bytes" },
+        { XAC_POISONED, "an earlier log write or sync failed: close the environment and open it again" },
+        { XAC_CORRUPT, "a file of the environment is damaged" },
+        { XAC_FORMAT, "the environment was made by another version of libxac" },
+        { XAC_FORKED, "the environment belongs to the parent process: open it again in the child" },
+        { XAC_NOTXN, "no transaction is open: call xbegin first" },
+        { XAC_NOVIEW, "the address is in no view of this thread: call xac_mmap in this thread first" },
+        { XAC_BUSY, "too many participants or files" },
+        { -ENOTSUP, "not supported: durable environments are not there yet, open with XAC_VOLATILE" },
+        { -EBUSY, "busy: another thread is inside a transaction, or another process that does not share "
+                  "this shared memory has the environment open" },
+        { -ENOENT, "no such file or environment: open with XAC_CREATE to create it" },
+};
+
+const char *xac_strerror(int code)
+{
+        for (size_t i = 0; i < sizeof(explanations) / sizeof(explanations[0]); i++)
+                if (explanations[i].code == code)
+                        return explanations[i].text;
+        const char *text = code < 0 && code > -4096 ? strerrordesc_np(-code) : NULL;
+        return text ? text : "unknown error";
+}
+
+const char *xac_version(void)
+{
+        return PACKAGE_VERSION;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+#include "libxac/fault.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <xac/xac.h>
+
+#include "base/sys.h"
+#include "libxac/thread.h"
+
+/* ---- messages, without stdio ---- */
+
+struct line {
+        char text[512];
+        size_t len;
+};
+
+static void add_text(struct line *line, const char *text)
+{
+        while (*text && line->len < sizeof(line->text) - 1)
+                line->text[line->len++] = *text++;
+}
+
+static void add_hex(struct line *line, uint64_t number)
+{
+        char digits[20];
+        size_t i = sizeof(digits);
+        digits[--i] = '\0';
+        do {
+                digits[--i] = "0123456789abcdef"[number & 15];
+        } while (number >>= 4);
+        add_text(line, "0x");
+        add_text(line, digits + i);
+}
+
+static void print_line(struct line *line)
+{
+        add_text(line, "\n");
+        while (write(STDERR_FILENO, line->text, line->len) < 0 && errno == EINTR)
+                ;
+}
+
+static void explain(const void *addr, const char *reason)
+{
+        uint64_t offset = 0;
+        const char *file = view_file_at(addr, &offset);
+        struct line line = { .len = 0 };
+        add_text(&line, "libxac: access to ");
+        add_text(&line, file ? file : "a view");
+        add_text(&line, " at offset ");
+        add_hex(&line, offset);
+        add_text(&line, ": ");
+        add_text(&line, reason);
+        print_line(&line);
+}
+
+/* ---- whose fault ---- */
+
+static struct view *find_view(const void *addr, struct thread **thread)
+{
+        for (*thread = thread_list; *thread; *thread = (*thread)->next_of_thread) {
+                if (!(*thread)->env || env_is_forked((*thread)->env))
+                        continue;
+                struct view *view = views_find(&(*thread)->txn.views, addr);
+                if (view)
+                        return view;
+        }
+        return NULL;
+}
+
+static const char *why_not(enum touch_outcome outcome)
+{
+        switch (outcome) {
+        case TOUCH_BEYOND:
+                return "beyond the end of the file; xac_mmap it with a greater length first";
+        case TOUCH_OUTSIDE:
+                return "outside of a transaction (XAC_STRICT)";
+        default:
+                return "no mapping could be made for it (out of memory or mappings)";
+        }
+}
+
+static bool handle_in_view(struct thread *thread, struct view *view, void *addr, enum touch_access access)
+{
+        if (thread->is_in_library) {
+                explain(addr, "inside a call of libxac, from a signal handler perhaps");
+                return false;
+        }
+        enum touch_outcome outcome = touch_fault(&thread->txn, view, addr, access);
+        if (outcome != TOUCH_DONE)
+                explain(addr, why_not(outcome));
+        return outcome == TOUCH_DONE;
+}
+
+bool fault_handle(void *addr, enum touch_access access)
+{
+        int saved_errno = errno;
+        struct thread *thread;
+        bool is_done = false;
+        uint64_t offset;
+        struct view *view = find_view(addr, &thread);
+        if (view)
+                is_done = handle_in_view(thread, view, addr, access);
+        else if (view_file_at(addr, &offset))
+                explain(addr, "a view of another thread; each thread maps its own (xac_mmap)");
+        errno = saved_errno;
+        return is_done;
+}
+
+/* ---- home is gone: the file was truncated by somebody else ---- */
+
+/* A view page reads as zeros from here on, and the transaction cannot commit. */
+static bool handle_lost_view_page(struct thread *thread, struct view *view, const void *addr)
+{
+        if (txn_is_open(&thread->txn))
+                txn_doom(&thread->txn, XAC_CORRUPT);
+        return !view_show_zeros(view, view_page_no(view, addr));
+}
+
+/* The same for home as this process maps it, which declared access and copying read. */
+static bool handle_lost_home_page(const char *addr)
+{
+        for (struct thread *thread = thread_list; thread; thread = thread->next_of_thread) {
+                if (!thread->env || !files_replace_lost_page(&thread->env->files, addr))
+                        continue;
+                if (txn_is_open(&thread->txn))
+                        txn_doom(&thread->txn, XAC_CORRUPT);
+                return true;
+        }
+        return false;
+}
+
+bool fault_handle_bus(void *addr)
+{
+        int saved_errno = errno;
+        struct thread *thread;
+        struct view *view = find_view(addr, &thread);
+        bool is_done = view ? handle_lost_view_page(thread, view, addr) : handle_lost_home_page(addr);
+        errno = saved_errno;
+        return is_done;
+}
+
+/* ---- installation ---- */
+
+static struct sigaction bus_before;
+static pthread_once_t install_once = PTHREAD_ONCE_INIT;
+static int install_result;
+
+void fault_pass_on(const struct sigaction *before, int signal_no, siginfo_t *info, void *context)
+{
+        if (before->sa_flags & SA_SIGINFO && before->sa_sigaction) {
+                before->sa_sigaction(signal_no, info, context);
+        } else if (before->sa_handler == SIG_DFL || before->sa_handler == SIG_IGN) {
+                /* Returning runs the access again, which faults again and ends the process. */
+                struct sigaction by_default = { .sa_handler = SIG_DFL };
+                sigaction(signal_no, &by_default, NULL);
+                if (info->si_code <= 0) /* sent, not raised by an access */
+                        raise(signal_no);
+        } else {
+                before->sa_handler(signal_no);
+        }
+}
+
+static void handle_bus(int signal_no, siginfo_t *info, void *context)
+{
+        if (info->si_code <= 0 || !fault_handle_bus(info->si_addr))
+                fault_pass_on(&bus_before, signal_no, info, context);
+}
+
+static void install(void)
+{
+        struct sigaction action = { .sa_sigaction = handle_bus, .sa_flags = SA_SIGINFO | SA_ONSTACK };
+        sigemptyset(&action.sa_mask);
+        install_result = sigaction(SIGBUS, &action, &bus_before) ? -errno : fault_backend_install();
+}
+
+int fault_install(void)
+{
+        pthread_once(&install_once, install);
+        return install_result;
+}

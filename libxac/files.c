@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+#include "libxac/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <xac/xac.h>
+
+#include "base/sys.h"
+
+#define OWN_PREFIX "xac."
+
+void files_init(struct files *files, struct shared *shared, int directory, uint64_t reserve_bytes)
+{
+        memset(files, 0, sizeof(*files));
+        files->shared = shared;
+        files->directory = directory;
+        files->reserve_bytes = reserve_bytes;
+        for (uint32_t i = 0; i < FILES_MAX; i++)
+                files->file[i].fd = -1;
+}
+
+void files_load_names(struct shared *shared, const struct manifest *manifest)
+{
+        for (uint32_t i = 0; i < manifest->file_count; i++)
+                memcpy(shared->control->file[i].name, manifest->file_name[i], MANIFEST_NAME_BYTES);
+        atomic_store(&shared->control->file_count, manifest->file_count);
+}
+
+static int check_name(const char *name)
+{
+        if (!name || !*name || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, ".."))
+                return -EINVAL;
+        if (!strncmp(name, OWN_PREFIX, strlen(OWN_PREFIX)))
+                return -EINVAL;
+        return strlen(name) < MANIFEST_NAME_BYTES ? 0 : -ENAMETOOLONG;
+}
+
+static uint64_t round_up(uint64_t byte_len, uint64_t unit)
+{
+        return (byte_len + unit - 1) / unit * unit;
+}
+
+static bool find_name(const struct control *control, const char *name, uint32_t *file_no)
+{
+        uint32_t count = atomic_load(&control->file_count);
+        for (*file_no = 0; *file_no < count; ++*file_no)
+                if (!strcmp(control->file[*file_no].name, name))
+                        return true;
+        return false;
+}
+
+static int write_name_locked(struct files *files, struct manifest *manifest, const char *name)
+{
+        struct control *control = files->shared->control;
+        if (manifest->file_count == FILES_MAX)
+                return XAC_BUSY;
+        char *entry = manifest->file_name[manifest->file_count++];
+        memset(entry, 0, MANIFEST_NAME_BYTES);
+        strcpy(entry, name);
+        control->next_generation = manifest->generation + 1;
+        int err = manifest_write(files->directory, manifest);
+        if (!err)
+                control->generation = manifest->generation;
+        return err;
+}
+
+/* The name goes into the manifest first, so that its number is the same ever after; there may be
+ * names already that a failed or killed writer left. */
+static int add_name_locked(struct files *files, const char *name, uint32_t *file_no)
+{
+        struct control *control = files->shared->control;
+        struct manifest manifest;
+        int err = manifest_read(files->directory, &manifest);
+        if (err)
+                return err;
+        files_load_names(files->shared, &manifest);
+        if (find_name(control, name, file_no))
+                return 0;
+        err = write_name_locked(files, &manifest, name);
+        if (err)
+                return err;
+        files_load_names(files->shared, &manifest);
+        *file_no = manifest.file_count - 1;
+        return 0;
+}
+
+static void reload_names_locked(struct files *files)
+{
+        struct manifest manifest;
+        if (!manifest_read(files->directory, &manifest))
+                files_load_names(files->shared, &manifest);
+}
+
+static int map_home(struct files *files, struct data_file *file, int fd, uint64_t byte_len)
+{
+        void *home;
+        uint64_t reserve = byte_len > files->reserve_bytes ? byte_len : files->reserve_bytes;
+        int err = sys_mmap(NULL, reserve, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0, &home);
+        if (err)
+                return -ENOMEM;
+        file->fd = fd;
+        file->reserve_bytes = reserve;
+        atomic_store_explicit(&file->home, home, memory_order_release);
+        return 0;
+}
+
+/* A file that does not exist is created, durably, if it is to have a length. */
+static int open_file(struct files *files, const char *name, uint64_t byte_len, int *fd, uint64_t *size)
+{
+        int err = sys_open(files->directory, name, O_RDWR, 0, fd);
+        if (err == -ENOENT && byte_len) {
+                err = sys_open(files->directory, name, O_RDWR | O_CREAT | O_EXCL, 0600, fd);
+                if (!err)
+                        err = sys_chmod(*fd, (mode_t)files->shared->control->mode);
+                if (!err)
+                        err = sys_sync(files->directory);
+        }
+        struct stat st;
+        if (err == -EISDIR || err == -ELOOP) /* no plain file; links are not followed */
+                err = -EINVAL;
+        if (!err)
+                err = sys_stat(*fd, &st);
+        if (!err && !S_ISREG(st.st_mode))
+                err = -EINVAL;
+        if (!err)
+                *size = (uint64_t)st.st_size;
+        return err;
+}
+
+static int grow_locked(struct files *files, uint32_t file_no, uint64_t byte_len)
+{
+        struct file_entry *entry = &files->shared->control->file[file_no];
+        struct data_file *file = &files->file[file_no];
+        if (byte_len > file->reserve_bytes)
+                return -ENOMEM;
+        struct stat st;
+        int err = sys_stat(file->fd, &st);
+        if (!err && (uint64_t)st.st_size < byte_len)
+                err = sys_truncate(file->fd, byte_len);
+        if (!err)
+                err = sys_sync(file->fd);
+        if (!err)
+                atomic_store_explicit(&entry->byte_len, byte_len, memory_order_release);
+        return err;
+}
+
+/* The first opener of the environment learns the length from the file itself. */
+static void note_length(struct files *files, uint32_t file_no, uint64_t size)
+{
+        struct file_entry *entry = &files->shared->control->file[file_no];
+        uint64_t byte_len = round_up(size, files->shared->page_bytes);
+        if (byte_len > files_byte_len(files, file_no))
+                atomic_store_explicit(&entry->byte_len, byte_len, memory_order_release);
+}
+
+static int attach_locked(struct files *files, uint32_t file_no, int fd, uint64_t size, uint64_t byte_len)
+{
+        if (!shared_map_heads(files->shared, file_no))
+                return -ENOMEM;
+        int err = map_home(files, &files->file[file_no], fd, byte_len > size ? byte_len : size);
+        if (!err)
+                note_length(files, file_no, size);
+        return err;
+}
+
+/* Opens a file that this process has not open; *file_no is its number, or to be found. */
+static int open_new_locked(struct files *files, const char *name, uint64_t byte_len, uint32_t *file_no)
+{
+        int fd = -1;
+        uint64_t size = 0;
+        struct control *control = files->shared->control;
+        bool is_known = find_name(control, name, file_no);
+        if (!is_known && *file_no == FILES_MAX)
+                return XAC_BUSY; /* before a file is created for nothing */
+        int err = open_file(files, name, byte_len, &fd, &size);
+        if (!err && !byte_len && !size && !(is_known && files_byte_len(files, *file_no)))
+                err = -EINVAL;
+        if (!err && round_up(size, files->shared->page_bytes) >> files->shared->page_shift > FILE_PAGES_MAX)
+                err = -EINVAL;
+        if (!err && !is_known)
+                err = add_name_locked(files, name, file_no);
+        if (!err)
+                err = attach_locked(files, *file_no, fd, size, byte_len);
+        if (err && fd >= 0)
+                sys_close(fd);
+        return err;
+}
+
+int files_open(struct files *files, const char *name, uint64_t byte_len, uint32_t *file_no)
+{
+        struct control *control = files->shared->control;
+        int err = check_name(name);
+        if (err)
+                return err;
+        if (byte_len > FILE_PAGES_MAX << files->shared->page_shift)
+                return -EINVAL;
+        byte_len = round_up(byte_len, files->shared->page_bytes);
+
+        /* A dead owner may leave a name that is in the manifest only, or a file that is longer
+         * than its entry says; the latter is as if it had died earlier. */
+        if (shared_lock_as_process(files->shared, &control->file_lock) == SHLOCK_INHERITED)
+                reload_names_locked(files);
+        if (!find_name(control, name, file_no) || !files->file[*file_no].home)
+                err = open_new_locked(files, name, byte_len, file_no);
+        if (!err && byte_len > files_byte_len(files, *file_no))
+                err = grow_locked(files, *file_no, byte_len);
+        shared_unlock_as_process(files->shared, &control->file_lock);
+        return err;
+}
+
+int files_attach(struct files *files, uint32_t file_no)
+{
+        if (atomic_load_explicit(&files->file[file_no].home, memory_order_acquire))
+                return 0;
+        uint32_t same_no;
+        return files_open(files, files->shared->control->file[file_no].name, 0, &same_no);
+}
+
+bool files_replace_lost_page(struct files *files, const char *addr)
+{
+        const uint64_t page_bytes = files->shared->page_bytes;
+        for (uint32_t i = 0; i < FILES_MAX; i++) {
+                struct data_file *file = &files->file[i];
+                char *home = atomic_load(&file->home);
+                if (!home || addr < home || addr >= home + file->reserve_bytes)
+                        continue;
+                void *same;
+                char *page = home + (uint64_t)(addr - home) / page_bytes * page_bytes;
+                return !sys_mmap(page, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0, &same);
+        }
+        return false;
+}
+
+void files_close_all(struct files *files)
+{
+        for (uint32_t i = 0; i < FILES_MAX; i++) {
+                struct data_file *file = &files->file[i];
+                if (!file->home)
+                        continue;
+                sys_munmap(file->home, file->reserve_bytes);
+                sys_close(file->fd);
+                file->home = NULL;
+        }
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIBXAC_FILES_H
+#define LIBXAC_FILES_H
+
+/*
+ * The data files of an environment, as this process has them open: one descriptor each, and one
+ * read-only mapping of the whole reservation, through which home versions are read. Files are
+ * only ever written by pwrite.
+ *
+ * Names and lengths are shared (control->file); they are changed under the file lock. Creation
+ * and growth are durable when they return.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "libxac/shared.h"
+
+struct data_file {
+        _Atomic(char *) home; /* NULL until this process has it open */
+        int fd;
+        uint64_t reserve_bytes;
+};
+
+struct files {
+        struct shared *shared;
+        int directory;
+        uint64_t reserve_bytes;
+        struct data_file file[FILES_MAX];
+};
+
+void files_init(struct files *files, struct shared *shared, int directory, uint64_t reserve_bytes);
+/* Takes the names of the manifest, for new shared memory. */
+void files_load_names(struct shared *shared, const struct manifest *manifest);
+
+/* Opens, creates or grows. byte_len 0: as long as it is. -EINVAL, -ENAMETOOLONG, -ENOENT,
+ * -ENOMEM, -ENOSPC, -EACCES, XAC_BUSY and what the file system says. */
+int files_open(struct files *files, const char *name, uint64_t byte_len, uint32_t *file_no);
+/* Opens file number file_no if this process has not yet. */
+int files_attach(struct files *files, uint32_t file_no);
+void files_close_all(struct files *files);
+/* The address is in a home mapping, but the file no longer reaches so far: zeros stand there from
+ * now on. False: it is in none. Async-signal-safe. */
+bool files_replace_lost_page(struct files *files, const char *addr);
+
+static inline uint64_t files_byte_len(const struct files *files, uint32_t file_no)
+{
+        return atomic_load_explicit(&files->shared->control->file[file_no].byte_len, memory_order_acquire);
+}
+
+/* The content of a version: a slot's, or home's. The file is open here. */
+static inline char *files_version_bytes(const struct files *files, uint64_t page, uint32_t slot)
+{
+        if (slot != SLOT_HOME)
+                return shared_slot_bytes(files->shared, slot);
+        char *home = atomic_load_explicit(&files->file[page_id_file(page)].home, memory_order_relaxed);
+        return home + (page_id_no(page) << files->shared->page_shift);
+}
+
+#endif

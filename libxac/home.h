@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIBXAC_HOME_H
+#define LIBXAC_HOME_H
+
+/*
+ * Brings versions home: writes the newest versions into their data files, and then lets home
+ * take the place of their slots. In a volatile environment this is the whole checkpoint.
+ *
+ * I3: home is overwritten with version v only when every active snapshot is at least v.
+ * R13: heads name home only after fdatasync succeeded.
+ */
+
+#include <stdbool.h>
+
+#include "libxac/files.h"
+#include "libxac/participant.h"
+
+struct home_writer {
+        struct participant *self;
+        struct files *files;
+        /* Pages that stay in the pool: those the caller's open transaction uses. May be NULL. */
+        bool (*is_in_use)(void *arg, uint64_t page);
+        void *in_use_arg;
+        /* Told now and then, when not NULL. Not called from within the fault handler. */
+        void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total);
+        void *progress_arg;
+        bool may_wait; /* for another checkpoint that is running; else -EBUSY */
+};
+
+/* 0, -EBUSY, -ENOMEM, -ENOSPC, -EIO, ...; what could not be written stays in the pool, and
+ * pages that an old snapshot holds back stay there too, which is no error. */
+int home_write(const struct home_writer *writer);
+
+#endif

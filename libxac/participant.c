@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "libxac/participant.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xac/xac.h>
+
+#include "base/sys.h"
+
+/* Ring memory is allocated once per row and stays with it. */
+static int allocate_ring(struct shared *shared, uint32_t row_no)
+{
+        struct row *row = &shared->rows[row_no];
+        if (atomic_load(&row->has_ring))
+                return 0;
+        const uint64_t ring_len = RING_ENTRIES * sizeof(struct ring_entry);
+        int err = sys_allocate(shared->control_fd, shared->layout.rings + row_no * ring_len, ring_len);
+        if (!err)
+                atomic_store(&row->has_ring, 1);
+        return err;
+}
+
+static int find_free_row_locked(struct shared *shared, uint32_t *row_no)
+{
+        uint32_t max = shared->control->max_participants;
+        for (uint32_t i = 0; i < max; i++) {
+                if (atomic_load(&shared->rows[i].state) == ROW_FREE) {
+                        *row_no = i;
+                        return 0;
+                }
+        }
+        return XAC_BUSY;
+}
+
+static int take_row_locked(struct participant *self, struct shared *shared)
+{
+        uint32_t row_no;
+        int err = find_free_row_locked(shared, &row_no);
+        if (!err)
+                err = allocate_ring(shared, row_no);
+        if (err)
+                return err;
+        self->row_no = row_no;
+        self->row = &shared->rows[row_no];
+        self->owner = control_owner_of_row(row_no);
+        atomic_store(&self->row->process_no, shared->process_no);
+        atomic_store(&self->row->state, ROW_USED);
+        if (atomic_load(&shared->control->rows_used) <= row_no)
+                atomic_store(&shared->control->rows_used, row_no + 1);
+        return 0;
+}
+
+int participant_join(struct participant *self, struct shared *shared)
+{
+        const size_t active_len = sizeof(self->seen->active[0]);
+        memset(self, 0, sizeof(*self));
+        self->shared = shared;
+        self->seen = malloc(sizeof(*self->seen) + shared->control->max_participants * active_len);
+        if (!self->seen)
+                return -ENOMEM;
+
+        /* A dead owner leaves at worst a row used by a dead process: it is taken back later. */
+        shared_lock_as_process(shared, &shared->control->participant_lock);
+        int err = take_row_locked(self, shared);
+        shared_unlock_as_process(shared, &shared->control->participant_lock);
+        if (err)
+                free(self->seen);
+        return err;
+}
+
+static void fold(_Atomic uint64_t *past, _Atomic uint64_t *counter)
+{
+        atomic_fetch_add(past, atomic_exchange(counter, 0));
+}
+
+void participant_fold_counters_locked(struct shared *shared, struct row *row)
+{
+        struct control *control = shared->control;
+        fold(&control->past_commits, &row->commits);
+        fold(&control->past_conflicts, &row->conflicts);
+        fold(&control->past_read_faults, &row->read_faults);
+        fold(&control->past_write_faults, &row->write_faults);
+}
+
+void participant_leave(struct participant *self)
+{
+        shared_lock_as_process(self->shared, &self->shared->control->participant_lock);
+        participant_fold_counters_locked(self->shared, self->row);
+        atomic_store(&self->row->snapshot, 0);
+        atomic_store(&self->row->state, ROW_FREE);
+        shared_unlock_as_process(self->shared, &self->shared->control->participant_lock);
+        self->row = NULL;
+        free(self->seen);
+}
+
+uint64_t participant_begin(struct participant *self)
+{
+        struct control *control = self->shared->control;
+        struct row *row = self->row;
+
+        /* R14: the epoch is published before the snapshot. */
+        uint64_t epoch = atomic_load_explicit(&control->flip_epoch, memory_order_acquire);
+        if (atomic_load_explicit(&row->flip_epoch, memory_order_relaxed) != epoch)
+                atomic_store_explicit(&row->flip_epoch, epoch, memory_order_release);
+
+        /* R1: publish, read again, until stable; both sequentially consistent. */
+        uint64_t sequence = atomic_load_explicit(&control->sequence, memory_order_acquire);
+        for (;;) {
+                atomic_store(&row->snapshot, sequence);
+                uint64_t again = atomic_load(&control->sequence);
+                if (again == sequence)
+                        return sequence;
+                sequence = again;
+        }
+}
+
+void participant_end(struct participant *self)
+{
+        atomic_store_explicit(&self->row->snapshot, 0, memory_order_release);
+}
+
+void snapshots_read(struct snapshots *seen, const struct shared *shared)
+{
+        seen->ceiling = atomic_load(&shared->control->sequence); /* R1: before the rows */
+        seen->oldest = seen->ceiling;
+        seen->count = 0;
+        uint32_t rows_used = atomic_load(&shared->control->rows_used);
+        for (uint32_t i = 0; i < rows_used; i++) {
+                struct row *row = &shared->rows[i];
+                uint64_t snapshot = atomic_load(&row->snapshot);
+                if (!snapshot)
+                        continue;
+                seen->active[seen->count].snapshot = snapshot;
+                seen->active[seen->count].flip_epoch = atomic_load(&row->flip_epoch);
+                seen->count++;
+                if (snapshot < seen->oldest)
+                        seen->oldest = snapshot;
+        }
+}
+
+uint64_t snapshots_find_in(const struct snapshots *seen, uint64_t from, uint64_t to)
+{
+        uint64_t found = 0;
+        for (uint32_t i = 0; i < seen->count; i++) {
+                uint64_t snapshot = seen->active[i].snapshot;
+                if (snapshot >= from && snapshot < to && (!found || snapshot < found))
+                        found = snapshot;
+        }
+        return found;
+}
+
+bool snapshots_need_displaced(const struct snapshots *seen, uint64_t version, uint64_t epoch)
+{
+        for (uint32_t i = 0; i < seen->count; i++)
+                if (seen->active[i].snapshot >= version && seen->active[i].flip_epoch <= epoch)
+                        return true;
+        return false;
+}

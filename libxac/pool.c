@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+#include "libxac/pool.h"
+
+#include <errno.h>
+
+#include "base/sys.h"
+
+enum {
+        CHUNK_SLOTS = 256, /* memory is allocated in pieces of as many slots */
+        BATCH_MAX = 64     /* slots that move between cache and shared list at once */
+};
+
+static uint32_t batch_size(const struct shared *shared)
+{
+        uint32_t batch = shared->control->pool_slots / 64;
+        return batch < 1 ? 1 : batch > BATCH_MAX ? BATCH_MAX : batch;
+}
+
+static void set_use(struct slot *slot, enum slot_state state, uint32_t owner)
+{
+        atomic_store_explicit(&slot->use, slot_use(state, owner), memory_order_release);
+}
+
+void slot_list_push(struct shared *shared, struct slot_list *list, uint32_t slot)
+{
+        atomic_store_explicit(&shared->slots[slot].next, list->first, memory_order_relaxed);
+        list->first = slot;
+        list->count++;
+}
+
+uint32_t slot_list_pop(struct shared *shared, struct slot_list *list)
+{
+        uint32_t slot = list->first;
+        if (slot) {
+                list->first = atomic_load_explicit(&shared->slots[slot].next, memory_order_relaxed);
+                list->count--;
+        }
+        return slot;
+}
+
+uint32_t pool_take(struct participant *self)
+{
+        uint32_t no = slot_list_pop(self->shared, &self->free);
+        if (no) {
+                struct slot *slot = &self->shared->slots[no];
+                set_use(slot, SLOT_PRIVATE, self->owner);
+                /* R3: the tag is gone before the content changes. */
+                atomic_store_explicit(&slot->tag, 0, memory_order_relaxed);
+                atomic_thread_fence(memory_order_release);
+        }
+        return no;
+}
+
+/* From the shared list into the cache, or back; the caller holds the pool lock. */
+static void move_in_locked(struct participant *self, uint32_t count)
+{
+        struct shared *shared = self->shared;
+        struct control *control = shared->control;
+        while (count-- && control->free_first) {
+                uint32_t no = control->free_first;
+                struct slot *slot = &shared->slots[no];
+                set_use(slot, SLOT_FREE, self->owner);
+                control->free_first = atomic_load_explicit(&slot->next, memory_order_relaxed);
+                atomic_fetch_sub_explicit(&control->free_count, 1, memory_order_relaxed);
+                slot_list_push(shared, &self->free, no);
+        }
+}
+
+static void move_out_locked(struct participant *self, uint32_t count)
+{
+        while (count-- && self->free.first)
+                pool_push_free_locked(self->shared, slot_list_pop(self->shared, &self->free));
+}
+
+void pool_give_back(struct participant *self, uint32_t slot)
+{
+        set_use(&self->shared->slots[slot], SLOT_FREE, self->owner);
+        slot_list_push(self->shared, &self->free, slot);
+        uint32_t batch = batch_size(self->shared);
+        if (self->free.count > 3 * batch) {
+                pool_lock(self->shared, self->owner);
+                move_out_locked(self, self->free.count - 2 * batch);
+                pool_unlock(self->shared);
+        }
+}
+
+bool pool_refill(struct participant *self)
+{
+        if (!atomic_load_explicit(&self->shared->control->free_count, memory_order_relaxed))
+                return false;
+        pool_lock(self->shared, self->owner);
+        move_in_locked(self, batch_size(self->shared));
+        pool_unlock(self->shared);
+        return self->free.first != 0;
+}
+
+void pool_flush(struct participant *self)
+{
+        if (!self->free.first)
+                return;
+        pool_lock(self->shared, self->owner);
+        move_out_locked(self, self->free.count);
+        pool_unlock(self->shared);
+}
+
+static int grow_locked(struct shared *shared)
+{
+        struct control *control = shared->control;
+        uint32_t first = atomic_load(&control->slots_allocated);
+        uint32_t end = first + CHUNK_SLOTS < control->pool_slots ? first + CHUNK_SLOTS : control->pool_slots;
+        if (first == end)
+                return -ENOSPC;
+        int err = sys_allocate(shared->pool_fd, (uint64_t)first << shared->page_shift,
+                               (uint64_t)(end - first) << shared->page_shift);
+        if (!err)
+                err = sys_allocate(shared->control_fd, shared->layout.slots + first * sizeof(struct slot),
+                                   (end - first) * sizeof(struct slot));
+        if (err)
+                return -ENOSPC;
+        atomic_store(&control->slots_allocated, end);
+        for (uint32_t no = end; no-- > first;) /* so that they are taken in ascending order */
+                pool_push_free_locked(shared, no);
+        return 0;
+}
+
+int pool_grow(struct participant *self)
+{
+        pool_lock(self->shared, self->owner);
+        int err = grow_locked(self->shared);
+        pool_unlock(self->shared);
+        return err;
+}
+
+/* Slots that the shared list has or could have. */
+static uint32_t room(const struct shared *shared)
+{
+        const struct control *control = shared->control;
+        uint32_t never_used = control->pool_slots - atomic_load_explicit(&control->slots_allocated, memory_order_relaxed);
+        return never_used + atomic_load_explicit(&control->free_count, memory_order_relaxed);
+}
+
+bool pool_is_nearly_full(const struct shared *shared)
+{
+        return room(shared) < atomic_load_explicit(&shared->control->room_wanted, memory_order_relaxed);
+}
+
+void pool_set_room_wanted(struct shared *shared)
+{
+        uint32_t quarter = shared->control->pool_slots / 4;
+        uint32_t possible = room(shared) / 4 * 3;
+        atomic_store(&shared->control->room_wanted, possible < quarter ? possible : quarter);
+}
+
+void pool_push_free_locked(struct shared *shared, uint32_t slot)
+{
+        struct control *control = shared->control;
+        set_use(&shared->slots[slot], SLOT_FREE, 0);
+        atomic_store_explicit(&shared->slots[slot].next, control->free_first, memory_order_relaxed);
+        control->free_first = slot;
+        atomic_fetch_add_explicit(&control->free_count, 1, memory_order_relaxed);
+}
+
+/* The list of that snapshot, else an empty one, else any: a wrong one only means a later look. */
+static struct held_list *held_list_for(struct control *control, uint64_t snapshot)
+{
+        struct held_list *empty = NULL;
+        for (uint32_t i = 0; i < HELD_LISTS; i++) {
+                struct held_list *list = &control->held[i];
+                if (list->count && list->snapshot == snapshot)
+                        return list;
+                if (!list->count)
+                        empty = list;
+        }
+        if (!empty)
+                return &control->held[snapshot % HELD_LISTS];
+        empty->snapshot = snapshot;
+        empty->first = 0;
+        return empty;
+}
+
+void pool_hold_locked(struct shared *shared, uint32_t slot, uint64_t snapshot)
+{
+        struct held_list *list = held_list_for(shared->control, snapshot);
+        set_use(&shared->slots[slot], SLOT_RETIRED, 0);
+        atomic_store_explicit(&shared->slots[slot].next, list->first, memory_order_relaxed);
+        list->first = slot;
+        list->count++;
+        atomic_fetch_add_explicit(&shared->control->held_count, 1, memory_order_relaxed);
+}
+
+/* R7: what the descriptors say. */
+static void rebuild_locked(struct shared *shared)
+{
+        struct control *control = shared->control;
+        control->free_first = 0;
+        atomic_store(&control->free_count, 0);
+        atomic_store(&control->held_count, 0);
+        for (uint32_t i = 0; i < HELD_LISTS; i++)
+                control->held[i] = (struct held_list){ 0 };
+        for (uint32_t no = atomic_load(&control->slots_allocated); --no > 0;) {
+                struct slot *slot = &shared->slots[no];
+                if (slot_owner(slot))
+                        continue;
+                if (slot_state(slot) == SLOT_FREE)
+                        pool_push_free_locked(shared, no);
+                else
+                        pool_hold_locked(shared, no, 0);
+        }
+}
+
+void pool_take_back_locked(struct shared *shared, uint32_t dead_owner)
+{
+        for (uint32_t no = atomic_load(&shared->control->slots_allocated); --no > 0;) {
+                struct slot *slot = &shared->slots[no];
+                if (slot_owner(slot) != dead_owner)
+                        continue;
+                enum slot_state state = slot_state(slot);
+                if (state == SLOT_RETIRED)
+                        pool_hold_locked(shared, no, 0);
+                else if (state != SLOT_PUBLISHED)
+                        pool_push_free_locked(shared, no);
+        }
+}
+
+void pool_lock(struct shared *shared, uint32_t owner)
+{
+        if (shlock_lock(&shared->control->pool_lock, owner, &shared->liveness) == SHLOCK_INHERITED)
+                rebuild_locked(shared);
+}
+
+void pool_unlock(struct shared *shared)
+{
+        shlock_unlock(&shared->control->pool_lock);
+}
+
+void pool_count(struct shared *shared, struct pool_census *census)
+{
+        *census = (struct pool_census){ .allocated = atomic_load(&shared->control->slots_allocated) - 1 };
+        uint64_t *by_state[] = { &census->free, &census->private, &census->published, &census->retired };
+        for (uint32_t no = 1; no <= census->allocated; no++)
+                ++*by_state[slot_state(&shared->slots[no])];
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIBXAC_POOL_H
+#define LIBXAC_POOL_H
+
+/*
+ * The version pool: slots of one page each, taken and given back in batches between a shared
+ * list and each participant's own cache, so that the hot path touches nothing shared. The
+ * slot given back last is taken first: it is still in the processor's cache.
+ *
+ * Lists are caches (R7): a slot's state and owner, stored before it enters a list, are the
+ * truth. Whoever inherits the pool lock, or takes back a dead participant, rebuilds the lists
+ * from them.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "libxac/participant.h"
+
+/* From the cache; 0 when it is empty. The slot is private to the participant. */
+uint32_t pool_take(struct participant *self);
+/* A private or retired slot of this participant; to the cache. */
+void pool_give_back(struct participant *self, uint32_t slot);
+/* Fills the cache from the shared list. False: the list is empty. */
+bool pool_refill(struct participant *self);
+/* Adds memory to the shared list. -ENOSPC: at the ceiling, or the machine is out of memory. */
+int pool_grow(struct participant *self);
+/* Empties the cache. */
+void pool_flush(struct participant *self);
+/* Is there so little room that pages should go home? */
+bool pool_is_nearly_full(const struct shared *shared);
+/* After pages went home: a quarter of the ceiling is wanted, or what can be had. */
+void pool_set_room_wanted(struct shared *shared);
+
+/* The shared lists, free and held. Takes no lock but the pool's; see control.h for the order. */
+void pool_lock(struct shared *shared, uint32_t owner);
+void pool_unlock(struct shared *shared);
+void pool_push_free_locked(struct shared *shared, uint32_t slot);
+/* Puts a retired slot where it waits until `snapshot` has ended. */
+void pool_hold_locked(struct shared *shared, uint32_t slot, uint64_t snapshot);
+/* Takes back every slot that a dead participant owned. */
+void pool_take_back_locked(struct shared *shared, uint32_t dead_owner);
+
+void slot_list_push(struct shared *shared, struct slot_list *list, uint32_t slot);
+uint32_t slot_list_pop(struct shared *shared, struct slot_list *list); /* 0: empty */
+
+/* What every slot is doing. For statistics and audits; exact when nothing moves. */
+struct pool_census {
+        uint64_t allocated;
+        uint64_t free;
+        uint64_t private;
+        uint64_t published;
+        uint64_t retired;
+};
+void pool_count(struct shared *shared, struct pool_census *census);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include "libxac/publish.h"
+
+#include <errno.h>
+
+#include "libxac/pool.h"
+#include "libxac/ring.h"
+#include "libxac/version.h"
+
+/* The slot is superseded by `sequence`; `owner` will give it back. */
+static void supersede(struct slot *slot, uint64_t sequence, uint32_t owner)
+{
+        atomic_store_explicit(&slot->superseded, sequence, memory_order_relaxed);
+        atomic_store_explicit(&slot->use, slot_use(SLOT_RETIRED, owner), memory_order_release);
+}
+
+/* Makes one slot the newest version of its page. Returns the slot it displaced, or home. Every
+ * store before the head's can be repeated by a successor. */
+static uint32_t publish_slot(struct shared *shared, uint32_t no, uint64_t sequence, uint32_t owner)
+{
+        struct slot *slot = &shared->slots[no];
+        _Atomic uint64_t *head = version_head(shared, atomic_load_explicit(&slot->page, memory_order_relaxed));
+        const uint64_t word = version_word(sequence, no);
+        uint64_t before = atomic_load_explicit(head, memory_order_relaxed);
+        if (before == word)
+                return SLOT_HOME; /* the dead owner had done it */
+
+        uint32_t displaced = version_slot(before);
+        if (displaced != SLOT_HOME)
+                supersede(&shared->slots[displaced], sequence, owner);
+        atomic_store_explicit(&slot->older, before, memory_order_relaxed);
+        atomic_store_explicit(&slot->superseded, 0, memory_order_relaxed);
+        atomic_store_explicit(&slot->home_epoch, 0, memory_order_relaxed);
+        atomic_store_explicit(&slot->tag, sequence, memory_order_release); /* R3 */
+        atomic_store_explicit(&slot->use, slot_use(SLOT_PUBLISHED, owner), memory_order_relaxed);
+        atomic_store_explicit(head, word, memory_order_release);
+        return displaced;
+}
+
+/* Everything between the deciding store and the end of the commit. */
+static void finish_commit(struct shared *shared, struct row *row, uint64_t sequence, struct slot_list *retired)
+{
+        struct control *control = shared->control;
+        uint32_t owner = control_owner_of_row((uint32_t)(row - shared->rows));
+        uint32_t first = atomic_load_explicit(&row->intent_first, memory_order_relaxed);
+        if (atomic_load_explicit(&control->view_count, memory_order_relaxed))
+                ring_write_locked(shared, row, first, sequence);
+        for (uint32_t no = first; no;) {
+                uint32_t displaced = publish_slot(shared, no, sequence, owner);
+                if (displaced != SLOT_HOME && retired)
+                        slot_list_push(shared, retired, displaced);
+                no = atomic_load_explicit(&shared->slots[no].next, memory_order_relaxed);
+        }
+        atomic_store_explicit(&control->sequence, sequence, memory_order_release);
+}
+
+uint64_t publish_intent_locked(struct participant *self)
+{
+        struct control *control = self->shared->control;
+        uint64_t sequence = atomic_load_explicit(&control->sequence, memory_order_relaxed) + 1;
+        atomic_store_explicit(&control->committer, self->row_no, memory_order_relaxed);
+        atomic_store_explicit(&control->decided, sequence, memory_order_release); /* R5: it is decided */
+        finish_commit(self->shared, self->row, sequence, &self->retired);
+        return sequence;
+}
+
+void publish_home_locked(struct participant *self, const uint32_t *slots, uint32_t count)
+{
+        struct shared *shared = self->shared;
+        uint64_t epoch = atomic_load_explicit(&shared->control->flip_epoch, memory_order_relaxed);
+        for (uint32_t i = 0; i < count; i++) {
+                struct slot *slot = &shared->slots[slots[i]];
+                uint64_t tag = atomic_load_explicit(&slot->tag, memory_order_relaxed);
+                _Atomic uint64_t *head = version_head(shared, atomic_load_explicit(&slot->page, memory_order_relaxed));
+                if (atomic_load_explicit(head, memory_order_relaxed) != version_word(tag, slots[i]))
+                        continue;
+                /* home_epoch first: it tells a successor what to look for (takeover.c). */
+                atomic_store_explicit(&slot->home_epoch, epoch, memory_order_release);
+                atomic_store_explicit(head, version_word(tag, SLOT_HOME), memory_order_release);
+                atomic_store_explicit(&slot->use, slot_use(SLOT_RETIRED, self->owner), memory_order_release);
+                slot_list_push(shared, &self->retired, slots[i]);
+        }
+        atomic_store_explicit(&shared->control->flip_epoch, epoch + 1, memory_order_release);
+}
+
+/* Maps the heads of every page in the intent, so that finish_commit cannot fail. */
+static int map_intent(struct shared *shared, struct row *row)
+{
+        for (uint32_t no = atomic_load(&row->intent_first); no; no = atomic_load(&shared->slots[no].next))
+                if (!shared_map_heads(shared, page_id_file(atomic_load(&shared->slots[no].page))))
+                        return -ENOMEM;
+        return 0;
+}
+
+/* R5: forward if it was decided, else there is nothing to do. */
+static int roll_forward(struct shared *shared)
+{
+        struct control *control = shared->control;
+        uint64_t sequence = atomic_load(&control->sequence) + 1;
+        /* Perhaps it died between flips: no later reader may share their epoch (R14). */
+        atomic_fetch_add(&control->flip_epoch, 1);
+        if (atomic_load(&control->decided) != sequence)
+                return 0;
+        struct row *row = &shared->rows[atomic_load(&control->committer)];
+        int err = map_intent(shared, row);
+        if (!err)
+                finish_commit(shared, row, sequence, NULL);
+        return err;
+}
+
+int publish_lock(struct shared *shared, uint32_t owner)
+{
+        struct shlock *lock = &shared->control->commit_lock;
+        if (shlock_lock(lock, owner, &shared->liveness) == SHLOCK_TAKEN)
+                return 0;
+        int err = roll_forward(shared);
+        if (err)
+                shlock_leave_to(lock, control_owner_of_row(atomic_load(&shared->control->committer)));
+        return err;
+}
+
+void publish_unlock(struct shared *shared)
+{
+        shlock_unlock(&shared->control->commit_lock);
+}

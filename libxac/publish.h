@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIBXAC_PUBLISH_H
+#define LIBXAC_PUBLISH_H
+
+/*
+ * The commit lock and what is done under it: versions become the newest of their pages, home
+ * takes the place of slots.
+ *
+ * One store decides (R5): control->decided = sequence + 1. Before it, an owner's death leaves
+ * nothing; after it, whoever inherits the lock finishes the commit from the intent in the dead
+ * owner's row, skipping what is done already. There is no undo.
+ */
+
+#include <stdint.h>
+
+#include "libxac/participant.h"
+
+/* Takes the commit lock, finishing a dead owner's commit first. -ENOMEM: that one's pages
+ * cannot be mapped here; the lock is not taken. */
+int publish_lock(struct shared *shared, uint32_t owner);
+void publish_unlock(struct shared *shared);
+
+/* Publishes the slots of the participant's intent as one commit and returns its sequence.
+ * Displaced slots go to the participant's retired list. Cannot fail (I5). */
+uint64_t publish_intent_locked(struct participant *self);
+
+/* Home holds the content of these slots now (R13): their pages' heads say so from here on. Slots
+ * superseded meanwhile are left alone. The displaced go to the participant's retired list. */
+void publish_home_locked(struct participant *self, const uint32_t *slots, uint32_t count);
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+#include "libxac/reclaim.h"
+
+#include "libxac/pool.h"
+#include "libxac/publish.h"
+#include "libxac/version.h"
+
+enum {
+        RETIRED_BATCH = 16, /* looked at together: small, so that they are still in the cache */
+        WAITING_MAX = 64,   /* kept by the participant; more move to the shared lists */
+        SHARED_BATCH = 4096 /* of a shared list at once, as the pool lock is held meanwhile */
+};
+
+enum verdict {
+        GIVE_BACK, /* nobody walks past its successor any more */
+        UNLINK,    /* an older snapshot may still walk through it: unlink first */
+        WAIT       /* an active snapshot sees it */
+};
+
+static enum verdict judge(struct shared *shared, const struct snapshots *seen, uint32_t no)
+{
+        struct slot *slot = &shared->slots[no];
+        uint64_t from = atomic_load_explicit(&slot->tag, memory_order_relaxed);
+        uint64_t to = atomic_load_explicit(&slot->superseded, memory_order_relaxed);
+        uint64_t epoch = atomic_load_explicit(&slot->home_epoch, memory_order_relaxed);
+        if (epoch)
+                return snapshots_need_displaced(seen, from, epoch) ? WAIT : GIVE_BACK;
+        if (to <= seen->oldest)
+                return GIVE_BACK;
+        /* R1: only what was superseded before the rows were read. */
+        return to <= seen->ceiling && !snapshots_find_in(seen, from, to) ? UNLINK : WAIT;
+}
+
+/* The oldest snapshot that is in the way of a slot that must wait. */
+static uint64_t waits_for(struct shared *shared, const struct snapshots *seen, uint32_t no)
+{
+        struct slot *slot = &shared->slots[no];
+        uint64_t from = atomic_load_explicit(&slot->tag, memory_order_relaxed);
+        uint64_t to = atomic_load_explicit(&slot->superseded, memory_order_relaxed);
+        if (atomic_load_explicit(&slot->home_epoch, memory_order_relaxed))
+                to = UINT64_MAX;
+        return snapshots_find_in(seen, from, to);
+}
+
+/* Takes the listed slots out of their chains. False: none was, they must wait. */
+static bool unlink_all(struct participant *self, const struct slot_list *list)
+{
+        struct shared *shared = self->shared;
+        if (publish_lock(shared, self->owner))
+                return false;
+        int err = 0;
+        for (uint32_t no = list->first; no && !err; no = atomic_load(&shared->slots[no].next))
+                err = version_unlink_locked(shared, no);
+        publish_unlock(shared);
+        return !err;
+}
+
+/* Sorts a list by verdict; what can go at once goes. */
+static void sort_retired(struct participant *self, struct slot_list *unlink, struct slot_list *wait)
+{
+        struct slot_list retired = self->retired;
+        self->retired = (struct slot_list){ 0 };
+        for (uint32_t no; (no = slot_list_pop(self->shared, &retired));) {
+                enum verdict verdict = judge(self->shared, self->seen, no);
+                if (verdict == GIVE_BACK)
+                        pool_give_back(self, no);
+                else
+                        slot_list_push(self->shared, verdict == UNLINK ? unlink : wait, no);
+        }
+}
+
+static void hold_all(struct participant *self, struct slot_list *list)
+{
+        pool_lock(self->shared, self->owner);
+        for (uint32_t no; (no = slot_list_pop(self->shared, list));)
+                pool_hold_locked(self->shared, no, waits_for(self->shared, self->seen, no));
+        pool_unlock(self->shared);
+}
+
+static void reclaim_retired(struct participant *self)
+{
+        struct slot_list unlink = { 0 };
+        struct slot_list wait = { 0 };
+        snapshots_read(self->seen, self->shared);
+        sort_retired(self, &unlink, &wait);
+        if (unlink.first) {
+                struct slot_list *to = unlink_all(self, &unlink) ? NULL : &wait;
+                for (uint32_t no; (no = slot_list_pop(self->shared, &unlink));) {
+                        if (to)
+                                slot_list_push(self->shared, to, no);
+                        else
+                                pool_give_back(self, no);
+                }
+        }
+        if (wait.count > WAITING_MAX)
+                hold_all(self, &wait);
+        self->retired = wait;
+}
+
+/* What waits already is looked at again only with a batch of new ones. */
+bool reclaim_after_commit(struct participant *self)
+{
+        if (self->retired.count < self->retired_limit)
+                return false;
+        reclaim_retired(self);
+        self->retired_limit = self->retired.count + RETIRED_BATCH;
+        return true;
+}
+
+/* Is the snapshot that the list waits for gone? */
+static bool is_ripe(const struct snapshots *seen, const struct held_list *list)
+{
+        return !list->snapshot || !snapshots_find_in(seen, list->snapshot, list->snapshot + 1);
+}
+
+/* Judges up to SHARED_BATCH slots of one shared list. */
+static void reclaim_held_locked(struct participant *self, struct held_list *list)
+{
+        struct shared *shared = self->shared;
+        struct slot_list unlink = { 0 };
+        struct slot_list wait = { 0 };
+        for (uint32_t i = 0; i < SHARED_BATCH && list->first; i++) {
+                uint32_t no = list->first;
+                list->first = atomic_load(&shared->slots[no].next);
+                list->count--;
+                atomic_fetch_sub(&shared->control->held_count, 1);
+                enum verdict verdict = judge(shared, self->seen, no);
+                if (verdict == GIVE_BACK)
+                        pool_push_free_locked(shared, no);
+                else
+                        slot_list_push(shared, verdict == UNLINK ? &unlink : &wait, no);
+        }
+        bool is_unlinked = unlink.first && unlink_all(self, &unlink);
+        for (uint32_t no; (no = slot_list_pop(shared, &unlink));) {
+                if (is_unlinked)
+                        pool_push_free_locked(shared, no);
+                else
+                        pool_hold_locked(shared, no, 0);
+        }
+        for (uint32_t no; (no = slot_list_pop(shared, &wait));)
+                pool_hold_locked(shared, no, waits_for(shared, self->seen, no));
+}
+
+static void reclaim_shared(struct participant *self, bool also_unripe)
+{
+        struct control *control = self->shared->control;
+        if (!atomic_load_explicit(&control->held_count, memory_order_relaxed))
+                return;
+        pool_lock(self->shared, self->owner);
+        snapshots_read(self->seen, self->shared);
+        for (uint32_t i = 0; i < HELD_LISTS; i++)
+                if (control->held[i].count && (also_unripe || is_ripe(self->seen, &control->held[i])))
+                        reclaim_held_locked(self, &control->held[i]);
+        pool_unlock(self->shared);
+}
+
+/* From what is superseded, then from the shared list, then new memory, then a closer look. */
+static bool find_slots(struct participant *self)
+{
+        if (self->retired.count)
+                reclaim_retired(self);
+        if (self->free.first || pool_refill(self))
+                return true;
+        reclaim_shared(self, false);
+        if (pool_refill(self))
+                return true;
+        if (!pool_grow(self) && pool_refill(self))
+                return true;
+        reclaim_shared(self, true);
+        return pool_refill(self);
+}
+
+uint32_t reclaim_take(struct participant *self)
+{
+        uint32_t slot = pool_take(self);
+        if (!slot && find_slots(self))
+                slot = pool_take(self);
+        return slot;
+}
+
+void reclaim_hand_over(struct participant *self)
+{
+        snapshots_read(self->seen, self->shared);
+        hold_all(self, &self->retired);
+        self->retired_limit = RETIRED_BATCH;
+}
+
+void reclaim_everything(struct participant *self)
+{
+        reclaim_retired(self);
+        reclaim_hand_over(self);
+        reclaim_shared(self, true);
+}

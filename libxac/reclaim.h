@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIBXAC_RECLAIM_H
+#define LIBXAC_RECLAIM_H
+
+/*
+ * Gives back slots that no snapshot can see (I4), precisely: a version that lies between two
+ * active snapshots goes, whatever else an old reader holds (R1, R2, R14).
+ *
+ * A participant keeps what its own commits displaced and looks at it in batches. What must
+ * wait long moves to shared lists, by the snapshot it waits for, where anybody who needs slots
+ * looks once that snapshot has ended.
+ */
+
+#include "libxac/participant.h"
+
+/* After a commit: looks at the retired slots when there are enough of them. True: it did. */
+bool reclaim_after_commit(struct participant *self);
+/* A slot for this participant, from wherever there is one, short of writing pages home; 0 if
+ * there is none. */
+uint32_t reclaim_take(struct participant *self);
+/* Hands everything retired over to the shared lists; before leaving. */
+void reclaim_hand_over(struct participant *self);
+/* Looks at every superseded slot that this process may judge, also those that wait. */
+void reclaim_everything(struct participant *self);
+
+#endif

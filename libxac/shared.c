@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+#include "libxac/shared.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/sys.h"
+
+static const char CONTROL_MAGIC[8] = "XACSHMEM";
+
+enum { SHARED_NAME_BYTES = 80 };
+
+static void make_name(char name[SHARED_NAME_BYTES], const struct shared_identity *identity, const char *part)
+{
+        snprintf(name, SHARED_NAME_BYTES, "/dev/shm/xac.%llx.%llx.%s", (unsigned long long)identity->device,
+                 (unsigned long long)identity->inode, part);
+}
+
+static int map_shared(int fd, uint64_t byte_len, void *out)
+{
+        void *addr;
+        int err = sys_mmap(NULL, byte_len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0, &addr);
+        if (!err)
+                *(void **)out = addr;
+        return err;
+}
+
+/* The parts' addresses, once control_fd is open and sized. */
+static int map_parts(struct shared *shared, uint32_t page_bytes, uint32_t max_participants, uint32_t pool_slots)
+{
+        shared->page_bytes = page_bytes;
+        shared->page_shift = (uint32_t)__builtin_ctz(page_bytes);
+        shared->layout = control_layout(max_participants, pool_slots);
+        char *base;
+        int err = map_shared(shared->control_fd, shared->layout.end, &base);
+        if (err)
+                return err;
+        err = map_shared(shared->pool_fd, (uint64_t)pool_slots * page_bytes, &shared->pool);
+        if (err) {
+                sys_munmap(base, shared->layout.end);
+                return err;
+        }
+        shared->control = (struct control *)base;
+        shared->processes = (struct process_row *)(base + shared->layout.processes);
+        shared->rows = (struct row *)(base + shared->layout.rows);
+        shared->chunk_marks = (_Atomic uint8_t *)(base + shared->layout.chunk_marks);
+        shared->slots = (struct slot *)(base + shared->layout.slots);
+        shared->rings = (struct ring_entry *)(base + shared->layout.rings);
+        shared->liveness = (struct shlock_liveness){ shared_is_alive, shared };
+        return 0;
+}
+
+static void close_parts(struct shared *shared)
+{
+        int *fds[] = { &shared->control_fd, &shared->heads_fd, &shared->pool_fd };
+        for (unsigned i = 0; i < 3; i++) {
+                if (*fds[i] >= 0)
+                        sys_close(*fds[i]);
+                *fds[i] = -1;
+        }
+}
+
+static int open_parts(struct shared *shared, const struct shared_identity *identity, int flags)
+{
+        char name[SHARED_NAME_BYTES];
+        const char *parts[] = { "control", "heads", "pool" };
+        int *fds[] = { &shared->control_fd, &shared->heads_fd, &shared->pool_fd };
+        shared->control_fd = shared->heads_fd = shared->pool_fd = -1;
+        for (unsigned i = 0; i < 3; i++) {
+                make_name(name, identity, parts[i]);
+                int err = sys_open(AT_FDCWD, name, O_RDWR | flags, 0600, fds[i]);
+                if (err) {
+                        close_parts(shared);
+                        return err;
+                }
+        }
+        return 0;
+}
+
+/* A name prepared by somebody else is not trusted. */
+static bool is_ours(int fd, const struct shared_identity *identity)
+{
+        struct stat st;
+        if (sys_stat(fd, &st) || !S_ISREG(st.st_mode))
+                return false;
+        return st.st_uid == geteuid() || st.st_uid == identity->directory_owner || st.st_uid == 0;
+}
+
+static bool header_is_right(const struct control *control, const struct shared_identity *identity, uint64_t size)
+{
+        char boot_id[40];
+        if (sys_boot_id(boot_id))
+                return false;
+        if (memcmp(control->magic, CONTROL_MAGIC, sizeof(CONTROL_MAGIC)) || control->version != CONTROL_VERSION)
+                return false;
+        if (!atomic_load(&control->is_ready) || control->device != identity->device ||
+            control->inode != identity->inode || control->page_bytes != identity->page_bytes ||
+            control->max_participants != identity->max_participants)
+                return false;
+        if (control_layout(control->max_participants, control->pool_slots).end != size)
+                return false;
+        return (control->generation == identity->generation || control->next_generation == identity->generation) &&
+               !memcmp(control->uuid, identity->uuid, sizeof(control->uuid)) &&
+               !memcmp(control->boot_id, boot_id, sizeof(boot_id));
+}
+
+/* Looks at the header by itself, before the rest is believed. */
+static int read_header(int fd, struct control *header, uint64_t *size)
+{
+        struct stat st;
+        int err = sys_stat(fd, &st);
+        if (err)
+                return err;
+        *size = (uint64_t)st.st_size;
+        if (*size < sizeof(*header))
+                return -ENOENT;
+        return sys_read_all(fd, header, offsetof(struct control, commit_lock), 0);
+}
+
+int shared_attach(struct shared *shared, const struct shared_identity *identity)
+{
+        struct control header;
+        uint64_t size;
+        int err = open_parts(shared, identity, 0);
+        if (err)
+                return -ENOENT;
+        err = -ENOENT;
+        if (!is_ours(shared->control_fd, identity) || !is_ours(shared->heads_fd, identity) ||
+            !is_ours(shared->pool_fd, identity))
+                goto fail_open;
+        if (read_header(shared->control_fd, &header, &size) || !header_is_right(&header, identity, size))
+                goto fail_open;
+        err = -EINVAL;
+        if (header.is_volatile != identity->is_volatile)
+                goto fail_open;
+        err = map_parts(shared, header.page_bytes, header.max_participants, header.pool_slots);
+        if (err)
+                goto fail_open;
+        return 0;
+
+fail_open:
+        close_parts(shared);
+        return err;
+}
+
+static void fill_header(struct control *control, const struct shared_identity *identity)
+{
+        memcpy(control->magic, CONTROL_MAGIC, sizeof(CONTROL_MAGIC));
+        control->version = CONTROL_VERSION;
+        control->page_bytes = identity->page_bytes;
+        control->max_participants = identity->max_participants;
+        control->pool_slots = identity->pool_slots;
+        control->mode = identity->mode;
+        control->is_volatile = identity->is_volatile;
+        control->device = identity->device;
+        control->inode = identity->inode;
+        control->generation = identity->generation;
+        control->next_generation = identity->generation;
+        memcpy(control->uuid, identity->uuid, sizeof(control->uuid));
+        /* The first snapshot is 1: 0 means none. */
+        atomic_store(&control->sequence, 1);
+        atomic_store(&control->decided, 1);
+        atomic_store(&control->flip_epoch, 1);
+        atomic_store(&control->slots_allocated, 1); /* slot 0 is home */
+        atomic_store(&control->room_wanted, identity->pool_slots / 4);
+}
+
+static int size_parts(struct shared *shared, const struct shared_identity *identity)
+{
+        struct control_layout layout = control_layout(identity->max_participants, identity->pool_slots);
+        int err = sys_truncate(shared->control_fd, layout.end);
+        if (!err)
+                err = sys_allocate(shared->control_fd, 0, layout.slots);
+        if (!err)
+                err = sys_truncate(shared->heads_fd, FILES_MAX * FILE_PAGES_MAX * sizeof(uint64_t));
+        if (!err)
+                err = sys_truncate(shared->pool_fd, (uint64_t)identity->pool_slots * identity->page_bytes);
+        mode_t mode = (mode_t)identity->mode & 0666;
+        if (!err)
+                err = sys_chmod(shared->control_fd, mode);
+        if (!err)
+                err = sys_chmod(shared->heads_fd, mode);
+        if (!err)
+                err = sys_chmod(shared->pool_fd, mode);
+        return err;
+}
+
+int shared_create(struct shared *shared, const struct shared_identity *identity)
+{
+        shared_remove(identity);
+        int err = open_parts(shared, identity, O_CREAT | O_EXCL);
+        if (err)
+                return err;
+        err = size_parts(shared, identity);
+        if (!err)
+                err = map_parts(shared, identity->page_bytes, identity->max_participants, identity->pool_slots);
+        if (err)
+                goto fail_size;
+        fill_header(shared->control, identity);
+        err = sys_boot_id(shared->control->boot_id);
+        if (err)
+                goto fail_map;
+        shared->is_creator = true;
+        return 0;
+
+fail_map:
+        shared_detach(shared);
+fail_size:
+        close_parts(shared);
+        shared_remove(identity);
+        return err;
+}
+
+void shared_mark_ready(struct shared *shared)
+{
+        atomic_store(&shared->control->is_ready, 1);
+}
+
+void shared_detach(struct shared *shared)
+{
+        uint64_t pool_len = (uint64_t)shared->control->pool_slots * shared->page_bytes;
+        for (uint32_t i = 0; i < FILES_MAX; i++)
+                if (shared->heads[i])
+                        sys_munmap((void *)shared->heads[i], FILE_PAGES_MAX * sizeof(uint64_t));
+        sys_munmap(shared->pool, pool_len);
+        sys_munmap(shared->control, shared->layout.end);
+        close_parts(shared);
+}
+
+void shared_remove(const struct shared_identity *identity)
+{
+        char name[SHARED_NAME_BYTES];
+        const char *parts[] = { "control", "heads", "pool" };
+        for (unsigned i = 0; i < 3; i++) {
+                make_name(name, identity, parts[i]);
+                sys_unlink(AT_FDCWD, name);
+        }
+}
+
+/* Byte 0 of the lock file is the open/close lock; process n holds byte n + 1. */
+bool shared_is_process_alive(struct shared *shared, uint32_t process_no)
+{
+        if (process_no == shared->process_no)
+                return true;
+        return sys_is_byte_locked(shared->lock_fd, process_no + 1) != 0; /* unsure counts as alive */
+}
+
+bool shared_is_alive(void *arg, uint32_t owner)
+{
+        struct shared *shared = arg;
+        if (owner > PARTICIPANTS_MAX)
+                return shared_is_process_alive(shared, owner - PARTICIPANTS_MAX - 1);
+        return shared_is_process_alive(shared, atomic_load(&shared->rows[owner - 1].process_no));
+}
+
+int shared_lock_as_process(struct shared *shared, struct shlock *lock)
+{
+        pthread_mutex_lock(&shared->process_mutex);
+        return shlock_lock(lock, control_owner_of_process(shared->process_no), &shared->liveness);
+}
+
+void shared_unlock_as_process(struct shared *shared, struct shlock *lock)
+{
+        shlock_unlock(lock);
+        pthread_mutex_unlock(&shared->process_mutex);
+}
+
+_Atomic uint64_t *shared_map_heads(struct shared *shared, uint32_t file_no)
+{
+        _Atomic uint64_t *heads = atomic_load_explicit(&shared->heads[file_no], memory_order_acquire);
+        if (heads)
+                return heads;
+        const uint64_t byte_len = FILE_PAGES_MAX * sizeof(uint64_t);
+        void *addr;
+        if (sys_mmap(NULL, byte_len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, shared->heads_fd,
+                     file_no * byte_len, &addr))
+                return NULL;
+        _Atomic uint64_t *expected = NULL;
+        if (atomic_compare_exchange_strong(&shared->heads[file_no], &expected, addr))
+                return addr;
+        sys_munmap(addr, byte_len); /* another thread was first */
+        return expected;
+}

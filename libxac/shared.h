@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIBXAC_SHARED_H
+#define LIBXAC_SHARED_H
+
+/*
+ * This process's attachment to the shared memory of one environment: three files named by
+ * the directory's device and inode (R15),
+ *
+ *      control   struct control and its tables
+ *      heads     for each page of each file, the word of its newest version (sparse)
+ *      pool      the slots themselves, mapped linearly
+ *
+ * Memory is allocated (fallocate) before it is touched: on a full tmpfs touching a hole is a
+ * SIGBUS, an allocation that fails is a code.
+ */
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "libxac/control.h"
+
+struct shared {
+        struct control *control;
+        struct process_row *processes;
+        struct row *rows;
+        _Atomic uint8_t *chunk_marks; /* [file][chunk]: 1 = its heads have memory */
+        struct slot *slots;
+        struct ring_entry *rings;
+        char *pool;
+        uint32_t page_bytes;
+        uint32_t page_shift;
+        uint32_t process_no; /* this process's row */
+
+        _Atomic(_Atomic uint64_t *) heads[FILES_MAX]; /* mapped when first needed */
+        struct control_layout layout;
+        struct shlock_liveness liveness;
+        int lock_fd;
+        int control_fd;
+        int heads_fd;
+        int pool_fd;
+        bool is_creator;
+        pthread_mutex_t process_mutex; /* around locks that the process owns as a whole */
+};
+
+struct shared_identity {
+        uint64_t device;
+        uint64_t inode;
+        uid_t directory_owner;
+        uint32_t page_bytes;
+        uint32_t max_participants;
+        uint32_t pool_slots;
+        uint32_t mode;
+        bool is_volatile;
+        uint64_t generation;
+        uint8_t uuid[16];
+};
+
+/* Attach to what is there. -ENOENT: nothing usable for this directory and boot.
+ * -EINVAL: it is there, but durable against volatile. */
+int shared_attach(struct shared *shared, const struct shared_identity *identity);
+/* Make new shared memory, empty, not yet ready; what lay there before is removed. */
+int shared_create(struct shared *shared, const struct shared_identity *identity);
+void shared_mark_ready(struct shared *shared);
+/* Unmap; the shared memory stays for others. */
+void shared_detach(struct shared *shared);
+/* Remove the names. */
+void shared_remove(const struct shared_identity *identity);
+
+/* Liveness of an owner number; `shared` is the argument (struct shlock_liveness). */
+bool shared_is_alive(void *shared, uint32_t owner);
+bool shared_is_process_alive(struct shared *shared, uint32_t process_no);
+
+/* Locks that a process takes as a whole, not as one of its participants. The result is
+ * shlock_lock()'s. */
+int shared_lock_as_process(struct shared *shared, struct shlock *lock);
+void shared_unlock_as_process(struct shared *shared, struct shlock *lock);
+
+/* The heads of a file, mapped; NULL with no memory. Async-signal-safe. */
+_Atomic uint64_t *shared_map_heads(struct shared *shared, uint32_t file_no);
+
+static inline char *shared_slot_bytes(const struct shared *shared, uint32_t slot)
+{
+        return shared->pool + ((uint64_t)slot << shared->page_shift);
+}
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#include "libxac/stats.h"
+
+#include <string.h>
+
+#include "libxac/pool.h"
+#include "libxac/view.h"
+
+static void add_row(const struct row *row, xac_stats *stats)
+{
+        stats->commits += atomic_load(&row->commits);
+        stats->conflicts += atomic_load(&row->conflicts);
+        stats->read_faults += atomic_load(&row->read_faults);
+        stats->write_faults += atomic_load(&row->write_faults);
+        stats->participants += atomic_load(&row->state) == ROW_USED;
+}
+
+void stats_collect(struct shared *shared, xac_stats *stats)
+{
+        struct control *control = shared->control;
+        struct pool_census census;
+        memset(stats, 0, sizeof(*stats));
+        stats->sequence = atomic_load(&control->sequence);
+        stats->commits = atomic_load(&control->past_commits);
+        stats->conflicts = atomic_load(&control->past_conflicts);
+        stats->read_faults = atomic_load(&control->past_read_faults);
+        stats->write_faults = atomic_load(&control->past_write_faults);
+        for (uint32_t i = 0; i < atomic_load(&control->rows_used); i++)
+                add_row(&shared->rows[i], stats);
+        stats->mappings = view_mappings_of_process();
+        stats->pool_bytes = (uint64_t)(control->pool_slots - 1) * shared->page_bytes;
+        pool_count(shared, &census);
+        stats->pool_bytes_used = (census.private + census.published + census.retired) * shared->page_bytes;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "libxac/takeover.h"
+
+#include "libxac/participant.h"
+#include "libxac/pool.h"
+#include "libxac/publish.h"
+#include "libxac/version.h"
+
+/* Slots whose heads a dead checkpointer was turning to home: the head says how far it came. */
+static void settle_flips_locked(struct shared *shared)
+{
+        for (uint32_t no = atomic_load(&shared->control->slots_allocated); --no > 0;) {
+                struct slot *slot = &shared->slots[no];
+                if (slot_state(slot) != SLOT_PUBLISHED || !atomic_load(&slot->home_epoch))
+                        continue;
+                uint64_t page = atomic_load(&slot->page);
+                if (!shared_map_heads(shared, page_id_file(page)))
+                        continue; /* the next takeover will see it */
+                uint64_t tag = atomic_load(&slot->tag);
+                if (version_newest(shared, page) == version_word(tag, SLOT_HOME))
+                        pool_hold_locked(shared, no, 0);
+                else
+                        atomic_store(&slot->home_epoch, 0);
+        }
+}
+
+/* view_count is counted anew rather than lowered: a successor may come here twice. */
+static void recount_views_locked(struct shared *shared)
+{
+        uint32_t count = 0;
+        for (uint32_t i = 0; i < atomic_load(&shared->control->rows_used); i++)
+                count += atomic_load(&shared->rows[i].view_count);
+        atomic_store(&shared->control->view_count, count);
+}
+
+static void take_back_row_locked(struct shared *shared, uint32_t row_no, uint32_t owner)
+{
+        struct row *row = &shared->rows[row_no];
+        uint32_t dead_owner = control_owner_of_row(row_no);
+        uint32_t exclusive = dead_owner;
+        atomic_compare_exchange_strong(&shared->control->exclusive_owner, &exclusive, 0);
+        atomic_store(&row->snapshot, 0);
+        pool_lock(shared, owner);
+        pool_take_back_locked(shared, dead_owner);
+        pool_unlock(shared);
+        atomic_store(&row->view_count, 0);
+        participant_fold_counters_locked(shared, row);
+        atomic_store(&row->state, ROW_FREE); /* last: a row is reused only after its takeover */
+}
+
+/* A lock that guards nothing half-done is only made free. */
+static void free_if_dead(struct shared *shared, struct shlock *lock, uint32_t owner)
+{
+        uint32_t holder = shlock_owner(lock);
+        if (!holder || shared_is_alive(shared, holder))
+                return;
+        shlock_lock(lock, owner, &shared->liveness);
+        shlock_unlock(lock);
+}
+
+static void take_back_process_locked(struct shared *shared, uint32_t process_no, uint32_t owner)
+{
+        /* A commit that it had decided is finished before its slots are looked at (R5). */
+        if (publish_lock(shared, owner))
+                return;
+        publish_unlock(shared);
+        for (uint32_t i = 0; i < atomic_load(&shared->control->rows_used); i++) {
+                struct row *row = &shared->rows[i];
+                if (atomic_load(&row->state) == ROW_USED && atomic_load(&row->process_no) == process_no)
+                        take_back_row_locked(shared, i, owner);
+        }
+        pool_lock(shared, owner);
+        if (!publish_lock(shared, owner)) {
+                settle_flips_locked(shared);
+                recount_views_locked(shared);
+                publish_unlock(shared);
+        }
+        pool_unlock(shared);
+        free_if_dead(shared, &shared->control->checkpoint_lock, owner);
+        atomic_store(&shared->processes[process_no].is_used, 0);
+}
+
+static bool is_dead(struct shared *shared, uint32_t process_no)
+{
+        return atomic_load(&shared->processes[process_no].is_used) && !shared_is_process_alive(shared, process_no);
+}
+
+void takeover_dead(struct shared *shared, uint32_t owner)
+{
+        uint32_t max = control_processes_max(shared->control->max_participants);
+        for (uint32_t i = 0; i < max; i++) {
+                if (!is_dead(shared, i))
+                        continue;
+                shared_lock_as_process(shared, &shared->control->participant_lock);
+                if (is_dead(shared, i))
+                        take_back_process_locked(shared, i, owner);
+                shared_unlock_as_process(shared, &shared->control->participant_lock);
+        }
+}

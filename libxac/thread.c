@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+#include "libxac/thread.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/sys.h"
+#include "libxac/commit.h"
+#include "libxac/home.h"
+#include "libxac/pool.h"
+#include "libxac/reclaim.h"
+#include "libxac/takeover.h"
+#include "libxac/touch.h"
+
+THREAD_TLS struct thread *thread_list;
+
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+static pthread_key_t key; /* only for its destructor */
+
+static void thread_exits(void *unused)
+{
+        (void)unused;
+        for (struct thread *thread = thread_list; thread; thread = thread->next_of_thread)
+                if (thread->env && !env_is_forked(thread->env))
+                        thread_leave(thread);
+        thread_sweep();
+}
+
+static void make_key(void)
+{
+        pthread_key_create(&key, thread_exits);
+}
+
+static void add_to_lists(struct thread *thread)
+{
+        struct xac_env *env = thread->env;
+        pthread_mutex_lock(&env->mutex);
+        thread->next_in_env = env->threads;
+        env->threads = thread;
+        pthread_mutex_unlock(&env->mutex);
+        thread->next_of_thread = thread_list;
+        thread_list = thread;
+        pthread_once(&key_once, make_key);
+        pthread_setspecific(key, thread);
+}
+
+static void remove_from_env(struct thread *thread)
+{
+        struct xac_env *env = thread->env;
+        pthread_mutex_lock(&env->mutex);
+        struct thread **link = &env->threads;
+        while (*link && *link != thread)
+                link = &(*link)->next_in_env;
+        if (*link)
+                *link = thread->next_in_env;
+        pthread_mutex_unlock(&env->mutex);
+}
+
+/* A row; one that a dead process left will do. */
+static int join_participants(struct participant *self, struct shared *shared)
+{
+        int err = participant_join(self, shared);
+        if (err != XAC_BUSY)
+                return err;
+        takeover_dead(shared, control_owner_of_process(shared->process_no));
+        return participant_join(self, shared);
+}
+
+static int join(struct xac_env *env, struct thread **out)
+{
+        struct thread *thread = calloc(1, sizeof(*thread));
+        if (!thread)
+                return -ENOMEM;
+        int err = join_participants(&thread->self, &env->shared);
+        if (err)
+                goto fail_join;
+        err = txn_init(&thread->txn, &thread->self, &env->files, env->flags);
+        if (err)
+                goto fail_txn;
+        thread->env = env;
+        thread->random = (uint32_t)sys_monotonic_ns() | 1;
+        add_to_lists(thread);
+        *out = thread;
+        return 0;
+
+fail_txn:
+        participant_leave(&thread->self);
+fail_join:
+        free(thread);
+        return err;
+}
+
+int thread_find_or_join(struct xac_env *env, struct thread **thread)
+{
+        if (env_is_forked(env))
+                return XAC_FORKED;
+        for (struct thread **link = &thread_list; *link; link = &(*link)->next_of_thread) {
+                if ((*link)->env != env)
+                        continue;
+                *thread = *link; /* to the front: it is asked for again soon */
+                *link = (*thread)->next_of_thread;
+                (*thread)->next_of_thread = thread_list;
+                thread_list = *thread;
+                return 0;
+        }
+        return join(env, thread);
+}
+
+static int map_new(struct thread *thread, uint32_t file_no, struct view **view)
+{
+        struct files *files = &thread->env->files;
+        int err = view_create(files, file_no, files_byte_len(files, file_no), view);
+        if (err)
+                return err;
+        err = views_add(&thread->txn.views, *view);
+        if (err)
+                view_destroy(*view);
+        return err;
+}
+
+int thread_map(struct thread *thread, const char *file, uint64_t byte_len, void **base)
+{
+        uint32_t file_no;
+        struct files *files = &thread->env->files;
+        int err = files_open(files, file, byte_len, &file_no);
+        if (err)
+                return err;
+        struct view *view = thread->txn.views.by_file[file_no];
+        if (!view)
+                err = map_new(thread, file_no, &view);
+        else if (files_byte_len(files, file_no) > view->reserve_bytes)
+                err = -ENOMEM;
+        else
+                view->uses++;
+        if (!err)
+                *base = view->base;
+        return err;
+}
+
+int thread_unmap(struct thread *thread, const void *base)
+{
+        struct views *views = &thread->txn.views;
+        struct view *view = base ? views_find(views, base) : NULL;
+        if (!view || view->base != base)
+                return XAC_NOVIEW;
+        if (view->uses > 1) {
+                view->uses--;
+                return 0;
+        }
+        if (txn_is_open(&thread->txn))
+                return -EBUSY; /* what it has read there must still be validated */
+        views_remove(views, view);
+        view_destroy(view);
+        return 0;
+}
+
+int thread_checkpoint(struct thread *thread)
+{
+        struct txn *txn = &thread->txn;
+        struct home_writer writer = { .self = &thread->self,
+                                      .files = &thread->env->files,
+                                      .is_in_use = txn_is_open(txn) ? touch_uses_page : NULL,
+                                      .in_use_arg = txn,
+                                      .progress = thread->env->progress,
+                                      .progress_arg = thread->env->progress_arg,
+                                      .may_wait = true };
+        return home_write(&writer);
+}
+
+static void release_views(struct views *views)
+{
+        for (uint32_t i = 0; i < FILES_MAX; i++) {
+                struct view *view = views->by_file[i];
+                if (!view)
+                        continue;
+                views_remove(views, view);
+                view_destroy(view);
+        }
+}
+
+void thread_leave(struct thread *thread)
+{
+        struct participant *self = &thread->self;
+        thread->is_in_library = true;
+        remove_from_env(thread);
+        txn_abort_all(&thread->txn);
+        release_views(&thread->txn.views);
+        if (atomic_load(&self->shared->control->exclusive_owner) == self->owner)
+                commit_admit_others(self);
+        reclaim_hand_over(self);
+        pool_flush(self);
+        txn_free(&thread->txn);
+        participant_leave(self);
+        thread->env = NULL;
+}
+
+void thread_sweep(void)
+{
+        for (struct thread **link = &thread_list; *link;) {
+                struct thread *thread = *link;
+                if (thread->env) {
+                        link = &thread->next_of_thread;
+                        continue;
+                }
+                *link = thread->next_of_thread;
+                free(thread);
+        }
+}

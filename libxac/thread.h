@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIBXAC_THREAD_H
+#define LIBXAC_THREAD_H
+
+/*
+ * A thread's use of one environment: its participation, its transaction and its views. Made when
+ * the thread first calls, released when it exits or the environment is closed. Found through
+ * thread-local storage, which the fault handler reads too (hence the initial-exec model).
+ */
+
+#include <stdbool.h>
+
+#include "libxac/env.h"
+#include "libxac/txn.h"
+
+struct thread {
+        struct xac_env *env;         /* NULL: closed, to be freed by its thread */
+        struct participant self;
+        struct txn txn;
+        volatile bool is_in_library; /* a fault now is a bug, or a signal handler's (I8) */
+        uint32_t random;             /* of xac_run's back-off */
+        struct thread *next_in_env;
+        struct thread *next_of_thread;
+};
+
+#define THREAD_TLS _Thread_local __attribute__((tls_model("initial-exec")))
+extern THREAD_TLS struct thread *thread_list;
+
+/* The slow half of thread_of: looks further, or joins. */
+int thread_find_or_join(struct xac_env *env, struct thread **thread);
+
+/* This thread's use of the environment. XAC_FORKED, XAC_BUSY, -ENOMEM, -ENOSPC. */
+static inline int thread_of(struct xac_env *env, struct thread **thread)
+{
+        *thread = thread_list;
+        if (*thread && (*thread)->env == env && !env_is_forked(env))
+                return 0;
+        return thread_find_or_join(env, thread);
+}
+
+/* This thread's view of a file; the same one again if there is one. Errors of files_open, -ENOMEM. */
+int thread_map(struct thread *thread, const char *file, uint64_t byte_len, void **base);
+/* XAC_NOVIEW; -EBUSY inside a transaction. */
+int thread_unmap(struct thread *thread, const void *base);
+/* Brings home what may go there now. */
+int thread_checkpoint(struct thread *thread);
+
+/* Undoes its transaction, releases its views, gives its row and slots back. */
+void thread_leave(struct thread *thread);
+/* Frees this thread's closed ones. */
+void thread_sweep(void);
+
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+#include "libxac/touch.h"
+
+#include <errno.h>
+#include <xac/xac.h>
+
+#include "libxac/home.h"
+#include "libxac/version.h"
+
+enum { HOME_RUN = 16 /* pages mapped around a fault where all are at home */ };
+
+static void count(_Atomic uint64_t *counter)
+{
+        uint64_t before = atomic_load_explicit(counter, memory_order_relaxed);
+        atomic_store_explicit(counter, before + 1, memory_order_relaxed);
+}
+
+static bool is_in_file(const struct view *view, uint64_t page_no)
+{
+        return page_no << view->files->shared->page_shift < files_byte_len(view->files, view->file_no);
+}
+
+bool touch_uses_page(void *arg, uint64_t page)
+{
+        struct txn *txn = arg;
+        struct view *view = txn->views.by_file[page_id_file(page)];
+        if (view && page_id_no(page) < view->reserve_bytes >> view->files->shared->page_shift &&
+            view_shows(view, page_id_no(page)) != VIEW_HIDDEN)
+                return true;
+        return txn_pages_find(&txn->pages, page) != NULL;
+}
+
+/* A private version at the present level; a full pool is first answered by bringing pages home. */
+static int write_page(struct txn *txn, uint64_t page, struct page_entry **entry)
+{
+        int err = txn_pages_write(&txn->pages, page, txn->depth, entry);
+        if (err != XAC_FULL)
+                return err;
+        struct home_writer writer = { .self = txn->self,
+                                      .files = txn->files,
+                                      .is_in_use = touch_uses_page,
+                                      .in_use_arg = txn };
+        return home_write(&writer) ? XAC_FULL : txn_pages_write(&txn->pages, page, txn->depth, entry);
+}
+
+/* The slot a page shows to this transaction when it is read. In an exact attempt that makes it a
+ * member of the read set. */
+static int slot_to_read(struct txn *txn, struct view *view, uint64_t page, uint32_t *slot)
+{
+        struct page_entry *entry = txn_pages_find(&txn->pages, page);
+        if (!entry && view->is_exact) {
+                int err = txn_pages_read(&txn->pages, page, &entry);
+                if (err)
+                        return err;
+        }
+        if (entry)
+                *slot = entry->slot ? entry->slot : entry->visible_slot;
+        else
+                *slot = version_slot(version_visible(txn->self->shared, page, txn->pages.snapshot));
+        return 0;
+}
+
+static bool is_hidden_home_page(struct txn *txn, struct view *view, uint64_t page_no)
+{
+        uint64_t page = page_id(view->file_no, page_no);
+        return is_in_file(view, page_no) && view_shows(view, page_no) == VIEW_HIDDEN &&
+               !txn_pages_find(&txn->pages, page) && version_slot(version_newest(txn->self->shared, page)) == SLOT_HOME;
+}
+
+/* Pages at home are shown several at once: whoever reads one reads its neighbours. */
+static int show_home_run(struct txn *txn, struct view *view, uint64_t page_no)
+{
+        uint64_t first = page_no;
+        uint64_t end = page_no + 1;
+        while (first % HOME_RUN && is_hidden_home_page(txn, view, first - 1))
+                first--;
+        while (end % HOME_RUN && is_hidden_home_page(txn, view, end))
+                end++;
+        return view_show_run(view, first, SLOT_HOME, end - first, VIEW_READABLE);
+}
+
+static int show_for_read(struct txn *txn, struct view *view, uint64_t page_no)
+{
+        uint32_t slot;
+        uint64_t page = page_id(view->file_no, page_no);
+        int err = slot_to_read(txn, view, page, &slot);
+        if (err)
+                return err;
+        if (slot == SLOT_HOME && !view->is_exact)
+                return show_home_run(txn, view, page_no);
+        return view_show(view, page_no, slot, VIEW_READABLE);
+}
+
+static int show_for_write(struct txn *txn, struct view *view, uint64_t page_no)
+{
+        struct page_entry *entry;
+        if (txn->flags & XAC_RDONLY)
+                return XAC_READONLY;
+        int err = write_page(txn, page_id(view->file_no, page_no), &entry);
+        return err ? err : view_show(view, page_no, entry->slot, VIEW_WRITABLE);
+}
+
+/* A private copy of what the page shows, so that the program can go on harmlessly. */
+static enum touch_outcome show_stray(struct txn *txn, struct view *view, uint64_t page_no)
+{
+        uint64_t page = page_id(view->file_no, page_no);
+        struct page_entry *entry = txn_pages_find(&txn->pages, page);
+        uint32_t slot;
+        if (view_shows(view, page_no) != VIEW_HIDDEN)
+                slot = view_slot(view, page_no);
+        else if (entry)
+                slot = entry->slot ? entry->slot : entry->visible_slot;
+        else
+                slot = version_slot(txn_is_open(txn) ? version_visible(txn->self->shared, page, txn->pages.snapshot)
+                                                     : version_newest(txn->self->shared, page));
+        return view_show(view, page_no, slot, VIEW_STRAY) ? TOUCH_STUCK : TOUCH_DONE;
+}
+
+/* Between transactions: harmless, and undefined (RESTRICTIONS.md). */
+static enum touch_outcome fault_outside(struct txn *txn, struct view *view, uint64_t page_no)
+{
+        return txn->is_strict ? TOUCH_OUTSIDE : show_stray(txn, view, page_no);
+}
+
+static bool is_write(const struct view *view, uint64_t page_no, enum touch_access access)
+{
+        if (access != TOUCH_UNKNOWN)
+                return access == TOUCH_WRITE;
+        return view_shows(view, page_no) == VIEW_READABLE;
+}
+
+enum touch_outcome touch_fault(struct txn *txn, struct view *view, const void *addr, enum touch_access access)
+{
+        uint64_t page_no = view_page_no(view, addr);
+        if (!is_in_file(view, page_no))
+                return TOUCH_BEYOND;
+        if (view_shows(view, page_no) >= VIEW_WRITABLE)
+                return TOUCH_STUCK;
+        if (!txn_is_open(txn))
+                return fault_outside(txn, view, page_no);
+
+        bool is_writing = is_write(view, page_no, access);
+        count(is_writing ? &txn->self->row->write_faults : &txn->self->row->read_faults);
+        int err = is_writing ? show_for_write(txn, view, page_no) : show_for_read(txn, view, page_no);
+        if (!err)
+                return TOUCH_DONE;
+        txn_doom(txn, err);
+        return show_stray(txn, view, page_no);
+}
+
+/* A run of pages whose private versions lie in consecutive slots is mapped at once. */
+static int show_written_run(struct txn *txn, struct view *view, uint64_t page_no, uint64_t end, uint64_t *shown)
+{
+        uint32_t first_slot = 0;
+        uint64_t count = 0;
+        for (; page_no + count < end; count++) {
+                struct page_entry *entry;
+                int err = write_page(txn, page_id(view->file_no, page_no + count), &entry);
+                if (err)
+                        return err;
+                if (!count)
+                        first_slot = entry->slot;
+                else if (entry->slot != first_slot + count)
+                        break;
+        }
+        *shown = count;
+        if (count == 1)
+                return view_show(view, page_no, first_slot, VIEW_WRITABLE);
+        return view_show_run(view, page_no, first_slot, count, VIEW_WRITABLE);
+}
+
+static int touch_pages(struct txn *txn, struct view *view, uint64_t page_no, uint64_t end, enum touch_access access)
+{
+        while (page_no < end) {
+                uint64_t shown = 1;
+                int err = 0;
+                if (access == TOUCH_WRITE && view_shows(view, page_no) < VIEW_WRITABLE)
+                        err = show_written_run(txn, view, page_no, end, &shown);
+                else if (view_shows(view, page_no) == VIEW_HIDDEN)
+                        err = show_for_read(txn, view, page_no);
+                if (err)
+                        return err;
+                page_no += shown;
+        }
+        return 0;
+}
+
+int touch_range(struct txn *txn, const void *addr, size_t byte_len, enum touch_access access)
+{
+        if (!txn_is_open(txn))
+                return XAC_NOTXN;
+        struct view *view = views_find(&txn->views, addr);
+        if (!view)
+                return XAC_NOVIEW;
+        if (!byte_len)
+                return 0;
+        const char *last = (const char *)addr + byte_len - 1;
+        if (last < (const char *)addr || !view_contains(view, last) || !is_in_file(view, view_page_no(view, last)))
+                return -EINVAL;
+        if (access == TOUCH_WRITE && txn->flags & XAC_RDONLY)
+                return XAC_READONLY;
+        int err = touch_pages(txn, view, view_page_no(view, addr), view_page_no(view, last) + 1, access);
+        if (err)
+                txn_doom(txn, err);
+        return err;
+}
+
+/* The view and page that an address names, for declared access. */
+static struct view *find_page(struct txn *txn, const void *addr, uint64_t *page_no)
+{
+        struct view *view = views_find(&txn->views, addr);
+        if (!view)
+                return NULL;
+        *page_no = view_page_no(view, addr);
+        return is_in_file(view, *page_no) ? view : NULL;
+}
+
+static char *byte_at(const struct page_entry *entry, const struct view *view, const void *addr)
+{
+        uint64_t offset = (uint64_t)((const char *)addr - view->base);
+        return entry->bytes + (offset & (view->files->shared->page_bytes - 1));
+}
+
+const void *touch_page_read(struct txn *txn, const void *addr)
+{
+        uint64_t page_no;
+        struct page_entry *entry;
+        if (!txn_is_open(txn))
+                return NULL;
+        struct view *view = find_page(txn, addr, &page_no);
+        int err = view ? txn_pages_read(&txn->pages, page_id(view->file_no, page_no), &entry) : XAC_NOVIEW;
+        if (!err)
+                return byte_at(entry, view, addr);
+        txn_doom(txn, err);
+        return NULL;
+}
+
+/* Plain and declared access agree: where the view shows another slot, it shows nothing now. */
+static int hide_if_different(struct view *view, uint64_t page_no, const struct page_entry *entry)
+{
+        return view_slot(view, page_no) == entry->slot ? 0 : view_hide(view, page_no);
+}
+
+void *touch_page_write(struct txn *txn, void *addr)
+{
+        uint64_t page_no;
+        struct page_entry *entry;
+        if (!txn_is_open(txn))
+                return NULL;
+        struct view *view = find_page(txn, addr, &page_no);
+        int err = view ? 0 : XAC_NOVIEW;
+        if (!err && txn->flags & XAC_RDONLY)
+                err = XAC_READONLY;
+        if (!err)
+                err = write_page(txn, page_id(view->file_no, page_no), &entry);
+        if (!err)
+                err = hide_if_different(view, page_no, entry);
+        if (!err)
+                return byte_at(entry, view, addr);
+        txn_doom(txn, err);
+        return NULL;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIBXAC_TOUCH_H
+#define LIBXAC_TOUCH_H
+
+/*
+ * What touching a page does: a fault in a view, an announced access, a declared access. Here the
+ * versions a transaction sees (txn_pages) meet what its views show.
+ *
+ * touch_fault runs inside the signal handler: nothing here allocates by malloc or takes a lock
+ * that code touching user memory may hold, and view memory itself is never touched (I8).
+ */
+
+#include "libxac/txn.h"
+
+enum touch_access {
+        TOUCH_READ,
+        TOUCH_WRITE,
+        TOUCH_UNKNOWN /* the fault did not say: a hidden page was read, a readable one written */
+};
+
+enum touch_outcome {
+        TOUCH_DONE,    /* the page shows what it should: run the access again */
+        TOUCH_BEYOND,  /* the file ends before */
+        TOUCH_OUTSIDE, /* no transaction is open, and the environment is strict */
+        TOUCH_STUCK    /* no mapping can be made, or the fault has no cause that we know */
+};
+
+enum touch_outcome touch_fault(struct txn *txn, struct view *view, const void *addr, enum touch_access access);
+
+/* Does now what faults on every page of the range would do. */
+int touch_range(struct txn *txn, const void *addr, size_t byte_len, enum touch_access access);
+
+/* Declared access; NULL dooms the transaction. */
+const void *touch_page_read(struct txn *txn, const void *addr);
+void *touch_page_write(struct txn *txn, void *addr);
+
+/* Does the open transaction `txn`, or a view of its thread, use the page? */
+bool touch_uses_page(void *txn, uint64_t page);
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+#include "libxac/txn.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <xac/xac.h>
+
+#include "libxac/commit.h"
+
+struct txn_level {
+        uint32_t undo_mark; /* undo records of this level begin here */
+        int outer_flags;
+};
+
+static void txn_move(struct txn *txn, enum txn_state from, enum txn_state to)
+{
+        assert(txn->state == from);
+        (void)from;
+        txn->state = to;
+}
+
+int txn_init(struct txn *txn, struct participant *self, struct files *files, int env_flags)
+{
+        memset(txn, 0, sizeof(*txn));
+        txn->self = self;
+        txn->files = files;
+        txn->is_strict = env_flags & XAC_STRICT;
+        views_init(&txn->views, self, env_flags & XAC_TRACK);
+        return txn_pages_init(&txn->pages, self, files);
+}
+
+void txn_free(struct txn *txn)
+{
+        txn_pages_free(&txn->pages);
+        vector_free(&txn->levels, sizeof(struct txn_level));
+}
+
+void txn_doom(struct txn *txn, int reason)
+{
+        if (txn->state == TXN_DOOMED)
+                return;
+        txn_move(txn, TXN_ACTIVE, TXN_DOOMED);
+        txn->doom = reason;
+}
+
+/* The outermost level begins: publish a snapshot, bring the views there. */
+static int begin_outermost(struct txn *txn, int flags)
+{
+        uint64_t snapshot = participant_begin(txn->self);
+        int err = views_begin(&txn->views, snapshot);
+        if (err) {
+                participant_end(txn->self);
+                return err;
+        }
+        txn_pages_begin(&txn->pages, snapshot);
+        txn_move(txn, TXN_IDLE, TXN_ACTIVE);
+        txn->flags = flags;
+        txn->depth = 1;
+        return 0;
+}
+
+/* A nested level begins: from here on the outer level's pages must be written anew. */
+static int begin_nested(struct txn *txn, int flags)
+{
+        int err = vector_reserve(&txn->levels, txn->levels.count + 1, sizeof(struct txn_level));
+        if (!err)
+                err = views_protect_writes(&txn->views);
+        if (err)
+                return err;
+        struct txn_level *level = (struct txn_level *)txn->levels.items + txn->levels.count++;
+        *level = (struct txn_level){ txn_pages_mark(&txn->pages), txn->flags };
+        txn->flags |= flags; /* nested flags only add restrictions */
+        txn->depth++;
+        return 0;
+}
+
+int txn_begin(struct txn *txn, int flags)
+{
+        return txn_is_open(txn) ? begin_nested(txn, flags) : begin_outermost(txn, flags);
+}
+
+static struct txn_level pop_level(struct txn *txn)
+{
+        struct txn_level level = ((struct txn_level *)txn->levels.items)[--txn->levels.count];
+        txn->depth--;
+        txn->flags = level.outer_flags;
+        return level;
+}
+
+/* The view must not show a slot that is given back. */
+static void hide_lost(void *arg, uint64_t page, uint32_t slot)
+{
+        struct txn *txn = arg;
+        struct view *view = txn->views.by_file[page_id_file(page)];
+        uint64_t page_no = page_id_no(page);
+        if (view && view_shows(view, page_no) != VIEW_HIDDEN && view_slot(view, page_no) == slot)
+                view_hide(view, page_no);
+}
+
+static void abort_nested(struct txn *txn)
+{
+        struct txn_level level = pop_level(txn);
+        txn_pages_undo(&txn->pages, level.undo_mark, hide_lost, txn);
+}
+
+/* The last step of every outermost end. */
+static void become_idle(struct txn *txn)
+{
+        txn_pages_clear(&txn->pages);
+        participant_end(txn->self);
+        if (txn->is_strict)
+                views_reset(&txn->views);
+        txn->depth = 0;
+        txn->doom = 0;
+        txn->state = TXN_IDLE;
+}
+
+static bool shows_private(const struct txn *txn, const struct page_entry *entry)
+{
+        const struct view *view = txn->views.by_file[page_id_file(entry->page)];
+        uint64_t page_no = page_id_no(entry->page);
+        return view && view_shows(view, page_no) != VIEW_HIDDEN && view_slot(view, page_no) == entry->slot;
+}
+
+/* Hides what the transaction wrote, neighbours at once; also pages that are protected by now. */
+static void hide_private(struct txn *txn)
+{
+        for (uint32_t i = 0; i < txn->pages.writes.count;) {
+                const struct page_entry *first = txn_pages_write_at(&txn->pages, i);
+                uint32_t count = 0;
+                while (i + count < txn->pages.writes.count &&
+                       txn_pages_write_at(&txn->pages, i + count)->page == first->page + count &&
+                       shows_private(txn, txn_pages_write_at(&txn->pages, i + count)))
+                        count++;
+                if (count)
+                        view_hide_run(txn->views.by_file[page_id_file(first->page)], page_id_no(first->page), count);
+                i += count ? count : 1;
+        }
+}
+
+static void undo_outermost(struct txn *txn)
+{
+        hide_private(txn);
+        views_hide_writes(&txn->views); /* stray pages */
+        txn_pages_drop(&txn->pages);
+        become_idle(txn);
+}
+
+int txn_abort(struct txn *txn)
+{
+        if (!txn_is_open(txn))
+                return XAC_NOTXN;
+        if (txn->depth > 1)
+                abort_nested(txn);
+        else
+                undo_outermost(txn);
+        return 0;
+}
+
+void txn_abort_all(struct txn *txn)
+{
+        while (txn_is_open(txn))
+                txn_abort(txn);
+}
+
+static void count(_Atomic uint64_t *counter)
+{
+        uint64_t before = atomic_load_explicit(counter, memory_order_relaxed);
+        atomic_store_explicit(counter, before + 1, memory_order_relaxed);
+}
+
+static int end_outermost(struct txn *txn)
+{
+        struct row *row = txn->self->row;
+        int err = txn->doom;
+        if (!err) {
+                txn_move(txn, TXN_ACTIVE, TXN_COMMITTING);
+                err = commit_run(txn);
+        }
+        if (err) {
+                if (err == XAC_CONFLICT)
+                        count(&row->conflicts);
+                undo_outermost(txn);
+                return err;
+        }
+        count(&row->commits);
+        become_idle(txn);
+        commit_tidy(txn);
+        return 0;
+}
+
+/* An inner level's writes become the outer's; a doomed one says so early. */
+static int end_nested(struct txn *txn)
+{
+        struct txn_level level = pop_level(txn);
+        txn_pages_merge(&txn->pages, level.undo_mark, txn->depth, hide_lost, txn);
+        return txn->doom;
+}
+
+int txn_end(struct txn *txn)
+{
+        if (!txn_is_open(txn))
+                return XAC_NOTXN;
+        return txn->depth > 1 ? end_nested(txn) : end_outermost(txn);
+}

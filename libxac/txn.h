@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIBXAC_TXN_H
+#define LIBXAC_TXN_H
+
+/*
+ * A participant's transaction: its life cycle, nesting and commit.
+ *
+ *           begin            end               published
+ *      IDLE ─────> ACTIVE ─────────> COMMITTING ─────────> IDLE
+ *                   │  │ doom          │ lost, or no memory: undone
+ *                   │  v               v
+ *                   │ DOOMED ───────> IDLE
+ *                   └─ abort ─────────^
+ *
+ * A doomed transaction goes on seeing its snapshot until its outermost level ends (P2, R2).
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "libxac/txn_pages.h"
+#include "libxac/view_sync.h"
+
+enum txn_state {
+        TXN_IDLE,
+        TXN_ACTIVE,
+        TXN_DOOMED,
+        TXN_COMMITTING
+};
+
+struct txn {
+        struct participant *self;
+        struct files *files;
+        struct txn_pages pages;
+        struct views views;
+        enum txn_state state;
+        int doom;             /* why it is doomed */
+        int flags;            /* of the present level: those of all levels so far */
+        uint32_t depth;       /* 0: no transaction */
+        struct vector levels; /* struct txn_level, one for each nested level */
+        bool is_strict;       /* XAC_STRICT */
+};
+
+int txn_init(struct txn *txn, struct participant *self, struct files *files, int env_flags);
+/* Undoes what is open, and frees. The views are gone by now. */
+void txn_free(struct txn *txn);
+
+int txn_begin(struct txn *txn, int flags);
+int txn_end(struct txn *txn);
+int txn_abort(struct txn *txn);
+/* Undoes every level. */
+void txn_abort_all(struct txn *txn);
+
+/* From now on the transaction cannot commit; the first reason stays. */
+void txn_doom(struct txn *txn, int reason);
+
+static inline bool txn_is_open(const struct txn *txn)
+{
+        return txn->depth > 0;
+}
+
+#endif

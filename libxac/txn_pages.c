@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+#include "libxac/txn_pages.h"
+
+#include <errno.h>
+#include <string.h>
+#include <xac/xac.h>
+
+#include "libxac/pool.h"
+#include "libxac/reclaim.h"
+#include "libxac/version.h"
+
+enum { BUCKETS_MIN = 512 };
+
+struct undo_record {
+        uint32_t entry;
+        uint32_t slot; /* before: 0 = only read */
+        uint32_t level;
+};
+
+static uint64_t *bucket_of(const struct txn_pages *pages, uint64_t page)
+{
+        uint64_t hash = page * UINT64_C(0x9E3779B97F4A7C15);
+        return (uint64_t *)pages->buckets.items + (hash >> 32 & (pages->buckets.capacity - 1));
+}
+
+static uint64_t *next_bucket(const struct txn_pages *pages, uint64_t *bucket)
+{
+        uint64_t *items = pages->buckets.items;
+        return bucket + 1 < items + pages->buckets.capacity ? bucket + 1 : items;
+}
+
+static bool is_in_use(const struct txn_pages *pages, uint64_t bucket)
+{
+        return bucket >> 32 == pages->stamp;
+}
+
+static void insert_index(struct txn_pages *pages, uint64_t page, uint32_t index)
+{
+        uint64_t *bucket = bucket_of(pages, page);
+        while (is_in_use(pages, *bucket))
+                bucket = next_bucket(pages, bucket);
+        *bucket = (uint64_t)pages->stamp << 32 | index;
+}
+
+struct page_entry *txn_pages_find(const struct txn_pages *pages, uint64_t page)
+{
+        for (uint64_t *bucket = bucket_of(pages, page); is_in_use(pages, *bucket); bucket = next_bucket(pages, bucket)) {
+                struct page_entry *entry = txn_pages_entry(pages, (uint32_t)*bucket);
+                if (entry->page == page)
+                        return entry;
+        }
+        return NULL;
+}
+
+/* A table twice as large; the entries stay where they are. */
+static int grow_buckets(struct txn_pages *pages)
+{
+        struct vector old = pages->buckets;
+        struct vector larger = { 0 };
+        uint32_t capacity = old.capacity ? 2 * old.capacity : BUCKETS_MIN;
+        int err = vector_reserve(&larger, capacity, sizeof(uint64_t));
+        if (err)
+                return err;
+        pages->buckets = larger;
+        for (uint32_t i = 0; i < pages->entries.count; i++)
+                insert_index(pages, txn_pages_entry(pages, i)->page, i);
+        vector_free(&old, sizeof(uint64_t));
+        return 0;
+}
+
+int txn_pages_init(struct txn_pages *pages, struct participant *self, struct files *files)
+{
+        memset(pages, 0, sizeof(*pages));
+        pages->self = self;
+        pages->files = files;
+        pages->stamp = 1;
+        return grow_buckets(pages);
+}
+
+void txn_pages_free(struct txn_pages *pages)
+{
+        vector_free(&pages->entries, sizeof(struct page_entry));
+        vector_free(&pages->buckets, sizeof(uint64_t));
+        vector_free(&pages->writes, sizeof(uint32_t));
+        vector_free(&pages->undo, sizeof(struct undo_record));
+}
+
+void txn_pages_clear(struct txn_pages *pages)
+{
+        pages->entries.count = 0;
+        pages->writes.count = 0;
+        pages->undo.count = 0;
+        if (++pages->stamp == 0) {
+                memset(pages->buckets.items, 0, pages->buckets.capacity * sizeof(uint64_t));
+                pages->stamp = 1;
+        }
+}
+
+static int add_entry(struct txn_pages *pages, uint64_t page, struct page_entry **entry)
+{
+        uint32_t index = pages->entries.count;
+        int err = vector_reserve(&pages->entries, index + 1, sizeof(struct page_entry));
+        if (!err && 2 * (index + 1) > pages->buckets.capacity)
+                err = grow_buckets(pages);
+        if (err)
+                return err;
+        uint64_t word = version_visible(pages->self->shared, page, pages->snapshot);
+        *entry = txn_pages_entry(pages, index);
+        **entry = (struct page_entry){ .page = page, .visible_slot = version_slot(word) };
+        (*entry)->bytes = files_version_bytes(pages->files, page, (*entry)->visible_slot);
+        pages->entries.count++;
+        insert_index(pages, page, index);
+        return 0;
+}
+
+int txn_pages_read(struct txn_pages *pages, uint64_t page, struct page_entry **entry)
+{
+        *entry = txn_pages_find(pages, page);
+        return *entry ? 0 : add_entry(pages, page, entry);
+}
+
+/* Room for all that recording a write may need, so that nothing fails half-way. */
+static int reserve_for_write(struct txn_pages *pages)
+{
+        int err = vector_reserve(&pages->writes, pages->writes.count + 1, sizeof(uint32_t));
+        if (!err)
+                err = vector_reserve(&pages->undo, pages->undo.count + 1, sizeof(struct undo_record));
+        return err;
+}
+
+static void record_write(struct txn_pages *pages, struct page_entry *entry, uint32_t slot, uint32_t level)
+{
+        uint32_t index = (uint32_t)(entry - txn_pages_entry(pages, 0));
+        if (level > 1) {
+                struct undo_record *undo = (struct undo_record *)pages->undo.items + pages->undo.count++;
+                *undo = (struct undo_record){ index, entry->slot, entry->level };
+        }
+        if (!entry->slot)
+                ((uint32_t *)pages->writes.items)[pages->writes.count++] = index;
+        entry->slot = slot;
+        entry->level = level;
+}
+
+int txn_pages_write(struct txn_pages *pages, uint64_t page, uint32_t level, struct page_entry **entry)
+{
+        struct shared *shared = pages->self->shared;
+        int err = txn_pages_read(pages, page, entry);
+        if (err)
+                return err;
+        if ((*entry)->slot && (*entry)->level == level)
+                return 0;
+        err = reserve_for_write(pages);
+        if (!err)
+                err = version_prepare(shared, page); /* I5 */
+        if (err)
+                return err;
+        uint32_t slot = reclaim_take(pages->self);
+        if (!slot)
+                return XAC_FULL;
+        memcpy(shared_slot_bytes(shared, slot), (*entry)->bytes, shared->page_bytes);
+        atomic_store_explicit(&shared->slots[slot].page, page, memory_order_relaxed);
+        record_write(pages, *entry, slot, level);
+        (*entry)->bytes = shared_slot_bytes(shared, slot);
+        return 0;
+}
+
+/* The entry shows the version it had before; the slot it has now goes. */
+static void go_back(struct txn_pages *pages, struct page_entry *entry, const struct undo_record *undo,
+                    txn_pages_lost lost, void *arg)
+{
+        uint32_t gone = entry->slot;
+        entry->slot = undo->slot;
+        entry->level = undo->level;
+        uint32_t shown = entry->slot ? entry->slot : entry->visible_slot;
+        entry->bytes = files_version_bytes(pages->files, entry->page, shown);
+        lost(arg, entry->page, gone);
+        pool_give_back(pages->self, gone);
+}
+
+void txn_pages_undo(struct txn_pages *pages, uint32_t mark, txn_pages_lost lost, void *arg)
+{
+        while (pages->undo.count > mark) {
+                struct undo_record *undo = (struct undo_record *)pages->undo.items + --pages->undo.count;
+                if (!undo->slot)
+                        pages->writes.count--; /* the latest that became a write */
+                go_back(pages, txn_pages_entry(pages, undo->entry), undo, lost, arg);
+        }
+}
+
+void txn_pages_merge(struct txn_pages *pages, uint32_t mark, uint32_t outer, txn_pages_lost lost, void *arg)
+{
+        struct shared *shared = pages->self->shared;
+        struct undo_record *records = pages->undo.items;
+        uint32_t kept = mark;
+        for (uint32_t i = mark; i < pages->undo.count; i++) {
+                struct page_entry *entry = txn_pages_entry(pages, records[i].entry);
+                if (records[i].slot && records[i].level == outer) {
+                        memcpy(shared_slot_bytes(shared, records[i].slot), entry->bytes, shared->page_bytes);
+                        go_back(pages, entry, &records[i], lost, arg);
+                        continue;
+                }
+                entry->level = outer;
+                if (outer > 1)
+                        records[kept++] = records[i];
+        }
+        pages->undo.count = kept;
+}
+
+void txn_pages_drop(struct txn_pages *pages)
+{
+        /* Undo records first: they hold the slots of outer levels. */
+        struct undo_record *records = pages->undo.items;
+        for (uint32_t i = 0; i < pages->undo.count; i++)
+                if (records[i].slot)
+                        pool_give_back(pages->self, records[i].slot);
+        for (uint32_t i = 0; i < pages->writes.count; i++)
+                pool_give_back(pages->self, txn_pages_write_at(pages, i)->slot);
+}
+
+void txn_pages_intend(struct txn_pages *pages)
+{
+        struct shared *shared = pages->self->shared;
+        uint32_t first = 0;
+        for (uint32_t i = pages->writes.count; i-- > 0;) {
+                uint32_t slot = txn_pages_write_at(pages, i)->slot;
+                atomic_store_explicit(&shared->slots[slot].next, first, memory_order_relaxed);
+                first = slot;
+        }
+        atomic_store_explicit(&pages->self->row->intent_count, pages->writes.count, memory_order_relaxed);
+        atomic_store_explicit(&pages->self->row->intent_first, first, memory_order_relaxed);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIBXAC_TXN_PAGES_H
+#define LIBXAC_TXN_PAGES_H
+
+/*
+ * The pages of one transaction: its exact read set, its private versions (the write set), and
+ * what nested levels have to undo. Knows nothing of views, locks or commit.
+ *
+ * Each page has one entry. A write at level n puts the page into a private slot of that level; a
+ * write at a deeper level copies it once more and leaves an undo record:
+ *
+ *      entry   page | visible version | private slot, level      undo   entry | slot, level before
+ *
+ * An inner abort walks its undo records backwards; an inner commit hands them to the level
+ * outside. Entries are found through a hash table that is emptied by raising its stamp.
+ *
+ * All memory is mappings of its own (base/vector), as the fault handler works here.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vector.h"
+#include "libxac/files.h"
+#include "libxac/participant.h"
+
+struct page_entry {
+        uint64_t page;
+        char *bytes;           /* what the transaction sees */
+        uint32_t visible_slot; /* the version visible to the snapshot: a slot or home */
+        uint32_t slot;         /* private slot, 0 while only read */
+        uint32_t level;        /* the level that slot belongs to */
+};
+
+struct txn_pages {
+        struct participant *self;
+        struct files *files;
+        uint64_t snapshot;
+        struct vector entries; /* struct page_entry */
+        struct vector buckets; /* uint64_t: stamp, index of an entry; capacity is a power of two */
+        uint32_t stamp;
+        struct vector writes;  /* uint32_t: indices of entries with a private slot, oldest first */
+        struct vector undo;    /* struct undo_record */
+};
+
+int txn_pages_init(struct txn_pages *pages, struct participant *self, struct files *files);
+void txn_pages_free(struct txn_pages *pages);
+
+/* Starts anew at a snapshot. The sets are empty by now (txn_pages_clear). */
+static inline void txn_pages_begin(struct txn_pages *pages, uint64_t snapshot)
+{
+        pages->snapshot = snapshot;
+}
+
+/* Forgets everything; private slots are no longer the transaction's (published or given back). */
+void txn_pages_clear(struct txn_pages *pages);
+
+static inline struct page_entry *txn_pages_entry(const struct txn_pages *pages, uint32_t index)
+{
+        return (struct page_entry *)pages->entries.items + index;
+}
+
+static inline struct page_entry *txn_pages_write_at(const struct txn_pages *pages, uint32_t i)
+{
+        return txn_pages_entry(pages, ((uint32_t *)pages->writes.items)[i]);
+}
+
+/* The page's entry; NULL if the transaction did not touch it by its exact set. */
+struct page_entry *txn_pages_find(const struct txn_pages *pages, uint64_t page);
+/* Adds the page to the read set. -ENOMEM. */
+int txn_pages_read(struct txn_pages *pages, uint64_t page, struct page_entry **entry);
+/* Gives the page a private version of this level, in a slot for which the caller has room in
+ * the participant's cache. -ENOMEM, -ENOSPC (no memory for its head), XAC_FULL (no slot). */
+int txn_pages_write(struct txn_pages *pages, uint64_t page, uint32_t level, struct page_entry **entry);
+
+/* Where the undo records of a level begin. */
+static inline uint32_t txn_pages_mark(const struct txn_pages *pages)
+{
+        return pages->undo.count;
+}
+
+/* Is told of a page and the private slot it loses. */
+typedef void (*txn_pages_lost)(void *arg, uint64_t page, uint32_t slot);
+
+/* Undoes a level's writes. */
+void txn_pages_undo(struct txn_pages *pages, uint32_t mark, txn_pages_lost lost, void *arg);
+/* Makes a level's writes those of the level outside, `outer`. A page that both wrote is copied
+ * back, so that the outer level's pointers go on showing it. */
+void txn_pages_merge(struct txn_pages *pages, uint32_t mark, uint32_t outer, txn_pages_lost lost, void *arg);
+/* Gives every private slot back. */
+void txn_pages_drop(struct txn_pages *pages);
+/* Links the private slots into the row's intent (R5). */
+void txn_pages_intend(struct txn_pages *pages);
+
+#endif

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+#include "libxac/view.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/sys.h"
+
+#define IN_M (UINT32_C(1) << (SLOT_BITS + 2))
+#define LISTED (UINT32_C(1) << (SLOT_BITS + 3))
+
+enum {
+        MAPPINGS_FALLBACK = 65530, /* vm.max_map_count where it cannot be read */
+        MAPPINGS_PER_PAGE = 2      /* a mapping put into another one splits it */
+};
+
+/* Where views of this process are: a slot is free while its end is 0. */
+enum { RANGES_MAX = 1 << 16 };
+static struct {
+        _Atomic uintptr_t base;
+        _Atomic uintptr_t end;
+        _Atomic(const char *) file;
+} ranges[RANGES_MAX];
+static _Atomic uint32_t ranges_used;
+
+static _Atomic uint64_t process_mappings;
+static uint64_t process_mappings_limit;
+
+uint64_t view_mappings_of_process(void)
+{
+        return atomic_load_explicit(&process_mappings, memory_order_relaxed);
+}
+
+static int add_range(const struct view *view)
+{
+        for (uint32_t i = 0; i < RANGES_MAX; i++) {
+                uintptr_t free_end = 0;
+                uintptr_t end = (uintptr_t)view->base + view->reserve_bytes;
+                if (!atomic_compare_exchange_strong(&ranges[i].end, &free_end, end))
+                        continue;
+                atomic_store(&ranges[i].file, view->files->shared->control->file[view->file_no].name);
+                atomic_store(&ranges[i].base, (uintptr_t)view->base);
+                uint32_t used = atomic_load(&ranges_used);
+                while (used <= i && !atomic_compare_exchange_weak(&ranges_used, &used, i + 1))
+                        ;
+                return 0;
+        }
+        return -ENOMEM;
+}
+
+static void remove_range(const struct view *view)
+{
+        for (uint32_t i = 0; i < atomic_load(&ranges_used); i++) {
+                if (atomic_load(&ranges[i].base) != (uintptr_t)view->base)
+                        continue;
+                atomic_store(&ranges[i].base, 0);
+                atomic_store(&ranges[i].end, 0);
+                return;
+        }
+}
+
+const char *view_file_at(const void *addr, uint64_t *offset)
+{
+        for (uint32_t i = 0; i < atomic_load(&ranges_used); i++) {
+                uintptr_t base = atomic_load(&ranges[i].base);
+                if (!base || (uintptr_t)addr < base || (uintptr_t)addr >= atomic_load(&ranges[i].end))
+                        continue;
+                *offset = (uintptr_t)addr - base;
+                return atomic_load(&ranges[i].file);
+        }
+        return NULL;
+}
+
+void view_unmap_all_in_child(void)
+{
+        for (uint32_t i = 0; i < atomic_load(&ranges_used); i++) {
+                uintptr_t base = atomic_load(&ranges[i].base);
+                if (base)
+                        sys_munmap((void *)base, atomic_load(&ranges[i].end) - base);
+                atomic_store(&ranges[i].base, 0);
+                atomic_store(&ranges[i].end, 0);
+        }
+        atomic_store(&ranges_used, 0);
+        atomic_store(&process_mappings, 0);
+}
+
+/* Half of what the kernel allows is for views; the program needs the rest. */
+static void read_limit(void)
+{
+        char text[32] = "";
+        int fd;
+        uint64_t limit = MAPPINGS_FALLBACK;
+        if (!sys_open(AT_FDCWD, "/proc/sys/vm/max_map_count", O_RDONLY, 0, &fd)) {
+                sys_read_all(fd, text, sizeof(text) - 1, 0); /* ends early: that is all of it */
+                sys_close(fd);
+                if (strtoull(text, NULL, 10))
+                        limit = strtoull(text, NULL, 10);
+        }
+        process_mappings_limit = limit / 2;
+}
+
+static void count_mappings(struct view *view, int64_t more)
+{
+        view->mappings += (uint64_t)more;
+        atomic_fetch_add_explicit(&process_mappings, (uint64_t)more, memory_order_relaxed);
+}
+
+static bool is_mapped_alone(const struct view *view, uint64_t page_no)
+{
+        return view_shows(view, page_no) != VIEW_HIDDEN && view_slot(view, page_no) != SLOT_HOME;
+}
+
+/* Mappings that a run adds at most. Pages in slots count one by one: they will not stay a run. */
+static int64_t cost_of_run(const struct view *view, uint64_t page_no, uint32_t slot, uint64_t count)
+{
+        int64_t cost = 0;
+        for (uint64_t i = 0; i < count && slot != SLOT_HOME; i++)
+                if (!is_mapped_alone(view, page_no + i))
+                        cost += MAPPINGS_PER_PAGE;
+        return slot == SLOT_HOME ? MAPPINGS_PER_PAGE : cost;
+}
+
+static char *page_addr(const struct view *view, uint64_t page_no)
+{
+        return view->base + (page_no << view->files->shared->page_shift);
+}
+
+static uint64_t run_len(const struct view *view, uint64_t count)
+{
+        return count << view->files->shared->page_shift;
+}
+
+int view_create(struct files *files, uint32_t file_no, uint64_t byte_len, struct view **out)
+{
+        struct view *view = calloc(1, sizeof(*view));
+        if (!view)
+                return -ENOMEM;
+        if (!process_mappings_limit)
+                read_limit();
+        view->files = files;
+        view->file_no = file_no;
+        view->uses = 1;
+        view->reserve_bytes = byte_len > files->reserve_bytes ? byte_len : files->reserve_bytes;
+
+        const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+        uint64_t words_len = (view->reserve_bytes >> files->shared->page_shift) * sizeof(uint32_t);
+        void *base, *shown;
+        int err = sys_mmap(NULL, view->reserve_bytes, PROT_NONE, flags, -1, 0, &base);
+        if (err)
+                goto fail_base;
+        err = sys_mmap(NULL, words_len, PROT_READ | PROT_WRITE, flags, -1, 0, &shown);
+        if (err)
+                goto fail_shown;
+        view->base = base;
+        view->shown = shown;
+        err = add_range(view);
+        if (err)
+                goto fail_range;
+        count_mappings(view, 1);
+        *out = view;
+        return 0;
+
+fail_range:
+        sys_munmap(shown, words_len);
+fail_shown:
+        sys_munmap(base, view->reserve_bytes);
+fail_base:
+        free(view);
+        return err;
+}
+
+void view_destroy(struct view *view)
+{
+        count_mappings(view, -(int64_t)view->mappings);
+        remove_range(view);
+        sys_munmap(view->base, view->reserve_bytes);
+        sys_munmap(view->shown, (view->reserve_bytes >> view->files->shared->page_shift) * sizeof(uint32_t));
+        vector_free(&view->listed, sizeof(uint32_t));
+        vector_free(&view->writable, sizeof(uint32_t));
+        free(view);
+}
+
+/* One mmap over all of it: nothing is shown any more. The words follow. */
+static int hide_everything(struct view *view, uint32_t kept_bits)
+{
+        void *same;
+        int err = sys_mmap(view->base, view->reserve_bytes, PROT_NONE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0, &same);
+        if (err)
+                return err;
+        const uint32_t *listed = view->listed.items;
+        for (uint32_t i = 0; i < view->listed.count; i++)
+                view->shown[listed[i]] &= kept_bits;
+        if (!kept_bits)
+                view->listed.count = 0;
+        view->writable.count = 0;
+        count_mappings(view, 1 - (int64_t)view->mappings);
+        return 0;
+}
+
+int view_collapse(struct view *view)
+{
+        int err = hide_everything(view, IN_M | LISTED);
+        view->is_collapsed |= !err;
+        return err;
+}
+
+int view_reset(struct view *view)
+{
+        int err = view->listed.count ? hide_everything(view, 0) : 0;
+        view->is_collapsed &= err != 0;
+        return err;
+}
+
+/* Within the budget, or after a collapse. */
+static int map_over(struct view *view, void *addr, uint64_t byte_len, int prot, int flags, int fd, uint64_t offset)
+{
+        void *same;
+        if (view_mappings_of_process() > process_mappings_limit)
+                view_collapse(view);
+        int err = sys_mmap(addr, byte_len, prot, flags | MAP_FIXED, fd, offset, &same);
+        if (err && !view_collapse(view))
+                err = sys_mmap(addr, byte_len, prot, flags | MAP_FIXED, fd, offset, &same);
+        return err ? -ENOMEM : 0;
+}
+
+static int reserve_lists(struct view *view, uint64_t count)
+{
+        uint64_t room = view->listed.count + count;
+        int err = vector_reserve(&view->listed, (uint32_t)room, sizeof(uint32_t));
+        room = view->writable.count + count;
+        return err ? err : vector_reserve(&view->writable, (uint32_t)room, sizeof(uint32_t));
+}
+
+static void note_shown(struct view *view, uint64_t page_no, uint32_t slot, enum view_shows how)
+{
+        uint32_t old = view->shown[page_no];
+        enum view_shows before = (enum view_shows)(old >> SLOT_BITS & 3);
+        if (!(old & LISTED))
+                ((uint32_t *)view->listed.items)[view->listed.count++] = (uint32_t)page_no;
+        if (how >= VIEW_WRITABLE && before < VIEW_WRITABLE)
+                ((uint32_t *)view->writable.items)[view->writable.count++] = (uint32_t)page_no;
+        view->shown[page_no] = slot | (uint32_t)how << SLOT_BITS | IN_M | LISTED;
+}
+
+static int map_run(struct view *view, uint64_t page_no, uint32_t slot, uint64_t count, enum view_shows how)
+{
+        struct shared *shared = view->files->shared;
+        int fd = slot == SLOT_HOME ? view->files->file[view->file_no].fd : shared->pool_fd;
+        uint64_t offset = (slot == SLOT_HOME ? page_no : slot) << shared->page_shift;
+        int prot = how == VIEW_READABLE ? PROT_READ : PROT_READ | PROT_WRITE;
+        int flags = how == VIEW_STRAY ? MAP_PRIVATE : MAP_SHARED;
+        if (slot != SLOT_HOME)
+                flags |= MAP_POPULATE; /* saves the first touch's fault; home may have to be read from disk */
+        return map_over(view, page_addr(view, page_no), run_len(view, count), prot, flags, fd, offset);
+}
+
+int view_show_run(struct view *view, uint64_t page_no, uint32_t slot, uint64_t count, enum view_shows how)
+{
+        int err = reserve_lists(view, count);
+        if (!err)
+                err = map_run(view, page_no, slot, count, how);
+        if (!err)
+                count_mappings(view, cost_of_run(view, page_no, slot, count));
+        for (uint64_t i = 0; i < count && !err; i++)
+                note_shown(view, page_no + i, slot == SLOT_HOME ? SLOT_HOME : slot + (uint32_t)i, how);
+        return err;
+}
+
+int view_show(struct view *view, uint64_t page_no, uint32_t slot, enum view_shows how)
+{
+        bool is_same_slot = view_shows(view, page_no) == VIEW_READABLE && view_slot(view, page_no) == slot;
+        if (!is_same_slot || how != VIEW_WRITABLE)
+                return view_show_run(view, page_no, slot, 1, how);
+        int err = reserve_lists(view, 1);
+        if (!err && sys_mprotect(page_addr(view, page_no), run_len(view, 1), PROT_READ | PROT_WRITE))
+                return view_show_run(view, page_no, slot, 1, how); /* mapping it anew may collapse first */
+        if (!err)
+                note_shown(view, page_no, slot, how);
+        return err;
+}
+
+int view_show_zeros(struct view *view, uint64_t page_no)
+{
+        int err = reserve_lists(view, 1);
+        if (!err)
+                err = map_over(view, page_addr(view, page_no), run_len(view, 1), PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (!err)
+                note_shown(view, page_no, SLOT_HOME, VIEW_STRAY);
+        return err;
+}
+
+int view_hide_run(struct view *view, uint64_t page_no, uint64_t count)
+{
+        void *same;
+        int err = sys_mmap(page_addr(view, page_no), run_len(view, count), PROT_NONE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0, &same);
+        if (err) {
+                err = view_collapse(view);
+                view->is_collapsed = true; /* should that fail too, the next begin insists on a reset */
+                return err;
+        }
+        for (uint64_t i = 0; i < count; i++) {
+                if (is_mapped_alone(view, page_no + i))
+                        count_mappings(view, -MAPPINGS_PER_PAGE);
+                view->shown[page_no + i] &= LISTED;
+        }
+        return 0;
+}
+
+int view_hide(struct view *view, uint64_t page_no)
+{
+        return view_shows(view, page_no) == VIEW_HIDDEN ? 0 : view_hide_run(view, page_no, 1);
+}
+
+/* Makes a run of writable pages read-only. */
+static int protect_run(struct view *view, uint64_t page_no, uint64_t count)
+{
+        if (sys_mprotect(page_addr(view, page_no), run_len(view, count), PROT_READ))
+                return view_collapse(view);
+        for (uint64_t i = 0; i < count; i++) {
+                uint32_t *word = &view->shown[page_no + i];
+                *word = (*word & ~(UINT32_C(3) << SLOT_BITS)) | (uint32_t)VIEW_READABLE << SLOT_BITS;
+        }
+        return 0;
+}
+
+/* How many pages, from number i of the list on, are neighbours that show the same way. */
+static uint64_t run_at(const struct view *view, uint32_t i, enum view_shows how)
+{
+        const uint32_t *pages = view->writable.items;
+        uint64_t count = 1;
+        while (i + count < view->writable.count && pages[i + count] == pages[i] + count &&
+               view_shows(view, pages[i + count]) == how)
+                count++;
+        return count;
+}
+
+/* Applies `change` to each run of pages on the writable list that still show this way. */
+static int change_writes(struct view *view, enum view_shows how,
+                         int (*change)(struct view *view, uint64_t page_no, uint64_t count))
+{
+        for (uint32_t i = 0; i < view->writable.count;) {
+                uint64_t page_no = ((uint32_t *)view->writable.items)[i];
+                uint64_t count = 1;
+                if (view_shows(view, page_no) == how) {
+                        count = run_at(view, i, how);
+                        int err = change(view, page_no, count);
+                        if (err)
+                                return err;
+                }
+                i += (uint32_t)count; /* a collapse has emptied the list: done */
+        }
+        return 0;
+}
+
+int view_protect_writes(struct view *view)
+{
+        if (!view->writable.count)
+                return 0;
+        int err = change_writes(view, VIEW_STRAY, view_hide_run);
+        if (!err)
+                err = change_writes(view, VIEW_WRITABLE, protect_run);
+        if (!err)
+                view->writable.count = 0;
+        return err;
+}
+
+int view_hide_writes(struct view *view)
+{
+        if (!view->writable.count)
+                return 0;
+        int err = change_writes(view, VIEW_STRAY, view_hide_run);
+        if (!err)
+                err = change_writes(view, VIEW_WRITABLE, view_hide_run);
+        if (!err)
+                view->writable.count = 0;
+        return err;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIBXAC_VIEW_H
+#define LIBXAC_VIEW_H
+
+/*
+ * A view: one thread's mapping of one file, in which every page shows the version that the
+ * thread's transaction sees. It is a cache of mappings: any page can be hidden and faulted in
+ * again. The only caller of mmap and mprotect on user memory. Decides nothing: which version a
+ * page shall show is said by touch.c and view_sync.c.
+ *
+ * What a page shows is one word per page:
+ *
+ *      | slot : 24 | how : 2 | in M : 1 | listed : 1 |
+ *
+ * M is the set of pages that were readable at any time in this attempt (R4): a page that a collapse
+ * hides stays in M, and one that is hidden by itself is in the exact read set instead. Listed pages
+ * are those a reset has to visit.
+ *
+ * I7: only pages on the list `writable` are writable, and those are in the write set of the
+ * open transaction at its present level, or stray.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vector.h"
+#include "libxac/files.h"
+
+enum view_shows {
+        VIEW_HIDDEN = 0,
+        VIEW_READABLE,
+        VIEW_WRITABLE,
+        VIEW_STRAY /* a private copy, thrown away at the end: of a doomed transaction, or of none */
+};
+
+struct view {
+        char *base;
+        uint64_t reserve_bytes;
+        struct files *files;
+        uint32_t file_no;
+        uint32_t uses;          /* how often it was mapped */
+        uint32_t *shown;        /* a word for each page of the reservation; sparse */
+        struct vector listed;   /* uint32_t page numbers */
+        struct vector writable; /* uint32_t page numbers, in the order they were written */
+        uint64_t mappings;      /* kernel mappings it uses, at most */
+        bool is_collapsed;      /* pages may be in M and yet hidden, since the last reset */
+        bool is_exact;          /* in this attempt every page touched is in the exact read set */
+        uint32_t exact_left;    /* attempts that shall be exact */
+};
+
+int view_create(struct files *files, uint32_t file_no, uint64_t byte_len, struct view **view);
+void view_destroy(struct view *view);
+
+static inline bool view_contains(const struct view *view, const void *addr)
+{
+        return (uint64_t)((const char *)addr - view->base) < view->reserve_bytes;
+}
+
+static inline uint64_t view_page_no(const struct view *view, const void *addr)
+{
+        return (uint64_t)((const char *)addr - view->base) >> view->files->shared->page_shift;
+}
+
+static inline enum view_shows view_shows(const struct view *view, uint64_t page_no)
+{
+        return (enum view_shows)(view->shown[page_no] >> SLOT_BITS & 3);
+}
+
+static inline uint32_t view_slot(const struct view *view, uint64_t page_no)
+{
+        return view->shown[page_no] & (uint32_t)SLOT_MASK;
+}
+
+/* Each of these changes what pages show; 0 or -ENOMEM, and then nothing has changed. They
+ * collapse the view and try again before they give up. */
+int view_show(struct view *view, uint64_t page_no, uint32_t slot, enum view_shows how);
+/* `count` pages in consecutive slots, or all at home. */
+int view_show_run(struct view *view, uint64_t page_no, uint32_t slot, uint64_t count, enum view_shows how);
+/* Shows zeros, stray: what the file should hold there is gone. */
+int view_show_zeros(struct view *view, uint64_t page_no);
+/* The page leaves M: the caller knows that it is in the exact read set, or no transaction is open. */
+int view_hide(struct view *view, uint64_t page_no);
+int view_hide_run(struct view *view, uint64_t page_no, uint64_t count);
+/* Makes every writable page read-only, and hides stray ones. */
+int view_protect_writes(struct view *view);
+/* Hides every page that is writable. */
+int view_hide_writes(struct view *view);
+/* Hides all, by one system call; M stays as it is (collapse) or becomes empty (reset). */
+int view_collapse(struct view *view);
+int view_reset(struct view *view);
+
+/* M. */
+static inline bool view_in_m(const struct view *view, uint64_t page_no)
+{
+        return view->shown[page_no] >> (SLOT_BITS + 2) & 1;
+}
+
+/* The address ranges of all views of this process, for a child to unmap and for messages.
+ * Async-signal-safe. */
+void view_unmap_all_in_child(void);
+/* The file that some view shows at this address, and where in it; NULL: there is no view. */
+const char *view_file_at(const void *addr, uint64_t *offset);
+
+/* Kernel mappings of all views of this process, at most. */
+uint64_t view_mappings_of_process(void);
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+#include "libxac/view_sync.h"
+
+#include <string.h>
+
+#include "libxac/publish.h"
+#include "libxac/ring.h"
+#include "libxac/version.h"
+
+enum { HIDE_MAX = 64 /* with more changed pages one system call that hides all is cheaper */ };
+
+void views_init(struct views *views, struct participant *self, bool is_tracking)
+{
+        memset(views, 0, sizeof(*views));
+        views->self = self;
+        views->is_tracking = is_tracking;
+}
+
+/* view_count changes under the commit lock, so that every commit after that fills the rings. */
+static int change_view_count(struct participant *self, int change)
+{
+        struct control *control = self->shared->control;
+        int err = publish_lock(self->shared, self->owner);
+        if (err)
+                return err;
+        atomic_fetch_add(&control->view_count, (uint32_t)change);
+        atomic_fetch_add(&self->row->view_count, (uint32_t)change);
+        publish_unlock(self->shared);
+        return 0;
+}
+
+int views_add(struct views *views, struct view *view)
+{
+        if (!views->count) {
+                int err = change_view_count(views->self, 1);
+                if (err)
+                        return err;
+                views->reliable_from = atomic_load(&views->self->shared->control->sequence);
+        }
+        view->is_exact = views->is_tracking;
+        views->by_file[view->file_no] = view;
+        views->count++;
+        return 0;
+}
+
+void views_remove(struct views *views, struct view *view)
+{
+        views->by_file[view->file_no] = NULL;
+        views->count--;
+        if (!views->count) /* should it fail, commits fill rings that nobody reads */
+                change_view_count(views->self, -1);
+}
+
+struct view *views_find(const struct views *views, const void *addr)
+{
+        uint32_t left = views->count;
+        for (uint32_t i = 0; left; i++) {
+                struct view *view = views->by_file[i];
+                if (!view)
+                        continue;
+                if (view_contains(view, addr))
+                        return view;
+                left--;
+        }
+        return NULL;
+}
+
+/* Calls `change` on each view; the first error ends it. */
+static int for_each(struct views *views, int (*change)(struct view *view))
+{
+        uint32_t left = views->count;
+        for (uint32_t i = 0; left; i++) {
+                if (!views->by_file[i])
+                        continue;
+                int err = change(views->by_file[i]);
+                if (err)
+                        return err;
+                left--;
+        }
+        return 0;
+}
+
+int views_protect_writes(struct views *views)
+{
+        return for_each(views, view_protect_writes);
+}
+
+int views_hide_writes(struct views *views)
+{
+        return for_each(views, view_hide_writes);
+}
+
+int views_reset(struct views *views)
+{
+        return for_each(views, view_reset);
+}
+
+/* What others changed since the views were in step. */
+struct hiding {
+        struct views *views;
+        uint32_t count;
+};
+
+static bool hide_changed(void *arg, uint64_t page)
+{
+        struct hiding *hiding = arg;
+        struct view *view = hiding->views->by_file[page_id_file(page)];
+        uint64_t page_no = page_id_no(page);
+        if (!view || page_no >= view->reserve_bytes >> view->files->shared->page_shift || !view->shown[page_no])
+                return true;
+        return !view_hide(view, page_no) && ++hiding->count <= HIDE_MAX;
+}
+
+/* Without rings for all of the interval everything may have changed. */
+static enum ring_outcome walk_rings(struct views *views, uint64_t after, uint64_t until, ring_visit visit, void *arg)
+{
+        if (after < views->reliable_from)
+                return RING_LAPPED;
+        return ring_walk(views->self->shared, views->self->row_no, after, until, visit, arg);
+}
+
+static int catch_up(struct views *views, uint64_t snapshot)
+{
+        struct hiding hiding = { views, 0 };
+        uint64_t after = views->synced < snapshot ? views->synced : snapshot;
+        uint64_t until = views->synced < snapshot ? snapshot : views->synced;
+        if (walk_rings(views, after, until, hide_changed, &hiding) == RING_DONE)
+                return 0;
+        return views_reset(views);
+}
+
+static int begin_attempt(struct view *view)
+{
+        int err = view_hide_writes(view); /* stray pages: written outside of any transaction */
+        if (err)
+                return err;
+        view->is_exact = view->exact_left > 0;
+        return view->is_exact || view->is_collapsed ? view_reset(view) : 0;
+}
+
+static int begin_tracked(struct view *view)
+{
+        view->is_exact = true;
+        return view_reset(view);
+}
+
+int views_begin(struct views *views, uint64_t snapshot)
+{
+        /* R14: read after the snapshot was published. */
+        uint64_t epoch = atomic_load(&views->self->shared->control->flip_epoch);
+        int err = 0;
+        if (epoch != views->flip_epoch)
+                err = views_reset(views);
+        else if (snapshot != views->synced)
+                err = catch_up(views, snapshot);
+        if (!err)
+                err = for_each(views, views->is_tracking ? begin_tracked : begin_attempt);
+        if (err)
+                return err;
+        views->flip_epoch = epoch;
+        views->synced = snapshot;
+        return 0;
+}
+
+struct search {
+        struct views *views;
+        struct view *found;
+};
+
+static bool stop_at_m(void *arg, uint64_t page)
+{
+        struct search *search = arg;
+        struct view *view = search->views->by_file[page_id_file(page)];
+        if (view && !view->is_exact && page_id_no(page) < view->reserve_bytes >> view->files->shared->page_shift &&
+            view_in_m(view, page_id_no(page)))
+                search->found = view;
+        return !search->found;
+}
+
+/* R4: if a ring lapped, the heads say it. */
+static bool is_any_newer(const struct view *view, uint64_t snapshot)
+{
+        const uint32_t *listed = view->listed.items;
+        for (uint32_t i = 0; i < view->listed.count; i++)
+                if (view_in_m(view, listed[i]) &&
+                    !version_is_seen_by(version_newest(view->files->shared, page_id(view->file_no, listed[i])), snapshot))
+                        return true;
+        return false;
+}
+
+struct view *views_find_changed(struct views *views, uint64_t after, uint64_t until)
+{
+        struct search search = { views, NULL };
+        if (!views->count || after == until || walk_rings(views, after, until, stop_at_m, &search) != RING_LAPPED)
+                return search.found;
+        for (uint32_t i = 0; i < FILES_MAX; i++)
+                if (views->by_file[i] && !views->by_file[i]->is_exact && is_any_newer(views->by_file[i], after))
+                        return views->by_file[i];
+        return NULL;
+}

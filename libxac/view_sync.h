@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIBXAC_VIEW_SYNC_H
+#define LIBXAC_VIEW_SYNC_H
+
+/*
+ * The views of one thread together, kept in step with what others commit: a coherence protocol
+ * in which the mapped pages are a superset of the read set, and others' commits invalidate them.
+ *
+ * synced: every page shown is right for a transaction that reads as of this sequence.
+ */
+
+#include <stdbool.h>
+
+#include "libxac/participant.h"
+#include "libxac/view.h"
+
+struct views {
+        struct participant *self;
+        struct view *by_file[FILES_MAX];
+        uint32_t count;
+        bool is_tracking;       /* XAC_TRACK: every attempt is exact */
+        uint64_t synced;
+        uint64_t flip_epoch;    /* slots displaced before it are not shown (R14) */
+        uint64_t reliable_from; /* rings are silent about commits up to here */
+};
+
+void views_init(struct views *views, struct participant *self, bool is_tracking);
+/* -ENOMEM. From the moment it is added, others' commits leave their pages in rings. */
+int views_add(struct views *views, struct view *view);
+void views_remove(struct views *views, struct view *view);
+struct view *views_find(const struct views *views, const void *addr);
+
+/* At begin, with the snapshot published: hides what others changed, and decides which views
+ * are exact in this attempt. A view that cannot be brought up to date is an error. */
+int views_begin(struct views *views, uint64_t snapshot);
+
+/* May somebody's commit in (after, until] have changed a page of M in a view that is not exact?
+ * The view that it concerns, or NULL. */
+struct view *views_find_changed(struct views *views, uint64_t after, uint64_t until);
+
+/* Each for all views; see view.h. */
+int views_protect_writes(struct views *views);
+int views_hide_writes(struct views *views);
+int views_reset(struct views *views);
+
+#endif
