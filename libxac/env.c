@@ -157,7 +157,12 @@ static int open_lock_file(struct xac_env *env, uint32_t mode)
                 err = mode_under_umask(env->directory, &mode);
         if (err && err != -EEXIST)
                 return err;
-        return sys_open(env->directory, ENV_LOCK_FILE, O_RDWR, 0, &env->shared.lock_fd);
+        err = sys_open(env->directory, ENV_LOCK_FILE, O_RDWR, 0, &env->shared.lock_fd);
+        struct manifest manifest;
+        if (err == -ENOENT && !manifest_read(env->directory, &manifest)) /* a copy of data and manifest */
+                err = sys_open(env->directory, ENV_LOCK_FILE, O_RDWR | O_CREAT, (mode_t)manifest.mode,
+                               &env->shared.lock_fd);
+        return err;
 }
 
 static int create_manifest(struct xac_env *env, const xac_options *options, struct manifest *manifest)

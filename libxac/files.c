@@ -86,13 +86,6 @@ static int add_name_locked(struct files *files, const char *name, uint32_t *file
         return 0;
 }
 
-static void reload_names_locked(struct files *files)
-{
-        struct manifest manifest;
-        if (!manifest_read(files->directory, &manifest))
-                files_load_names(files->shared, &manifest);
-}
-
 static int map_home(struct files *files, struct data_file *file, int fd, uint64_t byte_len)
 {
         void *home;
@@ -198,10 +191,9 @@ int files_open(struct files *files, const char *name, uint64_t byte_len, uint32_
                 return -EINVAL;
         byte_len = round_up(byte_len, files->shared->page_bytes);
 
-        /* A dead owner may leave a name that is in the manifest only, or a file that is longer
-         * than its entry says; the latter is as if it had died earlier. */
-        if (shared_lock_as_process(files->shared, &control->file_lock) == SHLOCK_INHERITED)
-                reload_names_locked(files);
+        /* A dead owner may have left a name that is in the manifest only, which add_name_locked
+         * finds, or a file that is longer than its entry says, as if it had died earlier. */
+        shared_lock_as_process(files->shared, &control->file_lock);
         if (!find_name(control, name, file_no) || !files->file[*file_no].home)
                 err = open_new_locked(files, name, byte_len, file_no);
         if (!err && byte_len > files_byte_len(files, *file_no))

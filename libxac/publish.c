@@ -7,9 +7,11 @@
 #include "libxac/ring.h"
 #include "libxac/version.h"
 
-/* The slot is superseded by `sequence`; `owner` will give it back. */
+/* The slot is superseded by `sequence`; `owner` will give it back. If a dead checkpointer was about
+ * to turn its head to home, that is off. */
 static void supersede(struct slot *slot, uint64_t sequence, uint32_t owner)
 {
+        atomic_store_explicit(&slot->home_epoch, 0, memory_order_relaxed);
         atomic_store_explicit(&slot->superseded, sequence, memory_order_relaxed);
         atomic_store_explicit(&slot->use, slot_use(SLOT_RETIRED, owner), memory_order_release);
 }

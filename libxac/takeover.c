@@ -77,6 +77,7 @@ static void take_back_process_locked(struct shared *shared, uint32_t process_no,
         }
         pool_unlock(shared);
         free_if_dead(shared, &shared->control->checkpoint_lock, owner);
+        free_if_dead(shared, &shared->control->file_lock, owner);
         atomic_store(&shared->processes[process_no].is_used, 0);
 }
 
