@@ -1,0 +1,72 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# The model test over many mixes of processes, threads, ways of access and kinds of check.
+#
+#   run-mixes.sh [--transactions N] [--seed S]
+#
+# N is the sum over all mixes; each prints its own seed and options. Run it in the build
+# directory, or tell where the program is by MODEL.
+
+set -u
+
+model=${MODEL:-${builddir:-.}/tests/model/model}
+total=1000000
+seed=
+
+usage() {
+        echo "usage: run-mixes.sh [--transactions N] [--seed S]" >&2
+        exit 2
+}
+
+while [ $# -gt 0 ]; do
+        case $1 in
+        --transactions) [ $# -gt 1 ] || usage; total=$2; shift 2 ;;
+        --seed) [ $# -gt 1 ] || usage; seed=$2; shift 2 ;;
+        *) usage ;;
+        esac
+done
+
+# Thousandths of the total, and the options. Views are slower by a factor of ten and more, so
+# that their share is small.
+mixes='
+200 --mode declared --processes 2
+150 --mode declared --processes 1 --threads 4
+150 --mode declared --processes 4 --threads 2 --snapshots --pages 96
+100 --mode declared --processes 2 --threads 2 --pages 6
+ 80 --mode declared --processes 2 --ticket
+ 70 --mode declared --processes 2 --threads 2 --ticket --snapshots --pages 12
+ 70 --mode declared --processes 4 --reopen --checkpoints
+ 80 --mode declared --processes 1 --local 0
+ 15 --mode view --processes 2
+ 15 --mode view --processes 1 --threads 4 --snapshots --checkpoints
+ 10 --mode view --processes 2 --threads 2 --track
+ 10 --mode view --processes 2 --ticket --pages 9
+ 20 --mode mixed --processes 2 --threads 2 --snapshots --pages 96
+ 10 --mode mixed --processes 1 --threads 2 --ticket --reopen
+ 20 --mode mixed --processes 2 --pool-bytes 1048576 --checkpoints
+'
+
+lines=$(mktemp) || exit 2
+trap 'rm -f "$lines"' EXIT
+
+failed=0
+number=0
+while read -r share options; do
+        [ -n "$share" ] || continue
+        number=$((number + 1))
+        [ -z "$seed" ] || options="$options --seed $((seed + number))"
+        # shellcheck disable=SC2086
+        "$model" --transactions $((total * share / 1000 + 1)) $options </dev/null >"$lines.out" 2>&1 || failed=1
+        cat "$lines.out"
+        cat "$lines.out" >>"$lines"
+        rm -f "$lines.out"
+        [ $failed -eq 0 ] || echo "replay: $model --transactions $((total * share / 1000 + 1)) $options"
+        [ $failed -eq 0 ] || break
+done <<EOF
+$mixes
+EOF
+
+awk '/ transactions, [0-9]+ differences$/ { n += $(NF - 3); d += $(NF - 1) }
+     END { printf "%d transactions, %d differences\n", n, d; exit d != 0 }' "$lines" || failed=1
+exit $failed

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TESTS_MODEL_WORLD_H
+#define TESTS_MODEL_WORLD_H
+
+/*
+ * A run of the model test: its options, the memory its processes share, and where the words
+ * of the model's pages are in the files of the environment.
+ */
+
+#include <stdint.h>
+
+#include <xac/xac.h>
+
+#include "tests/model/record.h"
+#include "tests/support/crew.h"
+
+enum {
+        WORLD_FILES = 3,
+        WORLD_PAGE_WORDS = 512,
+        WORLD_WORKERS_MAX = 32
+};
+
+enum world_access {
+        ACCESS_VIEW,
+        ACCESS_DECLARED,
+        ACCESS_MIXED
+};
+
+struct world_options {
+        uint64_t seed;
+        uint64_t transactions;
+        double seconds; /* 0: no limit */
+        int processes;
+        int threads;
+        enum world_access access;
+        uint64_t round; /* transactions of one round */
+        uint64_t pool_bytes;
+        int open_flags;   /* XAC_TRACK */
+        int checkpoints;  /* now and then, by the workers */
+        int reopen;       /* everybody closes after every round */
+        struct script_world script;
+};
+
+/* Shared memory; made before the workers are. */
+struct world {
+        struct world_options options;
+        char directory[256];
+        struct crew_turn rounds_begun;
+        struct crew_turn workers_done; /* counts workers, all rounds together */
+        _Atomic uint32_t is_over;
+        uint64_t quota; /* of each worker, this round */
+        struct record_log log[]; /* of each worker */
+};
+
+/* One thread's hold on the environment. */
+struct hold {
+        xac_env *env;
+        uint64_t *base[WORLD_FILES];
+};
+
+void hold_open(struct hold *hold, const struct world *world);
+void hold_map(struct hold *hold, const struct world *world);
+void hold_unmap(struct hold *hold);
+void hold_close(struct hold *hold);
+
+static inline uint32_t world_file_pages(const struct world *world)
+{
+        return (world->options.script.pages + WORLD_FILES - 1) / WORLD_FILES;
+}
+
+static inline int world_workers(const struct world *world)
+{
+        return world->options.processes * world->options.threads;
+}
+
+/* The model's few words of a page lie far apart: the first, the last, and some between. */
+static inline uint64_t *hold_word(const struct hold *hold, uint32_t page, uint32_t slot)
+{
+        return hold->base[page % WORLD_FILES] + (uint64_t)(page / WORLD_FILES) * WORLD_PAGE_WORDS +
+               slot * ((WORLD_PAGE_WORDS - 1) / (MODEL_SLOTS - 1));
+}
+
+#endif

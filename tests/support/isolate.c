@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/support/isolate.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/crew.h"
+#include "tests/support/scratch.h"
+
+enum {
+        ISOLATE_SECONDS = 20,
+        ISOLATE_SKIPPED = 77,
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+        ISOLATE_SLOWER = 4
+#else
+        ISOLATE_SLOWER = 1
+#endif
+};
+
+void isolate_skip(const char *why)
+{
+        dprintf(STDERR_FILENO, "skipped: %s\n", why);
+        _exit(ISOLATE_SKIPPED);
+}
+
+/* cmocka catches these to report a crash of its own process; here the crash is reported by
+ * the parent, and the library must find the disposition a plain program has. */
+static void signals_restore(void)
+{
+        static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGSYS};
+
+        for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+                signal(signals[i], SIG_DFL);
+}
+
+static _Noreturn void isolated_main(const struct isolated *test)
+{
+        setpgid(0, 0);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        signals_restore();
+        if (test->once != NULL)
+                test->once();
+        else
+                test->each(test->way);
+        crew_exit(0);
+}
+
+static unsigned time_limit_s(const struct isolated *test)
+{
+        const char *factor = getenv("XAC_TEST_PATIENCE");
+        unsigned seconds = test->seconds != 0 ? test->seconds : ISOLATE_SECONDS;
+
+        seconds *= ISOLATE_SLOWER;
+        return factor != NULL ? seconds * (unsigned)atoi(factor) : seconds;
+}
+
+/* Waits; false when the time was up (the test has then been ended). The group is ended in
+ * any case: whatever a failed test left running. */
+static int wait_limited(pid_t pid, unsigned seconds, int *status)
+{
+        int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+        struct pollfd end = {.fd = pidfd, .events = POLLIN};
+        int ready;
+
+        do
+                ready = poll(&end, 1, (int)seconds * 1000);
+        while (ready < 0 && errno == EINTR);
+        kill(-pid, SIGKILL);
+        waitpid(pid, status, 0);
+        close(pidfd);
+        return ready > 0;
+}
+
+void isolate_run(void **state)
+{
+        const struct isolated *test = *state;
+        int status = 0;
+        int in_time, left;
+        pid_t pid;
+
+        assert_int_equal(scratch_make(), 0);
+        fflush(NULL);
+        pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0)
+                isolated_main(test);
+        in_time = wait_limited(pid, time_limit_s(test), &status);
+        left = scratch_shared_memory_left(1);
+        scratch_remove();
+
+        if (!in_time)
+                fail_msg("it hung: ended after %u s", time_limit_s(test));
+        if (WIFSIGNALED(status))
+                fail_msg("it was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        if (WEXITSTATUS(status) == ISOLATE_SKIPPED)
+                skip();
+        if (WEXITSTATUS(status) != 0)
+                fail_msg("it failed (status %d)", WEXITSTATUS(status));
+        if (left != 0)
+                fail_msg("it left shared memory behind (%d files)", left);
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * P9: a child of fork has no environment until it opens one; the parent does not notice.
+ */
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <xac/xac.h>
+
+#include "tests/support/actor.h"
+#include "tests/support/check.h"
+#include "tests/support/crash.h"
+#include "tests/support/crew.h"
+#include "tests/support/isolate.h"
+#include "tests/support/scratch.h"
+#include "tests/support/seat.h"
+
+static int never(void *unused)
+{
+        (void)unused;
+        check(!"the body must not run");
+        return 0;
+}
+
+static void child_tries_everything(int index, void *unused)
+{
+        xac_stats stats;
+
+        (void)index;
+        (void)unused;
+        for (int i = 0; i < 2; i++) {
+                check_code(xbegin(seat.env, 0), XAC_FORKED);
+                check_code(xbegin(seat.env, XAC_RDONLY), XAC_FORKED);
+                check_code(xend(seat.env), XAC_FORKED);
+                check_code(xabort(seat.env), XAC_FORKED);
+                check_code(xac_run(seat.env, 0, never, NULL), XAC_FORKED);
+                check_code(xac_advise(seat.env, seat.words, 8, XAC_READ), XAC_FORKED);
+                check(xac_page_read(seat.env, seat.words) == NULL);
+                check(xac_page_write(seat.env, seat.words) == NULL);
+                check_map_fails(xac_mmap(seat.env, "words", 4096, 0), ECHILD);
+                check_map_fails(xac_mmap(seat.env, "new", 4096, 0), ECHILD);
+                check_code(xac_munmap(seat.env, seat.words), XAC_FORKED);
+                check_code(xac_checkpoint(seat.env), XAC_FORKED);
+                check_code(xac_sync(seat.env), XAC_FORKED);
+                check_code(xac_stat(seat.env, &stats), XAC_FORKED);
+                check_code(xac_close(seat.env), XAC_FORKED);
+        }
+        check_equal(scratch_file_size(scratch_path("env/new")), -ENOENT);
+}
+
+static void calls_in_the_child_are_xac_forked(void)
+{
+        seat_take(0);
+        seat_commit_add(0);
+        crew_join(crew_fork(child_tries_everything, 0, NULL));
+        check_equal(seat_commit_add(0), 2);
+
+        /* Also when the parent was inside a transaction, which goes on. */
+        check_ok(xbegin(seat.env, 0));
+        seat_add(0);
+        crew_join(crew_fork(child_tries_everything, 0, NULL));
+        seat_add(seat_word(1, 0));
+        check_ok(xend(seat.env));
+        check_equal(seat_commit_get(0), 3);
+        check_equal(seat_commit_get(seat_word(1, 0)), 1);
+        seat_leave(0);
+}
+
+static void child_looks_at_the_view(int index, void *unused)
+{
+        unsigned char resident[SEAT_PAGES];
+
+        (void)index;
+        (void)unused;
+        for (unsigned page = 0; page < SEAT_PAGES; page++)
+                check(mincore((char *)seat.words + page * 4096, 4096, &resident[page]) != 0 && errno == ENOMEM);
+}
+
+/* crash_run's child touches what the parent had mapped, read-write even. */
+static void child_touches(int write, void *unused)
+{
+        volatile uint64_t *word = seat.words;
+
+        (void)unused;
+        if (write)
+                *word = 1;
+        else
+                check(*word != 12345678);
+}
+
+static void views_are_unmapped_in_the_child(void)
+{
+        struct crash crash;
+
+        seat_take(0);
+        seat_commit_add(0);
+        check_ok(xbegin(seat.env, 0));
+        seat_add(0);
+        seat_get(seat_word(9, 0));
+        crew_join(crew_fork(child_looks_at_the_view, 0, NULL));
+        for (int write = 0; write < 2; write++) {
+                crash_run(child_touches, write, NULL, &crash);
+                check_equal(crash.signal, SIGSEGV);
+        }
+        check_ok(xend(seat.env));
+        check_equal(seat_commit_get(0), 2);
+        seat_leave(0);
+}
+
+static void child_opens_itself(int index, void *env_of_parent)
+{
+        xac_env *parents = env_of_parent;
+
+        seat_take((uint64_t)index);
+        check_equal(seat_commit_get(0), 1);
+        check_equal(seat_commit_add(0), 2);
+        check_equal(seat_commit_add(seat_word(5, 0)), 1);
+        if (seat.env != parents)
+                check_code(xbegin(parents, 0), XAC_FORKED);
+        seat_leave(0);
+}
+
+static void the_child_may_open_it_itself(int way)
+{
+        seat_take((uint64_t)way);
+        seat_commit_add(0);
+        crew_join(crew_fork(child_opens_itself, way, seat.env));
+        check_equal(seat_commit_get(0), 2);
+        check_equal(seat_commit_get(seat_word(5, 0)), 1);
+        check(scratch_shared_memory_of(scratch_path("env")) > 0);
+        check_equal(seat_stat(participants), 1);
+        seat_leave(0);
+}
+
+static void child_of_child(int index, void *env)
+{
+        if (index == 0)
+                crew_join(crew_fork(child_of_child, 1, env));
+        else if (index == 1)
+                child_tries_everything(0, NULL);
+        if (index == 0)
+                child_opens_itself(0, env);
+}
+
+static void the_grandchild_is_forked_too(void)
+{
+        seat_take(0);
+        seat_commit_add(0);
+        crew_join(crew_fork(child_of_child, 0, seat.env));
+        check_equal(seat_commit_get(0), 2);
+        seat_leave(0);
+}
+
+static void child_exits(int index, void *unused)
+{
+        (void)unused;
+        if (index == 1)
+                raise(SIGKILL);
+}
+
+/* However the child ends, it takes nothing with it. */
+static void the_parent_outlives_its_children(void)
+{
+        pid_t pid;
+        int status;
+
+        seat_take(0);
+        check_ok(xbegin(seat.env, 0));
+        seat_add(0);
+        crew_join(crew_fork(child_exits, 0, NULL));
+        pid = crew_fork(child_exits, 1, NULL);
+        status = crew_status(pid);
+        check(WIFSIGNALED(status));
+        pid = fork();
+        check(pid >= 0);
+        if (pid == 0) {
+                execl("/bin/true", "true", (char *)NULL);
+                _exit(1);
+        }
+        crew_join(pid);
+        seat_add(0);
+        check_ok(xend(seat.env));
+        check_equal(seat_commit_get(0), 2);
+        check(scratch_shared_memory_of(scratch_path("env")) > 0);
+        seat_leave(0);
+}
+
+/*
+ * The child inherits the parent's descriptors; what says that the parent lives must not be
+ * among them: when the parent is killed, its rows are taken back though the child lives.
+ */
+
+static void child_lingers(int index, void *turn)
+{
+        (void)index;
+        prctl(PR_SET_PDEATHSIG, 0); /* it shall outlive its parent */
+        crew_turn_pass(turn);
+        crew_turn_await(turn, 2);
+}
+
+static void parent_forks_and_dies(int index, void *turn)
+{
+        (void)index;
+        seat_take(0);
+        seat_commit_add(0);
+        check_ok(xbegin(seat.env, 0));
+        seat_add(0);
+        crew_fork(child_lingers, 0, turn);
+        crew_turn_await(turn, 1);
+        raise(SIGKILL);
+}
+
+static void a_lingering_child_does_not_keep_a_dead_parent_alive(void)
+{
+        struct crew_turn *turn = crew_shared(sizeof(*turn));
+        uint64_t deadline;
+
+        crew_status(crew_fork(parent_forks_and_dies, 0, turn));
+        seat_take(0);
+        check_equal(seat_commit_get(0), 1);
+        check_equal(seat_commit_add(0), 2);
+        deadline = crew_clock_ns() + 5000000000u;
+        while (seat_stat(participants) > 1) {
+                seat_commit_add(1);
+                check(crew_clock_ns() < deadline);
+        }
+        seat_leave(0);
+        check_equal(scratch_shared_memory_of(scratch_path("env")), 0);
+        crew_turn_pass(turn);
+}
+
+/* Forks while other threads are in the middle of things. */
+struct forking {
+        _Atomic int is_over;
+};
+
+static void busy_or_forking(int index, void *forking_)
+{
+        struct forking *forking = forking_;
+
+        if (index > 0) {
+                seat_take(index == 1 ? 0 : WAY_DECLARED);
+                while (!forking->is_over)
+                        seat_commit_add(seat_word(index, 0));
+                seat_leave(0);
+                return;
+        }
+        seat_take(0);
+        for (int i = 0; i < 20; i++) {
+                seat_commit_add(0);
+                crew_join(crew_fork(child_tries_everything, 0, NULL));
+        }
+        forking->is_over = 1;
+        check_equal(seat_commit_get(0), 20);
+        seat_leave(0);
+}
+
+static void forking_under_busy_threads_is_safe(void)
+{
+        struct forking *forking = crew_shared(sizeof(*forking));
+
+        crew_threads(3, busy_or_forking, forking);
+}
+
+static void child_opens_while_the_parent_works(int index, void *unused)
+{
+        (void)unused;
+        for (int i = 0; i < 10; i++) {
+                seat_take(index % 2 ? WAY_DECLARED : 0);
+                seat_commit_add(seat_word(30, 0));
+                seat_leave(0);
+        }
+}
+
+static void busy_or_forking_openers(int index, void *forking_)
+{
+        struct forking *forking = forking_;
+
+        if (index > 0) {
+                busy_or_forking(index, forking);
+                return;
+        }
+        for (int i = 0; i < 10; i++)
+                crew_join(crew_fork(child_opens_while_the_parent_works, i, NULL));
+        forking->is_over = 1;
+}
+
+static void children_may_open_under_busy_threads(void)
+{
+        struct forking *forking = crew_shared(sizeof(*forking));
+
+        crew_threads(3, busy_or_forking_openers, forking);
+        seat_take(0);
+        check_equal(seat_commit_get(seat_word(30, 0)), 100);
+        seat_leave(0);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                isolated_test(calls_in_the_child_are_xac_forked),
+                isolated_test(views_are_unmapped_in_the_child),
+                isolated_by_access(the_child_may_open_it_itself),
+                isolated_test(the_grandchild_is_forked_too),
+                isolated_test(the_parent_outlives_its_children),
+                isolated_test(a_lingering_child_does_not_keep_a_dead_parent_alive),
+                isolated_test(forking_under_busy_threads_is_safe),
+                isolated_test(children_may_open_under_busy_threads),
+        };
+        return cmocka_run_group_tests_name("fork", tests, NULL, NULL);
+}

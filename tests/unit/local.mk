@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+#
+# One program per module, linked to what is inside the library.
+
+UNIT_TESTS = \
+        %D%/test_checksum \
+        %D%/test_files \
+        %D%/test_home \
+        %D%/test_manifest \
+        %D%/test_participant \
+        %D%/test_pool \
+        %D%/test_publish \
+        %D%/test_reclaim \
+        %D%/test_ring \
+        %D%/test_shlock \
+        %D%/test_sys \
+        %D%/test_takeover \
+        %D%/test_txn_pages \
+        %D%/test_vector \
+        %D%/test_version
+
+check_PROGRAMS += $(UNIT_TESTS)
+TESTS += $(UNIT_TESTS)
+
+UNIT_ENGINE = %D%/engine.h %D%/scratch.h
+
+%C%_test_checksum_SOURCES = %D%/test_checksum.c %D%/scratch.h
+%C%_test_checksum_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+
+%C%_test_files_SOURCES = %D%/test_files.c $(UNIT_ENGINE)
+%C%_test_files_LDADD = $(UNIT_LIBS)
+
+%C%_test_home_SOURCES = %D%/test_home.c $(UNIT_ENGINE)
+%C%_test_home_LDADD = $(UNIT_LIBS)
+
+%C%_test_manifest_SOURCES = %D%/test_manifest.c %D%/scratch.h
+%C%_test_manifest_LDADD = $(UNIT_LIBS)
+
+%C%_test_participant_SOURCES = %D%/test_participant.c $(UNIT_ENGINE)
+%C%_test_participant_LDADD = $(UNIT_LIBS)
+
+%C%_test_pool_SOURCES = %D%/test_pool.c $(UNIT_ENGINE)
+%C%_test_pool_LDADD = $(UNIT_LIBS)
+
+%C%_test_publish_SOURCES = %D%/test_publish.c $(UNIT_ENGINE)
+%C%_test_publish_LDADD = $(UNIT_LIBS)
+
+%C%_test_reclaim_SOURCES = %D%/test_reclaim.c $(UNIT_ENGINE)
+%C%_test_reclaim_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+
+%C%_test_ring_SOURCES = %D%/test_ring.c $(UNIT_ENGINE)
+%C%_test_ring_LDADD = $(UNIT_LIBS)
+
+%C%_test_shlock_SOURCES = %D%/test_shlock.c %D%/scratch.h
+%C%_test_shlock_LDADD = $(UNIT_LIBS)
+
+%C%_test_sys_SOURCES = %D%/test_sys.c %D%/scratch.h
+%C%_test_sys_LDADD = $(UNIT_LIBS)
+
+%C%_test_takeover_SOURCES = %D%/test_takeover.c $(UNIT_ENGINE)
+%C%_test_takeover_LDADD = $(UNIT_LIBS)
+
+%C%_test_txn_pages_SOURCES = %D%/test_txn_pages.c $(UNIT_ENGINE)
+%C%_test_txn_pages_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+
+%C%_test_vector_SOURCES = %D%/test_vector.c %D%/scratch.h
+%C%_test_vector_LDADD = $(UNIT_LIBS)
+
+%C%_test_version_SOURCES = %D%/test_version.c $(UNIT_ENGINE)
+%C%_test_version_LDADD = $(UNIT_LIBS)
