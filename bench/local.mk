@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+#
+# The benchmarks are compiled with everything else, so that they do not rot, and run by
+# `make bench` only.
+
+BENCH_PROGRAMS = \
+        bench/page_touch \
+        bench/hot_path \
+        bench/long_reader
+
+noinst_PROGRAMS += $(BENCH_PROGRAMS)
+
+# Not the library's: what the benchmarks share.
+noinst_LTLIBRARIES += bench/libbench.la
+bench_libbench_la_SOURCES = \
+        bench/support/csv.c \
+        bench/support/csv.h \
+        bench/support/measure.c \
+        bench/support/measure.h \
+        bench/support/options.c \
+        bench/support/options.h \
+        bench/support/scratch.c \
+        bench/support/scratch.h
+
+bench_page_touch_SOURCES = \
+        bench/page_touch.c \
+        bench/primitives.c \
+        bench/primitives.h \
+        bench/touch.c \
+        bench/touch.h
+bench_page_touch_LDADD = bench/libbench.la $(XAC_LIBS)
+bench_hot_path_SOURCES = bench/hot_path.c
+bench_hot_path_LDADD = bench/libbench.la $(XAC_LIBS)
+bench_long_reader_SOURCES = bench/long_reader.c
+bench_long_reader_LDADD = bench/libbench.la $(XAC_LIBS)
+
+EXTRA_DIST += \
+        bench/README.md \
+        bench/plot/hot_path.gp \
+        bench/plot/long_reader.gp \
+        bench/plot/medians.awk \
+        bench/plot/page_touch.gp
+dist_noinst_SCRIPTS += bench/plot/draw
+
+CLEANFILES += bench-results/*.csv bench-results/*.svg
+
+bench: $(BENCH_PROGRAMS)
+	@$(MKDIR_P) bench-results; \
+	for program in $(BENCH_PROGRAMS); do \
+	        name=$$(basename $$program); result=bench-results/$$name; \
+	        ./$$program --csv $$result.csv && \
+	        $(SHELL) $(srcdir)/bench/plot/draw $$name $$result.csv $$result.svg || exit 1; \
+	done
+
+.PHONY: bench

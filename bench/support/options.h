@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BENCH_SUPPORT_OPTIONS_H
+#define BENCH_SUPPORT_OPTIONS_H
+
+/*
+ * The command line of a benchmark: --name VALUE or --name=VALUE, --flag, and --help, which
+ * prints the purpose, every option and its default.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum option_kind { OPTION_NUMBER, OPTION_TEXT, OPTION_FLAG };
+
+struct option_spec {
+        const char *name; /* without the dashes; NULL ends the list */
+        enum option_kind kind;
+        union {
+                uint64_t *number;
+                const char **text;
+                bool *flag;
+        } value; /* holds the default at first */
+        const char *help;
+};
+
+#define OPTION_NUMBER(name, variable, help) { name, OPTION_NUMBER, { .number = &(variable) }, help }
+#define OPTION_TEXT(name, variable, help) { name, OPTION_TEXT, { .text = &(variable) }, help }
+#define OPTION_FLAG(name, variable, help) { name, OPTION_FLAG, { .flag = &(variable) }, help }
+#define OPTION_END { NULL, OPTION_FLAG, { .flag = NULL }, NULL }
+
+/* Ends the program after --help (0) and after a command line it does not understand (2). */
+void options_parse(int argc, char **argv, const char *purpose, const struct option_spec *specs);
+
+#endif

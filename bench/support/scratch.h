@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BENCH_SUPPORT_SCRATCH_H
+#define BENCH_SUPPORT_SCRATCH_H
+
+/*
+ * A place to measure in, and what to do when something goes wrong there.
+ *
+ * A scratch is an environment in a temporary directory (below $TMPDIR or /tmp) with one file
+ * mapped by the thread that opened it. The process that made it removes it, at the latest when
+ * it exits.
+ */
+
+#include <stddef.h>
+
+#include <xac/xac.h>
+
+enum { SCRATCH_PAGE = 4096, SCRATCH_PATH = 256 };
+
+struct scratch {
+        char directory[SCRATCH_PATH];
+        xac_env *env;
+        char *file; /* this thread's view */
+        size_t pages;
+};
+
+/* Makes an empty directory; nothing is open yet. One at a time. */
+void scratch_make(struct scratch *scratch, size_t pages);
+void scratch_remove(struct scratch *scratch);
+
+/* In the process and thread that will use it; `flags` are xac_open's, volatile anyway. */
+void scratch_open(struct scratch *scratch, int flags);
+void scratch_close(struct scratch *scratch);
+
+/* Gives every page a first version, and thereby a slot in the pool. */
+void scratch_fill(struct scratch *scratch);
+
+static inline char *scratch_page(const struct scratch *scratch, size_t page_no)
+{
+        return scratch->file + page_no * SCRATCH_PAGE;
+}
+
+/* Says what has failed and why, and ends the program. */
+_Noreturn void scratch_fail(int err, const char *what);
+
+static inline void must(int err, const char *what)
+{
+        if (err)
+                scratch_fail(err, what);
+}
+
+/* Says whether a figure is within its limit; returns 1 if it is not, else 0. */
+int scratch_verdict(const char *what, double value, double limit, const char *unit);
+
+#endif
