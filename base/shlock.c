@@ -15,6 +15,10 @@
  *    in between takes it without the bit; the woken thread then sets it again.
  * 3. Should the woken thread die before it has done so, or the owner between its unlock and
  *    its wake, the others find out when their sleep ends: every sleep is timed.
+ * 4. The verdict "dead" may be old by the time the word is replaced: another one may have
+ *    inherited and unlocked, and a living bearer of the same number may have the lock now. So
+ *    the heir asks again when the word is its own. If the owner was dead then, its number cannot
+ *    come back before the heir is done; if it is alive, the word is put back.
  */
 
 #include <assert.h>
@@ -79,12 +83,17 @@ static bool inherit(struct shlock *lock, uint32_t me, const struct shlock_livene
 {
         uint32_t seen = atomic_load_explicit(&lock->word, memory_order_acquire);
         uint32_t owner = seen & ~SHLOCK_WAITERS;
+        /* Others may sleep on the dead owner's word, whatever its top bit says by now. */
+        uint32_t mine = me | SHLOCK_WAITERS;
 
         if (!liveness || owner == 0 || liveness->is_alive(liveness->arg, owner))
                 return false;
-        /* Others may sleep on the dead owner's word, whatever its top bit says by now. */
-        if (!replace(lock, seen, me | SHLOCK_WAITERS))
+        if (!replace(lock, seen, mine))
                 return false;
+        if (liveness->is_alive(liveness->arg, owner)) {
+                replace(lock, mine, owner | SHLOCK_WAITERS); /* unless it has unlocked meanwhile */
+                return false;
+        }
         /* The dead owner released nothing: its stores are ordered by the death we learned of. */
         atomic_thread_fence(memory_order_seq_cst);
         return true;

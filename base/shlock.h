@@ -11,10 +11,8 @@
  * is told so and must put the protected state right before using it. An owner that is alive
  * is never robbed, however long it stands still.
  *
- * Numbers of the dead: between is_alive() saying "dead" and the take-over, another process
- * may have inherited the lock, given it back, and the number may have a new, living owner. So
- * a number must not come back soon: give each use of a number another use count in its upper
- * bits (below the top one), or wait before reusing it.
+ * A dead owner's number may be given to another one only after each of the locks it held has
+ * been inherited.
  *
  * Not recursive; not async-signal-safe with respect to its own owner.
  */

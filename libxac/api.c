@@ -10,9 +10,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "libxac/commit.h"
-#include "libxac/env.h"
-#include "libxac/home.h"
+#include "libxac/close.h"
+#include "libxac/open.h"
 #include "libxac/retry.h"
 #include "libxac/stats.h"
 #include "libxac/thread.h"
@@ -39,12 +38,12 @@ int xac_open(const char *dir, int flags, const xac_options *options, xac_env **e
 {
         if (env)
                 *env = NULL;
-        return dir && env ? env_open(dir, flags, options, env) : -EINVAL;
+        return dir && env ? open_env(dir, flags, options, env) : -EINVAL;
 }
 
 int xac_close(xac_env *env)
 {
-        return env ? env_close(env) : -EINVAL;
+        return env ? close_env(env) : -EINVAL;
 }
 
 /* mmap(2)'s way to fail; codes that are not errno become the nearest. */

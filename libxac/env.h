@@ -4,9 +4,8 @@
 
 /*
  * An open environment: the directory, this process's attachment to the shared memory, and the
- * threads of this process that use it. One object per directory and process, counted.
- *
- * Open and close run under byte 0 of the directory's lock file (R15).
+ * threads of this process that use it. One object per directory and process, counted. Made by
+ * open.c, left by close.c, listed in registry.c.
  */
 
 #include <pthread.h>
@@ -39,8 +38,5 @@ static inline bool env_is_forked(const struct xac_env *env)
 {
         return !*env->fork_guard;
 }
-
-int env_open(const char *dir, int flags, const xac_options *options, struct xac_env **env);
-int env_close(struct xac_env *env);
 
 #endif

@@ -9,6 +9,7 @@
 #include <xac/xac.h>
 
 #include "base/sys.h"
+#include "libxac/ranges.h"
 #include "libxac/thread.h"
 
 /* ---- messages, without stdio ---- */
@@ -46,7 +47,7 @@ static void print_line(struct line *line)
 static void explain(const void *addr, const char *reason)
 {
         uint64_t offset = 0;
-        const char *file = view_file_at(addr, &offset);
+        const char *file = ranges_file_at(addr, &offset);
         struct line line = { .len = 0 };
         add_text(&line, "libxac: access to ");
         add_text(&line, file ? file : "a view");
@@ -104,7 +105,7 @@ bool fault_handle(void *addr, enum touch_access access)
         struct view *view = find_view(addr, &thread);
         if (view)
                 is_done = handle_in_view(thread, view, addr, access);
-        else if (view_file_at(addr, &offset))
+        else if (ranges_file_at(addr, &offset))
                 explain(addr, "a view of another thread; each thread maps its own (xac_mmap)");
         errno = saved_errno;
         return is_done;

@@ -249,6 +249,11 @@ bool shared_is_process_alive(struct shared *shared, uint32_t process_no)
         return sys_is_byte_locked(shared->lock_fd, process_no + 1) != 0; /* unsure counts as alive */
 }
 
+int shared_is_any_other_alive(struct shared *shared, uint32_t max_participants)
+{
+        return sys_is_range_locked(shared->lock_fd, 1, control_processes_max(max_participants));
+}
+
 bool shared_is_alive(void *arg, uint32_t owner)
 {
         struct shared *shared = arg;

@@ -71,6 +71,8 @@ void shared_remove(const struct shared_identity *identity);
 /* Liveness of an owner number; `shared` is the argument (struct shlock_liveness). */
 bool shared_is_alive(void *shared, uint32_t owner);
 bool shared_is_process_alive(struct shared *shared, uint32_t process_no);
+/* Does any other process have the environment open? 1, 0, or an error. Needs lock_fd only. */
+int shared_is_any_other_alive(struct shared *shared, uint32_t max_participants);
 
 /* Locks that a process takes as a whole, not as one of its participants. The result is
  * shlock_lock()'s. */

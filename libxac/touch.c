@@ -169,7 +169,7 @@ static int show_written_run(struct txn *txn, struct view *view, uint64_t page_no
         return view_show_run(view, page_no, first_slot, count, VIEW_WRITABLE);
 }
 
-static int touch_pages(struct txn *txn, struct view *view, uint64_t page_no, uint64_t end, enum touch_access access)
+static int touch_each(struct txn *txn, struct view *view, uint64_t page_no, uint64_t end, enum touch_access access)
 {
         while (page_no < end) {
                 uint64_t shown = 1;
@@ -199,7 +199,7 @@ int touch_range(struct txn *txn, const void *addr, size_t byte_len, enum touch_a
                 return -EINVAL;
         if (access == TOUCH_WRITE && txn->flags & XAC_RDONLY)
                 return XAC_READONLY;
-        int err = touch_pages(txn, view, view_page_no(view, addr), view_page_no(view, last) + 1, access);
+        int err = touch_each(txn, view, view_page_no(view, addr), view_page_no(view, last) + 1, access);
         if (err)
                 txn_doom(txn, err);
         return err;

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "base/sys.h"
+#include "libxac/ranges.h"
 
 #define IN_M (UINT32_C(1) << (SLOT_BITS + 2))
 #define LISTED (UINT32_C(1) << (SLOT_BITS + 3))
@@ -17,15 +18,6 @@ enum {
         MAPPINGS_PER_PAGE = 2      /* a mapping put into another one splits it */
 };
 
-/* Where views of this process are: a slot is free while its end is 0. */
-enum { RANGES_MAX = 1 << 16 };
-static struct {
-        _Atomic uintptr_t base;
-        _Atomic uintptr_t end;
-        _Atomic(const char *) file;
-} ranges[RANGES_MAX];
-static _Atomic uint32_t ranges_used;
-
 static _Atomic uint64_t process_mappings;
 static uint64_t process_mappings_limit;
 
@@ -34,56 +26,9 @@ uint64_t view_mappings_of_process(void)
         return atomic_load_explicit(&process_mappings, memory_order_relaxed);
 }
 
-static int add_range(const struct view *view)
-{
-        for (uint32_t i = 0; i < RANGES_MAX; i++) {
-                uintptr_t free_end = 0;
-                uintptr_t end = (uintptr_t)view->base + view->reserve_bytes;
-                if (!atomic_compare_exchange_strong(&ranges[i].end, &free_end, end))
-                        continue;
-                atomic_store(&ranges[i].file, view->files->shared->control->file[view->file_no].name);
-                atomic_store(&ranges[i].base, (uintptr_t)view->base);
-                uint32_t used = atomic_load(&ranges_used);
-                while (used <= i && !atomic_compare_exchange_weak(&ranges_used, &used, i + 1))
-                        ;
-                return 0;
-        }
-        return -ENOMEM;
-}
-
-static void remove_range(const struct view *view)
-{
-        for (uint32_t i = 0; i < atomic_load(&ranges_used); i++) {
-                if (atomic_load(&ranges[i].base) != (uintptr_t)view->base)
-                        continue;
-                atomic_store(&ranges[i].base, 0);
-                atomic_store(&ranges[i].end, 0);
-                return;
-        }
-}
-
-const char *view_file_at(const void *addr, uint64_t *offset)
-{
-        for (uint32_t i = 0; i < atomic_load(&ranges_used); i++) {
-                uintptr_t base = atomic_load(&ranges[i].base);
-                if (!base || (uintptr_t)addr < base || (uintptr_t)addr >= atomic_load(&ranges[i].end))
-                        continue;
-                *offset = (uintptr_t)addr - base;
-                return atomic_load(&ranges[i].file);
-        }
-        return NULL;
-}
-
 void view_unmap_all_in_child(void)
 {
-        for (uint32_t i = 0; i < atomic_load(&ranges_used); i++) {
-                uintptr_t base = atomic_load(&ranges[i].base);
-                if (base)
-                        sys_munmap((void *)base, atomic_load(&ranges[i].end) - base);
-                atomic_store(&ranges[i].base, 0);
-                atomic_store(&ranges[i].end, 0);
-        }
-        atomic_store(&ranges_used, 0);
+        ranges_unmap_all_in_child();
         atomic_store(&process_mappings, 0);
 }
 
@@ -156,7 +101,7 @@ int view_create(struct files *files, uint32_t file_no, uint64_t byte_len, struct
                 goto fail_shown;
         view->base = base;
         view->shown = shown;
-        err = add_range(view);
+        err = ranges_add(base, view->reserve_bytes, files->shared->control->file[file_no].name);
         if (err)
                 goto fail_range;
         count_mappings(view, 1);
@@ -175,7 +120,7 @@ fail_base:
 void view_destroy(struct view *view)
 {
         count_mappings(view, -(int64_t)view->mappings);
-        remove_range(view);
+        ranges_remove(view->base);
         sys_munmap(view->base, view->reserve_bytes);
         sys_munmap(view->shown, (view->reserve_bytes >> view->files->shared->page_shift) * sizeof(uint32_t));
         vector_free(&view->listed, sizeof(uint32_t));

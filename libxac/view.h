@@ -95,11 +95,8 @@ static inline bool view_in_m(const struct view *view, uint64_t page_no)
         return view->shown[page_no] >> (SLOT_BITS + 2) & 1;
 }
 
-/* The address ranges of all views of this process, for a child to unmap and for messages.
- * Async-signal-safe. */
+/* In a forked child: unmaps the views of the parent. */
 void view_unmap_all_in_child(void);
-/* The file that some view shows at this address, and where in it; NULL: there is no view. */
-const char *view_file_at(const void *addr, uint64_t *offset);
 
 /* Kernel mappings of all views of this process, at most. */
 uint64_t view_mappings_of_process(void);

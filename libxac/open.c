@@ -1,83 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-#include "libxac/env.h"
+#include "libxac/open.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/sys.h"
 #include "libxac/fault.h"
-#include "libxac/home.h"
-#include "libxac/pool.h"
-#include "libxac/reclaim.h"
+#include "libxac/registry.h"
 #include "libxac/takeover.h"
-#include "libxac/thread.h"
 
 #define GIB (UINT64_C(1) << 30)
+#define RESERVE_DEFAULT (16 * GIB) /* a thousand threads with several views each still fit */
 
 enum {
-        PAGE_BYTES_MIN = 4096,
+        PAGE_BYTES_DEFAULT = 4096,
         PAGE_BYTES_MAX = 65536,
         PARTICIPANTS_DEFAULT = 1024,
         POOL_SLOTS_MIN = 64,
         MODE_DEFAULT = 0600
 };
-
-static pthread_mutex_t registry_mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct xac_env *registry;
-
-/* ---- fork (P9) ---- */
-
-static void before_fork(void)
-{
-        pthread_mutex_lock(&registry_mutex);
-}
-
-static void after_fork_in_parent(void)
-{
-        pthread_mutex_unlock(&registry_mutex);
-}
-
-/* The child lets go of all that would keep the parent looking alive or its memory pinned. The
- * objects stay, so that calls on them can say XAC_FORKED. */
-static void after_fork_in_child(void)
-{
-        pthread_mutex_init(&registry_mutex, NULL);
-        view_unmap_all_in_child();
-        for (struct xac_env *env = registry; env; env = env->next) {
-                sys_close(env->shared.lock_fd);
-                files_close_all(&env->files);
-                shared_detach(&env->shared);
-                sys_close(env->directory);
-        }
-        registry = NULL;
-}
-
-static void handle_forks(void)
-{
-        pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-}
-
-static int make_fork_guard(struct xac_env *env)
-{
-        static pthread_once_t once = PTHREAD_ONCE_INIT;
-        void *page;
-        pthread_once(&once, handle_forks);
-        int err = sys_mmap(NULL, PAGE_BYTES_MIN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, &page);
-        if (err)
-                return err;
-        err = sys_madvise(page, PAGE_BYTES_MIN, MADV_WIPEONFORK);
-        if (err) {
-                sys_munmap(page, PAGE_BYTES_MIN);
-                return err;
-        }
-        env->fork_guard = page;
-        *env->fork_guard = 1;
-        return 0;
-}
 
 /* ---- options ---- */
 
@@ -86,12 +30,23 @@ static bool is_power_of_two(uint64_t n)
         return n && !(n & (n - 1));
 }
 
+/* No smaller than what the machine can map singly. */
+static uint32_t page_bytes_min(void)
+{
+        return (uint32_t)sysconf(_SC_PAGESIZE);
+}
+
+static int check_page_bytes(uint32_t page_bytes)
+{
+        bool is_right = is_power_of_two(page_bytes) && page_bytes >= page_bytes_min() && page_bytes <= PAGE_BYTES_MAX;
+        return is_right ? 0 : -EINVAL;
+}
+
 static int check_options(const xac_options *options)
 {
-        if (options->page_bytes && (!is_power_of_two(options->page_bytes) || options->page_bytes < PAGE_BYTES_MIN ||
-                                    options->page_bytes > PAGE_BYTES_MAX))
+        if (options->max_participants > PARTICIPANTS_MAX || options->mode & ~0777U)
                 return -EINVAL;
-        return options->max_participants > PARTICIPANTS_MAX || options->mode & ~0777U ? -EINVAL : 0;
+        return options->page_bytes ? check_page_bytes(options->page_bytes) : 0;
 }
 
 static int check_flags(int flags)
@@ -172,7 +127,9 @@ static int create_manifest(struct xac_env *env, const xac_options *options, stru
         if (err)
                 return err;
         memset(manifest, 0, sizeof(*manifest));
-        manifest->page_bytes = options->page_bytes ? options->page_bytes : PAGE_BYTES_MIN;
+        manifest->page_bytes = options->page_bytes;
+        if (!manifest->page_bytes)
+                manifest->page_bytes = page_bytes_min() > PAGE_BYTES_DEFAULT ? page_bytes_min() : PAGE_BYTES_DEFAULT;
         manifest->max_participants = options->max_participants;
         if (manifest->max_participants < PARTICIPANTS_DEFAULT)
                 manifest->max_participants = PARTICIPANTS_DEFAULT;
@@ -210,16 +167,10 @@ static void identify(struct xac_env *env, const struct stat *st, const struct ma
 
 /* ---- shared memory ---- */
 
-/* 1 if any other process has the environment open, 0 if none, or an error. */
-static int is_anybody_alive(struct xac_env *env)
-{
-        return sys_is_range_locked(env->shared.lock_fd, 1, control_processes_max(env->identity.max_participants));
-}
-
 /* New shared memory means that earlier shared memory must never be believed again. */
 static int create_shared(struct xac_env *env, struct manifest *manifest)
 {
-        int err = is_anybody_alive(env);
+        int err = shared_is_any_other_alive(&env->shared, env->identity.max_participants);
         if (err)
                 return err < 0 ? err : -EBUSY; /* it lives where its shared memory is not ours: a container */
         err = manifest_write(env->directory, manifest);
@@ -289,27 +240,21 @@ static int open_locked(struct xac_env *env, const struct stat *st, const xac_opt
 {
         struct manifest manifest;
         int err = read_or_create_manifest(env, options, &manifest);
+        if (!err)
+                err = check_page_bytes(manifest.page_bytes); /* it may be from a machine of smaller pages */
         if (err)
                 return err;
         identify(env, st, &manifest, options);
         err = attach_or_create(env, &manifest);
         if (err)
                 return err;
-        uint64_t reserve = options->reserve_bytes ? options->reserve_bytes : 64 * GIB;
+        uint64_t reserve = options->reserve_bytes ? options->reserve_bytes : RESERVE_DEFAULT;
         reserve = (reserve + manifest.page_bytes - 1) / manifest.page_bytes * manifest.page_bytes;
         files_init(&env->files, &env->shared, env->directory, reserve);
         return 0;
 }
 
 /* ---- open ---- */
-
-static struct xac_env *find_open(const struct stat *st)
-{
-        for (struct xac_env *env = registry; env; env = env->next)
-                if (env->identity.device == st->st_dev && env->identity.inode == st->st_ino)
-                        return env;
-        return NULL;
-}
 
 static int open_files_of(struct xac_env *env, const struct stat *st, const xac_options *options)
 {
@@ -340,19 +285,18 @@ static int open_new(int directory, const struct stat *st, int flags, const xac_o
         pthread_mutex_init(&env->shared.process_mutex, NULL);
         int err = fault_install();
         if (!err)
-                err = make_fork_guard(env);
+                err = registry_make_fork_guard(env);
         if (err)
                 goto fail_guard;
         err = open_files_of(env, st, options);
         if (err)
                 goto fail_open;
-        env->next = registry;
-        registry = env;
+        registry_add_locked(env);
         *out = env;
         return 0;
 
 fail_open:
-        sys_munmap((void *)env->fork_guard, PAGE_BYTES_MIN);
+        registry_free_fork_guard(env);
 fail_guard:
         free(env);
         return err;
@@ -375,7 +319,7 @@ static int open_registered(const char *dir, int flags, const xac_options *option
         if (err)
                 return err;
         err = sys_stat(directory, &st);
-        *env = err ? NULL : find_open(&st);
+        *env = err ? NULL : registry_find_locked(&st);
         if (!err && *env)
                 err = open_again(*env, flags);
         else if (!err && !(err = open_new(directory, &st, flags, options, env)))
@@ -386,7 +330,7 @@ static int open_registered(const char *dir, int flags, const xac_options *option
         return err;
 }
 
-int env_open(const char *dir, int flags, const xac_options *options, struct xac_env **env)
+int open_env(const char *dir, int flags, const xac_options *options, struct xac_env **env)
 {
         static const xac_options defaults;
         if (!options)
@@ -396,98 +340,8 @@ int env_open(const char *dir, int flags, const xac_options *options, struct xac_
                 err = check_options(options);
         if (err)
                 return err;
-        pthread_mutex_lock(&registry_mutex);
+        registry_lock();
         err = open_registered(dir, flags, options, env);
-        pthread_mutex_unlock(&registry_mutex);
-        return err;
-}
-
-/* ---- close ---- */
-
-static bool is_another_thread_in_transaction(struct xac_env *env)
-{
-        bool is_any = false;
-        pthread_mutex_lock(&env->mutex);
-        for (struct thread *thread = env->threads; thread; thread = thread->next_in_env)
-                is_any |= txn_is_open(&thread->txn) && thread != thread_list;
-        pthread_mutex_unlock(&env->mutex);
-        return is_any;
-}
-
-/* The last process brings everything home, and then the shared memory may go. */
-static int write_home_as_last(struct xac_env *env)
-{
-        struct participant self;
-        takeover_dead(&env->shared, control_owner_of_process(env->shared.process_no));
-        int err = participant_join(&self, &env->shared);
-        if (err)
-                return err;
-        struct home_writer writer = { .self = &self,
-                                      .files = &env->files,
-                                      .progress = env->progress,
-                                      .progress_arg = env->progress_arg,
-                                      .may_wait = true };
-        err = home_write(&writer);
-        reclaim_hand_over(&self);
-        pool_flush(&self);
-        participant_leave(&self);
-        return err;
-}
-
-/* Caller holds byte 0 of the lock file. */
-static int leave_locked(struct xac_env *env)
-{
-        int err = is_anybody_alive(env);
-        if (err == 0) {
-                err = write_home_as_last(env);
-                if (!err)
-                        shared_remove(&env->identity);
-        } else if (err > 0) {
-                err = 0;
-        }
-        atomic_store(&env->shared.processes[env->shared.process_no].is_used, 0);
-        return err;
-}
-
-static void remove_from_registry(struct xac_env *env)
-{
-        struct xac_env **link = &registry;
-        while (*link != env)
-                link = &(*link)->next;
-        *link = env->next;
-}
-
-static int close_last(struct xac_env *env)
-{
-        if (is_another_thread_in_transaction(env))
-                return -EBUSY;
-        while (env->threads)
-                thread_leave(env->threads);
-        thread_sweep();
-        sys_lock_byte(env->shared.lock_fd, 0, true);
-        int err = leave_locked(env);
-        sys_close(env->shared.lock_fd); /* and with it all its locks */
-        remove_from_registry(env);
-        files_close_all(&env->files);
-        shared_detach(&env->shared);
-        sys_close(env->directory);
-        sys_munmap((void *)env->fork_guard, PAGE_BYTES_MIN);
-        pthread_mutex_destroy(&env->mutex);
-        pthread_mutex_destroy(&env->shared.process_mutex);
-        free(env);
-        return err;
-}
-
-int env_close(struct xac_env *env)
-{
-        int err = 0;
-        if (env_is_forked(env))
-                return XAC_FORKED;
-        pthread_mutex_lock(&registry_mutex);
-        if (env->opens > 1)
-                env->opens--;
-        else
-                err = close_last(env);
-        pthread_mutex_unlock(&registry_mutex);
+        registry_unlock();
         return err;
 }

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#include "libxac/close.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/sys.h"
+#include "libxac/home.h"
+#include "libxac/pool.h"
+#include "libxac/reclaim.h"
+#include "libxac/registry.h"
+#include "libxac/takeover.h"
+#include "libxac/thread.h"
+
+static bool is_another_thread_in_transaction(struct xac_env *env)
+{
+        bool is_any = false;
+        pthread_mutex_lock(&env->mutex);
+        for (struct thread *thread = env->threads; thread; thread = thread->next_in_env)
+                is_any |= txn_is_open(&thread->txn) && thread != thread_list;
+        pthread_mutex_unlock(&env->mutex);
+        return is_any;
+}
+
+/* The last process brings everything home, and then the shared memory may go. */
+static int write_home_as_last(struct xac_env *env)
+{
+        struct participant self;
+        takeover_dead(&env->shared, control_owner_of_process(env->shared.process_no));
+        int err = participant_join(&self, &env->shared);
+        if (err)
+                return err;
+        struct home_writer writer = { .self = &self,
+                                      .files = &env->files,
+                                      .progress = env->progress,
+                                      .progress_arg = env->progress_arg,
+                                      .may_wait = true };
+        err = home_write(&writer);
+        reclaim_hand_over(&self);
+        pool_flush(&self);
+        participant_leave(&self);
+        return err;
+}
+
+/* Caller holds byte 0 of the lock file. */
+static int leave_locked(struct xac_env *env)
+{
+        int err = shared_is_any_other_alive(&env->shared, env->identity.max_participants);
+        if (err == 0) {
+                err = write_home_as_last(env);
+                if (!err)
+                        shared_remove(&env->identity);
+        } else if (err > 0) {
+                err = 0;
+        }
+        atomic_store(&env->shared.processes[env->shared.process_no].is_used, 0);
+        return err;
+}
+
+static int close_for_good(struct xac_env *env)
+{
+        if (is_another_thread_in_transaction(env))
+                return -EBUSY;
+        while (env->threads)
+                thread_leave(env->threads);
+        thread_sweep();
+        sys_lock_byte(env->shared.lock_fd, 0, true);
+        int err = leave_locked(env);
+        sys_close(env->shared.lock_fd); /* and with it all its locks */
+        registry_remove_locked(env);
+        files_close_all(&env->files);
+        shared_detach(&env->shared);
+        sys_close(env->directory);
+        registry_free_fork_guard(env);
+        pthread_mutex_destroy(&env->mutex);
+        pthread_mutex_destroy(&env->shared.process_mutex);
+        free(env);
+        return err;
+}
+
+int close_env(struct xac_env *env)
+{
+        int err = 0;
+        if (env_is_forked(env))
+                return XAC_FORKED;
+        registry_lock();
+        if (env->opens > 1)
+                env->opens--;
+        else
+                err = close_for_good(env);
+        registry_unlock();
+        return err;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIBXAC_CLOSE_H
+#define LIBXAC_CLOSE_H
+
+#include "libxac/env.h"
+
+/*
+ * xac_close. The last close of a process leaves the environment; the last process brings all
+ * versions home and removes the shared memory. Runs under byte 0 of the lock file (R15).
+ */
+int close_env(struct xac_env *env);
+
+#endif

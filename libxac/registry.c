@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#include "libxac/registry.h"
+
+#include <sys/mman.h>
+
+#include "base/sys.h"
+#include "libxac/view.h"
+
+enum { GUARD_BYTES = 4096 };
+
+static pthread_mutex_t registry_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct xac_env *registry;
+
+void registry_lock(void)
+{
+        pthread_mutex_lock(&registry_mutex);
+}
+
+void registry_unlock(void)
+{
+        pthread_mutex_unlock(&registry_mutex);
+}
+
+struct xac_env *registry_find_locked(const struct stat *directory)
+{
+        for (struct xac_env *env = registry; env; env = env->next)
+                if (env->identity.device == directory->st_dev && env->identity.inode == directory->st_ino)
+                        return env;
+        return NULL;
+}
+
+void registry_add_locked(struct xac_env *env)
+{
+        env->next = registry;
+        registry = env;
+}
+
+void registry_remove_locked(struct xac_env *env)
+{
+        struct xac_env **link = &registry;
+        while (*link != env)
+                link = &(*link)->next;
+        *link = env->next;
+}
+
+static void after_fork_in_child(void)
+{
+        pthread_mutex_init(&registry_mutex, NULL);
+        view_unmap_all_in_child();
+        for (struct xac_env *env = registry; env; env = env->next) {
+                sys_close(env->shared.lock_fd);
+                files_close_all(&env->files);
+                shared_detach(&env->shared);
+                sys_close(env->directory);
+        }
+        registry = NULL;
+}
+
+static void handle_forks(void)
+{
+        pthread_atfork(registry_lock, registry_unlock, after_fork_in_child);
+}
+
+int registry_make_fork_guard(struct xac_env *env)
+{
+        static pthread_once_t once = PTHREAD_ONCE_INIT;
+        void *page;
+        pthread_once(&once, handle_forks);
+        int err = sys_mmap(NULL, GUARD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, &page);
+        if (err)
+                return err;
+        err = sys_madvise(page, GUARD_BYTES, MADV_WIPEONFORK);
+        if (err) {
+                sys_munmap(page, GUARD_BYTES);
+                return err;
+        }
+        env->fork_guard = page;
+        *env->fork_guard = 1;
+        return 0;
+}
+
+void registry_free_fork_guard(struct xac_env *env)
+{
+        sys_munmap((void *)env->fork_guard, GUARD_BYTES);
+}
