@@ -148,8 +148,9 @@ struct slot {
         _Atomic uint64_t superseded; /* sequence of the version after; 0: there is none */
         _Atomic uint64_t page;       /* page id */
         _Atomic uint64_t home_epoch; /* flip epoch in which home took its place; 0: not so */
-        _Atomic uint32_t use;  /* slot_use(): state and owner change in one store */
-        _Atomic uint32_t next; /* in whatever list it is */
+        _Atomic uint32_t use;   /* slot_use(): state and owner change in one store */
+        _Atomic uint32_t next;  /* in whatever list it is */
+        _Atomic uint32_t newer; /* slot of the version after; a hint, its tag is to be superseded */
 };
 
 static inline uint32_t slot_use(enum slot_state state, uint32_t owner)

@@ -7,10 +7,11 @@
 #include "libxac/ring.h"
 #include "libxac/version.h"
 
-/* The slot is superseded by `sequence`; `owner` will give it back. If a dead checkpointer was about
+/* The slot is superseded by slot `newer` of commit `sequence`; `owner` will give it back. If a dead checkpointer was about
  * to turn its head to home, that is off. */
-static void supersede(struct slot *slot, uint64_t sequence, uint32_t owner)
+static void supersede(struct slot *slot, uint32_t newer, uint64_t sequence, uint32_t owner)
 {
+        atomic_store_explicit(&slot->newer, newer, memory_order_relaxed);
         atomic_store_explicit(&slot->home_epoch, 0, memory_order_relaxed);
         atomic_store_explicit(&slot->superseded, sequence, memory_order_relaxed);
         atomic_store_explicit(&slot->use, slot_use(SLOT_RETIRED, owner), memory_order_release);
@@ -29,7 +30,7 @@ static uint32_t publish_slot(struct shared *shared, uint32_t no, uint64_t sequen
 
         uint32_t displaced = version_slot(before);
         if (displaced != SLOT_HOME)
-                supersede(&shared->slots[displaced], sequence, owner);
+                supersede(&shared->slots[displaced], no, sequence, owner);
         atomic_store_explicit(&slot->older, before, memory_order_relaxed);
         atomic_store_explicit(&slot->superseded, 0, memory_order_relaxed);
         atomic_store_explicit(&slot->home_epoch, 0, memory_order_relaxed);

@@ -9,6 +9,7 @@
 #include "libxac/home.h"
 #include "libxac/pool.h"
 #include "libxac/reclaim.h"
+#include "libxac/registry.h"
 #include "libxac/takeover.h"
 #include "libxac/touch.h"
 
@@ -20,9 +21,11 @@ static pthread_key_t key; /* only for its destructor */
 static void thread_exits(void *unused)
 {
         (void)unused;
+        registry_lock(); /* the last close, in another thread, would leave for us and free the environment */
         for (struct thread *thread = thread_list; thread; thread = thread->next_of_thread)
                 if (thread->env && !env_is_forked(thread->env))
                         thread_leave(thread);
+        registry_unlock();
         thread_sweep();
 }
 

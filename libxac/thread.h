@@ -45,7 +45,8 @@ int thread_unmap(struct thread *thread, const void *base);
 /* Brings home what may go there now. */
 int thread_checkpoint(struct thread *thread);
 
-/* Undoes its transaction, releases its views, gives its row and slots back. */
+/* Undoes its transaction, releases its views, gives its row and slots back. Caller holds the
+ * registry's lock. */
 void thread_leave(struct thread *thread);
 /* Frees this thread's closed ones. */
 void thread_sweep(void);

@@ -51,35 +51,51 @@ again:;
         return word;
 }
 
-/* The slot of the version after `word`, if the link in it still counts (R3); 0 otherwise. */
-static uint32_t newer_slot_if_linked(struct shared *shared, uint64_t word, uint64_t *older)
+/* The link in the slot that `word` names; false if that slot was given back meanwhile (R3). */
+static bool read_link(struct shared *shared, uint64_t word, uint64_t *older)
 {
-        struct slot *newer = &shared->slots[version_slot(word)];
-        *older = atomic_load_explicit(&newer->older, memory_order_acquire);
-        bool is_right = version_is_of(word, atomic_load_explicit(&newer->tag, memory_order_acquire));
-        return is_right ? version_slot(word) : 0;
+        struct slot *slot = &shared->slots[version_slot(word)];
+        *older = atomic_load_explicit(&slot->older, memory_order_acquire);
+        return version_is_of(word, atomic_load_explicit(&slot->tag, memory_order_acquire));
 }
 
-int version_unlink_locked(struct shared *shared, uint32_t slot)
+/* The tag goes too: it says to walkers, and to unlink_from_newer, that this link no longer counts. */
+static void link_past(struct shared *shared, uint32_t newer, struct slot *gone)
 {
-        struct slot *gone = &shared->slots[slot];
+        uint64_t beyond = atomic_load_explicit(&gone->older, memory_order_relaxed);
+        atomic_store_explicit(&shared->slots[newer].older, beyond, memory_order_release);
+        atomic_store_explicit(&gone->tag, 0, memory_order_release);
+}
+
+/* Mostly the version after it has not been unlinked itself. */
+static bool unlink_from_newer(struct shared *shared, struct slot *gone, uint64_t word)
+{
+        uint32_t newer = atomic_load_explicit(&gone->newer, memory_order_relaxed);
+        uint64_t superseded = atomic_load_explicit(&gone->superseded, memory_order_relaxed);
+        uint64_t older;
+        if (!read_link(shared, version_word(superseded, newer), &older) || older != word)
+                return false;
+        link_past(shared, newer, gone);
+        return true;
+}
+
+int version_unlink_locked(struct shared *shared, uint32_t no)
+{
+        struct slot *gone = &shared->slots[no];
         uint64_t page = atomic_load_explicit(&gone->page, memory_order_relaxed);
-        uint64_t tag = atomic_load_explicit(&gone->tag, memory_order_relaxed);
+        uint64_t word = version_word(atomic_load_explicit(&gone->tag, memory_order_relaxed), no);
+        if (unlink_from_newer(shared, gone, word))
+                return 0;
         if (!shared_map_heads(shared, page_id_file(page)))
                 return -ENOMEM;
-
-        uint64_t word = version_newest(shared, page);
-        while (version_slot(word) != SLOT_HOME) {
-                uint64_t older;
-                uint32_t newer = newer_slot_if_linked(shared, word, &older);
-                if (!newer)
+        uint64_t older;
+        for (uint64_t at = version_newest(shared, page); version_slot(at) != SLOT_HOME; at = older) {
+                if (!read_link(shared, at, &older))
                         return 0; /* given back meanwhile: nobody walks on from here */
-                if (version_slot(older) == slot && version_is_of(older, tag)) {
-                        uint64_t beyond = atomic_load_explicit(&gone->older, memory_order_relaxed);
-                        atomic_store_explicit(&shared->slots[newer].older, beyond, memory_order_release);
+                if (older == word) {
+                        link_past(shared, version_slot(at), gone);
                         return 0;
                 }
-                word = older;
         }
         return 0; /* home has taken the chain's end */
 }
