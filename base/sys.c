@@ -8,6 +8,9 @@
  *
  * Nothing here allocates, locks or keeps state, since the fault handler comes through here.
  * errno is changed like by any other call: the handler saves it (I8).
+ *
+ * Calls that may block go through syscall(2): unlike their wrappers it is no cancellation point,
+ * so that a cancelled thread never ends in the middle of the library, with a lock in its hand (R16).
  */
 
 #include <errno.h>
@@ -45,7 +48,7 @@ int sys_open(int directory, const char *name, int flags, mode_t mode, int *fd)
         do {
                 err = injected(SYS_OPEN, directory, 0, 0);
                 if (!err) {
-                        *fd = openat(directory, name, flags | O_CLOEXEC, mode);
+                        *fd = (int)syscall(SYS_openat, directory, name, flags | O_CLOEXEC, mode);
                         err = status(*fd);
                 }
         } while (err == -EINTR);
@@ -55,7 +58,7 @@ int sys_open(int directory, const char *name, int flags, mode_t mode, int *fd)
 void sys_close(int fd)
 {
         /* Not repeated: Linux has released the descriptor even when it says EINTR. */
-        (void)close(fd);
+        (void)syscall(SYS_close, fd);
 }
 
 int sys_stat_at(int directory, const char *name, struct stat *st)
@@ -151,7 +154,7 @@ static int allocate(int fd, int mode, uint64_t offset, uint64_t byte_len)
         do {
                 err = injected(SYS_ALLOCATE, fd, offset, byte_len);
                 if (!err)
-                        err = status(fallocate(fd, mode, (off_t)offset, (off_t)byte_len));
+                        err = status((int)syscall(SYS_fallocate, fd, mode, (off_t)offset, (off_t)byte_len));
         } while (err == -EINTR);
         return err;
 }
@@ -173,7 +176,7 @@ int sys_sync_data(int fd)
         do {
                 err = injected(SYS_SYNC, fd, 0, 0);
                 if (!err)
-                        err = status(fdatasync(fd));
+                        err = status((int)syscall(SYS_fdatasync, fd));
         } while (err == -EINTR);
         return err;
 }
@@ -185,7 +188,7 @@ int sys_sync(int fd)
         do {
                 err = injected(SYS_SYNC, fd, 0, 0);
                 if (!err)
-                        err = status(fsync(fd));
+                        err = status((int)syscall(SYS_fsync, fd));
         } while (err == -EINTR);
         return err;
 }
@@ -200,7 +203,7 @@ static ssize_t read_some(int fd, void *bytes, size_t byte_len, uint64_t offset)
         do {
                 moved = injected(SYS_PREAD, fd, offset, byte_len);
                 if (!moved) {
-                        moved = pread(fd, bytes, byte_len, (off_t)offset);
+                        moved = syscall(SYS_pread64, fd, bytes, byte_len, (off_t)offset);
                         if (moved < 0)
                                 moved = -errno;
                 }
@@ -216,7 +219,7 @@ static ssize_t write_some(int fd, const struct iovec *parts, int count, uint64_t
         do {
                 moved = injected(SYS_PWRITE, fd, offset, parts[0].iov_len);
                 if (!moved) {
-                        moved = pwritev(fd, parts, count, (off_t)offset);
+                        moved = syscall(SYS_pwritev, fd, parts, (long)count, (off_t)offset, 0L);
                         if (moved <= 0)
                                 moved = moved ? -errno : -EIO;
                 }
@@ -286,7 +289,7 @@ static int lock_control(int fd, int command, short type, uint64_t offset, uint64
                     .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)offset, .l_len = (off_t)count};
                 err = injected(SYS_LOCK, fd, offset, (size_t)count);
                 if (!err)
-                        err = status(fcntl(fd, command, lock));
+                        err = status((int)syscall(SYS_fcntl, fd, command, lock));
         } while (err == -EINTR);
         return err == -EACCES ? -EAGAIN : err;
 }
@@ -427,7 +430,7 @@ void sys_sleep_ns(uint64_t duration_ns)
 {
         struct timespec duration = {.tv_nsec = (long)duration_ns};
 
-        nanosleep(&duration, NULL); /* woken early by a signal: as good */
+        syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &duration, NULL); /* woken early by a signal: as good */
 }
 
 uint64_t sys_monotonic_ns(void)

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <xac/xac.h>
 
+#include "base/hook.h"
 #include "base/sys.h"
 #include "libxac/conflict.h"
 #include "libxac/home.h"
@@ -23,6 +24,8 @@ static int validate(struct txn *txn, uint64_t after, uint64_t until)
 {
         struct conflict conflict =
             conflict_find(&txn->pages, &txn->views, txn->flags & XAC_SNAPSHOT, after, until);
+        if (hook_has_bug(HOOK_BUG_NO_VALIDATION))
+                return 0;
         if (conflict.view)
                 conflict.view->exact_left = EXACT_ATTEMPTS;
         return conflict.is_lost ? XAC_CONFLICT : 0;
@@ -57,7 +60,7 @@ static int commit_locked(struct txn *txn, uint64_t validated, uint64_t *sequence
 {
         struct control *control = txn->self->shared->control;
         uint64_t now = atomic_load_explicit(&control->sequence, memory_order_relaxed);
-        int err = validate(txn, validated, now);      /* 1. against what came since   */
+        int err = hook_has_bug(HOOK_BUG_NO_LATE_VALIDATION) ? 0 : validate(txn, validated, now); /* 1. against what came since   */
         if (!err)
                 *sequence = publish_intent_locked(txn->self); /* 2. decide, and be the newest */
         return err;
@@ -86,6 +89,7 @@ int commit_run(struct txn *txn)
         if (err)
                 return err;
         txn_pages_intend(&txn->pages);
+        hook_step(HOOK_INTENT_LINKED);
 
         uint64_t validated = atomic_load_explicit(&control->sequence, memory_order_acquire);
         err = validate(txn, txn->pages.snapshot, validated); /* the long part, without the lock */
@@ -96,6 +100,7 @@ int commit_run(struct txn *txn)
         uint64_t sequence;
         err = commit_locked(txn, validated, &sequence);
         publish_unlock(txn->self->shared);
+        hook_step(HOOK_COMMIT_UNLOCKED);
         if (!err)
                 note_commit(txn, sequence);
         return err;
@@ -128,6 +133,7 @@ int commit_exclude_others(struct participant *self)
         if (err)
                 return err;
         atomic_store(&self->shared->control->exclusive_owner, self->owner);
+        hook_step(HOOK_EXCLUSIVE);
         publish_unlock(self->shared);
         return 0;
 }

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <xac/xac.h>
 
+#include "base/hook.h"
 #include "base/sys.h"
 
 #define OWN_PREFIX "xac."
@@ -79,6 +80,7 @@ static int add_name_locked(struct files *files, const char *name, uint32_t *file
         if (find_name(control, name, file_no))
                 return 0;
         err = write_name_locked(files, &manifest, name);
+        hook_step(HOOK_NAME_WRITTEN);
         if (err)
                 return err;
         files_load_names(files->shared, &manifest);
@@ -105,6 +107,7 @@ static int open_file(struct files *files, const char *name, uint64_t byte_len, i
         int err = sys_open(files->directory, name, O_RDWR, 0, fd);
         if (err == -ENOENT && byte_len) {
                 err = sys_open(files->directory, name, O_RDWR | O_CREAT | O_EXCL, 0600, fd);
+                hook_step(HOOK_FILE_CREATED);
                 if (!err)
                         err = sys_chmod(*fd, (mode_t)files->shared->control->mode);
                 if (!err)
@@ -134,6 +137,7 @@ static int grow_locked(struct files *files, uint32_t file_no, uint64_t byte_len)
                 err = sys_truncate(file->fd, byte_len);
         if (!err)
                 err = sys_sync(file->fd);
+        hook_step(HOOK_FILE_GROWN);
         if (!err)
                 atomic_store_explicit(&entry->byte_len, byte_len, memory_order_release);
         return err;

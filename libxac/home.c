@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/hook.h"
 #include "base/sys.h"
 #include "base/vector.h"
 #include "libxac/pool.h"
@@ -161,6 +162,7 @@ static int write_home_locked(const struct home_writer *writer)
         }
         if (!err)
                 err = sync_files(writer, &batch);
+        hook_step(HOOK_HOME_WRITTEN);
         if (!err)
                 err = flip(writer, &batch);
         vector_free(&batch.slots, sizeof(uint32_t));

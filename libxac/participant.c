@@ -6,6 +6,7 @@
 #include <string.h>
 #include <xac/xac.h>
 
+#include "base/hook.h"
 #include "base/sys.h"
 
 /* Ring memory is allocated once per row and stays with it. */
@@ -46,6 +47,7 @@ static int take_row_locked(struct participant *self, struct shared *shared)
         self->owner = control_owner_of_row(row_no);
         atomic_store(&self->row->process_no, shared->process_no);
         atomic_store(&self->row->state, ROW_USED);
+        hook_step(HOOK_ROW_TAKEN);
         if (atomic_load(&shared->control->rows_used) <= row_no)
                 atomic_store(&shared->control->rows_used, row_no + 1);
         return 0;
@@ -108,8 +110,9 @@ uint64_t participant_begin(struct participant *self)
         uint64_t sequence = atomic_load_explicit(&control->sequence, memory_order_acquire);
         for (;;) {
                 atomic_store(&row->snapshot, sequence);
+                hook_step(HOOK_SNAPSHOT_PUBLISHED);
                 uint64_t again = atomic_load(&control->sequence);
-                if (again == sequence)
+                if (again == sequence || hook_has_bug(HOOK_BUG_NO_RECHECK_AT_BEGIN))
                         return sequence;
                 sequence = again;
         }

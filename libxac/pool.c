@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/hook.h"
 #include "base/sys.h"
 
 enum {
@@ -47,6 +48,7 @@ uint32_t pool_take(struct participant *self)
                 /* R3: the tag is gone before the content changes. */
                 atomic_store_explicit(&slot->tag, 0, memory_order_relaxed);
                 atomic_thread_fence(memory_order_release);
+                hook_step(HOOK_SLOT_TAKEN);
         }
         return no;
 }
@@ -118,6 +120,7 @@ static int grow_locked(struct shared *shared)
         if (err)
                 return -ENOSPC;
         atomic_store(&control->slots_allocated, end);
+        hook_step(HOOK_POOL_GROWN);
         for (uint32_t no = end; no-- > first;) /* so that they are taken in ascending order */
                 pool_push_free_locked(shared, no);
         return 0;
@@ -157,6 +160,7 @@ void pool_push_free_locked(struct shared *shared, uint32_t slot)
         set_use(&shared->slots[slot], SLOT_FREE, 0);
         atomic_store_explicit(&shared->slots[slot].next, control->free_first, memory_order_relaxed);
         control->free_first = slot;
+        hook_step(HOOK_POOL_PUSHED);
         atomic_fetch_add_explicit(&control->free_count, 1, memory_order_relaxed);
 }
 
@@ -226,6 +230,7 @@ void pool_lock(struct shared *shared, uint32_t owner)
 {
         if (shlock_lock(&shared->control->pool_lock, owner, &shared->liveness) == SHLOCK_INHERITED)
                 rebuild_locked(shared);
+        hook_step(HOOK_POOL_LOCKED);
 }
 
 void pool_unlock(struct shared *shared)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/hook.h"
 #include "libxac/pool.h"
 #include "libxac/ring.h"
 #include "libxac/version.h"
@@ -37,6 +38,7 @@ static uint32_t publish_slot(struct shared *shared, uint32_t no, uint64_t sequen
         atomic_store_explicit(&slot->tag, sequence, memory_order_release); /* R3 */
         atomic_store_explicit(&slot->use, slot_use(SLOT_PUBLISHED, owner), memory_order_relaxed);
         atomic_store_explicit(head, word, memory_order_release);
+        hook_step(HOOK_HEAD_STORED);
         return displaced;
 }
 
@@ -48,6 +50,7 @@ static void finish_commit(struct shared *shared, struct row *row, uint64_t seque
         uint32_t first = atomic_load_explicit(&row->intent_first, memory_order_relaxed);
         if (atomic_load_explicit(&control->view_count, memory_order_relaxed))
                 ring_write_locked(shared, row, first, sequence);
+        hook_step(HOOK_RING_WRITTEN);
         for (uint32_t no = first; no;) {
                 uint32_t displaced = publish_slot(shared, no, sequence, owner);
                 if (displaced != SLOT_HOME && retired)
@@ -55,6 +58,7 @@ static void finish_commit(struct shared *shared, struct row *row, uint64_t seque
                 no = atomic_load_explicit(&shared->slots[no].next, memory_order_relaxed);
         }
         atomic_store_explicit(&control->sequence, sequence, memory_order_release);
+        hook_step(HOOK_SEQUENCE_STORED);
 }
 
 uint64_t publish_intent_locked(struct participant *self)
@@ -62,7 +66,11 @@ uint64_t publish_intent_locked(struct participant *self)
         struct control *control = self->shared->control;
         uint64_t sequence = atomic_load_explicit(&control->sequence, memory_order_relaxed) + 1;
         atomic_store_explicit(&control->committer, self->row_no, memory_order_relaxed);
+        if (hook_has_bug(HOOK_BUG_HEADS_BEFORE_DECISION))
+                publish_slot(self->shared, atomic_load(&self->row->intent_first), sequence, self->owner);
+        hook_step(HOOK_COMMIT_LOCKED);
         atomic_store_explicit(&control->decided, sequence, memory_order_release); /* R5: it is decided */
+        hook_step(HOOK_DECIDED);
         finish_commit(self->shared, self->row, sequence, &self->retired);
         return sequence;
 }
@@ -79,7 +87,9 @@ void publish_home_locked(struct participant *self, const uint32_t *slots, uint32
                         continue;
                 /* home_epoch first: it tells a successor what to look for (takeover.c). */
                 atomic_store_explicit(&slot->home_epoch, epoch, memory_order_release);
+                hook_step(HOOK_FLIP_ANNOUNCED);
                 atomic_store_explicit(head, version_word(tag, SLOT_HOME), memory_order_release);
+                hook_step(HOOK_FLIPPED);
                 atomic_store_explicit(&slot->use, slot_use(SLOT_RETIRED, self->owner), memory_order_release);
                 slot_list_push(shared, &self->retired, slots[i]);
         }

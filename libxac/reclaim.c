@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "libxac/reclaim.h"
 
+#include "base/hook.h"
 #include "libxac/pool.h"
 #include "libxac/publish.h"
 #include "libxac/version.h"
@@ -23,6 +24,8 @@ static enum verdict judge(struct shared *shared, const struct snapshots *seen, u
         uint64_t from = atomic_load_explicit(&slot->tag, memory_order_relaxed);
         uint64_t to = atomic_load_explicit(&slot->superseded, memory_order_relaxed);
         uint64_t epoch = atomic_load_explicit(&slot->home_epoch, memory_order_relaxed);
+        if (hook_has_bug(HOOK_BUG_SLOT_REUSED_EARLY))
+                return GIVE_BACK;
         if (epoch)
                 return snapshots_need_displaced(seen, from, epoch) ? WAIT : GIVE_BACK;
         if (to <= seen->oldest)

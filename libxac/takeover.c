@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "libxac/takeover.h"
 
+#include "base/hook.h"
 #include "libxac/participant.h"
 #include "libxac/pool.h"
 #include "libxac/publish.h"
@@ -45,6 +46,7 @@ static void take_back_row_locked(struct shared *shared, uint32_t row_no, uint32_
         pool_unlock(shared);
         atomic_store(&row->view_count, 0);
         participant_fold_counters_locked(shared, row);
+        hook_step(HOOK_ROW_TAKEN_BACK);
         atomic_store(&row->state, ROW_FREE); /* last: a row is reused only after its takeover */
 }
 

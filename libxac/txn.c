@@ -6,6 +6,7 @@
 #include <string.h>
 #include <xac/xac.h>
 
+#include "base/hook.h"
 #include "libxac/commit.h"
 
 struct txn_level {
@@ -101,6 +102,8 @@ static void hide_lost(void *arg, uint64_t page, uint32_t slot)
 static void abort_nested(struct txn *txn)
 {
         struct txn_level level = pop_level(txn);
+        if (hook_has_bug(HOOK_BUG_INNER_ABORT_LEAKS))
+                txn_pages_merge(&txn->pages, level.undo_mark, txn->depth, hide_lost, txn);
         txn_pages_undo(&txn->pages, level.undo_mark, hide_lost, txn);
 }
 

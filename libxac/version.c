@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/hook.h"
 #include "base/sys.h"
 
 static _Atomic uint8_t *chunk_mark(struct shared *shared, uint64_t page)
@@ -64,6 +65,7 @@ static void link_past(struct shared *shared, uint32_t newer, struct slot *gone)
 {
         uint64_t beyond = atomic_load_explicit(&gone->older, memory_order_relaxed);
         atomic_store_explicit(&shared->slots[newer].older, beyond, memory_order_release);
+        hook_step(HOOK_UNLINKED);
         atomic_store_explicit(&gone->tag, 0, memory_order_release);
 }
 

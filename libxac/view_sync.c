@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/hook.h"
 #include "libxac/publish.h"
 #include "libxac/ring.h"
 #include "libxac/version.h"
@@ -122,6 +123,8 @@ static enum ring_outcome walk_rings(struct views *views, uint64_t after, uint64_
 static int catch_up(struct views *views, uint64_t snapshot)
 {
         struct hiding hiding = { views, 0 };
+        if (hook_has_bug(HOOK_BUG_VIEW_NOT_SYNCED))
+                return 0;
         uint64_t after = views->synced < snapshot ? views->synced : snapshot;
         uint64_t until = views->synced < snapshot ? snapshot : views->synced;
         if (walk_rings(views, after, until, hide_changed, &hiding) == RING_DONE)
@@ -159,6 +162,7 @@ int views_begin(struct views *views, uint64_t snapshot)
                 return err;
         views->flip_epoch = epoch;
         views->synced = snapshot;
+        hook_step(HOOK_VIEW_SYNCED);
         return 0;
 }
 
