@@ -138,8 +138,7 @@ static void update(const struct scratch *scratch, uint64_t *random)
                         *word = *random;
                 err = xend(scratch->env);
         } while (err == XAC_CONFLICT);
-        if (err)
-                must(err, "xend");
+        must(err, "xend");
 }
 
 /* Transactions per second over one slice. */

@@ -130,9 +130,11 @@ static void slot_encode(unsigned char *slot, const struct manifest *manifest, ui
         put_u32(slot, AT_FILE_COUNT, manifest->file_count);
         put_u32(slot, AT_TURN, turn);
         /* Copied as strings, so that no byte behind a name's end gets into the file. */
-        for (uint32_t file = 0; file < manifest->file_count; file++)
-                strncpy((char *)slot + AT_NAMES + file * MANIFEST_NAME_BYTES, manifest->file_name[file],
-                        MANIFEST_NAME_BYTES - 1);
+        for (uint32_t file = 0; file < manifest->file_count; file++) {
+                const char *name = manifest->file_name[file];
+
+                memcpy(slot + AT_NAMES + (size_t)file * MANIFEST_NAME_BYTES, name, strlen(name));
+        }
         put_u32(slot, AT_CHECKSUM, slot_checksum(slot));
 }
 

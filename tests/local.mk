@@ -47,6 +47,7 @@ CONTRACT_TESTS = \
         %D%/test_threads \
         %D%/test_track \
         %D%/test_transactions \
+        %D%/test_trouble \
         %D%/test_version
 
 check_PROGRAMS += $(CONTRACT_TESTS)
@@ -92,6 +93,8 @@ TESTS += $(CONTRACT_TESTS)
 %C%_test_track_LDADD = $(CONTRACT_LIBS)
 %C%_test_transactions_SOURCES = %D%/test_transactions.c
 %C%_test_transactions_LDADD = $(CONTRACT_LIBS)
+%C%_test_trouble_SOURCES = %D%/test_trouble.c
+%C%_test_trouble_LDADD = $(CONTRACT_LIBS)
 %C%_test_version_SOURCES = %D%/test_version.c
 %C%_test_version_LDADD = $(CONTRACT_LIBS)
 

@@ -153,6 +153,25 @@ static void the_same_directory_is_the_same_environment_counted(void)
         check_ok(xac_close(first));
 }
 
+/* A relative name means the directory of the moment of opening. */
+static void changing_the_working_directory_changes_nothing(void)
+{
+        xac_env *env;
+        uint64_t *words;
+
+        check_equal(chdir(scratch_path(".")), 0);
+        check_ok(xac_open("env", PLAIN, NULL, &env));
+        check_equal(chdir("/"), 0);
+        words = xac_mmap(env, "words", 4096, 0);
+        check(words != MAP_FAILED);
+        run_until_committed(env, 0)
+                words[0] = 3;
+        check(opened("env", XAC_VOLATILE, NULL) == env);
+        check_ok(xac_close(env));
+        check_ok(xac_close(env));
+        check_equal(scratch_file_size(scratch_path("env/words")), 4096);
+}
+
 static void two_environments_are_independent(void)
 {
         xac_env *one = opened("one", PLAIN, NULL);
@@ -417,6 +436,7 @@ int main(void)
                 isolated_test(a_long_name_is_enametoolong),
                 isolated_test(a_durable_environment_is_enotsup),
                 isolated_test(the_same_directory_is_the_same_environment_counted),
+                isolated_test(changing_the_working_directory_changes_nothing),
                 isolated_test(two_environments_are_independent),
                 isolated_test(page_sizes_up_to_64_kib_work),
                 isolated_test(page_size_stays_as_created),

@@ -5,6 +5,9 @@
  * seen half, and one that is killed is done without (P6).
  */
 
+#include <signal.h>
+#include <sys/wait.h>
+
 #include <xac/xac.h>
 
 #include "tests/support/actor.h"
@@ -196,6 +199,65 @@ static void killing_at_random_moments_loses_nothing(int way)
         check(before > 0);
 }
 
+/*
+ * P3: readers are not blocked by a writer that is stopped wherever it is, in a commit, a
+ * checkpoint or while it grows a file.
+ */
+
+static void write_forever(int index, void *turn)
+{
+        (void)index;
+        seat_take(WAY_DECLARED);
+        for (uint64_t i = 0;; i++) {
+                for (unsigned page = 0; page < SEAT_PAGES; page += 3)
+                        seat_commit_add(seat_word(page, 0));
+                if (i % 16 == 7)
+                        check_ok(xac_checkpoint(seat.env));
+                if (i % 16 == 3)
+                        check(xac_mmap(seat.env, "words", (SEAT_PAGES + i) * 4096, 0) == seat.words);
+                if (i == 3)
+                        crew_turn_pass(turn);
+        }
+}
+
+static void read_while_it_is_stopped(pid_t writer)
+{
+        uint64_t start;
+        int status;
+
+        check_equal(kill(writer, SIGSTOP), 0);
+        check_equal(waitpid(writer, &status, WUNTRACED), writer);
+        check(WIFSTOPPED(status));
+        start = crew_clock_ns();
+        for (int i = 0; i < 3; i++) {
+                check_ok(xbegin(seat.env, XAC_RDONLY));
+                for (unsigned page = 0; page < SEAT_PAGES; page++)
+                        seat_get(seat_word(page, 0));
+                check_ok(xend(seat.env));
+        }
+        /* Far more than it needs, far less than a timed wait that gives up. */
+        check(crew_clock_ns() - start < 3000000000u);
+        check_equal(kill(writer, SIGCONT), 0);
+}
+
+static void readers_are_not_blocked_by_a_stopped_writer(int way)
+{
+        struct chance chance = {chance_seed()};
+        struct crew_turn *turn = crew_shared(sizeof(*turn));
+        pid_t writer = crew_fork(write_forever, 0, turn);
+
+        seat_take((uint64_t)way);
+        crew_turn_await(turn, 1);
+        for (int i = 0; i < 40; i++) {
+                read_while_it_is_stopped(writer);
+                for (uint64_t spin = chance_below(&chance, 300000); spin > 0; spin--)
+                        __asm__ volatile("");
+        }
+        crew_kill(writer);
+        check(seat_commit_add(0) > 0);
+        seat_leave(0);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -206,6 +268,7 @@ int main(void)
                 isolated_by_access(one_killed_inside_a_transaction_has_aborted),
                 isolated_test(a_dead_readers_snapshot_is_taken_back),
                 isolated_by_access(killing_at_random_moments_loses_nothing),
+                isolated_by_access(readers_are_not_blocked_by_a_stopped_writer),
         };
         return cmocka_run_group_tests_name("processes", tests, NULL, NULL);
 }

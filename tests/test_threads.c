@@ -4,8 +4,11 @@
  * Threads of one process: each with its own view and transaction, coming and going.
  */
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 
 #include <xac/xac.h>
 
@@ -162,6 +165,82 @@ static void a_thread_may_be_in_two_environments(void)
         seat_leave(0);
 }
 
+/* Signals that interrupt system calls, thousands a second. */
+static volatile sig_atomic_t signals_taken;
+
+static void count_signal(int number)
+{
+        (void)number;
+        signals_taken++;
+}
+
+static void interruptions_change_nothing(int way)
+{
+        const struct sigaction action = {.sa_handler = count_signal};
+        const struct itimerval often = {{0, 300}, {0, 300}};
+        const struct itimerval never = {{0, 0}, {0, 0}};
+        struct bank *bank = crew_shared(sizeof(*bank));
+
+        bank->way = way;
+        bank->tellers = 2;
+        bank->transfers = 500;
+        bank->seed = chance_seed();
+        bank_fill(way);
+        check_equal(sigaction(SIGALRM, &action, NULL), 0);
+        check_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+        crew_threads(3, bank_member, bank);
+        for (int i = 0; i < 10; i++) {
+                seat_take((uint64_t)way);
+                seat_commit_add(seat_word(SEAT_PAGES - 1, 0));
+                check_ok(xac_checkpoint(seat.env));
+                seat_leave(0);
+        }
+        check_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+        check(signals_taken > 0);
+        bank_check(bank);
+}
+
+/* Cancelled at whatever point of its work: it must not take a lock with it. */
+static void *work_until_cancelled(void *way)
+{
+        seat_take((uint64_t)(uintptr_t)way);
+        for (unsigned i = 0;; i++) {
+                seat_commit_add(seat_word(i % 8, 3));
+                if (i % 5 == 0)
+                        check_ok(xac_checkpoint(seat.env));
+                pthread_testcancel();
+        }
+        return NULL;
+}
+
+static void cancelled_threads_leave_in_order(int way)
+{
+        struct chance chance = {chance_seed()};
+        pthread_t threads[3];
+        void *result;
+
+        seat_take((uint64_t)way);
+        for (int round = 0; round < 10; round++) {
+                for (int i = 0; i < 3; i++)
+                        check_equal(pthread_create(&threads[i], NULL, work_until_cancelled,
+                                                   (void *)(uintptr_t)way), 0);
+                crew_sleep_ms(3 + (unsigned)chance_below(&chance, 10));
+                for (int i = 0; i < 3; i++)
+                        check_equal(pthread_cancel(threads[i]), 0);
+                for (int i = 0; i < 3; i++) {
+                        check_equal(pthread_join(threads[i], &result), 0);
+                        check(result == PTHREAD_CANCELED);
+                }
+                check_equal(seat_commit_add(0), round + 1);
+                check_ok(xac_checkpoint(seat.env));
+                check_equal(seat_stat(participants), 1);
+        }
+        /* The cancelled ones' openings are still counted: undo them. */
+        for (int i = 0; i < 30; i++)
+                check_ok(xac_close(seat.env));
+        seat_leave(0);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -171,6 +250,8 @@ int main(void)
                 isolated_test(threads_may_open_and_close_at_once),
                 isolated_test(the_environment_may_come_and_go_under_threads),
                 isolated_test(a_thread_may_be_in_two_environments),
+                isolated_by_access(interruptions_change_nothing),
+                isolated_by_access(cancelled_threads_leave_in_order),
         };
         return cmocka_run_group_tests_name("threads", tests, NULL, NULL);
 }

@@ -180,7 +180,7 @@ static int run(struct demo *demo, const char *words_path)
 
 static void catch_interrupts(void)
 {
-        struct sigaction action = { .sa_handler = note_interrupt };
+        struct sigaction action = { .sa_handler = note_interrupt, .sa_flags = SA_RESTART };
         sigaction(SIGINT, &action, NULL);
         sigaction(SIGTERM, &action, NULL);
         sigaction(SIGHUP, &action, NULL);

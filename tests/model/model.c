@@ -368,7 +368,7 @@ int main(int argc, char **argv)
         run.history.world = &run.world->options.script;
         run.history.seed = options.seed;
         run.replay = replay_new(&run.world->options.script);
-        if (scratch_make() != 0) {
+        if (scratch_make(0) != 0) {
                 perror("model: temporary directory");
                 return 2;
         }

@@ -25,6 +25,13 @@ enum {
 #endif
 };
 
+/* XAC_TEST_ONLY=pattern runs the tests whose names match it. */
+__attribute__((constructor)) static void filter_tests(void)
+{
+        if (getenv("XAC_TEST_ONLY") != NULL)
+                cmocka_set_test_filter(getenv("XAC_TEST_ONLY"));
+}
+
 void isolate_skip(const char *why)
 {
         dprintf(STDERR_FILENO, "skipped: %s\n", why);
@@ -86,7 +93,7 @@ void isolate_run(void **state)
         int in_time, left;
         pid_t pid;
 
-        assert_int_equal(scratch_make(), 0);
+        assert_int_equal(scratch_make(test->in_memory), 0);
         fflush(NULL);
         pid = fork();
         assert_true(pid >= 0);

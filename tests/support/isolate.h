@@ -41,6 +41,7 @@ struct isolated {
         void (*each)(int way);
         int way;
         unsigned seconds; /* time limit; 0 = the default */
+        int in_memory;    /* its scratch directory is in shared memory: for large files */
 };
 
 void isolate_run(void **state);
@@ -52,6 +53,9 @@ _Noreturn void isolate_skip(const char *why);
 #define isolated_test(body) isolated_timed(body, 0)
 #define isolated_way(body, way_, name) \
         {#body " (" name ")", isolate_run, NULL, NULL, &(struct isolated){.each = (body), .way = (way_)}}
+#define isolated_way_in_memory(body, way_, name) \
+        {#body " (" name ")", isolate_run, NULL, NULL, \
+         &(struct isolated){.each = (body), .way = (way_), .in_memory = 1}}
 #define isolated_by_access(body) \
         isolated_way(body, 0, "view"), \
         isolated_way(body, WAY_TRACK, "tracked view"), \

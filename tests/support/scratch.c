@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "tests/support/check.h"
@@ -20,11 +21,13 @@
 
 static char scratch_dir[PATH_MAX];
 
-int scratch_make(void)
+int scratch_make(int in_memory)
 {
         const char *parent = getenv("TMPDIR");
 
-        snprintf(scratch_dir, sizeof(scratch_dir), "%s/xac-test-XXXXXX", parent != NULL ? parent : "/tmp");
+        if (parent == NULL)
+                parent = "/tmp";
+        snprintf(scratch_dir, sizeof(scratch_dir), "%s/xac-test-XXXXXX", in_memory ? SHARED_MEMORY_DIR : parent);
         return mkdtemp(scratch_dir) != NULL ? 0 : -errno;
 }
 
@@ -119,6 +122,13 @@ mode_t scratch_shared_memory_mode(const char *env_dir)
         if (stat(env_dir, &st) == 0)
                 for_shared_memory(&st, visit_mode, &mode);
         return mode;
+}
+
+unsigned long long scratch_shared_memory_free(void)
+{
+        struct statvfs fs;
+
+        return statvfs(SHARED_MEMORY_DIR, &fs) == 0 ? (unsigned long long)fs.f_bavail * fs.f_frsize : 0;
 }
 
 int scratch_shared_memory_left(int remove)

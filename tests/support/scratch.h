@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-int scratch_make(void); /* 0 or -errno */
+int scratch_make(int in_memory); /* 0 or -errno */
 void scratch_remove(void);
 
 /* The path of `name` in the scratch directory; lasts until the process ends. */
@@ -25,6 +25,9 @@ int scratch_shared_memory_left(int remove);
 int scratch_shared_memory_of(const char *env_dir);
 /* The permission bits of env_dir's shared memory file; 0 if there is none. */
 mode_t scratch_shared_memory_mode(const char *env_dir);
+
+/* Bytes free for shared memory. */
+unsigned long long scratch_shared_memory_free(void);
 
 /* Whole files, for what is checked behind the library's back. */
 void scratch_write_file(const char *path, const void *bytes, size_t byte_len);

@@ -36,7 +36,7 @@ UNIT_ENGINE = %D%/engine.h %D%/scratch.h
 %C%_test_manifest_SOURCES = %D%/test_manifest.c %D%/scratch.h
 %C%_test_manifest_LDADD = $(UNIT_LIBS)
 
-%C%_test_participant_SOURCES = %D%/test_participant.c $(UNIT_ENGINE)
+%C%_test_participant_SOURCES = %D%/test_participant.c %D%/step.h $(UNIT_ENGINE)
 %C%_test_participant_LDADD = $(UNIT_LIBS)
 
 %C%_test_pool_SOURCES = %D%/test_pool.c $(UNIT_ENGINE)
@@ -57,8 +57,8 @@ UNIT_ENGINE = %D%/engine.h %D%/scratch.h
 %C%_test_sys_SOURCES = %D%/test_sys.c %D%/scratch.h
 %C%_test_sys_LDADD = $(UNIT_LIBS)
 
-%C%_test_takeover_SOURCES = %D%/test_takeover.c $(UNIT_ENGINE)
-%C%_test_takeover_LDADD = $(UNIT_LIBS)
+%C%_test_takeover_SOURCES = %D%/test_takeover.c %D%/step.h $(UNIT_ENGINE)
+%C%_test_takeover_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 
 %C%_test_txn_pages_SOURCES = %D%/test_txn_pages.c $(UNIT_ENGINE)
 %C%_test_txn_pages_LDADD = tests/support/libsupport.la $(UNIT_LIBS)

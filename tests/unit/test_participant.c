@@ -5,9 +5,9 @@
 
 #include "tests/unit/engine.h"
 
-#include <pthread.h>
-
 #include <xac/xac.h>
+
+#include "tests/unit/step.h"
 
 static struct engine *engine;
 
@@ -129,86 +129,48 @@ static void test_who_needs_a_displaced_slot(void **state)
         participant_end(&engine->participant[1]);
 }
 
-/* ---- R1 under load ---- */
+/* ---- R1 at every instruction ---- */
 
-static _Atomic bool is_over;
-static _Atomic uint64_t phase; /* odd: `in_use` is certainly published */
-static _Atomic uint64_t in_use;
+static uint64_t floor_of_snapshots;
 
-static void *begin_and_end(void *arg)
-{
-        struct participant *self = arg;
-
-        while (!atomic_load(&is_over)) {
-                atomic_store(&in_use, participant_begin(self));
-                atomic_fetch_add(&phase, 1);
-                for (int i = 0; i < 20; i++)
-                        atomic_thread_fence(memory_order_seq_cst);
-                atomic_fetch_add(&phase, 1);
-                participant_end(self);
-        }
-        return NULL;
-}
-
-static void *raise_sequence(void *arg)
-{
-        struct control *control = arg;
-
-        while (!atomic_load(&is_over))
-                atomic_fetch_add(&control->sequence, 1);
-        return NULL;
-}
-
-/* The snapshot in use in some phase from now on. */
-static uint64_t next_in_use(void)
-{
-        for (;;) {
-                uint64_t before = atomic_load(&phase);
-                uint64_t snapshot = atomic_load(&in_use);
-
-                if (before % 2 && atomic_load(&phase) == before)
-                        return snapshot;
-        }
-}
-
-/* A look at the rows finds the active snapshot; and if it found none, whoever was about to
- * begin does not come out with an older one than the look's ceiling. */
-static void look_once(uint64_t *found, uint64_t *absent)
+/* Another one commits and then looks at the rows: whoever it did not see must not come out with
+ * a snapshot below the look's ceiling. */
+static void commit_and_look(void)
 {
         struct snapshots *seen = engine->participant[5].seen;
-        uint64_t before = atomic_load(&phase);
-        uint64_t snapshot = atomic_load(&in_use);
 
+        atomic_fetch_add(&engine->shared.control->sequence, 1);
         snapshots_read(seen, &engine->shared);
-        if (before % 2 && atomic_load(&phase) == before) { /* active all the time */
-                ++*found;
-                assert_int_equal(snapshots_find_in(seen, snapshot, snapshot + 1), snapshot);
-                assert_true(seen->oldest <= snapshot);
-        } else if (seen->count == 0) {
-                ++*absent;
-                assert_true(next_in_use() >= seen->ceiling);
-        }
+        floor_of_snapshots = seen->count ? 0 : seen->ceiling;
+}
+
+static uint64_t begun;
+
+static void begin_transaction(void *self)
+{
+        begun = participant_begin(self);
 }
 
 static void test_no_snapshot_is_overlooked(void **state)
 {
-        const uint64_t begin_ns = sys_monotonic_ns();
-        const uint64_t patience_ns = 20 * UINT64_C(1000000000); /* for a machine that is busy */
-        uint64_t found = 0, absent = 0, spent_ns;
-        pthread_t beginner, writer;
+        int looks = 0, unseen = 0;
 
         (void)state;
-        atomic_store(&is_over, false);
-        pthread_create(&beginner, NULL, begin_and_end, &engine->participant[0]);
-        pthread_create(&writer, NULL, raise_sequence, engine->shared.control);
-        do {
-                look_once(&found, &absent);
-                spent_ns = sys_monotonic_ns() - begin_ns;
-        } while (spent_ns < patience_ns / 40 || ((!found || !absent) && spent_ns < patience_ns));
-        atomic_store(&is_over, true);
-        pthread_join(beginner, NULL);
-        pthread_join(writer, NULL);
-        assert_true(found && absent);
+        if (!step_is_possible())
+                skip();
+        for (int nth = 1;; nth++) {
+                floor_of_snapshots = 0;
+                if (!step_run(nth, commit_and_look, begin_transaction, &engine->participant[0]))
+                        break;
+                looks++;
+                unseen += floor_of_snapshots != 0;
+                assert_true(begun >= floor_of_snapshots);
+                snapshots_read(engine->participant[5].seen, &engine->shared);
+                assert_int_equal(snapshots_find_in(engine->participant[5].seen, begun, begun + 1), begun);
+                participant_end(&engine->participant[0]);
+        }
+        participant_end(&engine->participant[0]);
+        assert_true(unseen > 0 && unseen < looks);
 }
 
 #define PARTICIPANT_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -8,6 +8,13 @@
 
 #include "tests/unit/engine.h"
 
+#include <limits.h>
+
+#include "libxac/home.h"
+
+#include "tests/support/chance.h"
+#include "tests/unit/step.h"
+
 enum { PAGES = 10, DEAD = 2, HEIR = 1, DEAD_PROCESS = 40 };
 
 static struct engine *engine;
@@ -166,6 +173,200 @@ static void test_flips_of_the_dead_are_settled(void **state)
                                  50 + page_no);
 }
 
+/* ---- A real process, killed at any instruction (I6) ---- */
+
+enum { VICTIM_PROCESS = 41, VICTIM_PAGES = 4, DEATHS = 60 };
+
+/* What parent and child share about one death. */
+static struct {
+        int instructions; /* of the whole work, told by a child that survived it */
+} *told;
+
+struct victim {
+        int nth;             /* the instruction before which it dies */
+        void (*prepare)(struct victim *victim);
+        void (*work)(void *victim);
+};
+
+/* In the child: a process of its own, as xac_open would make it. */
+static void become_process(void)
+{
+        struct shared *shared = &engine->shared;
+
+        if (sys_open(engine->directory, "xac.lock", O_RDWR, 0, &shared->lock_fd) != 0)
+                _exit(1);
+        shared->process_no = VICTIM_PROCESS;
+        if (sys_lock_byte(shared->lock_fd, VICTIM_PROCESS + 1, false) != 0)
+                _exit(1);
+        atomic_store(&shared->processes[VICTIM_PROCESS].is_used, 1);
+        if (participant_join(&engine->participant[DEAD], shared) != 0)
+                _exit(1);
+}
+
+static void die_now(void)
+{
+        kill(getpid(), SIGKILL);
+}
+
+static int work_until_killed(void *arg)
+{
+        struct victim *victim = arg;
+
+        become_process();
+        victim->prepare(victim);
+        if (step_run(victim->nth, die_now, victim->work, victim))
+                return 2; /* it should be dead */
+        told->instructions = step_count;
+        return 0;
+}
+
+/* One death (or none, if the work has fewer instructions), and the take-over. */
+static void kill_and_take_over(struct victim *victim)
+{
+        pid_t child = scratch_fork(work_until_killed, victim);
+        int status;
+
+        alarm(200); /* for each death: there may be thousands */
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+        takeover_dead(&engine->shared, engine->participant[HEIR].owner);
+        assert_int_equal(atomic_load(&engine->shared.processes[VICTIM_PROCESS].is_used), 0);
+        assert_locks_are_free();
+}
+
+/* Deaths all over the work, elsewhere in each run; XAC_TEST_DEATHS says how many, a number larger
+ * than that of the instructions means before each of them. `once` plays one death, checks, and
+ * returns whether the work had come to its point of no return. */
+static void kill_all_over(struct victim *victim, bool (*once)(struct victim *victim))
+{
+        const char *wanted = getenv("XAC_TEST_DEATHS");
+        struct chance chance = {.state = chance_seed()};
+        int stride, deaths = 0, survived = 0;
+
+        told = scratch_shared(sizeof(*told));
+        /* The victim joins anew each time, in the place of participant DEAD. */
+        participant_leave(&engine->participant[DEAD]);
+        engine->participant[DEAD].row = NULL;
+        victim->nth = INT_MAX;
+        assert_true(once(victim));
+        stride = told->instructions / (wanted ? atoi(wanted) : DEATHS) + 1;
+        victim->nth = 1 + (int)chance_below(&chance, (uint64_t)stride);
+        for (; victim->nth < told->instructions; victim->nth += stride) {
+                survived += once(victim);
+                deaths++;
+        }
+        print_message("%d deaths in %d instructions, %d after the fact\n", deaths, told->instructions,
+                      survived);
+        assert_true(survived > 0 && survived < deaths);
+        munmap(told, sizeof(*told));
+}
+
+/* ---- In a commit ---- */
+
+static uint64_t committed_value;
+
+static void write_pages(struct victim *victim)
+{
+        engine_begin(engine, DEAD);
+        for (uint64_t page_no = 0; page_no < VICTIM_PAGES; page_no++)
+                if (engine_store(engine, DEAD, page_no, 1, (uint64_t)victim->nth) != 0)
+                        _exit(1);
+}
+
+static void commit_pages(void *victim)
+{
+        (void)victim;
+        engine_commit(engine, DEAD);
+}
+
+/* All of it or nothing; and the old versions outlive the death for who still sees them. */
+static bool kill_in_commit(struct victim *victim)
+{
+        uint64_t before = engine_begin(engine, 4);
+        uint64_t now, expected;
+
+        kill_and_take_over(victim);
+        now = atomic_load(&engine->shared.control->sequence);
+        expected = now == before ? committed_value : (uint64_t)victim->nth;
+        assert_true(now == before || now == before + 1);
+        for (uint64_t page_no = 0; page_no < VICTIM_PAGES; page_no++) {
+                assert_int_equal(engine_visible(engine, page_no, now), expected);
+                assert_int_equal(engine_visible(engine, page_no, before), committed_value);
+        }
+        committed_value = expected;
+        participant_end(&engine->participant[4]);
+        engine_assert_nothing_leaked(engine);
+        return now != before;
+}
+
+static void test_killed_anywhere_in_a_commit(void **state)
+{
+        struct victim victim = {.prepare = write_pages, .work = commit_pages};
+
+        (void)state;
+        if (!step_is_possible())
+                skip();
+        committed_value = 0;
+        atomic_store(&engine->shared.control->view_count, 1); /* the ring is written too */
+        kill_all_over(&victim, kill_in_commit);
+        engine_put(engine, HEIR, 0, 9);
+}
+
+/* ---- In a checkpoint ---- */
+
+static void prepare_nothing(struct victim *victim)
+{
+        (void)victim;
+}
+
+static void bring_home(void *victim)
+{
+        struct home_writer writer = {
+            .self = &engine->participant[DEAD], .files = &engine->files, .may_wait = true};
+
+        (void)victim;
+        if (home_write(&writer) != 0)
+                _exit(1);
+}
+
+/* Nothing that was committed is lost, for an old reader neither, wherever a page is now. */
+static bool kill_in_checkpoint(struct victim *victim)
+{
+        uint64_t old = (uint64_t)victim->nth, before;
+        bool is_any_home = false;
+
+        for (uint64_t page_no = 0; page_no < VICTIM_PAGES; page_no++)
+                engine_put(engine, 3, page_no, old + page_no);
+        before = engine_begin(engine, 4);
+        engine_put(engine, 3, 1, old + 50); /* must stay in the pool */
+        kill_and_take_over(victim);
+        for (uint64_t page_no = 0; page_no < VICTIM_PAGES; page_no++) {
+                uint64_t newest = page_no == 1 ? old + 50 : old + page_no;
+
+                is_any_home |= version_slot(version_newest(&engine->shared, engine_page(engine, page_no))) == 0;
+                assert_int_equal(engine_visible(engine, page_no, before + 1), newest);
+                assert_int_equal(engine_visible(engine, page_no, before), old + page_no);
+        }
+        engine_put(engine, HEIR, 2, old + 70); /* over what was home, or nearly */
+        for (int who = 0; who < ENGINE_PARTICIPANTS; who++)
+                if (who != DEAD)
+                        reclaim_everything(&engine->participant[who]);
+        assert_int_equal(engine_visible(engine, 2, before), old + 2);
+        participant_end(&engine->participant[4]);
+        engine_assert_nothing_leaked(engine);
+        return is_any_home;
+}
+
+static void test_killed_anywhere_in_a_checkpoint(void **state)
+{
+        struct victim victim = {.prepare = prepare_nothing, .work = bring_home};
+
+        (void)state;
+        if (!step_is_possible())
+                skip();
+        kill_all_over(&victim, kill_in_checkpoint);
+}
+
 #define TAKEOVER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -175,6 +376,8 @@ int main(void)
             TAKEOVER_TEST(test_a_transaction_of_the_dead_leaves_nothing),
             TAKEOVER_TEST(test_every_lock_of_the_dead_comes_free),
             TAKEOVER_TEST(test_flips_of_the_dead_are_settled),
+            TAKEOVER_TEST(test_killed_anywhere_in_a_commit),
+            TAKEOVER_TEST(test_killed_anywhere_in_a_checkpoint),
         };
 
         return cmocka_run_group_tests_name("libxac/takeover", tests, NULL, NULL);
