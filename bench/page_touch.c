@@ -91,26 +91,10 @@ static void print_ways(const struct experiment *experiment)
         printf("\n");
 }
 
-static double primitive_ns(const struct experiment *experiment, enum primitive primitive, int size)
-{
-        return samples_median(&experiment->primitive[primitive][size]);
-}
-
-/* Protection at the end: page by page or all at once, whichever is cheaper. */
-static double sum_of_primitives(const struct experiment *experiment, int size)
-{
-        double sum = 0;
-        for (int p = 0; p < PRIMITIVE_PROTECT_PAGE; p++)
-                sum += primitive_ns(experiment, p, size);
-        double by_page = primitive_ns(experiment, PRIMITIVE_PROTECT_PAGE, size);
-        double by_run = primitive_ns(experiment, PRIMITIVE_PROTECT_RUN, size);
-        return sum + (size > 0 && by_run < by_page ? by_run : by_page);
-}
-
 static double first_write_ratio(const struct experiment *experiment, int size)
 {
         return samples_median(&experiment->touch[TOUCH_WRITE_PLAIN][size]) /
-               sum_of_primitives(experiment, size);
+               samples_median(&experiment->primitive[PRIMITIVE_SUM][size]);
 }
 
 static void print_primitives(const struct experiment *experiment)
@@ -119,13 +103,12 @@ static void print_primitives(const struct experiment *experiment)
                "pages");
         for (int p = 0; p < PRIMITIVES; p++)
                 printf(" %12s", primitive_name[p]);
-        printf(" %12s %12s %6s", "sum", "first_write", "ratio");
+        printf(" %12s %6s", "first_write", "ratio");
         for (int size = 0; size < SIZES; size++) {
                 printf("\n%6zu", pages_of(size));
                 for (int p = 0; p < PRIMITIVES; p++)
-                        printf(" %12.0f", primitive_ns(experiment, p, size));
-                printf(" %12.0f %12.0f %6.2f", sum_of_primitives(experiment, size),
-                       samples_median(&experiment->touch[TOUCH_WRITE_PLAIN][size]),
+                        printf(" %12.0f", samples_median(&experiment->primitive[p][size]));
+                printf(" %12.0f %6.2f", samples_median(&experiment->touch[TOUCH_WRITE_PLAIN][size]),
                        first_write_ratio(experiment, size));
         }
         printf("\n\ncopying 4 KiB: %.0f ns between two arrays in the cache, %.0f ns all over two large "

@@ -2,6 +2,7 @@
 #include "bench/primitives.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 enum { PAGE = SCRATCH_PAGE, COPIES = 16384 };
 
 const char *const primitive_name[PRIMITIVES] = {
-        "signal", "copy", "rewire", "first_touch", "protect_page", "protect_run",
+        "signal", "copy", "rewire", "first_touch", "protect_page", "protect_run", "sum",
 };
 
 /* The faulting store. */
@@ -120,34 +121,41 @@ static void protect_loop(char *from, size_t n, size_t run)
                 must(mprotect(from + i * PAGE, run * PAGE, PROT_READ) ? -errno : 0, "mprotect");
 }
 
-/* Ends one measurement and starts the next. */
-static void note(struct samples *samples, uint64_t *start, size_t pages)
+/* Ends one measurement and starts the next; returns nanoseconds per page. */
+static double note(struct samples *samples, uint64_t *start, size_t pages)
 {
         uint64_t end = measure_now_ns();
-        samples_add(samples, (double)(end - *start) / (double)pages);
+        double ns = (double)(end - *start) / (double)pages;
+
+        samples_add(samples, ns);
         *start = measure_now_ns();
+        return ns;
 }
 
 void rig_cycle(struct rig *rig, size_t first, size_t pages, size_t run, struct samples samples[PRIMITIVES])
 {
         struct sigaction ours = { .sa_sigaction = redirect_store, .sa_flags = SA_SIGINFO }, theirs;
         char *from = rig->view + first * PAGE;
-        const int is_by_run = run > 1 && rig->cycles++ % 2;
+        const bool is_by_page = run > 1 && rig->cycles++ % 4 == 0;
+        const enum primitive protect = is_by_page ? PRIMITIVE_PROTECT_PAGE : PRIMITIVE_PROTECT_RUN;
+        double sum = 0;
 
         sigaction(SIGSEGV, &ours, &theirs); /* the library's handler steps aside */
         uint64_t start = measure_now_ns();
         signal_loop(from, pages);
-        note(&samples[PRIMITIVE_SIGNAL], &start, pages);
+        sum += note(&samples[PRIMITIVE_SIGNAL], &start, pages);
         copy_loop(rig, first, pages);
-        note(&samples[PRIMITIVE_COPY], &start, pages);
+        sum += note(&samples[PRIMITIVE_COPY], &start, pages);
         for (size_t i = 0; i < pages; i++)
                 rewire(rig, first + i, PROT_READ | PROT_WRITE);
-        note(&samples[PRIMITIVE_REWIRE], &start, pages);
+        sum += note(&samples[PRIMITIVE_REWIRE], &start, pages);
         for (size_t i = 0; i < pages; i++)
                 *(volatile char *)(from + i * PAGE) = 1;
-        note(&samples[PRIMITIVE_TOUCH], &start, pages);
-        protect_loop(from, pages, is_by_run ? run : 1);
-        note(&samples[is_by_run ? PRIMITIVE_PROTECT_RUN : PRIMITIVE_PROTECT_PAGE], &start, pages);
+        sum += note(&samples[PRIMITIVE_TOUCH], &start, pages);
+        protect_loop(from, pages, is_by_page ? 1 : run);
+        sum += note(&samples[protect], &start, pages);
+        if (!is_by_page)
+                samples_add(&samples[PRIMITIVE_SUM], sum);
         sigaction(SIGSEGV, &theirs, NULL);
 }
 

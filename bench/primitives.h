@@ -15,8 +15,11 @@
  *   COPY         the page from its slot to another slot, both through a linear mapping
  *   REWIRE       mmap(MAP_FIXED, read-write) of that slot in the place of the page
  *   TOUCH        the first store after that: a minor fault
- *   PROTECT_PAGE mprotect(read-only) of each page by itself, or, in every other cycle,
- *   PROTECT_RUN  of every run of n pages by one call
+ *   PROTECT_RUN  mprotect(read-only) of every run of n pages by one call, or, in every fourth
+ *   PROTECT_PAGE cycle of several pages, of each page by itself, for comparison
+ *   SUM          of the cycle's SIGNAL, COPY, REWIRE, TOUCH and PROTECT_RUN: it is the sum of one
+ *                cycle, so that both it and the transaction it is compared with may be
+ *                interrupted by other work in the same way
  *
  * and leaves every page as it found it, one slot further. A loop of one primitive keeps its
  * code in the caches, so the sum is a floor, and a strict one.
@@ -34,6 +37,7 @@ enum primitive {
         PRIMITIVE_TOUCH,
         PRIMITIVE_PROTECT_PAGE,
         PRIMITIVE_PROTECT_RUN,
+        PRIMITIVE_SUM,
         PRIMITIVES
 };
 

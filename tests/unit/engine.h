@@ -67,7 +67,8 @@ static inline struct engine *engine_start(uint32_t pool_slots)
         assert_int_equal(manifest_create(engine->directory, &engine->manifest), 0);
         engine->identity = engine_identity(engine, pool_slots);
         assert_int_equal(shared_create(shared, &engine->identity), 0);
-        assert_int_equal(sys_open(engine->directory, "xac.lock", O_RDWR | O_CREAT, 0600, &shared->lock_fd), 0);
+        assert_int_equal(sys_open(engine->directory, "xac.lock", O_RDWR | O_CREAT, 0600, &shared->lock_fd),
+                         0);
         assert_int_equal(sys_lock_byte(shared->lock_fd, shared->process_no + 1, false), 0);
         assert_int_equal(pthread_mutex_init(&shared->process_mutex, NULL), 0);
         shared_mark_ready(shared);
@@ -115,7 +116,8 @@ static inline uint64_t engine_begin(struct engine *engine, int who)
 }
 
 /* Stores `value` into the first word of a page, at a nesting level; 0 or the error. */
-static inline int engine_store(struct engine *engine, int who, uint64_t page_no, uint32_t level, uint64_t value)
+static inline int engine_store(struct engine *engine, int who, uint64_t page_no, uint32_t level,
+                               uint64_t value)
 {
         struct page_entry *entry;
         int err = txn_pages_write(&engine->pages[who], engine_page(engine, page_no), level, &entry);
@@ -182,7 +184,8 @@ static inline uint64_t engine_pages_in_pool(struct engine *engine)
         uint64_t count = 0;
 
         for (uint64_t page_no = 0; page_no < ENGINE_PAGES; page_no++)
-                count += version_slot(version_newest(&engine->shared, engine_page(engine, page_no))) != SLOT_HOME;
+                count += version_slot(version_newest(&engine->shared, engine_page(engine, page_no))) !=
+                         SLOT_HOME;
         return count;
 }
 

@@ -71,7 +71,8 @@ static void test_random_lengths_alignments_and_pieces(void **state)
 
                         if (both[first](begin, bytes + from, byte_len) != expected ||
                             both[!first](part, bytes + from + cut, byte_len - cut) != expected)
-                                fail_msg("round %d: from %zu, %zu bytes cut at %zu", round, from, byte_len, cut);
+                                fail_msg("round %d: from %zu, %zu bytes cut at %zu", round, from, byte_len,
+                                         cut);
                 }
         }
 }

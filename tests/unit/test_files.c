@@ -111,8 +111,8 @@ static void test_an_existing_file_is_mapped_as_it_is(void **state)
         close(fd);
         assert_int_equal(open_file("plain", 0, &file_no), 0);
         assert_int_equal(files_byte_len(&engine->files, file_no), 8192);
-        assert_memory_equal(files_version_bytes(&engine->files, page_id(file_no, 1), SLOT_HOME) + 904, "hello",
-                            5);
+        assert_memory_equal(files_version_bytes(&engine->files, page_id(file_no, 1), SLOT_HOME) + 904,
+                            "hello", 5);
 }
 
 static void test_no_directories_links_or_devices(void **state)

@@ -466,7 +466,8 @@ static void apply(unsigned char *disk, const struct slot_write *write, bool (*re
 {
         for (int sector = 0; sector < SECTORS; sector++)
                 if (reached(sector))
-                        memcpy(disk + write->offset + sector * SECTOR, write->bytes + sector * SECTOR, SECTOR);
+                        memcpy(disk + write->offset + sector * SECTOR, write->bytes + sector * SECTOR,
+                               SECTOR);
 }
 
 static struct manifest read_image(const unsigned char *bytes)

@@ -125,7 +125,8 @@ static void commit_some(struct model *model)
                 uint64_t page_no = chance_below(&model->chance, PAGES);
                 uint64_t value = chance_next(&model->chance);
 
-                assert_int_equal(engine_load(engine, who, page_no), model->value[model->sequence + 1][page_no]);
+                assert_int_equal(engine_load(engine, who, page_no),
+                                 model->value[model->sequence + 1][page_no]);
                 assert_int_equal(engine_store(engine, who, page_no, 1, value), 0);
                 model->value[model->sequence + 1][page_no] = value;
         }

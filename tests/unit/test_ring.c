@@ -140,8 +140,9 @@ static void test_a_ring_that_is_overtaken_says_so(void **state)
         (void)state;
         for (uint64_t i = 0; i < RING_ENTRIES; i++)
                 engine_put(engine, 0, i % 50, i);
-        assert_int_equal(ring_walk(&engine->shared, UINT32_MAX, begin, begin + RING_ENTRIES, overwrite_page, engine),
-                         RING_LAPPED);
+        assert_int_equal(
+                ring_walk(&engine->shared, UINT32_MAX, begin, begin + RING_ENTRIES, overwrite_page, engine),
+                RING_LAPPED);
 }
 
 /* A successor may write the entries of a decided commit again. */

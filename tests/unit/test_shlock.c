@@ -122,7 +122,8 @@ static void test_threads_and_processes_exclude_each_other(void **state)
         for (uintptr_t i = 0; i < EACH; i++)
                 child[i] = scratch_fork(count_in_process, (void *)(i + 1));
         for (uintptr_t i = 0; i < EACH; i++)
-                assert_int_equal(pthread_create(&thread[i], NULL, count_in_thread, (void *)(i + 1 + EACH)), 0);
+                assert_int_equal(pthread_create(&thread[i], NULL, count_in_thread, (void *)(i + 1 + EACH)),
+                                 0);
         for (int i = 0; i < EACH; i++) {
                 pthread_join(thread[i], NULL);
                 scratch_expect_exit(child[i], 0);

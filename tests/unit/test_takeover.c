@@ -343,7 +343,8 @@ static bool kill_in_checkpoint(struct victim *victim)
         for (uint64_t page_no = 0; page_no < VICTIM_PAGES; page_no++) {
                 uint64_t newest = page_no == 1 ? old + 50 : old + page_no;
 
-                is_any_home |= version_slot(version_newest(&engine->shared, engine_page(engine, page_no))) == 0;
+                is_any_home |=
+                        version_slot(version_newest(&engine->shared, engine_page(engine, page_no))) == 0;
                 assert_int_equal(engine_visible(engine, page_no, before + 1), newest);
                 assert_int_equal(engine_visible(engine, page_no, before), old + page_no);
         }

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BENCH_CONCURRENCY_SYSTEMS_H
+#define BENCH_CONCURRENCY_SYSTEMS_H
+
+/*
+ * What bench/concurrency compares: systems that can run a transaction, which increments integers
+ * of one page. Each worker, a thread of some process, has a seat in the system.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { WORKERS_MAX = 4, WORK_PAGE = 4096 };
+
+/* A transaction: the first `ints` integers of the page, so many times. */
+struct work {
+        size_t ints;
+        unsigned repeats;
+};
+
+static inline void work_do(const struct work *work, unsigned *page)
+{
+        for (unsigned r = 0; r < work->repeats; r++) {
+                for (size_t i = 0; i < work->ints; i++)
+                        page[i]++;
+                __asm__ volatile("" ::: "memory"); /* so that the repeats are not made one */
+        }
+}
+
+struct task {
+        const char *directory; /* empty at first, for this cell alone */
+        void *common;          /* memory that all workers share, set up by prepare() */
+        struct work work;
+        bool is_same_page;
+        bool is_retried_at_once; /* by a loop around xbegin and xend, not by xac_run */
+        uint64_t stride;         /* pages from one worker's to the next one's */
+        int worker;
+};
+
+static inline uint64_t task_page_no(const struct task *task)
+{
+        return task->is_same_page ? 0 : (uint64_t)task->worker * task->stride;
+}
+
+static inline uint64_t task_pages(const struct task *task)
+{
+        return (WORKERS_MAX - 1) * task->stride + 1;
+}
+
+enum { COMMON_BYTES = 16 * WORK_PAGE };
+
+struct system {
+        const char *name;
+        bool is_separate;              /* the workers share nothing: there is no same page */
+        void (*prepare)(void *common); /* before any worker starts; may be NULL */
+        void *(*open)(const struct task *task);
+        void (*close)(void *seat);
+        uint64_t (*transaction)(void *seat); /* until it has committed; returns the attempts lost */
+        uint64_t (*sum)(void *seat);         /* of all integers of all pages */
+};
+
+extern const struct system system_view, system_declared, system_view_separate, system_declared_separate;
+extern const struct system system_mutex;
+#ifdef HAVE_LMDB
+extern const struct system system_lmdb;
+#endif
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * libxac, in a volatile environment: the integers by plain access to a view, or by declared
+ * access; in one environment that all workers share, or in one for each worker, which is the
+ * bound that sharing can be held against.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "bench/concurrency_systems.h"
+#include "bench/support/scratch.h"
+
+struct seat {
+        struct scratch scratch;
+        struct work work;
+        unsigned *page; /* in the view */
+        int (*body)(void *seat);
+        bool is_retried_at_once;
+        uint64_t attempts;
+};
+
+static int increment_plain(void *arg)
+{
+        struct seat *seat = arg;
+        seat->attempts++;
+        work_do(&seat->work, seat->page);
+        return 0;
+}
+
+static int increment_declared(void *arg)
+{
+        struct seat *seat = arg;
+        seat->attempts++;
+        unsigned *page = xac_page_write(seat->scratch.env, seat->page);
+        if (page)
+                work_do(&seat->work, page);
+        return 0;
+}
+
+static struct seat *open_seat(const struct task *task, bool is_separate, int (*body)(void *seat))
+{
+        struct seat *seat = calloc(1, sizeof(*seat));
+        if (!seat)
+                scratch_fail(-ENOMEM, "seat");
+        seat->work = task->work;
+        seat->body = body;
+        seat->is_retried_at_once = task->is_retried_at_once;
+        seat->scratch.pages = task_pages(task);
+        snprintf(seat->scratch.directory, SCRATCH_PATH, "%s/%d", task->directory, is_separate ? task->worker : 0);
+        if (mkdir(seat->scratch.directory, 0700) && errno != EEXIST)
+                scratch_fail(-errno, seat->scratch.directory);
+        scratch_open(&seat->scratch, 0);
+        seat->page = (unsigned *)scratch_page(&seat->scratch, task_page_no(task));
+        return seat;
+}
+
+static void *open_view(const struct task *task)
+{
+        return open_seat(task, false, increment_plain);
+}
+
+static void *open_declared(const struct task *task)
+{
+        return open_seat(task, false, increment_declared);
+}
+
+static void *open_view_separate(const struct task *task)
+{
+        return open_seat(task, true, increment_plain);
+}
+
+static void *open_declared_separate(const struct task *task)
+{
+        return open_seat(task, true, increment_declared);
+}
+
+static void close_seat(void *arg)
+{
+        struct seat *seat = arg;
+        scratch_close(&seat->scratch);
+        free(seat);
+}
+
+static int loop(struct seat *seat)
+{
+        int err;
+        do {
+                xbegin(seat->scratch.env, 0);
+                seat->body(seat);
+                err = xend(seat->scratch.env);
+        } while (err == XAC_CONFLICT);
+        return err;
+}
+
+static uint64_t run_transaction(void *arg)
+{
+        struct seat *seat = arg;
+        seat->attempts = 0;
+        if (seat->is_retried_at_once)
+                must(loop(seat), "xend");
+        else
+                must(xac_run(seat->scratch.env, 0, seat->body, seat), "xac_run");
+        return seat->attempts - 1;
+}
+
+static uint64_t sum(void *arg)
+{
+        struct seat *seat = arg;
+        uint64_t total = 0;
+
+        must(xbegin(seat->scratch.env, XAC_RDONLY), "xbegin");
+        for (size_t p = 0; p < seat->scratch.pages; p++) {
+                const unsigned *page = xac_page_read(seat->scratch.env, scratch_page(&seat->scratch, p));
+                for (size_t i = 0; page && i < seat->work.ints; i++)
+                        total += page[i];
+        }
+        must(xend(seat->scratch.env), "xend");
+        return total;
+}
+
+const struct system system_view = { "libxac_view", false, NULL, open_view, close_seat, run_transaction, sum };
+const struct system system_declared = { "libxac_declared", false,           NULL, open_declared,
+                                        close_seat,        run_transaction, sum };
+const struct system system_view_separate = { "separate_view", true,            NULL, open_view_separate,
+                                             close_seat,      run_transaction, sum };
+const struct system system_declared_separate = { "separate_declared", true,            NULL, open_declared_separate,
+                                                 close_seat,          run_transaction, sum };

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * P7, for every system call and every allocation: each script runs once for each call k that it
+ * makes and each error that call k may give, with that one call failing, and again with
+ * that call and all later ones of its kind failing. Whatever the calls of the library return
+ * then, the program goes on; and once nothing fails any more, everything committed is there,
+ * views show it, new transactions commit, no slot, descriptor or mapping is lost, and the
+ * plain files are right after the last close.
+ *
+ * Replay one case: XAC_TEST_CASE=script,k,errno,mode (as printed).
+ */
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/failure/inject.h"
+#include "tests/failure/scripts.h"
+#include "tests/failure/world.h"
+#include "tests/support/check.h"
+#include "tests/support/crash.h"
+#include "tests/support/crew.h"
+#include "tests/support/isolate.h"
+#include "tests/support/scratch.h"
+
+enum {
+        WORKERS = 2,
+        SECONDS = 100,
+        CASE_SECONDS = 20,
+        SCRIPTS_MAX = 32,
+        REPORTS_MAX = 4,
+        LOST_PAGES_MAX = 1 << 18 /* a view reserves 2^22 pages of address space */
+};
+
+struct fault_case {
+        int script;
+        struct inject_plan plan;
+        int kind;
+        const char *directory;
+};
+
+/* The calls of a script, in memory that processes share. */
+struct script_calls {
+        int count;
+        uint8_t kind[INJECT_LIST_MAX + 1];
+};
+static struct script_calls *script_calls;
+
+/* Of one script. */
+static struct tally {
+        _Atomic int cases;
+        _Atomic int stuck; /* the fault handler could map nothing, and said so */
+        _Atomic int wrong;
+} *tally;
+
+/* ---- One case ---- */
+
+static int count_descriptors(void)
+{
+        DIR *open_now = opendir("/proc/self/fd");
+        int count = 0;
+
+        check(open_now != NULL);
+        while (readdir(open_now))
+                count++;
+        closedir(open_now);
+        return count;
+}
+
+static long long count_mapped_pages(void)
+{
+        long long pages = 0;
+        FILE *statm = fopen("/proc/self/statm", "re");
+
+        check(statm != NULL && fscanf(statm, "%lld", &pages) == 1);
+        fclose(statm);
+        return pages;
+}
+
+static void finish(const struct script *script)
+{
+        while (world.depth)
+                world_abort();
+        world_prove(!script->is_shared);
+        scripts_dismiss_companion();
+        world_check_files();
+}
+
+static void run_case(int unused, void *case_)
+{
+        const struct fault_case *this = case_;
+        const struct script *script = &scripts[this->script];
+        int descriptors = count_descriptors();
+        long long mapped = count_mapped_pages();
+
+        (void)unused;
+        alarm(CASE_SECONDS);
+        script->prepare();
+        inject_start(&this->plan);
+        script->act();
+        script_calls->count = inject_stop();
+        if (!this->plan.nth)
+                for (int i = 1; i <= script_calls->count; i++)
+                        script_calls->kind[i] = (uint8_t)inject_kind_of(i);
+        finish(script);
+        check_equal(count_descriptors(), descriptors);
+        if (this->kind != SYS_MUNMAP)
+                check(count_mapped_pages() - mapped < LOST_PAGES_MAX);
+}
+
+/* What a process that died left is there for the next one. */
+static void rescue(int unused, void *case_)
+{
+        (void)unused, (void)case_;
+        alarm(CASE_SECONDS);
+        world_prove(true);
+        world_check_files();
+}
+
+static void report(const struct fault_case *this, const struct crash *crash, const char *how)
+{
+        dprintf(STDERR_FILENO,
+                "%s%s: %s, call number %d, gives %s, %s: ended by signal %d, status %d\n"
+                "replay: XAC_TEST_CASE=%d,%d,%d,%d\n",
+                crash->said, scripts[this->script].name, inject_kind_name(this->kind), this->plan.nth,
+                strerror(-this->plan.with), how, crash->signal, crash->status, this->script, this->plan.nth,
+                this->plan.with, this->plan.mode);
+}
+
+static bool is_wrong(const struct crash *crash)
+{
+        return crash->signal || crash->status;
+}
+
+/* A process of its own for each case. */
+static void try_case(const struct fault_case *this)
+{
+        struct crash crash;
+
+        tally->cases++;
+        world_set_directory(this->directory);
+        crash_run(run_case, 0, (void *)(uintptr_t)this, &crash);
+        if (crash.signal == SIGSEGV && strstr(crash.said, "libxac: access to")) {
+                tally->stuck++;
+                if (getenv("XAC_TEST_STUCK"))
+                        report(this, &crash, "stuck");
+                crash_run(rescue, 0, NULL, &crash);
+        }
+        if (is_wrong(&crash) && tally->wrong++ < REPORTS_MAX)
+                report(this, &crash, this->plan.mode == INJECT_ONCE ? "once" : "from then on");
+        world_remove_directory();
+}
+
+/* ---- All cases of a script ---- */
+
+struct job {
+        int script;
+        struct script_calls *calls; /* the script's, when nothing fails */
+};
+
+static void try_number(const struct job *job, const char *directory, int nth)
+{
+        int kind = job->calls->kind[nth];
+
+        for (const int *with = inject_errors(kind); *with; with++)
+                for (enum inject_mode mode = INJECT_ONCE; mode <= INJECT_FOR_GOOD; mode++) {
+                        const struct fault_case this = {job->script, {nth, *with, mode}, kind, directory};
+
+                        try_case(&this);
+                }
+}
+
+/* One of the workers: every WORKERS-th call is its own. */
+static void work(int index, void *job_)
+{
+        const struct job *job = job_;
+        char directory[32];
+
+        world_make_truth();
+        script_calls = crew_shared(sizeof(*script_calls));
+        snprintf(directory, sizeof(directory), "env%d", index);
+        for (int nth = 1 + index; nth <= job->calls->count; nth += WORKERS)
+                try_number(job, scratch_path(directory), nth);
+}
+
+static void try_script(int script)
+{
+        struct job job = {.script = script};
+        const struct fault_case nothing_fails = {.script = script, .directory = scratch_path("env")};
+
+        tally = crew_shared(sizeof(*tally));
+        world_make_truth();
+        job.calls = script_calls = crew_shared(sizeof(*script_calls));
+        try_case(&nothing_fails);
+        crew_processes(WORKERS, work, &job);
+        dprintf(STDOUT_FILENO, "%s: %d calls, %d cases, %d stuck, %d wrong\n", scripts[script].name,
+                job.calls->count, tally->cases, tally->stuck, tally->wrong);
+        check_equal(tally->wrong, 0);
+}
+
+/* ---- As tests ---- */
+
+static void replay_one(void)
+{
+        struct fault_case this = {.directory = scratch_path("env")};
+        int mode;
+
+        check(sscanf(getenv("XAC_TEST_CASE"), "%d,%d,%d,%d", &this.script, &this.plan.nth, &this.plan.with,
+                     &mode) == 4);
+        this.plan.mode = (enum inject_mode)mode;
+        check(this.script >= 0 && this.script < script_count);
+        tally = crew_shared(sizeof(*tally));
+        world_make_truth();
+        script_calls = crew_shared(sizeof(*script_calls));
+        try_case(&this);
+        check_equal(tally->wrong + tally->stuck, 0);
+}
+
+int main(void)
+{
+        struct CMUnitTest tests[SCRIPTS_MAX];
+        struct isolated isolated[SCRIPTS_MAX];
+        const struct CMUnitTest replay[] = {isolated_test(replay_one)};
+
+        if (getenv("XAC_TEST_CASE"))
+                return cmocka_run_group_tests_name("every_call", replay, NULL, NULL);
+        setenv("TMPDIR", "/dev/shm", 0); /* tens of thousands of syncs */
+        for (int i = 0; i < script_count; i++) {
+                isolated[i] = (struct isolated){.each = try_script, .way = i, .seconds = SECONDS};
+                tests[i] = (struct CMUnitTest){.name = scripts[i].name, .test_func = isolate_run,
+                                               .initial_state = &isolated[i]};
+        }
+        return _cmocka_run_group_tests("every_call", tests, (size_t)script_count, NULL, NULL);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/failure/inject.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+static struct inject_plan plan;
+static int calls;
+static int failing_kind;
+static uint8_t kinds[INJECT_LIST_MAX + 1];
+static _Thread_local volatile bool is_mine __attribute__((tls_model("initial-exec")));
+
+static int fail_next(int kind)
+{
+        if (!is_mine)
+                return 0;
+        if (++calls <= INJECT_LIST_MAX)
+                kinds[calls] = (uint8_t)kind;
+        if (calls == plan.nth) {
+                failing_kind = kind;
+                return plan.with;
+        }
+        return plan.mode == INJECT_FOR_GOOD && kind == failing_kind ? plan.with : 0;
+}
+
+static int fail_system_call(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
+{
+        (void)fd, (void)offset, (void)byte_len;
+        return fail_next((int)call);
+}
+
+void inject_start(const struct inject_plan *wanted)
+{
+        plan = *wanted;
+        calls = 0;
+        failing_kind = -1;
+        is_mine = true;
+        sys_fail = fail_system_call;
+}
+
+int inject_stop(void)
+{
+        sys_fail = NULL;
+        is_mine = false;
+        return calls;
+}
+
+int inject_kind_of(int i)
+{
+        return kinds[i];
+}
+
+/* ---- What may go wrong ---- */
+
+static const struct {
+        const char *name;
+        int errors[4];
+} facts[INJECT_KINDS] = {
+        [SYS_OPEN] = {"open", {-EMFILE, -EACCES, -ENOMEM}},
+        [SYS_STAT] = {"stat", {-EIO}},
+        [SYS_MKDIR] = {"mkdir", {-ENOSPC, -EACCES}},
+        [SYS_LINK] = {"link", {-ENOSPC, -EIO}},
+        [SYS_UNLINK] = {"unlink", {-EIO, -EACCES}},
+        [SYS_CHMOD] = {"chmod", {-EPERM}},
+        [SYS_TRUNCATE] = {"truncate", {-ENOSPC, -EIO}},
+        [SYS_ALLOCATE] = {"fallocate", {-ENOSPC, -ENOMEM}},
+        [SYS_PREAD] = {"pread", {-EIO, -ENOMEM}},
+        [SYS_PWRITE] = {"pwrite", {-ENOSPC, -EIO}},
+        [SYS_SYNC] = {"sync", {-EIO, -ENOSPC}},
+        [SYS_LOCK] = {"lock", {-EAGAIN, -ENOLCK}},
+        [SYS_MMAP] = {"mmap", {-ENOMEM}},
+        [SYS_MUNMAP] = {"munmap", {-ENOMEM}},
+        [SYS_MPROTECT] = {"mprotect", {-ENOMEM}},
+        [SYS_MREMAP] = {"mremap", {-ENOMEM}},
+        [SYS_MADVISE] = {"madvise", {-ENOMEM}},
+        [SYS_RANDOM] = {"getrandom", {-ENOSYS}},
+        [INJECT_MALLOC] = {"malloc", {-ENOMEM}},
+};
+
+const int *inject_errors(int kind)
+{
+        return facts[kind].errors;
+}
+
+const char *inject_kind_name(int kind)
+{
+        return facts[kind].name;
+}
+
+/* ---- Allocation ---- */
+
+/* The linker sends calls of malloc and calloc here (--wrap). */
+void *__real_malloc(size_t byte_len);
+void *__real_calloc(size_t count, size_t byte_len);
+void *__wrap_malloc(size_t byte_len);
+void *__wrap_calloc(size_t count, size_t byte_len);
+
+void *__wrap_malloc(size_t byte_len)
+{
+        return fail_next(INJECT_MALLOC) ? NULL : __real_malloc(byte_len);
+}
+
+void *__wrap_calloc(size_t count, size_t byte_len)
+{
+        return fail_next(INJECT_MALLOC) ? NULL : __real_calloc(count, byte_len);
+}

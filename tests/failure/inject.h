@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TESTS_FAILURE_INJECT_H
+#define TESTS_FAILURE_INJECT_H
+
+/*
+ * Failures by number: the k-th system call that base/sys makes, or the k-th allocation, does not
+ * happen but gives an error; once, or from then on for all calls of its kind.
+ *
+ * Only calls of the thread that armed it are counted, so that the number means the same call
+ * each time, whatever other threads do.
+ */
+
+#include <stdbool.h>
+
+#include "base/sys.h"
+
+/* Kinds of calls: enum sys_call, and this. Programs that link with --wrap=malloc and
+ * --wrap=calloc count these too. */
+enum { INJECT_MALLOC = SYS_CALL_KINDS, INJECT_KINDS };
+
+enum inject_mode { INJECT_ONCE, INJECT_FOR_GOOD };
+
+struct inject_plan {
+        int nth;              /* 1 and up; 0: nothing fails, the calls are only counted */
+        int with;             /* -errno */
+        enum inject_mode mode;
+};
+
+void inject_start(const struct inject_plan *plan);
+/* Returns how many calls there were. */
+int inject_stop(void);
+
+/* After inject_stop: the kind of the i-th call (from 1), INJECT_LIST_MAX of them at most. */
+enum { INJECT_LIST_MAX = 65536 };
+int inject_kind_of(int i);
+/* The errors that a call of this kind may plausibly give; the list ends with 0. */
+const int *inject_errors(int kind);
+const char *inject_kind_name(int kind);
+
+#endif

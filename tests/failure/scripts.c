@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/failure/scripts.h"
+
+#include <stddef.h>
+#include <sys/mman.h>
+
+#include "tests/failure/world.h"
+#include "tests/support/actor.h"
+#include "tests/support/check.h"
+#include "tests/support/isolate.h"
+
+enum { USUAL = WORLD_USUAL_PAGES, FEW = 16 };
+
+static struct actor *companion;
+
+/* ---- Pieces ---- */
+
+static void put_all(int file, uint32_t first, uint32_t step, uint32_t count)
+{
+        for (uint32_t i = 0; i < count; i++)
+                world_put(file, first + i * step);
+}
+
+static void get_all(int file, uint32_t first, uint32_t step, uint32_t count)
+{
+        for (uint32_t i = 0; i < count; i++)
+                world_get(file, first + i * step);
+}
+
+/* Every page of both files has been committed, some of them are at home. */
+static void prepare_full(void)
+{
+        check_ok(world_open(XAC_CREATE, NULL));
+        for (int file = 0; file < WORLD_FILES; file++)
+                check_ok(world_map(file, USUAL));
+        check_ok(world_begin(0));
+        put_all(0, 0, 1, USUAL);
+        put_all(1, 0, 1, USUAL);
+        check_ok(world_end());
+        check_ok(xac_checkpoint(world.env));
+        check_ok(world_begin(0));
+        put_all(0, 1, 2, USUAL / 2);
+        check_ok(world_end());
+}
+
+static void prepare_declared(void)
+{
+        world.is_declared = true;
+        prepare_full();
+}
+
+static void prepare_nothing(void)
+{
+}
+
+/* ---- A whole life ---- */
+
+static void live(void)
+{
+        if (world_open(XAC_CREATE, NULL))
+                return;
+        if (world_map(0, USUAL) == 0) {
+                world_commit_one(0, 3);
+                xac_checkpoint(world.env);
+                world_commit_one(0, 3);
+                world_commit_one(0, USUAL - 1);
+        }
+        world_close();
+}
+
+/* ---- Views ---- */
+
+/* Faults of all kinds: home and pool, read and write, first read and then written. */
+static void fault_all_ways(void)
+{
+        for (int i = 0; i < 2; i++) {
+                if (world_begin(0))
+                        continue;
+                get_all(0, 0, 3, USUAL / 4);
+                put_all(0, 0, 5, USUAL / 8);
+                get_all(1, 1, 7, 4);
+                put_all(1, 2, 1, 3);
+                get_all(0, 0, 5, USUAL / 8);
+                world_end();
+        }
+        if (world_begin(XAC_RDONLY))
+                return;
+        get_all(0, 0, 1, USUAL);
+        world_end();
+}
+
+static void write_and_abort(void)
+{
+        for (int i = 0; i < 2; i++) {
+                if (world_begin(0))
+                        continue;
+                put_all(0, 3, 4, FEW / 2);
+                put_all(1, 3, 1, 3);
+                world_abort();
+        }
+        if (world_begin(0))
+                return;
+        get_all(0, 3, 4, FEW / 2);
+        put_all(0, 3, 1, 1);
+        world_end();
+}
+
+static void nest(void)
+{
+        if (world_begin(0))
+                return;
+        put_all(0, 0, 1, 4);
+        for (int i = 0; i < 4; i++) {
+                if (world_begin(0))
+                        continue;
+                put_all(0, 2, 1, 4);
+                get_all(0, 0, 1, 8);
+                if (world_begin(0) == 0) {
+                        put_all(0, 4, 1, 4);
+                        world_abort();
+                }
+                get_all(0, 0, 1, 8);
+                if (i % 2)
+                        world_end();
+                else
+                        world_abort();
+                get_all(0, 0, 1, 8);
+        }
+        world_end();
+}
+
+static void grow(void)
+{
+        if (world_map(0, USUAL + 8) == 0)
+                world_commit_one(0, USUAL + 7);
+        if (world_begin(0))
+                return;
+        world_put(0, 2);
+        if (world_map(0, USUAL + 40) == 0) {
+                put_all(0, USUAL + 30, 1, 4);
+                get_all(0, USUAL, 1, 40);
+        }
+        world_end();
+}
+
+static void advise(void)
+{
+        const size_t page = 4096;
+
+        for (int i = 0; i < 2; i++) {
+                if (world_begin(0))
+                        continue;
+                xac_advise(world.env, world.view[0], USUAL * page, XAC_READ);
+                xac_advise(world.env, world.view[0] + 8 * page, 16 * page, XAC_WRITE);
+                put_all(0, 8, 1, FEW);
+                get_all(0, 0, 1, USUAL);
+                if (i)
+                        world_end();
+                else
+                        world_abort();
+        }
+}
+
+/* More pages than one piece of the pool holds; then more than the whole pool. */
+static void prepare_small_pool(void)
+{
+        const xac_options options = {.pool_bytes = 400 * 4096};
+
+        check_ok(world_open(XAC_CREATE, &options));
+        check_ok(world_map(0, 640));
+        check_ok(world_map(1, USUAL));
+        world.is_declared = true;
+        check_ok(world_commit_one(0, 600));
+}
+
+static void fill_pool(void)
+{
+        for (uint32_t first = 0; first < 640; first += 160) {
+                if (world_begin(0))
+                        continue;
+                put_all(0, first, 1, 160);
+                world_end();
+        }
+}
+
+/* ---- Others ---- */
+
+static long long companion_opens(uint64_t unused)
+{
+        (void)unused;
+        prepare_full();
+        return 0;
+}
+
+static long long companion_commits(uint64_t page)
+{
+        check_ok(world_commit_one(0, (uint32_t)page));
+        return 0;
+}
+
+/* It dies with everything open that can be. */
+static long long companion_begins(uint64_t unused)
+{
+        (void)unused;
+        check_ok(world_begin(0));
+        put_all(0, 20, 1, FEW);
+        check_ok(world_begin(0));
+        put_all(0, 20, 2, FEW / 2);
+        return 0;
+}
+
+static long long companion_proves(uint64_t unused)
+{
+        (void)unused;
+        if (world.env)
+                world_prove(true);
+        return 0;
+}
+
+void scripts_dismiss_companion(void)
+{
+        if (!companion)
+                return;
+        actor_do(companion, companion_proves, 0);
+        actor_stop(companion);
+        companion = NULL;
+}
+
+static void prepare_companion(void)
+{
+        companion = actor_start(WAY_PROCESS);
+        actor_do(companion, companion_opens, 0);
+}
+
+static void prepare_pair(void)
+{
+        prepare_companion();
+        check_ok(world_open(0, NULL));
+        check_ok(world_map(0, USUAL));
+        check_ok(world_map(1, USUAL));
+}
+
+static void attach(void)
+{
+        if (world_open(0, NULL))
+                return;
+        if (world_map(0, USUAL) == 0) {
+                world_commit_one(0, 3);
+                world_commit_one(0, USUAL - 1);
+        }
+        world_close();
+}
+
+/* What the companion changes must not be shown any longer; conflicts, and exact attempts. */
+static void keep_in_step(void)
+{
+        for (int i = 0; i < 4; i++) {
+                if (world_begin(0))
+                        continue;
+                get_all(0, 0, 1, FEW);
+                world_put(0, 8);
+                actor_do(companion, companion_commits, (uint64_t)i % 2 ? 5 : 40);
+                get_all(0, 0, 1, FEW);
+                world_end();
+        }
+        if (world_begin(XAC_RDONLY))
+                return;
+        get_all(0, 0, 1, USUAL);
+        world_end();
+}
+
+static void prepare_dead(void)
+{
+        prepare_companion();
+        actor_do(companion, companion_begins, 0);
+        actor_kill(companion);
+        companion = NULL;
+}
+
+static void prepare_survivor(void)
+{
+        prepare_pair();
+        actor_do(companion, companion_begins, 0);
+        actor_kill(companion);
+        companion = NULL;
+}
+
+/* A join looks for rows of the dead; so do commits, and the checkpoint waits for none. */
+static void survive(void)
+{
+        xac_checkpoint(world.env);
+        for (uint32_t i = 0; i < 3; i++)
+                world_commit_one(0, 20 + i);
+        world_close();
+}
+
+static void leave_last(void)
+{
+        world_close();
+}
+
+const struct script scripts[] = {
+        {"a whole life", prepare_nothing, live, 0},
+        {"faults", prepare_full, fault_all_ways, 0},
+        {"writes undone", prepare_full, write_and_abort, 0},
+        {"nested levels", prepare_full, nest, 0},
+        {"growth", prepare_full, grow, 0},
+        {"advice", prepare_full, advise, 0},
+        {"declared access", prepare_declared, fault_all_ways, 0},
+        {"a full pool", prepare_small_pool, fill_pool, 0},
+        {"attach", prepare_companion, attach, 1},
+        {"in step with another", prepare_pair, keep_in_step, 1},
+        {"taking over at open", prepare_dead, live, 0},
+        {"taking over later", prepare_survivor, survive, 0},
+        {"the last close", prepare_full, leave_last, 0},
+};
+const int script_count = sizeof(scripts) / sizeof(scripts[0]);

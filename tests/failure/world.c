@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/failure/world.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libxac/pool.h"
+#include "libxac/reclaim.h"
+#include "libxac/thread.h"
+#include "libxac/version.h"
+#include "tests/support/check.h"
+#include "tests/support/crew.h"
+#include "tests/support/scratch.h"
+
+enum {
+        PAGE_BYTES = 4096,
+        PAGE_WORDS = PAGE_BYTES / 8,
+        WRITES_MAX = 8192
+};
+
+struct world_write {
+        int file;
+        uint32_t page;
+        int depth;
+        uint64_t value;
+};
+
+struct world_truth *world_truth;
+_Thread_local struct world world;
+static char directory[4096];
+static const char *const names[WORLD_FILES] = {"first", "second"};
+
+void world_make_truth(void)
+{
+        world_truth = crew_shared(sizeof(*world_truth));
+}
+
+void world_set_directory(const char *path)
+{
+        snprintf(directory, sizeof(directory), "%s", path);
+        memset(world_truth, 0, sizeof(*world_truth));
+}
+
+const char *world_directory(void)
+{
+        return directory;
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
+{
+        (void)st, (void)kind, (void)where;
+        return remove(path);
+}
+
+void world_remove_directory(void)
+{
+        static const char *const parts[] = {"control", "heads", "pool"};
+        struct stat st;
+        char name[80];
+
+        if (stat(directory, &st))
+                return;
+        for (int i = 0; i < 3; i++) {
+                snprintf(name, sizeof(name), "/dev/shm/xac.%jx.%jx.%s", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino,
+                         parts[i]);
+                (void)unlink(name);
+        }
+        nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* ---- Pages ---- */
+
+static uint64_t seal_of(int file, uint32_t page, uint64_t value)
+{
+        return value ? (value * WORLD_PAGES + page) * WORLD_FILES + (uint64_t)file + 1 : 0;
+}
+
+static void page_fill(volatile uint64_t *words, int file, uint32_t page, uint64_t value)
+{
+        words[0] = value;
+        words[1] = seal_of(file, page, value);
+        words[PAGE_WORDS - 1] = value;
+}
+
+static bool page_has(const volatile uint64_t *words, int file, uint32_t page, uint64_t value)
+{
+        return words[0] == value && words[1] == seal_of(file, page, value) && words[PAGE_WORDS - 1] == value;
+}
+
+static _Noreturn void page_is_wrong(const volatile uint64_t *words, int file, uint32_t page, uint64_t value)
+{
+        check_failed(__FILE__, __LINE__, "%s page %u reads %llu %llx %llu, must be %llu %llx", names[file], page,
+                     (unsigned long long)words[0], (unsigned long long)words[1],
+                     (unsigned long long)words[PAGE_WORDS - 1], (unsigned long long)value,
+                     (unsigned long long)seal_of(file, page, value));
+}
+
+/* ---- Calls ---- */
+
+int world_open(int flags, const xac_options *options)
+{
+        if (!world.writes) {
+                world.writes = mmap(NULL, WRITES_MAX * sizeof(struct world_write), PROT_READ | PROT_WRITE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                world.snapshot = mmap(NULL, sizeof(struct world_truth), PROT_READ | PROT_WRITE,
+                                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                check(world.writes != MAP_FAILED && world.snapshot != MAP_FAILED);
+        }
+        return xac_open(directory, XAC_VOLATILE | flags, options, &world.env);
+}
+
+int world_map(int file, uint32_t pages)
+{
+        char *view = xac_mmap(world.env, names[file], (size_t)pages * PAGE_BYTES, 0);
+
+        if (view == MAP_FAILED)
+                return -errno;
+        check(!world.view[file] || world.view[file] == view);
+        world.view[file] = view;
+        if (pages > world_truth->pages[file])
+                world_truth->pages[file] = pages;
+        return 0;
+}
+
+int world_unmap(int file)
+{
+        int err = xac_munmap(world.env, world.view[file]);
+
+        if (!err)
+                world.view[file] = NULL;
+        return err;
+}
+
+int world_close(void)
+{
+        int err = xac_close(world.env);
+
+        world.env = NULL;
+        memset(world.view, 0, sizeof(world.view));
+        return err;
+}
+
+/* ---- Transactions ---- */
+
+int world_begin(int flags)
+{
+        int err = xbegin(world.env, flags);
+
+        if (err)
+                return err;
+        if (!world.depth++) {
+                *world.snapshot = *world_truth;
+                world.is_refused = world.is_odd = false;
+                world.write_count = 0;
+        }
+        return 0;
+}
+
+/* Writes of the level that ends: forgotten, or the outer level's. */
+static void end_level(bool is_kept)
+{
+        world.depth--;
+        for (uint32_t i = world.write_count; i-- > 0 && world.writes[i].depth > world.depth;) {
+                if (is_kept && world.depth)
+                        world.writes[i].depth = world.depth;
+                else if (!is_kept)
+                        world.write_count = i;
+        }
+}
+
+static void note_committed(void)
+{
+        for (uint32_t i = 0; i < world.write_count; i++) {
+                const struct world_write *write = &world.writes[i];
+
+                world_truth->value[write->file][write->page] = write->value;
+        }
+}
+
+int world_end(void)
+{
+        int code = xend(world.env);
+        bool is_outermost = world.depth == 1;
+
+        end_level(true);
+        if (!is_outermost)
+                return code;
+        if (!code) {
+                check(!world.is_refused);
+                check(!world.is_odd);
+                note_committed();
+        }
+        world.write_count = 0;
+        return code;
+}
+
+int world_abort(void)
+{
+        int code = xabort(world.env);
+
+        end_level(false);
+        return code;
+}
+
+/* The value that this transaction must read; *is_own: it wrote the page, at any level. */
+static uint64_t value_seen(int file, uint32_t page, bool *is_own)
+{
+        *is_own = false;
+        for (uint32_t i = world.write_count; i-- > 0;) {
+                if (world.writes[i].file != file || world.writes[i].page != page)
+                        continue;
+                *is_own = true;
+                return world.writes[i].value;
+        }
+        return world.snapshot->value[file][page];
+}
+
+static volatile uint64_t *words_of(int file, uint32_t page)
+{
+        return (volatile uint64_t *)(void *)(world.view[file] + (size_t)page * PAGE_BYTES);
+}
+
+void world_put(int file, uint32_t page)
+{
+        volatile uint64_t *words = words_of(file, page);
+        uint64_t value = ++world_truth->last_value;
+
+        check(world.write_count < WRITES_MAX);
+        world.writes[world.write_count++] = (struct world_write){file, page, world.depth, value};
+        if (world.is_declared)
+                words = xac_page_write(world.env, (void *)(uintptr_t)words);
+        if (words)
+                page_fill(words, file, page, value);
+        else
+                world.is_refused = true;
+}
+
+void world_get(int file, uint32_t page)
+{
+        bool is_own;
+        const volatile uint64_t *words = words_of(file, page);
+        uint64_t value = value_seen(file, page, &is_own);
+
+        if (world.is_declared)
+                words = xac_page_read(world.env, (const void *)(uintptr_t)words);
+        if (!words)
+                world.is_refused = true;
+        else if (!page_has(words, file, page, value) && is_own)
+                world.is_odd = true; /* a doomed transaction's private copy was thrown away */
+        else if (!page_has(words, file, page, value))
+                page_is_wrong(words, file, page, value);
+}
+
+int world_commit_one(int file, uint32_t page)
+{
+        int code;
+
+        do {
+                code = world_begin(0);
+                if (code)
+                        return code;
+                world_get(file, page);
+                world_put(file, page);
+                code = world_end();
+        } while (code == XAC_CONFLICT);
+        return code;
+}
+
+/* ---- Proof ---- */
+
+static void check_everything(int flags)
+{
+        check_ok(world_begin(flags));
+        for (int file = 0; file < WORLD_FILES; file++)
+                for (uint32_t page = 0; page < world_truth->pages[file]; page++)
+                        world_get(file, page);
+        check_ok(world_end());
+}
+
+static void map_everything(void)
+{
+        if (!world.env)
+                check_ok(world_open(XAC_CREATE, NULL));
+        for (int file = 0; file < WORLD_FILES; file++) {
+                uint32_t pages = world_truth->pages[file];
+
+                check_ok(world_map(file, pages ? pages : WORLD_USUAL_PAGES));
+        }
+}
+
+static uint64_t pages_in_pool(struct shared *shared)
+{
+        uint64_t count = 0;
+
+        for (uint32_t file = 0; file < WORLD_FILES; file++)
+                for (uint32_t page = 0; page < WORLD_PAGES; page++)
+                        count += version_slot(version_newest(shared, page_id(file, page))) != SLOT_HOME;
+        return count;
+}
+
+void world_audit(void)
+{
+        struct thread *thread;
+        struct pool_census census;
+        struct shared *shared = &world.env->shared;
+
+        check_ok(thread_of(world.env, &thread));
+        reclaim_everything(&thread->self);
+        pool_count(shared, &census);
+        check_equal(census.private, 0);
+        check_equal(census.retired, 0);
+        check_equal(census.published, pages_in_pool(shared));
+        check_equal(census.free + census.published, census.allocated);
+        check_equal(atomic_load(&shared->control->commit_lock.word), 0);
+        check_equal(atomic_load(&shared->control->pool_lock.word), 0);
+        check_equal(atomic_load(&shared->control->file_lock.word), 0);
+        check_equal(atomic_load(&shared->control->checkpoint_lock.word), 0);
+        check_equal(atomic_load(&shared->control->participant_lock.word), 0);
+        check_equal(atomic_load(&shared->control->exclusive_owner), 0);
+}
+
+void world_prove(bool is_alone)
+{
+        map_everything();
+        check_everything(0);
+        check_everything(XAC_RDONLY);
+        world.is_declared = !world.is_declared;
+        check_everything(XAC_RDONLY);
+        for (int file = 0; file < WORLD_FILES; file++) {
+                check_ok(world_commit_one(file, 0));
+                world.is_declared = !world.is_declared;
+                check_ok(world_commit_one(file, world_truth->pages[file] - 1));
+                check_everything(0);
+        }
+        if (is_alone)
+                world_audit();
+        check_ok(xac_checkpoint(world.env));
+        check_everything(XAC_RDONLY);
+        check_ok(world_commit_one(0, 1));
+        check_ok(world_close());
+}
+
+static void check_file(int file)
+{
+        char path[sizeof(directory) + 16];
+        struct stat st;
+        uint64_t words[PAGE_WORDS];
+        int fd;
+
+        snprintf(path, sizeof(path), "%s/%s", directory, names[file]);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        check(fd >= 0 && fstat(fd, &st) == 0);
+        check(st.st_size >= (off_t)world_truth->pages[file] * PAGE_BYTES);
+        for (uint32_t page = 0; page < world_truth->pages[file]; page++) {
+                uint64_t value = world_truth->value[file][page];
+
+                check_equal(pread(fd, words, sizeof(words), (off_t)page * PAGE_BYTES), sizeof(words));
+                if (!page_has(words, file, page, value))
+                        page_is_wrong(words, file, page, value);
+        }
+        close(fd);
+}
+
+void world_check_files(void)
+{
+        for (int file = 0; file < WORLD_FILES; file++)
+                check_file(file);
+        check_equal(scratch_shared_memory_of(directory), 0);
+}

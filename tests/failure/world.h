@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TESTS_FAILURE_WORLD_H
+#define TESTS_FAILURE_WORLD_H
+
+/*
+ * An environment whose contents are known: two files, and each page sealed with its file, its
+ * number and one value, so that a page that shows anything but its own committed content, or
+ * its transaction's own, is found out wherever it is read.
+ *
+ * What was committed is kept in memory that processes share (world_truth): another process
+ * can go on checking when this one has died. A call that fails is an outcome here and never a
+ * failed test; contents that are wrong are.
+ *
+ * While no other process uses the environment, world_audit looks inside: every slot of the
+ * pool is free or the newest version of a page.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <xac/xac.h>
+
+enum {
+        WORLD_FILES = 2,
+        WORLD_PAGES = 768,  /* of the truth; files may be shorter */
+        WORLD_USUAL_PAGES = 64
+};
+
+struct world_truth {
+        uint64_t value[WORLD_FILES][WORLD_PAGES];
+        uint32_t pages[WORLD_FILES]; /* of each file, at least; 0: it may not exist */
+        uint64_t last_value;
+};
+extern struct world_truth *world_truth;
+
+/* This thread's seat. */
+struct world {
+        xac_env *env;
+        char *view[WORLD_FILES];
+        bool is_declared;
+        bool is_refused; /* a declared access was: the transaction must not commit */
+        bool is_odd;     /* an own write was not to be seen: likewise */
+        int depth;
+        struct world_truth *snapshot;
+        struct world_write *writes;
+        uint32_t write_count;
+};
+extern _Thread_local struct world world;
+
+void world_make_truth(void);
+/* The directory, which is empty or does not exist. */
+void world_set_directory(const char *path);
+const char *world_directory(void);
+/* With everything in it, and the shared memory that belongs to it. */
+void world_remove_directory(void);
+
+/* Each returns the library's code. */
+int world_open(int flags, const xac_options *options);
+int world_map(int file, uint32_t pages);
+int world_unmap(int file);
+int world_close(void);
+
+int world_begin(int flags);
+int world_end(void);
+int world_abort(void);
+/* Writes a new value, reads and checks; only in files that are mapped, inside a transaction. */
+void world_put(int file, uint32_t page);
+void world_get(int file, uint32_t page);
+/* One transaction that writes the page, until it has a code other than XAC_CONFLICT. */
+int world_commit_one(int file, uint32_t page);
+
+/* Opens and maps everything if it is not, and checks everything that was committed; commits more
+ * and checks again; audits when `is_alone`; closes. Every call must succeed. */
+void world_prove(bool is_alone);
+void world_audit(void);
+/* After the last close: the plain files have what was committed, and nothing is left behind. */
+void world_check_files(void);
+
+#endif

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/kill/audit.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "libxac/env.h"
+#include "libxac/pool.h"
+#include "libxac/publish.h"
+#include "libxac/reclaim.h"
+#include "libxac/takeover.h"
+#include "libxac/thread.h"
+#include "libxac/version.h"
+#include "tests/support/check.h"
+
+/*
+ * What must hold when nobody moves (all of it from control.h):
+ *
+ *      slot    FREE or RETIRED without an owner  <=>  in exactly one shared list
+ *              PRIVATE                           never
+ *              PUBLISHED                         <=>  the head of its page names it
+ *              with an owner                     the owner's row is used and its process lives
+ *      page    its chain leads home, from newer to older, through retired slots only
+ *      row     used <=> its process lives; a free one has no snapshot and no views
+ *      lock    nobody dead holds one
+ */
+
+enum { COMPLAINTS_SHOWN = 20 };
+
+struct audit {
+        struct shared *shared;
+        bool is_alone;
+        uint8_t *is_listed; /* by slot: some shared list has it */
+        uint32_t end;       /* of the slots that have memory */
+        uint64_t pages_in_pool;
+        struct pool_census census;
+        unsigned complaints;
+};
+
+__attribute__((format(printf, 2, 3))) static void complain(struct audit *audit, const char *format, ...)
+{
+        va_list args;
+
+        if (audit->complaints++ >= COMPLAINTS_SHOWN)
+                return;
+        fputs("audit: ", stderr);
+        va_start(args, format);
+        vfprintf(stderr, format, args);
+        va_end(args);
+        fputc('\n', stderr);
+}
+
+static const char *state_name(enum slot_state state)
+{
+        static const char *const names[] = { "free", "private", "published", "retired" };
+
+        return names[state];
+}
+
+/* ---- rows, processes, locks ---- */
+
+static void check_lock(struct audit *audit, const char *name, const struct shlock *lock)
+{
+        uint32_t owner = shlock_owner(lock);
+
+        if (owner && !shared_is_alive(audit->shared, owner))
+                complain(audit, "the %s is held by owner %u, who is dead", name, owner);
+}
+
+static void check_control(struct audit *audit)
+{
+        struct control *control = audit->shared->control;
+        uint32_t exclusive = atomic_load(&control->exclusive_owner);
+
+        check_lock(audit, "commit lock", &control->commit_lock);
+        check_lock(audit, "pool lock", &control->pool_lock);
+        check_lock(audit, "participant lock", &control->participant_lock);
+        check_lock(audit, "file lock", &control->file_lock);
+        check_lock(audit, "checkpoint lock", &control->checkpoint_lock);
+        if (exclusive && !shared_is_alive(audit->shared, exclusive))
+                complain(audit, "owner %u is exclusive and dead", exclusive);
+        if (atomic_load(&control->decided) > atomic_load(&control->sequence))
+                complain(audit, "commit %llu was decided and not finished",
+                         (unsigned long long)atomic_load(&control->decided));
+}
+
+static void check_row(struct audit *audit, uint32_t row_no, uint32_t *view_count)
+{
+        struct row *row = &audit->shared->rows[row_no];
+        uint32_t process_no = atomic_load(&row->process_no);
+
+        *view_count += atomic_load(&row->view_count);
+        if (atomic_load(&row->state) == ROW_USED) {
+                if (!shared_is_process_alive(audit->shared, process_no))
+                        complain(audit, "row %u is used by process %u, which is dead", row_no, process_no);
+                if (audit->is_alone && process_no != audit->shared->process_no)
+                        complain(audit, "row %u belongs to process %u, but I am alone", row_no, process_no);
+        } else if (atomic_load(&row->snapshot) || atomic_load(&row->view_count)) {
+                complain(audit, "row %u is free, but has snapshot %llu and %u views", row_no,
+                         (unsigned long long)atomic_load(&row->snapshot), atomic_load(&row->view_count));
+        }
+}
+
+static void check_rows(struct audit *audit)
+{
+        struct shared *shared = audit->shared;
+        uint32_t view_count = 0;
+        uint32_t processes = control_processes_max(shared->control->max_participants);
+
+        for (uint32_t i = 0; i < shared->control->max_participants; i++)
+                check_row(audit, i, &view_count);
+        if (view_count != atomic_load(&shared->control->view_count))
+                complain(audit, "view_count is %u, the rows have %u",
+                         atomic_load(&shared->control->view_count), view_count);
+        for (uint32_t i = 0; i < processes; i++)
+                if (atomic_load(&shared->processes[i].is_used) && !shared_is_process_alive(shared, i))
+                        complain(audit, "process row %u is in use, but dead", i);
+}
+
+/* ---- lists ---- */
+
+/* Marks and counts a list's slots; all of them must be in `state` and nobody's. */
+static uint32_t walk_list(struct audit *audit, uint32_t first, enum slot_state state)
+{
+        uint32_t count = 0;
+
+        for (uint32_t no = first; no; no = atomic_load(&audit->shared->slots[no].next)) {
+                struct slot *slot = &audit->shared->slots[no];
+
+                if (no >= audit->end || audit->is_listed[no]) {
+                        complain(audit, "slot %u is in two lists, in one twice, or does not exist", no);
+                        return count;
+                }
+                audit->is_listed[no] = 1;
+                count++;
+                if (slot_state(slot) != state || slot_owner(slot))
+                        complain(audit, "slot %u is in a list of %s ones, but %s and owner %u's", no,
+                                 state_name(state), state_name(slot_state(slot)), slot_owner(slot));
+        }
+        return count;
+}
+
+static void check_lists(struct audit *audit)
+{
+        struct control *control = audit->shared->control;
+        uint32_t held = 0;
+        uint32_t free_count = walk_list(audit, control->free_first, SLOT_FREE);
+
+        if (free_count != atomic_load(&control->free_count))
+                complain(audit, "the free list has %u slots, its count says %u", free_count,
+                         atomic_load(&control->free_count));
+        for (uint32_t i = 0; i < HELD_LISTS; i++) {
+                uint32_t count = walk_list(audit, control->held[i].first, SLOT_RETIRED);
+
+                if (count != control->held[i].count)
+                        complain(audit, "held list %u has %u slots, its count says %u", i, count,
+                                 control->held[i].count);
+                held += count;
+        }
+        if (held != atomic_load(&control->held_count))
+                complain(audit, "the held lists have %u slots, their count says %u", held,
+                         atomic_load(&control->held_count));
+}
+
+/* ---- slots ---- */
+
+static void check_owner(struct audit *audit, uint32_t no)
+{
+        struct slot *slot = &audit->shared->slots[no];
+        uint32_t owner = slot_owner(slot);
+
+        if (slot_state(slot) == SLOT_PUBLISHED) /* who published it may be gone */
+                return;
+        if (!owner && !audit->is_listed[no])
+                complain(audit, "slot %u is %s, nobody's and in no list: leaked", no, state_name(slot_state(slot)));
+        if (!owner)
+                return;
+        if (atomic_load(&audit->shared->rows[owner - 1].state) != ROW_USED || !shared_is_alive(audit->shared, owner))
+                complain(audit, "slot %u is %s and of owner %u, who is gone: leaked", no,
+                         state_name(slot_state(slot)), owner);
+}
+
+static void check_published(struct audit *audit, uint32_t no)
+{
+        struct slot *slot = &audit->shared->slots[no];
+        uint64_t tag = atomic_load(&slot->tag);
+        uint64_t page = atomic_load(&slot->page);
+
+        if (!shared_map_heads(audit->shared, page_id_file(page)))
+                complain(audit, "no memory for the heads of file %u", page_id_file(page));
+        else if (version_newest(audit->shared, page) != version_word(tag, no))
+                complain(audit, "slot %u is published as version %llu of page %llx, whose head says %llx", no,
+                         (unsigned long long)tag, (unsigned long long)page,
+                         (unsigned long long)version_newest(audit->shared, page));
+        if (atomic_load(&slot->superseded) || atomic_load(&slot->home_epoch))
+                complain(audit, "slot %u is published, but superseded %llu, home epoch %llu", no,
+                         (unsigned long long)atomic_load(&slot->superseded),
+                         (unsigned long long)atomic_load(&slot->home_epoch));
+}
+
+static void check_slots(struct audit *audit)
+{
+        for (uint32_t no = 1; no < audit->end; no++) {
+                enum slot_state state = slot_state(&audit->shared->slots[no]);
+
+                check_owner(audit, no);
+                if (state == SLOT_PRIVATE)
+                        complain(audit, "slot %u is private to owner %u", no,
+                                 slot_owner(&audit->shared->slots[no]));
+                if (state == SLOT_PUBLISHED)
+                        check_published(audit, no);
+                if (state == SLOT_RETIRED && audit->is_alone)
+                        complain(audit, "slot %u waits, retired, for nobody", no);
+        }
+}
+
+/* ---- pages ---- */
+
+static void check_chain(struct audit *audit, uint64_t page)
+{
+        uint64_t word = version_newest(audit->shared, page);
+        uint32_t steps = 0;
+
+        audit->pages_in_pool += version_slot(word) != SLOT_HOME;
+        while (version_slot(word) != SLOT_HOME) {
+                uint32_t no = version_slot(word);
+                struct slot *slot = &audit->shared->slots[no];
+                uint64_t older = atomic_load(&slot->older);
+
+                if (no >= audit->end || steps++ > audit->end) {
+                        complain(audit, "the chain of page %llx goes astray at slot %u", (unsigned long long)page, no);
+                        return;
+                }
+                if (!version_is_of(word, atomic_load(&slot->tag))) {
+                        if (steps == 1)
+                                complain(audit, "the head of page %llx names slot %u, which has another version",
+                                         (unsigned long long)page, no);
+                        return; /* given back: nobody's snapshot leads here (R3) */
+                }
+                if (atomic_load(&slot->page) != page || slot_state(slot) != (steps == 1 ? SLOT_PUBLISHED : SLOT_RETIRED))
+                        complain(audit, "slot %u in the chain of page %llx is %s, of page %llx", no,
+                                 (unsigned long long)page, state_name(slot_state(slot)),
+                                 (unsigned long long)atomic_load(&slot->page));
+                if (version_slot(older) != SLOT_HOME && older >= word)
+                        complain(audit, "slot %u in the chain of page %llx links to something newer", no,
+                                 (unsigned long long)page);
+                word = older;
+        }
+}
+
+static void check_pages(struct audit *audit)
+{
+        struct shared *shared = audit->shared;
+
+        for (uint32_t file_no = 0; file_no < atomic_load(&shared->control->file_count); file_no++) {
+                uint64_t pages = atomic_load(&shared->control->file[file_no].byte_len) >> shared->page_shift;
+
+                if (!shared_map_heads(shared, file_no)) {
+                        complain(audit, "no memory for the heads of file %u", file_no);
+                        continue;
+                }
+                for (uint64_t page_no = 0; page_no < pages; page_no++)
+                        check_chain(audit, page_id(file_no, page_no));
+        }
+}
+
+/* ---- all of it ---- */
+
+static void check_census(struct audit *audit)
+{
+        struct pool_census *census = &audit->census;
+
+        pool_count(audit->shared, census);
+        if (census->published != audit->pages_in_pool)
+                complain(audit, "%llu slots are published, %llu pages are in the pool",
+                         (unsigned long long)census->published, (unsigned long long)audit->pages_in_pool);
+        if (census->published + census->free + census->retired != census->allocated)
+                complain(audit, "%llu published, %llu free, %llu retired: not the %llu there are",
+                         (unsigned long long)census->published, (unsigned long long)census->free,
+                         (unsigned long long)census->retired, (unsigned long long)census->allocated);
+}
+
+unsigned audit_shared(xac_env *env, bool is_alone)
+{
+        struct thread *thread;
+        struct audit audit = { .shared = &env->shared, .is_alone = is_alone };
+
+        check_ok(thread_of(env, &thread));
+        takeover_dead(&env->shared, control_owner_of_process(env->shared.process_no));
+        reclaim_everything(&thread->self);
+        pool_lock(&env->shared, thread->self.owner);
+        check_ok(publish_lock(&env->shared, thread->self.owner));
+        audit.end = atomic_load(&env->shared.control->slots_allocated);
+        audit.is_listed = calloc(audit.end, 1);
+        check(audit.is_listed != NULL);
+
+        check_control(&audit);
+        check_rows(&audit);
+        check_lists(&audit);
+        check_slots(&audit);
+        check_pages(&audit);
+        check_census(&audit);
+
+        publish_unlock(&env->shared);
+        pool_unlock(&env->shared);
+        free(audit.is_listed);
+        return audit.complaints;
+}
+
+static void print_lock(struct shared *shared, const char *name, const struct shlock *lock)
+{
+        uint32_t owner = shlock_owner(lock);
+
+        fprintf(stderr, "  %-16s word %08x, owner %u %s\n", name, atomic_load(&lock->word), owner,
+                !owner ? "(free)" : shared_is_alive(shared, owner) ? "(alive)" : "(dead)");
+}
+
+void audit_print(xac_env *env)
+{
+        struct shared *shared = &env->shared;
+        struct control *control = shared->control;
+
+        print_lock(shared, "commit lock", &control->commit_lock);
+        print_lock(shared, "pool lock", &control->pool_lock);
+        print_lock(shared, "participant lock", &control->participant_lock);
+        print_lock(shared, "file lock", &control->file_lock);
+        print_lock(shared, "checkpoint lock", &control->checkpoint_lock);
+        fprintf(stderr, "  sequence %llu, decided %llu, committer %u, exclusive %u, views %u, slots %u, free %u, held %u\n",
+                (unsigned long long)atomic_load(&control->sequence), (unsigned long long)atomic_load(&control->decided),
+                atomic_load(&control->committer), atomic_load(&control->exclusive_owner),
+                atomic_load(&control->view_count), atomic_load(&control->slots_allocated),
+                atomic_load(&control->free_count), atomic_load(&control->held_count));
+        for (uint32_t i = 0; i < atomic_load(&control->rows_used); i++) {
+                struct row *row = &shared->rows[i];
+                uint32_t process_no = atomic_load(&row->process_no);
+
+                fprintf(stderr, "  row %u: state %u, process %u (pid %u, %s), snapshot %llu\n", i,
+                        atomic_load(&row->state), process_no, atomic_load(&shared->processes[process_no].pid),
+                        shared_is_process_alive(shared, process_no) ? "alive" : "dead",
+                        (unsigned long long)atomic_load(&row->snapshot));
+        }
+}
