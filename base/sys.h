@@ -57,6 +57,7 @@ int sys_mkdir(int directory, const char *name, mode_t mode);
 int sys_link(int directory, const char *from, const char *to); /* never replaces: -EEXIST */
 int sys_unlink(int directory, const char *name);
 int sys_chmod(int fd, mode_t mode);
+int sys_chgrp(int fd, gid_t group);
 int sys_truncate(int fd, uint64_t byte_len);
 int sys_allocate(int fd, uint64_t offset, uint64_t byte_len);
 int sys_punch_hole(int fd, uint64_t offset, uint64_t byte_len); /* the size stays; SYS_ALLOCATE */

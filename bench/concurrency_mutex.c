@@ -57,13 +57,12 @@ static uint64_t run_transaction(void *arg)
         return 0;
 }
 
-static uint64_t sum(void *arg)
+static unsigned sum(void *arg)
 {
         struct seat *seat = arg;
-        uint64_t total = 0;
+        unsigned total = 0;
         for (int c = 0; c < WORKERS_MAX; c++)
-                for (size_t i = 0; i < seat->work.ints; i++)
-                        total += seat->cells[c].page[i];
+                total += seat->cells[c].page[0];
         return total;
 }
 

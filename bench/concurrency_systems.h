@@ -57,7 +57,7 @@ struct system {
         void *(*open)(const struct task *task);
         void (*close)(void *seat);
         uint64_t (*transaction)(void *seat); /* until it has committed; returns the attempts lost */
-        uint64_t (*sum)(void *seat);         /* of all integers of all pages */
+        unsigned (*sum)(void *seat);         /* of the first integers of all pages, modulo 2^32 */
 };
 
 extern const struct system system_view, system_declared, system_view_separate, system_declared_separate;

@@ -155,6 +155,7 @@ static void identify(struct xac_env *env, const struct stat *st, const struct ma
         identity->device = st->st_dev;
         identity->inode = st->st_ino;
         identity->directory_owner = st->st_uid;
+        identity->directory_group = st->st_gid;
         identity->page_bytes = manifest->page_bytes;
         identity->max_participants = manifest->max_participants;
         identity->mode = manifest->mode;

@@ -81,13 +81,18 @@ static int open_parts(struct shared *shared, const struct shared_identity *ident
         return 0;
 }
 
-/* A name prepared by somebody else is not trusted. */
+/* A name prepared by somebody else is not trusted, unless the environment is shared with them: with
+ * the group (whose file it can only be if a member made it), or with everybody. */
 static bool is_ours(int fd, const struct shared_identity *identity)
 {
         struct stat st;
         if (sys_stat(fd, &st) || !S_ISREG(st.st_mode))
                 return false;
-        return st.st_uid == geteuid() || st.st_uid == identity->directory_owner || st.st_uid == 0;
+        if (st.st_uid == geteuid() || st.st_uid == identity->directory_owner || st.st_uid == 0)
+                return true;
+        if (identity->mode & S_IWGRP && st.st_gid == identity->directory_group)
+                return true;
+        return identity->mode & S_IWOTH;
 }
 
 static bool header_is_right(const struct control *control, const struct shared_identity *identity, uint64_t size)
@@ -179,13 +184,20 @@ static int size_parts(struct shared *shared, const struct shared_identity *ident
                 err = sys_truncate(shared->heads_fd, FILES_MAX * FILE_PAGES_MAX * sizeof(uint64_t));
         if (!err)
                 err = sys_truncate(shared->pool_fd, (uint64_t)identity->pool_slots * identity->page_bytes);
-        mode_t mode = (mode_t)identity->mode & 0666;
-        if (!err)
-                err = sys_chmod(shared->control_fd, mode);
-        if (!err)
-                err = sys_chmod(shared->heads_fd, mode);
-        if (!err)
-                err = sys_chmod(shared->pool_fd, mode);
+        return err;
+}
+
+/* The environment's permissions, and its group where that is to have any. */
+static int permit_parts(struct shared *shared, const struct shared_identity *identity)
+{
+        const int fds[] = { shared->control_fd, shared->heads_fd, shared->pool_fd };
+        int err = 0;
+        for (unsigned i = 0; i < 3 && !err; i++) {
+                if (identity->mode & S_IRWXG)
+                        err = sys_chgrp(fds[i], identity->directory_group);
+                if (!err || err == -EPERM) /* not a member: then it shares with nobody of the group */
+                        err = sys_chmod(fds[i], (mode_t)identity->mode & 0666);
+        }
         return err;
 }
 
@@ -194,8 +206,10 @@ int shared_create(struct shared *shared, const struct shared_identity *identity)
         shared_remove(identity);
         int err = open_parts(shared, identity, O_CREAT | O_EXCL);
         if (err)
-                return err;
-        err = size_parts(shared, identity);
+                return err == -EEXIST ? -EACCES : err; /* somebody else's, and not ours to remove */
+        err = permit_parts(shared, identity);
+        if (!err)
+                err = size_parts(shared, identity);
         if (!err)
                 err = map_parts(shared, identity->page_bytes, identity->max_participants, identity->pool_slots);
         if (err)

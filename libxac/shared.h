@@ -48,6 +48,7 @@ struct shared_identity {
         uint64_t device;
         uint64_t inode;
         uid_t directory_owner;
+        gid_t directory_group;
         uint32_t page_bytes;
         uint32_t max_participants;
         uint32_t pool_slots;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench/support/scratch.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,16 +21,17 @@ static struct {
         pid_t maker;
 } made;
 
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+        (void)status;
+        (void)kind;
+        (void)place;
+        return remove(path);
+}
+
 static void remove_directory(const char *path)
 {
-        DIR *directory = opendir(path);
-        struct dirent *entry;
-
-        while (directory && (entry = readdir(directory)))
-                unlinkat(dirfd(directory), entry->d_name, 0);
-        if (directory)
-                closedir(directory);
-        rmdir(path);
+        nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 static void remove_made(void)
@@ -89,4 +90,10 @@ int scratch_verdict(const char *what, double value, double limit, const char *un
 {
         printf("%-58s %10.2f %s, at most %g: %s\n", what, value, unit, limit, value <= limit ? "yes" : "NO");
         return value > limit;
+}
+
+int scratch_verdict_least(const char *what, double value, double limit, const char *unit)
+{
+        printf("%-58s %10.2f %s, at least %g: %s\n", what, value, unit, limit, value >= limit ? "yes" : "NO");
+        return value < limit;
 }

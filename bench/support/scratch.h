@@ -50,5 +50,6 @@ static inline void must(int err, const char *what)
 
 /* Says whether a figure is within its limit; returns 1 if it is not, else 0. */
 int scratch_verdict(const char *what, double value, double limit, const char *unit);
+int scratch_verdict_least(const char *what, double value, double limit, const char *unit);
 
 #endif

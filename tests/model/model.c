@@ -53,6 +53,7 @@ static const struct option long_options[] = {
         {"pool-bytes", required_argument, NULL, 'b'}, {"ticket", no_argument, NULL, 'T'},
         {"track", no_argument, NULL, 'x'},            {"snapshots", no_argument, NULL, 'i'},
         {"checkpoints", no_argument, NULL, 'c'},      {"reopen", no_argument, NULL, 'o'},
+        {"page-bytes", required_argument, NULL, 'B'}, {"strict", no_argument, NULL, 'X'},
         {"help", no_argument, NULL, 'h'},             {NULL, 0, NULL, 0},
 };
 
@@ -61,7 +62,7 @@ static _Noreturn void usage(int status)
         printf("usage: model [--seed S] [--transactions N] [--seconds S] [--processes P] [--threads T]\n"
                "             [--mode view|declared|mixed] [--ticket] [--snapshots] [--track]\n"
                "             [--pages N] [--local PERCENT] [--steps N] [--round N]\n"
-               "             [--pool-bytes N] [--checkpoints] [--reopen]\n");
+               "             [--strict] [--page-bytes N] [--pool-bytes N] [--checkpoints] [--reopen]\n");
         exit(status);
 }
 
@@ -98,6 +99,8 @@ static void option_number(struct world_options *options, int option, const char 
                 options->round = number;
         else if (option == 'b')
                 options->pool_bytes = number;
+        else if (option == 'B')
+                options->page_bytes = (uint32_t)number;
         else
                 usage(2);
 }
@@ -112,6 +115,8 @@ static void option_take(struct world_options *options, int option, const char *t
                 options->script.with_tickets = 1;
         else if (option == 'x')
                 options->open_flags |= XAC_TRACK;
+        else if (option == 'X')
+                options->open_flags |= XAC_STRICT;
         else if (option == 'i')
                 options->script.with_snapshots = 1;
         else if (option == 'c')
@@ -130,7 +135,7 @@ static void options_read(struct world_options *options, int argc, char **argv)
 {
         int option, workers;
 
-        *options = (struct world_options){.transactions = 100000, .processes = 2, .threads = 1};
+        *options = (struct world_options){.transactions = 100000, .processes = 2, .threads = 1, .page_bytes = 4096};
         options->script = (struct script_world){.pages = 48, .locality_percent = 60, .steps_max = 10};
         while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1)
                 option_take(options, option, optarg);
@@ -229,14 +234,13 @@ static void contents_compare(struct run *run)
 /* All words in the data files, after the last close. */
 static void files_compare(struct run *run)
 {
-        const uint32_t file_pages = world_file_pages(run->world);
-        uint64_t *words = calloc((size_t)file_pages * WORLD_PAGE_WORDS, 8);
-        struct hold in_memory = {0};
+        uint64_t *words = calloc(1, world_file_bytes(run->world));
+        struct hold in_memory = {.page_words = run->world->options.page_bytes / 8};
         char path[300];
 
         for (uint32_t file = 0; file < WORLD_FILES && words != NULL; file++) {
                 snprintf(path, sizeof(path), "%s/file%u", run->world->directory, file);
-                scratch_read_file(path, words, (size_t)file_pages * WORLD_PAGE_WORDS * 8);
+                scratch_read_file(path, words, world_file_bytes(run->world));
                 in_memory.base[file] = words;
                 for (uint32_t page = file; page < run->world->options.script.pages; page += WORLD_FILES)
                         for (uint32_t slot = 0; slot < MODEL_SLOTS; slot++)
@@ -332,7 +336,7 @@ static void report(const struct run *run)
 
         printf("seed %" PRIu64 ", %d x %d, %s%s, %s%s%s%s: %.0f per s, %" PRIu64 " conflicts", options->seed,
                options->processes, options->threads, modes[options->access],
-               options->open_flags & XAC_TRACK ? " tracked" : "", options->script.with_tickets ? "tickets" : "graph",
+               options->open_flags & XAC_TRACK ? " tracked" : options->open_flags & XAC_STRICT ? " strict" : "", options->script.with_tickets ? "tickets" : "graph",
                options->script.with_snapshots ? ", snapshots" : "", options->checkpoints ? ", checkpoints" : "",
                options->reopen ? ", reopened" : "", (double)run->transactions / seconds, run->conflicts);
         if (options->pool_bytes != 0)

@@ -43,6 +43,22 @@ static void dawdle(struct worker *worker)
                 nanosleep(&shortest, NULL);
 }
 
+/* Advice before plain access now and then; a write is advised for its own page only, as more
+ * would be written without its tag. False: refused, and the transaction is doomed. */
+static int advise(struct worker *worker, const uint64_t *word, int access)
+{
+        const struct world *world = worker->world;
+        const char *file = (const char *)worker->hold.base[0];
+
+        if (world->options.access == ACCESS_DECLARED || chance_next(&worker->chance) % 16 != 0)
+                return 1;
+        /* Reading three pages at the beginning of the first file is harmless wherever one is. */
+        if (access == XAC_READ && chance_next(&worker->chance) % 4 == 0 && world_file_pages(world) >= 3 &&
+            xac_advise(worker->hold.env, file, (size_t)3 * world->options.page_bytes, XAC_READ) != 0)
+                return 0;
+        return xac_advise(worker->hold.env, word, 8, access) == 0;
+}
+
 static int is_declared(struct worker *worker)
 {
         enum world_access access = worker->world->options.access;
@@ -56,6 +72,8 @@ static int library_read(void *worker_, uint32_t page, uint32_t slot, uint64_t *v
         const uint64_t *word = hold_word(&worker->hold, page, slot);
 
         dawdle(worker);
+        if (!advise(worker, word, XAC_READ))
+                return -1;
         if (is_declared(worker))
                 word = xac_page_read(worker->hold.env, word);
         if (word == NULL)
@@ -72,6 +90,8 @@ static int library_write(void *worker_, uint32_t page, uint32_t slot, uint64_t v
         uint64_t *word = hold_word(&worker->hold, page, slot);
 
         dawdle(worker);
+        if (!advise(worker, word, XAC_WRITE))
+                return -1;
         if (is_declared(worker))
                 word = xac_page_write(worker->hold.env, word);
         if (word == NULL)

@@ -8,7 +8,10 @@
 
 void hold_open(struct hold *hold, const struct world *world)
 {
-        const xac_options options = {.pool_bytes = world->options.pool_bytes};
+        const xac_options options = {
+                .pool_bytes = world->options.pool_bytes,
+                .page_bytes = world->options.page_bytes,
+        };
 
         check_ok(xac_open(world->directory, XAC_CREATE | XAC_VOLATILE | world->options.open_flags, &options,
                           &hold->env));
@@ -18,9 +21,10 @@ void hold_map(struct hold *hold, const struct world *world)
 {
         char name[16];
 
+        hold->page_words = world->options.page_bytes / 8;
         for (int i = 0; i < WORLD_FILES; i++) {
                 snprintf(name, sizeof(name), "file%d", i);
-                hold->base[i] = xac_mmap(hold->env, name, (size_t)world_file_pages(world) * WORLD_PAGE_WORDS * 8, 0);
+                hold->base[i] = xac_mmap(hold->env, name, world_file_bytes(world), 0);
                 check(hold->base[i] != MAP_FAILED);
         }
 }

@@ -16,7 +16,6 @@
 
 enum {
         WORLD_FILES = 3,
-        WORLD_PAGE_WORDS = 512,
         WORLD_WORKERS_MAX = 32
 };
 
@@ -35,9 +34,10 @@ struct world_options {
         enum world_access access;
         uint64_t round; /* transactions of one round */
         uint64_t pool_bytes;
-        int open_flags;   /* XAC_TRACK */
-        int checkpoints;  /* now and then, by the workers */
-        int reopen;       /* everybody closes after every round */
+        uint32_t page_bytes;
+        int open_flags;  /* XAC_TRACK, XAC_STRICT */
+        int checkpoints; /* now and then, by the workers */
+        int reopen;      /* everybody closes after every round */
         struct script_world script;
 };
 
@@ -55,6 +55,7 @@ struct world {
 /* One thread's hold on the environment. */
 struct hold {
         xac_env *env;
+        uint64_t page_words;
         uint64_t *base[WORLD_FILES];
 };
 
@@ -76,8 +77,13 @@ static inline int world_workers(const struct world *world)
 /* The model's few words of a page lie far apart: the first, the last, and some between. */
 static inline uint64_t *hold_word(const struct hold *hold, uint32_t page, uint32_t slot)
 {
-        return hold->base[page % WORLD_FILES] + (uint64_t)(page / WORLD_FILES) * WORLD_PAGE_WORDS +
-               slot * ((WORLD_PAGE_WORDS - 1) / (MODEL_SLOTS - 1));
+        return hold->base[page % WORLD_FILES] + page / WORLD_FILES * hold->page_words +
+               slot * ((hold->page_words - 1) / (MODEL_SLOTS - 1));
+}
+
+static inline size_t world_file_bytes(const struct world *world)
+{
+        return (size_t)world_file_pages(world) * world->options.page_bytes;
 }
 
 #endif

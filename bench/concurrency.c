@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Several workers at once: the thesis' tests A, B and C (figures 4-5 and 4-6, table 4.9).
+ *
+ *      A   a transaction increments the first integer of a page
+ *      B   ... every integer of the page
+ *      C   ... the same 1,000 times over
+ *
+ * by one, two and four processes or threads, all on the same page or each on a page of its own.
+ * Beside libxac the same loops run on LMDB, on plain memory under a mutex, and on libxac with an
+ * environment for each worker.
+ *
+ * A repetition runs every cell once, neighbours in the table one after the other; ratios are
+ * taken within a repetition, and medians over the repetitions.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/concurrency_crew.h"
+#include "bench/support/csv.h"
+#include "bench/support/options.h"
+#include "bench/support/scratch.h"
+
+static const struct test {
+        char name;
+        struct work work;
+        const char *what;
+} tests[] = {
+        { 'A', { 1, 1 }, "the first integer of a page" },
+        { 'B', { WORK_PAGE / sizeof(unsigned), 1 }, "every integer of a page" },
+        { 'C', { WORK_PAGE / sizeof(unsigned), 1000 }, "every integer of a page, 1,000 times" },
+};
+
+static const struct system *const systems[] = {
+        &system_declared,
+        &system_declared_separate,
+        &system_view,
+        &system_view_separate,
+#ifdef HAVE_LMDB
+        &system_lmdb,
+#endif
+        &system_mutex,
+};
+
+static const struct crowd {
+        int processes, threads; /* threads of each process */
+        const char *name;
+} crowds[] = {
+        { 1, 1, "1" }, { 2, 1, "2 processes" }, { 4, 1, "4 processes" }, { 1, 2, "2 threads" }, { 1, 4, "4 threads" },
+};
+
+static const char *const places[] = { "same", "disjoint" };
+
+enum metric { THROUGHPUT, ABORTS, FAIRNESS, METRICS };
+static const char *const metric_units[METRICS] = { "transactions_per_second", "aborts_per_commit",
+                                                   "slowest_over_fastest" };
+static const char *const metric_names[METRICS] = { "throughput", "aborts", "fairness" };
+
+enum {
+        TESTS = sizeof(tests) / sizeof(tests[0]),
+        SYSTEMS = sizeof(systems) / sizeof(systems[0]),
+        CROWDS = sizeof(crowds) / sizeof(crowds[0]),
+        PLACES = sizeof(places) / sizeof(places[0]),
+        CELLS = TESTS * PLACES * CROWDS * SYSTEMS
+};
+
+struct cell {
+        const struct test *test;
+        const struct system *system;
+        const struct crowd *crowd;
+        int place;
+        bool is_wanted;
+        struct samples samples[METRICS];
+};
+
+struct experiment {
+        uint64_t milliseconds, warm_up, repetitions, stride;
+        bool is_retried_at_once;
+        const char *only;
+        struct cell cells[CELLS];
+};
+
+/* In the order in which they are run: what is compared stands side by side. */
+static struct cell *cell_at(struct experiment *experiment, int test, int place, int crowd, int system)
+{
+        return &experiment->cells[((test * PLACES + place) * CROWDS + crowd) * SYSTEMS + system];
+}
+
+static void name_cell(const struct cell *cell, char *name, size_t room)
+{
+        snprintf(name, room, "%c/%s/%s/%s", cell->test->name, places[cell->place], cell->system->name,
+                 cell->crowd->name);
+}
+
+/* Where nothing is shared there is no same page; and one alone has no others' pages. */
+static bool makes_sense(const struct cell *cell)
+{
+        bool is_alone = cell->crowd->processes * cell->crowd->threads == 1;
+        if (cell->system->is_separate)
+                return places[cell->place] == places[1];
+        return !is_alone || cell->place == 0;
+}
+
+static void plan_cells(struct experiment *experiment)
+{
+        for (int i = 0; i < CELLS; i++) {
+                struct cell *cell = &experiment->cells[i];
+                char name[80];
+                cell->system = systems[i % SYSTEMS];
+                cell->crowd = &crowds[i / SYSTEMS % CROWDS];
+                cell->place = i / SYSTEMS / CROWDS % PLACES;
+                cell->test = &tests[i / SYSTEMS / CROWDS / PLACES];
+                name_cell(cell, name, sizeof(name));
+                cell->is_wanted = makes_sense(cell) && strstr(name, experiment->only);
+        }
+}
+
+static void run_cell(const struct experiment *experiment, struct cell *cell)
+{
+        struct crew_plan plan = {
+                .system = cell->system,
+                .task = { .work = cell->test->work,
+                          .is_same_page = cell->place == 0,
+                          .is_retried_at_once = experiment->is_retried_at_once,
+                          .stride = experiment->stride },
+                .processes = cell->crowd->processes,
+                .threads = cell->crowd->threads,
+                .warm_up_ns = experiment->warm_up * 1000000,
+                .run_ns = experiment->milliseconds * 1000000,
+        };
+        struct crew_outcome outcome;
+
+        crew_run(&plan, &outcome);
+        samples_add(&cell->samples[THROUGHPUT], outcome.per_second);
+        samples_add(&cell->samples[ABORTS], outcome.aborts_per_commit);
+        samples_add(&cell->samples[FAIRNESS], outcome.fairness);
+}
+
+static void show_progress(const struct experiment *experiment, uint64_t repetition, const struct cell *cell)
+{
+        char name[80];
+        if (!isatty(STDERR_FILENO))
+                return;
+        name_cell(cell, name, sizeof(name));
+        fprintf(stderr, "\r\033[Krepetition %d of %d: %s", (int)repetition + 1, (int)experiment->repetitions, name);
+}
+
+static void measure(struct experiment *experiment)
+{
+        for (uint64_t r = 0; r < experiment->repetitions; r++) {
+                for (int i = 0; i < CELLS; i++) {
+                        struct cell *cell = &experiment->cells[i];
+                        if (!cell->is_wanted)
+                                continue;
+                        show_progress(experiment, r, cell);
+                        run_cell(experiment, cell);
+                }
+                fprintf(stderr, "%srepetition %d of %d is done\n", isatty(STDERR_FILENO) ? "\r\033[K" : "",
+                        (int)r + 1, (int)experiment->repetitions);
+        }
+}
+
+/* The median of the ratios within each repetition; 0 if either was not measured. */
+static double ratio(const struct cell *cell, const struct cell *base)
+{
+        const struct samples *above = &cell->samples[THROUGHPUT], *below = &base->samples[THROUGHPUT];
+        struct samples ratios = { 0 };
+
+        for (size_t i = 0; i < above->count && i < below->count; i++)
+                samples_add(&ratios, above->value[i] / below->value[i]);
+        double median = samples_median(&ratios);
+        samples_free(&ratios);
+        return median;
+}
+
+/* One worker alone: by itself it is always on the same page. */
+static const struct cell *alone(struct experiment *experiment, int test, int system)
+{
+        return cell_at(experiment, test, systems[system]->is_separate, 0, system);
+}
+
+static void print_header(const struct test *test, int place)
+{
+        printf("\nTest %c (%s), %s: transactions per second, all workers together (times one alone)\n\n",
+               test->name, test->what, place ? "each worker its own page" : "all the same page");
+        printf("%-18s", "system");
+        for (int c = 0; c < CROWDS; c++)
+                printf(" %*s", c ? 16 : 10, crowds[c].name);
+        printf("   aborts 2p 4p    fairness 2p 4p\n");
+}
+
+static void print_row(struct experiment *experiment, int test, int place, int system)
+{
+        const struct cell *base = alone(experiment, test, system);
+
+        printf("%-18s %10.0f", systems[system]->name, samples_median(&base->samples[THROUGHPUT]));
+        for (int c = 1; c < CROWDS; c++) {
+                const struct cell *cell = cell_at(experiment, test, place, c, system);
+                printf(" %10.0f %4.2fx", samples_median(&cell->samples[THROUGHPUT]), ratio(cell, base));
+        }
+        for (int metric = ABORTS; metric < METRICS; metric++)
+                printf("  %6.2f %6.2f", samples_median(&cell_at(experiment, test, place, 1, system)->samples[metric]),
+                       samples_median(&cell_at(experiment, test, place, 2, system)->samples[metric]));
+        printf("\n");
+}
+
+static void print_tables(struct experiment *experiment)
+{
+        for (int test = 0; test < TESTS; test++)
+                for (int place = 0; place < PLACES; place++) {
+                        print_header(&tests[test], place);
+                        for (int system = 0; system < SYSTEMS; system++)
+                                if (place || !systems[system]->is_separate)
+                                        print_row(experiment, test, place, system);
+                }
+        printf("\n");
+}
+
+/* What is compared with what; nothing that was left out counts. */
+static int judge(const char *what, const struct cell *cell, const struct cell *base, double least)
+{
+        double found = ratio(cell, base);
+        return found > 0 ? scratch_verdict_least(what, found, least, "times") : 0;
+}
+
+static int print_verdicts(struct experiment *experiment)
+{
+        enum { A, B, C, SAME = 0, DISJOINT, TWO = 1, DECLARED = 0, DECLARED_SEPARATE, VIEW };
+        struct experiment *e = experiment;
+
+        return judge("A, declared, 2 processes on pages of their own, to separate",
+                     cell_at(e, A, DISJOINT, TWO, DECLARED), cell_at(e, A, DISJOINT, TWO, DECLARED_SEPARATE), 0.6) +
+               judge("C, views, 2 processes on pages of their own, to one",
+                     cell_at(e, C, DISJOINT, TWO, VIEW), alone(e, C, VIEW), 1.8) +
+               judge("A, views, 2 processes on the same page, to one", cell_at(e, A, SAME, TWO, VIEW),
+                     alone(e, A, VIEW), 0.5);
+}
+
+static void write_csv(const struct experiment *experiment, const char *path)
+{
+        struct csv csv;
+
+        csv_open(&csv, path, "concurrency");
+        for (int i = 0; i < CELLS; i++) {
+                const struct cell *cell = &experiment->cells[i];
+                for (int metric = 0; metric < METRICS; metric++) {
+                        char name[80];
+                        snprintf(name, sizeof(name), "%c_%s_%s", cell->test->name, places[cell->place],
+                                 metric_names[metric]);
+                        struct csv_series series = { cell->system->name,
+                                                     cell->crowd->processes,
+                                                     cell->crowd->threads,
+                                                     cell->test->work.ints * cell->test->work.repeats,
+                                                     name,
+                                                     metric_units[metric] };
+                        csv_rows(&csv, &series, &cell->samples[metric]);
+                }
+        }
+        csv_close(&csv);
+}
+
+int main(int argc, char **argv)
+{
+        static struct experiment experiment = {
+                .milliseconds = 100, .warm_up = 20, .repetitions = 5, .stride = 1, .only = ""
+        };
+        const char *csv_path = "concurrency.csv";
+        bool check = false;
+        const struct option_spec options[] = {
+                OPTION_NUMBER("milliseconds", experiment.milliseconds, "of a cell, in one repetition"),
+                OPTION_NUMBER("warm-up", experiment.warm_up, "milliseconds before it is measured"),
+                OPTION_NUMBER("repetitions", experiment.repetitions, "how often each cell is run"),
+                OPTION_NUMBER("stride", experiment.stride, "pages from a worker's own to the next one's"),
+                OPTION_FLAG("loop", experiment.is_retried_at_once, "retry by a loop, not by xac_run"),
+                OPTION_TEXT("only", experiment.only, "run only cells named so, as in A/same/lmdb/2 processes"),
+                OPTION_TEXT("csv", csv_path, "where every repetition goes"),
+                OPTION_FLAG("check", check, "exit status 1 if workers hinder each other too much"),
+                OPTION_END,
+        };
+        options_parse(argc, argv, "Tests A, B and C of the thesis, by several workers at once.", options);
+
+        plan_cells(&experiment);
+        measure(&experiment);
+        print_tables(&experiment);
+        int missed = print_verdicts(&experiment);
+        write_csv(&experiment, csv_path);
+        return check && missed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
