@@ -47,6 +47,13 @@ void participant_fold_counters_locked(struct shared *shared, struct row *row);
 uint64_t participant_begin(struct participant *self);
 void participant_end(struct participant *self);
 
+/* Counts something in this participant's row, which only it writes. */
+static inline void participant_count(_Atomic uint64_t *counter)
+{
+        uint64_t before = atomic_load_explicit(counter, memory_order_relaxed);
+        atomic_store_explicit(counter, before + 1, memory_order_relaxed);
+}
+
 /* What the active snapshots are, as of a moment (R1, R2, R14). */
 struct snapshots {
         uint64_t ceiling; /* the sequence, loaded before any row was read (G0) */

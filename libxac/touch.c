@@ -9,12 +9,6 @@
 
 enum { HOME_RUN = 16 /* pages mapped around a fault where all are at home */ };
 
-static void count(_Atomic uint64_t *counter)
-{
-        uint64_t before = atomic_load_explicit(counter, memory_order_relaxed);
-        atomic_store_explicit(counter, before + 1, memory_order_relaxed);
-}
-
 static bool is_in_file(const struct view *view, uint64_t page_no)
 {
         return page_no << view->files->shared->page_shift < files_byte_len(view->files, view->file_no);
@@ -140,7 +134,7 @@ enum touch_outcome touch_fault(struct txn *txn, struct view *view, const void *a
                 return fault_outside(txn, view, page_no);
 
         bool is_writing = is_write(view, page_no, access);
-        count(is_writing ? &txn->self->row->write_faults : &txn->self->row->read_faults);
+        participant_count(is_writing ? &txn->self->row->write_faults : &txn->self->row->read_faults);
         int err = is_writing ? show_for_write(txn, view, page_no) : show_for_read(txn, view, page_no);
         if (!err)
                 return TOUCH_DONE;

@@ -167,12 +167,6 @@ void txn_abort_all(struct txn *txn)
                 txn_abort(txn);
 }
 
-static void count(_Atomic uint64_t *counter)
-{
-        uint64_t before = atomic_load_explicit(counter, memory_order_relaxed);
-        atomic_store_explicit(counter, before + 1, memory_order_relaxed);
-}
-
 static int end_outermost(struct txn *txn)
 {
         struct row *row = txn->self->row;
@@ -183,11 +177,11 @@ static int end_outermost(struct txn *txn)
         }
         if (err) {
                 if (err == XAC_CONFLICT)
-                        count(&row->conflicts);
+                        participant_count(&row->conflicts);
                 undo_outermost(txn);
                 return err;
         }
-        count(&row->commits);
+        participant_count(&row->commits);
         become_idle(txn);
         commit_tidy(txn);
         return 0;

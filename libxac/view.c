@@ -303,26 +303,25 @@ static int change_writes(struct view *view, enum view_shows how,
         return 0;
 }
 
-int view_protect_writes(struct view *view)
+/* Stray pages are hidden, writable ones changed; then there are none. */
+static int end_writes(struct view *view, int (*change)(struct view *view, uint64_t page_no, uint64_t count))
 {
         if (!view->writable.count)
                 return 0;
         int err = change_writes(view, VIEW_STRAY, view_hide_run);
         if (!err)
-                err = change_writes(view, VIEW_WRITABLE, protect_run);
+                err = change_writes(view, VIEW_WRITABLE, change);
         if (!err)
                 view->writable.count = 0;
         return err;
 }
 
+int view_protect_writes(struct view *view)
+{
+        return end_writes(view, protect_run);
+}
+
 int view_hide_writes(struct view *view)
 {
-        if (!view->writable.count)
-                return 0;
-        int err = change_writes(view, VIEW_STRAY, view_hide_run);
-        if (!err)
-                err = change_writes(view, VIEW_WRITABLE, view_hide_run);
-        if (!err)
-                view->writable.count = 0;
-        return err;
+        return end_writes(view, view_hide_run);
 }
