@@ -25,48 +25,64 @@
 #include "bench/support/options.h"
 #include "bench/support/scratch.h"
 
+enum { A, B, C, TESTS };
 static const struct test {
         char name;
         struct work work;
         const char *what;
-} tests[] = {
-        { 'A', { 1, 1 }, "the first integer of a page" },
-        { 'B', { WORK_PAGE / sizeof(unsigned), 1 }, "every integer of a page" },
-        { 'C', { WORK_PAGE / sizeof(unsigned), 1000 }, "every integer of a page, 1,000 times" },
+} tests[TESTS] = {
+        [A] = { 'A', { 1, 1 }, "the first integer of a page" },
+        [B] = { 'B', { WORK_PAGE / sizeof(unsigned), 1 }, "every integer of a page" },
+        [C] = { 'C', { WORK_PAGE / sizeof(unsigned), 1000 }, "every integer of a page, 1,000 times" },
 };
 
-static const struct system *const systems[] = {
-        &system_declared,
-        &system_declared_separate,
-        &system_view,
-        &system_view_separate,
-#ifdef HAVE_LMDB
-        &system_lmdb,
-#endif
-        &system_mutex,
-};
+enum { SAME, DISJOINT, PLACES };
+static const char *const place_names[PLACES] = { "same", "disjoint" };
 
+enum { ALONE, TWO_PROCESSES, FOUR_PROCESSES, TWO_THREADS, FOUR_THREADS, CROWDS };
 static const struct crowd {
         int processes, threads; /* threads of each process */
         const char *name;
-} crowds[] = {
-        { 1, 1, "1" }, { 2, 1, "2 processes" }, { 4, 1, "4 processes" }, { 1, 2, "2 threads" }, { 1, 4, "4 threads" },
+} crowds[CROWDS] = {
+        [ALONE] = { 1, 1, "1" },
+        [TWO_PROCESSES] = { 2, 1, "2 processes" },
+        [FOUR_PROCESSES] = { 4, 1, "4 processes" },
+        [TWO_THREADS] = { 1, 2, "2 threads" },
+        [FOUR_THREADS] = { 1, 4, "4 threads" },
 };
-
-static const char *const places[] = { "same", "disjoint" };
-
-enum metric { THROUGHPUT, ABORTS, FAIRNESS, METRICS };
-static const char *const metric_units[METRICS] = { "transactions_per_second", "aborts_per_commit",
-                                                   "slowest_over_fastest" };
-static const char *const metric_names[METRICS] = { "throughput", "aborts", "fairness" };
 
 enum {
-        TESTS = sizeof(tests) / sizeof(tests[0]),
-        SYSTEMS = sizeof(systems) / sizeof(systems[0]),
-        CROWDS = sizeof(crowds) / sizeof(crowds[0]),
-        PLACES = sizeof(places) / sizeof(places[0]),
-        CELLS = TESTS * PLACES * CROWDS * SYSTEMS
+        DECLARED,
+        DECLARED_SEPARATE,
+        VIEW,
+        VIEW_SEPARATE,
+#ifdef HAVE_LMDB
+        LMDB,
+#endif
+        MUTEX,
+        SYSTEMS
 };
+static const struct system *const systems[SYSTEMS] = {
+        [DECLARED] = &system_declared,
+        [DECLARED_SEPARATE] = &system_declared_separate,
+        [VIEW] = &system_view,
+        [VIEW_SEPARATE] = &system_view_separate,
+#ifdef HAVE_LMDB
+        [LMDB] = &system_lmdb,
+#endif
+        [MUTEX] = &system_mutex,
+};
+
+enum { THROUGHPUT, ABORTS, FAIRNESS, METRICS };
+static const struct metric {
+        const char *name, *unit;
+} metrics[METRICS] = {
+        [THROUGHPUT] = { "throughput", "transactions_per_second" },
+        [ABORTS] = { "aborts", "aborts_per_commit" },
+        [FAIRNESS] = { "fairness", "slowest_over_fastest" },
+};
+
+enum { CELLS = TESTS * PLACES * CROWDS * SYSTEMS };
 
 struct cell {
         const struct test *test;
@@ -92,7 +108,7 @@ static struct cell *cell_at(struct experiment *experiment, int test, int place, 
 
 static void name_cell(const struct cell *cell, char *name, size_t room)
 {
-        snprintf(name, room, "%c/%s/%s/%s", cell->test->name, places[cell->place], cell->system->name,
+        snprintf(name, room, "%c/%s/%s/%s", cell->test->name, place_names[cell->place], cell->system->name,
                  cell->crowd->name);
 }
 
@@ -101,8 +117,8 @@ static bool makes_sense(const struct cell *cell)
 {
         bool is_alone = cell->crowd->processes * cell->crowd->threads == 1;
         if (cell->system->is_separate)
-                return places[cell->place] == places[1];
-        return !is_alone || cell->place == 0;
+                return cell->place == DISJOINT;
+        return !is_alone || cell->place == SAME;
 }
 
 static void plan_cells(struct experiment *experiment)
@@ -124,7 +140,7 @@ static void run_cell(const struct experiment *experiment, struct cell *cell)
         struct crew_plan plan = {
                 .system = cell->system,
                 .task = { .work = cell->test->work,
-                          .is_same_page = cell->place == 0,
+                          .is_same_page = cell->place == SAME,
                           .is_retried_at_once = experiment->is_retried_at_once,
                           .stride = experiment->stride },
                 .processes = cell->crowd->processes,
@@ -180,13 +196,13 @@ static double ratio(const struct cell *cell, const struct cell *base)
 /* One worker alone: by itself it is always on the same page. */
 static const struct cell *alone(struct experiment *experiment, int test, int system)
 {
-        return cell_at(experiment, test, systems[system]->is_separate, 0, system);
+        return cell_at(experiment, test, systems[system]->is_separate ? DISJOINT : SAME, ALONE, system);
 }
 
 static void print_header(const struct test *test, int place)
 {
         printf("\nTest %c (%s), %s: transactions per second, all workers together (times one alone)\n\n",
-               test->name, test->what, place ? "each worker its own page" : "all the same page");
+               test->name, test->what, place == SAME ? "all the same page" : "each worker its own page");
         printf("%-18s", "system");
         for (int c = 0; c < CROWDS; c++)
                 printf(" %*s", c ? 16 : 10, crowds[c].name);
@@ -202,9 +218,11 @@ static void print_row(struct experiment *experiment, int test, int place, int sy
                 const struct cell *cell = cell_at(experiment, test, place, c, system);
                 printf(" %10.0f %4.2fx", samples_median(&cell->samples[THROUGHPUT]), ratio(cell, base));
         }
+        const struct cell *two = cell_at(experiment, test, place, TWO_PROCESSES, system);
+        const struct cell *four = cell_at(experiment, test, place, FOUR_PROCESSES, system);
         for (int metric = ABORTS; metric < METRICS; metric++)
-                printf("  %6.2f %6.2f", samples_median(&cell_at(experiment, test, place, 1, system)->samples[metric]),
-                       samples_median(&cell_at(experiment, test, place, 2, system)->samples[metric]));
+                printf("  %6.2f %6.2f", samples_median(&two->samples[metric]),
+                       samples_median(&four->samples[metric]));
         printf("\n");
 }
 
@@ -214,7 +232,7 @@ static void print_tables(struct experiment *experiment)
                 for (int place = 0; place < PLACES; place++) {
                         print_header(&tests[test], place);
                         for (int system = 0; system < SYSTEMS; system++)
-                                if (place || !systems[system]->is_separate)
+                                if (place == DISJOINT || !systems[system]->is_separate)
                                         print_row(experiment, test, place, system);
                 }
         printf("\n");
@@ -229,14 +247,16 @@ static int judge(const char *what, const struct cell *cell, const struct cell *b
 
 static int print_verdicts(struct experiment *experiment)
 {
-        enum { A, B, C, SAME = 0, DISJOINT, TWO = 1, DECLARED = 0, DECLARED_SEPARATE, VIEW };
+        const int two = TWO_PROCESSES;
         struct experiment *e = experiment;
 
-        return judge("A, declared, 2 processes on pages of their own, to separate",
-                     cell_at(e, A, DISJOINT, TWO, DECLARED), cell_at(e, A, DISJOINT, TWO, DECLARED_SEPARATE), 0.6) +
-               judge("C, views, 2 processes on pages of their own, to one",
-                     cell_at(e, C, DISJOINT, TWO, VIEW), alone(e, C, VIEW), 1.8) +
-               judge("A, views, 2 processes on the same page, to one", cell_at(e, A, SAME, TWO, VIEW),
+        return judge("A, declared, 2 processes, own pages, to separate", cell_at(e, A, DISJOINT, two, DECLARED),
+                     cell_at(e, A, DISJOINT, two, DECLARED_SEPARATE), 0.6) +
+               judge("B, declared, 2 processes, own pages, to separate", cell_at(e, B, DISJOINT, two, DECLARED),
+                     cell_at(e, B, DISJOINT, two, DECLARED_SEPARATE), 0.6) +
+               judge("C, views, 2 processes, own pages, to one alone", cell_at(e, C, DISJOINT, two, VIEW),
+                     alone(e, C, VIEW), 1.8) +
+               judge("A, views, 2 processes, the same page, to one alone", cell_at(e, A, SAME, two, VIEW),
                      alone(e, A, VIEW), 0.5);
 }
 
@@ -249,14 +269,14 @@ static void write_csv(const struct experiment *experiment, const char *path)
                 const struct cell *cell = &experiment->cells[i];
                 for (int metric = 0; metric < METRICS; metric++) {
                         char name[80];
-                        snprintf(name, sizeof(name), "%c_%s_%s", cell->test->name, places[cell->place],
-                                 metric_names[metric]);
+                        snprintf(name, sizeof(name), "%c_%s_%s", cell->test->name, place_names[cell->place],
+                                 metrics[metric].name);
                         struct csv_series series = { cell->system->name,
                                                      cell->crowd->processes,
                                                      cell->crowd->threads,
                                                      cell->test->work.ints * cell->test->work.repeats,
                                                      name,
-                                                     metric_units[metric] };
+                                                     metrics[metric].unit };
                         csv_rows(&csv, &series, &cell->samples[metric]);
                 }
         }

@@ -14,8 +14,10 @@
  * threads of a process share its environment, as LMDB demands.
  */
 
+#include <errno.h>
 #include <lmdb.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>

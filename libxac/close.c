@@ -22,11 +22,9 @@ static bool is_another_thread_in_transaction(struct xac_env *env)
         return is_any;
 }
 
-/* The last process brings everything home, and then the shared memory may go. */
-static int write_home_as_last(struct xac_env *env)
+static int write_home(struct xac_env *env)
 {
         struct participant self;
-        takeover_dead(&env->shared, control_owner_of_process(env->shared.process_no));
         int err = participant_join(&self, &env->shared);
         if (err)
                 return err;
@@ -40,6 +38,17 @@ static int write_home_as_last(struct xac_env *env)
         pool_flush(&self);
         participant_leave(&self);
         return err;
+}
+
+/* The last process brings everything home; only then may the shared memory go. -EAGAIN: something is
+ * held back still, by a process of which the kernel would not say that it is dead. */
+static int write_home_as_last(struct xac_env *env)
+{
+        struct pool_census census;
+        takeover_dead(&env->shared, control_owner_of_process(env->shared.process_no));
+        int err = write_home(env);
+        pool_count(&env->shared, &census);
+        return !err && census.published ? -EAGAIN : err;
 }
 
 /* Caller holds byte 0 of the lock file. */
@@ -64,8 +73,9 @@ static int close_for_good(struct xac_env *env)
         while (env->threads)
                 thread_leave(env->threads);
         thread_sweep();
-        sys_lock_byte(env->shared.lock_fd, 0, true);
-        int err = leave_locked(env);
+        int err = sys_lock_byte(env->shared.lock_fd, 0, true);
+        if (!err) /* else it leaves as if it were killed: the next one finds everything */
+                err = leave_locked(env);
         sys_close(env->shared.lock_fd); /* and with it all its locks */
         registry_remove_locked(env);
         files_close_all(&env->files);

@@ -174,7 +174,7 @@ struct ring_entry {
         _Atomic uint64_t page;
 };
 
-_Static_assert(sizeof(struct row) == 4 * CACHE_LINE, "rows share no cache lines");
+_Static_assert(sizeof(struct row) == 4UL * CACHE_LINE, "rows share no cache lines");
 _Static_assert(sizeof(struct slot) == CACHE_LINE, "a descriptor is a cache line");
 
 /* Where the parts begin, in bytes. */

@@ -56,16 +56,15 @@ static void after_fork_in_child(void)
         registry = NULL;
 }
 
-static void handle_forks(void)
+/* Before anybody can hold the lock: a child of a first open's neighbour would inherit it taken. */
+__attribute__((constructor)) static void handle_forks(void)
 {
         pthread_atfork(registry_lock, registry_unlock, after_fork_in_child);
 }
 
 int registry_make_fork_guard(struct xac_env *env)
 {
-        static pthread_once_t once = PTHREAD_ONCE_INIT;
         void *page;
-        pthread_once(&once, handle_forks);
         int err = sys_mmap(NULL, GUARD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, &page);
         if (err)
                 return err;

@@ -83,23 +83,34 @@ static int open_parts(struct shared *shared, const struct shared_identity *ident
 
 /* A name prepared by somebody else is not trusted, unless the environment is shared with them: with
  * the group (whose file it can only be if a member made it), or with everybody. */
-static bool is_ours(int fd, const struct shared_identity *identity)
+static bool is_trusted(const struct stat *st, const struct shared_identity *identity)
 {
-        struct stat st;
-        if (sys_stat(fd, &st) || !S_ISREG(st.st_mode))
+        if (!S_ISREG(st->st_mode))
                 return false;
-        if (st.st_uid == geteuid() || st.st_uid == identity->directory_owner || st.st_uid == 0)
+        if (st->st_uid == geteuid() || st->st_uid == identity->directory_owner || st->st_uid == 0)
                 return true;
-        if (identity->mode & S_IWGRP && st.st_gid == identity->directory_group)
+        if (identity->mode & S_IWGRP && st->st_gid == identity->directory_group)
                 return true;
         return identity->mode & S_IWOTH;
 }
 
-static bool header_is_right(const struct control *control, const struct shared_identity *identity, uint64_t size)
+static int check_owners(const struct shared *shared, const struct shared_identity *identity)
 {
-        char boot_id[40];
-        if (sys_boot_id(boot_id))
-                return false;
+        const int fds[] = { shared->control_fd, shared->heads_fd, shared->pool_fd };
+        for (unsigned i = 0; i < 3; i++) {
+                struct stat st;
+                int err = sys_stat(fds[i], &st);
+                if (err)
+                        return err;
+                if (!is_trusted(&st, identity))
+                        return -ENOENT;
+        }
+        return 0;
+}
+
+static bool is_header_right(const struct control *control, const struct shared_identity *identity, uint64_t size,
+                            const char boot_id[40])
+{
         if (memcmp(control->magic, CONTROL_MAGIC, sizeof(CONTROL_MAGIC)) || control->version != CONTROL_VERSION)
                 return false;
         if (!atomic_load(&control->is_ready) || control->device != identity->device ||
@@ -110,45 +121,40 @@ static bool header_is_right(const struct control *control, const struct shared_i
                 return false;
         return (control->generation == identity->generation || control->next_generation == identity->generation) &&
                !memcmp(control->uuid, identity->uuid, sizeof(control->uuid)) &&
-               !memcmp(control->boot_id, boot_id, sizeof(boot_id));
+               !strncmp(control->boot_id, boot_id, sizeof(control->boot_id));
 }
 
-/* Looks at the header by itself, before the rest is believed. */
-static int read_header(int fd, struct control *header, uint64_t *size)
+/* Reads the header by itself, before the rest is believed. -ENOENT: it is not for us. */
+static int check_header(int fd, const struct shared_identity *identity, struct control *header)
 {
         struct stat st;
+        char boot_id[40] = "";
         int err = sys_stat(fd, &st);
+        if (!err)
+                err = sys_boot_id(boot_id);
+        if (!err)
+                err = sys_read_all(fd, header, offsetof(struct control, commit_lock), 0);
         if (err)
-                return err;
-        *size = (uint64_t)st.st_size;
-        if (*size < sizeof(*header))
-                return -ENOENT;
-        return sys_read_all(fd, header, offsetof(struct control, commit_lock), 0);
+                return err == -ENODATA ? -ENOENT : err;
+        return is_header_right(header, identity, (uint64_t)st.st_size, boot_id) ? 0 : -ENOENT;
 }
 
+/* What cannot be looked at is not taken for absent: there may be commits in it. */
 int shared_attach(struct shared *shared, const struct shared_identity *identity)
 {
         struct control header;
-        uint64_t size;
         int err = open_parts(shared, identity, 0);
         if (err)
-                return -ENOENT;
-        err = -ENOENT;
-        if (!is_ours(shared->control_fd, identity) || !is_ours(shared->heads_fd, identity) ||
-            !is_ours(shared->pool_fd, identity))
-                goto fail_open;
-        if (read_header(shared->control_fd, &header, &size) || !header_is_right(&header, identity, size))
-                goto fail_open;
-        err = -EINVAL;
-        if (header.is_volatile != identity->is_volatile)
-                goto fail_open;
-        err = map_parts(shared, header.page_bytes, header.max_participants, header.pool_slots);
+                return err == -ELOOP ? -ENOENT : err;
+        err = check_owners(shared, identity);
+        if (!err)
+                err = check_header(shared->control_fd, identity, &header);
+        if (!err && header.is_volatile != identity->is_volatile)
+                err = -EINVAL;
+        if (!err)
+                err = map_parts(shared, header.page_bytes, header.max_participants, header.pool_slots);
         if (err)
-                goto fail_open;
-        return 0;
-
-fail_open:
-        close_parts(shared);
+                close_parts(shared);
         return err;
 }
 

@@ -95,8 +95,9 @@ static void hide_lost(void *arg, uint64_t page, uint32_t slot)
         struct txn *txn = arg;
         struct view *view = txn->views.by_file[page_id_file(page)];
         uint64_t page_no = page_id_no(page);
-        if (view && view_shows(view, page_no) != VIEW_HIDDEN && view_slot(view, page_no) == slot)
-                view_hide(view, page_no);
+        if (view && view_shows(view, page_no) != VIEW_HIDDEN && view_slot(view, page_no) == slot &&
+            view_hide(view, page_no))
+                txn_doom(txn, -ENOMEM);
 }
 
 static void abort_nested(struct txn *txn)

@@ -34,6 +34,6 @@ static inline uint64_t version_newest(struct shared *shared, uint64_t page)
 
 /* Takes a superseded slot out of its page's chain, where something newer still links to it.
  * Caller holds the commit lock. -ENOMEM: the heads cannot be mapped. */
-int version_unlink_locked(struct shared *shared, uint32_t slot);
+int version_unlink_locked(struct shared *shared, uint32_t no);
 
 #endif

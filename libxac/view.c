@@ -134,6 +134,8 @@ static int hide_everything(struct view *view, uint32_t kept_bits)
         void *same;
         int err = sys_mmap(view->base, view->reserve_bytes, PROT_NONE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0, &same);
+        if (err) /* this one needs no new mapping; what lies below is replaced when a page is shown */
+                err = sys_mprotect(view->base, view->reserve_bytes, PROT_NONE);
         if (err)
                 return err;
         const uint32_t *listed = view->listed.items;
@@ -244,6 +246,8 @@ int view_hide_run(struct view *view, uint64_t page_no, uint64_t count)
         void *same;
         int err = sys_mmap(page_addr(view, page_no), run_len(view, count), PROT_NONE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0, &same);
+        if (err)
+                err = sys_mprotect(page_addr(view, page_no), run_len(view, count), PROT_NONE);
         if (err) {
                 err = view_collapse(view);
                 view->is_collapsed = true; /* should that fail too, the next begin insists on a reset */

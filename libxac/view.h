@@ -48,7 +48,7 @@ struct view {
         uint32_t exact_left;    /* attempts that shall be exact */
 };
 
-int view_create(struct files *files, uint32_t file_no, uint64_t byte_len, struct view **view);
+int view_create(struct files *files, uint32_t file_no, uint64_t byte_len, struct view **out);
 void view_destroy(struct view *view);
 
 static inline bool view_contains(const struct view *view, const void *addr)

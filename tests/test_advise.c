@@ -59,8 +59,7 @@ static void what_read_put_there_is_undone_by_an_abort(int way)
 
         seat_take((uint64_t)way);
         at = (char *)seat.words;
-        run_until_committed(seat.env, 0)
-                memset(at, 'a', 3 * 4096);
+        run_until_committed(seat.env, 0) memset(at, 'a', 3 * 4096);
         check_ok(xbegin(seat.env, 0));
         check_ok(xbegin(seat.env, 0));
         check_ok(xac_advise(seat.env, at, 8192, XAC_WRITE));

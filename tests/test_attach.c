@@ -112,7 +112,7 @@ static void acknowledged_commits_survive_sigkill(void)
 {
         enum { WORKERS = 3 };
         uint64_t *acknowledged = crew_shared(WORKERS * sizeof(uint64_t));
-        struct chance chance = {chance_seed()};
+        struct chance chance = { chance_seed() };
         pid_t pids[WORKERS];
 
         for (int round = 0; round < 6; round++) {

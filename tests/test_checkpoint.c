@@ -164,7 +164,8 @@ static void busy_member(int index, void *way)
         for (int i = 0; i < 60; i++) {
                 unsigned page = (unsigned)(i * 5 + index) % (SEAT_PAGES - 1);
 
-                run_until_committed(seat.env, 0) {
+                run_until_committed(seat.env, 0)
+                {
                         seat_add(seat_word(page, 0));
                         seat_add(seat_word(SEAT_PAGES - 1, 0));
                 }

@@ -37,7 +37,8 @@ static void both_leave(struct actor *other)
 static long long commit_add_pair(uint64_t unused)
 {
         (void)unused;
-        run_until_committed(seat.env, 0) {
+        run_until_committed(seat.env, 0)
+        {
                 seat_add(WORD_A);
                 seat_add(WORD_B);
         }
@@ -186,7 +187,8 @@ static long long add_and_abort(uint64_t word)
 
 static long long add_and_undo_inside(uint64_t word)
 {
-        run_until_committed(seat.env, 0) {
+        run_until_committed(seat.env, 0)
+        {
                 check_ok(xbegin(seat.env, 0));
                 seat_add(word);
                 check_ok(xabort(seat.env));
@@ -344,7 +346,8 @@ static void a_view_that_slept_long_is_up_to_date(int way)
         for (int i = 0; i < 3000; i++)
                 actor_do(other, seat_commit_add, seat_word(i % SEAT_PAGES, 0));
         for (unsigned page = 0; page < SEAT_PAGES; page++)
-                check_equal(seat_commit_get(seat_word(page, 0)), 3000 / SEAT_PAGES + (page < 3000 % SEAT_PAGES));
+                check_equal(seat_commit_get(seat_word(page, 0)),
+                            3000 / SEAT_PAGES + (page < 3000 % SEAT_PAGES));
         both_leave(other);
 }
 

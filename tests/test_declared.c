@@ -17,7 +17,7 @@
 
 static void it_points_to_the_very_byte(void)
 {
-        static const size_t offsets[] = {0, 1, 7, 4095, 4096, 4097, 8191, SEAT_PAGES * 4096 - 1};
+        static const size_t offsets[] = { 0, 1, 7, 4095, 4096, 4097, 8191, SEAT_PAGES * 4096 - 1 };
         const char *bytes, *read;
         char *written;
 
@@ -86,9 +86,8 @@ static void reads_follow_the_private_copy(void)
 static long long commit_add_everywhere(uint64_t unused)
 {
         (void)unused;
-        run_until_committed(seat.env, 0)
-                for (unsigned page = 0; page < SEAT_PAGES; page++)
-                        seat_add(seat_word(page, 0));
+        run_until_committed(seat.env, 0) for (unsigned page = 0; page < SEAT_PAGES; page++)
+                seat_add(seat_word(page, 0));
         return 0;
 }
 
@@ -247,9 +246,8 @@ static void it_takes_no_faults_and_no_mappings(void)
         seat_take(WAY_DECLARED);
         before = seat_stats();
         for (int i = 0; i < 100; i++) {
-                run_until_committed(seat.env, 0)
-                        for (unsigned page = 0; page < SEAT_PAGES; page++)
-                                seat_add(seat_word(page, 9));
+                run_until_committed(seat.env, 0) for (unsigned page = 0; page < SEAT_PAGES; page++)
+                        seat_add(seat_word(page, 9));
         }
         after = seat_stats();
         check_equal(after.read_faults, before.read_faults);

@@ -21,7 +21,7 @@ enum {
 
 static long long small_take(uint64_t way)
 {
-        const xac_options options = {.pool_bytes = POOL_BYTES};
+        const xac_options options = { .pool_bytes = POOL_BYTES };
 
         seat.way = (int)way;
         check_ok(xac_open(scratch_path("env"), seat_open_flags(seat.way), &options, &seat.env));
@@ -62,7 +62,8 @@ static void a_transaction_larger_than_the_pool_is_xac_full(int way)
                 check_equal(seat_commit_get(seat_word(FILE_PAGES - 1, 1)), 0);
 
                 /* Half the pool is always enough for one. */
-                run_until_committed(seat.env, 0) {
+                run_until_committed(seat.env, 0)
+                {
                         check_equal(write_pages(granted / 2, 9), granted / 2);
                         seat_put(0, i + 1);
                 }
@@ -85,6 +86,34 @@ static void inside_a_level_it_is_told_at_the_end(int way)
         check_code(xend(seat.env), XAC_FULL);
         check_equal(seat_commit_get(0), 0);
         check_equal(seat_commit_add(0), 1);
+        seat_leave(0);
+}
+
+/* Doomed, it goes on harmlessly: it still reads what it wrote. In a view only; declared access
+ * has been refused by then. */
+static void a_doomed_view_reads_what_it_wrote(int way)
+{
+        const unsigned pages = FILE_PAGES / 2;
+
+        small_take((uint64_t)way);
+        seat_commit_add(seat_word(pages + 5, 1));
+        check_ok(xbegin(seat.env, 0));
+        for (unsigned page = 0; page < 20; page++)
+                seat_put(seat_word(page, 0), 100 + page);
+        check_ok(xbegin(seat.env, 0));
+        write_pages(pages, 1); /* doomed on the way */
+        for (unsigned page = 0; page < pages; page++) {
+                check_equal(seat_get(seat_word(page, 1)), 1);
+                check_equal(seat_get(seat_word(page, 0)), page < 20 ? 100 + page : 0);
+        }
+        write_pages(pages, 2);
+        for (unsigned page = 0; page < pages; page++)
+                check_equal(seat_get(seat_word(page, 1)), 2);
+        check_equal(seat_get(seat_word(pages + 5, 1)), 1);
+        seat_end(0);
+        check_equal(seat_get(seat_word(pages - 1, 1)), 2);
+        check_code(xend(seat.env), XAC_FULL);
+        check_equal(seat_commit_get(0), 0);
         seat_leave(0);
 }
 
@@ -174,6 +203,8 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 isolated_by_access(a_transaction_larger_than_the_pool_is_xac_full),
                 isolated_by_access(inside_a_level_it_is_told_at_the_end),
+                isolated_way(a_doomed_view_reads_what_it_wrote, 0, "view"),
+                isolated_way(a_doomed_view_reads_what_it_wrote, WAY_TRACK, "tracked view"),
                 isolated_by_access(more_pages_than_slots_are_written_in_turn),
                 isolated_each_way(a_long_reader_does_not_fill_the_pool),
                 isolated_test(a_reader_may_fill_the_pool_and_leave),

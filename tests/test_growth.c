@@ -136,7 +136,8 @@ struct growing {
 
 static void append_once(void)
 {
-        run_until_committed(seat.env, 0) {
+        run_until_committed(seat.env, 0)
+        {
                 uint64_t count = seat_get(0);
                 uint64_t last = count + WORDS_PER_APPEND;
 

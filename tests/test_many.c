@@ -39,11 +39,11 @@ static void sixty_four_files_in_one_transaction(void)
                 file[i] = file_map(env, i, 8192);
                 check(file[i] != MAP_FAILED);
         }
-        run_until_committed(env, 0)
-                for (int i = 0; i < FILES; i++) {
-                        file[i][i] = (uint64_t)i + 1;
-                        *(uint64_t *)xac_page_write(env, file[i] + 600) = (uint64_t)i + 2;
-                }
+        run_until_committed(env, 0) for (int i = 0; i < FILES; i++)
+        {
+                file[i][i] = (uint64_t)i + 1;
+                *(uint64_t *)xac_page_write(env, file[i] + 600) = (uint64_t)i + 2;
+        }
         check_map_fails(file_map(env, FILES, 4096), EMFILE);
         check_map_fails(file_map(env, FILES, 4096), EMFILE);
         check(file_map(env, 3, 8192) == file[3]);
@@ -71,8 +71,7 @@ static void map_some(int index, void *unused)
         for (int i = 0; i < 24; i++) {
                 words = file_map(env, (i * 5 + index * 11) % 40, 4096 * (size_t)(1 + (i + index) % 3));
                 check(words != MAP_FAILED);
-                run_until_committed(env, 0)
-                        words[0]++;
+                run_until_committed(env, 0) words[0]++;
         }
         check_ok(xac_close(env));
 }
@@ -162,7 +161,7 @@ static void one_of_too_many(int index, void *crowd_)
 
 static void too_many_participants_are_xac_busy(void)
 {
-        const xac_options options = {.max_participants = ROWS};
+        const xac_options options = { .max_participants = ROWS };
         struct crowd *crowd = crew_shared(sizeof(*crowd));
         uint64_t *words;
 
@@ -176,8 +175,7 @@ static void too_many_participants_are_xac_busy(void)
                 /* This thread has one row as well. */
                 check(atomic_load(&crowd->served) >= ROWS - 1);
                 check(atomic_load(&crowd->refused) > 0);
-                run_until_committed(seat_of_all, 0)
-                        words[0]++;
+                run_until_committed(seat_of_all, 0) words[0]++;
         }
         check_ok(xac_close(seat_of_all));
 }
@@ -196,7 +194,7 @@ static void one_to_be_killed(int index, void *turn)
 
 static void rows_of_the_killed_are_taken_back(void)
 {
-        const xac_options options = {.max_participants = 8};
+        const xac_options options = { .max_participants = 8 };
         struct crew_turn *turn = crew_shared(sizeof(*turn));
         xac_env *env;
 
@@ -240,7 +238,7 @@ static void scattered_check(uint64_t value)
 
 static void more_pages_than_mappings_are_written(int way)
 {
-        const xac_options options = {.pool_bytes = (uint64_t)SCATTERED * 3 * 4096};
+        const xac_options options = { .pool_bytes = (uint64_t)SCATTERED * 3 * 4096 };
 
         if (scratch_shared_memory_free() < 3 * options.pool_bytes)
                 isolate_skip("too little shared memory");

@@ -64,8 +64,8 @@ static void length_is_rounded_up_to_a_page(void)
 
 static void names_that_are_not_plain_are_einval(void)
 {
-        static const char *const names[] = {"",      ".",    "..",   "a/b",          "/abs",    "a/",
-                                            "../up", "./a",  "xac.", "xac.manifest", "xac.any", "xac.lock"};
+        static const char *const names[] = { "",      ".",   "..",   "a/b",          "/abs",    "a/",
+                                             "../up", "./a", "xac.", "xac.manifest", "xac.any", "xac.lock" };
         xac_env *env = open_env(NULL);
 
         for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -78,7 +78,7 @@ static void names_that_are_not_plain_are_einval(void)
 
 static void odd_plain_names_work(void)
 {
-        static const char *const names[] = {"xac", "xacx", ".hidden", "...", "a b", "-", "x\n", "\xc3\xa9"};
+        static const char *const names[] = { "xac", "xacx", ".hidden", "...", "a b", "-", "x\n", "\xc3\xa9" };
         xac_env *env = open_env(NULL);
 
         for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -109,7 +109,7 @@ static void names_may_be_255_bytes_long(void)
 
 static void flags_are_refused(void)
 {
-        static const int flags[] = {1, XAC_CREATE, XAC_RDONLY, XAC_STRICT, (int)0x80000000u};
+        static const int flags[] = { 1, XAC_CREATE, XAC_RDONLY, XAC_STRICT, (int)0x80000000u };
         xac_env *env = open_env(NULL);
 
         for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
@@ -132,8 +132,7 @@ static void length_0_is_the_size_of_the_file(void)
         check_ok(xac_close(env));
         env = open_env(NULL);
         words = mapped(env, "words", 0);
-        run_until_committed(env, 0)
-                words[3 * 512 - 1] = 1;
+        run_until_committed(env, 0) words[3 * 512 - 1] = 1;
         check_equal(scratch_file_size(scratch_path("env/words")), 3 * 4096);
         check_ok(xac_close(env));
 }
@@ -167,8 +166,7 @@ static void an_existing_plain_file_is_mapped_as_it_is(void)
         for (int i = 5000; i < 8192; i++)
                 check_equal(view[i], 0);
         check_ok(xend(env));
-        run_until_committed(env, 0)
-                view[4999] = 'z';
+        run_until_committed(env, 0) view[4999] = 'z';
         check_ok(xac_close(env));
         scratch_read_file(scratch_path("env/data"), bytes, sizeof(bytes));
         check_equal(bytes[4999], 'z');
@@ -231,8 +229,7 @@ static void the_same_file_has_one_address_counted(void)
         check(mapped(env, "words", 0) == words);
         check_ok(xac_munmap(env, words));
         check_ok(xac_munmap(env, words));
-        run_until_committed(env, 0)
-                words[0] = 7;
+        run_until_committed(env, 0) words[0] = 7;
         check_ok(xac_munmap(env, words));
         check_code(xac_munmap(env, words), XAC_NOVIEW);
         words = mapped(env, "words", 4096);
@@ -260,11 +257,11 @@ static void growing_keeps_the_address(void)
         xac_env *env = open_env(NULL);
         uint64_t *words = mapped(env, "words", 4096);
 
-        run_until_committed(env, 0)
-                words[0] = 1;
+        run_until_committed(env, 0) words[0] = 1;
         check(mapped(env, "words", 100 * 4096) == words);
         check_equal(scratch_file_size(scratch_path("env/words")), 100 * 4096);
-        run_until_committed(env, 0) {
+        run_until_committed(env, 0)
+        {
                 check_equal(words[0], 1);
                 check_equal(words[99 * 512], 0);
                 words[99 * 512] = 2;
@@ -280,13 +277,12 @@ static void growing_keeps_the_address(void)
 
 static void growth_beyond_the_reservation_is_enomem(void)
 {
-        xac_env *env = open_env(&(xac_options){.reserve_bytes = 1 << 20});
+        xac_env *env = open_env(&(xac_options){ .reserve_bytes = 1 << 20 });
         uint64_t *words = mapped(env, "words", 4096);
 
         check(mapped(env, "words", 1 << 20) == words);
         check_map_fails(xac_mmap(env, "words", (size_t)8 << 20, 0), ENOMEM);
-        run_until_committed(env, 0)
-                words[(1 << 17) - 1] = 5;
+        run_until_committed(env, 0) words[(1 << 17) - 1] = 5;
         check_ok(xac_close(env));
         env = open_env(NULL);
         words = mapped(env, "words", (size_t)8 << 20);
@@ -299,19 +295,20 @@ static void growth_beyond_the_reservation_is_enomem(void)
 static void a_file_may_be_a_tebibyte(void)
 {
         const size_t length = (size_t)1 << 40;
-        xac_env *env = open_env(&(xac_options){.reserve_bytes = length});
+        xac_env *env = open_env(&(xac_options){ .reserve_bytes = length });
         uint64_t *words = xac_mmap(env, "words", length, 0);
 
         if (words == MAP_FAILED && (errno == ENOSPC || errno == EFBIG))
                 isolate_skip("the file system has no such files");
         check(words != MAP_FAILED);
-        run_until_committed(env, 0) {
+        run_until_committed(env, 0)
+        {
                 words[length / 8 - 1] += 3;
                 words[length / 16] += 2;
                 words[0] += 1;
         }
         check_ok(xac_close(env));
-        env = open_env(&(xac_options){.reserve_bytes = length});
+        env = open_env(&(xac_options){ .reserve_bytes = length });
         words = mapped(env, "words", 0);
         check_ok(xbegin(env, XAC_RDONLY));
         check_equal(words[0] + words[length / 16] + words[length / 8 - 1], 6);
@@ -382,8 +379,7 @@ static void every_thread_has_its_own_view(void)
         actor_do(other, seat_commit_add, 0);
         check_equal(seat_commit_get(0), 1);
         /* The other's view is no view of this thread. */
-        check_code(xac_munmap(seat.env, (void *)(uintptr_t)actor_do(other, address_of_words, 0)),
-                   XAC_NOVIEW);
+        check_code(xac_munmap(seat.env, (void *)(uintptr_t)actor_do(other, address_of_words, 0)), XAC_NOVIEW);
         actor_do(other, seat_leave, 0);
         actor_stop(other);
         seat_leave(0);

@@ -316,8 +316,8 @@ static void random_transaction(struct chance *chance, uint64_t *committed, int m
 
 static void random_levels(int way, int mixed)
 {
-        uint64_t committed[MODEL_PAGES * MODEL_WORDS] = {0};
-        struct chance chance = {chance_seed()};
+        uint64_t committed[MODEL_PAGES * MODEL_WORDS] = { 0 };
+        struct chance chance = { chance_seed() };
 
         seat_take((uint64_t)way);
         for (int i = 0; i < 300; i++)

@@ -103,13 +103,13 @@ static void bad_arguments_are_einval(void)
 
 static void bad_options_are_einval(void)
 {
-        static const uint32_t page_bytes[] = {1, 512, 2048, 4095, 4097, 12288, 131072, 1u << 31};
+        static const uint32_t page_bytes[] = { 1, 512, 2048, 4095, 4097, 12288, 131072, 1u << 31 };
 
         for (size_t i = 0; i < sizeof(page_bytes) / sizeof(page_bytes[0]); i++)
-                check_refused(scratch_path("env"), PLAIN, &(xac_options){.page_bytes = page_bytes[i]},
+                check_refused(scratch_path("env"), PLAIN, &(xac_options){ .page_bytes = page_bytes[i] },
                               -EINVAL);
-        check_refused(scratch_path("env"), PLAIN, &(xac_options){.mode = 010000}, -EINVAL);
-        check_ok(xac_close(opened("env", PLAIN, &(xac_options){0})));
+        check_refused(scratch_path("env"), PLAIN, &(xac_options){ .mode = 010000 }, -EINVAL);
+        check_ok(xac_close(opened("env", PLAIN, &(xac_options){ 0 })));
 }
 
 static void a_long_name_is_enametoolong(void)
@@ -164,8 +164,7 @@ static void changing_the_working_directory_changes_nothing(void)
         check_equal(chdir("/"), 0);
         words = xac_mmap(env, "words", 4096, 0);
         check(words != MAP_FAILED);
-        run_until_committed(env, 0)
-                words[0] = 3;
+        run_until_committed(env, 0) words[0] = 3;
         check(opened("env", XAC_VOLATILE, NULL) == env);
         check_ok(xac_close(env));
         check_ok(xac_close(env));
@@ -195,18 +194,18 @@ static void two_environments_are_independent(void)
 
 static void page_sizes_up_to_64_kib_work(void)
 {
-        static const uint32_t sizes[] = {4096, 8192, 16384, 65536};
+        static const uint32_t sizes[] = { 4096, 8192, 16384, 65536 };
 
         for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-                xac_env *env = opened(i % 2 ? "odd" : "even", PLAIN, &(xac_options){.page_bytes = sizes[i]});
+                xac_env *env =
+                        opened(i % 2 ? "odd" : "even", PLAIN, &(xac_options){ .page_bytes = sizes[i] });
                 char *bytes = xac_mmap(env, "bytes", 1, 0);
                 long long size = scratch_file_size(scratch_path(i % 2 ? "odd/bytes" : "even/bytes"));
 
                 check(bytes != MAP_FAILED && size > 0);
                 if (i < 2)
                         check_equal(size, sizes[i]);
-                run_until_committed(env, 0)
-                        bytes[size - 1] = (char)(i + 1);
+                run_until_committed(env, 0) bytes[size - 1] = (char)(i + 1);
                 check_ok(xac_close(env));
         }
 }
@@ -214,7 +213,7 @@ static void page_sizes_up_to_64_kib_work(void)
 /* The size of pages is a property of the environment from its creation on. */
 static void page_size_stays_as_created(void)
 {
-        xac_env *env = opened("env", PLAIN, &(xac_options){.page_bytes = 16384});
+        xac_env *env = opened("env", PLAIN, &(xac_options){ .page_bytes = 16384 });
 
         check_ok(xac_close(env));
         env = opened("env", PLAIN, NULL);
@@ -250,7 +249,7 @@ static void mode_is_under_the_umask_and_recorded(void)
         xac_env *env;
 
         umask(027);
-        env = opened("env", PLAIN, &(xac_options){.mode = 0666});
+        env = opened("env", PLAIN, &(xac_options){ .mode = 0666 });
         umask(077);
         check(xac_mmap(env, "words", 4096, 0) != MAP_FAILED);
         check_equal(mode_of(scratch_path("env/words")), 0640);
@@ -258,7 +257,7 @@ static void mode_is_under_the_umask_and_recorded(void)
         check_ok(xac_close(env));
 
         umask(0);
-        env = opened("env", PLAIN, &(xac_options){.mode = 0600});
+        env = opened("env", PLAIN, &(xac_options){ .mode = 0600 });
         check(xac_mmap(env, "later", 4096, 0) != MAP_FAILED);
         check_equal(mode_of(scratch_path("env/later")), 0640);
         check_equal(scratch_shared_memory_mode(scratch_path("env")), 0640);

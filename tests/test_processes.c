@@ -52,7 +52,7 @@ static void pair_member(int index, void *pair_)
 
 static void two_threads(int index, void *bank)
 {
-        struct pair pair = {bank, 2 * index};
+        struct pair pair = { bank, 2 * index };
 
         crew_threads(2, pair_member, &pair);
 }
@@ -154,7 +154,8 @@ static void add_forever(int index, void *way)
 {
         seat_take(*(uint64_t *)way);
         for (;;) {
-                run_until_committed(seat.env, 0) {
+                run_until_committed(seat.env, 0)
+                {
                         seat_add(seat_word(50, 0));
                         seat_add(seat_word(51 + index, 0));
                 }
@@ -174,7 +175,7 @@ static void check_sums(void)
 
 static void killing_at_random_moments_loses_nothing(int way)
 {
-        struct chance chance = {chance_seed()};
+        struct chance chance = { chance_seed() };
         uint64_t way_ = (uint64_t)way;
         uint64_t before = 0;
 
@@ -242,7 +243,7 @@ static void read_while_it_is_stopped(pid_t writer)
 
 static void readers_are_not_blocked_by_a_stopped_writer(int way)
 {
-        struct chance chance = {chance_seed()};
+        struct chance chance = { chance_seed() };
         struct crew_turn *turn = crew_shared(sizeof(*turn));
         pid_t writer = crew_fork(write_forever, 0, turn);
 

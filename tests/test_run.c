@@ -35,7 +35,7 @@ static int body_main(void *body_)
 
 static void a_body_that_succeeds_is_committed(int way)
 {
-        struct body body = {0};
+        struct body body = { 0 };
 
         seat_take((uint64_t)way);
         check_ok(xac_run(seat.env, 0, body_main, &body));
@@ -48,11 +48,12 @@ static void a_body_that_succeeds_is_committed(int way)
 
 static void a_result_other_than_0_aborts_and_is_returned(void)
 {
-        static const int results[] = {1, -1, 42, -EIO, INT32_MAX, INT32_MIN, XAC_FULL, XAC_READONLY, XAC_NOTXN};
+        static const int results[] = { 1,         -1,       42,           -EIO,     INT32_MAX,
+                                       INT32_MIN, XAC_FULL, XAC_READONLY, XAC_NOTXN };
 
         seat_take(0);
         for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++) {
-                struct body body = {.result = results[i], .result_until = 100};
+                struct body body = { .result = results[i], .result_until = 100 };
 
                 check_equal(xac_run(seat.env, 0, body_main, &body), results[i]);
                 check_equal(body.calls, 1);
@@ -64,7 +65,7 @@ static void a_result_other_than_0_aborts_and_is_returned(void)
 
 static void a_body_may_ask_for_a_retry(int way)
 {
-        struct body body = {.result = XAC_CONFLICT, .result_until = 5};
+        struct body body = { .result = XAC_CONFLICT, .result_until = 5 };
 
         seat_take((uint64_t)way);
         check_ok(xac_run(seat.env, 0, body_main, &body));
@@ -75,7 +76,7 @@ static void a_body_may_ask_for_a_retry(int way)
 
 static void a_lost_attempt_is_run_again(int way)
 {
-        struct body body = {.interferer = actor_start(way), .interferes_until = 3};
+        struct body body = { .interferer = actor_start(way), .interferes_until = 3 };
 
         seat_take((uint64_t)way);
         actor_do(body.interferer, seat_take, (uint64_t)way);
@@ -134,7 +135,7 @@ static int body_outer(void *inner_)
 
 static void an_inner_run_hands_conflicts_outwards(int way)
 {
-        struct body inner = {.result = XAC_CONFLICT, .result_until = 3};
+        struct body inner = { .result = XAC_CONFLICT, .result_until = 3 };
 
         seat_take((uint64_t)way);
         check_ok(xac_run(seat.env, 0, body_outer, &inner));
@@ -143,7 +144,7 @@ static void an_inner_run_hands_conflicts_outwards(int way)
         check_equal(seat_commit_get(1), 1);
 
         check_ok(xbegin(seat.env, 0));
-        inner = (struct body){.result = XAC_CONFLICT, .result_until = 100};
+        inner = (struct body){ .result = XAC_CONFLICT, .result_until = 100 };
         check_code(xac_run(seat.env, 0, body_main, &inner), XAC_CONFLICT);
         check_equal(inner.calls, 1);
         check_ok(xabort(seat.env));

@@ -126,7 +126,7 @@ static void it_works_inside_a_transaction_and_changes_nothing(int way)
 
 static void the_asked_for_pool_is_granted(void)
 {
-        const xac_options options = {.pool_bytes = 3 << 20};
+        const xac_options options = { .pool_bytes = 3 << 20 };
         xac_env *env;
         xac_stats stats;
 

@@ -176,9 +176,9 @@ static void count_signal(int number)
 
 static void interruptions_change_nothing(int way)
 {
-        const struct sigaction action = {.sa_handler = count_signal};
-        const struct itimerval often = {{0, 300}, {0, 300}};
-        const struct itimerval never = {{0, 0}, {0, 0}};
+        const struct sigaction action = { .sa_handler = count_signal };
+        const struct itimerval often = { { 0, 300 }, { 0, 300 } };
+        const struct itimerval never = { { 0, 0 }, { 0, 0 } };
         struct bank *bank = crew_shared(sizeof(*bank));
 
         bank->way = way;
@@ -215,7 +215,7 @@ static void *work_until_cancelled(void *way)
 
 static void cancelled_threads_leave_in_order(int way)
 {
-        struct chance chance = {chance_seed()};
+        struct chance chance = { chance_seed() };
         pthread_t threads[3];
         void *result;
 
@@ -223,7 +223,8 @@ static void cancelled_threads_leave_in_order(int way)
         for (int round = 0; round < 10; round++) {
                 for (int i = 0; i < 3; i++)
                         check_equal(pthread_create(&threads[i], NULL, work_until_cancelled,
-                                                   (void *)(uintptr_t)way), 0);
+                                                   (void *)(uintptr_t)way),
+                                    0);
                 crew_sleep_ms(3 + (unsigned)chance_below(&chance, 10));
                 for (int i = 0; i < 3; i++)
                         check_equal(pthread_cancel(threads[i]), 0);

@@ -68,10 +68,17 @@ static void without_a_transaction_there_is_xac_notxn(void)
 
 static void bad_begin_flags_are_einval_and_begin_nothing(void)
 {
-        static const int flags[] = {XAC_CREATE,   XAC_EXCL,           XAC_VOLATILE,
-                                    XAC_TRACK,    XAC_STRICT,         0x800,
-                                    1 << 20,      (int)0x80000000u,   XAC_DURABLE,
-                                    XAC_DURABLE | XAC_SNAPSHOT,       XAC_DURABLE | XAC_RDONLY};
+        static const int flags[] = { XAC_CREATE,
+                                     XAC_EXCL,
+                                     XAC_VOLATILE,
+                                     XAC_TRACK,
+                                     XAC_STRICT,
+                                     0x800,
+                                     1 << 20,
+                                     (int)0x80000000u,
+                                     XAC_DURABLE,
+                                     XAC_DURABLE | XAC_SNAPSHOT,
+                                     XAC_DURABLE | XAC_RDONLY };
 
         seat_take(0);
         for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
@@ -268,7 +275,8 @@ static void one_transaction_after_another_sees_all_before(int way)
         for (int i = 0; i < 300; i++) {
                 unsigned page = (unsigned)(i * 7) % SEAT_PAGES;
 
-                run_until_committed(seat.env, i % 3 ? 0 : XAC_SNAPSHOT) {
+                run_until_committed(seat.env, i % 3 ? 0 : XAC_SNAPSHOT)
+                {
                         check_equal(seat_get(0), i);
                         seat_add(seat_word(page, 5));
                         seat_put(0, (uint64_t)i + 1);

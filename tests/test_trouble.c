@@ -63,7 +63,7 @@ static void writing_a_page_that_was_cut_off_is_xac_corrupt(int way)
 /* The file system refuses to take what goes home. */
 static void limit_file_size(rlim_t byte_len)
 {
-        const struct rlimit limit = {byte_len, RLIM_INFINITY};
+        const struct rlimit limit = { byte_len, RLIM_INFINITY };
 
         signal(SIGXFSZ, SIG_IGN);
         check_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
@@ -135,7 +135,7 @@ static void no_descriptors_left_is_an_error_that_passes(void)
 
         check_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
         for (rlim_t count = 3; count < 16; count++) {
-                const struct rlimit low = {count, limit.rlim_max};
+                const struct rlimit low = { count, limit.rlim_max };
 
                 check_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
                 code = xac_open(scratch_path("env"), XAC_CREATE | XAC_VOLATILE, NULL, &env);

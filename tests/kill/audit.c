@@ -237,8 +237,10 @@ static void check_chain(struct audit *audit, uint64_t page)
                         if (steps == 1)
                                 complain(audit, "the head of page %llx names slot %u, which has another version",
                                          (unsigned long long)page, no);
-                        return; /* given back: nobody's snapshot leads here (R3) */
+                        return; /* given back and used again (R3) */
                 }
+                if (slot_state(slot) == SLOT_FREE && steps > 1)
+                        return; /* given back: no snapshot is old enough to come by here */
                 if (atomic_load(&slot->page) != page || slot_state(slot) != (steps == 1 ? SLOT_PUBLISHED : SLOT_RETIRED))
                         complain(audit, "slot %u in the chain of page %llx is %s, of page %llx", no,
                                  (unsigned long long)page, state_name(slot_state(slot)),

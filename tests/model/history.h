@@ -43,8 +43,8 @@ struct history {
         uint32_t attempt_count;
         uint32_t touch_count;
         struct attempt *attempts;
-        struct seen *seen;        /* of each touch */
-        struct version *versions; /* pages + touches */
+        struct seen *seen;           /* of each touch */
+        struct version *versions;    /* pages + touches */
         uint32_t first_attempt[256]; /* of each worker */
         uint32_t room_attempts, room_touches;
         uint64_t differences;

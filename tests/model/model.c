@@ -45,16 +45,26 @@ struct run {
 /* Options. */
 
 static const struct option long_options[] = {
-        {"seed", required_argument, NULL, 's'},       {"transactions", required_argument, NULL, 'n'},
-        {"processes", required_argument, NULL, 'p'},  {"threads", required_argument, NULL, 't'},
-        {"mode", required_argument, NULL, 'm'},       {"seconds", required_argument, NULL, 'S'},
-        {"pages", required_argument, NULL, 'g'},      {"local", required_argument, NULL, 'l'},
-        {"steps", required_argument, NULL, 'e'},      {"round", required_argument, NULL, 'r'},
-        {"pool-bytes", required_argument, NULL, 'b'}, {"ticket", no_argument, NULL, 'T'},
-        {"track", no_argument, NULL, 'x'},            {"snapshots", no_argument, NULL, 'i'},
-        {"checkpoints", no_argument, NULL, 'c'},      {"reopen", no_argument, NULL, 'o'},
-        {"page-bytes", required_argument, NULL, 'B'}, {"strict", no_argument, NULL, 'X'},
-        {"help", no_argument, NULL, 'h'},             {NULL, 0, NULL, 0},
+        { "seed", required_argument, NULL, 's' },
+        { "transactions", required_argument, NULL, 'n' },
+        { "processes", required_argument, NULL, 'p' },
+        { "threads", required_argument, NULL, 't' },
+        { "mode", required_argument, NULL, 'm' },
+        { "seconds", required_argument, NULL, 'S' },
+        { "pages", required_argument, NULL, 'g' },
+        { "local", required_argument, NULL, 'l' },
+        { "steps", required_argument, NULL, 'e' },
+        { "round", required_argument, NULL, 'r' },
+        { "pool-bytes", required_argument, NULL, 'b' },
+        { "ticket", no_argument, NULL, 'T' },
+        { "track", no_argument, NULL, 'x' },
+        { "snapshots", no_argument, NULL, 'i' },
+        { "checkpoints", no_argument, NULL, 'c' },
+        { "reopen", no_argument, NULL, 'o' },
+        { "page-bytes", required_argument, NULL, 'B' },
+        { "strict", no_argument, NULL, 'X' },
+        { "help", no_argument, NULL, 'h' },
+        { NULL, 0, NULL, 0 },
 };
 
 static _Noreturn void usage(int status)
@@ -135,8 +145,10 @@ static void options_read(struct world_options *options, int argc, char **argv)
 {
         int option, workers;
 
-        *options = (struct world_options){.transactions = 100000, .processes = 2, .threads = 1, .page_bytes = 4096};
-        options->script = (struct script_world){.pages = 48, .locality_percent = 60, .steps_max = 10};
+        *options = (struct world_options){
+                .transactions = 100000, .processes = 2, .threads = 1, .page_bytes = 4096
+        };
+        options->script = (struct script_world){ .pages = 48, .locality_percent = 60, .steps_max = 10 };
         while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1)
                 option_take(options, option, optarg);
         if (options->seed == 0)
@@ -146,8 +158,8 @@ static void options_read(struct world_options *options, int argc, char **argv)
                 options->round = options->transactions < 80000 ? options->transactions / 4 + 1 : 20000;
         workers = options->processes * options->threads;
         if (options->processes < 1 || options->threads < 1 || workers > WORLD_WORKERS_MAX ||
-            options->script.pages < 2 || options->script.pages > MODEL_PAGES_MAX || options->script.steps_max < 1 ||
-            options->script.steps_max > 80)
+            options->script.pages < 2 || options->script.pages > MODEL_PAGES_MAX ||
+            options->script.steps_max < 1 || options->script.steps_max > 80)
                 usage(2);
         options->script.workers = (uint32_t)workers;
 }
@@ -158,9 +170,10 @@ static void options_read(struct world_options *options, int argc, char **argv)
 static int workers_are_well(const struct run *run)
 {
         for (int i = 0; i < run->world->options.processes; i++) {
-                siginfo_t info = {0};
+                siginfo_t info = { 0 };
 
-                if (waitid(P_PID, (id_t)run->pids[i], &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
+                if (waitid(P_PID, (id_t)run->pids[i], &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+                    info.si_pid != 0) {
                         printf("DIFFERENCE: worker process %d ended (%s %d)\n", i,
                                info.si_code == CLD_EXITED ? "status" : "signal", info.si_status);
                         return 0;
@@ -235,7 +248,7 @@ static void contents_compare(struct run *run)
 static void files_compare(struct run *run)
 {
         uint64_t *words = calloc(1, world_file_bytes(run->world));
-        struct hold in_memory = {.page_words = run->world->options.page_bytes / 8};
+        struct hold in_memory = { .page_words = run->world->options.page_bytes / 8 };
         char path[300];
 
         for (uint32_t file = 0; file < WORLD_FILES && words != NULL; file++) {
@@ -244,7 +257,8 @@ static void files_compare(struct run *run)
                 in_memory.base[file] = words;
                 for (uint32_t page = file; page < run->world->options.script.pages; page += WORLD_FILES)
                         for (uint32_t slot = 0; slot < MODEL_SLOTS; slot++)
-                                if (*hold_word(&in_memory, page, slot) != replay_pages(run->replay)[page].word[slot])
+                                if (*hold_word(&in_memory, page, slot) !=
+                                    replay_pages(run->replay)[page].word[slot])
                                         content_differs(run, "the data file", page, slot,
                                                         *hold_word(&in_memory, page, slot));
         }
@@ -330,18 +344,23 @@ static void workers_stop(struct run *run)
 
 static void report(const struct run *run)
 {
-        static const char *const modes[] = {"view", "declared", "mixed"};
+        static const char *const modes[] = { "view", "declared", "mixed" };
         const struct world_options *options = &run->world->options;
         double seconds = (double)(crew_clock_ns() - run->started_ns) / 1e9;
 
         printf("seed %" PRIu64 ", %d x %d, %s%s, %s%s%s%s: %.0f per s, %" PRIu64 " conflicts", options->seed,
                options->processes, options->threads, modes[options->access],
-               options->open_flags & XAC_TRACK ? " tracked" : options->open_flags & XAC_STRICT ? " strict" : "", options->script.with_tickets ? "tickets" : "graph",
-               options->script.with_snapshots ? ", snapshots" : "", options->checkpoints ? ", checkpoints" : "",
-               options->reopen ? ", reopened" : "", (double)run->transactions / seconds, run->conflicts);
+               options->open_flags & XAC_TRACK    ? " tracked"
+               : options->open_flags & XAC_STRICT ? " strict"
+                                                  : "",
+               options->script.with_tickets ? "tickets" : "graph",
+               options->script.with_snapshots ? ", snapshots" : "",
+               options->checkpoints ? ", checkpoints" : "", options->reopen ? ", reopened" : "",
+               (double)run->transactions / seconds, run->conflicts);
         if (options->pool_bytes != 0)
                 printf(", %" PRIu64 " times full", run->full);
-        printf(": %" PRIu64 " transactions, %" PRIu64 " differences\n", run->transactions, run->history.differences);
+        printf(": %" PRIu64 " transactions, %" PRIu64 " differences\n", run->transactions,
+               run->history.differences);
 }
 
 static void run_model(struct run *run)
@@ -363,11 +382,12 @@ static void run_model(struct run *run)
 int main(int argc, char **argv)
 {
         struct world_options options;
-        struct run run = {0};
+        struct run run = { 0 };
 
         options_read(&options, argc, argv);
         setvbuf(stdout, NULL, _IOLBF, 0);
-        run.world = crew_shared(sizeof(*run.world) + (size_t)options.script.workers * sizeof(struct record_log));
+        run.world =
+                crew_shared(sizeof(*run.world) + (size_t)options.script.workers * sizeof(struct record_log));
         run.world->options = options;
         run.history.world = &run.world->options.script;
         run.history.seed = options.seed;

@@ -60,7 +60,8 @@ static bool agrees_with_real_time(const struct order *order, struct history *his
                 const struct record *record = history->attempts[order->positions[i].attempt].record;
 
                 if (earliest_end < record->begin_ns) {
-                        printf("DIFFERENCE (run seed %" PRIu64 "): a transaction did not see what had ended before\n",
+                        printf("DIFFERENCE (run seed %" PRIu64
+                               "): a transaction did not see what had ended before\n",
                                history->seed);
                         history_print_attempt(history, who);
                         history_print_attempt(history, order->positions[i].attempt);
@@ -102,7 +103,7 @@ bool order_by_tickets(struct order *order, struct history *history)
         order_start(order, history);
         for (uint32_t a = 0; a < history->attempt_count; a++)
                 if (history->attempts[a].record->read_count >= 2 || !history->attempts[a].record->was_stopped)
-                        order->positions[order->count++] = (struct position){a, PART_WHOLE};
+                        order->positions[order->count++] = (struct position){ a, PART_WHOLE };
         sorting = history->attempts;
         qsort(order->positions, order->count, sizeof(order->positions[0]), compare_tickets);
         return tickets_are_taken_once(order, history) && agrees_with_real_time(order, history);
@@ -187,7 +188,7 @@ static void graph_make(struct graph *graph, struct order *order, struct history 
 {
         uint32_t n = history->attempt_count;
 
-        *graph = (struct graph){.history = history, .order = order};
+        *graph = (struct graph){ .history = history, .order = order };
         graph->waits_for = allocate(2 * (size_t)n, sizeof(uint32_t));
         graph->ready = allocate(2 * (size_t)n, sizeof(uint32_t));
         graph->by_begin = allocate(n, sizeof(uint32_t));
@@ -269,7 +270,7 @@ static void node_out(struct graph *graph, uint32_t node)
         bool is_split = graph->history->attempts[attempt_no].is_split;
         enum part part = !is_split ? PART_WHOLE : node % 2 ? PART_WRITES : PART_READS;
 
-        graph->order->positions[graph->order->count++] = (struct position){attempt_no, part};
+        graph->order->positions[graph->order->count++] = (struct position){ attempt_no, part };
         if (part != PART_WRITES)
                 reads_out(graph, attempt_no);
         if (part != PART_READS)
@@ -296,7 +297,8 @@ static uint32_t waits_for_whom(const struct graph *graph, uint32_t attempt_no, c
                 *why = "saw a version of";
                 if (writer != HISTORY_NONE && !graph->is_out[writer])
                         return writer;
-                if (seen->version == HISTORY_NONE || history->versions[seen->version].next_writer != attempt_no)
+                if (seen->version == HISTORY_NONE ||
+                    history->versions[seen->version].next_writer != attempt_no)
                         continue;
                 *why = "replaced a version that was seen by";
                 reader = history->versions[seen->version].first_reader;
@@ -346,7 +348,8 @@ bool order_by_graph(struct order *order, struct history *history)
         is_complete = graph.ended == history->attempt_count;
         if (!is_complete) {
                 history->differences++;
-                printf("DIFFERENCE (run seed %" PRIu64 ", round %u): no serial order explains what was seen:\n",
+                printf("DIFFERENCE (run seed %" PRIu64
+                       ", round %u): no serial order explains what was seen:\n",
                        history->seed, history->round);
                 print_circle(&graph);
         }

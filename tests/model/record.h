@@ -15,10 +15,7 @@
 
 #include "tests/model/script.h"
 
-enum {
-        RECORD_READS_MAX = 1024,
-        RECORD_LOG_WORDS = 1 << 22
-};
+enum { RECORD_READS_MAX = 1024, RECORD_LOG_WORDS = 1 << 22 };
 
 struct record {
         uint64_t seed;
@@ -26,7 +23,7 @@ struct record {
         uint64_t begin_ns; /* the transaction began after this, */
         uint64_t end_ns;   /* and had ended before that */
         uint64_t ticket;
-        int32_t outcome;   /* what xend returned, or RECORD_ABORTED */
+        int32_t outcome; /* what xend returned, or RECORD_ABORTED */
         uint32_t calls;
         uint16_t was_stopped;
         uint16_t touch_count;

@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-        UNDO_MAX = 4096
-};
+enum { UNDO_MAX = 4096 };
 
 struct undo {
         uint64_t *word;
@@ -39,14 +37,17 @@ struct replay {
         struct kept **kept; /* of each attempt of the round */
 };
 
-static void difference(struct replay *replay, uint32_t page, uint32_t slot, uint64_t expected, uint64_t actual)
+static void difference(struct replay *replay, uint32_t page, uint32_t slot, uint64_t expected,
+                       uint64_t actual)
 {
         replay->history->differences++;
         if (replay->history->differences > 5)
                 return;
-        printf("DIFFERENCE (run seed %" PRIu64 ", round %u): read %u of page %u, word %u: the library gave %#" PRIx64
+        printf("DIFFERENCE (run seed %" PRIu64
+               ", round %u): read %u of page %u, word %u: the library gave %#" PRIx64
                ", serial replay gives %#" PRIx64 "\n",
-               replay->history->seed, replay->history->round, replay->read_count, page, slot, actual, expected);
+               replay->history->seed, replay->history->round, replay->read_count, page, slot, actual,
+               expected);
         history_print_attempt(replay->history, replay->attempt);
 }
 
@@ -58,7 +59,8 @@ static int memory_read(void *replay_, uint32_t page, uint32_t slot, uint64_t *va
         *value = replay->pages[page].word[slot];
         if (replay->read_count >= record->read_count || replay->expected[replay->read_count] != *value)
                 difference(replay, page, slot, *value,
-                           replay->read_count < record->read_count ? replay->expected[replay->read_count] : 0);
+                           replay->read_count < record->read_count ? replay->expected[replay->read_count]
+                                                                   : 0);
         replay->read_count++;
         return 0;
 }
@@ -70,7 +72,7 @@ static int memory_write(void *replay_, uint32_t page, uint32_t slot, uint64_t va
 
         if (replay->undo_count == UNDO_MAX)
                 abort();
-        replay->undo[replay->undo_count++] = (struct undo){word, *word};
+        replay->undo[replay->undo_count++] = (struct undo){ word, *word };
         *word = value;
         return 0;
 }
@@ -169,7 +171,7 @@ static void kept_write(struct replay *replay, uint32_t attempt_no)
 void replay_round(struct replay *replay, struct history *history, const struct order *order)
 {
         replay->history = history;
-        replay->kept = calloc(history->attempt_count + 1, sizeof(replay->kept[0]));
+        replay->kept = calloc(history->attempt_count + 1, sizeof(struct kept *));
         if (replay->kept == NULL)
                 abort();
         for (uint32_t i = 0; i < order->count; i++) {

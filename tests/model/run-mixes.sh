@@ -37,12 +37,13 @@ mixes='
  80 --mode declared --processes 2 --ticket
  70 --mode declared --processes 2 --threads 2 --ticket --snapshots --pages 12
  50 --mode declared --processes 4 --reopen --checkpoints
- 20 --mode declared --processes 2 --threads 2 --page-bytes 65536 --pool-bytes 4194304
+ 10 --mode declared --processes 2 --threads 2 --page-bytes 65536
+ 10 --mode declared --processes 2 --threads 2 --pages 96 --pool-bytes 524288
  80 --mode declared --processes 1 --local 0
  12 --mode view --processes 2
  11 --mode view --processes 1 --threads 4 --snapshots --checkpoints
   4 --mode view --processes 2 --page-bytes 16384 --snapshots --checkpoints
-  3 --mode view --processes 2 --threads 2 --strict --pool-bytes 262144 --pages 30
+  3 --mode view --processes 2 --threads 2 --strict
  10 --mode view --processes 2 --threads 2 --track
  10 --mode view --processes 2 --ticket --pages 9
  20 --mode mixed --processes 2 --threads 2 --snapshots --pages 96

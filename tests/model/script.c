@@ -21,11 +21,11 @@ enum step {
 
 /* How often each comes, of 32. */
 static const uint8_t step_table[32] = {
-        STEP_READ,  STEP_READ,  STEP_READ,  STEP_READ,  STEP_READ,        STEP_READ,        STEP_READ,  STEP_READ,
-        STEP_READ,  STEP_WRITE, STEP_WRITE, STEP_WRITE, STEP_WRITE,       STEP_ADD,         STEP_ADD,   STEP_ADD,
-        STEP_ADD,   STEP_COPY,  STEP_COPY,  STEP_COPY,  STEP_BLIND_WRITE, STEP_BLIND_WRITE, STEP_BLIND_WRITE,
-        STEP_SCAN,  STEP_SCAN,  STEP_BEGIN, STEP_BEGIN, STEP_BEGIN,       STEP_END,         STEP_END,   STEP_ABORT,
-        STEP_ABORT,
+        STEP_READ,        STEP_READ,        STEP_READ,  STEP_READ,  STEP_READ,  STEP_READ,  STEP_READ,
+        STEP_READ,        STEP_READ,        STEP_WRITE, STEP_WRITE, STEP_WRITE, STEP_WRITE, STEP_ADD,
+        STEP_ADD,         STEP_ADD,         STEP_ADD,   STEP_COPY,  STEP_COPY,  STEP_COPY,  STEP_BLIND_WRITE,
+        STEP_BLIND_WRITE, STEP_BLIND_WRITE, STEP_SCAN,  STEP_SCAN,  STEP_BEGIN, STEP_BEGIN, STEP_BEGIN,
+        STEP_END,         STEP_END,         STEP_ABORT, STEP_ABORT,
 };
 
 /* The low bits of a seed decide what kind of transaction it is; the generator takes the rest. */
@@ -59,14 +59,16 @@ static int call_is_due(struct script *script)
 static int call_read(struct script *script, uint32_t page, uint32_t slot, uint64_t *value)
 {
         *value = 0;
-        if (call_is_due(script) && (script->stopped = script->on->read(script->memory, page, slot, value)) != 0)
+        if (call_is_due(script) &&
+            (script->stopped = script->on->read(script->memory, page, slot, value)) != 0)
                 script->calls--;
         return script->stopped;
 }
 
 static int call_write(struct script *script, uint32_t page, uint32_t slot, uint64_t value)
 {
-        if (call_is_due(script) && (script->stopped = script->on->write(script->memory, page, slot, value)) != 0)
+        if (call_is_due(script) &&
+            (script->stopped = script->on->write(script->memory, page, slot, value)) != 0)
                 script->calls--;
         return script->stopped;
 }
@@ -77,7 +79,7 @@ static struct touch *touch_seen(struct script *script, uint32_t page, uint64_t t
 {
         struct touch *touch = &script->touch[script->touch_count++];
 
-        *touch = (struct touch){.tag = tag, .page = (uint16_t)page};
+        *touch = (struct touch){ .tag = tag, .page = (uint16_t)page };
         script->touch_of[page] = (uint8_t)script->touch_count;
         return touch;
 }
@@ -238,7 +240,7 @@ static void play_step(struct script *script, struct chance *chance, int *readonl
 
 enum script_wish script_play(struct script *script)
 {
-        struct chance chance = {script->seed};
+        struct chance chance = { script->seed };
         int readonly_from = script_flags(script->world, script->seed) & XAC_RDONLY ? 1 : 0;
         unsigned steps = 1 + (unsigned)chance_below(&chance, script->world->steps_max);
 

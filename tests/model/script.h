@@ -46,16 +46,13 @@ struct script_memory {
 
 /* A page the attempt touched. */
 struct touch {
-        uint64_t tag;      /* of the version it saw */
+        uint64_t tag; /* of the version it saw */
         uint16_t page;
         uint16_t is_written; /* and not undone: the level that wrote it, 1 = outermost */
         uint32_t padding;
 };
 
-enum script_wish {
-        SCRIPT_WANTS_COMMIT = 0,
-        SCRIPT_WANTS_ABORT
-};
+enum script_wish { SCRIPT_WANTS_COMMIT = 0, SCRIPT_WANTS_ABORT };
 
 struct script {
         const struct script_world *world;

@@ -34,7 +34,7 @@ struct worker {
  * stops in its middle and lets others go on. */
 static void dawdle(struct worker *worker)
 {
-        const struct timespec shortest = {.tv_nsec = 1};
+        const struct timespec shortest = { .tv_nsec = 1 };
         uint64_t draw = chance_next(&worker->chance);
 
         if (draw % 128 == 0)
@@ -188,7 +188,8 @@ static void outcome_check(const struct worker *worker, int outcome)
         if (outcome == XAC_FULL && worker->world->options.pool_bytes != 0)
                 return;
         check_failed(__FILE__, __LINE__, "worker %u, seed %llu, flags %#x: outcome %d (%s)", worker->number,
-                     (unsigned long long)worker->script.seed, (unsigned)flags, outcome, xac_strerror(outcome));
+                     (unsigned long long)worker->script.seed, (unsigned)flags, outcome,
+                     xac_strerror(outcome));
 }
 
 /* One attempt by plain xbegin and xend; returns its outcome. */
@@ -229,7 +230,8 @@ static int attempt_body(void *worker_)
         worker->wish = script_play(&worker->script);
         for (; worker->script.depth > 1; worker->script.depth--)
                 check_ok(xabort(worker->hold.env));
-        gives_up = (worker->wish == SCRIPT_WANTS_ABORT && worker->script.stopped == 0) || !log_has_room(worker);
+        gives_up =
+                (worker->wish == SCRIPT_WANTS_ABORT && worker->script.stopped == 0) || !log_has_room(worker);
         worker->body_left_ns = crew_clock_ns();
         return gives_up ? RECORD_ABORTED : 0;
 }
@@ -240,7 +242,8 @@ static int attempt_by_run(struct worker *worker, uint64_t seed)
 
         worker->script.seed = seed;
         worker->body_left_ns = crew_clock_ns();
-        outcome = xac_run(worker->hold.env, script_flags(&worker->world->options.script, seed), attempt_body, worker);
+        outcome = xac_run(worker->hold.env, script_flags(&worker->world->options.script, seed), attempt_body,
+                          worker);
         check(worker->is_attempting);
         attempt_record(worker, outcome, crew_clock_ns());
         outcome_check(worker, outcome);
@@ -250,7 +253,8 @@ static int attempt_by_run(struct worker *worker, uint64_t seed)
 
 static void run_script(struct worker *worker)
 {
-        uint64_t seed = chance_mix(worker->world->options.seed ^ chance_mix((uint64_t)worker->number << 40 | worker->scripts));
+        uint64_t seed = chance_mix(worker->world->options.seed ^
+                                   chance_mix((uint64_t)worker->number << 40 | worker->scripts));
 
         worker->scripts++;
         if (script_uses_run(seed)) {
@@ -269,7 +273,8 @@ static void work_round(struct worker *worker)
         uint64_t tried = 0;
 
         memset(log, 0, offsetof(struct record_log, words));
-        while (tried++ < 4 * worker->world->quota && log->transactions < worker->world->quota && log_has_room(worker)) {
+        while (tried++ < 4 * worker->world->quota && log->transactions < worker->world->quota &&
+               log_has_room(worker)) {
                 run_script(worker);
                 if (worker->world->options.checkpoints && chance_next(&worker->chance) % 2048 == 0)
                         check_ok(xac_checkpoint(worker->hold.env));
@@ -321,7 +326,7 @@ void worker_process(int number, void *world_)
 {
         static struct worker workers[WORLD_WORKERS_MAX];
         struct world *world = world_;
-        struct process process = {.world = world, .number = number, .workers = workers};
+        struct process process = { .world = world, .number = number, .workers = workers };
 
         for (int i = 0; i < world->options.threads; i++) {
                 workers[i].world = world;

@@ -9,6 +9,6 @@
 #include "tests/model/world.h"
 
 /* A worker process, until the run is over (crew_body; world is the argument). */
-void worker_process(int process, void *world);
+void worker_process(int number, void *world);
 
 #endif

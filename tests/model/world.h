@@ -14,16 +14,9 @@
 #include "tests/model/record.h"
 #include "tests/support/crew.h"
 
-enum {
-        WORLD_FILES = 3,
-        WORLD_WORKERS_MAX = 32
-};
+enum { WORLD_FILES = 3, WORLD_WORKERS_MAX = 32 };
 
-enum world_access {
-        ACCESS_VIEW,
-        ACCESS_DECLARED,
-        ACCESS_MIXED
-};
+enum world_access { ACCESS_VIEW, ACCESS_DECLARED, ACCESS_MIXED };
 
 struct world_options {
         uint64_t seed;
@@ -48,7 +41,7 @@ struct world {
         struct crew_turn rounds_begun;
         struct crew_turn workers_done; /* counts workers, all rounds together */
         _Atomic uint32_t is_over;
-        uint64_t quota; /* of each worker, this round */
+        uint64_t quota;          /* of each worker, this round */
         struct record_log log[]; /* of each worker */
 };
 

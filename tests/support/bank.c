@@ -15,9 +15,8 @@ size_t bank_word(unsigned account)
 void bank_fill(int way)
 {
         seat_take((uint64_t)way);
-        run_until_committed(seat.env, 0)
-                for (unsigned i = 0; i < BANK_ACCOUNTS; i++)
-                        seat_put(bank_word(i), BANK_BALANCE);
+        run_until_committed(seat.env, 0) for (unsigned i = 0; i < BANK_ACCOUNTS; i++)
+                seat_put(bank_word(i), BANK_BALANCE);
         seat_leave(0);
 }
 
@@ -38,7 +37,8 @@ static void transfer(struct chance *chance, int64_t *change)
         uint64_t amount = 1 + chance_below(chance, 50);
         unsigned extra = (unsigned)chance_below(chance, 16);
 
-        run_until_committed(seat.env, 0) {
+        run_until_committed(seat.env, 0)
+        {
                 seat_put(bank_word(from), seat_get(bank_word(from)) - amount);
                 if (extra == 0) {
                         check_ok(xbegin(seat.env, 0));
@@ -57,7 +57,7 @@ static void transfer(struct chance *chance, int64_t *change)
 void bank_member(int index, void *bank_)
 {
         struct bank *bank = bank_;
-        struct chance chance = {chance_mix(bank->seed + (uint64_t)index)};
+        struct chance chance = { chance_mix(bank->seed + (uint64_t)index) };
 
         seat_take((uint64_t)bank->way);
         for (int i = 0; index < bank->tellers && i < bank->transfers; i++)

@@ -12,15 +12,11 @@
 
 #include "tests/support/crew.h"
 
-enum {
-        BANK_ACCOUNTS = 96,
-        BANK_BALANCE = 1000,
-        BANK_MEMBERS_MAX = 64
-};
+enum { BANK_ACCOUNTS = 96, BANK_BALANCE = 1000, BANK_MEMBERS_MAX = 64 };
 
 struct bank {
         int way;
-        int tellers; /* members 0 ... tellers - 1; the others audit */
+        int tellers;   /* members 0 ... tellers - 1; the others audit */
         int transfers; /* of each teller */
         uint64_t seed;
         struct crew_turn tellers_done;

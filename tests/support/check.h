@@ -13,8 +13,7 @@
 #include <errno.h>
 #include <stdint.h>
 
-#define check(condition) \
-        ((condition) ? (void)0 : check_failed(__FILE__, __LINE__, "%s", #condition))
+#define check(condition) ((condition) ? (void)0 : check_failed(__FILE__, __LINE__, "%s", #condition))
 
 /* Two integers; prints both. */
 #define check_equal(actual, expected) \
@@ -22,7 +21,7 @@
 
 /* A result of the library: prints its name. */
 #define check_code(call, expected) check_code_at(__FILE__, __LINE__, #call, (call), (expected))
-#define check_ok(call) check_code(call, 0)
+#define check_ok(call)             check_code(call, 0)
 
 /* A call that must return MAP_FAILED with this errno. */
 #define check_map_fails(call, expected) check_map_fails_at(__FILE__, __LINE__, #call, (call), (expected))

@@ -17,7 +17,7 @@ struct crashing {
 static void crashing_main(int index, void *crashing_)
 {
         const struct crashing *crashing = crashing_;
-        const struct rlimit no_core = {0, 0};
+        const struct rlimit no_core = { 0, 0 };
 
         setrlimit(RLIMIT_CORE, &no_core);
         dup2(crashing->said, STDERR_FILENO);
@@ -27,7 +27,7 @@ static void crashing_main(int index, void *crashing_)
 
 void crash_run(crew_body body, int index, void *arg, struct crash *crash)
 {
-        struct crashing crashing = {.body = body, .arg = arg};
+        struct crashing crashing = { .body = body, .arg = arg };
         size_t used = 0;
         ssize_t part;
         int ends[2];

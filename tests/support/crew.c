@@ -17,9 +17,7 @@
 
 #include "tests/support/check.h"
 
-enum {
-        CREW_MAX = 2048
-};
+enum { CREW_MAX = 2048 };
 
 /* Only sanitizer and coverage builds have these. */
 extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
@@ -141,7 +139,7 @@ void crew_threads(int count, crew_body body, void *arg)
 
         check(count <= CREW_MAX);
         for (int i = 0; i < count; i++) {
-                members[i] = (struct crew_member){.body = body, .index = i, .arg = arg};
+                members[i] = (struct crew_member){ .body = body, .index = i, .arg = arg };
                 check_equal(pthread_create(&members[i].thread, NULL, member_main, &members[i]), 0);
         }
         for (int i = 0; i < count; i++)
@@ -165,7 +163,7 @@ void crew_turn_pass(struct crew_turn *turn)
 /* Until the number has grown to that, or for a while. */
 static int turn_sleep(struct crew_turn *turn, uint32_t number, unsigned ms)
 {
-        const struct timespec limit = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+        const struct timespec limit = { .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 };
         uint32_t now = atomic_load(&turn->number);
 
         if (now < number)
@@ -199,7 +197,7 @@ void crew_barrier_wait(struct crew_barrier *barrier, uint32_t count)
 
 void crew_sleep_ms(unsigned ms)
 {
-        const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+        const struct timespec time = { .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 };
 
         nanosleep(&time, NULL);
 }

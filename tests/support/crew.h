@@ -23,9 +23,9 @@ void crew_threads(int count, crew_body body, void *arg);
 
 /* The same one by one. */
 pid_t crew_fork(crew_body body, int index, void *arg);
-void crew_join(pid_t pid);    /* it must end with status 0 */
-int crew_status(pid_t pid);   /* waits; the status as waitpid(2) tells it */
-void crew_kill(pid_t pid);    /* SIGKILL, and waits */
+void crew_join(pid_t pid);  /* it must end with status 0 */
+int crew_status(pid_t pid); /* waits; the status as waitpid(2) tells it */
+void crew_kill(pid_t pid);  /* SIGKILL, and waits */
 
 /* Ends this process as a test process ends: leaks looked for, coverage written, no exit
  * handlers of the parent run. */

@@ -42,7 +42,7 @@ void isolate_skip(const char *why)
  * the parent, and the library must find the disposition a plain program has. */
 static void signals_restore(void)
 {
-        static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGSYS};
+        static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGSYS };
 
         for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
                 signal(signals[i], SIG_DFL);
@@ -74,7 +74,7 @@ static unsigned time_limit_s(const struct isolated *test)
 static int wait_limited(pid_t pid, unsigned seconds, int *status)
 {
         int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-        struct pollfd end = {.fd = pidfd, .events = POLLIN};
+        struct pollfd end = { .fd = pidfd, .events = POLLIN };
         int ready;
 
         do

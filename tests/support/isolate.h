@@ -48,24 +48,36 @@ void isolate_run(void **state);
 /* Ends the test, which counts as skipped. */
 _Noreturn void isolate_skip(const char *why);
 
-#define isolated_timed(body, limit_s) \
-        {#body, isolate_run, NULL, NULL, &(struct isolated){.once = (body), .seconds = (limit_s)}}
+#define isolated_timed(body, limit_s)                              \
+        {                                                          \
+#body, isolate_run, NULL, NULL, &(struct isolated) \
+                {                                                  \
+                        .once = (body), .seconds = (limit_s)       \
+                }                                                  \
+        }
 #define isolated_test(body) isolated_timed(body, 0)
-#define isolated_way(body, way_, name) \
-        {#body " (" name ")", isolate_run, NULL, NULL, &(struct isolated){.each = (body), .way = (way_)}}
-#define isolated_way_in_memory(body, way_, name) \
-        {#body " (" name ")", isolate_run, NULL, NULL, \
-         &(struct isolated){.each = (body), .way = (way_), .in_memory = 1}}
-#define isolated_by_access(body) \
-        isolated_way(body, 0, "view"), \
-        isolated_way(body, WAY_TRACK, "tracked view"), \
-        isolated_way(body, WAY_DECLARED, "declared")
-#define isolated_each_way(body) \
-        isolated_way(body, 0, "view, threads"), \
-        isolated_way(body, WAY_PROCESS, "view, processes"), \
-        isolated_way(body, WAY_TRACK, "tracked view, threads"), \
-        isolated_way(body, WAY_TRACK | WAY_PROCESS, "tracked view, processes"), \
-        isolated_way(body, WAY_DECLARED, "declared, threads"), \
-        isolated_way(body, WAY_DECLARED | WAY_PROCESS, "declared, processes")
+#define isolated_way(body, way_, name)                                           \
+        {                                                                        \
+#body " (" name ")", isolate_run, NULL, NULL, &(struct isolated) \
+                {                                                                \
+                        .each = (body), .way = (way_)                            \
+                }                                                                \
+        }
+#define isolated_way_in_memory(body, way_, name)                                 \
+        {                                                                        \
+#body " (" name ")", isolate_run, NULL, NULL, &(struct isolated) \
+                {                                                                \
+                        .each = (body), .way = (way_), .in_memory = 1            \
+                }                                                                \
+        }
+#define isolated_by_access(body)                                                      \
+        isolated_way(body, 0, "view"), isolated_way(body, WAY_TRACK, "tracked view"), \
+                isolated_way(body, WAY_DECLARED, "declared")
+#define isolated_each_way(body)                                                                     \
+        isolated_way(body, 0, "view, threads"), isolated_way(body, WAY_PROCESS, "view, processes"), \
+                isolated_way(body, WAY_TRACK, "tracked view, threads"),                             \
+                isolated_way(body, WAY_TRACK | WAY_PROCESS, "tracked view, processes"),             \
+                isolated_way(body, WAY_DECLARED, "declared, threads"),                              \
+                isolated_way(body, WAY_DECLARED | WAY_PROCESS, "declared, processes")
 
 #endif

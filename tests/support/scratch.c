@@ -16,7 +16,7 @@
 
 #include "tests/support/check.h"
 
-#define SHARED_MEMORY_DIR "/dev/shm"
+#define SHARED_MEMORY_DIR    "/dev/shm"
 #define SHARED_MEMORY_PREFIX "xac."
 
 static char scratch_dir[PATH_MAX];
@@ -27,7 +27,8 @@ int scratch_make(int in_memory)
 
         if (parent == NULL)
                 parent = "/tmp";
-        snprintf(scratch_dir, sizeof(scratch_dir), "%s/xac-test-XXXXXX", in_memory ? SHARED_MEMORY_DIR : parent);
+        snprintf(scratch_dir, sizeof(scratch_dir), "%s/xac-test-XXXXXX",
+                 in_memory ? SHARED_MEMORY_DIR : parent);
         return mkdtemp(scratch_dir) != NULL ? 0 : -errno;
 }
 

@@ -89,8 +89,7 @@ long long seat_commit_add(uint64_t word)
 {
         long long value = 0;
 
-        run_until_committed(seat.env, 0)
-                value = seat_add(word);
+        run_until_committed(seat.env, 0) value = seat_add(word);
         return value;
 }
 

@@ -16,11 +16,7 @@
 
 #include "tests/support/isolate.h"
 
-enum {
-        SEAT_PAGES = 64,
-        SEAT_PAGE_BYTES = 4096,
-        SEAT_PAGE_WORDS = SEAT_PAGE_BYTES / 8
-};
+enum { SEAT_PAGES = 64, SEAT_PAGE_BYTES = 4096, SEAT_PAGE_WORDS = SEAT_PAGE_BYTES / 8 };
 
 struct seat {
         xac_env *env;
@@ -60,7 +56,7 @@ long long seat_commit_get(uint64_t word); /* read-only */
 xac_stats seat_stats(void);
 
 /* Runs the statements after it until they are committed; conflicts only repeat them. */
-#define run_until_committed(env, flags) \
+#define run_until_committed(env, flags)                                                       \
         for (int outcome_ = XAC_CONFLICT; outcome_ == XAC_CONFLICT && seat_began(env, flags); \
              outcome_ = seat_ended(env))
 int seat_began(xac_env *env, int flags);

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Processes that trade in one environment are killed (SIGKILL) at random moments, thousands of
+ * them (P6). Shown:
+ *
+ *      - the survivors go on: none that is at work stands still for longer than a second;
+ *      - at every audit each account holds exactly what the committed operations add up to,
+ *        and each teller's number is what it was told, or one more if it died untold;
+ *      - a newcomer can open at any time, also after all have been killed at once;
+ *      - whenever nobody moves, every slot, row, list and lock is accounted for (audit.h).
+ *
+ * The controller never opens the environment: it forks workers (worker.c), kills them, watches
+ * their pulse, and lets auditors, which are processes too, look from time to time.
+ *
+ *      random [--kills N] [--seconds S] [--seed X] [--patience MS] [--verbose]
+ */
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/kill/audit.h"
+#include "tests/kill/tally.h"
+#include "tests/kill/worker.h"
+#include "tests/support/chance.h"
+#include "tests/support/check.h"
+#include "tests/support/crew.h"
+#include "tests/support/scratch.h"
+
+enum {
+        MS = 1000000,
+        PATIENCE_MS = 1000,       /* for whoever is at work */
+        DISK_PATIENCE_MS = 15000, /* for whoever waits for the disk as well */
+        TICK_MAX_MS = 50,         /* more than that between two looks is the machine's fault */
+        AUDIT_EVERY = 50,         /* kills */
+        PAUSE_EVERY = 250,
+        ALL_PERMILLE = 4,         /* of the kills hit everybody at once, */
+        SEVERAL_PERMILLE = 60     /* or several */
+};
+
+struct watch {
+        uint64_t pulse;
+        double still_ms; /* for so long has it been the same */
+};
+
+static struct {
+        uint64_t kills_wanted;
+        uint64_t seconds;
+        uint64_t patience_ms;
+        int is_verbose;
+} options = { .kills_wanted = UINT64_MAX, .patience_ms = PATIENCE_MS };
+
+static struct tally *tally;
+static const char *dir;
+static struct chance chance;
+static pid_t seat_pid[TALLY_SEATS];
+static struct watch watch[TALLY_TELLERS];
+static uint64_t looked_ns;
+static double longest_still_ms;
+static struct {
+        uint64_t kills, all, audits, quiet_audits, openings;
+} count;
+
+/* ---- workers ---- */
+
+static void start_worker(int seat)
+{
+        struct worker_orders orders = { tally, dir };
+
+        for (unsigned i = 0; i < TALLY_THREADS; i++)
+                atomic_store(&tally->teller[seat * TALLY_THREADS + i].state, TALLY_AWAY);
+        seat_pid[seat] = crew_fork(worker_main, seat, &orders);
+        count.openings++;
+}
+
+static void kill_worker(int seat)
+{
+        int status;
+
+        kill(seat_pid[seat], SIGKILL);
+        status = crew_status(seat_pid[seat]);
+        seat_pid[seat] = 0;
+        /* It may have failed, or left, by itself just before. */
+        if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+                count.kills++;
+        else if (WIFSIGNALED(status) || WEXITSTATUS(status) != 0)
+                check_failed(__FILE__, __LINE__, "a worker failed (status %x)", status);
+}
+
+/* Who has left in good order is followed by another one. */
+static void replace_leavers(void)
+{
+        for (int seat = 0; seat < TALLY_SEATS; seat++) {
+                int status;
+
+                if (seat_pid[seat] != 0 && waitpid(seat_pid[seat], &status, WNOHANG) == 0)
+                        continue;
+                if (seat_pid[seat] != 0 && status != 0)
+                        check_failed(__FILE__, __LINE__, "a worker failed (status %x)", status);
+                start_worker(seat);
+        }
+}
+
+/* ---- auditors ---- */
+
+struct inspection {
+        bool is_quiet; /* nobody moves */
+        bool is_alone; /* nobody else has it open */
+};
+
+static void audit_main(int unused, void *inspection_)
+{
+        const struct inspection *inspection = inspection_;
+        struct tally_desk desk = { .is_declared = count.audits % 2 };
+
+        (void)unused;
+        alarm(20);
+        tally_open(&desk, tally, dir);
+        tally_map(&desk);
+        tally_check(&desk);
+        if (inspection->is_quiet)
+                check_equal(audit_shared(desk.env, inspection->is_alone), 0);
+        check_ok(xac_close(desk.env));
+}
+
+static void inspect(bool is_quiet, bool is_alone)
+{
+        struct inspection inspection = { is_quiet, is_alone };
+
+        crew_join(crew_fork(audit_main, 0, &inspection));
+        count.audits++;
+        count.quiet_audits += is_quiet;
+}
+
+/* ---- who gets on ---- */
+
+static void explain_main(int unused, void *unused_arg)
+{
+        struct tally_desk desk = { .tally = tally };
+
+        (void)unused, (void)unused_arg;
+        alarm(5);
+        tally_open(&desk, tally, dir);
+        audit_print(desk.env);
+        _exit(0);
+}
+
+/* The workers are stopped first, so that a debugger finds them as they were. */
+static _Noreturn void fail_stuck(unsigned teller)
+{
+        static const char *const states[] = { "away",    "opening", "trading", "auditing",
+                                              "at a checkpoint", "growing", "paused",  "leaving" };
+        pid_t pid = seat_pid[teller / TALLY_THREADS];
+
+        fprintf(stderr, "teller %u (process %d) has stood still for %.0f ms, %s\n", teller, (int)pid,
+                watch[teller].still_ms, states[atomic_load(&tally->teller[teller].state)]);
+        crew_status(crew_fork(explain_main, 0, NULL));
+        if (getenv("XAC_KILL_DEBUG") != NULL) {
+                for (int seat = 0; seat < TALLY_SEATS; seat++)
+                        kill(seat_pid[seat], SIGSTOP);
+                fprintf(stderr, "everybody is stopped for a debugger; end process %d when done\n", (int)getpid());
+                alarm(0);
+                pause();
+        }
+        check_failed(__FILE__, __LINE__, "a survivor is stuck");
+}
+
+static bool waits_for_disk(enum tally_state state)
+{
+        return state == TALLY_CHECKPOINT || state == TALLY_GROWING || state == TALLY_OPENING || state == TALLY_LEAVING;
+}
+
+static void look_at(unsigned teller, double elapsed_ms)
+{
+        struct watch *seen = &watch[teller];
+        uint64_t pulse = atomic_load(&tally->teller[teller].pulse);
+        enum tally_state state = atomic_load(&tally->teller[teller].state);
+
+        if (pulse != seen->pulse || state == TALLY_AWAY || state == TALLY_PAUSED) {
+                *seen = (struct watch){ .pulse = pulse };
+                return;
+        }
+        seen->still_ms += elapsed_ms;
+        if (!waits_for_disk(state) && seen->still_ms > longest_still_ms)
+                longest_still_ms = seen->still_ms;
+        if (seen->still_ms > (double)(waits_for_disk(state) ? DISK_PATIENCE_MS : options.patience_ms))
+                fail_stuck(teller);
+}
+
+/* Time in which the controller itself did not run does not count against anybody. */
+static void look_after_all(void)
+{
+        uint64_t now_ns = crew_clock_ns();
+        double elapsed_ms = (double)(now_ns - looked_ns) / MS;
+
+        looked_ns = now_ns;
+        if (elapsed_ms > TICK_MAX_MS)
+                elapsed_ms = TICK_MAX_MS;
+        for (unsigned i = 0; i < TALLY_TELLERS; i++)
+                look_at(i, elapsed_ms);
+}
+
+/* ---- deaths ---- */
+
+static void forget_pulse(int seat)
+{
+        for (unsigned i = 0; i < TALLY_THREADS; i++)
+                watch[seat * TALLY_THREADS + i] = (struct watch){ 0 };
+}
+
+static void kill_and_replace(int seat)
+{
+        kill_worker(seat);
+        forget_pulse(seat);
+        start_worker(seat);
+}
+
+/* The next opener finds everything, alone; sometimes it is the last one out as well. */
+static void kill_all(void)
+{
+        for (int seat = 0; seat < TALLY_SEATS; seat++)
+                kill(seat_pid[seat], SIGKILL);
+        for (int seat = 0; seat < TALLY_SEATS; seat++) {
+                kill_worker(seat);
+                forget_pulse(seat);
+        }
+        count.all++;
+        if (chance_percent(&chance, 60))
+                inspect(true, true);
+        for (int seat = 0; seat < TALLY_SEATS; seat++)
+                start_worker(seat);
+}
+
+static void kill_somebody(void)
+{
+        uint64_t permille = chance_below(&chance, 1000);
+        uint64_t victims = permille < SEVERAL_PERMILLE ? 2 + chance_below(&chance, TALLY_SEATS - 2) : 1;
+
+        if (permille < ALL_PERMILLE) {
+                kill_all();
+                return;
+        }
+        for (uint64_t i = 0; i < victims; i++)
+                kill_and_replace((int)chance_below(&chance, TALLY_SEATS));
+}
+
+/* Mostly soon, sometimes after a while in which everybody gets to work. */
+static void wait_a_moment(void)
+{
+        uint64_t us = chance_percent(&chance, 10) ? chance_below(&chance, 60000) : chance_below(&chance, 12000);
+
+        usleep((useconds_t)us);
+}
+
+static bool is_anybody_moving(void)
+{
+        for (unsigned i = 0; i < TALLY_TELLERS; i++) {
+                enum tally_state state = atomic_load(&tally->teller[i].state);
+
+                if (state != TALLY_AWAY && state != TALLY_PAUSED)
+                        return true;
+        }
+        return false;
+}
+
+/* All tellers stand between two operations, alive, and the shared memory is looked at. Who is
+ * away may yet be starting: so they are all waited for. */
+static void pause_and_inspect(void)
+{
+        atomic_store(&tally->is_paused, 1);
+        do {
+                crew_sleep_ms(2);
+                look_after_all();
+        } while (is_anybody_moving());
+        for (int seat = 0; seat < TALLY_SEATS; seat++)
+                kill(seat_pid[seat], SIGSTOP);
+        if (!is_anybody_moving())
+                inspect(true, false);
+        for (int seat = 0; seat < TALLY_SEATS; seat++)
+                kill(seat_pid[seat], SIGCONT);
+        atomic_store(&tally->is_paused, 0);
+}
+
+/* ---- the run ---- */
+
+static void run(void)
+{
+        uint64_t end_ns = options.seconds ? crew_clock_ns() + options.seconds * 1000 * MS : UINT64_MAX;
+        uint64_t next_audit = AUDIT_EVERY, next_pause = PAUSE_EVERY;
+
+        looked_ns = crew_clock_ns();
+        while (count.kills < options.kills_wanted && crew_clock_ns() < end_ns) {
+                wait_a_moment();
+                replace_leavers();
+                look_after_all();
+                kill_somebody();
+                if (count.kills >= next_audit) {
+                        inspect(false, false);
+                        next_audit = count.kills + AUDIT_EVERY;
+                }
+                if (count.kills >= next_pause) {
+                        pause_and_inspect();
+                        next_pause = count.kills + PAUSE_EVERY;
+                        if (options.is_verbose)
+                                printf("%" PRIu64 " kills, %" PRIu64 " audits, longest standstill %.0f ms\n",
+                                       count.kills, count.audits, longest_still_ms);
+                }
+        }
+}
+
+/* After the last close the plain files hold what the snapshots showed. */
+static void check_plain_files(void)
+{
+        static char bytes[TALLY_FILES][TALLY_FILE_PAGES * TALLY_PAGE_BYTES];
+        struct tally_desk desk = { .file = { bytes[0], bytes[1] } };
+
+        check_equal(scratch_shared_memory_of(dir), 0);
+        scratch_read_file(scratch_path("env/north"), bytes[0], sizeof(bytes[0]));
+        scratch_read_file(scratch_path("env/south"), bytes[1], sizeof(bytes[1]));
+        for (unsigned i = 0; i < TALLY_ACCOUNTS; i++)
+                check_equal(*tally_account(&desk, i, XAC_READ), tally->balance[i]);
+        for (unsigned i = 0; i < TALLY_TELLERS; i++)
+                check_equal(*tally_number(&desk, i, XAC_READ), tally->counted[i]);
+}
+
+static void fill_main(int unused, void *unused_arg)
+{
+        struct tally_desk desk = { .tally = tally };
+
+        (void)unused, (void)unused_arg;
+        tally_open(&desk, tally, dir);
+        tally_map(&desk);
+        tally_fill(&desk);
+        check_ok(xac_close(desk.env));
+}
+
+static void summarise(double seconds)
+{
+        uint64_t operations = 0;
+
+        for (unsigned i = 0; i < TALLY_TELLERS; i++)
+                operations += tally->counted[i];
+        printf("%" PRIu64 " kills in %.1f s (%.0f a second; %" PRIu64 " times everybody at once)\n"
+               "%" PRIu64 " operations committed, %" PRIu64 " conflicts, %" PRIu64 " exclusive, %" PRIu64
+               " checkpoints, %" PRIu64 " growths\n"
+               "%" PRIu64 " workers opened, %" PRIu64 " left in good order\n"
+               "%" PRIu64 " exact audits (%" PRIu64 " of them with the pool), %" PRIu64 " sums by the tellers\n"
+               "longest standstill of a survivor at work: %.0f ms\n",
+               count.kills, seconds, (double)count.kills / seconds, count.all, operations,
+               atomic_load(&tally->conflicts), atomic_load(&tally->exclusive), atomic_load(&tally->checkpoints),
+               atomic_load(&tally->growths), count.openings, atomic_load(&tally->leaves), count.audits,
+               count.quiet_audits, atomic_load(&tally->audits), longest_still_ms);
+}
+
+static void play(void)
+{
+        uint64_t started_ns = crew_clock_ns();
+
+        crew_join(crew_fork(fill_main, 0, NULL));
+        for (int seat = 0; seat < TALLY_SEATS; seat++)
+                start_worker(seat);
+        run();
+        for (int seat = 0; seat < TALLY_SEATS; seat++)
+                kill_worker(seat);
+        inspect(true, true);
+        check_plain_files();
+        summarise((double)(crew_clock_ns() - started_ns) / 1e9);
+}
+
+static void parse(int argc, char **argv)
+{
+        static const struct option known[] = { { "kills", required_argument, NULL, 'k' },
+                                               { "seconds", required_argument, NULL, 's' },
+                                               { "seed", required_argument, NULL, 'x' },
+                                               { "patience", required_argument, NULL, 'p' },
+                                               { "verbose", no_argument, NULL, 'v' },
+                                               { 0 } };
+        for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+                switch (c) {
+                case 'k': options.kills_wanted = strtoull(optarg, NULL, 0); break;
+                case 's': options.seconds = strtoull(optarg, NULL, 0); break;
+                case 'x': setenv("XAC_TEST_SEED", optarg, 1); break;
+                case 'p': options.patience_ms = strtoull(optarg, NULL, 0); break;
+                case 'v': options.is_verbose = 1; break;
+                default: exit(2);
+                }
+        }
+        if (options.kills_wanted == UINT64_MAX && options.seconds == 0)
+                options.seconds = 5;
+}
+
+/* In a process of its own, so that whatever happens the scratch directory is removed. */
+static void play_main(int unused, void *unused_arg)
+{
+        (void)unused, (void)unused_arg;
+        play();
+}
+
+int main(int argc, char **argv)
+{
+        int status, left;
+
+        parse(argc, argv);
+        setvbuf(stdout, NULL, _IOLBF, 0);
+        chance.state = chance_seed();
+        check_equal(scratch_make(1), 0);
+        dir = scratch_path("env");
+        tally = crew_shared(sizeof(*tally));
+        tally_start(tally, chance_next(&chance));
+        status = crew_status(crew_fork(play_main, 0, NULL));
+        left = scratch_shared_memory_left(1);
+        scratch_remove();
+        return status != 0 || left != 0;
+}

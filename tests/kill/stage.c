@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/kill/stage.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "libxac/env.h"
+#include "libxac/publish.h"
+#include "libxac/thread.h"
+#include "tests/kill/audit.h"
+#include "tests/support/check.h"
+#include "tests/support/crew.h"
+#include "tests/support/scratch.h"
+
+enum {
+        MS = 1000000,
+        POOL_BYTES = 16 << 20,
+        NUMBERS_APART = 512
+};
+
+struct stage_told *stage_told;
+struct stage_seat stage_seat;
+static const char *dir;
+
+/* ---- in the environment ---- */
+
+void stage_enter(bool is_declared)
+{
+        const xac_options options = { .pool_bytes = POOL_BYTES, .reserve_bytes = 32 << 20 };
+
+        stage_seat.is_declared = is_declared;
+        check_ok(xac_open(dir, XAC_CREATE | XAC_VOLATILE, &options, &stage_seat.env));
+        stage_seat.north = xac_mmap(stage_seat.env, "north", STAGE_FILE_PAGES * STAGE_PAGE_BYTES, 0);
+        check(stage_seat.north != MAP_FAILED);
+        stage_seat.south = xac_mmap(stage_seat.env, "south", STAGE_FILE_PAGES * STAGE_PAGE_BYTES, 0);
+        check(stage_seat.south != MAP_FAILED);
+}
+
+void stage_leave(void)
+{
+        check_ok(xac_close(stage_seat.env));
+        stage_seat = (struct stage_seat){ 0 };
+}
+
+/* The pages lie apart, so that home pages around one are no others. */
+static char *number_address(unsigned i, enum stage_whose whose)
+{
+        char *page = i == 2 ? stage_seat.south + 5 * STAGE_PAGE_BYTES : stage_seat.north + 17 * i * STAGE_PAGE_BYTES;
+
+        return page + whose * NUMBERS_APART;
+}
+
+int stage_add(enum stage_whose whose)
+{
+        for (unsigned i = 0; i < STAGE_PAGES; i++) {
+                void *address = number_address(i, whose);
+
+                if (stage_seat.is_declared)
+                        address = xac_page_write(stage_seat.env, address);
+                if (address == NULL)
+                        return -1;
+                ++*(volatile uint64_t *)address;
+        }
+        return 0;
+}
+
+uint64_t stage_number(enum stage_whose whose)
+{
+        uint64_t number[STAGE_PAGES];
+
+        for (unsigned i = 0; i < STAGE_PAGES; i++) {
+                const void *address = number_address(i, whose);
+
+                if (stage_seat.is_declared)
+                        address = xac_page_read(stage_seat.env, address);
+                check(address != NULL);
+                number[i] = *(const volatile uint64_t *)address;
+                check_equal(number[i], number[0]);
+        }
+        return number[0];
+}
+
+void stage_commit(enum stage_whose whose)
+{
+        int err;
+
+        do {
+                check_ok(xbegin(stage_seat.env, 0));
+                stage_add(whose);
+                err = xend(stage_seat.env);
+        } while (err == XAC_CONFLICT);
+        check_ok(err);
+        atomic_fetch_add(&stage_told->count[whose], 1);
+}
+
+/* ---- what actors do ---- */
+
+static long long enter(uint64_t is_declared)
+{
+        stage_enter(is_declared != 0);
+        return 0;
+}
+
+static long long leave(uint64_t unused)
+{
+        (void)unused;
+        stage_leave();
+        return 0;
+}
+
+/* The milliseconds it took. */
+static long long commit_one(uint64_t whose)
+{
+        uint64_t begun_ns = crew_clock_ns();
+
+        stage_commit((enum stage_whose)whose);
+        return (long long)((crew_clock_ns() - begun_ns) / MS);
+}
+
+static long long read_number(uint64_t whose)
+{
+        uint64_t number;
+
+        check_ok(xbegin(stage_seat.env, XAC_RDONLY));
+        number = stage_number((enum stage_whose)whose);
+        check_ok(xend(stage_seat.env));
+        return (long long)number;
+}
+
+static long long audit(uint64_t unused)
+{
+        (void)unused;
+        return audit_shared(stage_seat.env, false);
+}
+
+static uint64_t held_number;
+
+static long long hold(uint64_t unused)
+{
+        (void)unused;
+        check_ok(xbegin(stage_seat.env, XAC_RDONLY));
+        held_number = stage_number(STAGE_VICTIMS);
+        return 0;
+}
+
+static long long release(uint64_t unused)
+{
+        (void)unused;
+        check_equal(stage_number(STAGE_VICTIMS), held_number);
+        check_ok(xend(stage_seat.env));
+        return 0;
+}
+
+/* ---- the director's ---- */
+
+void stage_set(struct stage *stage, const char *name)
+{
+        dir = scratch_path(name);
+        *stage = (struct stage){ 0 };
+        stage_told = crew_shared(sizeof(*stage_told));
+        stage->survivor = actor_start(WAY_PROCESS);
+        stage->holder = actor_start(WAY_PROCESS);
+        stage->auditor = actor_start(WAY_PROCESS);
+        actor_do(stage->survivor, enter, false);
+        actor_do(stage->holder, enter, true);
+        actor_do(stage->auditor, enter, true);
+        stage_survivor_commits(stage);
+        stage_survivor_commits(stage);
+}
+
+void stage_strike(struct stage *stage)
+{
+        struct actor *const actors[] = { stage->survivor, stage->holder, stage->auditor };
+
+        for (unsigned i = 0; i < 3; i++) {
+                actor_do(actors[i], leave, 0);
+                actor_stop(actors[i]);
+        }
+        check_equal(scratch_shared_memory_of(dir), 0);
+        munmap(stage_told, sizeof(*stage_told));
+}
+
+void stage_survivor_commits(struct stage *stage)
+{
+        long long took_ms = actor_do(stage->survivor, commit_one, STAGE_SURVIVORS);
+
+        if (took_ms > stage->longest_ms)
+                stage->longest_ms = (unsigned)took_ms;
+        check(took_ms <= STAGE_PATIENCE_MS);
+}
+
+void stage_hold(struct stage *stage)
+{
+        actor_do(stage->holder, hold, 0);
+}
+
+void stage_release(struct stage *stage)
+{
+        actor_do(stage->holder, release, 0);
+}
+
+static void newcomer_main(int declared, void *unused)
+{
+        (void)unused;
+        stage_enter(declared != 0);
+        stage_commit(STAGE_SURVIVORS);
+        stage_leave();
+}
+
+static void check_numbers(struct stage *stage, uint64_t at_least, uint64_t untold)
+{
+        uint64_t told = atomic_load(&stage_told->count[STAGE_VICTIMS]);
+        uint64_t by_view = (uint64_t)actor_do(stage->survivor, read_number, STAGE_VICTIMS);
+        uint64_t declared = (uint64_t)actor_do(stage->auditor, read_number, STAGE_VICTIMS);
+
+        check_equal(by_view, declared);
+        if (declared < told + at_least || declared > told + untold)
+                check_failed(__FILE__, __LINE__, "victims were told of %llu commits, and left %llu",
+                             (unsigned long long)told, (unsigned long long)declared);
+        atomic_store(&stage_told->count[STAGE_VICTIMS], declared);
+        check_equal(actor_do(stage->auditor, read_number, STAGE_SURVIVORS),
+                    atomic_load(&stage_told->count[STAGE_SURVIVORS]));
+}
+
+void stage_check(struct stage *stage, unsigned turn, uint64_t at_least, uint64_t untold)
+{
+        if (turn % 3 == 1)
+                crew_join(crew_fork(newcomer_main, turn % 2, NULL));
+        if (turn % 3 == 2)
+                check_equal(actor_do(stage->auditor, audit, 0), 0);
+        stage_survivor_commits(stage);
+        check_numbers(stage, at_least, untold);
+        check_equal(actor_do(stage->auditor, audit, 0), 0);
+}
+
+static void decide_and_die(int unused, void *unused_arg)
+{
+        struct thread *thread;
+        struct control *control;
+
+        (void)unused, (void)unused_arg;
+        stage_enter(true);
+        check_ok(thread_of(stage_seat.env, &thread));
+        check_ok(xbegin(stage_seat.env, 0));
+        check_ok(stage_add(STAGE_VICTIMS));
+        txn_pages_intend(&thread->txn.pages);
+        check_ok(publish_lock(&stage_seat.env->shared, thread->self.owner));
+        control = stage_seat.env->shared.control;
+        atomic_store(&control->committer, thread->self.row_no);
+        atomic_store(&control->decided, atomic_load(&control->sequence) + 1);
+        kill(getpid(), SIGKILL);
+}
+
+void stage_die_decided(void)
+{
+        int status = crew_status(crew_fork(decide_and_die, 0, NULL));
+
+        check(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+        atomic_fetch_add(&stage_told->count[STAGE_VICTIMS], 1);
+}

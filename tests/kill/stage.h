@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TESTS_KILL_STAGE_H
+#define TESTS_KILL_STAGE_H
+
+/*
+ * The scene on which steps.c and single_step.c let a victim die: one environment, and survivors
+ * that have it open all the time and are asked afterwards whether all is well.
+ *
+ * Three pages in two files each hold two numbers, the victims' and the survivors'. Whoever
+ * commits adds one to its number in all three pages at once, so a commit that is there in
+ * part shows; and what victims were told stands in memory outside. The actors:
+ *
+ *      survivor   through its views (so that rings are written): commits
+ *      holder     by declared access: holds a snapshot while others commit
+ *      auditor    by declared access: takes back, counts slots (audit.h)
+ *
+ * The process that directs them opens nothing itself.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <xac/xac.h>
+
+#include "tests/support/actor.h"
+
+enum {
+        STAGE_PAGE_BYTES = 4096,
+        STAGE_PAGES = 3,       /* that hold the numbers: two in "north", one in "south" */
+        STAGE_FILE_PAGES = 32, /* of north and south */
+        STAGE_PATIENCE_MS = 1000
+};
+
+/* Which number. */
+enum stage_whose { STAGE_VICTIMS, STAGE_SURVIVORS };
+
+struct stage {
+        struct actor *survivor;
+        struct actor *holder;
+        struct actor *auditor;
+        unsigned longest_ms; /* that a survivor's commit took */
+};
+
+/* In memory that outlives everybody: how many commits victims and survivors were told of. */
+struct stage_told {
+        _Atomic uint64_t count[2];
+};
+extern struct stage_told *stage_told;
+
+/* One process' and thread's way into the environment. */
+struct stage_seat {
+        xac_env *env;
+        char *north;
+        char *south;
+        bool is_declared;
+};
+extern struct stage_seat stage_seat;
+
+/* A fresh environment of that name, and its survivors. */
+void stage_set(struct stage *stage, const char *name);
+/* The survivors leave; the last of them must leave nothing behind. */
+void stage_strike(struct stage *stage);
+
+/* Opens, and maps north and south; leaves. */
+void stage_enter(bool is_declared);
+void stage_leave(void);
+
+/* In the open transaction of stage_seat: adds one, three times. 0, or -1 if access was refused. */
+int stage_add(enum stage_whose whose);
+/* The number, which must be the same on all three pages. */
+uint64_t stage_number(enum stage_whose whose);
+/* A whole transaction, repeated until it is committed; then it has been told. */
+void stage_commit(enum stage_whose whose);
+
+/* After a death: a survivor commits within a second, the numbers hold, a newcomer can open and
+ * commit, the audit finds nothing. `turn` varies who comes first. Victims have `untold` commits
+ * at most, and at_least that many, more than they were told; they have been told afterwards. */
+void stage_check(struct stage *stage, unsigned turn, uint64_t at_least, uint64_t untold);
+
+/* The holder's snapshot, from one to the other; what it shows must not change. */
+void stage_hold(struct stage *stage);
+void stage_release(struct stage *stage);
+/* One commit of the survivor. */
+void stage_survivor_commits(struct stage *stage);
+
+/* The end of a process that dies between the deciding store of a commit and the first head
+ * (R5). A crew_body; started and waited for by stage_die_decided. Victims are then told. */
+void stage_die_decided(void);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/kill/tally.h"
+
+#include <sys/mman.h>
+
+#include "tests/support/chance.h"
+#include "tests/support/check.h"
+
+/* By the seed: so small that pages must go home all the time, or not. */
+enum { POOL_SMALL = 4 << 20, POOL_LARGE = 24 << 20 };
+
+void tally_start(struct tally *tally, uint64_t seed)
+{
+        tally->seed = seed;
+        for (unsigned i = 0; i < TALLY_ACCOUNTS; i++)
+                tally->balance[i] = TALLY_BALANCE;
+}
+
+static enum tally_kind choose_kind(uint64_t percent)
+{
+        return percent < 50   ? TALLY_PLAIN
+               : percent < 75 ? TALLY_NESTED
+               : percent < 90 ? TALLY_RUN
+               : percent < 98 ? TALLY_ROUND
+                              : TALLY_EXCLUSIVE;
+}
+
+struct tally_operation tally_operation(const struct tally *tally, unsigned teller, uint64_t number)
+{
+        struct chance chance = { chance_mix(tally->seed + teller) ^ chance_mix(number) };
+        struct tally_operation operation = { .kind = choose_kind(chance_below(&chance, 100)) };
+
+        operation.is_declared = chance_percent(&chance, 50);
+        operation.from = (unsigned)chance_below(&chance, TALLY_ACCOUNTS);
+        operation.to = (operation.from + 1 + (unsigned)chance_below(&chance, TALLY_ACCOUNTS - 1)) % TALLY_ACCOUNTS;
+        operation.amount = 1 + (int64_t)chance_below(&chance, 50);
+        return operation;
+}
+
+/* ---- the environment ---- */
+
+void tally_map(struct tally_desk *desk)
+{
+        static const char *const names[TALLY_FILES] = { "north", "south" };
+
+        for (unsigned i = 0; i < TALLY_FILES; i++) {
+                desk->file[i] = xac_mmap(desk->env, names[i], TALLY_FILE_PAGES * TALLY_PAGE_BYTES, 0);
+                check(desk->file[i] != MAP_FAILED);
+        }
+        desk->annex = xac_mmap(desk->env, "annex", TALLY_PAGE_BYTES, 0);
+        check(desk->annex != MAP_FAILED);
+}
+
+void tally_open(struct tally_desk *desk, struct tally *tally, const char *dir)
+{
+        const xac_options options = { .pool_bytes = tally->seed % 2 ? POOL_SMALL : POOL_LARGE,
+                                      .reserve_bytes = (TALLY_ANNEX_PAGES + 1) * TALLY_PAGE_BYTES };
+
+        desk->tally = tally;
+        check_ok(xac_open(dir, XAC_CREATE | XAC_VOLATILE, &options, &desk->env));
+}
+
+static void *access_word(struct tally_desk *desk, char *address, int access)
+{
+        if (!desk->is_declared)
+                return address;
+        return access == XAC_WRITE ? xac_page_write(desk->env, address)
+                                   : (void *)(uintptr_t)xac_page_read(desk->env, address);
+}
+
+int64_t *tally_account(struct tally_desk *desk, unsigned account, int access)
+{
+        unsigned page = account / (TALLY_FILES * TALLY_PAGE_ACCOUNTS);
+        unsigned place = account / TALLY_FILES % TALLY_PAGE_ACCOUNTS;
+        char *address = desk->file[account % TALLY_FILES] + page * TALLY_PAGE_BYTES + place * 1024;
+
+        return access_word(desk, address, access);
+}
+
+uint64_t *tally_number(struct tally_desk *desk, unsigned teller, int access)
+{
+        char *address = desk->file[teller % TALLY_FILES] + (TALLY_ACCOUNT_PAGES + teller) * TALLY_PAGE_BYTES;
+
+        return access_word(desk, address, access);
+}
+
+void tally_fill(struct tally_desk *desk)
+{
+        check_ok(xbegin(desk->env, 0));
+        for (unsigned i = 0; i < TALLY_ACCOUNTS; i++)
+                *tally_account(desk, i, XAC_WRITE) = TALLY_BALANCE;
+        check_ok(xend(desk->env));
+}
+
+/* ---- checks ---- */
+
+void tally_check_sum(struct tally_desk *desk)
+{
+        int64_t sum = 0;
+
+        check_ok(xbegin(desk->env, XAC_RDONLY));
+        for (unsigned i = 0; i < TALLY_ACCOUNTS; i++)
+                sum += *tally_account(desk, i, XAC_READ);
+        check_ok(xend(desk->env));
+        check_equal(sum, TALLY_ACCOUNTS * TALLY_BALANCE);
+}
+
+/* Brings the auditor's balances up to `number` operations of a teller. */
+static void count_up_to(struct tally *tally, unsigned teller, uint64_t number)
+{
+        for (uint64_t n = tally->counted[teller]; n < number; n++) {
+                struct tally_operation operation = tally_operation(tally, teller, n);
+
+                if (operation.kind == TALLY_ROUND)
+                        continue;
+                tally->balance[operation.from] -= operation.amount;
+                tally->balance[operation.to] += operation.amount;
+        }
+        tally->counted[teller] = number;
+}
+
+void tally_check(struct tally_desk *desk)
+{
+        struct tally *tally = desk->tally;
+        uint64_t told[TALLY_TELLERS], number[TALLY_TELLERS];
+        int64_t balance[TALLY_ACCOUNTS];
+
+        for (unsigned i = 0; i < TALLY_TELLERS; i++)
+                told[i] = atomic_load(&tally->teller[i].told);
+        check_ok(xbegin(desk->env, XAC_RDONLY));
+        for (unsigned i = 0; i < TALLY_ACCOUNTS; i++)
+                balance[i] = *tally_account(desk, i, XAC_READ);
+        for (unsigned i = 0; i < TALLY_TELLERS; i++)
+                number[i] = *tally_number(desk, i, XAC_READ);
+        check_ok(xend(desk->env));
+
+        for (unsigned i = 0; i < TALLY_TELLERS; i++) {
+                uint64_t later = atomic_load(&tally->teller[i].told);
+
+                if (number[i] < told[i] || number[i] > later + 1 || number[i] < tally->counted[i])
+                        check_failed(__FILE__, __LINE__, "teller %u was told %llu to %llu, counted %llu, but has %llu",
+                                     i, (unsigned long long)told[i], (unsigned long long)later,
+                                     (unsigned long long)tally->counted[i], (unsigned long long)number[i]);
+                count_up_to(tally, i, number[i]);
+        }
+        for (unsigned i = 0; i < TALLY_ACCOUNTS; i++)
+                if (balance[i] != tally->balance[i])
+                        check_failed(__FILE__, __LINE__, "account %u has %lld, not %lld", i, (long long)balance[i],
+                                     (long long)tally->balance[i]);
+}

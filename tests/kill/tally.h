@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TESTS_KILL_TALLY_H
+#define TESTS_KILL_TALLY_H
+
+/*
+ * What the workers of random.c do, and what it must add up to whoever is killed when.
+ *
+ * Accounts lie on the first pages of two files. Each teller (a thread of a worker) has a page
+ * of its own besides, with the number of operations it has committed. Operation n of a teller
+ * is a pure function of the seed, the teller and n, and it raises the teller's number in the
+ * same transaction: so the numbers that a snapshot shows say exactly what every account
+ * must hold in it. What tellers were told (xend returned 0) is kept outside, in memory that
+ * the dead leave behind: it is the number, or one less if the death came between.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <xac/xac.h>
+
+enum {
+        TALLY_SEATS = 6,   /* worker processes at once */
+        TALLY_THREADS = 3, /* at most, of each */
+        TALLY_TELLERS = TALLY_SEATS * TALLY_THREADS,
+        TALLY_FILES = 2,
+        TALLY_ACCOUNT_PAGES = 6, /* of each file */
+        TALLY_PAGE_ACCOUNTS = 2,
+        TALLY_ACCOUNTS = TALLY_FILES * TALLY_ACCOUNT_PAGES * TALLY_PAGE_ACCOUNTS,
+        TALLY_BALANCE = 1000,
+        TALLY_PAGE_BYTES = 4096,
+        TALLY_FILE_PAGES = TALLY_ACCOUNT_PAGES + TALLY_TELLERS,
+        TALLY_ANNEX_PAGES = 512 /* of a third file, which grows */
+};
+
+/* What a teller is at, for whoever asks why it does not get on. */
+enum tally_state {
+        TALLY_AWAY,
+        TALLY_OPENING,
+        TALLY_TRADING,
+        TALLY_AUDITING,
+        TALLY_CHECKPOINT, /* waits for the disk */
+        TALLY_GROWING,    /* this too */
+        TALLY_PAUSED,
+        TALLY_LEAVING
+};
+
+struct teller {
+        _Alignas(64) _Atomic uint64_t told; /* operations that xend said were committed */
+        _Atomic uint64_t pulse;             /* counts everything it finishes */
+        _Atomic uint32_t state;             /* enum tally_state */
+};
+
+/* In memory that is shared outside the environment. */
+struct tally {
+        uint64_t seed;
+        struct teller teller[TALLY_TELLERS];
+        _Atomic uint32_t is_paused; /* tellers stop between operations */
+        _Atomic uint64_t audits, conflicts, exclusive, checkpoints, growths, leaves;
+
+        /* The auditor's: the balances after the first `counted` operations of each teller. */
+        uint64_t counted[TALLY_TELLERS];
+        int64_t balance[TALLY_ACCOUNTS];
+};
+
+/* One thread's way into the environment. */
+struct tally_desk {
+        xac_env *env;
+        char *file[TALLY_FILES];
+        char *annex;
+        bool is_declared; /* declared access, else plain pointers */
+        struct tally *tally;
+};
+
+enum tally_kind { TALLY_PLAIN, TALLY_NESTED, TALLY_RUN, TALLY_EXCLUSIVE, TALLY_ROUND, TALLY_KINDS };
+
+/* `amount` goes from one account to another; TALLY_ROUND passes it on from account to account,
+ * through all pages and back to the first. */
+struct tally_operation {
+        enum tally_kind kind;
+        bool is_declared;
+        unsigned from, to;
+        int64_t amount;
+};
+
+void tally_start(struct tally *tally, uint64_t seed);
+struct tally_operation tally_operation(const struct tally *tally, unsigned teller, uint64_t number);
+
+/* Opens the environment `dir`; maps its files for this thread. */
+void tally_open(struct tally_desk *desk, struct tally *tally, const char *dir);
+void tally_map(struct tally_desk *desk);
+
+/* In the open transaction of this thread. NULL from declared access gives NULL here. */
+int64_t *tally_account(struct tally_desk *desk, unsigned account, int access);
+uint64_t *tally_number(struct tally_desk *desk, unsigned teller, int access);
+
+/* Puts the first balances there. */
+void tally_fill(struct tally_desk *desk);
+/* A read-only transaction: each account and the numbers against each other, exactly; the
+ * numbers against what the tellers were told. By one auditor at a time. */
+void tally_check(struct tally_desk *desk);
+/* The cheap half of it, for anybody: the sum. */
+void tally_check_sum(struct tally_desk *desk);
+
+#endif
