@@ -4,7 +4,8 @@
 #include <sys/mman.h>
 
 #include "base/sys.h"
-#include "libxac/view.h"
+#include "libxac/mappings.h"
+#include "libxac/ranges.h"
 
 enum { GUARD_BYTES = 4096 };
 
@@ -46,7 +47,8 @@ void registry_remove_locked(struct xac_env *env)
 static void after_fork_in_child(void)
 {
         pthread_mutex_init(&registry_mutex, NULL);
-        view_unmap_all_in_child();
+        ranges_unmap_all_in_child();
+        mappings_forget_in_child();
         for (struct xac_env *env = registry; env; env = env->next) {
                 sys_close(env->shared.lock_fd);
                 files_close_all(&env->files);

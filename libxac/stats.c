@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "libxac/mappings.h"
 #include "libxac/pool.h"
-#include "libxac/view.h"
 
 static void add_row(const struct row *row, xac_stats *stats)
 {
@@ -27,7 +27,7 @@ void stats_collect(struct shared *shared, xac_stats *stats)
         stats->write_faults = atomic_load(&control->past_write_faults);
         for (uint32_t i = 0; i < atomic_load(&control->rows_used); i++)
                 add_row(&shared->rows[i], stats);
-        stats->mappings = view_mappings_of_process();
+        stats->mappings = mappings_in_use();
         stats->pool_bytes = (uint64_t)(control->pool_slots - 1) * shared->page_bytes;
         pool_count(shared, &census);
         stats->pool_bytes_used = (census.private + census.published + census.retired) * shared->page_bytes;

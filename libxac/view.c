@@ -2,70 +2,41 @@
 #include "libxac/view.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "base/sys.h"
+#include "libxac/mappings.h"
 #include "libxac/ranges.h"
 
 #define IN_M (UINT32_C(1) << (SLOT_BITS + 2))
 #define LISTED (UINT32_C(1) << (SLOT_BITS + 3))
 
-enum {
-        MAPPINGS_FALLBACK = 65530, /* vm.max_map_count where it cannot be read */
-        MAPPINGS_PER_PAGE = 2      /* a mapping put into another one splits it */
-};
-
-static _Atomic uint64_t process_mappings;
-static uint64_t process_mappings_limit;
-
-uint64_t view_mappings_of_process(void)
-{
-        return atomic_load_explicit(&process_mappings, memory_order_relaxed);
-}
-
-void view_unmap_all_in_child(void)
-{
-        ranges_unmap_all_in_child();
-        atomic_store(&process_mappings, 0);
-}
-
-/* Half of what the kernel allows is for views; the program needs the rest. */
-static void read_limit(void)
-{
-        char text[32] = "";
-        int fd;
-        uint64_t limit = MAPPINGS_FALLBACK;
-        if (!sys_open(AT_FDCWD, "/proc/sys/vm/max_map_count", O_RDONLY, 0, &fd)) {
-                sys_read_all(fd, text, sizeof(text) - 1, 0); /* ends early: that is all of it */
-                sys_close(fd);
-                if (strtoull(text, NULL, 10))
-                        limit = strtoull(text, NULL, 10);
-        }
-        process_mappings_limit = limit / 2;
-}
-
 static void count_mappings(struct view *view, int64_t more)
 {
         view->mappings += (uint64_t)more;
-        atomic_fetch_add_explicit(&process_mappings, (uint64_t)more, memory_order_relaxed);
+        mappings_count(more);
 }
 
-static bool is_mapped_alone(const struct view *view, uint64_t page_no)
+/* Does the page share its kernel mapping with the one before? Pages in slots never do: they will not
+ * stay a run. */
+static bool is_joined(const struct view *view, uint64_t page_no)
 {
-        return view_shows(view, page_no) != VIEW_HIDDEN && view_slot(view, page_no) != SLOT_HOME;
+        enum view_shows how = view_shows(view, page_no);
+        return how <= VIEW_READABLE && how == view_shows(view, page_no - 1) && view_slot(view, page_no) == SLOT_HOME &&
+               view_slot(view, page_no - 1) == SLOT_HOME;
 }
 
-/* Mappings that a run adds at most. Pages in slots count one by one: they will not stay a run. */
-static int64_t cost_of_run(const struct view *view, uint64_t page_no, uint32_t slot, uint64_t count)
+/* Places in and around a run where one mapping ends and the next begins, at most. */
+static int64_t edges_of_run(const struct view *view, uint64_t page_no, uint64_t count)
 {
-        int64_t cost = 0;
-        for (uint64_t i = 0; i < count && slot != SLOT_HOME; i++)
-                if (!is_mapped_alone(view, page_no + i))
-                        cost += MAPPINGS_PER_PAGE;
-        return slot == SLOT_HOME ? MAPPINGS_PER_PAGE : cost;
+        uint64_t end = page_no + count;
+        int64_t edges = 0;
+        if (end == view->reserve_bytes >> view->files->shared->page_shift)
+                end--;
+        for (uint64_t i = page_no ? page_no : 1; i <= end; i++)
+                edges += !is_joined(view, i);
+        return edges;
 }
 
 static char *page_addr(const struct view *view, uint64_t page_no)
@@ -83,8 +54,7 @@ int view_create(struct files *files, uint32_t file_no, uint64_t byte_len, struct
         struct view *view = calloc(1, sizeof(*view));
         if (!view)
                 return -ENOMEM;
-        if (!process_mappings_limit)
-                read_limit();
+        mappings_prepare();
         view->files = files;
         view->file_no = file_no;
         view->uses = 1;
@@ -128,14 +98,23 @@ void view_destroy(struct view *view)
         free(view);
 }
 
-/* One mmap over all of it: nothing is shown any more. The words follow. */
-static int hide_everything(struct view *view, uint32_t kept_bits)
+/* One mmap over all of it; else one mprotect, which needs no new mapping, and then what lies below is
+ * replaced when a page is shown. */
+static int cover(struct view *view)
 {
         void *same;
         int err = sys_mmap(view->base, view->reserve_bytes, PROT_NONE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0, &same);
-        if (err) /* this one needs no new mapping; what lies below is replaced when a page is shown */
-                err = sys_mprotect(view->base, view->reserve_bytes, PROT_NONE);
+        if (err)
+                return sys_mprotect(view->base, view->reserve_bytes, PROT_NONE);
+        count_mappings(view, 1 - (int64_t)view->mappings);
+        return 0;
+}
+
+/* Nothing is shown any more. The words follow. */
+static int hide_everything(struct view *view, uint32_t kept_bits)
+{
+        int err = cover(view);
         if (err)
                 return err;
         const uint32_t *listed = view->listed.items;
@@ -144,7 +123,6 @@ static int hide_everything(struct view *view, uint32_t kept_bits)
         if (!kept_bits)
                 view->listed.count = 0;
         view->writable.count = 0;
-        count_mappings(view, 1 - (int64_t)view->mappings);
         return 0;
 }
 
@@ -162,14 +140,26 @@ int view_reset(struct view *view)
         return err;
 }
 
-/* Within the budget, or after a collapse. */
+/* The view of this thread that has the most mappings to give. */
+static struct view *most_mapped(struct view *view)
+{
+        struct view *most = view;
+        for (uint32_t i = 0; view->peers && i < FILES_MAX; i++)
+                if (view->peers[i] && view->peers[i]->mappings > most->mappings)
+                        most = view->peers[i];
+        return most;
+}
+
+/* Within the budget, or after a collapse, or at last on what the ballast was kept for. */
 static int map_over(struct view *view, void *addr, uint64_t byte_len, int prot, int flags, int fd, uint64_t offset)
 {
         void *same;
-        if (view_mappings_of_process() > process_mappings_limit)
-                view_collapse(view);
+        if (mappings_are_scarce())
+                view_collapse(most_mapped(view));
         int err = sys_mmap(addr, byte_len, prot, flags | MAP_FIXED, fd, offset, &same);
-        if (err && !view_collapse(view))
+        if (err && !view_collapse(most_mapped(view)))
+                err = sys_mmap(addr, byte_len, prot, flags | MAP_FIXED, fd, offset, &same);
+        if (err && mappings_drop_ballast())
                 err = sys_mmap(addr, byte_len, prot, flags | MAP_FIXED, fd, offset, &same);
         return err ? -ENOMEM : 0;
 }
@@ -193,6 +183,14 @@ static void note_shown(struct view *view, uint64_t page_no, uint32_t slot, enum 
         view->shown[page_no] = slot | (uint32_t)how << SLOT_BITS | IN_M | LISTED;
 }
 
+static void note_run(struct view *view, uint64_t page_no, uint32_t slot, uint64_t count, enum view_shows how)
+{
+        int64_t edges = edges_of_run(view, page_no, count);
+        for (uint64_t i = 0; i < count; i++)
+                note_shown(view, page_no + i, slot == SLOT_HOME ? SLOT_HOME : slot + (uint32_t)i, how);
+        count_mappings(view, edges_of_run(view, page_no, count) - edges);
+}
+
 static int map_run(struct view *view, uint64_t page_no, uint32_t slot, uint64_t count, enum view_shows how)
 {
         struct shared *shared = view->files->shared;
@@ -211,9 +209,7 @@ int view_show_run(struct view *view, uint64_t page_no, uint32_t slot, uint64_t c
         if (!err)
                 err = map_run(view, page_no, slot, count, how);
         if (!err)
-                count_mappings(view, cost_of_run(view, page_no, slot, count));
-        for (uint64_t i = 0; i < count && !err; i++)
-                note_shown(view, page_no + i, slot == SLOT_HOME ? SLOT_HOME : slot + (uint32_t)i, how);
+                note_run(view, page_no, slot, count, how);
         return err;
 }
 
@@ -237,7 +233,7 @@ int view_show_zeros(struct view *view, uint64_t page_no)
                 err = map_over(view, page_addr(view, page_no), run_len(view, 1), PROT_READ | PROT_WRITE,
                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (!err)
-                note_shown(view, page_no, SLOT_HOME, VIEW_STRAY);
+                note_run(view, page_no, SLOT_HOME, 1, VIEW_STRAY);
         return err;
 }
 
@@ -253,11 +249,10 @@ int view_hide_run(struct view *view, uint64_t page_no, uint64_t count)
                 view->is_collapsed = true; /* should that fail too, the next begin insists on a reset */
                 return err;
         }
-        for (uint64_t i = 0; i < count; i++) {
-                if (is_mapped_alone(view, page_no + i))
-                        count_mappings(view, -MAPPINGS_PER_PAGE);
+        int64_t edges = edges_of_run(view, page_no, count);
+        for (uint64_t i = 0; i < count; i++)
                 view->shown[page_no + i] &= LISTED;
-        }
+        count_mappings(view, edges_of_run(view, page_no, count) - edges);
         return 0;
 }
 

@@ -43,6 +43,7 @@ struct view {
         struct vector listed;   /* uint32_t page numbers */
         struct vector writable; /* uint32_t page numbers, in the order they were written */
         uint64_t mappings;      /* kernel mappings it uses, at most */
+        struct view **peers;    /* the views of the same thread, by file number; NULL: alone */
         bool is_collapsed;      /* pages may be in M and yet hidden, since the last reset */
         bool is_exact;          /* in this attempt every page touched is in the exact read set */
         uint32_t exact_left;    /* attempts that shall be exact */
@@ -94,11 +95,5 @@ static inline bool view_in_m(const struct view *view, uint64_t page_no)
 {
         return view->shown[page_no] >> (SLOT_BITS + 2) & 1;
 }
-
-/* In a forked child: unmaps the views of the parent. */
-void view_unmap_all_in_child(void);
-
-/* Kernel mappings of all views of this process, at most. */
-uint64_t view_mappings_of_process(void);
 
 #endif

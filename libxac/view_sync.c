@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hook.h"
+#include "libxac/mappings.h"
 #include "libxac/publish.h"
 #include "libxac/ring.h"
 #include "libxac/version.h"
@@ -39,6 +40,7 @@ int views_add(struct views *views, struct view *view)
                 views->reliable_from = atomic_load(&views->self->shared->control->sequence);
         }
         view->is_exact = views->is_tracking;
+        view->peers = views->by_file;
         views->by_file[view->file_no] = view;
         views->count++;
         return 0;
@@ -149,6 +151,8 @@ static int begin_tracked(struct view *view)
 
 int views_begin(struct views *views, uint64_t snapshot)
 {
+        if (views->count)
+                mappings_prepare();
         /* R14: read after the snapshot was published. */
         uint64_t epoch = atomic_load(&views->self->shared->control->flip_epoch);
         int err = 0;

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIBXAC_MAPPINGS_H
+#define LIBXAC_MAPPINGS_H
+
+/*
+ * Kernel mappings are a budget (vm.max_map_count), shared by all views of a process and by the
+ * program. Views take half of it at most.
+ *
+ * When the program has used up the rest, the fault handler must still be able to map a page. For
+ * that there is ballast: mappings that exist only to be given up then.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Changes the count of mappings that views use, at most. */
+void mappings_count(int64_t more);
+uint64_t mappings_in_use(void);
+bool mappings_are_scarce(void);
+
+/* Reads the limit, and takes ballast on board if there is none. Not for the handler. */
+void mappings_prepare(void);
+/* False: it was given up before. Async-signal-safe. */
+bool mappings_drop_ballast(void);
+
+/* In a forked child, whose views are unmapped. */
+void mappings_forget_in_child(void);
+
+#endif
