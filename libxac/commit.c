@@ -16,6 +16,7 @@
 enum {
         EXACT_ATTEMPTS = 8,            /* after a view's M was too coarse, so many commits are exact */
         EXCLUSION_WAIT_NS = 10000000,  /* then it is asked whether the exclusive one lives */
+        LOOKS_PER_CLOCK = 8,           /* the clock is not read at each look at retired slots */
         REAP_EVERY_NS = 100000000
 };
 
@@ -109,6 +110,8 @@ int commit_run(struct txn *txn)
 /* Now and then, so that the dead hold nothing back for long (P6). */
 static void look_for_the_dead(struct participant *self)
 {
+        if (++self->looks % LOOKS_PER_CLOCK)
+                return;
         uint64_t now_ns = sys_monotonic_ns();
         if (now_ns - self->last_reap_ns < REAP_EVERY_NS)
                 return;

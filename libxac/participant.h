@@ -33,6 +33,7 @@ struct participant {
         uint32_t retired_limit;  /* so many are looked at together */
         struct snapshots *seen;  /* room for a look at all rows */
         uint64_t last_reap_ns;   /* when it last looked for the dead */
+        uint32_t looks;          /* at its retired slots, so far */
 };
 
 /* Takes a row of this process. XAC_BUSY: none left (dead participants are not looked for);

@@ -7,7 +7,8 @@
 #include "libxac/version.h"
 
 enum {
-        RETIRED_BATCH = 16, /* looked at together: small, so that they are still in the cache */
+        RETIRED_BATCH_MIN = 4,  /* looked at together: few, so that their content is still in the cache, */
+        RETIRED_BATCH_MAX = 16, /* but more when there are many rows to read */
         WAITING_MAX = 64,   /* kept by the participant; more move to the shared lists */
         SHARED_BATCH = 4096 /* of a shared list at once, as the pool lock is held meanwhile */
 };
@@ -100,13 +101,20 @@ static void reclaim_retired(struct participant *self)
         self->retired = wait;
 }
 
+static uint32_t batch_size(const struct shared *shared)
+{
+        uint32_t rows = atomic_load_explicit(&shared->control->rows_used, memory_order_relaxed);
+        uint32_t size = 2 * rows;
+        return size < RETIRED_BATCH_MIN ? RETIRED_BATCH_MIN : size > RETIRED_BATCH_MAX ? RETIRED_BATCH_MAX : size;
+}
+
 /* What waits already is looked at again only with a batch of new ones. */
 bool reclaim_after_commit(struct participant *self)
 {
         if (self->retired.count < self->retired_limit)
                 return false;
         reclaim_retired(self);
-        self->retired_limit = self->retired.count + RETIRED_BATCH;
+        self->retired_limit = self->retired.count + batch_size(self->shared);
         return true;
 }
 
@@ -185,7 +193,7 @@ void reclaim_hand_over(struct participant *self)
 {
         snapshots_read(self->seen, self->shared);
         hold_all(self, &self->retired);
-        self->retired_limit = RETIRED_BATCH;
+        self->retired_limit = RETIRED_BATCH_MIN;
 }
 
 void reclaim_everything(struct participant *self)
