@@ -14,6 +14,7 @@
 #include "libxac/takeover.h"
 
 enum {
+        FEW_ENTRIES = 16,              /* so many pages are compared under the lock alone */
         EXACT_ATTEMPTS = 8,            /* after a view's M was too coarse, so many commits are exact */
         EXCLUSION_WAIT_NS = 10000000,  /* then it is asked whether the exclusive one lives */
         LOOKS_PER_CLOCK = 8,           /* the clock is not read at each look at retired slots */
@@ -30,6 +31,17 @@ static int validate(struct txn *txn, uint64_t after, uint64_t until)
         if (conflict.view)
                 conflict.view->exact_left = EXACT_ATTEMPTS;
         return conflict.is_lost ? XAC_CONFLICT : 0;
+}
+
+/* The long part, without the lock. A short one is not worth the look at the sequence, whose cache
+ * line the lock will want for itself in a moment. */
+static int validate_early(struct txn *txn, uint64_t *validated)
+{
+        *validated = txn->pages.snapshot;
+        if (txn->pages.entries.count <= FEW_ENTRIES && !txn->views.is_announced)
+                return 0;
+        *validated = atomic_load_explicit(&txn->self->shared->control->sequence, memory_order_acquire);
+        return validate(txn, txn->pages.snapshot, *validated);
 }
 
 static void wait_for_exclusive(struct shared *shared, uint32_t owner)
@@ -83,7 +95,6 @@ static void note_commit(struct txn *txn, uint64_t sequence)
 
 int commit_run(struct txn *txn)
 {
-        struct control *control = txn->self->shared->control;
         if (!txn->pages.writes.count)
                 return 0; /* it has read one snapshot: as of then it is serializable */
         int err = views_protect_writes(&txn->views); /* I1: before anybody sees the pages */
@@ -92,8 +103,8 @@ int commit_run(struct txn *txn)
         txn_pages_intend(&txn->pages);
         hook_step(HOOK_INTENT_LINKED);
 
-        uint64_t validated = atomic_load_explicit(&control->sequence, memory_order_acquire);
-        err = validate(txn, txn->pages.snapshot, validated); /* the long part, without the lock */
+        uint64_t validated;
+        err = validate_early(txn, &validated);
         if (!err)
                 err = lock_when_admitted(txn->self);
         if (err)

@@ -113,11 +113,8 @@ static int map_new(struct thread *thread, uint32_t file_no, struct view **view)
 {
         struct files *files = &thread->env->files;
         int err = view_create(files, file_no, files_byte_len(files, file_no), view);
-        if (err)
-                return err;
-        err = views_add(&thread->txn.views, *view);
-        if (err)
-                view_destroy(*view);
+        if (!err)
+                views_add(&thread->txn.views, *view);
         return err;
 }
 

@@ -11,12 +11,23 @@ static _Atomic uint8_t *chunk_mark(struct shared *shared, uint64_t page)
         return &shared->chunk_marks[page / HEADS_PER_CHUNK]; /* file numbers are the high bits */
 }
 
+/* Where a page's head stands among its file's. Neighbours stand on different cache lines, since
+ * neighbouring pages are what different participants write at the same time:
+ *
+ *      page number  | block of 512 | line of 64 heads : 3 | which : 6 |
+ *      index        | block of 512 | which : 6 | line of 64 heads : 3 |
+ */
+static uint64_t head_index(uint64_t page_no)
+{
+        return (page_no & ~UINT64_C(511)) | (page_no & 63) << 3 | (page_no >> 6 & 7);
+}
+
 _Atomic uint64_t *version_head(struct shared *shared, uint64_t page)
 {
         if (!atomic_load_explicit(chunk_mark(shared, page), memory_order_acquire))
                 return NULL;
         _Atomic uint64_t *heads = atomic_load_explicit(&shared->heads[page_id_file(page)], memory_order_acquire);
-        return heads ? heads + page_id_no(page) : NULL;
+        return heads ? heads + head_index(page_id_no(page)) : NULL;
 }
 
 int version_prepare(struct shared *shared, uint64_t page)

@@ -31,18 +31,23 @@ static int change_view_count(struct participant *self, int change)
         return 0;
 }
 
-int views_add(struct views *views, struct view *view)
+void views_add(struct views *views, struct view *view)
 {
-        if (!views->count) {
-                int err = change_view_count(views->self, 1);
-                if (err)
-                        return err;
-                views->reliable_from = atomic_load(&views->self->shared->control->sequence);
-        }
         view->is_exact = views->is_tracking;
         view->peers = views->by_file;
         views->by_file[view->file_no] = view;
         views->count++;
+}
+
+int views_announce(struct views *views)
+{
+        if (views->is_announced)
+                return 0;
+        int err = change_view_count(views->self, 1);
+        if (err)
+                return err;
+        views->reliable_from = atomic_load(&views->self->shared->control->sequence);
+        views->is_announced = true;
         return 0;
 }
 
@@ -50,8 +55,10 @@ void views_remove(struct views *views, struct view *view)
 {
         views->by_file[view->file_no] = NULL;
         views->count--;
-        if (!views->count) /* should it fail, commits fill rings that nobody reads */
-                change_view_count(views->self, -1);
+        if (views->count || !views->is_announced)
+                return;
+        change_view_count(views->self, -1); /* should it fail, commits fill rings that nobody reads */
+        views->is_announced = false;
 }
 
 struct view *views_find(const struct views *views, const void *addr)
@@ -125,6 +132,8 @@ static enum ring_outcome walk_rings(struct views *views, uint64_t after, uint64_
 static int catch_up(struct views *views, uint64_t snapshot)
 {
         struct hiding hiding = { views, 0 };
+        if (!views->is_announced)
+                return 0; /* nothing is shown */
         if (hook_has_bug(HOOK_BUG_VIEW_NOT_SYNCED))
                 return 0;
         uint64_t after = views->synced < snapshot ? views->synced : snapshot;
@@ -199,7 +208,7 @@ static bool is_any_newer(const struct view *view, uint64_t snapshot)
 struct view *views_find_changed(struct views *views, uint64_t after, uint64_t until)
 {
         struct search search = { views, NULL };
-        if (!views->count || after == until || walk_rings(views, after, until, stop_at_m, &search) != RING_LAPPED)
+        if (!views->is_announced || after == until || walk_rings(views, after, until, stop_at_m, &search) != RING_LAPPED)
                 return search.found;
         for (uint32_t i = 0; i < FILES_MAX; i++)
                 if (views->by_file[i] && !views->by_file[i]->is_exact && is_any_newer(views->by_file[i], after))

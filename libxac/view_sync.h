@@ -19,16 +19,20 @@ struct views {
         struct view *by_file[FILES_MAX];
         uint32_t count;
         bool is_tracking;       /* XAC_TRACK: every attempt is exact */
+        bool is_announced;      /* others' commits leave their pages in rings for us */
         uint64_t synced;
         uint64_t flip_epoch;    /* slots displaced before it are not shown (R14) */
         uint64_t reliable_from; /* rings are silent about commits up to here */
 };
 
 void views_init(struct views *views, struct participant *self, bool is_tracking);
-/* -ENOMEM. From the moment it is added, others' commits leave their pages in rings. */
-int views_add(struct views *views, struct view *view);
+void views_add(struct views *views, struct view *view);
 void views_remove(struct views *views, struct view *view);
 struct view *views_find(const struct views *views, const void *addr);
+
+/* Before the first page is shown: from here on others' commits leave their pages in rings. Until then,
+ * and for declared access alone, nobody writes or reads a ring. -ENOMEM. */
+int views_announce(struct views *views);
 
 /* At begin, with the snapshot published: hides what others changed, and decides which views
  * are exact in this attempt. A view that cannot be brought up to date is an error. */
