@@ -17,9 +17,11 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -44,7 +46,7 @@ int sys_open(int directory, const char *name, int flags, mode_t mode, int *fd)
         int err;
 
         if (!(flags & O_DIRECTORY))
-                flags |= O_NOFOLLOW;
+                flags |= O_NOFOLLOW | O_NONBLOCK | O_NOCTTY; /* a FIFO must not hold us up */
         do {
                 err = injected(SYS_OPEN, directory, 0, 0);
                 if (!err) {
@@ -70,6 +72,21 @@ int sys_stat_at(int directory, const char *name, struct stat *st)
                 if (!err)
                         err = status(fstatat(directory, name, st, AT_SYMLINK_NOFOLLOW));
         } while (err == -EINTR);
+        return err;
+}
+
+int sys_is_in_memory(int fd, bool *is_in_memory)
+{
+        struct statfs st;
+        int err;
+
+        do {
+                err = injected(SYS_STAT, fd, 0, 0);
+                if (!err)
+                        err = status(fstatfs(fd, &st));
+        } while (err == -EINTR);
+        if (!err)
+                *is_in_memory = st.f_type == TMPFS_MAGIC;
         return err;
 }
 

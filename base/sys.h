@@ -55,6 +55,8 @@ int sys_stat(int fd, struct stat *st);
 int sys_stat_at(int directory, const char *name, struct stat *st);
 int sys_mkdir(int directory, const char *name, mode_t mode);
 int sys_link(int directory, const char *from, const char *to); /* never replaces: -EEXIST */
+/* Is it on a file system that has no disk (tmpfs)? */
+int sys_is_in_memory(int fd, bool *is_in_memory);
 int sys_unlink(int directory, const char *name);
 int sys_chmod(int fd, mode_t mode);
 int sys_chgrp(int fd, gid_t group);

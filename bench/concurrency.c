@@ -123,6 +123,7 @@ static bool makes_sense(const struct cell *cell)
 
 static void plan_cells(struct experiment *experiment)
 {
+        int wanted = 0;
         for (int i = 0; i < CELLS; i++) {
                 struct cell *cell = &experiment->cells[i];
                 char name[80];
@@ -132,6 +133,11 @@ static void plan_cells(struct experiment *experiment)
                 cell->test = &tests[i / SYSTEMS / CROWDS / PLACES];
                 name_cell(cell, name, sizeof(name));
                 cell->is_wanted = makes_sense(cell) && strstr(name, experiment->only);
+                wanted += cell->is_wanted;
+        }
+        if (!wanted) {
+                fprintf(stderr, "no cell is named like \"%s\"\n", experiment->only);
+                exit(2);
         }
 }
 
@@ -162,7 +168,8 @@ static void show_progress(const struct experiment *experiment, uint64_t repetiti
         if (!isatty(STDERR_FILENO))
                 return;
         name_cell(cell, name, sizeof(name));
-        fprintf(stderr, "\r\033[Krepetition %d of %d: %s", (int)repetition + 1, (int)experiment->repetitions, name);
+        fprintf(stderr, "\r\033[Krepetition %d of %d: %s", (int)repetition + 1,
+                (int)experiment->repetitions, name);
 }
 
 static void measure(struct experiment *experiment)
@@ -226,15 +233,29 @@ static void print_row(struct experiment *experiment, int test, int place, int sy
         printf("\n");
 }
 
+/* One line for each system of which anything was measured. */
+static void print_table(struct experiment *experiment, int test, int place)
+{
+        bool has_header = false;
+
+        for (int system = 0; system < SYSTEMS; system++) {
+                size_t measured = 0;
+                for (int c = ALONE; c < CROWDS; c++)
+                        measured += cell_at(experiment, test, place, c, system)->samples[THROUGHPUT].count;
+                if (!measured)
+                        continue;
+                if (!has_header)
+                        print_header(&tests[test], place);
+                has_header = true;
+                print_row(experiment, test, place, system);
+        }
+}
+
 static void print_tables(struct experiment *experiment)
 {
         for (int test = 0; test < TESTS; test++)
-                for (int place = 0; place < PLACES; place++) {
-                        print_header(&tests[test], place);
-                        for (int system = 0; system < SYSTEMS; system++)
-                                if (place == DISJOINT || !systems[system]->is_separate)
-                                        print_row(experiment, test, place, system);
-                }
+                for (int place = 0; place < PLACES; place++)
+                        print_table(experiment, test, place);
         printf("\n");
 }
 
@@ -249,10 +270,12 @@ static int print_verdicts(struct experiment *experiment)
 {
         const int two = TWO_PROCESSES;
         struct experiment *e = experiment;
+        struct cell *declared_a = cell_at(e, A, DISJOINT, two, DECLARED);
+        struct cell *declared_b = cell_at(e, B, DISJOINT, two, DECLARED);
 
-        return judge("A, declared, 2 processes, own pages, to separate", cell_at(e, A, DISJOINT, two, DECLARED),
+        return judge("A, declared, 2 processes, own pages, to separate", declared_a,
                      cell_at(e, A, DISJOINT, two, DECLARED_SEPARATE), 0.6) +
-               judge("B, declared, 2 processes, own pages, to separate", cell_at(e, B, DISJOINT, two, DECLARED),
+               judge("B, declared, 2 processes, own pages, to separate", declared_b,
                      cell_at(e, B, DISJOINT, two, DECLARED_SEPARATE), 0.6) +
                judge("C, views, 2 processes, own pages, to one alone", cell_at(e, C, DISJOINT, two, VIEW),
                      alone(e, C, VIEW), 1.8) +
@@ -296,7 +319,7 @@ int main(int argc, char **argv)
                 OPTION_NUMBER("repetitions", experiment.repetitions, "how often each cell is run"),
                 OPTION_NUMBER("stride", experiment.stride, "pages from a worker's own to the next one's"),
                 OPTION_FLAG("loop", experiment.is_retried_at_once, "retry by a loop, not by xac_run"),
-                OPTION_TEXT("only", experiment.only, "run only cells named so, as in A/same/lmdb/2 processes"),
+                OPTION_TEXT("only", experiment.only, "only cells whose names contain it: A/same/lmdb/2 processes"),
                 OPTION_TEXT("csv", csv_path, "where every repetition goes"),
                 OPTION_FLAG("check", check, "exit status 1 if workers hinder each other too much"),
                 OPTION_END,

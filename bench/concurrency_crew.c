@@ -100,7 +100,7 @@ static void check_sum(const struct member *member, int workers)
         unsigned expected = (unsigned)(commits * member->task.work.repeats);
         unsigned found = system->sum(member->seat);
         if (found != expected) {
-                fprintf(stderr, "%s: increments are WRONG: %u instead of %u\n", system->name, found, expected);
+                fprintf(stderr, "%s: increments are WRONG: %u, not %u\n", system->name, found, expected);
                 exit(EXIT_FAILURE);
         }
 }
@@ -153,7 +153,8 @@ static struct board *make_board(const struct crew_plan *plan)
         return board;
 }
 
-static pid_t start_process(const struct crew_plan *plan, struct board *board, const char *directory, int process)
+static pid_t start_process(const struct crew_plan *plan, struct board *board, const char *directory,
+                           int process)
 {
         struct member members[WORKERS_MAX];
 
@@ -184,7 +185,8 @@ static void reap(pid_t pid, int flags)
 
 static void conduct(const struct crew_plan *plan, struct board *board, const pid_t *pids)
 {
-        const struct timespec run = { (time_t)(plan->run_ns / 1000000000), (long)(plan->run_ns % 1000000000) };
+        const struct timespec run = { .tv_sec = (time_t)(plan->run_ns / 1000000000),
+                                      .tv_nsec = (long)(plan->run_ns % 1000000000) };
 
         while (atomic_load(&board->ready) < plan->processes * plan->threads) {
                 nap();

@@ -61,9 +61,6 @@ struct system {
 };
 
 extern const struct system system_view, system_declared, system_view_separate, system_declared_separate;
-extern const struct system system_mutex;
-#ifdef HAVE_LMDB
-extern const struct system system_lmdb;
-#endif
+extern const struct system system_mutex, system_lmdb;
 
 #endif

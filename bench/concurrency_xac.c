@@ -50,7 +50,8 @@ static struct seat *open_seat(const struct task *task, bool is_separate, int (*b
         seat->body = body;
         seat->is_retried_at_once = task->is_retried_at_once;
         seat->scratch.pages = task_pages(task);
-        snprintf(seat->scratch.directory, SCRATCH_PATH, "%s/%d", task->directory, is_separate ? task->worker : 0);
+        snprintf(seat->scratch.directory, SCRATCH_PATH, "%s/%d", task->directory,
+                 is_separate ? task->worker : 0);
         if (mkdir(seat->scratch.directory, 0700) && errno != EEXIST)
                 scratch_fail(-errno, seat->scratch.directory);
         scratch_open(&seat->scratch, 0);
@@ -121,10 +122,10 @@ static unsigned sum(void *arg)
         return total;
 }
 
-const struct system system_view = { "libxac_view", false, NULL, open_view, close_seat, run_transaction, sum };
-const struct system system_declared = { "libxac_declared", false,           NULL, open_declared,
-                                        close_seat,        run_transaction, sum };
-const struct system system_view_separate = { "separate_view", true,            NULL, open_view_separate,
-                                             close_seat,      run_transaction, sum };
-const struct system system_declared_separate = { "separate_declared", true,            NULL, open_declared_separate,
-                                                 close_seat,          run_transaction, sum };
+#define LIBXAC(name, is_separate, open) \
+        { name, is_separate, NULL, open, close_seat, run_transaction, sum }
+
+const struct system system_view = LIBXAC("libxac_view", false, open_view);
+const struct system system_declared = LIBXAC("libxac_declared", false, open_declared);
+const struct system system_view_separate = LIBXAC("separate_view", true, open_view_separate);
+const struct system system_declared_separate = LIBXAC("separate_declared", true, open_declared_separate);

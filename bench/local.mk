@@ -6,7 +6,8 @@
 BENCH_PROGRAMS = \
         bench/page_touch \
         bench/hot_path \
-        bench/long_reader
+        bench/long_reader \
+        bench/concurrency
 
 noinst_PROGRAMS += $(BENCH_PROGRAMS)
 
@@ -34,8 +35,27 @@ bench_hot_path_LDADD = bench/libbench.la $(XAC_LIBS)
 bench_long_reader_SOURCES = bench/long_reader.c
 bench_long_reader_LDADD = bench/libbench.la $(XAC_LIBS)
 
+bench_concurrency_SOURCES = \
+        bench/concurrency.c \
+        bench/concurrency_crew.c \
+        bench/concurrency_crew.h \
+        bench/concurrency_mutex.c \
+        bench/concurrency_systems.h \
+        bench/concurrency_xac.c
+bench_concurrency_CPPFLAGS = $(AM_CPPFLAGS)
+bench_concurrency_LDADD = bench/libbench.la $(XAC_LIBS)
+# Nothing but this links LMDB.
+if HAVE_LMDB
+bench_concurrency_SOURCES += bench/concurrency_lmdb.c
+bench_concurrency_CPPFLAGS += -DHAVE_LMDB $(LMDB_CFLAGS)
+bench_concurrency_LDADD += $(LMDB_LIBS)
+else
+EXTRA_DIST += bench/concurrency_lmdb.c
+endif
+
 EXTRA_DIST += \
         bench/README.md \
+        bench/plot/concurrency.gp \
         bench/plot/hot_path.gp \
         bench/plot/long_reader.gp \
         bench/plot/medians.awk \

@@ -116,20 +116,22 @@ bool fault_handle(void *addr, enum touch_access access)
 /* A view page reads as zeros from here on, and the transaction cannot commit. */
 static bool handle_lost_view_page(struct thread *thread, struct view *view, const void *addr)
 {
+        uint64_t page_no = view_page_no(view, addr);
+        uint64_t offset = page_no << view->files->shared->page_shift;
         if (txn_is_open(&thread->txn))
-                txn_doom(&thread->txn, XAC_CORRUPT);
-        return !view_show_zeros(view, view_page_no(view, addr));
+                txn_doom(&thread->txn, files_why_lost(view->files, view->file_no, offset));
+        return !view_show_zeros(view, page_no);
 }
 
 /* The same for home as this process maps it, which declared access and copying read. */
 static bool handle_lost_home_page(const char *addr)
 {
         for (struct thread *thread = thread_list; thread; thread = thread->next_of_thread) {
-                if (!thread->env || !files_replace_lost_page(&thread->env->files, addr))
-                        continue;
-                if (txn_is_open(&thread->txn))
-                        txn_doom(&thread->txn, XAC_CORRUPT);
-                return true;
+                int reason = thread->env ? files_replace_lost_page(&thread->env->files, addr) : 0;
+                if (reason && txn_is_open(&thread->txn))
+                        txn_doom(&thread->txn, reason);
+                if (reason)
+                        return true;
         }
         return false;
 }

@@ -132,7 +132,9 @@ static int grow_locked(struct files *files, uint32_t file_no, uint64_t byte_len)
         if (byte_len > file->reserve_bytes)
                 return -ENOMEM;
         struct stat st;
-        int err = sys_stat(file->fd, &st);
+        int err = files_check_cut(files, file_no, byte_len);
+        if (!err)
+                err = sys_stat(file->fd, &st);
         if (!err && (uint64_t)st.st_size < byte_len)
                 err = sys_truncate(file->fd, byte_len);
         if (!err)
@@ -214,7 +216,27 @@ int files_attach(struct files *files, uint32_t file_no)
         return files_open(files, files->shared->control->file[file_no].name, 0, &same_no);
 }
 
-bool files_replace_lost_page(struct files *files, const char *addr)
+int files_check_cut(struct files *files, uint32_t file_no, uint64_t end)
+{
+        struct stat st;
+        int err = sys_stat(files->file[file_no].fd, &st);
+        if (err)
+                return err;
+        uint64_t left = round_up((uint64_t)st.st_size, files->shared->page_bytes);
+        return left < files_byte_len(files, file_no) && end > left ? XAC_CORRUPT : 0;
+}
+
+int files_why_lost(const struct files *files, uint32_t file_no, uint64_t offset)
+{
+        struct stat st;
+        bool is_in_memory;
+        int fd = files->file[file_no].fd;
+        if (sys_stat(fd, &st) || offset >= (uint64_t)st.st_size)
+                return XAC_CORRUPT;
+        return !sys_is_in_memory(fd, &is_in_memory) && is_in_memory ? -ENOSPC : -EIO;
+}
+
+int files_replace_lost_page(struct files *files, const char *addr)
 {
         const uint64_t page_bytes = files->shared->page_bytes;
         for (uint32_t i = 0; i < FILES_MAX; i++) {
@@ -223,10 +245,29 @@ bool files_replace_lost_page(struct files *files, const char *addr)
                 if (!home || addr < home || addr >= home + file->reserve_bytes)
                         continue;
                 void *same;
-                char *page = home + (uint64_t)(addr - home) / page_bytes * page_bytes;
-                return !sys_mmap(page, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0, &same);
+                uint64_t offset = (uint64_t)(addr - home) / page_bytes * page_bytes;
+                if (sys_mmap(home + offset, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0, &same))
+                        return 0;
+                int reason = files_why_lost(files, i, offset);
+                atomic_store(&files->patch_reason, reason);
+                atomic_fetch_add(&files->patches, 1);
+                atomic_store(&files->is_patched, true);
+                return reason;
         }
-        return false;
+        return 0;
+}
+
+/* Mapping over what is there leaves no moment without a mapping to other threads. */
+void files_heal(struct files *files)
+{
+        atomic_store(&files->is_patched, false);
+        for (uint32_t i = 0; i < FILES_MAX; i++) {
+                struct data_file *file = &files->file[i];
+                void *same;
+                if (file->home && sys_mmap(file->home, file->reserve_bytes, PROT_READ,
+                                           MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file->fd, 0, &same))
+                        atomic_store(&files->is_patched, true); /* the next begin tries again */
+        }
 }
 
 void files_close_all(struct files *files)

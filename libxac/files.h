@@ -27,6 +27,9 @@ struct files {
         int directory;
         uint64_t reserve_bytes;
         struct data_file file[FILES_MAX];
+        _Atomic uint32_t patches;    /* pages of home that were lost, and were replaced by zeros, so far */
+        _Atomic bool is_patched;     /* some still are */
+        _Atomic int patch_reason;    /* of the latest */
 };
 
 void files_init(struct files *files, struct shared *shared, int directory, uint64_t reserve_bytes);
@@ -39,9 +42,18 @@ int files_open(struct files *files, const char *name, uint64_t byte_len, uint32_
 /* Opens file number file_no if this process has not yet. */
 int files_attach(struct files *files, uint32_t file_no);
 void files_close_all(struct files *files);
-/* The address is in a home mapping, but the file no longer reaches so far: zeros stand there from
- * now on. False: it is in none. Async-signal-safe. */
-bool files_replace_lost_page(struct files *files, const char *addr);
+/* XAC_CORRUPT: somebody else has cut the file, and writing up to `end` would make a hole of what was lost. */
+int files_check_cut(struct files *files, uint32_t file_no, uint64_t end);
+
+/* Home could not be read there. Why: XAC_CORRUPT (the file was cut), -ENOSPC (a hole on a full tmpfs),
+ * -EIO. Async-signal-safe. */
+int files_why_lost(const struct files *files, uint32_t file_no, uint64_t offset);
+/* The address is in a home mapping, and could not be read: zeros stand there until files_heal, and
+ * every transaction that was open meanwhile must not commit. 0 if it is in none, else why.
+ * Async-signal-safe. */
+int files_replace_lost_page(struct files *files, const char *addr);
+/* Maps home anew where it was patched; what still cannot be read will fault again. */
+void files_heal(struct files *files);
 
 static inline uint64_t files_byte_len(const struct files *files, uint32_t file_no)
 {

@@ -105,6 +105,9 @@ static int write_run(const struct home_writer *writer, const struct batch *batch
         }
         int err = files_attach(writer->files, page_id_file(first));
         if (!err)
+                err = files_check_cut(writer->files, page_id_file(first),
+                                      (page_id_no(first) + (uint64_t)count) << shared->page_shift);
+        if (!err)
                 err = sys_write_vector_all(writer->files->file[page_id_file(first)].fd, parts, count,
                                            page_id_no(first) << shared->page_shift);
         return err ? err : count;

@@ -53,18 +53,24 @@ uint32_t pool_take(struct participant *self)
         return no;
 }
 
-/* From the shared list into the cache, or back; the caller holds the pool lock. */
+/* From the shared list into the cache, or back; the caller holds the pool lock. The order stays: slots
+ * that follow each other are taken one after the other, and can be mapped at once. */
 static void move_in_locked(struct participant *self, uint32_t count)
 {
         struct shared *shared = self->shared;
         struct control *control = shared->control;
-        while (count-- && control->free_first) {
-                uint32_t no = control->free_first;
-                struct slot *slot = &shared->slots[no];
-                set_use(slot, SLOT_FREE, self->owner);
-                control->free_first = atomic_load_explicit(&slot->next, memory_order_relaxed);
+        const uint32_t first = control->free_first;
+        uint32_t last = 0;
+        for (; count && control->free_first; count--) {
+                last = control->free_first;
+                set_use(&shared->slots[last], SLOT_FREE, self->owner);
+                control->free_first = atomic_load_explicit(&shared->slots[last].next, memory_order_relaxed);
                 atomic_fetch_sub_explicit(&control->free_count, 1, memory_order_relaxed);
-                slot_list_push(shared, &self->free, no);
+                self->free.count++;
+        }
+        if (last) {
+                atomic_store_explicit(&shared->slots[last].next, self->free.first, memory_order_relaxed);
+                self->free.first = first;
         }
 }
 

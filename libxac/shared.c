@@ -108,6 +108,20 @@ static int check_owners(const struct shared *shared, const struct shared_identit
         return 0;
 }
 
+/* Parts that are too short would be a SIGBUS. */
+static int check_sizes(const struct shared *shared, const struct control *header)
+{
+        struct stat heads, pool;
+        int err = sys_stat(shared->heads_fd, &heads);
+        if (!err)
+                err = sys_stat(shared->pool_fd, &pool);
+        if (err)
+                return err;
+        bool is_right = (uint64_t)heads.st_size == FILES_MAX * FILE_PAGES_MAX * sizeof(uint64_t) &&
+                        (uint64_t)pool.st_size == (uint64_t)header->pool_slots * header->page_bytes;
+        return is_right ? 0 : -ENOENT;
+}
+
 static bool is_header_right(const struct control *control, const struct shared_identity *identity, uint64_t size,
                             const char boot_id[40])
 {
@@ -149,6 +163,8 @@ int shared_attach(struct shared *shared, const struct shared_identity *identity)
         err = check_owners(shared, identity);
         if (!err)
                 err = check_header(shared->control_fd, identity, &header);
+        if (!err)
+                err = check_sizes(shared, &header);
         if (!err && header.is_volatile != identity->is_volatile)
                 err = -EINVAL;
         if (!err)
@@ -186,6 +202,8 @@ static int size_parts(struct shared *shared, const struct shared_identity *ident
         int err = sys_truncate(shared->control_fd, layout.end);
         if (!err)
                 err = sys_allocate(shared->control_fd, 0, layout.slots);
+        if (!err) /* the first row's ring at once: who can open can also join, to close */
+                err = sys_allocate(shared->control_fd, layout.rings, RING_ENTRIES * sizeof(struct ring_entry));
         if (!err)
                 err = sys_truncate(shared->heads_fd, FILES_MAX * FILE_PAGES_MAX * sizeof(uint64_t));
         if (!err)
@@ -221,6 +239,7 @@ int shared_create(struct shared *shared, const struct shared_identity *identity)
         if (err)
                 goto fail_size;
         fill_header(shared->control, identity);
+        atomic_store(&shared->rows[0].has_ring, 1);
         err = sys_boot_id(shared->control->boot_id);
         if (err)
                 goto fail_map;

@@ -48,6 +48,9 @@ void txn_doom(struct txn *txn, int reason)
 /* The outermost level begins: publish a snapshot, bring the views there. */
 static int begin_outermost(struct txn *txn, int flags)
 {
+        if (atomic_load_explicit(&txn->files->is_patched, memory_order_relaxed))
+                files_heal(txn->files);
+        txn->patches = atomic_load_explicit(&txn->files->patches, memory_order_acquire);
         uint64_t snapshot = participant_begin(txn->self);
         int err = views_begin(&txn->views, snapshot);
         if (err) {
@@ -171,6 +174,8 @@ void txn_abort_all(struct txn *txn)
 static int end_outermost(struct txn *txn)
 {
         struct row *row = txn->self->row;
+        if (atomic_load_explicit(&txn->files->patches, memory_order_acquire) != txn->patches)
+                txn_doom(txn, atomic_load(&txn->files->patch_reason)); /* it may have read zeros */
         int err = txn->doom;
         if (!err) {
                 txn_move(txn, TXN_ACTIVE, TXN_COMMITTING);

@@ -38,6 +38,7 @@ struct txn {
         int flags;            /* of the present level: those of all levels so far */
         uint32_t depth;       /* 0: no transaction */
         struct vector levels; /* struct txn_level, one for each nested level */
+        uint32_t patches;     /* files->patches when it began */
         bool is_strict;       /* XAC_STRICT */
 };
 

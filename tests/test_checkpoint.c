@@ -118,6 +118,36 @@ static long long checkpoint(uint64_t unused)
         return xac_checkpoint(seat.env);
 }
 
+/* R14: the reader looks at slots that home then displaces: they are not reused before it has
+ * ended, though its snapshot would see the same bytes at home. */
+static void displaced_slots_outlive_their_readers(int way)
+{
+        struct actor *other = actor_start(way);
+        const volatile uint64_t *seen[SEAT_PAGES];
+
+        seat_take((uint64_t)way);
+        actor_do(other, seat_take, (uint64_t)(way | WAY_DECLARED));
+        for (uint64_t round = 0; round < 4; round++) {
+                for (unsigned page = 0; page < SEAT_PAGES; page++)
+                        actor_do(other, seat_commit_add, seat_word(page, 0));
+                check_ok(xbegin(seat.env, XAC_RDONLY));
+                for (unsigned page = 0; page < SEAT_PAGES; page++) {
+                        seen[page] = seat.words + seat_word(page, 0);
+                        if (way & WAY_DECLARED)
+                                seen[page] = xac_page_read(seat.env, seat.words + seat_word(page, 0));
+                        check_equal(*seen[page], 6 * round + 1);
+                }
+                check_ok((int)actor_do(other, checkpoint, 0));
+                actor_do(other, churn_and_checkpoint, 5);
+                for (unsigned page = 0; page < SEAT_PAGES; page++)
+                        check_equal(*seen[page], 6 * round + 1);
+                check_ok(xend(seat.env));
+        }
+        actor_do(other, seat_leave, 0);
+        actor_stop(other);
+        seat_leave(0);
+}
+
 /* A writer that began before the checkpoint loses or wins by what was committed, not by it. */
 static void a_checkpoint_is_no_conflict(int way)
 {
@@ -239,6 +269,7 @@ int main(void)
                 isolated_by_access(a_checkpoint_writes_the_plain_file),
                 isolated_each_way(only_committed_data_go_home),
                 isolated_each_way(a_reader_keeps_its_snapshot_over_checkpoints),
+                isolated_each_way(displaced_slots_outlive_their_readers),
                 isolated_each_way(a_checkpoint_is_no_conflict),
                 isolated_test(versions_at_home_need_no_slots),
                 isolated_each_way(checkpoints_go_along_with_everything),

@@ -54,7 +54,7 @@ struct stage_seat {
         char *south;
         bool is_declared;
 };
-extern struct stage_seat stage_seat;
+extern _Thread_local struct stage_seat stage_seat;
 
 /* A fresh environment of that name, and its survivors. */
 void stage_set(struct stage *stage, const char *name);
@@ -73,18 +73,21 @@ uint64_t stage_number(enum stage_whose whose);
 void stage_commit(enum stage_whose whose);
 
 /* After a death: a survivor commits within a second, the numbers hold, a newcomer can open and
- * commit, the audit finds nothing. `turn` varies who comes first. Victims have `untold` commits
- * at most, and at_least that many, more than they were told; they have been told afterwards. */
-void stage_check(struct stage *stage, unsigned turn, uint64_t at_least, uint64_t untold);
+ * commit, the audit finds nothing. `turn` varies who comes first: the survivor, a new process, the
+ * audit, a new thread of the survivor. Victims have `untold` commits at most more than they were
+ * told; they have been told afterwards. */
+void stage_check(struct stage *stage, unsigned turn, uint64_t untold);
 
 /* The holder's snapshot, from one to the other; what it shows must not change. */
 void stage_hold(struct stage *stage);
 void stage_release(struct stage *stage);
-/* One commit of the survivor. */
+/* One commit of the survivor: to the numbers, or to eight pages that victims leave alone, which
+ * are then to be written home whoever holds a later snapshot. */
 void stage_survivor_commits(struct stage *stage);
+void stage_survivor_scatters(struct stage *stage);
 
-/* The end of a process that dies between the deciding store of a commit and the first head
- * (R5). A crew_body; started and waited for by stage_die_decided. Victims are then told. */
+/* A process dies between the deciding store of a commit and the first head (R5), and holds the
+ * checkpoint lock as well. As the commit was decided, victims are told of it. */
 void stage_die_decided(void);
 
 #endif

@@ -4,6 +4,7 @@
 
 UNIT_TESTS = \
         %D%/test_checksum \
+        %D%/test_commit \
         %D%/test_files \
         %D%/test_home \
         %D%/test_manifest \
@@ -15,17 +16,24 @@ UNIT_TESTS = \
         %D%/test_shlock \
         %D%/test_sys \
         %D%/test_takeover \
+        %D%/test_touch \
         %D%/test_txn_pages \
         %D%/test_vector \
-        %D%/test_version
+        %D%/test_version \
+        %D%/test_view \
+        %D%/test_view_sync
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 
 UNIT_ENGINE = %D%/engine.h %D%/scratch.h
+UNIT_STAGE = %D%/stage.h $(UNIT_ENGINE)
 
 %C%_test_checksum_SOURCES = %D%/test_checksum.c %D%/scratch.h
 %C%_test_checksum_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+
+%C%_test_commit_SOURCES = %D%/test_commit.c $(UNIT_STAGE)
+%C%_test_commit_LDADD = $(UNIT_LIBS)
 
 %C%_test_files_SOURCES = %D%/test_files.c $(UNIT_ENGINE)
 %C%_test_files_LDADD = $(UNIT_LIBS)
@@ -60,6 +68,9 @@ UNIT_ENGINE = %D%/engine.h %D%/scratch.h
 %C%_test_takeover_SOURCES = %D%/test_takeover.c %D%/step.h $(UNIT_ENGINE)
 %C%_test_takeover_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 
+%C%_test_touch_SOURCES = %D%/test_touch.c $(UNIT_STAGE)
+%C%_test_touch_LDADD = $(UNIT_LIBS)
+
 %C%_test_txn_pages_SOURCES = %D%/test_txn_pages.c $(UNIT_ENGINE)
 %C%_test_txn_pages_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 
@@ -68,3 +79,9 @@ UNIT_ENGINE = %D%/engine.h %D%/scratch.h
 
 %C%_test_version_SOURCES = %D%/test_version.c $(UNIT_ENGINE)
 %C%_test_version_LDADD = $(UNIT_LIBS)
+
+%C%_test_view_SOURCES = %D%/test_view.c $(UNIT_STAGE)
+%C%_test_view_LDADD = $(UNIT_LIBS)
+
+%C%_test_view_sync_SOURCES = %D%/test_view_sync.c $(UNIT_STAGE)
+%C%_test_view_sync_LDADD = $(UNIT_LIBS)

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "libxac/mappings.h"
+#include "libxac/ranges.h"
 #include "libxac/view.h"
 
 /*
@@ -8,6 +10,8 @@
  */
 
 #include "tests/unit/stage.h"
+
+#include "libxac/ranges.h"
 
 static struct stage *stage;
 static struct txn *txn;
@@ -295,7 +299,7 @@ static void test_everything_is_hidden_without_a_new_mapping(void **state)
 
 static void test_every_allocation_of_a_new_view_may_fail(void **state)
 {
-        const uint64_t before = view_mappings_of_process();
+        const uint64_t before = mappings_in_use();
         struct view *second;
         int nth = 0, err;
 
@@ -305,11 +309,11 @@ static void test_every_allocation_of_a_new_view_may_fail(void **state)
                 err = view_create(&stage->engine->files, view->file_no, 4096, &second);
                 sys_fail = NULL;
                 assert_true(err == 0 || err == -ENOMEM);
-                assert_int_equal(view_mappings_of_process(), before + (err == 0));
+                assert_int_equal(mappings_in_use(), before + (err == 0));
         } while (err);
         assert_int_equal(nth, 3); /* the reservation, the words */
         view_destroy(second);
-        assert_int_equal(view_mappings_of_process(), before);
+        assert_int_equal(mappings_in_use(), before);
 }
 
 static void test_lists_that_cannot_grow_are_told(void **state)
@@ -376,14 +380,32 @@ static void test_the_budget_of_mappings_is_kept(void **state)
         assert_int_equal(view_create(&stage->engine->files, view->file_no, 2 * limit * ENGINE_PAGE_BYTES, &large), 0);
         for (uint64_t page_no = 0; page_no < 2 * limit && !has_collapsed; page_no += 2) {
                 assert_int_equal(view_show(large, page_no, SLOT_HOME, VIEW_READABLE), 0);
-                most = view_mappings_of_process() > most ? view_mappings_of_process() : most;
+                most = mappings_in_use() > most ? mappings_in_use() : most;
                 has_collapsed = large->is_collapsed;
         }
         assert_true(has_collapsed);
         assert_true(most > limit && most <= limit + 2);
-        assert_int_equal(view_mappings_of_process(), view->mappings + large->mappings);
+        assert_int_equal(mappings_in_use(), view->mappings + large->mappings);
         stage_audit(stage, txn, large);
         view_destroy(large);
+}
+
+/* What is kept for the moment when the program has used up the rest is given up once, and taken
+ * on board again by the next begin. */
+static void test_ballast_is_the_last_resort(void **state)
+{
+        (void)state;
+        assert_int_equal(txn_begin(txn, 0), 0);
+        assert_int_equal(view_show(view, 0, SLOT_HOME, VIEW_READABLE), 0);
+        sys_fail = refuse_all;
+        assert_int_equal(view_show(view, 1, SLOT_HOME, VIEW_READABLE), -ENOMEM);
+        sys_fail = NULL;
+        assert_false(mappings_drop_ballast()); /* it has been tried */
+        assert_int_equal(view_show(view, 1, SLOT_HOME, VIEW_READABLE), 0);
+        assert_int_equal(txn_end(txn), 0);
+        assert_int_equal(txn_begin(txn, 0), 0);
+        assert_true(mappings_drop_ballast());
+        assert_false(mappings_drop_ballast());
 }
 
 /* A hole in a run at home is two more mappings. */
@@ -399,8 +421,8 @@ static void test_holes_in_a_run_are_counted(void **state)
 static int unmap_and_look(void *arg)
 {
         (void)arg;
-        view_unmap_all_in_child();
-        if (view_mappings_of_process() != 0)
+        ranges_unmap_all_in_child(), mappings_forget_in_child();
+        if (mappings_in_use() != 0)
                 return 1;
         return msync(view->base, ENGINE_PAGE_BYTES, MS_ASYNC) == -1 && errno == ENOMEM ? 0 : 2;
 }
@@ -454,6 +476,7 @@ int main(void)
             VIEW_TEST(test_lists_that_cannot_grow_are_told),
             VIEW_TEST(test_a_larger_file_has_a_larger_reservation),
             VIEW_TEST(test_the_budget_of_mappings_is_kept),
+            VIEW_TEST(test_ballast_is_the_last_resort),
             VIEW_TEST(test_holes_in_a_run_are_counted),
             VIEW_TEST(test_a_forked_child_unmaps_them),
         };

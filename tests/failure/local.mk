@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+#
+# Failures, room that runs out, damage, mapping pressure, and other users. They see inside the
+# library: they make system calls fail, and audit the pool afterwards.
+
+FAILURE_TESTS = \
+        %D%/damaged \
+        %D%/every_call \
+        %D%/full \
+        %D%/mappings \
+        %D%/security
+
+check_PROGRAMS += $(FAILURE_TESTS)
+TESTS += $(FAILURE_TESTS)
+
+FAILURE_LIBS = tests/support/libsupport.la $(UNIT_LIBS)
+FAILURE_WORLD = %D%/world.c %D%/world.h
+
+%C%_damaged_SOURCES = %D%/damaged.c $(FAILURE_WORLD)
+%C%_damaged_LDADD = $(FAILURE_LIBS)
+
+# Allocations are counted and let fail like system calls.
+%C%_every_call_SOURCES = \
+        %D%/every_call.c \
+        %D%/inject.c \
+        %D%/inject.h \
+        %D%/scripts.c \
+        %D%/scripts.h \
+        $(FAILURE_WORLD)
+%C%_every_call_LDADD = $(FAILURE_LIBS)
+%C%_every_call_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc
+
+%C%_full_SOURCES = %D%/full.c $(FAILURE_WORLD)
+%C%_full_LDADD = $(FAILURE_LIBS)
+
+%C%_mappings_SOURCES = %D%/mappings.c
+%C%_mappings_LDADD = $(FAILURE_LIBS)
+
+%C%_security_SOURCES = %D%/security.c $(FAILURE_WORLD)
+%C%_security_LDADD = $(FAILURE_LIBS)

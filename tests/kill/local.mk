@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+#
+# Processes that die (P6): at random moments, after each single instruction, and, in builds with
+# --enable-test-hooks, at each named step. Short runs here; `make check-kill` runs the long ones.
+
+KILL_COMMON = %D%/audit.c %D%/audit.h
+KILL_STAGE = %D%/stage.c %D%/stage.h $(KILL_COMMON)
+KILL_LIBS = tests/support/libsupport.la $(UNIT_LIBS)
+
+KILL_TESTS = %D%/random %D%/single_step
+
+%C%_random_SOURCES = \
+        %D%/random.c \
+        %D%/tally.c \
+        %D%/tally.h \
+        %D%/worker.c \
+        %D%/worker.h \
+        $(KILL_COMMON)
+%C%_random_LDADD = $(KILL_LIBS)
+
+%C%_single_step_SOURCES = %D%/single_step.c %D%/trace.c %D%/trace.h $(KILL_STAGE)
+%C%_single_step_LDADD = $(KILL_LIBS)
+
+if TEST_HOOKS
+KILL_TESTS += %D%/steps
+endif
+EXTRA_PROGRAMS += %D%/steps
+%C%_steps_SOURCES = %D%/steps.c $(KILL_STAGE)
+%C%_steps_LDADD = $(KILL_LIBS)
+
+check_PROGRAMS += $(KILL_TESTS)
+TESTS += $(KILL_TESTS)

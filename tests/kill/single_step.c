@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A process dies after the k-th instruction (P6, I6): of a commit by declared access, a commit
+ * through views, a pass of reclaim that unlinks, a view synchronisation, a begin, a takeover, a
+ * checkpoint, a close; for each k, or every N-th.
+ *
+ * For each k a victim is forked, prepares, and raises SIGSTOP where the region begins; it is
+ * run to instruction k (trace.h) and killed with SIGKILL. Then the survivors check (stage.h): a
+ * commit within a second, the victim's transaction there as a whole or not at all, nothing
+ * leaked. A system call counts as one instruction.
+ *
+ *      single_step [--stride N | --samples N] [--only REGION] [--verbose]
+ *
+ * Without --stride about N instructions of each region are taken; the seed says which.
+ */
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "libxac/env.h"
+#include "libxac/reclaim.h"
+#include "libxac/takeover.h"
+#include "libxac/thread.h"
+#include "tests/kill/stage.h"
+#include "tests/kill/trace.h"
+#include "tests/support/chance.h"
+#include "tests/support/check.h"
+#include "tests/support/crew.h"
+#include "tests/support/scratch.h"
+
+enum {
+        SAMPLES = 25,
+        SKIPPED = 77,
+        RETIRING_COMMITS = 4, /* each supersedes three versions */
+        LOOP_VISITS = 40,
+        WATCHDOG_S = 60
+};
+
+static struct {
+        uint32_t stride;
+        uint32_t samples;
+        const char *only;
+        int is_verbose;
+} options = { .samples = SAMPLES };
+
+/* ---- regions ---- */
+
+/* What a victim does before the region and in it; what the director does while the victim waits
+ * for that, and after its death; how many commits it leaves untold, at most. */
+struct region {
+        const char *name;
+        bool is_declared;
+        void (*prepare)(void);
+        void (*before)(struct stage *stage);
+        void (*run)(void);
+        void (*after)(struct stage *stage);
+        uint64_t untold;
+        uint32_t visits_max; /* in loops over all rows only so many visits; 0: all */
+};
+
+static struct thread *own_thread(void)
+{
+        struct thread *thread;
+
+        check_ok(thread_of(stage_seat.env, &thread));
+        return thread;
+}
+
+/* The first commit of a process also looks for the dead: that is the takeover's region. */
+static void begin_and_add(void)
+{
+        stage_commit(STAGE_VICTIMS);
+        check_ok(xbegin(stage_seat.env, 0));
+        check_ok(stage_add(STAGE_VICTIMS));
+}
+
+static void end(void)
+{
+        check_ok(xend(stage_seat.env));
+}
+
+/* The holder's snapshot lies below all that is retired here: so it has to be unlinked. */
+static void retire(void)
+{
+        check_ok(xbegin(stage_seat.env, 0));
+        own_thread()->self.retired_limit = UINT32_MAX; /* not before the region */
+        check_ok(xabort(stage_seat.env));
+        for (int i = 0; i < RETIRING_COMMITS; i++)
+                stage_commit(STAGE_VICTIMS);
+        own_thread()->self.retired_limit = 0;
+}
+
+static void reclaim(void)
+{
+        check(reclaim_after_commit(&own_thread()->self));
+}
+
+static void read_all(void)
+{
+        check_ok(xbegin(stage_seat.env, XAC_RDONLY));
+        stage_number(STAGE_VICTIMS);
+        check_ok(xend(stage_seat.env));
+}
+
+static void begin(void)
+{
+        check_ok(xbegin(stage_seat.env, 0));
+}
+
+static void die_before(struct stage *stage)
+{
+        (void)stage;
+        stage_die_decided();
+}
+
+static void take_over(void)
+{
+        takeover_dead(&stage_seat.env->shared, control_owner_of_process(stage_seat.env->shared.process_no));
+}
+
+static void commit_some(void)
+{
+        stage_commit(STAGE_VICTIMS);
+        stage_commit(STAGE_VICTIMS);
+}
+
+static void checkpoint(void)
+{
+        check_ok(xac_checkpoint(stage_seat.env));
+}
+
+static const struct region regions[] = {
+        { .name = "commit-declared", .is_declared = true, .prepare = begin_and_add, .run = end, .untold = 1 },
+        { .name = "commit-view", .prepare = begin_and_add, .run = end, .untold = 1 },
+        { .name = "reclaim", .is_declared = true, .prepare = retire, .run = reclaim, .after = stage_release },
+        { .name = "view-sync", .prepare = read_all, .before = stage_survivor_commits, .run = begin },
+        { .name = "begin", .is_declared = true, .prepare = read_all, .run = begin },
+        { .name = "takeover",
+          .is_declared = true,
+          .prepare = read_all,
+          .before = die_before,
+          .run = take_over,
+          .visits_max = LOOP_VISITS },
+        { .name = "checkpoint",
+          .is_declared = true,
+          .prepare = commit_some,
+          .before = stage_survivor_scatters,
+          .run = checkpoint,
+          .visits_max = LOOP_VISITS },
+        { .name = "close", .is_declared = true, .prepare = commit_some, .run = stage_leave, .visits_max = LOOP_VISITS },
+};
+
+enum { REGIONS = sizeof(regions) / sizeof(regions[0]) };
+
+static void victim_main(int region_no, void *unused)
+{
+        const struct region *region = &regions[region_no];
+
+        (void)unused;
+        if (!trace_me())
+                _exit(SKIPPED);
+        stage_enter(region->is_declared);
+        region->prepare();
+        raise(SIGSTOP); /* prepared */
+        raise(SIGSTOP); /* the region begins */
+        region->run();
+        raise(SIGSTOP); /* and ends */
+        _exit(0);
+}
+
+/* ---- one death ---- */
+
+/* A victim that stands where the region begins. */
+static pid_t start_victim(struct stage *stage, int region_no)
+{
+        const struct region *region = &regions[region_no];
+        int status;
+        pid_t victim;
+
+        alarm(WATCHDOG_S);
+        if (region->after == stage_release)
+                stage_hold(stage);
+        victim = crew_fork(victim_main, region_no, NULL);
+        if (!trace_await_marker(victim, &status)) {
+                if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED)
+                        _exit(SKIPPED);
+                check_failed(__FILE__, __LINE__, "%s: the victim failed before its time (status %x)", region->name,
+                             status);
+        }
+        if (region->before)
+                region->before(stage);
+        check(trace_to_marker(victim, &status));
+        return victim;
+}
+
+static void end_victim(struct stage *stage, const struct region *region, pid_t victim, unsigned turn)
+{
+        kill(victim, SIGKILL);
+        crew_status(victim);
+        stage_check(stage, turn, region->untold);
+        if (region->after) {
+                region->after(stage);
+                stage_check(stage, turn, 0);
+        }
+}
+
+static uint32_t strays; /* that went another way than the recorded one */
+
+static void die_at(struct stage *stage, int region_no, const struct trace_path *path, uint32_t k)
+{
+        const struct region *region = &regions[region_no];
+        pid_t victim = start_victim(stage, region_no);
+
+        if (trace_go_to(victim, path, k) != TRACE_THERE) {
+                strays++;
+                end_victim(stage, region, victim, k);
+                victim = start_victim(stage, region_no);
+                trace_step_to(victim, k);
+        }
+        end_victim(stage, region, victim, k);
+}
+
+/* ---- a region ---- */
+
+static void record(struct stage *stage, int region_no, struct trace_path *path)
+{
+        pid_t victim = start_victim(stage, region_no);
+
+        trace_record(victim, path);
+        end_victim(stage, &regions[region_no], victim, 0);
+}
+
+static void show_progress(const struct region *region, uint32_t k, const struct trace_path *path)
+{
+        static uint64_t shown_ns;
+
+        if (!options.is_verbose || crew_clock_ns() - shown_ns < UINT64_C(2000000000))
+                return;
+        shown_ns = crew_clock_ns();
+        printf("  %s: instruction %" PRIu32 " of %" PRIu32 "\n", region->name, k, path->count);
+}
+
+/* The first one is warmed up: what is allocated once and stays is no part of the record. */
+static void die_everywhere(struct stage *stage, int region_no, struct chance *chance)
+{
+        const struct region *region = &regions[region_no];
+        struct trace_path path;
+        uint32_t stride = options.stride, deaths = 0;
+        uint64_t begun_ns = crew_clock_ns();
+
+        record(stage, region_no, &path);
+        trace_free(&path);
+        record(stage, region_no, &path);
+        if (!stride)
+                stride = path.count / options.samples + 1;
+        strays = 0;
+        stage->longest_ms = 0;
+        for (uint32_t k = (uint32_t)chance_below(chance, stride); k < path.count; k += stride) {
+                if (region->visits_max && path.visit[k] > region->visits_max)
+                        continue;
+                die_at(stage, region_no, &path, k);
+                deaths++;
+                show_progress(region, k, &path);
+        }
+        printf("%-16s %6" PRIu32 " instructions, %6" PRIu32 " deaths (%" PRIu32
+               " by another way), commits within %u ms, %.1f s\n",
+               region->name, path.count, deaths, strays, stage->longest_ms,
+               (double)(crew_clock_ns() - begun_ns) / 1e9);
+        trace_free(&path);
+}
+
+static void direct(int seed_high, void *seed)
+{
+        struct chance chance = { *(uint64_t *)seed };
+
+        (void)seed_high;
+        for (int i = 0; i < REGIONS; i++) {
+                struct stage stage;
+
+                if (options.only && strcmp(options.only, regions[i].name) != 0)
+                        continue;
+                stage_set(&stage, regions[i].name);
+                die_everywhere(&stage, i, &chance);
+                stage_strike(&stage);
+        }
+}
+
+static void parse(int argc, char **argv)
+{
+        static const struct option known[] = { { "stride", required_argument, NULL, 's' },
+                                               { "samples", required_argument, NULL, 'n' },
+                                               { "only", required_argument, NULL, 'o' },
+                                               { "verbose", no_argument, NULL, 'v' },
+                                               { 0 } };
+        for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+                switch (c) {
+                case 's': options.stride = (uint32_t)strtoul(optarg, NULL, 0); break;
+                case 'n': options.samples = (uint32_t)strtoul(optarg, NULL, 0); break;
+                case 'o': options.only = optarg; break;
+                case 'v': options.is_verbose = 1; break;
+                default: exit(2);
+                }
+        }
+}
+
+int main(int argc, char **argv)
+{
+        uint64_t seed;
+        int status, left;
+
+        parse(argc, argv);
+        setvbuf(stdout, NULL, _IOLBF, 0);
+        seed = chance_seed();
+        check_equal(scratch_make(1), 0);
+        status = crew_status(crew_fork(direct, 0, &seed));
+        left = scratch_shared_memory_left(1);
+        scratch_remove();
+        if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED) {
+                puts("skipped: ptrace is not permitted here");
+                return SKIPPED;
+        }
+        return status != 0 || left != 0;
+}

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A process dies at a named step (base/hook.h; needs --enable-test-hooks) of everything the
+ * library does: opening, creating and growing files, commits of all kinds, reclaim, growth of
+ * the pool, checkpoint, takeover, closing. For each step, at the 1st, 2nd, 3rd, 5th, 9th, ... time
+ * it is reached (the seed chooses), until a victim gets through its whole life.
+ *
+ * Then the same with a second death: who takes over from the dead, by opening or by committing,
+ * dies as well, at the 1st, 2nd, 4th, ... step of any kind that it reaches.
+ *
+ * After each the survivors check (stage.h). A step that no victim reached is a failure: the
+ * test would have shown nothing for it.
+ *
+ * Second deaths follow on every N-th step only, chosen by the seed, unless --every 1 is given.
+ *
+ *      steps [--only STEP] [--every N]
+ */
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/hook.h"
+#include "libxac/retry.h"
+#include "tests/kill/stage.h"
+#include "tests/support/check.h"
+#include "tests/support/chance.h"
+#include "tests/support/crew.h"
+#include "tests/support/scratch.h"
+
+#define ANY_STEP HOOK_STEPS
+
+enum {
+        WATCHDOG_S = 60,
+        RETIRING_COMMITS = 12,
+        WIDE_PAGES = 280,  /* more than the pool grows by at once */
+        NEW_FILES_MAX = 50, /* an environment has 64 at most */
+        SECOND_FIRST_MAX = 3 /* of the first deaths so many are followed by second ones */
+};
+
+static const char *const step_names[HOOK_STEPS] = {
+        [HOOK_SNAPSHOT_PUBLISHED] = "snapshot-published",
+        [HOOK_SLOT_TAKEN] = "slot-taken",
+        [HOOK_INTENT_LINKED] = "intent-linked",
+        [HOOK_COMMIT_LOCKED] = "commit-locked",
+        [HOOK_DECIDED] = "decided",
+        [HOOK_RING_WRITTEN] = "ring-written",
+        [HOOK_HEAD_STORED] = "head-stored",
+        [HOOK_SEQUENCE_STORED] = "sequence-stored",
+        [HOOK_COMMIT_UNLOCKED] = "commit-unlocked",
+        [HOOK_UNLINKED] = "unlinked",
+        [HOOK_POOL_LOCKED] = "pool-locked",
+        [HOOK_POOL_PUSHED] = "pool-pushed",
+        [HOOK_POOL_GROWN] = "pool-grown",
+        [HOOK_HOME_WRITTEN] = "home-written",
+        [HOOK_FLIP_ANNOUNCED] = "flip-announced",
+        [HOOK_FLIPPED] = "flipped",
+        [HOOK_ROW_TAKEN] = "row-taken",
+        [HOOK_ROW_TAKEN_BACK] = "row-taken-back",
+        [HOOK_FILE_CREATED] = "file-created",
+        [HOOK_NAME_WRITTEN] = "name-written",
+        [HOOK_FILE_GROWN] = "file-grown",
+        [HOOK_VIEW_SYNCED] = "view-synced",
+        [HOOK_EXCLUSIVE] = "exclusive",
+};
+
+static struct {
+        const char *only;
+        unsigned every;
+} options = { .every = 12 };
+
+/* ---- dying ---- */
+
+static enum hook_step wanted_step;
+static uint32_t wanted_visit;
+static uint32_t visits;
+
+static void die_if_wanted(enum hook_step step)
+{
+        if (wanted_step != ANY_STEP && step != wanted_step)
+                return;
+        if (++visits == wanted_visit)
+                kill(getpid(), SIGKILL);
+}
+
+/* The visit-th time that this process reaches the step is its last. */
+static void die_at(enum hook_step step, uint32_t visit)
+{
+        wanted_step = step;
+        wanted_visit = visit;
+        visits = 0;
+#ifdef XAC_TEST_HOOKS
+        hook_on_step = die_if_wanted;
+#else
+        (void)die_if_wanted; /* it will live, and the test fail */
+#endif
+}
+
+static struct chance chance;
+
+/* Everything at first, and some of what comes later. */
+static uint32_t next_visit(uint32_t visit)
+{
+        return visit + 1 + (uint32_t)chance_below(&chance, visit / 2 + 1);
+}
+
+/* ---- a victim's life ---- */
+
+static void *map(const char *name, size_t pages)
+{
+        void *view = xac_mmap(stage_seat.env, name, pages * STAGE_PAGE_BYTES, 0);
+
+        check(view != MAP_FAILED);
+        return view;
+}
+
+/* One file is created, one grows, by the number of this life. */
+static void make_files(uint32_t life)
+{
+        char name[32];
+
+        snprintf(name, sizeof(name), "new%" PRIu32, life % NEW_FILES_MAX);
+        map(name, 2);
+        map("annex", 1 + life);
+}
+
+static void told(int err)
+{
+        check_ok(err);
+        atomic_fetch_add(&stage_told->count[STAGE_VICTIMS], 1);
+}
+
+/* An inner level that is undone, and one that is kept. */
+static void commit_nested(void)
+{
+        check_ok(xbegin(stage_seat.env, 0));
+        check_ok(xbegin(stage_seat.env, 0));
+        check_ok(stage_add(STAGE_VICTIMS));
+        check_ok(xabort(stage_seat.env));
+        check_ok(xbegin(stage_seat.env, 0));
+        check_ok(stage_add(STAGE_VICTIMS));
+        check_ok(xend(stage_seat.env));
+        told(xend(stage_seat.env));
+}
+
+static int lose_until_exclusive(void *attempts)
+{
+        check_ok(stage_add(STAGE_VICTIMS));
+        return ++*(int *)attempts <= RETRY_LOSSES_MAX ? XAC_CONFLICT : 0;
+}
+
+/* More pages than are free, each time: the pool must grow. What is written is undone. */
+static void grow_pool(uint32_t life)
+{
+        size_t pages = WIDE_PAGES * (size_t)(1 + life);
+        char *wide;
+
+        if (pages > 3000) /* of the 4,096 that the pool may have */
+                pages = WIDE_PAGES;
+        wide = map("wide", pages);
+        check_ok(xbegin(stage_seat.env, 0));
+        for (size_t i = 0; i < pages; i++)
+                check(xac_page_write(stage_seat.env, wide + i * STAGE_PAGE_BYTES) != NULL);
+        check_ok(xabort(stage_seat.env));
+        check_ok(xac_munmap(stage_seat.env, wide));
+}
+
+static void live(uint32_t life)
+{
+        int attempts = 0;
+
+        stage_enter(false);
+        make_files(life);
+        stage_commit(STAGE_VICTIMS);
+        commit_nested();
+        stage_seat.is_declared = true;
+        commit_nested();
+        told(xac_run(stage_seat.env, 0, lose_until_exclusive, &attempts));
+        for (int i = 0; i < RETIRING_COMMITS; i++)
+                stage_commit(STAGE_VICTIMS);
+        grow_pool(life);
+        check_ok(xac_checkpoint(stage_seat.env));
+        stage_commit(STAGE_VICTIMS);
+        stage_leave();
+}
+
+struct death {
+        enum hook_step step;
+        uint32_t visit;
+        uint32_t life; /* number of this victim */
+};
+
+static void victim_main(int unused, void *death_)
+{
+        const struct death *death = death_;
+
+        (void)unused;
+        die_at(death->step, death->visit);
+        live(death->life);
+}
+
+/* True: it died as it should; false: it lived to the end. */
+static bool has_died(pid_t pid)
+{
+        int status = crew_status(pid);
+
+        if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+                return true;
+        check_equal(status, 0);
+        return false;
+}
+
+/* It finds somebody who died in the middle of a commit when it opens. */
+static bool die_once(struct stage *stage, enum hook_step step, uint32_t visit, uint32_t life)
+{
+        struct death death = { step, visit, life };
+
+        alarm(WATCHDOG_S);
+        stage_survivor_scatters(stage);
+        stage_die_decided();
+        stage_hold(stage);
+        return has_died(crew_fork(victim_main, 0, &death));
+}
+
+/* A survivor's snapshot was held all the while; it ends, and all is looked at once more. */
+static void check_all(struct stage *stage, uint32_t turn)
+{
+        stage_check(stage, turn, 1);
+        stage_release(stage);
+        stage_check(stage, turn, 0);
+}
+
+/* ---- one death ---- */
+
+struct result {
+        uint32_t first_deaths, second_deaths;
+};
+
+static void die_at_each_visit(enum hook_step step, struct result *result)
+{
+        struct stage stage;
+        bool is_dead = true;
+
+        stage_set(&stage, step_names[step]);
+        for (uint32_t visit = 1, life = 1; is_dead; visit = next_visit(visit), life++) {
+                is_dead = die_once(&stage, step, visit, life);
+                check_all(&stage, life);
+                result->first_deaths += is_dead;
+        }
+        stage_strike(&stage);
+}
+
+/* ---- two deaths ---- */
+
+enum { BY_OPENING, BY_COMMITTING, WAYS_TO_TAKE_OVER };
+
+struct second {
+        uint32_t visit;
+        int way;
+        struct crew_turn turn; /* 1: it has opened; 2: the first one has died */
+};
+
+/* By committing: it has long been there when the first one dies. The dead are looked for by its
+ * first commit, later on by one in a tenth of a second. */
+static void second_main(int unused, void *second_)
+{
+        struct second *second = second_;
+
+        (void)unused;
+        if (second->way == BY_COMMITTING)
+                stage_enter(false);
+        crew_turn_pass(&second->turn);
+        crew_turn_await(&second->turn, 2);
+        die_at(ANY_STEP, second->visit);
+        if (second->way == BY_OPENING)
+                stage_enter(true);
+        stage_commit(STAGE_VICTIMS);
+        stage_leave();
+}
+
+/* False: the second one lived. */
+static bool die_twice(struct stage *stage, const struct death *first, struct second *second)
+{
+        pid_t pid;
+        bool is_dead;
+
+        second->turn = (struct crew_turn){ 0 };
+        pid = crew_fork(second_main, 0, second);
+        crew_turn_await(&second->turn, 1);
+        if (!die_once(stage, first->step, first->visit, first->life)) {
+                crew_kill(pid);
+                check_all(stage, second->visit);
+                return false;
+        }
+        crew_turn_pass(&second->turn);
+        is_dead = has_died(pid);
+        stage_check(stage, second->visit, 2);
+        stage_release(stage);
+        stage_check(stage, second->visit, 0);
+        return is_dead;
+}
+
+static void die_in_takeover(enum hook_step step, int way, struct result *result)
+{
+        struct second *second = crew_shared(sizeof(*second));
+        struct stage stage;
+        char name[64];
+        uint32_t life = 1;
+
+        snprintf(name, sizeof(name), "%s-%s", step_names[step], way == BY_OPENING ? "opening" : "committing");
+        stage_set(&stage, name);
+        for (uint32_t first = 1; first <= SECOND_FIRST_MAX; first++) {
+                        bool is_dead = true;
+
+                for (uint32_t visit = 1; is_dead; visit = next_visit(visit), life++) {
+                        const struct death death = { step, first, life };
+
+                        second->visit = visit;
+                        second->way = way;
+                        is_dead = die_twice(&stage, &death, second);
+                        result->second_deaths += is_dead;
+                }
+        }
+        stage_strike(&stage);
+        munmap(second, sizeof(*second));
+}
+
+/* ---- all of them ---- */
+
+static void direct(int unused, void *seed)
+{
+        unsigned number = (unsigned)(*(uint64_t *)seed % options.every);
+
+        (void)unused;
+        chance.state = *(uint64_t *)seed;
+        for (enum hook_step step = HOOK_NOWHERE + 1; step < HOOK_STEPS; step++) {
+                struct result result = { 0 };
+                uint64_t begun_ns = crew_clock_ns();
+
+                if (step_names[step] == NULL)
+                        check_failed(__FILE__, __LINE__, "step %d has no name here", (int)step);
+                if (options.only && strcmp(options.only, step_names[step]) != 0)
+                        continue;
+                die_at_each_visit(step, &result);
+                if (!result.first_deaths)
+                        check_failed(__FILE__, __LINE__, "%s: no victim came there", step_names[step]);
+                for (int way = 0; way < WAYS_TO_TAKE_OVER; way++)
+                        if (number++ % options.every == 0)
+                                die_in_takeover(step, way, &result);
+                printf("%-20s %4" PRIu32 " deaths, %4" PRIu32 " of a successor as well, %.1f s\n", step_names[step],
+                       result.first_deaths, result.second_deaths, (double)(crew_clock_ns() - begun_ns) / 1e9);
+        }
+}
+
+static void parse(int argc, char **argv)
+{
+        static const struct option known[] = { { "only", required_argument, NULL, 'o' },
+                                               { "every", required_argument, NULL, 'e' },
+                                               { 0 } };
+        for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+                switch (c) {
+                case 'o': options.only = optarg; break;
+                case 'e': options.every = (unsigned)strtoul(optarg, NULL, 0); break;
+                default: exit(2);
+                }
+        }
+}
+
+int main(int argc, char **argv)
+{
+        uint64_t seed;
+        int status, left;
+
+        parse(argc, argv);
+        setvbuf(stdout, NULL, _IOLBF, 0);
+        seed = chance_seed();
+        check_equal(scratch_make(1), 0);
+        status = crew_status(crew_fork(direct, 0, &seed));
+        left = scratch_shared_memory_left(1);
+        scratch_remove();
+        return status != 0 || left != 0;
+}
