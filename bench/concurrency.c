@@ -319,7 +319,7 @@ int main(int argc, char **argv)
                 OPTION_NUMBER("repetitions", experiment.repetitions, "how often each cell is run"),
                 OPTION_NUMBER("stride", experiment.stride, "pages from a worker's own to the next one's"),
                 OPTION_FLAG("loop", experiment.is_retried_at_once, "retry by a loop, not by xac_run"),
-                OPTION_TEXT("only", experiment.only, "only cells whose names contain it: A/same/lmdb/2 processes"),
+                OPTION_TEXT("only", experiment.only, "cells named so: A/same/lmdb/2 processes"),
                 OPTION_TEXT("csv", csv_path, "where every repetition goes"),
                 OPTION_FLAG("check", check, "exit status 1 if workers hinder each other too much"),
                 OPTION_END,

@@ -60,6 +60,14 @@ static void await(const _Atomic int *word, int value)
 
 /* The worker's side. */
 
+void *crew_new_seat(size_t byte_len)
+{
+        void *seat = calloc(1, byte_len);
+        if (seat)
+                return seat;
+        scratch_fail(-ENOMEM, "a seat");
+}
+
 static void warm_up(struct member *member)
 {
         const uint64_t end_ns = measure_now_ns() + member->plan->warm_up_ns;
@@ -126,16 +134,16 @@ static void *work(void *arg)
         return NULL;
 }
 
-static _Noreturn void run_process(struct member *members, int threads)
+static _Noreturn void run_process(const struct crew_plan *plan, struct member *members)
 {
-        pthread_t thread[WORKERS_MAX];
+        pthread_t thread[WORKERS_MAX] = { 0 };
 
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        alarm(STUCK_SECONDS + (unsigned)(members->plan->run_ns / 1000000000)); /* nobody waits for ever */
-        for (int t = 1; t < threads; t++)
+        alarm(STUCK_SECONDS + (unsigned)(plan->run_ns / 1000000000)); /* nobody waits for ever */
+        for (int t = 1; t < plan->threads; t++)
                 must(-pthread_create(&thread[t], NULL, work, &members[t]), "pthread_create");
         work(&members[0]);
-        for (int t = 1; t < threads; t++)
+        for (int t = 1; t < plan->threads; t++)
                 pthread_join(thread[t], NULL);
         _exit(EXIT_SUCCESS);
 }
@@ -158,7 +166,7 @@ static pid_t start_process(const struct crew_plan *plan, struct board *board, co
 {
         struct member members[WORKERS_MAX];
 
-        for (int t = 0; t < plan->threads; t++) {
+        for (int t = 0; t < WORKERS_MAX; t++) {
                 members[t] = (struct member){ plan, board, plan->task, NULL };
                 members[t].task.directory = directory;
                 members[t].task.common = board->common;
@@ -169,7 +177,7 @@ static pid_t start_process(const struct crew_plan *plan, struct board *board, co
         if (pid < 0)
                 scratch_fail(-errno, "fork");
         if (pid == 0)
-                run_process(members, plan->threads);
+                run_process(plan, members);
         return pid;
 }
 

@@ -14,16 +14,13 @@
  * threads of a process share its environment, as LMDB demands.
  */
 
-#include <errno.h>
 #include <lmdb.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
 
 #include "bench/concurrency_systems.h"
-#include "bench/support/scratch.h"
 
 enum { MAP_BYTES = 64 << 20, VALUE_BYTES = WORK_PAGE - 16 };
 
@@ -82,9 +79,8 @@ static void open_process(const char *directory)
 
 static void *open_seat(const struct task *task)
 {
-        struct seat *seat = malloc(sizeof(*seat));
-        if (!seat)
-                check(ENOMEM, "seat");
+        struct seat *seat = crew_new_seat(sizeof(*seat));
+
         *seat = (struct seat){ task->work, task->is_same_page ? 0 : (unsigned)task->worker };
         if (seat->work.ints > VALUE_BYTES / sizeof(unsigned))
                 seat->work.ints = VALUE_BYTES / sizeof(unsigned);

@@ -6,7 +6,6 @@
  * locks must know beforehand which pages it will touch, and in which order to take them.
  */
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -40,10 +39,9 @@ static void prepare(void *common)
 
 static void *open_seat(const struct task *task)
 {
-        struct seat *seat = malloc(sizeof(*seat));
-        if (!seat)
-                scratch_fail(-ENOMEM, "seat");
+        struct seat *seat = crew_new_seat(sizeof(*seat));
         struct cell *cells = task->common;
+
         *seat = (struct seat){ cells, &cells[task->is_same_page ? 0 : task->worker], task->work };
         return seat;
 }

@@ -60,6 +60,9 @@ struct system {
         unsigned (*sum)(void *seat);         /* of the first integers of all pages, modulo 2^32 */
 };
 
+/* Zeroed memory for a seat; for free(). */
+void *crew_new_seat(size_t byte_len);
+
 extern const struct system system_view, system_declared, system_view_separate, system_declared_separate;
 extern const struct system system_mutex, system_lmdb;
 

@@ -43,9 +43,8 @@ static int increment_declared(void *arg)
 
 static struct seat *open_seat(const struct task *task, bool is_separate, int (*body)(void *seat))
 {
-        struct seat *seat = calloc(1, sizeof(*seat));
-        if (!seat)
-                scratch_fail(-ENOMEM, "seat");
+        struct seat *seat = crew_new_seat(sizeof(*seat));
+
         seat->work = task->work;
         seat->body = body;
         seat->is_retried_at_once = task->is_retried_at_once;

@@ -11,14 +11,15 @@
 enum {
         LIMIT_FALLBACK = 65530, /* vm.max_map_count where it cannot be read */
         BALLAST_PAGES = 129,    /* each a mapping of its own; enough for a view to go on with */
-        BALLAST_PAGE_BYTES = 65536
+        BALLAST_PAGE_BYTES = 65536,
+        PEBBLE_PAGES = 3,
+        PEBBLES = 4 /* so that threads do not take them from each other */
 };
-
-#define BALLAST_BYTES ((uint64_t)BALLAST_PAGES * BALLAST_PAGE_BYTES)
 
 static _Atomic uint64_t in_use;
 static _Atomic uint64_t limit;
 static _Atomic(char *) ballast;
+static _Atomic(char *) pebbles[PEBBLES];
 
 void mappings_count(int64_t more)
 {
@@ -48,38 +49,66 @@ static uint64_t read_limit(void)
         return (all ? all : LIMIT_FALLBACK) / 2;
 }
 
-/* Every second page is inaccessible, so that none joins its neighbours. Both ends are readable: they
- * join no reservation either, and unmapping splits nothing, which works at the limit. */
-static char *make_ballast(void)
+/* `pages` mappings: every second page is inaccessible, so that none joins its neighbours. The first (and
+ * with an odd number the last) is readable: it joins no reservation either, and unmapping splits nothing,
+ * which works at the limit. */
+static char *make_spare(uint64_t pages)
 {
         void *area;
-        if (sys_mmap(NULL, BALLAST_BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0, &area))
+        uint64_t byte_len = pages * BALLAST_PAGE_BYTES;
+        if (sys_mmap(NULL, byte_len, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0, &area))
                 return NULL;
-        for (uint64_t i = 1; i < BALLAST_PAGES; i += 2) {
+        for (uint64_t i = 1; i < pages; i += 2) {
                 if (sys_mprotect((char *)area + i * BALLAST_PAGE_BYTES, BALLAST_PAGE_BYTES, PROT_NONE)) {
-                        sys_munmap(area, BALLAST_BYTES);
+                        sys_munmap(area, byte_len);
                         return NULL;
                 }
         }
         return area;
 }
 
+/* Puts a spare area where there is none; without it, things still work until mappings run out. */
+static void prepare_spare(_Atomic(char *) *spare, uint64_t pages)
+{
+        if (atomic_load_explicit(spare, memory_order_relaxed))
+                return;
+        char *mine = make_spare(pages);
+        char *none = NULL;
+        if (mine && !atomic_compare_exchange_strong(spare, &none, mine))
+                sys_munmap(mine, pages * BALLAST_PAGE_BYTES); /* another thread was first */
+}
+
+static bool drop_spare(_Atomic(char *) *spare, uint64_t pages)
+{
+        char *area = atomic_exchange(spare, NULL);
+        return area && !sys_munmap(area, pages * BALLAST_PAGE_BYTES);
+}
+
 void mappings_prepare(void)
 {
-        if (!atomic_load(&limit))
+        if (!atomic_load_explicit(&limit, memory_order_relaxed))
                 atomic_store(&limit, read_limit());
-        if (atomic_load_explicit(&ballast, memory_order_relaxed))
-                return;
-        char *mine = make_ballast(); /* without, things still work until mappings run out */
-        char *none = NULL;
-        if (mine && !atomic_compare_exchange_strong(&ballast, &none, mine))
-                sys_munmap(mine, BALLAST_BYTES); /* another thread was first */
+        prepare_spare(&ballast, BALLAST_PAGES);
+        mappings_make_pebble();
 }
 
 bool mappings_drop_ballast(void)
 {
-        char *area = atomic_exchange(&ballast, NULL);
-        return area && !sys_munmap(area, BALLAST_BYTES);
+        return drop_spare(&ballast, BALLAST_PAGES);
+}
+
+void mappings_make_pebble(void)
+{
+        for (uint32_t i = 0; i < PEBBLES; i++)
+                prepare_spare(&pebbles[i], PEBBLE_PAGES);
+}
+
+bool mappings_drop_pebble(void)
+{
+        for (uint32_t i = 0; i < PEBBLES; i++)
+                if (drop_spare(&pebbles[i], PEBBLE_PAGES))
+                        return true;
+        return false;
 }
 
 void mappings_forget_in_child(void)

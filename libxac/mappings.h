@@ -23,6 +23,11 @@ void mappings_prepare(void);
 /* False: it was given up before. Async-signal-safe. */
 bool mappings_drop_ballast(void);
 
+/* Even an mmap over a whole view, which frees mappings, is refused while the process is beyond the limit.
+ * A pebble is a mapping to be given up for it, and made again right after. Async-signal-safe. */
+bool mappings_drop_pebble(void);
+void mappings_make_pebble(void);
+
 /* In a forked child, whose views are unmapped. */
 void mappings_forget_in_child(void);
 

@@ -104,6 +104,18 @@ static int open_directory(const char *dir, int flags, uint32_t mode, int *direct
         return sys_open(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0, directory);
 }
 
+/* A FIFO or a device in its place would take no locks, or worse. */
+static int check_plain(int fd)
+{
+        struct stat st;
+        int err = sys_stat(fd, &st);
+        if (!err && !S_ISREG(st.st_mode))
+                err = XAC_CORRUPT;
+        if (err)
+                sys_close(fd);
+        return err;
+}
+
 /* The lock file is made first; its mode is the environment's, whatever comes later. */
 static int open_lock_file(struct xac_env *env, uint32_t mode)
 {
@@ -117,7 +129,7 @@ static int open_lock_file(struct xac_env *env, uint32_t mode)
         if (err == -ENOENT && !manifest_read(env->directory, &manifest)) /* a copy of data and manifest */
                 err = sys_open(env->directory, ENV_LOCK_FILE, O_RDWR | O_CREAT, (mode_t)manifest.mode,
                                &env->shared.lock_fd);
-        return err;
+        return err ? err : check_plain(env->shared.lock_fd);
 }
 
 static int create_manifest(struct xac_env *env, const xac_options *options, struct manifest *manifest)

@@ -175,8 +175,9 @@ static bool find_slots(struct participant *self)
         reclaim_shared(self, false);
         if (pool_refill(self))
                 return true;
-        if (!pool_grow(self) && pool_refill(self))
-                return true;
+        while (!pool_grow(self)) /* again if others were faster to take the new ones */
+                if (pool_refill(self))
+                        return true;
         reclaim_shared(self, true);
         return pool_refill(self);
 }

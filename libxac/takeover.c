@@ -66,6 +66,9 @@ static void take_back_process_locked(struct shared *shared, uint32_t process_no,
         if (publish_lock(shared, owner))
                 return;
         publish_unlock(shared);
+        /* All its locks before its rows: a row's next owner must not find one in its name. */
+        free_if_dead(shared, &shared->control->checkpoint_lock, owner);
+        free_if_dead(shared, &shared->control->file_lock, owner);
         for (uint32_t i = 0; i < atomic_load(&shared->control->rows_used); i++) {
                 struct row *row = &shared->rows[i];
                 if (atomic_load(&row->state) == ROW_USED && atomic_load(&row->process_no) == process_no)
@@ -78,8 +81,6 @@ static void take_back_process_locked(struct shared *shared, uint32_t process_no,
                 publish_unlock(shared);
         }
         pool_unlock(shared);
-        free_if_dead(shared, &shared->control->checkpoint_lock, owner);
-        free_if_dead(shared, &shared->control->file_lock, owner);
         atomic_store(&shared->processes[process_no].is_used, 0);
 }
 

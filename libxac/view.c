@@ -103,8 +103,12 @@ void view_destroy(struct view *view)
 static int cover(struct view *view)
 {
         void *same;
-        int err = sys_mmap(view->base, view->reserve_bytes, PROT_NONE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0, &same);
+        const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+        int err = sys_mmap(view->base, view->reserve_bytes, PROT_NONE, flags, -1, 0, &same);
+        if (err && mappings_drop_pebble()) {
+                err = sys_mmap(view->base, view->reserve_bytes, PROT_NONE, flags, -1, 0, &same);
+                mappings_make_pebble();
+        }
         if (err)
                 return sys_mprotect(view->base, view->reserve_bytes, PROT_NONE);
         count_mappings(view, 1 - (int64_t)view->mappings);
@@ -302,25 +306,31 @@ static int change_writes(struct view *view, enum view_shows how,
         return 0;
 }
 
-/* Stray pages are hidden, writable ones changed; then there are none. */
-static int end_writes(struct view *view, int (*change)(struct view *view, uint64_t page_no, uint64_t count))
+/* Stray pages stay: what a doomed transaction wrote, it goes on seeing. */
+int view_protect_writes(struct view *view)
+{
+        if (!view->writable.count)
+                return 0;
+        int err = change_writes(view, VIEW_WRITABLE, protect_run);
+        if (err)
+                return err;
+        uint32_t *pages = view->writable.items;
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < view->writable.count; i++)
+                if (view_shows(view, pages[i]) == VIEW_STRAY)
+                        pages[kept++] = pages[i];
+        view->writable.count = kept;
+        return 0;
+}
+
+int view_hide_writes(struct view *view)
 {
         if (!view->writable.count)
                 return 0;
         int err = change_writes(view, VIEW_STRAY, view_hide_run);
         if (!err)
-                err = change_writes(view, VIEW_WRITABLE, change);
+                err = change_writes(view, VIEW_WRITABLE, view_hide_run);
         if (!err)
                 view->writable.count = 0;
         return err;
-}
-
-int view_protect_writes(struct view *view)
-{
-        return end_writes(view, protect_run);
-}
-
-int view_hide_writes(struct view *view)
-{
-        return end_writes(view, view_hide_run);
 }

@@ -82,9 +82,9 @@ int view_show_zeros(struct view *view, uint64_t page_no);
 /* The page leaves M: the caller knows that it is in the exact read set, or no transaction is open. */
 int view_hide(struct view *view, uint64_t page_no);
 int view_hide_run(struct view *view, uint64_t page_no, uint64_t count);
-/* Makes every writable page read-only, and hides stray ones. */
+/* Makes every writable page read-only; stray ones stay. */
 int view_protect_writes(struct view *view);
-/* Hides every page that is writable. */
+/* Hides every page that is writable or stray. */
 int view_hide_writes(struct view *view);
 /* Hides all, by one system call; M stays as it is (collapse) or becomes empty (reset). */
 int view_collapse(struct view *view);

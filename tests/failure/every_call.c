@@ -187,6 +187,15 @@ static void work(int index, void *job_)
                 try_number(job, scratch_path(directory), nth);
 }
 
+static int count_kind(const struct script_calls *calls, int kind)
+{
+        int count = 0;
+
+        for (int i = 1; i <= calls->count; i++)
+                count += calls->kind[i] == kind;
+        return count;
+}
+
 static void try_script(int script)
 {
         struct job job = {.script = script};
@@ -197,8 +206,9 @@ static void try_script(int script)
         job.calls = script_calls = crew_shared(sizeof(*script_calls));
         try_case(&nothing_fails);
         crew_processes(WORKERS, work, &job);
-        dprintf(STDOUT_FILENO, "%s: %d calls, %d cases, %d stuck, %d wrong\n", scripts[script].name,
-                job.calls->count, tally->cases, tally->stuck, tally->wrong);
+        dprintf(STDOUT_FILENO, "%s: %d calls, %d of them allocations; %d cases, %d stuck, %d wrong\n",
+                scripts[script].name, job.calls->count, count_kind(job.calls, INJECT_MALLOC), tally->cases,
+                tally->stuck, tally->wrong);
         check_equal(tally->wrong, 0);
 }
 
@@ -216,6 +226,8 @@ static void replay_one(void)
         tally = crew_shared(sizeof(*tally));
         world_make_truth();
         script_calls = crew_shared(sizeof(*script_calls));
+        try_case(&(struct fault_case){.script = this.script, .directory = this.directory});
+        this.kind = script_calls->kind[this.plan.nth];
         try_case(&this);
         check_equal(tally->wrong + tally->stuck, 0);
 }

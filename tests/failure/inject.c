@@ -11,6 +11,11 @@ static int failing_kind;
 static uint8_t kinds[INJECT_LIST_MAX + 1];
 static _Thread_local volatile bool is_mine __attribute__((tls_model("initial-exec")));
 
+/* While the kernel does not tell whether the owner of a lock lives, waiting for it is right. So
+ * that this ends, failures for good do too where liveness is asked for. */
+enum { LOCKS_FAIL_MAX = 12 };
+static int locks_failed;
+
 static int fail_next(int kind)
 {
         if (!is_mine)
@@ -21,7 +26,9 @@ static int fail_next(int kind)
                 failing_kind = kind;
                 return plan.with;
         }
-        return plan.mode == INJECT_FOR_GOOD && kind == failing_kind ? plan.with : 0;
+        if (plan.mode == INJECT_ONCE || kind != failing_kind)
+                return 0;
+        return kind == SYS_LOCK && ++locks_failed > LOCKS_FAIL_MAX ? 0 : plan.with;
 }
 
 static int fail_system_call(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
@@ -35,6 +42,7 @@ void inject_start(const struct inject_plan *wanted)
         plan = *wanted;
         calls = 0;
         failing_kind = -1;
+        locks_failed = 0;
         is_mine = true;
         sys_fail = fail_system_call;
 }

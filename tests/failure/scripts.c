@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/failure/scripts.h"
 
-#include <stddef.h>
-#include <sys/mman.h>
+#include <unistd.h>
 
+#include "base/hook.h"
 #include "tests/failure/world.h"
 #include "tests/support/actor.h"
 #include "tests/support/check.h"
+#include "tests/support/crew.h"
 #include "tests/support/isolate.h"
 
 enum { USUAL = WORLD_USUAL_PAGES, FEW = 16 };
@@ -43,10 +44,26 @@ static void prepare_full(void)
         check_ok(world_end());
 }
 
-static void prepare_declared(void)
+/* The same, opened again in another way. */
+static void prepare_flagged(int flags)
 {
-        world.is_declared = true;
         prepare_full();
+        check_ok(world_close());
+        check_ok(world_open(flags, NULL));
+        for (int file = 0; file < WORLD_FILES; file++)
+                check_ok(world_map(file, USUAL));
+        check_ok(world_commit_one(0, 5));
+        check_ok(world_commit_one(0, 6));
+}
+
+static void prepare_tracked(void)
+{
+        prepare_flagged(XAC_TRACK);
+}
+
+static void prepare_strict(void)
+{
+        prepare_flagged(XAC_STRICT);
 }
 
 static void prepare_nothing(void)
@@ -87,6 +104,25 @@ static void fault_all_ways(void)
                 return;
         get_all(0, 0, 1, USUAL);
         world_end();
+}
+
+/* What the view shows must give way to what declared access writes. */
+static void mix_ways(void)
+{
+        for (int i = 0; i < 2; i++) {
+                if (world_begin(0))
+                        continue;
+                get_all(0, 0, 1, FEW);
+                world.is_declared = true;
+                put_all(0, 0, 2, FEW / 2);
+                world.is_declared = false;
+                put_all(0, 4, 2, FEW / 2);
+                get_all(0, 0, 1, 2 * FEW);
+                if (i)
+                        world_end();
+                else
+                        world_abort();
+        }
 }
 
 static void write_and_abort(void)
@@ -141,6 +177,16 @@ static void grow(void)
                 get_all(0, USUAL, 1, 40);
         }
         world_end();
+}
+
+static void map_and_unmap(void)
+{
+        if (world_unmap(1) == 0 && world_map(1, USUAL))
+                return;
+        world_commit_one(1, 7);
+        if (world_unmap(0) == 0 && world_map(0, USUAL))
+                return;
+        world_commit_one(0, 7);
 }
 
 static void advise(void)
@@ -285,6 +331,49 @@ static void prepare_survivor(void)
         companion = NULL;
 }
 
+#ifdef XAC_TEST_HOOKS
+static struct crew_turn *decided;
+
+static void wait_to_die(enum hook_step step)
+{
+        if (step != HOOK_DECIDED)
+                return;
+        crew_turn_pass(decided);
+        pause();
+}
+
+/* It dies with a commit that is decided and of which no head is stored: it has happened (R5). */
+static long long companion_decides(uint64_t unused)
+{
+        (void)unused;
+        check_ok(world_begin(0));
+        put_all(0, 20, 1, FEW);
+        put_all(1, 20, 1, FEW);
+        world_note_committed();
+        hook_on_step = wait_to_die;
+        return world_end();
+}
+
+/* Until somebody finishes it, transactions may begin before it: nothing is read here. */
+static void finish_for_the_dead(void)
+{
+        xac_checkpoint(world.env);
+        for (uint32_t i = 0; i < 3; i++)
+                world_commit_blindly(0, 20 + i);
+        world_close();
+}
+
+static void prepare_decided(void)
+{
+        decided = crew_shared(sizeof(*decided));
+        prepare_pair();
+        actor_send(companion, companion_decides, 0);
+        crew_turn_await(decided, 1);
+        actor_kill(companion);
+        companion = NULL;
+}
+#endif
+
 /* A join looks for rows of the dead; so do commits, and the checkpoint waits for none. */
 static void survive(void)
 {
@@ -306,12 +395,18 @@ const struct script scripts[] = {
         {"nested levels", prepare_full, nest, 0},
         {"growth", prepare_full, grow, 0},
         {"advice", prepare_full, advise, 0},
-        {"declared access", prepare_declared, fault_all_ways, 0},
+        {"tracked", prepare_tracked, fault_all_ways, 0},
+        {"strict", prepare_strict, fault_all_ways, 0},
+        {"both ways in", prepare_full, mix_ways, 0},
+        {"unmapping", prepare_full, map_and_unmap, 0},
         {"a full pool", prepare_small_pool, fill_pool, 0},
         {"attach", prepare_companion, attach, 1},
         {"in step with another", prepare_pair, keep_in_step, 1},
         {"taking over at open", prepare_dead, live, 0},
         {"taking over later", prepare_survivor, survive, 0},
+#ifdef XAC_TEST_HOOKS
+        {"finishing a commit", prepare_decided, finish_for_the_dead, 0},
+#endif
         {"the last close", prepare_full, leave_last, 0},
 };
 const int script_count = sizeof(scripts) / sizeof(scripts[0]);

@@ -63,11 +63,14 @@ int world_close(void);
 int world_begin(int flags);
 int world_end(void);
 int world_abort(void);
+/* Beforehand, for a commit of which nobody will tell that it happened. */
+void world_note_committed(void);
 /* Writes a new value, reads and checks; only in files that are mapped, inside a transaction. */
 void world_put(int file, uint32_t page);
 void world_get(int file, uint32_t page);
 /* One transaction that writes the page, until it has a code other than XAC_CONFLICT. */
 int world_commit_one(int file, uint32_t page);
+int world_commit_blindly(int file, uint32_t page); /* the same without reading it */
 
 /* Opens and maps everything if it is not, and checks everything that was committed; commits more
  * and checks again; audits when `is_alone`; closes. Every call must succeed. */

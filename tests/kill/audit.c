@@ -174,10 +174,12 @@ static void check_owner(struct audit *audit, uint32_t no)
         if (slot_state(slot) == SLOT_PUBLISHED) /* who published it may be gone */
                 return;
         if (!owner && !audit->is_listed[no])
-                complain(audit, "slot %u is %s, nobody's and in no list: leaked", no, state_name(slot_state(slot)));
+                complain(audit, "slot %u is %s, nobody's and in no list: leaked", no,
+                         state_name(slot_state(slot)));
         if (!owner)
                 return;
-        if (atomic_load(&audit->shared->rows[owner - 1].state) != ROW_USED || !shared_is_alive(audit->shared, owner))
+        if (atomic_load(&audit->shared->rows[owner - 1].state) != ROW_USED ||
+            !shared_is_alive(audit->shared, owner))
                 complain(audit, "slot %u is %s and of owner %u, who is gone: leaked", no,
                          state_name(slot_state(slot)), owner);
 }
@@ -230,18 +232,21 @@ static void check_chain(struct audit *audit, uint64_t page)
                 uint64_t older = atomic_load(&slot->older);
 
                 if (no >= audit->end || steps++ > audit->end) {
-                        complain(audit, "the chain of page %llx goes astray at slot %u", (unsigned long long)page, no);
+                        complain(audit, "the chain of page %llx goes astray at slot %u",
+                                 (unsigned long long)page, no);
                         return;
                 }
                 if (!version_is_of(word, atomic_load(&slot->tag))) {
                         if (steps == 1)
-                                complain(audit, "the head of page %llx names slot %u, which has another version",
+                                complain(audit,
+                                         "the head of page %llx names slot %u, which has another version",
                                          (unsigned long long)page, no);
                         return; /* given back and used again (R3) */
                 }
                 if (slot_state(slot) == SLOT_FREE && steps > 1)
                         return; /* given back: no snapshot is old enough to come by here */
-                if (atomic_load(&slot->page) != page || slot_state(slot) != (steps == 1 ? SLOT_PUBLISHED : SLOT_RETIRED))
+                if (atomic_load(&slot->page) != page ||
+                    slot_state(slot) != (steps == 1 ? SLOT_PUBLISHED : SLOT_RETIRED))
                         complain(audit, "slot %u in the chain of page %llx is %s, of page %llx", no,
                                  (unsigned long long)page, state_name(slot_state(slot)),
                                  (unsigned long long)atomic_load(&slot->page));
@@ -316,7 +321,9 @@ static void print_lock(struct shared *shared, const char *name, const struct shl
         uint32_t owner = shlock_owner(lock);
 
         fprintf(stderr, "  %-16s word %08x, owner %u %s\n", name, atomic_load(&lock->word), owner,
-                !owner ? "(free)" : shared_is_alive(shared, owner) ? "(alive)" : "(dead)");
+                !owner                           ? "(free)"
+                : shared_is_alive(shared, owner) ? "(alive)"
+                                                 : "(dead)");
 }
 
 void audit_print(xac_env *env)
@@ -329,11 +336,14 @@ void audit_print(xac_env *env)
         print_lock(shared, "participant lock", &control->participant_lock);
         print_lock(shared, "file lock", &control->file_lock);
         print_lock(shared, "checkpoint lock", &control->checkpoint_lock);
-        fprintf(stderr, "  sequence %llu, decided %llu, committer %u, exclusive %u, views %u, slots %u, free %u, held %u\n",
-                (unsigned long long)atomic_load(&control->sequence), (unsigned long long)atomic_load(&control->decided),
-                atomic_load(&control->committer), atomic_load(&control->exclusive_owner),
-                atomic_load(&control->view_count), atomic_load(&control->slots_allocated),
-                atomic_load(&control->free_count), atomic_load(&control->held_count));
+        fprintf(stderr,
+                "  sequence %llu, decided %llu, committer %u, exclusive %u, views %u, slots %u, free %u, "
+                "held %u\n",
+                (unsigned long long)atomic_load(&control->sequence),
+                (unsigned long long)atomic_load(&control->decided), atomic_load(&control->committer),
+                atomic_load(&control->exclusive_owner), atomic_load(&control->view_count),
+                atomic_load(&control->slots_allocated), atomic_load(&control->free_count),
+                atomic_load(&control->held_count));
         for (uint32_t i = 0; i < atomic_load(&control->rows_used); i++) {
                 struct row *row = &shared->rows[i];
                 uint32_t process_no = atomic_load(&row->process_no);

@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: MIT
 #
-# Processes that die (P6): at random moments, after each single instruction, and, in builds with
+# Processes that die (P6) or only seem to: at random moments, after each single instruction, and, in builds with
 # --enable-test-hooks, at each named step. Short runs here; `make check-kill` runs the long ones.
 
 KILL_COMMON = %D%/audit.c %D%/audit.h
 KILL_STAGE = %D%/stage.c %D%/stage.h $(KILL_COMMON)
 KILL_LIBS = tests/support/libsupport.la $(UNIT_LIBS)
 
-KILL_TESTS = %D%/random %D%/single_step
+KILL_TESTS = %D%/liveness %D%/random %D%/single_step
+
+%C%_liveness_SOURCES = %D%/liveness.c $(KILL_STAGE)
+%C%_liveness_LDADD = $(KILL_LIBS)
 
 %C%_random_SOURCES = \
         %D%/random.c \
         %D%/tally.c \
         %D%/tally.h \
+        %D%/watch.c \
+        %D%/watch.h \
         %D%/worker.c \
         %D%/worker.h \
         $(KILL_COMMON)

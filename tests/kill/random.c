@@ -28,6 +28,7 @@
 
 #include "tests/kill/audit.h"
 #include "tests/kill/tally.h"
+#include "tests/kill/watch.h"
 #include "tests/kill/worker.h"
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
@@ -35,19 +36,11 @@
 #include "tests/support/scratch.h"
 
 enum {
-        MS = 1000000,
-        PATIENCE_MS = 1000,       /* for whoever is at work */
-        DISK_PATIENCE_MS = 15000, /* for whoever waits for the disk as well */
-        TICK_MAX_MS = 50,         /* more than that between two looks is the machine's fault */
-        AUDIT_EVERY = 50,         /* kills */
+        PATIENCE_MS = 1000, /* with whoever is at work */
+        AUDIT_EVERY = 50,   /* kills */
         PAUSE_EVERY = 250,
-        ALL_PERMILLE = 4,         /* of the kills hit everybody at once, */
-        SEVERAL_PERMILLE = 60     /* or several */
-};
-
-struct watch {
-        uint64_t pulse;
-        double still_ms; /* for so long has it been the same */
+        ALL_PERMILLE = 4,     /* of the kills hit everybody at once, */
+        SEVERAL_PERMILLE = 60 /* or several */
 };
 
 static struct {
@@ -61,9 +54,6 @@ static struct tally *tally;
 static const char *dir;
 static struct chance chance;
 static pid_t seat_pid[TALLY_SEATS];
-static struct watch watch[TALLY_TELLERS];
-static uint64_t looked_ns;
-static double longest_still_ms;
 static struct {
         uint64_t kills, all, audits, quiet_audits, openings;
 } count;
@@ -155,70 +145,36 @@ static void explain_main(int unused, void *unused_arg)
 /* The workers are stopped first, so that a debugger finds them as they were. */
 static _Noreturn void fail_stuck(unsigned teller)
 {
-        static const char *const states[] = { "away",    "opening", "trading", "auditing",
-                                              "at a checkpoint", "growing", "paused",  "leaving" };
         pid_t pid = seat_pid[teller / TALLY_THREADS];
 
         fprintf(stderr, "teller %u (process %d) has stood still for %.0f ms, %s\n", teller, (int)pid,
-                watch[teller].still_ms, states[atomic_load(&tally->teller[teller].state)]);
+                watch_still_ms(teller), watch_state(teller));
         crew_status(crew_fork(explain_main, 0, NULL));
         if (getenv("XAC_KILL_DEBUG") != NULL) {
                 for (int seat = 0; seat < TALLY_SEATS; seat++)
                         kill(seat_pid[seat], SIGSTOP);
-                fprintf(stderr, "everybody is stopped for a debugger; end process %d when done\n", (int)getpid());
+                fprintf(stderr, "everybody is stopped for a debugger; end process %d when done\n",
+                        (int)getpid());
                 alarm(0);
                 pause();
         }
         check_failed(__FILE__, __LINE__, "a survivor is stuck");
 }
 
-static bool waits_for_disk(enum tally_state state)
-{
-        return state == TALLY_CHECKPOINT || state == TALLY_GROWING || state == TALLY_OPENING || state == TALLY_LEAVING;
-}
-
-static void look_at(unsigned teller, double elapsed_ms)
-{
-        struct watch *seen = &watch[teller];
-        uint64_t pulse = atomic_load(&tally->teller[teller].pulse);
-        enum tally_state state = atomic_load(&tally->teller[teller].state);
-
-        if (pulse != seen->pulse || state == TALLY_AWAY || state == TALLY_PAUSED) {
-                *seen = (struct watch){ .pulse = pulse };
-                return;
-        }
-        seen->still_ms += elapsed_ms;
-        if (!waits_for_disk(state) && seen->still_ms > longest_still_ms)
-                longest_still_ms = seen->still_ms;
-        if (seen->still_ms > (double)(waits_for_disk(state) ? DISK_PATIENCE_MS : options.patience_ms))
-                fail_stuck(teller);
-}
-
-/* Time in which the controller itself did not run does not count against anybody. */
 static void look_after_all(void)
 {
-        uint64_t now_ns = crew_clock_ns();
-        double elapsed_ms = (double)(now_ns - looked_ns) / MS;
+        int stuck = watch_look();
 
-        looked_ns = now_ns;
-        if (elapsed_ms > TICK_MAX_MS)
-                elapsed_ms = TICK_MAX_MS;
-        for (unsigned i = 0; i < TALLY_TELLERS; i++)
-                look_at(i, elapsed_ms);
+        if (stuck >= 0)
+                fail_stuck((unsigned)stuck);
 }
 
 /* ---- deaths ---- */
 
-static void forget_pulse(int seat)
-{
-        for (unsigned i = 0; i < TALLY_THREADS; i++)
-                watch[seat * TALLY_THREADS + i] = (struct watch){ 0 };
-}
-
 static void kill_and_replace(int seat)
 {
         kill_worker(seat);
-        forget_pulse(seat);
+        watch_forget(seat);
         start_worker(seat);
 }
 
@@ -229,7 +185,7 @@ static void kill_all(void)
                 kill(seat_pid[seat], SIGKILL);
         for (int seat = 0; seat < TALLY_SEATS; seat++) {
                 kill_worker(seat);
-                forget_pulse(seat);
+                watch_forget(seat);
         }
         count.all++;
         if (chance_percent(&chance, 60))
@@ -254,7 +210,8 @@ static void kill_somebody(void)
 /* Mostly soon, sometimes after a while in which everybody gets to work. */
 static void wait_a_moment(void)
 {
-        uint64_t us = chance_percent(&chance, 10) ? chance_below(&chance, 60000) : chance_below(&chance, 12000);
+        uint64_t us =
+                chance_percent(&chance, 10) ? chance_below(&chance, 60000) : chance_below(&chance, 12000);
 
         usleep((useconds_t)us);
 }
@@ -292,10 +249,10 @@ static void pause_and_inspect(void)
 
 static void run(void)
 {
-        uint64_t end_ns = options.seconds ? crew_clock_ns() + options.seconds * 1000 * MS : UINT64_MAX;
+        uint64_t end_ns = options.seconds ? crew_clock_ns() + options.seconds * 1000000000 : UINT64_MAX;
         uint64_t next_audit = AUDIT_EVERY, next_pause = PAUSE_EVERY;
 
-        looked_ns = crew_clock_ns();
+        watch_start(tally, options.patience_ms);
         while (count.kills < options.kills_wanted && crew_clock_ns() < end_ns) {
                 wait_a_moment();
                 replace_leavers();
@@ -310,7 +267,7 @@ static void run(void)
                         next_pause = count.kills + PAUSE_EVERY;
                         if (options.is_verbose)
                                 printf("%" PRIu64 " kills, %" PRIu64 " audits, longest standstill %.0f ms\n",
-                                       count.kills, count.audits, longest_still_ms);
+                                       count.kills, count.audits, watch_longest_ms());
                 }
         }
 }
@@ -351,12 +308,14 @@ static void summarise(double seconds)
                "%" PRIu64 " operations committed, %" PRIu64 " conflicts, %" PRIu64 " exclusive, %" PRIu64
                " checkpoints, %" PRIu64 " growths\n"
                "%" PRIu64 " workers opened, %" PRIu64 " left in good order\n"
-               "%" PRIu64 " exact audits (%" PRIu64 " of them with the pool), %" PRIu64 " sums by the tellers\n"
+               "%" PRIu64 " exact audits (%" PRIu64 " of them with the pool), %" PRIu64
+               " sums by the tellers\n"
                "longest standstill of a survivor at work: %.0f ms\n",
                count.kills, seconds, (double)count.kills / seconds, count.all, operations,
-               atomic_load(&tally->conflicts), atomic_load(&tally->exclusive), atomic_load(&tally->checkpoints),
-               atomic_load(&tally->growths), count.openings, atomic_load(&tally->leaves), count.audits,
-               count.quiet_audits, atomic_load(&tally->audits), longest_still_ms);
+               atomic_load(&tally->conflicts), atomic_load(&tally->exclusive),
+               atomic_load(&tally->checkpoints), atomic_load(&tally->growths), count.openings,
+               atomic_load(&tally->leaves), count.audits, count.quiet_audits, atomic_load(&tally->audits),
+               watch_longest_ms());
 }
 
 static void play(void)
@@ -376,20 +335,30 @@ static void play(void)
 
 static void parse(int argc, char **argv)
 {
-        static const struct option known[] = { { "kills", required_argument, NULL, 'k' },
-                                               { "seconds", required_argument, NULL, 's' },
-                                               { "seed", required_argument, NULL, 'x' },
-                                               { "patience", required_argument, NULL, 'p' },
-                                               { "verbose", no_argument, NULL, 'v' },
-                                               { 0 } };
+        static const struct option known[] = {
+                { "kills", required_argument, NULL, 'k' }, { "seconds", required_argument, NULL, 's' },
+                { "seed", required_argument, NULL, 'x' },  { "patience", required_argument, NULL, 'p' },
+                { "verbose", no_argument, NULL, 'v' },     { 0 }
+        };
         for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
                 switch (c) {
-                case 'k': options.kills_wanted = strtoull(optarg, NULL, 0); break;
-                case 's': options.seconds = strtoull(optarg, NULL, 0); break;
-                case 'x': setenv("XAC_TEST_SEED", optarg, 1); break;
-                case 'p': options.patience_ms = strtoull(optarg, NULL, 0); break;
-                case 'v': options.is_verbose = 1; break;
-                default: exit(2);
+                case 'k':
+                        options.kills_wanted = strtoull(optarg, NULL, 0);
+                        break;
+                case 's':
+                        options.seconds = strtoull(optarg, NULL, 0);
+                        break;
+                case 'x':
+                        setenv("XAC_TEST_SEED", optarg, 1);
+                        break;
+                case 'p':
+                        options.patience_ms = strtoull(optarg, NULL, 0);
+                        break;
+                case 'v':
+                        options.is_verbose = 1;
+                        break;
+                default:
+                        exit(2);
                 }
         }
         if (options.kills_wanted == UINT64_MAX && options.seconds == 0)

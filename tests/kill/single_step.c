@@ -154,7 +154,11 @@ static const struct region regions[] = {
           .before = stage_survivor_scatters,
           .run = checkpoint,
           .visits_max = LOOP_VISITS },
-        { .name = "close", .is_declared = true, .prepare = commit_some, .run = stage_leave, .visits_max = LOOP_VISITS },
+        { .name = "close",
+          .is_declared = true,
+          .prepare = commit_some,
+          .run = stage_leave,
+          .visits_max = LOOP_VISITS },
 };
 
 enum { REGIONS = sizeof(regions) / sizeof(regions[0]) };
@@ -191,8 +195,8 @@ static pid_t start_victim(struct stage *stage, int region_no)
         if (!trace_await_marker(victim, &status)) {
                 if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED)
                         _exit(SKIPPED);
-                check_failed(__FILE__, __LINE__, "%s: the victim failed before its time (status %x)", region->name,
-                             status);
+                check_failed(__FILE__, __LINE__, "%s: the victim failed before its time (status %x)",
+                             region->name, status);
         }
         if (region->before)
                 region->before(stage);
@@ -301,11 +305,20 @@ static void parse(int argc, char **argv)
                                                { 0 } };
         for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
                 switch (c) {
-                case 's': options.stride = (uint32_t)strtoul(optarg, NULL, 0); break;
-                case 'n': options.samples = (uint32_t)strtoul(optarg, NULL, 0); break;
-                case 'o': options.only = optarg; break;
-                case 'v': options.is_verbose = 1; break;
-                default: exit(2);
+                case 's':
+                        options.stride = (uint32_t)strtoul(optarg, NULL, 0);
+                        break;
+                case 'n':
+                        options.samples = (uint32_t)strtoul(optarg, NULL, 0);
+                        break;
+                case 'o':
+                        options.only = optarg;
+                        break;
+                case 'v':
+                        options.is_verbose = 1;
+                        break;
+                default:
+                        exit(2);
                 }
         }
 }

@@ -29,7 +29,7 @@ static const char *dir;
 
 /* ---- in the environment ---- */
 
-static void map_files(void)
+void stage_map(void)
 {
         stage_seat.north = xac_mmap(stage_seat.env, "north", STAGE_FILE_PAGES * STAGE_PAGE_BYTES, 0);
         check(stage_seat.north != MAP_FAILED);
@@ -43,7 +43,7 @@ void stage_enter(bool is_declared)
 
         stage_seat.is_declared = is_declared;
         check_ok(xac_open(dir, XAC_CREATE | XAC_VOLATILE, &options, &stage_seat.env));
-        map_files();
+        stage_map();
 }
 
 void stage_leave(void)
@@ -55,7 +55,8 @@ void stage_leave(void)
 /* The pages lie apart, so that home pages around one are no others. */
 static char *number_address(unsigned i, enum stage_whose whose)
 {
-        char *page = i == 2 ? stage_seat.south + 5 * STAGE_PAGE_BYTES : stage_seat.north + 17 * i * STAGE_PAGE_BYTES;
+        char *page = i == 2 ? stage_seat.south + 5 * STAGE_PAGE_BYTES
+                            : stage_seat.north + 17 * i * STAGE_PAGE_BYTES;
 
         return page + whose * NUMBERS_APART;
 }
@@ -152,7 +153,7 @@ static void newcomer_thread(int is_declared, void *env)
 {
         stage_seat.env = env;
         stage_seat.is_declared = is_declared != 0;
-        map_files();
+        stage_map();
         stage_commit(STAGE_SURVIVORS);
         check_ok(xac_checkpoint(stage_seat.env));
 }

@@ -61,8 +61,9 @@ void stage_set(struct stage *stage, const char *name);
 /* The survivors leave; the last of them must leave nothing behind. */
 void stage_strike(struct stage *stage);
 
-/* Opens, and maps north and south; leaves. */
+/* Opens, and maps north and south (stage_map: for another thread of the process); leaves. */
 void stage_enter(bool is_declared);
+void stage_map(void);
 void stage_leave(void);
 
 /* In the open transaction of stage_seat: adds one, three times. 0, or -1 if access was refused. */

@@ -30,8 +30,8 @@
 #include "base/hook.h"
 #include "libxac/retry.h"
 #include "tests/kill/stage.h"
-#include "tests/support/check.h"
 #include "tests/support/chance.h"
+#include "tests/support/check.h"
 #include "tests/support/crew.h"
 #include "tests/support/scratch.h"
 
@@ -40,8 +40,8 @@
 enum {
         WATCHDOG_S = 60,
         RETIRING_COMMITS = 12,
-        WIDE_PAGES = 280,  /* more than the pool grows by at once */
-        NEW_FILES_MAX = 50, /* an environment has 64 at most */
+        WIDE_PAGES = 280,    /* more than the pool grows by at once */
+        NEW_FILES_MAX = 50,  /* an environment has 64 at most */
         SECOND_FIRST_MAX = 3 /* of the first deaths so many are followed by second ones */
 };
 
@@ -317,7 +317,7 @@ static void die_in_takeover(enum hook_step step, int way, struct result *result)
         snprintf(name, sizeof(name), "%s-%s", step_names[step], way == BY_OPENING ? "opening" : "committing");
         stage_set(&stage, name);
         for (uint32_t first = 1; first <= SECOND_FIRST_MAX; first++) {
-                        bool is_dead = true;
+                bool is_dead = true;
 
                 for (uint32_t visit = 1; is_dead; visit = next_visit(visit), life++) {
                         const struct death death = { step, first, life };
@@ -354,8 +354,9 @@ static void direct(int unused, void *seed)
                 for (int way = 0; way < WAYS_TO_TAKE_OVER; way++)
                         if (number++ % options.every == 0)
                                 die_in_takeover(step, way, &result);
-                printf("%-20s %4" PRIu32 " deaths, %4" PRIu32 " of a successor as well, %.1f s\n", step_names[step],
-                       result.first_deaths, result.second_deaths, (double)(crew_clock_ns() - begun_ns) / 1e9);
+                printf("%-20s %4" PRIu32 " deaths, %4" PRIu32 " of a successor as well, %.1f s\n",
+                       step_names[step], result.first_deaths, result.second_deaths,
+                       (double)(crew_clock_ns() - begun_ns) / 1e9);
         }
 }
 
@@ -366,9 +367,14 @@ static void parse(int argc, char **argv)
                                                { 0 } };
         for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
                 switch (c) {
-                case 'o': options.only = optarg; break;
-                case 'e': options.every = (unsigned)strtoul(optarg, NULL, 0); break;
-                default: exit(2);
+                case 'o':
+                        options.only = optarg;
+                        break;
+                case 'e':
+                        options.every = (unsigned)strtoul(optarg, NULL, 0);
+                        break;
+                default:
+                        exit(2);
                 }
         }
 }

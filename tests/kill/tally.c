@@ -32,7 +32,8 @@ struct tally_operation tally_operation(const struct tally *tally, unsigned telle
 
         operation.is_declared = chance_percent(&chance, 50);
         operation.from = (unsigned)chance_below(&chance, TALLY_ACCOUNTS);
-        operation.to = (operation.from + 1 + (unsigned)chance_below(&chance, TALLY_ACCOUNTS - 1)) % TALLY_ACCOUNTS;
+        operation.to =
+                (operation.from + 1 + (unsigned)chance_below(&chance, TALLY_ACCOUNTS - 1)) % TALLY_ACCOUNTS;
         operation.amount = 1 + (int64_t)chance_below(&chance, 50);
         return operation;
 }
@@ -138,13 +139,14 @@ void tally_check(struct tally_desk *desk)
                 uint64_t later = atomic_load(&tally->teller[i].told);
 
                 if (number[i] < told[i] || number[i] > later + 1 || number[i] < tally->counted[i])
-                        check_failed(__FILE__, __LINE__, "teller %u was told %llu to %llu, counted %llu, but has %llu",
-                                     i, (unsigned long long)told[i], (unsigned long long)later,
+                        check_failed(__FILE__, __LINE__,
+                                     "teller %u was told %llu to %llu, counted %llu, but has %llu", i,
+                                     (unsigned long long)told[i], (unsigned long long)later,
                                      (unsigned long long)tally->counted[i], (unsigned long long)number[i]);
                 count_up_to(tally, i, number[i]);
         }
         for (unsigned i = 0; i < TALLY_ACCOUNTS; i++)
                 if (balance[i] != tally->balance[i])
-                        check_failed(__FILE__, __LINE__, "account %u has %lld, not %lld", i, (long long)balance[i],
-                                     (long long)tally->balance[i]);
+                        check_failed(__FILE__, __LINE__, "account %u has %lld, not %lld", i,
+                                     (long long)balance[i], (long long)tally->balance[i]);
 }

@@ -18,8 +18,8 @@
 #include <sys/types.h>
 
 struct trace_path {
-        uint64_t *pc;        /* of each instruction, in order */
-        uint32_t *visit;     /* how often it had been visited by then, itself included */
+        uint64_t *pc;    /* of each instruction, in order */
+        uint32_t *visit; /* how often it had been visited by then, itself included */
         uint32_t count;
 };
 

@@ -5,6 +5,7 @@
 UNIT_TESTS = \
         %D%/test_checksum \
         %D%/test_commit \
+        %D%/test_fault \
         %D%/test_files \
         %D%/test_home \
         %D%/test_manifest \
@@ -13,10 +14,12 @@ UNIT_TESTS = \
         %D%/test_publish \
         %D%/test_reclaim \
         %D%/test_ring \
+        %D%/test_shared \
         %D%/test_shlock \
         %D%/test_sys \
         %D%/test_takeover \
         %D%/test_touch \
+        %D%/test_txn \
         %D%/test_txn_pages \
         %D%/test_vector \
         %D%/test_version \
@@ -34,6 +37,9 @@ UNIT_STAGE = %D%/stage.h $(UNIT_ENGINE)
 
 %C%_test_commit_SOURCES = %D%/test_commit.c $(UNIT_STAGE)
 %C%_test_commit_LDADD = $(UNIT_LIBS)
+
+%C%_test_fault_SOURCES = %D%/test_fault.c
+%C%_test_fault_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 
 %C%_test_files_SOURCES = %D%/test_files.c $(UNIT_ENGINE)
 %C%_test_files_LDADD = $(UNIT_LIBS)
@@ -59,6 +65,9 @@ UNIT_STAGE = %D%/stage.h $(UNIT_ENGINE)
 %C%_test_ring_SOURCES = %D%/test_ring.c $(UNIT_ENGINE)
 %C%_test_ring_LDADD = $(UNIT_LIBS)
 
+%C%_test_shared_SOURCES = %D%/test_shared.c $(UNIT_ENGINE)
+%C%_test_shared_LDADD = $(UNIT_LIBS)
+
 %C%_test_shlock_SOURCES = %D%/test_shlock.c %D%/scratch.h
 %C%_test_shlock_LDADD = $(UNIT_LIBS)
 
@@ -70,6 +79,9 @@ UNIT_STAGE = %D%/stage.h $(UNIT_ENGINE)
 
 %C%_test_touch_SOURCES = %D%/test_touch.c $(UNIT_STAGE)
 %C%_test_touch_LDADD = $(UNIT_LIBS)
+
+%C%_test_txn_SOURCES = %D%/test_txn.c $(UNIT_STAGE)
+%C%_test_txn_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 
 %C%_test_txn_pages_SOURCES = %D%/test_txn_pages.c $(UNIT_ENGINE)
 %C%_test_txn_pages_LDADD = tests/support/libsupport.la $(UNIT_LIBS)

@@ -72,6 +72,17 @@ static inline void *scratch_shared(size_t byte_len)
         return memory;
 }
 
+/* Only coverage builds have it. */
+extern void __gcov_dump(void) __attribute__((weak));
+
+/* Ends a child: its coverage is written, no exit handlers of the parent run. */
+static inline _Noreturn void scratch_exit(int status)
+{
+        if (__gcov_dump)
+                __gcov_dump();
+        _exit(status);
+}
+
 /* Runs body in a child, whose exit status it is; the parent goes on with the child's pid. The
  * child does not outlive the test, however that ends. */
 static inline pid_t scratch_fork(int (*body)(void *arg), void *arg)
@@ -82,7 +93,7 @@ static inline pid_t scratch_fork(int (*body)(void *arg), void *arg)
         child = fork();
         if (child == 0) {
                 prctl(PR_SET_PDEATHSIG, SIGKILL);
-                _exit(body(arg));
+                scratch_exit(body(arg));
         }
         assert_true(child > 0);
         return child;

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+#include "libxac/fault.h"
+
+/*
+ * The signal handlers: which faults are the library's, what becomes of the others, and what is
+ * said about those that cannot be mended. Real signals, each test in a process of its own.
+ */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <xac/xac.h>
+
+#include "base/sys.h"
+#include "libxac/thread.h"
+#include "tests/support/check.h"
+#include "tests/support/crash.h"
+#include "tests/support/isolate.h"
+#include "tests/support/scratch.h"
+#include "tests/support/seat.h"
+
+/* Only the libsigsegv back end brings this in. It cannot chain: it puts the earlier handler back. */
+extern int sigsegv_install_handler(int (*handler)(void *addr, int is_serious)) __attribute__((weak));
+
+static int back_end_chains(void)
+{
+        return sigsegv_install_handler == NULL;
+}
+
+static volatile uint64_t *word_of(unsigned page)
+{
+        return seat.words + seat_word(page, 0);
+}
+
+/* ---- fault_pass_on ---- */
+
+static volatile int plain_calls, info_calls;
+static siginfo_t *seen_info;
+static void *seen_context;
+
+static void plain_handler(int signal_no)
+{
+        check_equal(signal_no, SIGSEGV);
+        plain_calls++;
+}
+
+static void info_handler(int signal_no, siginfo_t *info, void *context)
+{
+        check_equal(signal_no, SIGSEGV);
+        seen_info = info;
+        seen_context = context;
+        info_calls++;
+}
+
+static void earlier_handlers_are_called_their_own_way(void)
+{
+        struct sigaction before = {.sa_handler = plain_handler};
+        siginfo_t info = {.si_code = SEGV_MAPERR};
+        int context;
+
+        fault_pass_on(&before, SIGSEGV, &info, &context);
+        check_equal(plain_calls, 1);
+        before = (struct sigaction){.sa_sigaction = info_handler, .sa_flags = SA_SIGINFO};
+        fault_pass_on(&before, SIGSEGV, &info, &context);
+        check_equal(info_calls, 1);
+        check(seen_info == &info && seen_context == &context);
+}
+
+static void without_one_the_default_follows(void)
+{
+        static void (*const none[])(int) = {SIG_DFL, SIG_IGN};
+
+        for (size_t i = 0; i < 2; i++) {
+                struct sigaction before = {.sa_handler = none[i]}, now;
+                siginfo_t info = {.si_code = SEGV_MAPERR};
+
+                signal(SIGSEGV, plain_handler);
+                fault_pass_on(&before, SIGSEGV, &info, NULL);
+                check_equal(sigaction(SIGSEGV, NULL, &now), 0);
+                check(now.sa_handler == SIG_DFL); /* the access itself faults again */
+        }
+}
+
+static void pass_on_a_sent_one(int index, void *unused)
+{
+        const struct sigaction before = {.sa_handler = SIG_DFL};
+        siginfo_t info = {.si_code = SI_USER};
+
+        (void)index, (void)unused;
+        signal(SIGSEGV, plain_handler);
+        fault_pass_on(&before, SIGSEGV, &info, NULL);
+}
+
+static void a_signal_that_was_sent_is_sent_again(void)
+{
+        struct crash crash;
+
+        crash_run(pass_on_a_sent_one, 0, NULL, &crash);
+        check_equal(crash.signal, SIGSEGV);
+        check_equal(crash_lines(&crash), 0);
+}
+
+/* ---- Faults that are not ours ---- */
+
+static sigjmp_buf escape;
+static volatile int escapes;
+static void *volatile escaped_at;
+
+static void escape_handler(int signal_no, siginfo_t *info, void *context)
+{
+        (void)signal_no, (void)context;
+        escapes++;
+        escaped_at = info->si_addr;
+        siglongjmp(escape, 1);
+}
+
+static void install_before(int signal_no)
+{
+        const struct sigaction action = {.sa_sigaction = escape_handler, .sa_flags = SA_SIGINFO};
+
+        check_equal(sigaction(signal_no, &action, NULL), 0);
+}
+
+static void escape_from(volatile char *addr, int expected)
+{
+        if (sigsetjmp(escape, 1) == 0)
+                *addr = 1;
+        check_equal(escapes, expected);
+        check(escaped_at == addr);
+}
+
+/* The program's handler, installed before the environment was opened, gets what is the program's. */
+static void earlier_segv_handlers_get_foreign_faults(void)
+{
+        char *foreign = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        check(foreign != MAP_FAILED);
+        install_before(SIGSEGV);
+        seat_take(0);
+        check_equal(seat_commit_add(0), 1);
+        check_equal(escapes, 0);
+        escape_from(foreign + 8, 1);
+        if (back_end_chains())
+                check_equal(seat_commit_add(0), 2); /* and view faults come to us still */
+        escape_from(foreign + 16, 2);
+        seat_leave(0);
+}
+
+static char *map_beyond_its_end(void)
+{
+        FILE *file = tmpfile();
+        char *foreign;
+
+        check(file != NULL);
+        foreign = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
+        check(foreign != MAP_FAILED);
+        fclose(file);
+        return foreign;
+}
+
+static void earlier_bus_handlers_get_foreign_faults(void)
+{
+        char *foreign = map_beyond_its_end();
+
+        install_before(SIGBUS);
+        seat_take(0);
+        check_equal(seat_commit_add(0), 1);
+        escape_from(foreign + 8, 1);
+        check_equal(seat_commit_add(0), 2);
+        escape_from(foreign + 16, 2);
+        seat_leave(0);
+}
+
+static void touch_foreign_memory(int is_bus, void *unused)
+{
+        char *foreign = is_bus ? map_beyond_its_end() : mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        (void)unused;
+        seat_take(0);
+        seat_commit_add(0);
+        *(volatile char *)foreign = 1;
+}
+
+static void send_to_itself(int signal_no, void *unused)
+{
+        (void)unused;
+        seat_take(0);
+        seat_commit_add(0);
+        kill(getpid(), signal_no);
+        seat_commit_add(1); /* where the back end cannot see that it was sent, the next fault ends it */
+        seat_commit_add(seat_word(9, 0));
+}
+
+static void without_a_handler_foreign_faults_end_the_program(void)
+{
+        struct crash crash;
+
+        crash_run(touch_foreign_memory, 0, NULL, &crash);
+        check_equal(crash.signal, SIGSEGV);
+        check_equal(crash_lines(&crash), 0); /* we have nothing to say about it */
+        crash_run(touch_foreign_memory, 1, NULL, &crash);
+        check_equal(crash.signal, SIGBUS);
+        check_equal(crash_lines(&crash), 0);
+        crash_run(send_to_itself, SIGSEGV, NULL, &crash);
+        check_equal(crash.signal, SIGSEGV);
+        crash_run(send_to_itself, SIGBUS, NULL, &crash);
+        check_equal(crash.signal, SIGBUS);
+        seat_take(0); /* the dead are taken over, and their shared memory goes */
+        seat_leave(0);
+}
+
+/* ---- Ours ---- */
+
+static void errno_is_the_programs(void)
+{
+        char local;
+
+        seat_take(0);
+        check_ok(xbegin(seat.env, 0));
+        errno = 1234;
+        check(fault_handle((void *)word_of(3), TOUCH_READ));
+        check_equal(errno, 1234);
+        check_equal(*word_of(20), 0);
+        check_equal(errno, 1234);
+        check(!fault_handle(&local, TOUCH_READ));
+        check(!fault_handle_bus(&local));
+        check_equal(errno, 1234);
+        sys_fail = NULL;
+        check_ok(xend(seat.env));
+        seat_leave(0);
+}
+
+/* The file was cut off: between transactions, too, its pages read as zeros. */
+static void what_the_file_lost_reads_as_zeros(void)
+{
+        seat_take(0);
+        check_equal(seat_commit_add(seat_word(30, 0)), 1);
+        seat_leave(0);
+        seat_take(0);
+        check_equal(truncate(scratch_path("env/words"), 4096), 0);
+        check_equal(*word_of(30), 0);
+        check_equal(*word_of(31), 0);
+        *word_of(30) = 5; /* of no consequence */
+        check_ok(xbegin(seat.env, 0));
+        check_equal(*word_of(30), 0);
+        check_code(xend(seat.env), XAC_CORRUPT);
+        seat_leave(0);
+}
+
+static int refuse_memory(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
+{
+        (void)fd, (void)offset, (void)byte_len;
+        return call == SYS_MMAP ? -ENOMEM : 0;
+}
+
+enum reason { IN_LIBRARY, BEYOND, NO_MAPPING, REASONS };
+
+static void touch_what_cannot_be_mended(int reason, void *unused)
+{
+        (void)unused;
+        seat_take(0);
+        check_ok(xbegin(seat.env, 0));
+        if (reason == IN_LIBRARY)
+                thread_list->is_in_library = true; /* as in a signal handler that came during a call */
+        if (reason == NO_MAPPING)
+                sys_fail = refuse_memory;
+        *word_of(reason == BEYOND ? SEAT_PAGES + 1 : 3) = 1;
+}
+
+static void what_cannot_be_mended_is_explained(void)
+{
+        static const char *const said[REASONS] = {"inside a call of libxac", "beyond the end of the file",
+                                                  "no mapping could be made"};
+        static const char *const where[REASONS] = {"words at offset 0x3000:", "words at offset 0x41000:",
+                                                   "words at offset 0x3000:"};
+
+        for (int reason = 0; reason < REASONS; reason++) {
+                struct crash crash;
+
+                crash_run(touch_what_cannot_be_mended, reason, NULL, &crash);
+                check_equal(crash.signal, SIGSEGV);
+                check(strstr(crash.said, said[reason]) != NULL);
+                check(strstr(crash.said, where[reason]) != NULL);
+                check_equal(crash_lines(&crash), 1);
+        }
+        seat_take(0);
+        seat_leave(0);
+}
+
+/* Two environments in one thread: each fault goes to its own. */
+static void faults_find_their_environment(void)
+{
+        xac_env *second;
+        volatile uint64_t *words;
+
+        seat_take(0);
+        check_ok(xac_open(scratch_path("second"), XAC_CREATE | XAC_VOLATILE, NULL, &second));
+        words = xac_mmap(second, "words", 4096, 0);
+        check(words != MAP_FAILED);
+        check_ok(xbegin(second, 0));
+        check_ok(xbegin(seat.env, 0));
+        *words = 1;
+        *word_of(3) = 2;
+        check_ok(xend(seat.env));
+        check_ok(xabort(second));
+        check_ok(xbegin(second, XAC_RDONLY));
+        check_equal(*words, 0);
+        check_ok(xend(second));
+        check_ok(xac_close(second));
+        check_equal(seat_commit_get(seat_word(3, 0)), 2); /* the other one's thread is gone from the list */
+        seat_leave(0);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+            isolated_test(earlier_handlers_are_called_their_own_way),
+            isolated_test(without_one_the_default_follows),
+            isolated_test(a_signal_that_was_sent_is_sent_again),
+            isolated_test(earlier_segv_handlers_get_foreign_faults),
+            isolated_test(earlier_bus_handlers_get_foreign_faults),
+            isolated_test(without_a_handler_foreign_faults_end_the_program),
+            isolated_test(errno_is_the_programs),
+            isolated_test(what_the_file_lost_reads_as_zeros),
+            isolated_test(what_cannot_be_mended_is_explained),
+            isolated_test(faults_find_their_environment),
+        };
+
+        return cmocka_run_group_tests_name("libxac/fault", tests, NULL, NULL);
+}
