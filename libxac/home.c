@@ -33,16 +33,21 @@ static uint64_t page_at(const struct batch *batch, uint32_t i)
 }
 
 /* Does the slot hold a page's newest version, no newer than `oldest`? The caller's snapshot keeps
- * the content in place if so. */
-static bool may_go_home(const struct home_writer *writer, uint32_t no, uint64_t oldest)
+ * the content in place if so. The head is asked too: a checkpointer may have died before it could say
+ * in the slot that home has its place. 1, 0, or -ENOMEM. */
+static int may_go_home(const struct home_writer *writer, uint32_t no, uint64_t oldest)
 {
         struct slot *slot = &writer->self->shared->slots[no];
         uint64_t tag = atomic_load(&slot->tag);
         if (!tag || tag > oldest || slot_state(slot) != SLOT_PUBLISHED || atomic_load(&slot->superseded))
-                return false;
+                return 0;
         uint64_t page = atomic_load(&slot->page);
         if (atomic_load(&slot->tag) != tag) /* reused meanwhile */
-                return false;
+                return 0;
+        if (!shared_map_heads(writer->self->shared, page_id_file(page)))
+                return -ENOMEM;
+        if (version_newest(writer->self->shared, page) != version_word(tag, no))
+                return 0;
         return !writer->is_in_use || !writer->is_in_use(writer->in_use_arg, page);
 }
 
@@ -53,7 +58,10 @@ static int collect(const struct home_writer *writer, struct batch *batch)
         uint64_t oldest = writer->self->seen->oldest;
         uint32_t end = atomic_load(&shared->control->slots_allocated);
         for (uint32_t no = 1; no < end; no++) {
-                if (!may_go_home(writer, no, oldest))
+                int may = may_go_home(writer, no, oldest);
+                if (may < 0)
+                        return may;
+                if (!may)
                         continue;
                 int err = vector_reserve(&batch->slots, batch->slots.count + 1, sizeof(uint32_t));
                 if (err)

@@ -125,7 +125,10 @@ void participant_end(struct participant *self)
 
 void snapshots_read(struct snapshots *seen, const struct shared *shared)
 {
-        seen->ceiling = atomic_load(&shared->control->sequence); /* R1: before the rows */
+        /* R1: our own commit's sequence may still be on its way to the others. Were it to count here, a
+         * reader that still begins at the one before would go unseen. */
+        atomic_thread_fence(memory_order_seq_cst);
+        seen->ceiling = atomic_load(&shared->control->sequence); /* before the rows */
         seen->oldest = seen->ceiling;
         seen->count = 0;
         uint32_t rows_used = atomic_load(&shared->control->rows_used);

@@ -46,7 +46,6 @@ void registry_remove_locked(struct xac_env *env)
 
 static void after_fork_in_child(void)
 {
-        pthread_mutex_init(&registry_mutex, NULL);
         ranges_unmap_all_in_child();
         mappings_forget_in_child();
         for (struct xac_env *env = registry; env; env = env->next) {
@@ -56,6 +55,7 @@ static void after_fork_in_child(void)
                 sys_close(env->directory);
         }
         registry = NULL;
+        registry_unlock(); /* taken before the fork, by this thread */
 }
 
 /* Before anybody can hold the lock: a child of a first open's neighbour would inherit it taken. */

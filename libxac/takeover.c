@@ -18,10 +18,10 @@ static void settle_flips_locked(struct shared *shared)
                 if (!shared_map_heads(shared, page_id_file(page)))
                         continue; /* the next takeover will see it */
                 uint64_t tag = atomic_load(&slot->tag);
-                if (version_newest(shared, page) == version_word(tag, SLOT_HOME))
-                        pool_hold_locked(shared, no, 0);
+                if (version_newest(shared, page) == version_word(tag, no))
+                        atomic_store(&slot->home_epoch, 0); /* it had not come to the head */
                 else
-                        atomic_store(&slot->home_epoch, 0);
+                        pool_hold_locked(shared, no, 0); /* home took its place, and perhaps others committed since */
         }
 }
 

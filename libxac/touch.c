@@ -107,7 +107,11 @@ static enum touch_outcome show_stray(struct txn *txn, struct view *view, uint64_
         else
                 slot = version_slot(txn_is_open(txn) ? version_visible(txn->self->shared, page, txn->pages.snapshot)
                                                      : version_newest(txn->self->shared, page));
-        return view_show(view, page_no, slot, VIEW_STRAY) ? TOUCH_STUCK : TOUCH_DONE;
+        if (!view_show(view, page_no, slot, VIEW_STRAY))
+                return TOUCH_DONE;
+        /* Perhaps the view's lists cannot grow. Nothing will be validated any more: they may be emptied. */
+        bool is_shown = !view_reset(view) && !view_show(view, page_no, slot, VIEW_STRAY);
+        return is_shown ? TOUCH_DONE : TOUCH_STUCK;
 }
 
 /* Between transactions: harmless, and undefined (RESTRICTIONS.md). */

@@ -6,35 +6,11 @@
 #include "base/hook.h"
 #include "base/sys.h"
 
-static _Atomic uint8_t *chunk_mark(struct shared *shared, uint64_t page)
-{
-        return &shared->chunk_marks[page / HEADS_PER_CHUNK]; /* file numbers are the high bits */
-}
-
-/* Where a page's head stands among its file's. Neighbours stand on different cache lines, since
- * neighbouring pages are what different participants write at the same time:
- *
- *      page number  | block of 512 | line of 64 heads : 3 | which : 6 |
- *      index        | block of 512 | which : 6 | line of 64 heads : 3 |
- */
-static uint64_t head_index(uint64_t page_no)
-{
-        return (page_no & ~UINT64_C(511)) | (page_no & 63) << 3 | (page_no >> 6 & 7);
-}
-
-_Atomic uint64_t *version_head(struct shared *shared, uint64_t page)
-{
-        if (!atomic_load_explicit(chunk_mark(shared, page), memory_order_acquire))
-                return NULL;
-        _Atomic uint64_t *heads = atomic_load_explicit(&shared->heads[page_id_file(page)], memory_order_acquire);
-        return heads ? heads + head_index(page_id_no(page)) : NULL;
-}
-
 int version_prepare(struct shared *shared, uint64_t page)
 {
         if (!shared_map_heads(shared, page_id_file(page)))
                 return -ENOMEM;
-        _Atomic uint8_t *mark = chunk_mark(shared, page);
+        _Atomic uint8_t *mark = version_chunk_mark(shared, page);
         if (atomic_load_explicit(mark, memory_order_acquire))
                 return 0;
         const uint64_t chunk_len = HEADS_PER_CHUNK * sizeof(uint64_t);

@@ -12,13 +12,34 @@
  * HEADS_PER_CHUNK when a page there is first written.
  */
 
-#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "libxac/shared.h"
 
+/* Where a page's head stands among its file's: in the same block of 512, but scattered there (by an odd
+ * factor), so that neighbours and pages a power of two apart, which different participants tend to
+ * write at the same time, stand on different cache lines. */
+static inline uint64_t version_head_index(uint64_t page_no)
+{
+        return (page_no & ~UINT64_C(511)) | (page_no * 357 & 511);
+}
+
+/* Do the heads around this page have memory? File numbers are the high bits of page ids. */
+static inline _Atomic uint8_t *version_chunk_mark(struct shared *shared, uint64_t page)
+{
+        return &shared->chunk_marks[page / HEADS_PER_CHUNK];
+}
+
 /* The page's head, which may be absent (then the page is home as ever). */
-_Atomic uint64_t *version_head(struct shared *shared, uint64_t page);
+static inline _Atomic uint64_t *version_head(struct shared *shared, uint64_t page)
+{
+        if (!atomic_load_explicit(version_chunk_mark(shared, page), memory_order_acquire))
+                return NULL;
+        _Atomic uint64_t *heads = atomic_load_explicit(&shared->heads[page_id_file(page)], memory_order_acquire);
+        return heads ? heads + version_head_index(page_id_no(page)) : NULL;
+}
+
 /* Makes sure the head exists and is mapped here. -ENOSPC, -ENOMEM. */
 int version_prepare(struct shared *shared, uint64_t page);
 

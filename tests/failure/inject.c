@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct inject_plan plan;
 static int calls;
 static int failing_kind;
+static int failed[INJECT_KINDS];
 static uint8_t kinds[INJECT_LIST_MAX + 1];
 static _Thread_local volatile bool is_mine __attribute__((tls_model("initial-exec")));
 
@@ -16,19 +18,31 @@ static _Thread_local volatile bool is_mine __attribute__((tls_model("initial-exe
 enum { LOCKS_FAIL_MAX = 12 };
 static int locks_failed;
 
+/* Is it the chosen call, or one of those that fail with it? */
+static bool is_chosen(int kind)
+{
+        if (calls == plan.nth)
+                failing_kind = kind;
+        else if (plan.mode == INJECT_ONCE || kind != failing_kind)
+                return false;
+        return kind != SYS_LOCK || locks_failed++ < LOCKS_FAIL_MAX;
+}
+
 static int fail_next(int kind)
 {
         if (!is_mine)
                 return 0;
         if (++calls <= INJECT_LIST_MAX)
                 kinds[calls] = (uint8_t)kind;
-        if (calls == plan.nth) {
-                failing_kind = kind;
-                return plan.with;
-        }
-        if (plan.mode == INJECT_ONCE || kind != failing_kind)
+        if (!is_chosen(kind))
                 return 0;
-        return kind == SYS_LOCK && ++locks_failed > LOCKS_FAIL_MAX ? 0 : plan.with;
+        failed[kind]++;
+        return plan.with;
+}
+
+int inject_failed(int kind)
+{
+        return failed[kind];
 }
 
 static int fail_system_call(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
@@ -43,6 +57,7 @@ void inject_start(const struct inject_plan *wanted)
         calls = 0;
         failing_kind = -1;
         locks_failed = 0;
+        memset(failed, 0, sizeof(failed));
         is_mine = true;
         sys_fail = fail_system_call;
 }

@@ -26,9 +26,12 @@ struct inject_plan {
         enum inject_mode mode;
 };
 
-void inject_start(const struct inject_plan *plan);
+void inject_start(const struct inject_plan *wanted);
 /* Returns how many calls there were. */
 int inject_stop(void);
+
+/* How many calls of this kind have failed so far. */
+int inject_failed(int kind);
 
 /* After inject_stop: the kind of the i-th call (from 1), INJECT_LIST_MAX of them at most. */
 enum { INJECT_LIST_MAX = 65536 };

@@ -4,7 +4,9 @@
 # library: they make system calls fail, and audit the pool afterwards.
 
 FAILURE_TESTS = \
+        %D%/ceilings \
         %D%/damaged \
+        %D%/data_files \
         %D%/every_call \
         %D%/full \
         %D%/mappings \
@@ -16,8 +18,14 @@ TESTS += $(FAILURE_TESTS)
 FAILURE_LIBS = tests/support/libsupport.la $(UNIT_LIBS)
 FAILURE_WORLD = %D%/world.c %D%/world.h
 
-%C%_damaged_SOURCES = %D%/damaged.c $(FAILURE_WORLD)
+%C%_ceilings_SOURCES = %D%/ceilings.c $(FAILURE_WORLD)
+%C%_ceilings_LDADD = $(FAILURE_LIBS)
+
+%C%_damaged_SOURCES = %D%/damaged.c %D%/remains.c %D%/remains.h $(FAILURE_WORLD)
 %C%_damaged_LDADD = $(FAILURE_LIBS)
+
+%C%_data_files_SOURCES = %D%/data_files.c %D%/remains.c %D%/remains.h $(FAILURE_WORLD)
+%C%_data_files_LDADD = $(FAILURE_LIBS)
 
 # Allocations are counted and let fail like system calls.
 %C%_every_call_SOURCES = \

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/hook.h"
+#include "tests/failure/inject.h"
 #include "tests/failure/world.h"
 #include "tests/support/actor.h"
 #include "tests/support/check.h"
@@ -26,6 +27,28 @@ static void get_all(int file, uint32_t first, uint32_t step, uint32_t count)
 {
         for (uint32_t i = 0; i < count; i++)
                 world_get(file, first + i * step);
+}
+
+/* What did not get to the disk is not called a success (R13). */
+static int failed_writes(void)
+{
+        return inject_failed(SYS_PWRITE) + inject_failed(SYS_SYNC);
+}
+
+static void checkpoint(void)
+{
+        int before = failed_writes();
+        int code = xac_checkpoint(world.env);
+
+        check(code != 0 || failed_writes() == before);
+}
+
+static void leave(void)
+{
+        int before = failed_writes();
+        int code = world_close();
+
+        check(code != 0 || failed_writes() == before);
 }
 
 /* Every page of both files has been committed, some of them are at home. */
@@ -78,11 +101,11 @@ static void live(void)
                 return;
         if (world_map(0, USUAL) == 0) {
                 world_commit_one(0, 3);
-                xac_checkpoint(world.env);
+                checkpoint();
                 world_commit_one(0, 3);
                 world_commit_one(0, USUAL - 1);
         }
-        world_close();
+        leave();
 }
 
 /* ---- Views ---- */
@@ -179,6 +202,14 @@ static void grow(void)
         world_end();
 }
 
+/* So many losses that it runs exclusively in the end. */
+static void run_with_losses(void)
+{
+        world_run(0, 8, 0);
+        world_run(0, 8, 18);
+        world_run(1, 9, 1);
+}
+
 static void map_and_unmap(void)
 {
         if (world_unmap(1) == 0 && world_map(1, USUAL))
@@ -204,6 +235,30 @@ static void advise(void)
                         world_end();
                 else
                         world_abort();
+        }
+}
+
+/* More pages than the lists of a view hold before they grow. */
+static void prepare_wide(void)
+{
+        check_ok(world_open(XAC_CREATE, NULL));
+        check_ok(world_map(0, WORLD_PAGES));
+        check_ok(world_map(1, USUAL));
+        check_ok(world_commit_one(0, 1));
+}
+
+static void touch_wide(void)
+{
+        const size_t page = 4096;
+
+        for (int i = 0; i < 2; i++) {
+                if (world_begin(0))
+                        continue;
+                xac_advise(world.env, world.view[0], 1000 * page, XAC_READ);
+                get_all(0, 1000, 1, WORLD_PAGES - 1000);
+                put_all(0, 0, 1, 4);
+                put_all(0, 1020, 1, 8);
+                world_end();
         }
 }
 
@@ -294,7 +349,7 @@ static void attach(void)
                 world_commit_one(0, 3);
                 world_commit_one(0, USUAL - 1);
         }
-        world_close();
+        leave();
 }
 
 /* What the companion changes must not be shown any longer; conflicts, and exact attempts. */
@@ -357,10 +412,10 @@ static long long companion_decides(uint64_t unused)
 /* Until somebody finishes it, transactions may begin before it: nothing is read here. */
 static void finish_for_the_dead(void)
 {
-        xac_checkpoint(world.env);
+        checkpoint();
         for (uint32_t i = 0; i < 3; i++)
                 world_commit_blindly(0, 20 + i);
-        world_close();
+        leave();
 }
 
 static void prepare_decided(void)
@@ -377,15 +432,15 @@ static void prepare_decided(void)
 /* A join looks for rows of the dead; so do commits, and the checkpoint waits for none. */
 static void survive(void)
 {
-        xac_checkpoint(world.env);
+        checkpoint();
         for (uint32_t i = 0; i < 3; i++)
                 world_commit_one(0, 20 + i);
-        world_close();
+        leave();
 }
 
 static void leave_last(void)
 {
-        world_close();
+        leave();
 }
 
 const struct script scripts[] = {
@@ -394,10 +449,12 @@ const struct script scripts[] = {
         {"writes undone", prepare_full, write_and_abort, 0},
         {"nested levels", prepare_full, nest, 0},
         {"growth", prepare_full, grow, 0},
+        {"many pages", prepare_wide, touch_wide, 0},
         {"advice", prepare_full, advise, 0},
         {"tracked", prepare_tracked, fault_all_ways, 0},
         {"strict", prepare_strict, fault_all_ways, 0},
         {"both ways in", prepare_full, mix_ways, 0},
+        {"retries", prepare_full, run_with_losses, 0},
         {"unmapping", prepare_full, map_and_unmap, 0},
         {"a full pool", prepare_small_pool, fill_pool, 0},
         {"attach", prepare_companion, attach, 1},

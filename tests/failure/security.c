@@ -31,11 +31,8 @@ enum {
         BOB = 54322,
         MALLORY = 54323,
         TEAM = 54330,
-        PAGES = WORLD_USUAL_PAGES,
-        PARTS = 3
+        PAGES = WORLD_USUAL_PAGES
 };
-
-static const char *const parts[PARTS] = {"control", "heads", "pool"};
 
 /* ---- Users ---- */
 
@@ -87,14 +84,6 @@ static void set_up(void)
 
 /* ---- Names ---- */
 
-static void shared_name(char name[128], int part)
-{
-        struct stat st;
-
-        check_equal(stat(world_directory(), &st), 0);
-        snprintf(name, 128, "/dev/shm/xac.%jx.%jx.%s", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino, parts[part]);
-}
-
 static mode_t mode_of(const char *path)
 {
         struct stat st;
@@ -111,14 +100,10 @@ static const char *in_directory(const char *name)
         return path;
 }
 
-static void remove_shared_names(void)
+static void remove_shared_memory(void)
 {
-        char name[128];
-
-        for (int part = 0; part < PARTS; part++) {
-                shared_name(name, part);
-                (void)unlink(name);
-        }
+        for (int part = 0; part < WORLD_PARTS; part++)
+                (void)remove(world_shared_name(part));
 }
 
 /* ---- Modes ---- */
@@ -137,12 +122,11 @@ static void open_with(unsigned mode, mode_t mask)
 static void check_modes(mode_t expected)
 {
         static const char *const files[] = {"xac.lock", "xac.manifest", "first", "second"};
-        char name[128];
-
         for (int i = 0; i < 4; i++)
                 check_equal(mode_of(in_directory(files[i])), expected);
-        for (int part = 0; part < PARTS; part++) {
-                shared_name(name, part);
+        for (int part = 0; part < WORLD_PARTS; part++) {
+                const char *name = world_shared_name(part);
+
                 check_equal(mode_of(name), expected & 0666);
         }
 }
@@ -153,7 +137,9 @@ static void every_file_has_the_mode(void)
         static const struct {
                 unsigned mode;
                 mode_t mask, expected;
-        } cases[] = {{0, 022, 0600}, {0666, 022, 0644}, {0660, 007, 0660}, {0666, 077, 0600}, {0640, 0, 0640}};
+        } cases[] = {
+                {0, 022, 0600}, {0666, 022, 0644}, {0660, 007, 0660}, {0666, 077, 0600}, {0640, 0, 0640},
+        };
 
         world_make_truth();
         for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -184,13 +170,12 @@ static void make_private(void)
 
 static void find_no_way_in(void)
 {
-        char name[128];
-
         check_code(world_open(0, NULL), -EACCES);
         check_code(world_open(XAC_CREATE, NULL), -EACCES);
         check_equal(open(in_directory("first"), O_RDONLY | O_CLOEXEC), -1);
-        for (int part = 0; part < PARTS; part++) {
-                shared_name(name, part);
+        for (int part = 0; part < WORLD_PARTS; part++) {
+                const char *name = world_shared_name(part);
+
                 check_equal(open(name, O_RDONLY | O_CLOEXEC), -1);
         }
 }
@@ -213,10 +198,9 @@ static void (*prepare_name)(const char *name);
 
 static void prepare_names(void)
 {
-        char name[128];
+        for (int part = 0; part < WORLD_PARTS; part++) {
+                const char *name = world_shared_name(part);
 
-        for (int part = 0; part < PARTS; part++) {
-                shared_name(name, part);
                 prepare_name(name);
         }
 }
@@ -258,14 +242,14 @@ static void prepare_directory(const char *name)
 }
 
 static void (*const preparations[])(const char *name) = {
-        prepare_open_file, prepare_closed_file, prepare_link, prepare_dangling_link, prepare_fifo, prepare_directory,
+        prepare_open_file,     prepare_closed_file, prepare_link,
+        prepare_dangling_link, prepare_fifo,        prepare_directory,
 };
 enum { PREPARATIONS = sizeof(preparations) / sizeof(preparations[0]) };
 
 /* A code, or it works, on objects of one's own. */
 static void open_in_spite_of_them(void)
 {
-        char name[128];
         struct stat st;
         int code = world_open(XAC_CREATE, NULL);
 
@@ -273,8 +257,9 @@ static void open_in_spite_of_them(void)
                 check(code < 0);
                 return;
         }
-        for (int part = 0; part < PARTS; part++) {
-                shared_name(name, part);
+        for (int part = 0; part < WORLD_PARTS; part++) {
+                const char *name = world_shared_name(part);
+
                 check_equal(lstat(name, &st), 0);
                 check(S_ISREG(st.st_mode) && st.st_uid == geteuid());
         }
@@ -286,30 +271,21 @@ static void open_in_spite_of_them(void)
 /* Nothing was written through what Mallory had prepared. */
 static void check_bait(void)
 {
-        char name[128], text[sizeof(bait)];
+        char text[sizeof(bait)];
         struct stat st;
 
         check_equal(access(scratch_path("home/nowhere"), F_OK), -1);
         scratch_read_file(scratch_path("home/victim"), text, sizeof(bait));
         check_equal(memcmp(text, bait, sizeof(bait)), 0);
         check_equal(scratch_file_size(scratch_path("home/victim")), sizeof(bait));
-        for (int part = 0; part < PARTS; part++) {
-                shared_name(name, part);
+        for (int part = 0; part < WORLD_PARTS; part++) {
+                const char *name = world_shared_name(part);
+
                 if (lstat(name, &st) || st.st_uid != MALLORY || !S_ISREG(st.st_mode))
                         continue;
                 check_equal(st.st_size, sizeof(bait));
                 scratch_read_file(name, text, sizeof(bait));
                 check_equal(memcmp(text, bait, sizeof(bait)), 0);
-        }
-}
-
-static void remove_prepared(void)
-{
-        char name[128];
-
-        for (int part = 0; part < PARTS; part++) {
-                shared_name(name, part);
-                (void)remove(name);
         }
 }
 
@@ -324,7 +300,7 @@ static void prepared_shared_memory_is_not_trusted(void)
                 as(MALLORY, prepare_names);
                 as(ALICE, open_in_spite_of_them);
                 check_bait();
-                remove_prepared();
+                remove_shared_memory();
                 as(ALICE, open_in_spite_of_them);
         }
         check_ok(world_open(0, NULL));
@@ -332,17 +308,22 @@ static void prepared_shared_memory_is_not_trusted(void)
         world_check_files();
 }
 
-/* The real thing copied: right in every byte, but another's. */
-static void copy_shared_memory(void)
+/* Anybody may read and write the copy. */
+static void copy_file(const char *from, const char *to)
 {
-        char name[128], command[512];
+        char command[10000];
 
-        for (int part = 0; part < PARTS; part++) {
-                shared_name(name, part);
-                snprintf(command, sizeof(command), "cp --sparse=always '%s' '%s' && chmod 666 '%s'",
-                         scratch_path(parts[part]), name, name);
-                check_equal(system(command), 0);
-        }
+        snprintf(command, sizeof(command), "cp --sparse=always '%s' '%s' && chmod 666 '%s'", from, to, to);
+        check_equal(system(command), 0);
+}
+
+static const char *const kept[WORLD_PARTS] = {"control", "heads", "pool"};
+
+/* The real thing copied: right in every byte, but another's. */
+static void put_copies(void)
+{
+        for (int part = 0; part < WORLD_PARTS; part++)
+                copy_file(scratch_path(kept[part]), world_shared_name(part));
 }
 
 static void commit_and_die(void)
@@ -357,22 +338,17 @@ static void commit_and_die(void)
 static void a_copy_by_another_user_is_not_trusted(void)
 {
         struct world_truth at_home;
-        char name[128], command[512];
 
         set_up();
         as(ALICE, make_private);
         at_home = *world_truth;
         as(ALICE, commit_and_die);
-        for (int part = 0; part < PARTS; part++) {
-                shared_name(name, part);
-                snprintf(command, sizeof(command), "cp --sparse=always '%s' '%s' && chmod 666 '%s'", name,
-                         scratch_path(parts[part]), scratch_path(parts[part]));
-                check_equal(system(command), 0);
-        }
-        remove_shared_names();
-        as(MALLORY, copy_shared_memory);
+        for (int part = 0; part < WORLD_PARTS; part++)
+                copy_file(world_shared_name(part), scratch_path(kept[part]));
+        remove_shared_memory();
+        as(MALLORY, put_copies);
         as(ALICE, open_in_spite_of_them);
-        remove_prepared();
+        remove_shared_memory();
         *world_truth = at_home;
         as(ALICE, open_in_spite_of_them);
 }
@@ -381,8 +357,10 @@ static void a_copy_by_another_user_is_not_trusted(void)
 
 static void names_cannot_leave_the_directory(void)
 {
-        static const char *const names[] = {"../out", "/etc/out", "a/b", "..", ".", "", "xac.lock", "xac.manifest",
-                                            "xac.", "xac.x", "./first", "first/", "sub/../first"};
+        static const char *const names[] = {
+                "../out", "/etc/out", "a/b",   "..",     ".",       "",       "xac.lock",
+                "xac.",   "xac.x",    "./first", "first/", "a/../b", "xac.manifest",
+        };
 
         world_make_truth();
         world_set_directory(scratch_path("env"));

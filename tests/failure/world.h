@@ -22,7 +22,7 @@
 
 enum {
         WORLD_FILES = 2,
-        WORLD_PAGES = 768,  /* of the truth; files may be shorter */
+        WORLD_PAGES = 1280, /* of the truth; files may be shorter */
         WORLD_USUAL_PAGES = 64
 };
 
@@ -51,7 +51,11 @@ void world_make_truth(void);
 /* The directory, which is empty or does not exist. */
 void world_set_directory(const char *path);
 const char *world_directory(void);
-/* With everything in it, and the shared memory that belongs to it. */
+/* The files of its shared memory. Valid until the next call. */
+enum { WORLD_PARTS = 3 };
+enum world_part { WORLD_CONTROL, WORLD_HEADS, WORLD_POOL };
+const char *world_shared_name(int part);
+/* With everything in it, and its shared memory. */
 void world_remove_directory(void);
 
 /* Each returns the library's code. */
@@ -71,6 +75,12 @@ void world_get(int file, uint32_t page);
 /* One transaction that writes the page, until it has a code other than XAC_CONFLICT. */
 int world_commit_one(int file, uint32_t page);
 int world_commit_blindly(int file, uint32_t page); /* the same without reading it */
+
+/* xac_run of a transaction that writes the page and loses so many times. */
+int world_run(int file, uint32_t page, int losses);
+
+/* Opens, commits one page, closes: the first code that is not 0. An actor's action. */
+long long world_visit(uint64_t unused);
 
 /* Opens and maps everything if it is not, and checks everything that was committed; commits more
  * and checks again; audits when `is_alone`; closes. Every call must succeed. */

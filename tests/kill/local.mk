@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 #
-# Processes that die (P6) or only seem to: at random moments, after each single instruction, and, in builds with
-# --enable-test-hooks, at each named step. Short runs here; `make check-kill` runs the long ones.
+# Processes that die (P6) or only seem to: at random moments, after each single instruction, and,
+# in builds with --enable-test-hooks, at each named step. Short runs here; the long ones are
+#
+#      random --kills 10000; single_step --stride 1; steps --every 1
 
 KILL_COMMON = %D%/audit.c %D%/audit.h
 KILL_STAGE = %D%/stage.c %D%/stage.h $(KILL_COMMON)

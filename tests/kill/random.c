@@ -304,15 +304,16 @@ static void summarise(double seconds)
 
         for (unsigned i = 0; i < TALLY_TELLERS; i++)
                 operations += tally->counted[i];
-        printf("%" PRIu64 " kills in %.1f s (%.0f a second; %" PRIu64 " times everybody at once)\n"
+        printf("%" PRIu64 " kills in %.1f s (%.0f a second; %" PRIu64
+               " times everybody at once), pool %" PRIu64 " MiB\n"
                "%" PRIu64 " operations committed, %" PRIu64 " conflicts, %" PRIu64 " exclusive, %" PRIu64
                " checkpoints, %" PRIu64 " growths\n"
                "%" PRIu64 " workers opened, %" PRIu64 " left in good order\n"
                "%" PRIu64 " exact audits (%" PRIu64 " of them with the pool), %" PRIu64
                " sums by the tellers\n"
                "longest standstill of a survivor at work: %.0f ms\n",
-               count.kills, seconds, (double)count.kills / seconds, count.all, operations,
-               atomic_load(&tally->conflicts), atomic_load(&tally->exclusive),
+               count.kills, seconds, (double)count.kills / seconds, count.all, tally->pool_bytes >> 20,
+               operations, atomic_load(&tally->conflicts), atomic_load(&tally->exclusive),
                atomic_load(&tally->checkpoints), atomic_load(&tally->growths), count.openings,
                atomic_load(&tally->leaves), count.audits, count.quiet_audits, atomic_load(&tally->audits),
                watch_longest_ms());

@@ -2,8 +2,8 @@
 
 /*
  * A process dies after the k-th instruction (P6, I6): of a commit by declared access, a commit
- * through views, a pass of reclaim that unlinks, a view synchronisation, a begin, a takeover, a
- * checkpoint, a close; for each k, or every N-th.
+ * through views, a pass of reclaim that unlinks, a view synchronisation, a begin, first touches in
+ * views, an open, a takeover, a checkpoint, a close; for each k, or every N-th.
  *
  * For each k a victim is forked, prepares, and raises SIGSTOP where the region begins; it is
  * run to instruction k (trace.h) and killed with SIGKILL. Then the survivors check (stage.h): a
@@ -12,7 +12,8 @@
  *
  *      single_step [--stride N | --samples N] [--only REGION] [--verbose]
  *
- * Without --stride about N instructions of each region are taken; the seed says which.
+ * Without --stride about N instructions of each region are taken; the seed says which. The open,
+ * which takes long to record, is tried only with --only open.
  */
 
 #include <getopt.h>
@@ -52,8 +53,9 @@ static struct {
 
 /* ---- regions ---- */
 
-/* What a victim does before the region and in it; what the director does while the victim waits
- * for that, and after its death; how many commits it leaves untold, at most. */
+/* What a victim does before the region (nothing: it has not even opened) and in it; what the
+ * director does while the victim waits for that, and after its death; how many commits it leaves
+ * untold, at most. */
 struct region {
         const char *name;
         bool is_declared;
@@ -62,6 +64,7 @@ struct region {
         void (*run)(void);
         void (*after)(struct stage *stage);
         uint64_t untold;
+        bool is_slow;        /* its record alone takes seconds: only when asked for by name */
         uint32_t visits_max; /* in loops over all rows only so many visits; 0: all */
 };
 
@@ -79,6 +82,23 @@ static void begin_and_add(void)
         stage_commit(STAGE_VICTIMS);
         check_ok(xbegin(stage_seat.env, 0));
         check_ok(stage_add(STAGE_VICTIMS));
+}
+
+static void begin_only(void)
+{
+        stage_commit(STAGE_VICTIMS);
+        check_ok(xbegin(stage_seat.env, 0));
+}
+
+/* Through the views: each page faults, is copied, and is mapped writable. */
+static void touch(void)
+{
+        check_ok(stage_add(STAGE_VICTIMS));
+}
+
+static void open_and_map(void)
+{
+        stage_enter(true);
 }
 
 static void end(void)
@@ -142,6 +162,8 @@ static const struct region regions[] = {
         { .name = "reclaim", .is_declared = true, .prepare = retire, .run = reclaim, .after = stage_release },
         { .name = "view-sync", .prepare = read_all, .before = stage_survivor_commits, .run = begin },
         { .name = "begin", .is_declared = true, .prepare = read_all, .run = begin },
+        { .name = "touch", .prepare = begin_only, .run = touch, .visits_max = LOOP_VISITS },
+        { .name = "open", .run = open_and_map, .visits_max = LOOP_VISITS, .is_slow = true },
         { .name = "takeover",
           .is_declared = true,
           .prepare = read_all,
@@ -170,8 +192,10 @@ static void victim_main(int region_no, void *unused)
         (void)unused;
         if (!trace_me())
                 _exit(SKIPPED);
-        stage_enter(region->is_declared);
-        region->prepare();
+        if (region->prepare) {
+                stage_enter(region->is_declared);
+                region->prepare();
+        }
         raise(SIGSTOP); /* prepared */
         raise(SIGSTOP); /* the region begins */
         region->run();
@@ -251,31 +275,58 @@ static void show_progress(const struct region *region, uint32_t k, const struct 
         printf("  %s: instruction %" PRIu32 " of %" PRIu32 "\n", region->name, k, path->count);
 }
 
+/* Not the later visits of a loop over all rows, where nothing new happens. */
+static bool is_wanted(const struct region *region, const struct trace_path *path, uint32_t k)
+{
+        return !region->visits_max || path->visit[k] <= region->visits_max;
+}
+
+static uint32_t choose_stride(const struct region *region, const struct trace_path *path)
+{
+        uint32_t wanted = 0;
+
+        if (options.stride)
+                return options.stride;
+        for (uint32_t k = 0; k < path->count; k++)
+                wanted += is_wanted(region, path, k);
+        return wanted / options.samples + 1;
+}
+
+/* Every stride-th instruction of those that are wanted, from a random one on. Returns how many. */
+static uint32_t die_along(struct stage *stage, int region_no, const struct trace_path *path,
+                          struct chance *chance)
+{
+        uint32_t stride = choose_stride(&regions[region_no], path);
+        uint64_t left = chance_below(chance, stride);
+        uint32_t deaths = 0;
+
+        for (uint32_t k = 0; k < path->count; k++) {
+                if (!is_wanted(&regions[region_no], path, k) || left-- > 0)
+                        continue;
+                left = stride - 1;
+                die_at(stage, region_no, path, k);
+                deaths++;
+                show_progress(&regions[region_no], k, path);
+        }
+        return deaths;
+}
+
 /* The first one is warmed up: what is allocated once and stays is no part of the record. */
 static void die_everywhere(struct stage *stage, int region_no, struct chance *chance)
 {
-        const struct region *region = &regions[region_no];
         struct trace_path path;
-        uint32_t stride = options.stride, deaths = 0;
+        uint32_t deaths;
         uint64_t begun_ns = crew_clock_ns();
 
         record(stage, region_no, &path);
         trace_free(&path);
         record(stage, region_no, &path);
-        if (!stride)
-                stride = path.count / options.samples + 1;
         strays = 0;
         stage->longest_ms = 0;
-        for (uint32_t k = (uint32_t)chance_below(chance, stride); k < path.count; k += stride) {
-                if (region->visits_max && path.visit[k] > region->visits_max)
-                        continue;
-                die_at(stage, region_no, &path, k);
-                deaths++;
-                show_progress(region, k, &path);
-        }
+        deaths = die_along(stage, region_no, &path, chance);
         printf("%-16s %6" PRIu32 " instructions, %6" PRIu32 " deaths (%" PRIu32
                " by another way), commits within %u ms, %.1f s\n",
-               region->name, path.count, deaths, strays, stage->longest_ms,
+               regions[region_no].name, path.count, deaths, strays, stage->longest_ms,
                (double)(crew_clock_ns() - begun_ns) / 1e9);
         trace_free(&path);
 }
@@ -288,7 +339,7 @@ static void direct(int seed_high, void *seed)
         for (int i = 0; i < REGIONS; i++) {
                 struct stage stage;
 
-                if (options.only && strcmp(options.only, regions[i].name) != 0)
+                if (options.only ? strcmp(options.only, regions[i].name) != 0 : regions[i].is_slow)
                         continue;
                 stage_set(&stage, regions[i].name);
                 die_everywhere(&stage, i, &chance);
@@ -329,6 +380,7 @@ int main(int argc, char **argv)
         int status, left;
 
         parse(argc, argv);
+        check(options.samples > 0);
         setvbuf(stdout, NULL, _IOLBF, 0);
         seed = chance_seed();
         check_equal(scratch_make(1), 0);

@@ -130,11 +130,41 @@ static long long commit_one(uint64_t whose)
 
 static long long scatter(uint64_t unused)
 {
+        int err;
+
         (void)unused;
-        check_ok(xbegin(stage_seat.env, 0));
-        for (unsigned i = SCATTERED_FIRST; i < SCATTERED_END; i++)
-                ++*(volatile uint64_t *)(stage_seat.north + i * STAGE_PAGE_BYTES);
+        do {
+                check_ok(xbegin(stage_seat.env, 0));
+                for (unsigned i = SCATTERED_FIRST; i < SCATTERED_END; i++)
+                        ++*(volatile uint64_t *)(stage_seat.north + i * STAGE_PAGE_BYTES);
+                err = xend(stage_seat.env);
+        } while (err == XAC_CONFLICT);
+        check_ok(err);
+        atomic_fetch_add(&stage_told->scattered, 1);
+        return 0;
+}
+
+/* Only survivors write there: all of it is known. */
+static long long check_scattered(uint64_t unused)
+{
+        (void)unused;
+        check_ok(xbegin(stage_seat.env, XAC_RDONLY));
+        for (unsigned i = SCATTERED_FIRST; i < SCATTERED_END; i++) {
+                const void *address = stage_seat.north + i * STAGE_PAGE_BYTES;
+
+                if (stage_seat.is_declared)
+                        address = xac_page_read(stage_seat.env, address);
+                check(address != NULL);
+                check_equal(*(const volatile uint64_t *)address, atomic_load(&stage_told->scattered));
+        }
         check_ok(xend(stage_seat.env));
+        return 0;
+}
+
+static long long checkpoint(uint64_t unused)
+{
+        (void)unused;
+        check_ok(xac_checkpoint(stage_seat.env));
         return 0;
 }
 
@@ -263,19 +293,38 @@ static void check_numbers(struct stage *stage, uint64_t untold)
         atomic_store(&stage_told->count[STAGE_VICTIMS], declared);
         check_equal(actor_do(stage->auditor, read_number, STAGE_SURVIVORS),
                     atomic_load(&stage_told->count[STAGE_SURVIVORS]));
+        actor_do(stage->survivor, check_scattered, 0);
+        actor_do(stage->auditor, check_scattered, 0);
+}
+
+static void let_one_come_first(struct stage *stage, unsigned turn)
+{
+        switch (turn % 5) {
+        case 0:
+                stage_survivor_scatters(stage);
+                break;
+        case 1:
+                crew_join(crew_fork(newcomer_main, turn / 5 % 2, NULL));
+                break;
+        case 2:
+                check_equal(actor_do(stage->auditor, audit, 0), 0);
+                break;
+        case 3:
+                actor_do(stage->survivor, start_thread, 0);
+                break;
+        default:
+                break;
+        }
 }
 
 void stage_check(struct stage *stage, unsigned turn, uint64_t untold)
 {
-        if (turn % 4 == 1)
-                crew_join(crew_fork(newcomer_main, turn / 4 % 2, NULL));
-        if (turn % 4 == 2)
-                check_equal(actor_do(stage->auditor, audit, 0), 0);
-        if (turn % 4 == 3)
-                actor_do(stage->survivor, start_thread, 0);
+        let_one_come_first(stage, turn);
         stage_survivor_commits(stage);
         check_numbers(stage, untold);
         check_equal(actor_do(stage->auditor, audit, 0), 0);
+        actor_do(stage->auditor, checkpoint, 0);
+        check_numbers(stage, 0);
 }
 
 static void decide_and_die(int unused, void *unused_arg)

@@ -41,9 +41,11 @@ struct stage {
         unsigned longest_ms; /* that a survivor's commit took */
 };
 
-/* In memory that outlives everybody: how many commits victims and survivors were told of. */
+/* In memory that outlives everybody: how many commits victims and survivors were told of, and how
+ * many of stage_survivor_scatters. */
 struct stage_told {
         _Atomic uint64_t count[2];
+        _Atomic uint64_t scattered;
 };
 extern struct stage_told *stage_told;
 
@@ -74,9 +76,10 @@ uint64_t stage_number(enum stage_whose whose);
 void stage_commit(enum stage_whose whose);
 
 /* After a death: a survivor commits within a second, the numbers hold, a newcomer can open and
- * commit, the audit finds nothing. `turn` varies who comes first: the survivor, a new process, the
- * audit, a new thread of the survivor. Victims have `untold` commits at most more than they were
- * told; they have been told afterwards. */
+ * commit, the audit finds nothing; then pages go home, and all is still the same. `turn` varies
+ * who comes first: the survivor, on one page or another, a new process, the audit, a new thread
+ * of the survivor. Victims have `untold` commits at most more than they were told; they have been
+ * told afterwards. */
 void stage_check(struct stage *stage, unsigned turn, uint64_t untold);
 
 /* The holder's snapshot, from one to the other; what it shows must not change. */

@@ -6,12 +6,13 @@
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
 
-/* By the seed: so small that pages must go home all the time, or not. */
+/* So small that pages must go home all the time, or not. */
 enum { POOL_SMALL = 4 << 20, POOL_LARGE = 24 << 20 };
 
 void tally_start(struct tally *tally, uint64_t seed)
 {
         tally->seed = seed;
+        tally->pool_bytes = seed % 2 ? POOL_SMALL : POOL_LARGE;
         for (unsigned i = 0; i < TALLY_ACCOUNTS; i++)
                 tally->balance[i] = TALLY_BALANCE;
 }
@@ -54,7 +55,7 @@ void tally_map(struct tally_desk *desk)
 
 void tally_open(struct tally_desk *desk, struct tally *tally, const char *dir)
 {
-        const xac_options options = { .pool_bytes = tally->seed % 2 ? POOL_SMALL : POOL_LARGE,
+        const xac_options options = { .pool_bytes = tally->pool_bytes,
                                       .reserve_bytes = (TALLY_ANNEX_PAGES + 1) * TALLY_PAGE_BYTES };
 
         desk->tally = tally;

@@ -53,6 +53,7 @@ struct teller {
 /* In memory that is shared outside the environment. */
 struct tally {
         uint64_t seed;
+        uint64_t pool_bytes; /* by the seed */
         struct teller teller[TALLY_TELLERS];
         _Atomic uint32_t is_paused; /* tellers stop between operations */
         _Atomic uint64_t audits, conflicts, exclusive, checkpoints, growths, leaves;

@@ -84,7 +84,7 @@ static void get_registers(pid_t child, struct user_regs_struct *registers)
 
 static uint64_t get_pc(pid_t child)
 {
-        struct user_regs_struct registers;
+        struct user_regs_struct registers = { 0 };
 
         get_registers(child, &registers);
         return registers.PC;
@@ -92,7 +92,7 @@ static uint64_t get_pc(pid_t child)
 
 static void set_pc(pid_t child, uint64_t pc)
 {
-        struct user_regs_struct registers;
+        struct user_regs_struct registers = { 0 };
         struct iovec all = { &registers, sizeof(registers) };
 
         get_registers(child, &registers);

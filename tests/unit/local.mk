@@ -18,6 +18,7 @@ UNIT_TESTS = \
         %D%/test_shlock \
         %D%/test_sys \
         %D%/test_takeover \
+        %D%/test_thread \
         %D%/test_touch \
         %D%/test_txn \
         %D%/test_txn_pages \
@@ -76,6 +77,9 @@ UNIT_STAGE = %D%/stage.h $(UNIT_ENGINE)
 
 %C%_test_takeover_SOURCES = %D%/test_takeover.c %D%/step.h $(UNIT_ENGINE)
 %C%_test_takeover_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+
+%C%_test_thread_SOURCES = %D%/test_thread.c
+%C%_test_thread_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 
 %C%_test_touch_SOURCES = %D%/test_touch.c $(UNIT_STAGE)
 %C%_test_touch_LDADD = $(UNIT_LIBS)

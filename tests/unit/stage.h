@@ -103,6 +103,12 @@ static inline void stage_other_puts(struct stage *stage, uint64_t page_no, uint6
         engine_put(stage->engine, STAGE_OTHER, page_no, value);
 }
 
+/* What everybody sees who begins now. */
+static inline uint64_t stage_committed(struct stage *stage, uint64_t page_no)
+{
+        return engine_visible(stage->engine, page_no, atomic_load(&stage->engine->shared.control->sequence));
+}
+
 /* ---- Audit ---- */
 
 /* One line of /proc/self/maps, cut to the pages of a view. */
@@ -115,15 +121,17 @@ struct stage_mapping {
 static inline bool stage_read_mapping(FILE *maps, const struct view *view, struct stage_mapping *mapping)
 {
         const uint64_t base = (uint64_t)(uintptr_t)view->base;
+        const uint64_t base_end = base + view->reserve_bytes;
         unsigned long long from, to, offset, inode;
         char line[512], prot[5];
 
         while (fgets(line, sizeof(line), maps)) {
-                assert_int_equal(sscanf(line, "%llx-%llx %4s %llx %*s %llu", &from, &to, prot, &offset, &inode), 5);
-                if (to <= base || from >= base + view->reserve_bytes)
+                assert_int_equal(
+                    sscanf(line, "%llx-%llx %4s %llx %*s %llu", &from, &to, prot, &offset, &inode), 5);
+                if (to <= base || from >= base_end)
                         continue;
                 mapping->first = from < base ? 0 : (from - base) / ENGINE_PAGE_BYTES;
-                mapping->end = (to < base + view->reserve_bytes ? to - base : view->reserve_bytes) / ENGINE_PAGE_BYTES;
+                mapping->end = ((to < base_end ? to : base_end) - base) / ENGINE_PAGE_BYTES;
                 mapping->readable = prot[0] == 'r';
                 mapping->writable = prot[1] == 'w';
                 mapping->shared = prot[3] == 's';

@@ -7,6 +7,7 @@
  */
 
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,13 +39,13 @@ static volatile uint64_t *word_of(unsigned page)
 
 /* ---- fault_pass_on ---- */
 
-static volatile int plain_calls, info_calls;
+static volatile sig_atomic_t plain_calls, plain_signal, info_calls;
 static siginfo_t *seen_info;
 static void *seen_context;
 
 static void plain_handler(int signal_no)
 {
-        check_equal(signal_no, SIGSEGV);
+        plain_signal = signal_no;
         plain_calls++;
 }
 
@@ -64,6 +65,7 @@ static void earlier_handlers_are_called_their_own_way(void)
 
         fault_pass_on(&before, SIGSEGV, &info, &context);
         check_equal(plain_calls, 1);
+        check_equal(plain_signal, SIGSEGV);
         before = (struct sigaction){.sa_sigaction = info_handler, .sa_flags = SA_SIGINFO};
         fault_pass_on(&before, SIGSEGV, &info, &context);
         check_equal(info_calls, 1);
@@ -133,12 +135,19 @@ static void escape_from(volatile char *addr, int expected)
         check(escaped_at == addr);
 }
 
-/* The program's handler, installed before the environment was opened, gets what is the program's. */
-static void earlier_segv_handlers_get_foreign_faults(void)
+static char *map_inaccessible(void)
 {
         char *foreign = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
         check(foreign != MAP_FAILED);
+        return foreign;
+}
+
+/* The program's handler, installed before the environment was opened, gets what is the program's. */
+static void earlier_segv_handlers_get_foreign_faults(void)
+{
+        char *foreign = map_inaccessible();
+
         install_before(SIGSEGV);
         seat_take(0);
         check_equal(seat_commit_add(0), 1);
@@ -177,7 +186,7 @@ static void earlier_bus_handlers_get_foreign_faults(void)
 
 static void touch_foreign_memory(int is_bus, void *unused)
 {
-        char *foreign = is_bus ? map_beyond_its_end() : mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        char *foreign = is_bus ? map_beyond_its_end() : map_inaccessible();
 
         (void)unused;
         seat_take(0);
@@ -291,6 +300,57 @@ static void what_cannot_be_mended_is_explained(void)
         seat_leave(0);
 }
 
+/* What the handler says, and that it says no, without the crash that follows. */
+static void check_refused(volatile void *addr, const char *reason)
+{
+        char said[512] = "";
+        int ends[2], stderr_before = dup(STDERR_FILENO);
+        bool is_done;
+
+        check_equal(pipe(ends), 0);
+        dup2(ends[1], STDERR_FILENO);
+        close(ends[1]);
+        is_done = fault_handle((void *)addr, TOUCH_WRITE);
+        sys_fail = NULL;
+        dup2(stderr_before, STDERR_FILENO);
+        close(stderr_before);
+        check(!is_done);
+        check(read(ends[0], said, sizeof(said) - 1) > 0);
+        close(ends[0]);
+        check(strncmp(said, "libxac: access to words at offset 0x", 36) == 0);
+        check(strstr(said, reason) != NULL);
+        check(strchr(said, '\n') == said + strlen(said) - 1);
+}
+
+static void *touch_the_view_of_another(void *addr)
+{
+        check_refused(addr, "a view of another thread");
+        return NULL;
+}
+
+static void the_handler_says_why_not(void)
+{
+        pthread_t thread;
+        xac_env *env = NULL;
+
+        check_ok(xac_open(scratch_path("env"), XAC_CREATE | XAC_VOLATILE | XAC_STRICT, NULL, &env));
+        seat.env = env;
+        seat.words = xac_mmap(env, "words", SEAT_PAGES * SEAT_PAGE_BYTES, 0);
+        check_refused(word_of(3), "outside of a transaction (XAC_STRICT)");
+        check_ok(xbegin(env, 0));
+        check_refused(word_of(SEAT_PAGES), "beyond the end of the file");
+        *word_of(4) = 1; /* so that what the next one needs besides is there */
+        sys_fail = refuse_memory;
+        check_refused(word_of(3), "no mapping could be made");
+        thread_list->is_in_library = true;
+        check_refused(word_of(3), "inside a call of libxac");
+        thread_list->is_in_library = false;
+        check_equal(pthread_create(&thread, NULL, touch_the_view_of_another, (void *)word_of(3)), 0);
+        check_equal(pthread_join(thread, NULL), 0);
+        check_code(xend(env), -ENOMEM);
+        check_ok(xac_close(env));
+}
+
 /* Two environments in one thread: each fault goes to its own. */
 static void faults_find_their_environment(void)
 {
@@ -327,6 +387,7 @@ int main(void)
             isolated_test(errno_is_the_programs),
             isolated_test(what_the_file_lost_reads_as_zeros),
             isolated_test(what_cannot_be_mended_is_explained),
+            isolated_test(the_handler_says_why_not),
             isolated_test(faults_find_their_environment),
         };
 

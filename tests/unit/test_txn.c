@@ -250,6 +250,26 @@ static void test_an_inner_abort_that_cannot_hide_dooms(void **state)
         engine_assert_nothing_leaked(stage->engine);
 }
 
+/* The table of pages is emptied by raising a stamp, which wraps after four thousand million lives. */
+static void test_old_entries_do_not_come_back_with_their_stamp(void **state)
+{
+        (void)state;
+        begin(0); /* the first stamp: 1 */
+        for (uint64_t page_no = 0; page_no < 200; page_no++)
+                touch_page_read(txn, stage_word(view, page_no));
+        assert_int_equal(txn_end(txn), 0);
+        txn->pages.stamp = UINT32_MAX;
+        begin(0);
+        touch_page_read(txn, stage_word(view, 300));
+        assert_int_equal(txn_end(txn), 0);
+        begin(0); /* 1 again */
+        for (uint64_t page_no = 0; page_no < 400; page_no++)
+                assert_null(txn_pages_find(&txn->pages, page_id(view->file_no, page_no)));
+        touch_page_write(txn, stage_word(view, 3));
+        assert_int_equal(txn->pages.entries.count, 1);
+        assert_int_equal(txn_end(txn), 0);
+}
+
 /* ---- Random lives ---- */
 
 enum { PAGES = 48, LEVELS = 4, STEPS = 60, LIVES = 150 };
@@ -422,6 +442,7 @@ int main(void)
             TXN_TEST(test_a_new_level_takes_writability_away),
             TXN_TEST(test_a_level_that_cannot_begin_is_none),
             TXN_TEST(test_an_inner_abort_that_cannot_hide_dooms),
+            TXN_TEST(test_old_entries_do_not_come_back_with_their_stamp),
             TXN_TEST(test_random_lives_against_a_model),
             cmocka_unit_test_setup_teardown(test_random_lives_against_a_model, setup_tracking, teardown),
             cmocka_unit_test_setup_teardown(test_random_lives_against_a_model, setup_strict, teardown),

@@ -235,7 +235,8 @@ static void test_two_files_are_found_by_their_addresses(void **state)
         begin();
         stage_store(txn, view, 1, 11);
         stage_store(txn, second, 1, 22);
-        assert_int_equal(atomic_load(&stage->engine->shared.control->view_count), 1); /* threads count, not views */
+        /* threads are counted, not views */
+        assert_int_equal(atomic_load(&stage->engine->shared.control->view_count), 1);
         end(0);
         stage_audit(stage, txn, second);
         begin();
@@ -268,6 +269,19 @@ static void test_a_view_out_of_step_is_no_transaction(void **state)
         end(0);
 }
 
+static void test_stray_pages_that_cannot_be_hidden_are_no_beginning(void **state)
+{
+        (void)state;
+        assert_int_equal(touch_fault(txn, view, stage_word(view, 3), TOUCH_WRITE), TOUCH_DONE);
+        *stage_word(view, 3) = 5;
+        sys_fail = refuse_memory;
+        assert_int_equal(txn_begin(txn, 0), -ENOMEM);
+        sys_fail = NULL;
+        begin();
+        assert_int_equal(stage_load(txn, view, 3), 0);
+        end(0);
+}
+
 /* ---- M at commit ---- */
 
 static void test_a_changed_page_of_m_is_a_conflict(void **state)
@@ -278,7 +292,7 @@ static void test_a_changed_page_of_m_is_a_conflict(void **state)
         stage_store(txn, view, 40, 1);
         stage_other_puts(stage, 3, 9);
         end(XAC_CONFLICT);
-        assert_int_equal(engine_visible(stage->engine, 40, atomic_load(&stage->engine->shared.control->sequence)), 0);
+        assert_int_equal(stage_committed(stage, 40), 0);
         begin();
         assert_int_equal(stage_load(txn, view, 3), 9);
         assert_int_equal(stage_load(txn, view, 40), 0);
@@ -502,6 +516,7 @@ int main(void)
             SYNC_TEST(test_a_page_shown_late_is_compared_from_the_snapshot),
             SYNC_TEST(test_two_files_are_found_by_their_addresses),
             SYNC_TEST(test_a_view_out_of_step_is_no_transaction),
+            SYNC_TEST(test_stray_pages_that_cannot_be_hidden_are_no_beginning),
             SYNC_TEST(test_a_changed_page_of_m_is_a_conflict),
             SYNC_TEST(test_a_change_elsewhere_is_none),
             SYNC_TEST(test_what_an_aborted_level_read_counts),
