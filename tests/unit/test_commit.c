@@ -318,6 +318,7 @@ static struct row *kill_participant(int who)
         atomic_store(&stage->engine->shared.processes[DEAD_PROCESS].is_used, 1);
         atomic_store(&row->process_no, DEAD_PROCESS);
         dead->row = NULL; /* engine_stop does not leave for it */
+        free(dead->seen);
         return row;
 }
 

@@ -340,6 +340,7 @@ static void the_handler_says_why_not(void)
         check_ok(xbegin(env, 0));
         check_refused(word_of(SEAT_PAGES), "beyond the end of the file");
         *word_of(4) = 1; /* so that what the next one needs besides is there */
+        __asm__ volatile("" ::: "memory"); /* the handler must see that before the failures begin */
         sys_fail = refuse_memory;
         check_refused(word_of(3), "no mapping could be made");
         thread_list->is_in_library = true;

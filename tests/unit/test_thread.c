@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <xac/xac.h>
 
@@ -114,6 +115,41 @@ static void without_the_mark_there_is_no_environment(void)
         check_code(xac_open(scratch_path("env"), XAC_CREATE | XAC_VOLATILE, NULL, &env), -EINVAL);
         sys_fail = NULL;
         check(env == NULL);
+}
+
+/* pool_bytes is granted at least. */
+static void a_tiny_pool_is_made_large_enough(void)
+{
+        const xac_options options = {.pool_bytes = 1};
+        uint64_t *words;
+        xac_stats stats;
+        xac_env *env;
+
+        check_ok(xac_open(scratch_path("env"), XAC_CREATE | XAC_VOLATILE, &options, &env));
+        words = xac_mmap(env, "words", 16 * 4096, 0);
+        check_ok(xac_stat(env, &stats));
+        check(stats.pool_bytes >= 16 * 4096);
+        check_ok(xbegin(env, 0));
+        for (size_t page = 0; page < 16; page++)
+                words[page * 512] = page;
+        check_ok(xend(env));
+        check_ok(xac_close(env));
+}
+
+/* A copy of the data and the manifest opens: the lock file holds nothing. */
+static void the_lock_file_may_be_missing(void)
+{
+        seat_take(0);
+        check_equal(seat_commit_add(0), 1);
+        seat_leave(0);
+        check_equal(unlink(scratch_path("env/xac.lock")), 0);
+        check_ok(xac_open(scratch_path("env"), XAC_VOLATILE, NULL, &seat.env));
+        seat.words = xac_mmap(seat.env, "words", 0, 0);
+        check_equal(seat_commit_get(0), 1);
+        seat_leave(0);
+        check_equal(unlink(scratch_path("env/xac.manifest")), 0);
+        check_equal(unlink(scratch_path("env/xac.lock")), 0);
+        check_code(xac_open(scratch_path("env"), XAC_VOLATILE, NULL, &seat.env), -ENOENT);
 }
 
 /* ---- Joining and leaving ---- */
@@ -471,6 +507,8 @@ int main(void)
             isolated_test(a_directory_is_one_environment),
             isolated_test(a_fork_is_marked),
             isolated_test(without_the_mark_there_is_no_environment),
+            isolated_test(a_tiny_pool_is_made_large_enough),
+            isolated_test(the_lock_file_may_be_missing),
             isolated_test(a_thread_is_found_again),
             isolated_test(joining_may_fail_anywhere),
             isolated_test(rows_of_the_dead_are_taken_back_when_they_are_missed),
