@@ -61,9 +61,6 @@ static void *map_failed(int err)
         case XAC_POISONED:
                 errno = EIO;
                 break;
-        case XAC_FULL:
-                errno = ENOSPC;
-                break;
         default:
                 errno = -err;
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "libxac/txn_pages.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <xac/xac.h>
@@ -220,11 +221,7 @@ void txn_pages_merge(struct txn_pages *pages, uint32_t mark, uint32_t outer, txn
 
 void txn_pages_drop(struct txn_pages *pages)
 {
-        /* Undo records first: they hold the slots of outer levels. */
-        struct undo_record *records = pages->undo.items;
-        for (uint32_t i = 0; i < pages->undo.count; i++)
-                if (records[i].slot)
-                        pool_give_back(pages->self, records[i].slot);
+        assert(!pages->undo.count); /* of the outermost level there is none, and inner levels have ended */
         for (uint32_t i = 0; i < pages->writes.count; i++)
                 pool_give_back(pages->self, txn_pages_write_at(pages, i)->slot);
 }

@@ -87,7 +87,7 @@ void txn_pages_undo(struct txn_pages *pages, uint32_t mark, txn_pages_lost lost,
 /* Makes a level's writes those of the level outside, `outer`. A page that both wrote is copied
  * back, so that the outer level's pointers go on showing it. */
 void txn_pages_merge(struct txn_pages *pages, uint32_t mark, uint32_t outer, txn_pages_lost lost, void *arg);
-/* Gives every private slot back. */
+/* Gives every private slot back; no nested level is open. */
 void txn_pages_drop(struct txn_pages *pages);
 /* Links the private slots into the row's intent (R5). */
 void txn_pages_intend(struct txn_pages *pages);
