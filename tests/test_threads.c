@@ -166,7 +166,7 @@ static void a_thread_may_be_in_two_environments(void)
 }
 
 /* Signals that interrupt system calls, thousands a second. */
-static volatile sig_atomic_t signals_taken;
+static _Atomic int signals_taken;
 
 static void count_signal(int number)
 {

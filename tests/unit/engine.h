@@ -161,8 +161,14 @@ static inline uint64_t engine_commit(struct engine *engine, int who)
         return sequence;
 }
 
+static inline void engine_ignore_lost(void *arg, uint64_t page, uint32_t slot)
+{
+        (void)arg, (void)page, (void)slot;
+}
+
 static inline void engine_abort(struct engine *engine, int who)
 {
+        txn_pages_undo(&engine->pages[who], 0, engine_ignore_lost, NULL);
         txn_pages_drop(&engine->pages[who]);
         txn_pages_clear(&engine->pages[who]);
         participant_end(&engine->participant[who]);

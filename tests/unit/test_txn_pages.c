@@ -111,7 +111,7 @@ static void test_every_allocation_may_fail(void **state)
                 engine_begin(fresh, 0);
                 scratch_fail(nth, -ENOMEM, 0);
                 for (uint64_t page_no = 0; page_no < 600; page_no++)
-                        stored += engine_store(fresh, 0, page_no, 1 + page_no % 2, page_no + 1) == 0;
+                        stored += engine_store(fresh, 0, page_no, page_no < 300 ? 1 : 2, page_no + 1) == 0;
                 if (!scratch_failed()) {
                         engine_abort(fresh, 0);
                         engine_stop(fresh);
