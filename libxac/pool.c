@@ -53,24 +53,21 @@ uint32_t pool_take(struct participant *self)
         return no;
 }
 
-/* From the shared list into the cache, or back; the caller holds the pool lock. The order stays: slots
- * that follow each other are taken one after the other, and can be mapped at once. */
+/* From the shared list into the cache, or back; the caller holds the pool lock. New slots come out in
+ * descending order: pages written one after the other, each by a fault, then do not become neighbours in
+ * the pool, whose mappings the kernel would join and split again at every fault. Announced ranges
+ * are taken from their end, and do become neighbours (touch.c). */
 static void move_in_locked(struct participant *self, uint32_t count)
 {
         struct shared *shared = self->shared;
         struct control *control = shared->control;
-        const uint32_t first = control->free_first;
-        uint32_t last = 0;
         for (; count && control->free_first; count--) {
-                last = control->free_first;
-                set_use(&shared->slots[last], SLOT_FREE, self->owner);
-                control->free_first = atomic_load_explicit(&shared->slots[last].next, memory_order_relaxed);
+                uint32_t no = control->free_first;
+                struct slot *slot = &shared->slots[no];
+                set_use(slot, SLOT_FREE, self->owner);
+                control->free_first = atomic_load_explicit(&slot->next, memory_order_relaxed);
                 atomic_fetch_sub_explicit(&control->free_count, 1, memory_order_relaxed);
-                self->free.count++;
-        }
-        if (last) {
-                atomic_store_explicit(&shared->slots[last].next, self->free.first, memory_order_relaxed);
-                self->free.first = first;
+                slot_list_push(shared, &self->free, no);
         }
 }
 
@@ -127,7 +124,7 @@ static int grow_locked(struct shared *shared)
                 return -ENOSPC;
         atomic_store(&control->slots_allocated, end);
         hook_step(HOOK_POOL_GROWN);
-        for (uint32_t no = end; no-- > first;) /* so that they are taken in ascending order */
+        for (uint32_t no = end; no-- > first;)
                 pool_push_free_locked(shared, no);
         return 0;
 }

@@ -148,39 +148,47 @@ enum touch_outcome touch_fault(struct txn *txn, struct view *view, const void *a
         return show_stray(txn, view, page_no);
 }
 
-/* A run of pages whose private versions lie in consecutive slots is mapped at once. */
-static int show_written_run(struct txn *txn, struct view *view, uint64_t page_no, uint64_t end, uint64_t *shown)
+/* Writes pages from `end` backwards, as slots are handed out in descending order, and maps those that lie
+ * in consecutive slots at once. Returns how many, or an error. */
+static int64_t show_written_run(struct txn *txn, struct view *view, uint64_t first, uint64_t end)
 {
-        uint32_t first_slot = 0;
-        uint64_t count = 0;
-        for (; page_no + count < end; count++) {
+        uint32_t slot = 0;
+        int64_t count = 0;
+        for (uint64_t page_no = end; page_no-- > first; count++) {
                 struct page_entry *entry;
-                int err = write_page(txn, page_id(view->file_no, page_no + count), &entry);
+                int err = write_page(txn, page_id(view->file_no, page_no), &entry);
                 if (err)
                         return err;
-                if (!count)
-                        first_slot = entry->slot;
-                else if (entry->slot != first_slot + count)
+                if (count && entry->slot + 1 != slot)
                         break;
+                slot = entry->slot;
         }
-        *shown = count;
+        int err;
         if (count == 1)
-                return view_show(view, page_no, first_slot, VIEW_WRITABLE);
-        return view_show_run(view, page_no, first_slot, count, VIEW_WRITABLE);
+                err = view_show(view, end - 1, slot, VIEW_WRITABLE);
+        else
+                err = view_show_run(view, end - (uint64_t)count, slot, (uint64_t)count, VIEW_WRITABLE);
+        return err ? err : count;
 }
 
-static int touch_each(struct txn *txn, struct view *view, uint64_t page_no, uint64_t end, enum touch_access access)
+/* One page, or an error. */
+static int64_t show_hidden(struct txn *txn, struct view *view, uint64_t page_no)
 {
-        while (page_no < end) {
-                uint64_t shown = 1;
-                int err = 0;
-                if (access == TOUCH_WRITE && view_shows(view, page_no) < VIEW_WRITABLE)
-                        err = show_written_run(txn, view, page_no, end, &shown);
-                else if (view_shows(view, page_no) == VIEW_HIDDEN)
-                        err = show_for_read(txn, view, page_no);
-                if (err)
-                        return err;
-                page_no += shown;
+        int err = show_for_read(txn, view, page_no);
+        return err ? err : 1;
+}
+
+static int touch_each(struct txn *txn, struct view *view, uint64_t first, uint64_t end, enum touch_access access)
+{
+        while (end > first) {
+                int64_t shown = 1;
+                if (access == TOUCH_WRITE && view_shows(view, end - 1) < VIEW_WRITABLE)
+                        shown = show_written_run(txn, view, first, end);
+                else if (view_shows(view, end - 1) == VIEW_HIDDEN)
+                        shown = show_hidden(txn, view, end - 1);
+                if (shown < 0)
+                        return (int)shown;
+                end -= (uint64_t)shown;
         }
         return 0;
 }

@@ -187,8 +187,18 @@ static void note_shown(struct view *view, uint64_t page_no, uint32_t slot, enum 
         view->shown[page_no] = slot | (uint32_t)how << SLOT_BITS | IN_M | LISTED;
 }
 
+/* The usual case: the page showed a slot, alone, and shows another one now. No mapping more. */
+static bool stays_alone(const struct view *view, uint64_t page_no, uint32_t slot, uint64_t count)
+{
+        return count == 1 && slot != SLOT_HOME && view_slot(view, page_no) != SLOT_HOME;
+}
+
 static void note_run(struct view *view, uint64_t page_no, uint32_t slot, uint64_t count, enum view_shows how)
 {
+        if (stays_alone(view, page_no, slot, count)) {
+                note_shown(view, page_no, slot, how);
+                return;
+        }
         int64_t edges = edges_of_run(view, page_no, count);
         for (uint64_t i = 0; i < count; i++)
                 note_shown(view, page_no + i, slot == SLOT_HOME ? SLOT_HOME : slot + (uint32_t)i, how);
