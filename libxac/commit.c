@@ -73,7 +73,9 @@ static int commit_locked(struct txn *txn, uint64_t validated, uint64_t *sequence
 {
         struct control *control = txn->self->shared->control;
         uint64_t now = atomic_load_explicit(&control->sequence, memory_order_relaxed);
-        int err = hook_has_bug(HOOK_BUG_NO_LATE_VALIDATION) ? 0 : validate(txn, validated, now); /* 1. against what came since   */
+        int err = validate(txn, validated, now); /* 1. against what came since */
+        if (hook_has_bug(HOOK_BUG_NO_LATE_VALIDATION))
+                err = 0;
         if (!err)
                 *sequence = publish_intent_locked(txn->self); /* 2. decide, and be the newest */
         return err;

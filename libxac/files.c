@@ -246,7 +246,8 @@ int files_replace_lost_page(struct files *files, const char *addr)
                         continue;
                 void *same;
                 uint64_t offset = (uint64_t)(addr - home) / page_bytes * page_bytes;
-                if (sys_mmap(home + offset, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0, &same))
+                if (sys_mmap(home + offset, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0,
+                             &same))
                         return 0;
                 int reason = files_why_lost(files, i, offset);
                 atomic_store(&files->patch_reason, reason);

@@ -141,8 +141,8 @@ int pool_grow(struct participant *self)
 static uint32_t room(const struct shared *shared)
 {
         const struct control *control = shared->control;
-        uint32_t never_used = control->pool_slots - atomic_load_explicit(&control->slots_allocated, memory_order_relaxed);
-        return never_used + atomic_load_explicit(&control->free_count, memory_order_relaxed);
+        uint32_t allocated = atomic_load_explicit(&control->slots_allocated, memory_order_relaxed);
+        return control->pool_slots - allocated + atomic_load_explicit(&control->free_count, memory_order_relaxed);
 }
 
 bool pool_is_nearly_full(const struct shared *shared)

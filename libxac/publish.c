@@ -8,8 +8,8 @@
 #include "libxac/ring.h"
 #include "libxac/version.h"
 
-/* The slot is superseded by slot `newer` of commit `sequence`; `owner` will give it back. If a dead checkpointer was about
- * to turn its head to home, that is off. */
+/* The slot is superseded by slot `newer` of commit `sequence`; `owner` will give it back. If a dead
+ * checkpointer was about to turn its head to home, that is off. */
 static void supersede(struct slot *slot, uint32_t newer, uint64_t sequence, uint32_t owner)
 {
         atomic_store_explicit(&slot->newer, newer, memory_order_relaxed);

@@ -21,39 +21,12 @@ struct undo_record {
         uint32_t level;
 };
 
-static uint64_t *bucket_of(const struct txn_pages *pages, uint64_t page)
-{
-        uint64_t hash = page * UINT64_C(0x9E3779B97F4A7C15);
-        return (uint64_t *)pages->buckets.items + (hash >> 32 & (pages->buckets.capacity - 1));
-}
-
-static uint64_t *next_bucket(const struct txn_pages *pages, uint64_t *bucket)
-{
-        uint64_t *items = pages->buckets.items;
-        return bucket + 1 < items + pages->buckets.capacity ? bucket + 1 : items;
-}
-
-static bool is_in_use(const struct txn_pages *pages, uint64_t bucket)
-{
-        return bucket >> 32 == pages->stamp;
-}
-
 static void insert_index(struct txn_pages *pages, uint64_t page, uint32_t index)
 {
-        uint64_t *bucket = bucket_of(pages, page);
-        while (is_in_use(pages, *bucket))
-                bucket = next_bucket(pages, bucket);
+        uint64_t *bucket = txn_pages_bucket(pages, page);
+        while (txn_pages_is_taken(pages, *bucket))
+                bucket = txn_pages_next_bucket(pages, bucket);
         *bucket = (uint64_t)pages->stamp << 32 | index;
-}
-
-struct page_entry *txn_pages_find(const struct txn_pages *pages, uint64_t page)
-{
-        for (uint64_t *bucket = bucket_of(pages, page); is_in_use(pages, *bucket); bucket = next_bucket(pages, bucket)) {
-                struct page_entry *entry = txn_pages_entry(pages, (uint32_t)*bucket);
-                if (entry->page == page)
-                        return entry;
-        }
-        return NULL;
 }
 
 /* A table twice as large; the entries stay where they are. */
@@ -100,7 +73,7 @@ void txn_pages_clear(struct txn_pages *pages)
         }
 }
 
-static int add_entry(struct txn_pages *pages, uint64_t page, struct page_entry **entry)
+int txn_pages_add(struct txn_pages *pages, uint64_t page, struct page_entry **entry)
 {
         uint32_t index = pages->entries.count;
         int err = vector_reserve(&pages->entries, index + 1, sizeof(struct page_entry));
@@ -115,12 +88,6 @@ static int add_entry(struct txn_pages *pages, uint64_t page, struct page_entry *
         pages->entries.count++;
         insert_index(pages, page, index);
         return 0;
-}
-
-int txn_pages_read(struct txn_pages *pages, uint64_t page, struct page_entry **entry)
-{
-        *entry = txn_pages_find(pages, page);
-        return *entry ? 0 : add_entry(pages, page, entry);
 }
 
 /* Room for all that recording a write may need, so that nothing fails half-way. */

@@ -65,10 +65,44 @@ static inline struct page_entry *txn_pages_write_at(const struct txn_pages *page
         return txn_pages_entry(pages, ((uint32_t *)pages->writes.items)[i]);
 }
 
+/* The hash table: open addressing; a bucket of an older stamp is free. */
+static inline uint64_t *txn_pages_bucket(const struct txn_pages *pages, uint64_t page)
+{
+        uint64_t hash = page * UINT64_C(0x9E3779B97F4A7C15);
+        return (uint64_t *)pages->buckets.items + (hash >> 32 & (pages->buckets.capacity - 1));
+}
+
+static inline uint64_t *txn_pages_next_bucket(const struct txn_pages *pages, uint64_t *bucket)
+{
+        uint64_t *items = pages->buckets.items;
+        return bucket + 1 < items + pages->buckets.capacity ? bucket + 1 : items;
+}
+
+static inline bool txn_pages_is_taken(const struct txn_pages *pages, uint64_t bucket)
+{
+        return bucket >> 32 == pages->stamp;
+}
+
 /* The page's entry; NULL if the transaction did not touch it by its exact set. */
-struct page_entry *txn_pages_find(const struct txn_pages *pages, uint64_t page);
+static inline struct page_entry *txn_pages_find(const struct txn_pages *pages, uint64_t page)
+{
+        uint64_t *bucket = txn_pages_bucket(pages, page);
+        for (; txn_pages_is_taken(pages, *bucket); bucket = txn_pages_next_bucket(pages, bucket)) {
+                struct page_entry *entry = txn_pages_entry(pages, (uint32_t)*bucket);
+                if (entry->page == page)
+                        return entry;
+        }
+        return NULL;
+}
+/* Adds a page that has no entry yet, as read. -ENOMEM. */
+int txn_pages_add(struct txn_pages *pages, uint64_t page, struct page_entry **entry);
 /* Adds the page to the read set. -ENOMEM. */
-int txn_pages_read(struct txn_pages *pages, uint64_t page, struct page_entry **entry);
+static inline int txn_pages_read(struct txn_pages *pages, uint64_t page, struct page_entry **entry)
+{
+        *entry = txn_pages_find(pages, page);
+        return *entry ? 0 : txn_pages_add(pages, page, entry);
+}
+
 /* Gives the page a private version of this level, in a slot for which the caller has room in
  * the participant's cache. -ENOMEM, -ENOSPC (no memory for its head), XAC_FULL (no slot). */
 int txn_pages_write(struct txn_pages *pages, uint64_t page, uint32_t level, struct page_entry **entry);

@@ -21,11 +21,8 @@ int version_prepare(struct shared *shared, uint64_t page)
         return 0;
 }
 
-uint64_t version_visible(struct shared *shared, uint64_t page, uint64_t snapshot)
+uint64_t version_walk(struct shared *shared, _Atomic uint64_t *head, uint64_t snapshot)
 {
-        _Atomic uint64_t *head = version_head(shared, page);
-        if (!head)
-                return 0;
 again:;
         uint64_t word = atomic_load_explicit(head, memory_order_acquire);
         while (!version_is_seen_by(word, snapshot) && version_slot(word) != SLOT_HOME) {

@@ -43,8 +43,18 @@ static inline _Atomic uint64_t *version_head(struct shared *shared, uint64_t pag
 /* Makes sure the head exists and is mapped here. -ENOSPC, -ENOMEM. */
 int version_prepare(struct shared *shared, uint64_t page);
 
+/* The slow half of version_visible: from a head that is too new. */
+uint64_t version_walk(struct shared *shared, _Atomic uint64_t *head, uint64_t snapshot);
+
 /* The word of the version visible to a snapshot that the caller has published. */
-uint64_t version_visible(struct shared *shared, uint64_t page, uint64_t snapshot);
+static inline uint64_t version_visible(struct shared *shared, uint64_t page, uint64_t snapshot)
+{
+        _Atomic uint64_t *head = version_head(shared, page);
+        if (!head)
+                return 0;
+        uint64_t word = atomic_load_explicit(head, memory_order_acquire);
+        return version_is_seen_by(word, snapshot) ? word : version_walk(shared, head, snapshot);
+}
 
 /* The page's newest version word; 0 where there is no head. */
 static inline uint64_t version_newest(struct shared *shared, uint64_t page)

@@ -54,6 +54,7 @@ int views_announce(struct views *views)
 void views_remove(struct views *views, struct view *view)
 {
         views->by_file[view->file_no] = NULL;
+        views->recent = NULL;
         views->count--;
         if (views->count || !views->is_announced)
                 return;
@@ -61,15 +62,17 @@ void views_remove(struct views *views, struct view *view)
         views->is_announced = false;
 }
 
-struct view *views_find(const struct views *views, const void *addr)
+struct view *views_search(struct views *views, const void *addr)
 {
         uint32_t left = views->count;
         for (uint32_t i = 0; left; i++) {
                 struct view *view = views->by_file[i];
                 if (!view)
                         continue;
-                if (view_contains(view, addr))
+                if (view_contains(view, addr)) {
+                        views->recent = view;
                         return view;
+                }
                 left--;
         }
         return NULL;
@@ -198,17 +201,20 @@ static bool stop_at_m(void *arg, uint64_t page)
 static bool is_any_newer(const struct view *view, uint64_t snapshot)
 {
         const uint32_t *listed = view->listed.items;
-        for (uint32_t i = 0; i < view->listed.count; i++)
-                if (view_in_m(view, listed[i]) &&
-                    !version_is_seen_by(version_newest(view->files->shared, page_id(view->file_no, listed[i])), snapshot))
+        for (uint32_t i = 0; i < view->listed.count; i++) {
+                uint64_t newest = version_newest(view->files->shared, page_id(view->file_no, listed[i]));
+                if (view_in_m(view, listed[i]) && !version_is_seen_by(newest, snapshot))
                         return true;
+        }
         return false;
 }
 
 struct view *views_find_changed(struct views *views, uint64_t after, uint64_t until)
 {
         struct search search = { views, NULL };
-        if (!views->is_announced || after == until || walk_rings(views, after, until, stop_at_m, &search) != RING_LAPPED)
+        if (!views->is_announced || after == until)
+                return NULL;
+        if (walk_rings(views, after, until, stop_at_m, &search) != RING_LAPPED)
                 return search.found;
         for (uint32_t i = 0; i < FILES_MAX; i++)
                 if (views->by_file[i] && !views->by_file[i]->is_exact && is_any_newer(views->by_file[i], after))

@@ -17,6 +17,7 @@
 struct views {
         struct participant *self;
         struct view *by_file[FILES_MAX];
+        struct view *recent;    /* the one found last */
         uint32_t count;
         bool is_tracking;       /* XAC_TRACK: every attempt is exact */
         bool is_announced;      /* others' commits leave their pages in rings for us */
@@ -28,7 +29,13 @@ struct views {
 void views_init(struct views *views, struct participant *self, bool is_tracking);
 void views_add(struct views *views, struct view *view);
 void views_remove(struct views *views, struct view *view);
-struct view *views_find(const struct views *views, const void *addr);
+/* The view that covers an address, or NULL; mostly the one that was asked for last. */
+struct view *views_search(struct views *views, const void *addr);
+static inline struct view *views_find(struct views *views, const void *addr)
+{
+        return views->recent && view_contains(views->recent, addr) ? views->recent : views_search(views, addr);
+}
+
 
 /* Before the first page is shown: from here on others' commits leave their pages in rings. Until then,
  * and for declared access alone, nobody writes or reads a ring. -ENOMEM. */
