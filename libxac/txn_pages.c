@@ -115,7 +115,7 @@ static void record_write(struct txn_pages *pages, struct page_entry *entry, uint
 /* What will be copied in a moment, and the descriptor that the commit will change. */
 static void prefetch_for_write(const struct shared *shared, const struct page_entry *entry)
 {
-        for (uint32_t i = 0; i < PREFETCHED_LINES; i++)
+        for (size_t i = 0; i < PREFETCHED_LINES; i++)
                 __builtin_prefetch(entry->bytes + i * CACHE_LINE);
         __builtin_prefetch(&shared->slots[entry->visible_slot], 1);
 }
