@@ -32,7 +32,10 @@ static enum verdict judge(struct shared *shared, const struct snapshots *seen, u
         if (to <= seen->oldest)
                 return GIVE_BACK;
         /* R1: only what was superseded before the rows were read. */
-        return to <= seen->ceiling && !snapshots_find_in(seen, from, to) ? UNLINK : WAIT;
+        if (to > seen->ceiling || snapshots_find_in(seen, from, to))
+                return WAIT;
+        __builtin_prefetch(&shared->slots[atomic_load_explicit(&slot->newer, memory_order_relaxed)], 1);
+        return UNLINK; /* from that one, under the lock */
 }
 
 /* The oldest snapshot that is in the way of a slot that must wait. */
@@ -81,13 +84,15 @@ static void hold_all(struct participant *self, struct slot_list *list)
         pool_unlock(self->shared);
 }
 
-static void reclaim_retired(struct participant *self)
+/* True: some had to be unlinked, under the commit lock. */
+static bool reclaim_retired(struct participant *self)
 {
         struct slot_list unlink = { 0 };
         struct slot_list wait = { 0 };
         snapshots_read(self->seen, self->shared);
         sort_retired(self, &unlink, &wait);
-        if (unlink.first) {
+        bool is_unlinking = unlink.first != 0;
+        if (is_unlinking) {
                 struct slot_list *to = unlink_all(self, &unlink) ? NULL : &wait;
                 for (uint32_t no; (no = slot_list_pop(self->shared, &unlink));) {
                         if (to)
@@ -99,6 +104,7 @@ static void reclaim_retired(struct participant *self)
         if (wait.count > WAITING_MAX)
                 hold_all(self, &wait);
         self->retired = wait;
+        return is_unlinking;
 }
 
 static uint32_t batch_size(const struct shared *shared)
@@ -113,8 +119,9 @@ bool reclaim_after_commit(struct participant *self)
 {
         if (self->retired.count < self->retired_limit)
                 return false;
-        reclaim_retired(self);
-        self->retired_limit = self->retired.count + batch_size(self->shared);
+        bool is_unlinking = reclaim_retired(self); /* then more at a time are worth the lock */
+        uint32_t batch = is_unlinking ? RETIRED_BATCH_MAX : batch_size(self->shared);
+        self->retired_limit = self->retired.count + batch;
         return true;
 }
 
