@@ -17,7 +17,7 @@ enum {
         FEW_ENTRIES = 16,              /* so many pages are compared under the lock alone */
         EXACT_ATTEMPTS = 8,            /* after a view's M was too coarse, so many commits are exact */
         EXCLUSION_WAIT_NS = 10000000,  /* then it is asked whether the exclusive one lives */
-        LOOKS_PER_CLOCK = 8,           /* the clock is not read at each look at retired slots */
+        LOOKS_PER_CLOCK = 4,           /* the clock is not read at each look at retired slots */
         REAP_EVERY_NS = 100000000
 };
 
