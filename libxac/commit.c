@@ -123,8 +123,9 @@ int commit_run(struct txn *txn)
 /* Now and then, so that the dead hold nothing back for long (P6). */
 static void look_for_the_dead(struct participant *self)
 {
-        if (++self->looks % LOOKS_PER_CLOCK)
+        if (self->looks - self->looks_seen < LOOKS_PER_CLOCK)
                 return;
+        self->looks_seen = self->looks;
         uint64_t now_ns = sys_monotonic_ns();
         if (now_ns - self->last_reap_ns < REAP_EVERY_NS)
                 return;
@@ -135,8 +136,8 @@ static void look_for_the_dead(struct participant *self)
 void commit_tidy(struct txn *txn)
 {
         struct participant *self = txn->self;
-        if (reclaim_after_commit(self))
-                look_for_the_dead(self);
+        reclaim_after_commit(self);
+        look_for_the_dead(self);
         if (pool_is_nearly_full(self->shared)) {
                 struct home_writer writer = { .self = self, .files = txn->files };
                 home_write(&writer); /* what does not succeed now is tried again by later commits */

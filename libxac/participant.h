@@ -34,6 +34,7 @@ struct participant {
         struct snapshots *seen;  /* room for a look at all rows */
         uint64_t last_reap_ns;   /* when it last looked for the dead */
         uint32_t looks;          /* at its retired slots, so far */
+        uint32_t looks_seen;     /* when it last thought of looking for the dead */
 };
 
 /* Takes a row of this process. XAC_BUSY: none left (dead participants are not looked for);

@@ -89,6 +89,7 @@ static bool reclaim_retired(struct participant *self)
 {
         struct slot_list unlink = { 0 };
         struct slot_list wait = { 0 };
+        self->looks++;
         snapshots_read(self->seen, self->shared);
         sort_retired(self, &unlink, &wait);
         bool is_unlinking = unlink.first != 0;
@@ -115,14 +116,13 @@ static uint32_t batch_size(const struct shared *shared)
 }
 
 /* What waits already is looked at again only with a batch of new ones. */
-bool reclaim_after_commit(struct participant *self)
+void reclaim_after_commit(struct participant *self)
 {
         if (self->retired.count < self->retired_limit)
-                return false;
+                return;
         bool is_unlinking = reclaim_retired(self); /* then more at a time are worth the lock */
         uint32_t batch = is_unlinking ? RETIRED_BATCH_MAX : batch_size(self->shared);
         self->retired_limit = self->retired.count + batch;
-        return true;
 }
 
 /* Is the snapshot that the list waits for gone? */

@@ -13,8 +13,8 @@
 
 #include "libxac/participant.h"
 
-/* After a commit: looks at the retired slots when there are enough of them. True: it did. */
-bool reclaim_after_commit(struct participant *self);
+/* After a commit: looks at the retired slots when there are enough of them. */
+void reclaim_after_commit(struct participant *self);
 /* A slot for this participant, from wherever there is one, short of writing pages home; 0 if
  * there is none. */
 uint32_t reclaim_take(struct participant *self);

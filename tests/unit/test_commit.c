@@ -389,7 +389,7 @@ static void test_commits_take_back_what_the_dead_hold(void **state)
         assert_int_equal(engine_store(stage->engine, 4, 70, 1, 1), 0);
         row = kill_participant(4);
         /* They look now and then, by the clock. */
-        for (int i = 0; i < 5000000 && atomic_load(&row->state) == ROW_USED; i++) {
+        for (int i = 0; i < 3000000 && atomic_load(&row->state) == ROW_USED; i++) {
                 assert_int_equal(txn_begin(txn, 0), 0);
                 put(txn, 3, (uint64_t)i);
                 assert_int_equal(txn_end(txn), 0);
