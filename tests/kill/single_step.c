@@ -119,7 +119,11 @@ static void retire(void)
 
 static void reclaim(void)
 {
-        check(reclaim_after_commit(&own_thread()->self));
+        struct participant *self = &own_thread()->self;
+        uint32_t looks = self->looks;
+
+        reclaim_after_commit(self);
+        check_equal(self->looks, looks + 1);
 }
 
 static void read_all(void)

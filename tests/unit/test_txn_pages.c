@@ -35,8 +35,7 @@ static void note_lost(void *arg, uint64_t page, uint32_t slot)
 
         (void)arg;
         assert_true(slot != SLOT_HOME);
-        assert_non_null(entry);
-        assert_true(entry->slot != slot);
+        assert_true(entry && entry->slot != slot);
 }
 
 static void test_reads_and_writes_are_sets(void **state)
@@ -76,8 +75,7 @@ static void test_more_pages_than_the_first_table(void **state)
         for (uint64_t page_no = 0; page_no < ENGINE_PAGES; page_no++) {
                 struct page_entry *entry = txn_pages_find(&engine->pages[0], engine_page(engine, page_no));
 
-                assert_non_null(entry);
-                assert_int_equal(page_id_no(entry->page), page_no);
+                assert_true(entry && page_id_no(entry->page) == page_no);
         }
         engine_abort(engine, 0);
 }
