@@ -36,6 +36,19 @@ enum hook_step {
         HOOK_FILE_GROWN,
         HOOK_VIEW_SYNCED,
         HOOK_EXCLUSIVE,
+        HOOK_FRAGMENT_APPENDED,
+        HOOK_RECORD_STAGED,       /* in the ring, not yet decided */
+        HOOK_RECORD_PUBLISHED,    /* `end` covers it */
+        HOOK_GROUP_CLOSED,
+        HOOK_GROUP_WRITTEN,
+        HOOK_GROUP_DURABLE,       /* stored; nobody woken yet */
+        HOOK_LEADER_LEFT,
+        HOOK_SEGMENT_FILLED,      /* zeros written, no header */
+        HOOK_SEGMENT_READY,       /* header on disk, not in the table */
+        HOOK_CHECKPOINT_PINNED,
+        HOOK_AREA_WRITTEN,
+        HOOK_MANIFEST_NAMED,      /* the manifest names the new checkpoint */
+        HOOK_RECYCLED,
         HOOK_STEPS
 };
 
@@ -48,6 +61,14 @@ enum hook_bug {
         HOOK_BUG_INNER_ABORT_LEAKS,      /* the inner level's writes stay */
         HOOK_BUG_HEADS_BEFORE_DECISION,  /* R5 */
         HOOK_BUG_NO_RECHECK_AT_BEGIN,    /* R1 */
+        HOOK_BUG_LOG_NOT_SYNCED,         /* commits return before their record is on disk */
+        HOOK_BUG_SYNCS_OUT_OF_ORDER,     /* the manifest names an area that is not yet on disk */
+        HOOK_BUG_HOME_BEFORE_AREA,       /* pages go home before the area holds them */
+        HOOK_BUG_HOME_BEFORE_LOG,        /* ... before their record is on disk (I2) */
+        HOOK_BUG_MANIFEST_NOT_SYNCED,    /* log and area are used again before the manifest is on disk */
+        HOOK_BUG_CHECKSUM_IGNORED,       /* of records */
+        HOOK_BUG_STALE_RECORD_ACCEPTED,  /* incarnations are not compared (R11) */
+        HOOK_BUG_REPLAY_AT_HOME,         /* replay writes to home at once: not idempotent (R17) */
         HOOK_BUGS
 };
 

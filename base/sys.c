@@ -13,6 +13,7 @@
  * so that a cancelled thread never ends in the middle of the library, with a lock in its hand (R16).
  */
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -26,6 +27,7 @@
 #include <unistd.h>
 
 sys_failure_hook sys_fail;
+sys_record_hook sys_record;
 
 static int injected(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
 {
@@ -39,7 +41,45 @@ static int status(long result)
         return result < 0 ? -errno : 0;
 }
 
+/* The two tellings of one call. */
+static void record_begin(struct sys_change *change)
+{
+        if (__builtin_expect(sys_record != NULL, 0))
+                sys_record(change);
+}
+
+static void record_end(struct sys_change *change, long result)
+{
+        if (__builtin_expect(sys_record != NULL, 0)) {
+                change->is_done = true;
+                change->result = result;
+                sys_record(change);
+                change->is_done = false;
+        }
+}
+
 /* ---- Names ---- */
+
+static int open_once(int directory, const char *name, int flags, mode_t mode, int *fd)
+{
+        int err = injected(SYS_OPEN, directory, 0, 0);
+
+        if (err)
+                return err;
+        *fd = (int)syscall(SYS_openat, directory, name, flags | O_CLOEXEC, mode);
+        return status(*fd);
+}
+
+static int open_recorded(int directory, const char *name, int flags, mode_t mode, int *fd)
+{
+        struct sys_change change = {.call = SYS_OPEN, .fd = directory, .name = name, .flags = flags};
+        int err;
+
+        record_begin(&change);
+        err = open_once(directory, name, flags, mode, fd);
+        record_end(&change, err ? err : *fd);
+        return err;
+}
 
 int sys_open(int directory, const char *name, int flags, mode_t mode, int *fd)
 {
@@ -48,11 +88,10 @@ int sys_open(int directory, const char *name, int flags, mode_t mode, int *fd)
         if (!(flags & O_DIRECTORY))
                 flags |= O_NOFOLLOW | O_NONBLOCK | O_NOCTTY; /* a FIFO must not hold us up */
         do {
-                err = injected(SYS_OPEN, directory, 0, 0);
-                if (!err) {
-                        *fd = (int)syscall(SYS_openat, directory, name, flags | O_CLOEXEC, mode);
-                        err = status(*fd);
-                }
+                if (flags & (O_CREAT | O_TRUNC))
+                        err = open_recorded(directory, name, flags, mode, fd);
+                else
+                        err = open_once(directory, name, flags, mode, fd);
         } while (err == -EINTR);
         return err;
 }
@@ -92,37 +131,96 @@ int sys_is_in_memory(int fd, bool *is_in_memory)
 
 int sys_mkdir(int directory, const char *name, mode_t mode)
 {
+        struct sys_change change = {.call = SYS_MKDIR, .fd = directory, .name = name};
         int err;
 
         do {
+                record_begin(&change);
                 err = injected(SYS_MKDIR, directory, 0, 0);
                 if (!err)
                         err = status(mkdirat(directory, name, mode));
+                record_end(&change, err);
         } while (err == -EINTR);
         return err;
 }
 
 int sys_link(int directory, const char *from, const char *to)
 {
+        struct sys_change change = {.call = SYS_LINK, .fd = directory, .name = from, .to = to};
         int err;
 
         do {
+                record_begin(&change);
                 err = injected(SYS_LINK, directory, 0, 0);
                 if (!err)
                         err = status(linkat(directory, from, directory, to, 0));
+                record_end(&change, err);
         } while (err == -EINTR);
         return err;
 }
 
 int sys_unlink(int directory, const char *name)
 {
+        struct sys_change change = {.call = SYS_UNLINK, .fd = directory, .name = name};
         int err;
 
         do {
+                record_begin(&change);
                 err = injected(SYS_UNLINK, directory, 0, 0);
                 if (!err)
                         err = status(unlinkat(directory, name, 0));
+                record_end(&change, err);
         } while (err == -EINTR);
+        return err;
+}
+
+/* `buffer` holds what the kernel wrote there: `filled` bytes of entries. */
+static int list_some(const char *buffer, size_t filled, int (*visit)(void *arg, const char *name), void *arg)
+{
+        for (size_t at = 0; at < filled;) {
+                const struct dirent64 *entry = (const void *)(buffer + at);
+                const char *name = entry->d_name;
+                int err = 0;
+
+                if (name[0] != '.' || (name[1] && (name[1] != '.' || name[2])))
+                        err = visit(arg, name);
+                if (err)
+                        return err;
+                at += entry->d_reclen;
+        }
+        return 0;
+}
+
+static int list_open(int fd, int (*visit)(void *arg, const char *name), void *arg)
+{
+        _Alignas(struct dirent64) char buffer[4096] = "";
+        long filled;
+
+        do {
+                int err = injected(SYS_LIST, fd, 0, sizeof(buffer));
+
+                filled = err ? err : syscall(SYS_getdents64, fd, buffer, sizeof(buffer));
+                if (!err && filled < 0)
+                        filled = -errno;
+                if (filled > 0) {
+                        err = list_some(buffer, (size_t)filled, visit, arg);
+                        if (err)
+                                return err;
+                }
+        } while (filled > 0 || filled == -EINTR);
+        return (int)filled;
+}
+
+/* Through a descriptor of its own: the place in a directory belongs to the open file. */
+int sys_list(int directory, int (*visit)(void *arg, const char *name), void *arg)
+{
+        int fd;
+        int err = sys_open(directory, ".", O_RDONLY | O_DIRECTORY, 0, &fd);
+
+        if (err)
+                return err;
+        err = list_open(fd, visit, arg);
+        sys_close(fd);
         return err;
 }
 
@@ -166,24 +264,31 @@ int sys_chgrp(int fd, gid_t group)
 
 int sys_truncate(int fd, uint64_t byte_len)
 {
+        struct sys_change change = {.call = SYS_TRUNCATE, .fd = fd, .byte_len = byte_len};
         int err;
 
         do {
+                record_begin(&change);
                 err = injected(SYS_TRUNCATE, fd, byte_len, 0);
                 if (!err)
                         err = status(ftruncate(fd, (off_t)byte_len));
+                record_end(&change, err);
         } while (err == -EINTR);
         return err;
 }
 
 static int allocate(int fd, int mode, uint64_t offset, uint64_t byte_len)
 {
+        struct sys_change change = {
+            .call = SYS_ALLOCATE, .fd = fd, .flags = mode, .offset = offset, .byte_len = byte_len};
         int err;
 
         do {
+                record_begin(&change);
                 err = injected(SYS_ALLOCATE, fd, offset, byte_len);
                 if (!err)
                         err = status((int)syscall(SYS_fallocate, fd, mode, (off_t)offset, (off_t)byte_len));
+                record_end(&change, err);
         } while (err == -EINTR);
         return err;
 }
@@ -198,28 +303,29 @@ int sys_punch_hole(int fd, uint64_t offset, uint64_t byte_len)
         return allocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, byte_len);
 }
 
-int sys_sync_data(int fd)
+static int sync_by(long number, int is_data_only, int fd)
 {
+        struct sys_change change = {.call = SYS_SYNC, .fd = fd, .flags = is_data_only};
         int err;
 
         do {
+                record_begin(&change);
                 err = injected(SYS_SYNC, fd, 0, 0);
                 if (!err)
-                        err = status((int)syscall(SYS_fdatasync, fd));
+                        err = status((int)syscall(number, fd));
+                record_end(&change, err);
         } while (err == -EINTR);
         return err;
 }
 
+int sys_sync_data(int fd)
+{
+        return sync_by(SYS_fdatasync, 1, fd);
+}
+
 int sys_sync(int fd)
 {
-        int err;
-
-        do {
-                err = injected(SYS_SYNC, fd, 0, 0);
-                if (!err)
-                        err = status((int)syscall(SYS_fsync, fd));
-        } while (err == -EINTR);
-        return err;
+        return sync_by(SYS_fsync, 0, fd);
 }
 
 /* ---- Transfers ---- */
@@ -243,15 +349,19 @@ static ssize_t read_some(int fd, void *bytes, size_t byte_len, uint64_t offset)
 /* Likewise; nothing moved is an error here, for the callers would try for ever. */
 static ssize_t write_some(int fd, const struct iovec *parts, int count, uint64_t offset)
 {
+        struct sys_change change = {
+            .call = SYS_PWRITE, .fd = fd, .offset = offset, .parts = parts, .count = count};
         ssize_t moved;
 
         do {
+                record_begin(&change);
                 moved = injected(SYS_PWRITE, fd, offset, parts[0].iov_len);
                 if (!moved) {
                         moved = syscall(SYS_pwritev, fd, parts, (long)count, (off_t)offset, 0L);
                         if (moved <= 0)
                                 moved = moved ? -errno : -EIO;
                 }
+                record_end(&change, moved);
         } while (moved == -EINTR);
         return moved;
 }

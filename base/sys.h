@@ -23,6 +23,7 @@ enum sys_call {
         SYS_MKDIR,
         SYS_LINK,
         SYS_UNLINK,
+        SYS_LIST,
         SYS_CHMOD,
         SYS_TRUNCATE,
         SYS_ALLOCATE,
@@ -47,6 +48,27 @@ enum sys_call {
 typedef int (*sys_failure_hook)(enum sys_call call, int fd, uint64_t offset, size_t byte_len);
 extern sys_failure_hook sys_fail;
 
+/* When set, told of each call that changes what a crash may find on the disk, or makes it
+ * certain: once before it, with is_done false, and once after it, with its result. A call repeated after
+ * -EINTR is told anew each time; one that sys_fail refused is told too, since it stands for one
+ * that the kernel failed. Tests set it, to record a run (tests/crash); nothing else may. */
+struct sys_change {
+        enum sys_call call; /* OPEN (only with O_CREAT or O_TRUNC), MKDIR, LINK, UNLINK, TRUNCATE,
+                             * ALLOCATE, PWRITE, SYNC */
+        int fd;             /* the directory where the call takes a name */
+        int flags;          /* OPEN: open(2)'s; ALLOCATE: fallocate(2)'s mode; SYNC: 1 = data only */
+        const char *name;
+        const char *to; /* LINK: the new name */
+        uint64_t offset;
+        uint64_t byte_len;
+        const struct iovec *parts; /* PWRITE */
+        int count;
+        bool is_done;
+        long result; /* 0 or -errno; OPEN: the descriptor; PWRITE: bytes moved */
+};
+typedef void (*sys_record_hook)(const struct sys_change *change);
+extern sys_record_hook sys_record;
+
 /* Files. Descriptors are close-on-exec; symbolic links are not followed in the last part of
  * the name, but for a directory (O_DIRECTORY). `directory` is a descriptor or AT_FDCWD. */
 int sys_open(int directory, const char *name, int flags, mode_t mode, int *fd);
@@ -58,6 +80,9 @@ int sys_link(int directory, const char *from, const char *to); /* never replaces
 /* Is it on a file system that has no disk (tmpfs)? */
 int sys_is_in_memory(int fd, bool *is_in_memory);
 int sys_unlink(int directory, const char *name);
+/* Calls visit for each name in the directory but `.` and `..`; ends when one returns non-zero, and
+ * returns that. A name made or removed meanwhile may be seen or not. */
+int sys_list(int directory, int (*visit)(void *arg, const char *name), void *arg);
 int sys_chmod(int fd, mode_t mode);
 int sys_chgrp(int fd, gid_t group);
 int sys_truncate(int fd, uint64_t byte_len);

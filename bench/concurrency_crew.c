@@ -23,19 +23,20 @@
 #include "bench/support/measure.h"
 #include "bench/support/scratch.h"
 
-enum { LOOK_EVERY_NS = 50000, STUCK_SECONDS = 60, CACHE_LINE = 64 };
+enum { LOOK_EVERY_NS = 50000, WATCH_EVERY_NS = 20000000, STUCK_SECONDS = 60, CACHE_LINE = 64 };
 
 enum phase { PREPARE, RUN, STOP };
 
 struct tally {
         _Alignas(CACHE_LINE) uint64_t commits, lost, ns; /* while it was measured */
         _Atomic uint64_t commits_ever;
+        struct histogram latency;
 };
 
 struct board {
         _Alignas(CACHE_LINE) _Atomic int phase;
         _Alignas(CACHE_LINE) _Atomic int open, ready, done;
-        struct tally tally[WORKERS_MAX];
+        struct tally tally[CREW_MAX];
         _Alignas(WORK_PAGE) char common[COMMON_BYTES];
 };
 
@@ -79,21 +80,56 @@ static void warm_up(struct member *member)
         atomic_store(&member->board->tally[member->task.worker].commits_ever, commits);
 }
 
-static void run_measured(struct member *member)
+static bool is_running(const struct member *member)
+{
+        return atomic_load_explicit(&member->board->phase, memory_order_relaxed) == RUN;
+}
+
+static void run_untimed(struct member *member, struct tally *tally)
 {
         const struct system *system = member->plan->system;
-        struct tally *tally = &member->board->tally[member->task.worker];
-        const uint64_t start_ns = measure_now_ns();
         uint64_t commits = 0, lost = 0;
 
-        while (atomic_load_explicit(&member->board->phase, memory_order_relaxed) == RUN) {
+        while (is_running(member)) {
                 lost += system->transaction(member->seat);
                 commits++;
         }
-        tally->ns = measure_now_ns() - start_ns;
         tally->commits = commits;
         tally->lost = lost;
-        atomic_fetch_add(&tally->commits_ever, commits);
+}
+
+static void run_timed(struct member *member, struct tally *tally)
+{
+        uint64_t before_ns = measure_now_ns();
+
+        while (is_running(member)) {
+                tally->lost += member->plan->system->transaction(member->seat);
+                tally->commits++;
+                uint64_t now_ns = measure_now_ns();
+                histogram_add(&tally->latency, now_ns - before_ns);
+                before_ns = now_ns;
+        }
+}
+
+static void note(const struct member *member, enum crew_moment moment)
+{
+        if (member->plan->note)
+                member->plan->note(member->plan->notes, member->seat, member->task.worker, moment);
+}
+
+static void run_measured(struct member *member)
+{
+        struct tally *tally = &member->board->tally[member->task.worker];
+
+        note(member, CREW_BEGINS);
+        const uint64_t start_ns = measure_now_ns();
+        if (member->plan->has_latencies)
+                run_timed(member, tally);
+        else
+                run_untimed(member, tally);
+        tally->ns = measure_now_ns() - start_ns;
+        note(member, CREW_ENDS);
+        atomic_fetch_add(&tally->commits_ever, tally->commits);
 }
 
 /* Everybody's increments are there, and nothing else. */
@@ -136,7 +172,7 @@ static void *work(void *arg)
 
 static _Noreturn void run_process(const struct crew_plan *plan, struct member *members)
 {
-        pthread_t thread[WORKERS_MAX] = { 0 };
+        pthread_t thread[CREW_MAX] = { 0 };
 
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         alarm(STUCK_SECONDS + (unsigned)(plan->run_ns / 1000000000)); /* nobody waits for ever */
@@ -164,9 +200,9 @@ static struct board *make_board(const struct crew_plan *plan)
 static pid_t start_process(const struct crew_plan *plan, struct board *board, const char *directory,
                            int process)
 {
-        struct member members[WORKERS_MAX];
+        struct member members[CREW_MAX];
 
-        for (int t = 0; t < WORKERS_MAX; t++) {
+        for (int t = 0; t < CREW_MAX; t++) {
                 members[t] = (struct member){ plan, board, plan->task, NULL };
                 members[t].task.directory = directory;
                 members[t].task.common = board->common;
@@ -191,19 +227,43 @@ static void reap(pid_t pid, int flags)
         }
 }
 
-static void conduct(const struct crew_plan *plan, struct board *board, const pid_t *pids)
+static void sleep_ns(uint64_t ns)
 {
-        const struct timespec run = { .tv_sec = (time_t)(plan->run_ns / 1000000000),
-                                      .tv_nsec = (long)(plan->run_ns % 1000000000) };
+        const struct timespec pause = { .tv_sec = (time_t)(ns / 1000000000),
+                                        .tv_nsec = (long)(ns % 1000000000) };
+        nanosleep(&pause, NULL);
+}
 
+static void watch(const struct crew_plan *plan, const char *directory, enum crew_moment moment)
+{
+        if (plan->watch)
+                plan->watch(plan->watch_arg, directory, moment);
+}
+
+static void let_them_run(const struct crew_plan *plan, const char *directory)
+{
+        const uint64_t end_ns = measure_now_ns() + plan->run_ns;
+
+        for (uint64_t now_ns = measure_now_ns(); now_ns < end_ns; now_ns = measure_now_ns()) {
+                uint64_t left_ns = end_ns - now_ns;
+                sleep_ns(plan->watch && left_ns > WATCH_EVERY_NS ? WATCH_EVERY_NS : left_ns);
+                watch(plan, directory, CREW_RUNS);
+        }
+}
+
+static void conduct(const struct crew_plan *plan, const char *directory, struct board *board,
+                    const pid_t *pids)
+{
         while (atomic_load(&board->ready) < plan->processes * plan->threads) {
                 nap();
                 for (int p = 0; p < plan->processes; p++)
                         reap(pids[p], WNOHANG);
         }
+        watch(plan, directory, CREW_BEGINS);
         atomic_store(&board->phase, RUN);
-        nanosleep(&run, NULL);
+        let_them_run(plan, directory);
         atomic_store(&board->phase, STOP);
+        watch(plan, directory, CREW_ENDS);
         for (int p = 0; p < plan->processes; p++)
                 reap(pids[p], 0);
 }
@@ -222,6 +282,7 @@ static void add_up(const struct board *board, int workers, struct crew_outcome *
                 fastest = rate > fastest ? rate : fastest;
                 commits += tally->commits;
                 lost += tally->lost;
+                histogram_merge(&outcome->latency, &tally->latency);
         }
         outcome->aborts_per_commit = commits ? (double)lost / (double)commits : 0;
         outcome->fairness = fastest > 0 ? slowest / fastest : 0;
@@ -231,13 +292,16 @@ void crew_run(const struct crew_plan *plan, struct crew_outcome *outcome)
 {
         struct board *board = make_board(plan);
         struct scratch scratch;
-        pid_t pids[WORKERS_MAX];
+        pid_t pids[CREW_MAX] = { 0 };
+        const char *directory = plan->task.directory ? plan->task.directory : scratch.directory;
 
-        scratch_make(&scratch, 0);
+        if (!plan->task.directory)
+                scratch_make(&scratch, 0);
         for (int p = 0; p < plan->processes; p++)
-                pids[p] = start_process(plan, board, scratch.directory, p);
-        conduct(plan, board, pids);
+                pids[p] = start_process(plan, board, directory, p);
+        conduct(plan, directory, board, pids);
         add_up(board, plan->processes * plan->threads, outcome);
-        scratch_remove(&scratch);
+        if (!plan->task.directory)
+                scratch_remove(&scratch);
         munmap(board, sizeof(*board));
 }

@@ -4,19 +4,25 @@
 
 /*
  * What bench/concurrency compares: systems that can run a transaction, which increments integers
- * of one page. Each worker, a thread of some process, has a seat in the system.
+ * of one page. Each worker, a thread of some process, has a seat in the system. (bench/durable has
+ * systems of its own, in durable_systems.c.)
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include <xac/xac.h>
+
 enum { WORKERS_MAX = 4, WORK_PAGE = 4096 };
 
-/* A transaction: the first `ints` integers of the page, so many times. */
+/* A transaction: the first `ints` integers of a page, so many times. Where a worker has several pages, it is
+ * a random one of them, and so many others are read before. */
 struct work {
         size_t ints;
         unsigned repeats;
+        unsigned reads;
+        unsigned pages; /* of each worker */
 };
 
 static inline void work_do(const struct work *work, unsigned *page)
@@ -29,23 +35,25 @@ static inline void work_do(const struct work *work, unsigned *page)
 }
 
 struct task {
-        const char *directory; /* empty at first, for this cell alone */
-        void *common;          /* memory that all workers share, set up by prepare() */
+        const char *directory;      /* empty at first, for this cell alone, unless the crew was given one */
+        bool is_durable;            /* the environment is; else it is volatile */
+        const xac_options *options; /* of the environment; NULL: the defaults */
+        void *common;               /* memory that all workers share, set up by prepare() */
         struct work work;
         bool is_same_page;
         bool is_retried_at_once; /* by a loop around xbegin and xend, not by xac_run */
-        uint64_t stride;         /* pages from one worker's to the next one's */
+        uint64_t stride;         /* from one worker's pages to the next one's, times as many as it has */
         int worker;
 };
 
 static inline uint64_t task_page_no(const struct task *task)
 {
-        return task->is_same_page ? 0 : (uint64_t)task->worker * task->stride;
+        return task->is_same_page ? 0 : (uint64_t)task->worker * task->stride * task->work.pages;
 }
 
 static inline uint64_t task_pages(const struct task *task)
 {
-        return (WORKERS_MAX - 1) * task->stride + 1;
+        return ((WORKERS_MAX - 1) * task->stride + 1) * task->work.pages;
 }
 
 enum { COMMON_BYTES = 16 * WORK_PAGE };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * libxac, in a volatile environment: the integers by plain access to a view, or by declared
- * access; in one environment that all workers share, or in one for each worker, which is the
- * bound that sharing can be held against.
+ * libxac, in a volatile environment unless the task wants a durable one: the integers by plain
+ * access to a view, or by declared access; in one environment that all workers share, or in one
+ * for each worker, which is the bound that sharing can be held against.
  */
 
 #include <errno.h>
@@ -12,12 +12,15 @@
 #include <sys/stat.h>
 
 #include "bench/concurrency_systems.h"
+#include "bench/support/measure.h"
 #include "bench/support/scratch.h"
 
 struct seat {
         struct scratch scratch;
         struct work work;
-        unsigned *page; /* in the view */
+        unsigned *page; /* in the view: the worker's only page, or its first */
+        uint64_t random;
+        unsigned read; /* so that reading is not left out */
         int (*body)(void *seat);
         bool is_retried_at_once;
         uint64_t attempts;
@@ -41,6 +44,43 @@ static int increment_declared(void *arg)
         return 0;
 }
 
+static unsigned *random_page(struct seat *seat)
+{
+        uint64_t page_no = (measure_random(&seat->random) >> 16) % seat->work.pages;
+        return (unsigned *)((char *)seat->page + page_no * WORK_PAGE);
+}
+
+static int read_and_increment_declared(void *arg)
+{
+        struct seat *seat = arg;
+        unsigned read = 0;
+        seat->attempts++;
+        for (unsigned i = 0; i < seat->work.reads; i++) {
+                const unsigned *page = xac_page_read(seat->scratch.env, random_page(seat));
+                read += page ? *(const volatile unsigned *)page : 0;
+        }
+        unsigned *page = xac_page_write(seat->scratch.env, random_page(seat));
+        if (page)
+                work_do(&seat->work, page);
+        seat->read += read;
+        return 0;
+}
+
+/* Tests A to C have one page, and are spared the choice. */
+static int (*declared_body(const struct task *task))(void *seat)
+{
+        return task->work.pages > 1 ? read_and_increment_declared : increment_declared;
+}
+
+/* Every page of the worker gets a version in the pool. */
+static int touch_all(void *arg)
+{
+        struct seat *seat = arg;
+        for (unsigned p = 0; p < seat->work.pages; p++)
+                (void)xac_page_write(seat->scratch.env, (char *)seat->page + (size_t)p * WORK_PAGE);
+        return 0;
+}
+
 static struct seat *open_seat(const struct task *task, bool is_separate, int (*body)(void *seat))
 {
         struct seat *seat = crew_new_seat(sizeof(*seat));
@@ -49,12 +89,17 @@ static struct seat *open_seat(const struct task *task, bool is_separate, int (*b
         seat->body = body;
         seat->is_retried_at_once = task->is_retried_at_once;
         seat->scratch.pages = task_pages(task);
+        seat->scratch.is_durable = task->is_durable;
+        seat->scratch.options = task->options;
         snprintf(seat->scratch.directory, SCRATCH_PATH, "%s/%d", task->directory,
                  is_separate ? task->worker : 0);
         if (mkdir(seat->scratch.directory, 0700) && errno != EEXIST)
                 scratch_fail(-errno, seat->scratch.directory);
         scratch_open(&seat->scratch, 0);
         seat->page = (unsigned *)scratch_page(&seat->scratch, task_page_no(task));
+        seat->random = 88172645463325252u + (uint64_t)task->worker;
+        if (seat->work.pages > 1)
+                must(xac_run(seat->scratch.env, 0, touch_all, seat), "xac_run");
         return seat;
 }
 
@@ -65,7 +110,7 @@ static void *open_view(const struct task *task)
 
 static void *open_declared(const struct task *task)
 {
-        return open_seat(task, false, increment_declared);
+        return open_seat(task, false, declared_body(task));
 }
 
 static void *open_view_separate(const struct task *task)
@@ -75,7 +120,7 @@ static void *open_view_separate(const struct task *task)
 
 static void *open_declared_separate(const struct task *task)
 {
-        return open_seat(task, true, increment_declared);
+        return open_seat(task, true, declared_body(task));
 }
 
 static void close_seat(void *arg)

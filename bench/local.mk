@@ -7,7 +7,8 @@ BENCH_PROGRAMS = \
         bench/page_touch \
         bench/hot_path \
         bench/long_reader \
-        bench/concurrency
+        bench/concurrency \
+        bench/durable
 
 noinst_PROGRAMS += $(BENCH_PROGRAMS)
 
@@ -16,6 +17,8 @@ noinst_LTLIBRARIES += bench/libbench.la
 bench_libbench_la_SOURCES = \
         bench/support/csv.c \
         bench/support/csv.h \
+        bench/support/histogram.c \
+        bench/support/histogram.h \
         bench/support/measure.c \
         bench/support/measure.h \
         bench/support/options.c \
@@ -53,9 +56,32 @@ else
 EXTRA_DIST += bench/concurrency_lmdb.c
 endif
 
+bench_durable_SOURCES = \
+        bench/concurrency_crew.c \
+        bench/concurrency_crew.h \
+        bench/concurrency_systems.h \
+        bench/concurrency_xac.c \
+        bench/durable.c \
+        bench/durable.h \
+        bench/durable_checkpointer.c \
+        bench/durable_commit.c \
+        bench/durable_concurrency.c \
+        bench/durable_msync.c \
+        bench/durable_notes.c \
+        bench/durable_notes.h \
+        bench/durable_reader.c \
+        bench/durable_recovery.c \
+        bench/durable_systems.c \
+        bench/durable_systems.h \
+        bench/durable_touch.c \
+        bench/touch.c \
+        bench/touch.h
+bench_durable_LDADD = bench/libbench.la $(XAC_LIBS)
+
 EXTRA_DIST += \
         bench/README.md \
         bench/plot/concurrency.gp \
+        bench/plot/durable.gp \
         bench/plot/hot_path.gp \
         bench/plot/long_reader.gp \
         bench/plot/medians.awk \

@@ -2,19 +2,20 @@
 #include "bench/touch.h"
 
 const struct touch_way touch_ways[TOUCH_WAYS] = {
-        [TOUCH_READ_COLD] = { "read_cold", XAC_READ, TOUCH_PLAIN, 1 },
-        [TOUCH_READ_COLD_ADVISED] = { "read_cold_advised", XAC_READ, TOUCH_ADVISED, 1 },
-        [TOUCH_READ_WARM] = { "read_warm", XAC_READ, TOUCH_PLAIN, 0 },
-        [TOUCH_READ_DECLARED] = { "read_declared", XAC_READ, TOUCH_DECLARED, 0 },
-        [TOUCH_WRITE_PLAIN] = { "write_plain", XAC_WRITE, TOUCH_PLAIN, 0 },
-        [TOUCH_WRITE_ADVISED] = { "write_advised", XAC_WRITE, TOUCH_ADVISED, 0 },
-        [TOUCH_WRITE_DECLARED] = { "write_declared", XAC_WRITE, TOUCH_DECLARED, 0 },
+        [TOUCH_READ_COLD] = { "read_cold", XAC_READ, TOUCH_PLAIN, 1, false },
+        [TOUCH_READ_COLD_ADVISED] = { "read_cold_advised", XAC_READ, TOUCH_ADVISED, 1, false },
+        [TOUCH_READ_WARM] = { "read_warm", XAC_READ, TOUCH_PLAIN, 0, false },
+        [TOUCH_READ_DECLARED] = { "read_declared", XAC_READ, TOUCH_DECLARED, 0, false },
+        [TOUCH_WRITE_PLAIN] = { "write_plain", XAC_WRITE, TOUCH_PLAIN, 0, false },
+        [TOUCH_WRITE_ADVISED] = { "write_advised", XAC_WRITE, TOUCH_ADVISED, 0, false },
+        [TOUCH_WRITE_DECLARED] = { "write_declared", XAC_WRITE, TOUCH_DECLARED, 0, false },
 };
 
 void touch_open(struct touch *touch, const struct touch_way *way, size_t pages)
 {
         *touch = (struct touch){ .way = way };
         scratch_make(&touch->scratch, pages);
+        touch->scratch.is_durable = way->is_durable;
         scratch_open(&touch->scratch, way->is_cold ? XAC_TRACK : 0);
         scratch_fill(&touch->scratch);
         for (size_t i = 0; i < 2 * pages; i += 64)

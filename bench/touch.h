@@ -19,6 +19,7 @@ struct touch_way {
         int access; /* XAC_READ or XAC_WRITE */
         enum touch_access how;
         int is_cold; /* every first read of a transaction is detected (XAC_TRACK) */
+        bool is_durable;
 };
 
 /* Places in touch_ways. */

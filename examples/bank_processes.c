@@ -14,7 +14,7 @@
 
 #include <xac/xac.h>
 
-enum { MOVERS = 4, MOVES = 2500, ACCOUNTS = 32, DEPOSIT = 1000 };
+enum { MOVERS = 4, MOVES = 500, ACCOUNTS = 32, DEPOSIT = 1000 };
 
 struct account {
         long balance;
@@ -31,7 +31,7 @@ static void must(int is_good, const char *what)
 
 static struct account *open_bank(xac_env **env)
 {
-        must(xac_open("bank.xac", XAC_CREATE | XAC_VOLATILE, NULL, env) == 0, "xac_open");
+        must(xac_open("bank.xac", XAC_CREATE, NULL, env) == 0, "xac_open");
         struct account *account = xac_mmap(*env, "accounts", ACCOUNTS * sizeof(*account), 0);
         must(account != MAP_FAILED, "xac_mmap");
         return account;

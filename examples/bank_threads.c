@@ -15,7 +15,7 @@
 
 #include <xac/xac.h>
 
-enum { THREADS = 4, MOVES = 2500, ACCOUNTS = 64, DEPOSIT = 100, TOO_POOR = 1 };
+enum { THREADS = 4, MOVES = 500, ACCOUNTS = 64, DEPOSIT = 100, TOO_POOR = 1 };
 
 static xac_env *env;
 
@@ -56,7 +56,7 @@ static void *move_money(void *arg)
 
 int main(void)
 {
-        must(xac_open("bank.xac", XAC_CREATE | XAC_VOLATILE, NULL, &env) == 0, "xac_open");
+        must(xac_open("bank.xac", XAC_CREATE, NULL, &env) == 0, "xac_open");
         long *account = xac_mmap(env, "accounts", ACCOUNTS * sizeof(long), 0), total = 0, debt = 0;
         must(account != MAP_FAILED && xbegin(env, 0) == 0, "opening the bank");
         for (int i = 0; i < ACCOUNTS; i++)

@@ -3,8 +3,8 @@
 /*
  * Two processes increment one counter in a mapped file, and no increment is lost.
  *
- * The increment is plain C, ++*count; xbegin() and xend() around it are all that makes it
- * safe. A process that loses the race is told XAC_CONFLICT and runs the same lines again.
+ * The increment is plain C, ++*count; xbegin() and xend() around it make it safe. Who loses the race is
+ * told XAC_CONFLICT and runs the same lines again. When xend() returns 0 it is on disk.
  */
 
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 #include <xac/xac.h>
 
-enum { PROCESSES = 2, INCREMENTS = 10000 };
+enum { PROCESSES = 2, INCREMENTS = 1000 };
 
 static void must(int err, const char *what)
 {
@@ -28,7 +28,7 @@ static void must(int err, const char *what)
 /* Every process opens and maps for itself: an environment does not survive fork(). */
 static long *map_count(xac_env **env)
 {
-        must(xac_open("counter.xac", XAC_CREATE | XAC_VOLATILE, NULL, env), "xac_open");
+        must(xac_open("counter.xac", XAC_CREATE, NULL, env), "xac_open");
         long *count = xac_mmap(*env, "count", sizeof(*count), 0);
         if (count == MAP_FAILED) {
                 perror("counter: xac_mmap");

@@ -3,8 +3,8 @@
 /*
  * Declared access: the program says which page it is going to read or write, and gets a
  * direct pointer to it. No fault is taken and nothing is mapped, so random access to a large
- * file is far cheaper than through the view; but it is no longer serial code over plain
- * pointers. Two processes throw a die of 4,096 sides and count each side on its own page.
+ * file is far cheaper than through the view; but it is no longer serial code over plain pointers. Two
+ * processes throw a die of 4,096 sides and count each side on its own page, in a volatile environment.
  */
 
 #include <stdio.h>

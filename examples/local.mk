@@ -10,7 +10,8 @@ EXAMPLE_PROGRAMS = \
         examples/nested \
         examples/two_files \
         examples/wrapped_list \
-        examples/declared
+        examples/declared \
+        examples/durable_log
 
 DEMO_PROGRAMS = examples/demo/wordcount
 
@@ -30,6 +31,8 @@ examples_wrapped_list_SOURCES = examples/wrapped_list.c
 examples_wrapped_list_LDADD = $(XAC_LIBS)
 examples_declared_SOURCES = examples/declared.c
 examples_declared_LDADD = $(XAC_LIBS)
+examples_durable_log_SOURCES = examples/durable_log.c
+examples_durable_log_LDADD = $(XAC_LIBS)
 
 EXTRA_DIST += \
         examples/expected/counter.txt \
@@ -38,9 +41,16 @@ EXTRA_DIST += \
         examples/expected/nested.txt \
         examples/expected/two_files.txt \
         examples/expected/wrapped_list.txt \
-        examples/expected/declared.txt
+        examples/expected/declared.txt \
+        examples/expected/durable_log.txt
 
 examples_demo_wordcount_SOURCES = \
+        examples/demo/acks.c \
+        examples/demo/acks.h \
+        examples/demo/children.c \
+        examples/demo/children.h \
+        examples/demo/crash.c \
+        examples/demo/crash.h \
         examples/demo/index.c \
         examples/demo/index.h \
         examples/demo/jobs.c \

@@ -60,7 +60,7 @@ static int place(xac_env *env, struct board *board, int row)
 int main(void)
 {
         xac_env *env;
-        must(xac_open("queens.xac", XAC_CREATE | XAC_VOLATILE, NULL, &env), "xac_open");
+        must(xac_open("queens.xac", XAC_CREATE, NULL, &env), "xac_open");
         struct board *board = xac_mmap(env, "board", sizeof(*board), 0);
         if (board == MAP_FAILED) {
                 perror("nested: xac_mmap");

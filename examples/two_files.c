@@ -12,7 +12,7 @@
 
 #include <xac/xac.h>
 
-enum { BUYERS = 3, ITEMS = 8, ORDERS = 1500, BOOK_FULL = 1 };
+enum { BUYERS = 3, ITEMS = 8, ORDERS = 600, BOOK_FULL = 1 };
 
 struct shop {
         xac_env *env;
@@ -31,7 +31,7 @@ static void must(int is_good, const char *what)
 
 static void open_shop(struct shop *shop)
 {
-        must(xac_open("shop.xac", XAC_CREATE | XAC_VOLATILE, NULL, &shop->env) == 0, "xac_open");
+        must(xac_open("shop.xac", XAC_CREATE, NULL, &shop->env) == 0, "xac_open");
         shop->sold = xac_mmap(shop->env, "sold", ITEMS * sizeof(int), 0);
         shop->orders = xac_mmap(shop->env, "orders", sizeof(*shop->orders), 0);
         must(shop->sold != MAP_FAILED && shop->orders != MAP_FAILED, "xac_mmap");

@@ -41,7 +41,7 @@ static void must(int is_good, const char *what)
 
 static struct list *open_list(xac_env **env)
 {
-        must(xac_open("list.xac", XAC_CREATE | XAC_VOLATILE, NULL, env) == 0, "xac_open");
+        must(xac_open("list.xac", XAC_CREATE, NULL, env) == 0, "xac_open");
         struct list *list = xac_mmap(*env, "list", sizeof(*list), 0);
         must(list != MAP_FAILED, "xac_mmap");
         return list;

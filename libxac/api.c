@@ -89,7 +89,7 @@ static int check_begin_flags(int flags)
         const int known = XAC_RDONLY | XAC_SNAPSHOT | XAC_NOSYNC | XAC_DURABLE;
         if (flags & ~known)
                 return -EINVAL;
-        return flags & XAC_DURABLE ? -EINVAL : 0; /* every environment is volatile still */
+        return flags & XAC_DURABLE && !(flags & XAC_RDONLY) ? -EINVAL : 0;
 }
 
 int xbegin(xac_env *env, int flags)
@@ -166,10 +166,11 @@ int xac_checkpoint(xac_env *env)
         return leave(thread, thread_checkpoint(thread));
 }
 
-/* In a volatile environment only what is home outlives the machine. */
 int xac_sync(xac_env *env)
 {
-        return xac_checkpoint(env);
+        struct thread *thread;
+        int err = enter(env, &thread);
+        return err ? err : leave(thread, thread_sync(thread));
 }
 
 int xac_stat(xac_env *env, xac_stats *stats)

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 
 #include "base/sys.h"
-#include "libxac/home.h"
+#include "libxac/checkpoint.h"
+#include "libxac/duty.h"
 #include "libxac/pool.h"
 #include "libxac/reclaim.h"
+#include "libxac/redo.h"
 #include "libxac/registry.h"
 #include "libxac/takeover.h"
 #include "libxac/thread.h"
@@ -22,7 +24,7 @@ static bool is_another_thread_in_transaction(struct xac_env *env)
         return is_any;
 }
 
-static int write_home(struct xac_env *env)
+static int bring_home(struct xac_env *env)
 {
         struct participant self;
         int err = participant_join(&self, &env->shared);
@@ -33,7 +35,7 @@ static int write_home(struct xac_env *env)
                                       .progress = env->progress,
                                       .progress_arg = env->progress_arg,
                                       .may_wait = true };
-        err = home_write(&writer);
+        err = checkpoint_run(&writer);
         reclaim_hand_over(&self);
         pool_flush(&self);
         participant_leave(&self);
@@ -46,9 +48,18 @@ static int write_home_as_last(struct xac_env *env)
 {
         struct pool_census census;
         takeover_dead(&env->shared, control_owner_of_process(env->shared.process_no));
-        int err = write_home(env);
+        int err = bring_home(env);
         pool_count(&env->shared, &census);
-        return !err && census.published ? -EAGAIN : err;
+        if (!err && census.published)
+                err = -EAGAIN;
+        return err ? err : checkpoint_mark_clean(&env->shared, env->directory);
+}
+
+/* What is in the memory of a poisoned environment was never promised: the next one to open it recovers from
+ * the log. */
+static bool is_poisoned(const struct shared *shared)
+{
+        return shared_is_durable(shared) && log_poison(&shared->log);
 }
 
 /* Caller holds byte 0 of the lock file. */
@@ -57,7 +68,7 @@ static int leave_locked(struct xac_env *env)
         int err = shared_is_any_other_alive(&env->shared, env->identity.max_participants);
         if (err == 0) {
                 err = write_home_as_last(env);
-                if (!err)
+                if (!err || is_poisoned(&env->shared))
                         shared_remove(&env->identity);
         } else if (err > 0) {
                 err = 0;
@@ -73,17 +84,20 @@ static int close_for_good(struct xac_env *env)
         while (env->threads)
                 thread_leave(env->threads);
         thread_sweep();
+        duty_stop(env);
         int err = sys_lock_byte(env->shared.lock_fd, 0, true);
         if (!err) /* else it leaves as if it were killed: the next one finds everything */
                 err = leave_locked(env);
         sys_close(env->shared.lock_fd); /* and with it all its locks */
         registry_remove_locked(env);
         files_close_all(&env->files);
+        redo_detach(&env->shared);
         shared_detach(&env->shared);
         sys_close(env->directory);
         registry_free_fork_guard(env);
         pthread_mutex_destroy(&env->mutex);
-        pthread_mutex_destroy(&env->shared.process_mutex);
+        pthread_mutex_destroy(&env->shared.participant_mutex);
+        pthread_mutex_destroy(&env->shared.file_mutex);
         free(env);
         return err;
 }

@@ -6,9 +6,8 @@
 
 #include "base/hook.h"
 #include "base/sys.h"
+#include "libxac/checkpoint.h"
 #include "libxac/conflict.h"
-#include "libxac/home.h"
-#include "libxac/pool.h"
 #include "libxac/publish.h"
 #include "libxac/reclaim.h"
 #include "libxac/takeover.h"
@@ -68,6 +67,20 @@ static int lock_when_admitted(struct participant *self)
         }
 }
 
+/* The same, with room for the record (I5). */
+static int lock_with_room(struct txn *txn)
+{
+        for (;;) {
+                int err = lock_when_admitted(txn->self);
+                if (err || redo_has_room_locked(&txn->redo, txn->self->shared))
+                        return err;
+                publish_unlock(txn->self->shared);
+                err = redo_make_room(&txn->redo, txn->self);
+                if (err)
+                        return err;
+        }
+}
+
 /* Caller holds the commit lock; everything that can fail but the race itself has been done. */
 static int commit_locked(struct txn *txn, uint64_t validated, uint64_t *sequence)
 {
@@ -76,9 +89,11 @@ static int commit_locked(struct txn *txn, uint64_t validated, uint64_t *sequence
         int err = validate(txn, validated, now); /* 1. against what came since */
         if (hook_has_bug(HOOK_BUG_NO_LATE_VALIDATION))
                 err = 0;
-        if (!err)
-                *sequence = publish_intent_locked(txn->self); /* 2. decide, and be the newest */
-        return err;
+        if (err)
+                return err;
+        txn->log_end = redo_stage_locked(&txn->redo, txn->self, now + 1); /* 2. into the log's ring */
+        *sequence = publish_intent_locked(txn->self, txn->log_end);       /* 3. decide, and be the newest */
+        return 0;
 }
 
 /* Pages shown in views are right as of this commit too, if M was validated. */
@@ -86,6 +101,7 @@ static void note_commit(struct txn *txn, uint64_t sequence)
 {
         if (!(txn->flags & XAC_SNAPSHOT))
                 txn->views.synced = sequence;
+        views_note_newest(&txn->views, sequence);
         for (uint32_t i = 0, left = txn->views.count; left; i++) {
                 struct view *view = txn->views.by_file[i];
                 if (!view)
@@ -95,29 +111,53 @@ static void note_commit(struct txn *txn, uint64_t sequence)
         }
 }
 
-int commit_run(struct txn *txn)
+/* All that can be done, and all that can fail, without the lock (I5). */
+static int prepare(struct txn *txn, uint64_t *validated)
 {
-        if (!txn->pages.writes.count)
-                return 0; /* it has read one snapshot: as of then it is serializable */
         int err = views_protect_writes(&txn->views); /* I1: before anybody sees the pages */
         if (err)
                 return err;
         txn_pages_intend(&txn->pages);
         hook_step(HOOK_INTENT_LINKED);
+        err = validate_early(txn, validated);
+        return err ? err : redo_prepare(&txn->redo, &txn->pages);
+}
 
-        uint64_t validated;
-        err = validate_early(txn, &validated);
-        if (!err)
-                err = lock_when_admitted(txn->self);
+static int commit_prepared(struct txn *txn, uint64_t validated)
+{
+        uint64_t sequence;
+        int err = lock_with_room(txn);
         if (err)
                 return err;
-        uint64_t sequence;
         err = commit_locked(txn, validated, &sequence);
         publish_unlock(txn->self->shared);
         hook_step(HOOK_COMMIT_UNLOCKED);
         if (!err)
                 note_commit(txn, sequence);
         return err;
+}
+
+int commit_run(struct txn *txn)
+{
+        txn->log_end = 0;
+        if (!txn->pages.writes.count)
+                return 0; /* it has read one snapshot: as of then it is serializable */
+        uint64_t validated;
+        int err = prepare(txn, &validated);
+        if (!err)
+                err = commit_prepared(txn, validated);
+        redo_finish(&txn->redo, txn->self);
+        return err;
+}
+
+int commit_wait(struct txn *txn, bool is_waiting)
+{
+        if (!txn->log_end)
+                return 0;
+        if (is_waiting)
+                return redo_wait(txn->self, txn->log_end);
+        redo_push(txn->self);
+        return 0;
 }
 
 /* Now and then, so that the dead hold nothing back for long (P6). */
@@ -138,9 +178,12 @@ void commit_tidy(struct txn *txn)
         struct participant *self = txn->self;
         reclaim_after_commit(self);
         look_for_the_dead(self);
-        if (pool_is_nearly_full(self->shared)) {
-                struct home_writer writer = { .self = self, .files = txn->files };
-                home_write(&writer); /* what does not succeed now is tried again by later commits */
+        if (checkpoint_is_due(self->shared)) {
+                /* In a durable environment it waits for one that runs: others' transactions need the room too. */
+                struct home_writer writer = { .self = self,
+                                              .files = txn->files,
+                                              .may_wait = shared_is_durable(self->shared) };
+                checkpoint_run(&writer); /* what does not succeed now is tried again by later commits */
         }
 }
 

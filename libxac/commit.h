@@ -9,8 +9,10 @@
 
 #include "libxac/txn.h"
 
-/* 0: it is visible to everybody. XAC_CONFLICT, -ENOMEM: nothing happened. */
+/* 0: it is visible to everybody. XAC_CONFLICT, -ENOMEM, -ENOSPC (no room for the log), ...: nothing happened. */
 int commit_run(struct txn *txn);
+/* Returns once it is durable, if it is to wait for that. XAC_POISONED: visible, and nobody knows. */
+int commit_wait(struct txn *txn, bool is_waiting);
 /* After a commit, with no snapshot published: what it displaced is reclaimed, and pages go home
  * when the pool is nearly full. */
 void commit_tidy(struct txn *txn);

@@ -6,25 +6,27 @@
  * The shared control area: what all processes that have an environment open share, apart
  * from the pages themselves. It is one file of shared memory,
  *
- *      | struct control | process rows | participant rows | chunk marks | slots (sparse) | rings (sparse) |
+ *      | struct control | process rows | participant rows | chunk marks | log | slots (sparse) | rings (sparse) |
  *
  * and it can be taken over from a dead owner at every instruction (I6): each structure says
  * below which stores make it so.
  *
- * Lock order: participant_lock, then file_lock or checkpoint_lock, then pool_lock, then
- * commit_lock. Owners are numbered by control_owner_of_row() and _of_process().
+ * Lock order: participant_lock, then checkpoint_lock, then file_lock, then pool_lock, then the lead of
+ * the log (log_writer.h), then commit_lock. Owners are numbered by control_owner_of_row() and _of_process().
  */
 
 #include <stdalign.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/shlock.h"
 #include "libxac/page_id.h"
+#include "recovery/log_writer.h"
 #include "recovery/manifest.h"
 
 enum {
-        CONTROL_VERSION = 1,
+        CONTROL_VERSION = 2,
         CACHE_LINE = 64,
         FILES_MAX = MANIFEST_FILES,
         PARTICIPANTS_MAX = 32768,
@@ -64,6 +66,7 @@ struct row {
         _Atomic uint64_t ring_end;      /* entries ever written */
         _Atomic uint64_t ring_sequence; /* the newest commit that is in the ring, or was too large */
         _Atomic uint64_t ring_lap;      /* the newest commit that was too large for the ring */
+        _Atomic uint64_t fragment_start; /* where the log has the first fragment of this commit; 0: nowhere */
 
         alignas(CACHE_LINE) _Atomic uint64_t commits;
         _Atomic uint64_t conflicts;
@@ -74,6 +77,7 @@ struct row {
         _Atomic uint32_t process_no;
         _Atomic uint32_t view_count;
         _Atomic uint32_t has_ring; /* its ring's memory is allocated */
+        _Atomic uint32_t is_on_duty; /* the library's own: not counted among the participants */
 };
 
 /* Superseded slots that some snapshot still needs, by the snapshot that was in the way. */
@@ -92,6 +96,8 @@ struct control {
         uint32_t pool_slots;
         uint32_t mode;
         uint32_t is_volatile;
+        uint64_t log_ring_bytes; /* 0: volatile */
+        uint64_t log_bytes;      /* of log before a checkpoint is forced */
         uint64_t device;
         uint64_t inode;
         uint64_t generation;      /* of the manifest */
@@ -106,11 +112,16 @@ struct control {
         _Atomic uint32_t exclusive_owner; /* only this participant may commit; 0 = anybody */
         _Atomic uint64_t sequence;
         _Atomic uint64_t decided;
+        _Atomic uint64_t decided_log_end; /* where the log ends with that commit */
         _Atomic uint32_t committer;  /* row number of who decided */
         _Atomic uint32_t view_count; /* changed under the commit lock */
 
         alignas(CACHE_LINE) _Atomic uint64_t flip_epoch; /* changed under the commit lock */
         _Atomic uint32_t rows_used;                      /* no row beyond this one was ever used */
+        /* Snapshots that are no participant's (R2, R9); 0 in a volatile environment, or when there is none. */
+        _Atomic uint64_t checkpoint_snapshot;
+        _Atomic uint64_t durable_next;     /* of the group that is being written */
+        _Atomic uint64_t durable_sequence; /* all commits up to it are on disk */
 
         /* The shared ends of the slot lists. Lists are caches; descriptors are the truth (R7). */
         alignas(CACHE_LINE) struct shlock pool_lock;
@@ -124,6 +135,12 @@ struct control {
         alignas(CACHE_LINE) struct shlock participant_lock;
         struct shlock file_lock;
         struct shlock checkpoint_lock;
+        _Atomic uint32_t duty;        /* futex word of the background threads */
+        _Atomic uint32_t duty_wanted; /* one has been woken, and has not begun */
+        _Atomic uint64_t checkpoint_sequence; /* of the manifest's checkpoint */
+        _Atomic uint64_t checkpoint_position;
+        _Atomic uint64_t redo_position;
+        _Atomic uint64_t checkpoints;         /* so far */
         _Atomic uint32_t file_count;
         _Atomic uint64_t past_commits; /* of participants that have left */
         _Atomic uint64_t past_conflicts;
@@ -175,6 +192,8 @@ struct ring_entry {
 };
 
 _Static_assert(sizeof(struct row) == 4UL * CACHE_LINE, "rows share no cache lines");
+_Static_assert(offsetof(struct control, flip_epoch) - offsetof(struct control, commit_lock) == CACHE_LINE,
+               "lock and sequence are on one line");
 _Static_assert(sizeof(struct slot) == CACHE_LINE, "a descriptor is a cache line");
 
 /* Where the parts begin, in bytes. */
@@ -182,12 +201,15 @@ struct control_layout {
         uint64_t processes;
         uint64_t rows;
         uint64_t chunk_marks;
+        uint64_t log;
+        uint64_t log_ring;
         uint64_t slots; /* sparse from here on */
         uint64_t rings;
         uint64_t end;
 };
 
-static inline struct control_layout control_layout(uint32_t max_participants, uint32_t pool_slots)
+static inline struct control_layout control_layout(uint32_t max_participants, uint32_t pool_slots,
+                                                   uint64_t log_ring_bytes)
 {
         const uint64_t page = 4096;
         struct control_layout at;
@@ -196,7 +218,11 @@ static inline struct control_layout control_layout(uint32_t max_participants, ui
         at.rows = (at.rows + page - 1) / page * page;
         at.chunk_marks = at.rows + (uint64_t)max_participants * sizeof(struct row);
         at.chunk_marks = (at.chunk_marks + page - 1) / page * page;
-        at.slots = at.chunk_marks + (uint64_t)FILES_MAX * CHUNKS_PER_FILE;
+        at.log = at.chunk_marks + (uint64_t)FILES_MAX * CHUNKS_PER_FILE;
+        at.log_ring = at.log;
+        if (log_ring_bytes)
+                at.log_ring += (sizeof(struct log_shared) + page - 1) / page * page;
+        at.slots = at.log_ring + log_ring_bytes;
         at.rings = at.slots + (uint64_t)pool_slots * sizeof(struct slot);
         at.rings = (at.rings + page - 1) / page * page;
         at.end = at.rings + (uint64_t)max_participants * RING_ENTRIES * sizeof(struct ring_entry);

@@ -31,6 +31,9 @@ struct xac_env {
         void *progress_arg;
         pthread_mutex_t mutex;         /* of the list of threads */
         struct thread *threads;
+        pthread_t duty_thread;         /* duty.c */
+        bool has_duty_thread;
+        _Atomic bool duty_stops;
         struct xac_env *next;
 };
 

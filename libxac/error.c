@@ -25,7 +25,7 @@ static const struct {
         { XAC_NOTXN, "no transaction is open: call xbegin first" },
         { XAC_NOVIEW, "the address is in no view of this thread: call xac_mmap in this thread first" },
         { XAC_BUSY, "too many participants or files" },
-        { -ENOTSUP, "not supported: durable environments are not there yet, open with XAC_VOLATILE" },
+        { -ENOTSUP, "not supported by this system" },
         { -EBUSY, "busy: another thread is inside a transaction, or another process that does not share "
                   "this shared memory has the environment open" },
         { -ENOENT, "no such file or environment: open with XAC_CREATE to create it" },

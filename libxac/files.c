@@ -54,16 +54,20 @@ static bool find_name(const struct control *control, const char *name, uint32_t 
 
 static int write_name_locked(struct files *files, struct manifest *manifest, const char *name)
 {
-        struct control *control = files->shared->control;
         if (manifest->file_count == FILES_MAX)
                 return XAC_BUSY;
         char *entry = manifest->file_name[manifest->file_count++];
         memset(entry, 0, MANIFEST_NAME_BYTES);
         strcpy(entry, name);
-        control->next_generation = manifest->generation + 1;
-        int err = manifest_write(files->directory, manifest);
-        if (!err)
-                control->generation = manifest->generation;
+        return shared_write_manifest_locked(files->shared, files->directory, manifest);
+}
+
+/* Commits will rely on it: a sync that failed may have lost what it was to save, and the next one would not tell. */
+static int sync_or_poison(struct files *files, int fd)
+{
+        int err = sys_sync(fd);
+        if (err && shared_is_durable(files->shared))
+                log_set_poison(&files->shared->log, err);
         return err;
 }
 
@@ -73,7 +77,8 @@ static int add_name_locked(struct files *files, const char *name, uint32_t *file
 {
         struct control *control = files->shared->control;
         struct manifest manifest;
-        int err = manifest_read(files->directory, &manifest);
+        /* Settled: commits may refer to a name from here on. */
+        int err = manifest_read_settled(files->directory, &manifest);
         if (err)
                 return err;
         files_load_names(files->shared, &manifest);
@@ -111,7 +116,7 @@ static int open_file(struct files *files, const char *name, uint64_t byte_len, i
                 if (!err)
                         err = sys_chmod(*fd, (mode_t)files->shared->control->mode);
                 if (!err)
-                        err = sys_sync(files->directory);
+                        err = sync_or_poison(files, files->directory);
         }
         struct stat st;
         if (err == -EISDIR || err == -ELOOP) /* no plain file; links are not followed */
@@ -138,30 +143,33 @@ static int grow_locked(struct files *files, uint32_t file_no, uint64_t byte_len)
         if (!err && (uint64_t)st.st_size < byte_len)
                 err = sys_truncate(file->fd, byte_len);
         if (!err)
-                err = sys_sync(file->fd);
+                err = sync_or_poison(files, file->fd);
         hook_step(HOOK_FILE_GROWN);
         if (!err)
                 atomic_store_explicit(&entry->byte_len, byte_len, memory_order_release);
         return err;
 }
 
-/* The first opener of the environment learns the length from the file itself. */
-static void note_length(struct files *files, uint32_t file_no, uint64_t size)
+/* The first opener of the environment learns the length from the file itself. Whoever made it so long may have
+ * died before that was on disk. */
+static int note_length(struct files *files, uint32_t file_no, int fd, uint64_t size)
 {
         struct file_entry *entry = &files->shared->control->file[file_no];
         uint64_t byte_len = round_up(size, files->shared->page_bytes);
-        if (byte_len > files_byte_len(files, file_no))
+        if (byte_len <= files_byte_len(files, file_no))
+                return 0;
+        int err = sync_or_poison(files, fd);
+        if (!err)
                 atomic_store_explicit(&entry->byte_len, byte_len, memory_order_release);
+        return err;
 }
 
 static int attach_locked(struct files *files, uint32_t file_no, int fd, uint64_t size, uint64_t byte_len)
 {
         if (!shared_map_heads(files->shared, file_no))
                 return -ENOMEM;
-        int err = map_home(files, &files->file[file_no], fd, byte_len > size ? byte_len : size);
-        if (!err)
-                note_length(files, file_no, size);
-        return err;
+        int err = note_length(files, file_no, fd, size);
+        return err ? err : map_home(files, &files->file[file_no], fd, byte_len > size ? byte_len : size);
 }
 
 /* Opens a file that this process has not open; *file_no is its number, or to be found. */
@@ -178,6 +186,9 @@ static int open_new_locked(struct files *files, const char *name, uint64_t byte_
                 err = -EINVAL;
         if (!err && round_up(size, files->shared->page_bytes) >> files->shared->page_shift > FILE_PAGES_MAX)
                 err = -EINVAL;
+        /* Whoever made the file may have died before its name in the directory was on disk. */
+        if (!err && !is_known)
+                err = sync_or_poison(files, files->directory);
         if (!err && !is_known)
                 err = add_name_locked(files, name, file_no);
         if (!err)

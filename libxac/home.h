@@ -4,7 +4,8 @@
 
 /*
  * Brings versions home: writes the newest versions into their data files, and then lets home
- * take the place of their slots. In a volatile environment this is the whole checkpoint.
+ * take the place of their slots. In a volatile environment this is the whole checkpoint; in a durable one,
+ * its last step (checkpoint.c).
  *
  * I3: home is overwritten with version v only when every active snapshot is at least v.
  * R13: heads name home only after fdatasync succeeded.
@@ -27,8 +28,10 @@ struct home_writer {
         bool may_wait; /* for another checkpoint that is running; else -EBUSY */
 };
 
-/* 0, -EBUSY, -ENOMEM, -ENOSPC, -EIO, ...; what could not be written stays in the pool, and
- * pages that an old snapshot holds back stay there too, which is no error. */
-int home_write(const struct home_writer *writer);
+/* Brings home the newest versions that are no newer than `until` nor than the oldest snapshot (I3). Caller holds
+ * the checkpoint lock and, in a durable environment, has all versions up to `until` in the area that the
+ * manifest names. 0, -ENOMEM, -ENOSPC, -EIO, ...; what could not be written stays in the pool, and pages that an
+ * old snapshot holds back stay there too, which is no error. */
+int home_write_locked(const struct home_writer *writer, uint64_t until);
 
 #endif

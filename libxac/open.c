@@ -8,69 +8,14 @@
 #include <unistd.h>
 
 #include "base/sys.h"
+#include "libxac/checkpoint.h"
+#include "libxac/duty.h"
 #include "libxac/fault.h"
+#include "libxac/options.h"
+#include "libxac/redo.h"
 #include "libxac/registry.h"
+#include "libxac/restart.h"
 #include "libxac/takeover.h"
-
-#define GIB (UINT64_C(1) << 30)
-#define RESERVE_DEFAULT (16 * GIB) /* a thousand threads with several views each still fit */
-
-enum {
-        PAGE_BYTES_DEFAULT = 4096,
-        PAGE_BYTES_MAX = 65536,
-        PARTICIPANTS_DEFAULT = 1024,
-        POOL_SLOTS_MIN = 64,
-        MODE_DEFAULT = 0600
-};
-
-/* ---- options ---- */
-
-static bool is_power_of_two(uint64_t n)
-{
-        return n && !(n & (n - 1));
-}
-
-/* No smaller than what the machine can map singly. */
-static uint32_t page_bytes_min(void)
-{
-        return (uint32_t)sysconf(_SC_PAGESIZE);
-}
-
-static int check_page_bytes(uint32_t page_bytes)
-{
-        bool is_right = is_power_of_two(page_bytes) && page_bytes >= page_bytes_min() && page_bytes <= PAGE_BYTES_MAX;
-        return is_right ? 0 : -EINVAL;
-}
-
-static int check_options(const xac_options *options)
-{
-        if (options->max_participants > PARTICIPANTS_MAX || options->mode & ~0777U)
-                return -EINVAL;
-        return options->page_bytes ? check_page_bytes(options->page_bytes) : 0;
-}
-
-static int check_flags(int flags)
-{
-        const int known = XAC_CREATE | XAC_EXCL | XAC_NOSYNC | XAC_VOLATILE | XAC_TRACK | XAC_STRICT;
-        if (flags & ~known || (flags & XAC_EXCL && !(flags & XAC_CREATE)))
-                return -EINVAL;
-        return flags & XAC_VOLATILE ? 0 : -ENOTSUP; /* durable environments are the next release's */
-}
-
-/* Half of the machine's memory, at most 4 GiB. */
-static uint64_t default_pool_bytes(void)
-{
-        uint64_t half = sys_memory_bytes() / 2;
-        return half < 4 * GIB ? half : 4 * GIB;
-}
-
-static uint32_t pool_slots(uint64_t pool_bytes, uint32_t page_bytes)
-{
-        uint64_t slots = (pool_bytes + page_bytes - 1) / page_bytes + 1; /* slot 0 is home */
-        if (slots < POOL_SLOTS_MIN)
-                slots = POOL_SLOTS_MIN;
-        return slots > SLOT_MASK ? (uint32_t)SLOT_MASK : (uint32_t)slots;
-}
 
 /* ---- the directory ---- */
 
@@ -139,12 +84,7 @@ static int create_manifest(struct xac_env *env, const xac_options *options, stru
         if (err)
                 return err;
         memset(manifest, 0, sizeof(*manifest));
-        manifest->page_bytes = options->page_bytes;
-        if (!manifest->page_bytes)
-                manifest->page_bytes = page_bytes_min() > PAGE_BYTES_DEFAULT ? page_bytes_min() : PAGE_BYTES_DEFAULT;
-        manifest->max_participants = options->max_participants;
-        if (manifest->max_participants < PARTICIPANTS_DEFAULT)
-                manifest->max_participants = PARTICIPANTS_DEFAULT;
+        options_fill_manifest(options, manifest);
         manifest->mode = st.st_mode & 0777;
         err = sys_random(manifest->uuid, sizeof(manifest->uuid));
         return err ? err : manifest_create(env->directory, manifest);
@@ -174,29 +114,10 @@ static void identify(struct xac_env *env, const struct stat *st, const struct ma
         identity->is_volatile = env->flags & XAC_VOLATILE;
         identity->generation = manifest->generation;
         memcpy(identity->uuid, manifest->uuid, sizeof(identity->uuid));
-        uint64_t pool_bytes = options->pool_bytes ? options->pool_bytes : default_pool_bytes();
-        identity->pool_slots = pool_slots(pool_bytes, manifest->page_bytes);
+        options_fill_identity(options, manifest, identity);
 }
 
 /* ---- shared memory ---- */
-
-/* New shared memory means that earlier shared memory must never be believed again. */
-static int create_shared(struct xac_env *env, struct manifest *manifest)
-{
-        int err = shared_is_any_other_alive(&env->shared, env->identity.max_participants);
-        if (err)
-                return err < 0 ? err : -EBUSY; /* it lives where its shared memory is not ours: a container */
-        err = manifest_write(env->directory, manifest);
-        if (err)
-                return err;
-        env->identity.generation = manifest->generation;
-        err = shared_create(&env->shared, &env->identity);
-        if (err)
-                return err;
-        files_load_names(&env->shared, manifest);
-        shared_mark_ready(&env->shared);
-        return 0;
-}
 
 static int take_process_row(struct shared *shared)
 {
@@ -217,11 +138,24 @@ static int take_process_row(struct shared *shared)
         return XAC_BUSY;
 }
 
+/* Shared memory that was poisoned, and that nobody uses any more, is discarded: the log says what is true. */
+static int is_worth_joining(struct xac_env *env)
+{
+        struct shared *shared = &env->shared;
+        if (!shared_is_durable(shared) || !atomic_load(&shared_log(shared)->poison) ||
+            shared_is_any_other_alive(shared, env->identity.max_participants))
+                return 0;
+        shared_detach(shared);
+        return -ENOENT;
+}
+
 /* Others write the manifest when they create files: what it said a moment ago may be old. */
 static int attach(struct xac_env *env, struct manifest *manifest)
 {
         for (;;) {
                 int err = shared_attach(&env->shared, &env->identity);
+                if (!err)
+                        return is_worth_joining(env);
                 if (err != -ENOENT)
                         return err;
                 int read_err = manifest_read(env->directory, manifest);
@@ -233,18 +167,31 @@ static int attach(struct xac_env *env, struct manifest *manifest)
         }
 }
 
+static void detach(struct xac_env *env)
+{
+        redo_detach(&env->shared);
+        shared_detach(&env->shared);
+}
+
 static int attach_or_create(struct xac_env *env, struct manifest *manifest)
 {
         int err = attach(env, manifest);
         if (err == -ENOENT)
-                err = create_shared(env, manifest);
+                err = restart_env(env, manifest);
         if (err)
                 return err;
+        redo_attach(&env->shared, env->directory);
         err = take_process_row(&env->shared);
-        if (err)
-                shared_detach(&env->shared);
-        else
-                takeover_dead(&env->shared, control_owner_of_process(env->shared.process_no));
+        if (err) {
+                detach(env);
+                return err;
+        }
+        takeover_dead(&env->shared, control_owner_of_process(env->shared.process_no));
+        err = checkpoint_mark_unclean(&env->shared, env->directory);
+        if (err) {
+                atomic_store(&env->shared.processes[env->shared.process_no].is_used, 0);
+                detach(env);
+        }
         return err;
 }
 
@@ -254,16 +201,15 @@ static int open_locked(struct xac_env *env, const struct stat *st, const xac_opt
         struct manifest manifest;
         int err = read_or_create_manifest(env, options, &manifest);
         if (!err)
-                err = check_page_bytes(manifest.page_bytes); /* it may be from a machine of smaller pages */
+                err = options_check_page_bytes(manifest.page_bytes); /* it may be from a machine of smaller pages */
         if (err)
                 return err;
         identify(env, st, &manifest, options);
         err = attach_or_create(env, &manifest);
         if (err)
                 return err;
-        uint64_t reserve = options->reserve_bytes ? options->reserve_bytes : RESERVE_DEFAULT;
-        reserve = (reserve + manifest.page_bytes - 1) / manifest.page_bytes * manifest.page_bytes;
-        files_init(&env->files, &env->shared, env->directory, reserve);
+        files_init(&env->files, &env->shared, env->directory, options_reserve_bytes(options, manifest.page_bytes));
+        duty_start(env); /* without it committers do its work */
         return 0;
 }
 
@@ -271,7 +217,7 @@ static int open_locked(struct xac_env *env, const struct stat *st, const xac_opt
 
 static int open_files_of(struct xac_env *env, const struct stat *st, const xac_options *options)
 {
-        int err = open_lock_file(env, options->mode ? options->mode : MODE_DEFAULT);
+        int err = open_lock_file(env, options_mode(options));
         if (err)
                 return err;
         err = sys_lock_byte(env->shared.lock_fd, 0, true);
@@ -295,7 +241,8 @@ static int open_new(int directory, const struct stat *st, int flags, const xac_o
         env->progress = options->progress;
         env->progress_arg = options->progress_arg;
         pthread_mutex_init(&env->mutex, NULL);
-        pthread_mutex_init(&env->shared.process_mutex, NULL);
+        pthread_mutex_init(&env->shared.participant_mutex, NULL);
+        pthread_mutex_init(&env->shared.file_mutex, NULL);
         int err = fault_install();
         if (!err)
                 err = registry_make_fork_guard(env);
@@ -320,6 +267,8 @@ static int open_again(struct xac_env *env, int flags)
 {
         if (flags & XAC_EXCL)
                 return -EEXIST;
+        if ((flags ^ env->flags) & XAC_VOLATILE)
+                return -EINVAL;
         env->opens++;
         return 0;
 }
@@ -328,7 +277,7 @@ static int open_registered(const char *dir, int flags, const xac_options *option
 {
         struct stat st;
         int directory;
-        int err = open_directory(dir, flags, options->mode ? options->mode : MODE_DEFAULT, &directory);
+        int err = open_directory(dir, flags, options_mode(options), &directory);
         if (err)
                 return err;
         err = sys_stat(directory, &st);
@@ -348,9 +297,9 @@ int open_env(const char *dir, int flags, const xac_options *options, struct xac_
         static const xac_options defaults;
         if (!options)
                 options = &defaults;
-        int err = check_flags(flags);
+        int err = options_check_flags(flags);
         if (!err)
-                err = check_options(options);
+                err = options_check(options);
         if (err)
                 return err;
         registry_lock();

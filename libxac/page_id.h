@@ -57,7 +57,7 @@ static inline uint32_t version_slot(uint64_t word)
 static inline bool version_is_seen_by(uint64_t word, uint64_t snapshot)
 {
         uint64_t behind = (snapshot << SLOT_BITS) - (word & ~SLOT_MASK);
-        return (int64_t)behind >= 0;
+        return (int64_t)behind >= 0 || !word; /* 0: home as it has been since the environment was opened */
 }
 
 /* Is it the version that the commit with this (full) sequence made? */

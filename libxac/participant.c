@@ -46,6 +46,7 @@ static int take_row_locked(struct participant *self, struct shared *shared)
         self->row = &shared->rows[row_no];
         self->owner = control_owner_of_row(row_no);
         atomic_store(&self->row->process_no, shared->process_no);
+        atomic_store(&self->row->is_on_duty, 0);
         atomic_store(&self->row->state, ROW_USED);
         hook_step(HOOK_ROW_TAKEN);
         if (atomic_load(&shared->control->rows_used) <= row_no)
@@ -58,7 +59,8 @@ int participant_join(struct participant *self, struct shared *shared)
         const size_t active_len = sizeof(self->seen->active[0]);
         memset(self, 0, sizeof(*self));
         self->shared = shared;
-        self->seen = malloc(sizeof(*self->seen) + shared->control->max_participants * active_len);
+        self->seen = malloc(sizeof(*self->seen) +
+                            (shared->control->max_participants + SNAPSHOT_PINS) * active_len);
         if (!self->seen)
                 return -ENOMEM;
 
@@ -96,31 +98,59 @@ void participant_leave(struct participant *self)
         free(self->seen);
 }
 
-uint64_t participant_begin(struct participant *self)
+/* R1: publishes what the word says, reads it again, until it is stable; both sequentially consistent. */
+static uint64_t publish_snapshot(struct participant *self, const _Atomic uint64_t *word)
 {
-        struct control *control = self->shared->control;
         struct row *row = self->row;
-
         /* R14: the epoch is published before the snapshot. */
-        uint64_t epoch = atomic_load_explicit(&control->flip_epoch, memory_order_acquire);
+        uint64_t epoch = atomic_load_explicit(&self->shared->control->flip_epoch, memory_order_acquire);
         if (atomic_load_explicit(&row->flip_epoch, memory_order_relaxed) != epoch)
                 atomic_store_explicit(&row->flip_epoch, epoch, memory_order_release);
 
-        /* R1: publish, read again, until stable; both sequentially consistent. */
-        uint64_t sequence = atomic_load_explicit(&control->sequence, memory_order_acquire);
+        uint64_t sequence = atomic_load_explicit(word, memory_order_acquire);
         for (;;) {
                 atomic_store(&row->snapshot, sequence);
                 hook_step(HOOK_SNAPSHOT_PUBLISHED);
-                uint64_t again = atomic_load(&control->sequence);
+                uint64_t again = atomic_load(word);
                 if (again == sequence || hook_has_bug(HOOK_BUG_NO_RECHECK_AT_BEGIN))
                         return sequence;
                 sequence = again;
         }
 }
 
+uint64_t participant_begin(struct participant *self)
+{
+        return publish_snapshot(self, &self->shared->control->sequence);
+}
+
+uint64_t participant_begin_durable(struct participant *self)
+{
+        return publish_snapshot(self, &self->shared->control->durable_sequence);
+}
+
 void participant_end(struct participant *self)
 {
         atomic_store_explicit(&self->row->snapshot, 0, memory_order_release);
+}
+
+static inline void see(struct snapshots *seen, uint64_t snapshot, uint64_t flip_epoch)
+{
+        if (!snapshot)
+                return;
+        seen->active[seen->count].snapshot = snapshot;
+        seen->active[seen->count].flip_epoch = flip_epoch;
+        seen->count++;
+        if (snapshot < seen->oldest)
+                seen->oldest = snapshot;
+}
+
+/* Through these nobody reads slots that home displaced: hence their epoch. `next` before `durable`, and both
+ * before the rows: what one place has given up by then, the next one has taken (R9). */
+static void see_pins(struct snapshots *seen, const struct control *control)
+{
+        see(seen, atomic_load(&control->checkpoint_snapshot), UINT64_MAX);
+        see(seen, atomic_load(&control->durable_next), UINT64_MAX);
+        see(seen, atomic_load(&control->durable_sequence), UINT64_MAX);
 }
 
 void snapshots_read(struct snapshots *seen, const struct shared *shared)
@@ -131,17 +161,13 @@ void snapshots_read(struct snapshots *seen, const struct shared *shared)
         seen->ceiling = atomic_load(&shared->control->sequence); /* before the rows */
         seen->oldest = seen->ceiling;
         seen->count = 0;
+        see_pins(seen, shared->control);
         uint32_t rows_used = atomic_load(&shared->control->rows_used);
         for (uint32_t i = 0; i < rows_used; i++) {
                 struct row *row = &shared->rows[i];
                 uint64_t snapshot = atomic_load(&row->snapshot);
-                if (!snapshot)
-                        continue;
-                seen->active[seen->count].snapshot = snapshot;
-                seen->active[seen->count].flip_epoch = atomic_load(&row->flip_epoch);
-                seen->count++;
-                if (snapshot < seen->oldest)
-                        seen->oldest = snapshot;
+                if (snapshot)
+                        see(seen, snapshot, atomic_load(&row->flip_epoch));
         }
 }
 

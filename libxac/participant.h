@@ -47,6 +47,8 @@ void participant_fold_counters_locked(struct shared *shared, struct row *row);
 
 /* Publishes the newest sequence as this participant's snapshot, and returns it. */
 uint64_t participant_begin(struct participant *self);
+/* The same with the newest durable sequence (R9). */
+uint64_t participant_begin_durable(struct participant *self);
 void participant_end(struct participant *self);
 
 /* Counts something in this participant's row, which only it writes. */
@@ -64,8 +66,10 @@ struct snapshots {
         struct {
                 uint64_t snapshot;
                 uint64_t flip_epoch;
-        } active[]; /* room for max_participants */
+        } active[]; /* room for max_participants and SNAPSHOT_PINS */
 };
+
+enum { SNAPSHOT_PINS = 3 }; /* snapshots that are no participant's */
 
 void snapshots_read(struct snapshots *seen, const struct shared *shared);
 /* An active snapshot in [from, to), the oldest of them; 0 if there is none. */

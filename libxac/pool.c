@@ -150,6 +150,11 @@ bool pool_is_nearly_full(const struct shared *shared)
         return room(shared) < atomic_load_explicit(&shared->control->room_wanted, memory_order_relaxed);
 }
 
+bool pool_is_exhausted(const struct shared *shared)
+{
+        return room(shared) < atomic_load_explicit(&shared->control->room_wanted, memory_order_relaxed) / 2;
+}
+
 void pool_set_room_wanted(struct shared *shared)
 {
         uint32_t quarter = shared->control->pool_slots / 4;

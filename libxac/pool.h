@@ -29,6 +29,8 @@ int pool_grow(struct participant *self);
 void pool_flush(struct participant *self);
 /* Is there so little room that pages should go home? */
 bool pool_is_nearly_full(const struct shared *shared);
+/* Is there so little that whoever notices should see to it at once? */
+bool pool_is_exhausted(const struct shared *shared);
 /* After pages went home: a quarter of the ceiling is wanted, or what can be had. */
 void pool_set_room_wanted(struct shared *shared);
 

@@ -48,6 +48,11 @@ static void finish_commit(struct shared *shared, struct row *row, uint64_t seque
         struct control *control = shared->control;
         uint32_t owner = control_owner_of_row((uint32_t)(row - shared->rows));
         uint32_t first = atomic_load_explicit(&row->intent_first, memory_order_relaxed);
+        if (shared_is_durable(shared)) {
+                log_publish_locked(&shared->log,
+                                   atomic_load_explicit(&control->decided_log_end, memory_order_relaxed));
+                hook_step(HOOK_RECORD_PUBLISHED);
+        }
         if (atomic_load_explicit(&control->view_count, memory_order_relaxed))
                 ring_write_locked(shared, row, first, sequence);
         hook_step(HOOK_RING_WRITTEN);
@@ -61,11 +66,12 @@ static void finish_commit(struct shared *shared, struct row *row, uint64_t seque
         hook_step(HOOK_SEQUENCE_STORED);
 }
 
-uint64_t publish_intent_locked(struct participant *self)
+uint64_t publish_intent_locked(struct participant *self, uint64_t log_end)
 {
         struct control *control = self->shared->control;
         uint64_t sequence = atomic_load_explicit(&control->sequence, memory_order_relaxed) + 1;
         atomic_store_explicit(&control->committer, self->row_no, memory_order_relaxed);
+        atomic_store_explicit(&control->decided_log_end, log_end, memory_order_relaxed);
         if (hook_has_bug(HOOK_BUG_HEADS_BEFORE_DECISION))
                 publish_slot(self->shared, atomic_load(&self->row->intent_first), sequence, self->owner);
         hook_step(HOOK_COMMIT_LOCKED);

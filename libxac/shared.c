@@ -12,9 +12,7 @@
 
 static const char CONTROL_MAGIC[8] = "XACSHMEM";
 
-enum { SHARED_NAME_BYTES = 80 };
-
-static void make_name(char name[SHARED_NAME_BYTES], const struct shared_identity *identity, const char *part)
+void shared_make_name(char name[SHARED_NAME_BYTES], const struct shared_identity *identity, const char *part)
 {
         snprintf(name, SHARED_NAME_BYTES, "/dev/shm/xac.%llx.%llx.%s", (unsigned long long)identity->device,
                  (unsigned long long)identity->inode, part);
@@ -30,11 +28,12 @@ static int map_shared(int fd, uint64_t byte_len, void *out)
 }
 
 /* The parts' addresses, once control_fd is open and sized. */
-static int map_parts(struct shared *shared, uint32_t page_bytes, uint32_t max_participants, uint32_t pool_slots)
+static int map_parts(struct shared *shared, uint32_t page_bytes, uint32_t max_participants, uint32_t pool_slots,
+                     uint64_t log_ring_bytes)
 {
         shared->page_bytes = page_bytes;
         shared->page_shift = (uint32_t)__builtin_ctz(page_bytes);
-        shared->layout = control_layout(max_participants, pool_slots);
+        shared->layout = control_layout(max_participants, pool_slots, log_ring_bytes);
         char *base;
         int err = map_shared(shared->control_fd, shared->layout.end, &base);
         if (err)
@@ -71,7 +70,7 @@ static int open_parts(struct shared *shared, const struct shared_identity *ident
         int *fds[] = { &shared->control_fd, &shared->heads_fd, &shared->pool_fd };
         shared->control_fd = shared->heads_fd = shared->pool_fd = -1;
         for (unsigned i = 0; i < 3; i++) {
-                make_name(name, identity, parts[i]);
+                shared_make_name(name, identity, parts[i]);
                 int err = sys_open(AT_FDCWD, name, O_RDWR | flags, 0600, fds[i]);
                 if (err) {
                         close_parts(shared);
@@ -131,15 +130,14 @@ static bool is_header_right(const struct control *control, const struct shared_i
             control->inode != identity->inode || control->page_bytes != identity->page_bytes ||
             control->max_participants != identity->max_participants)
                 return false;
-        if (control_layout(control->max_participants, control->pool_slots).end != size)
+        if (control_layout(control->max_participants, control->pool_slots, control->log_ring_bytes).end != size)
                 return false;
         return (control->generation == identity->generation || control->next_generation == identity->generation) &&
                !memcmp(control->uuid, identity->uuid, sizeof(control->uuid)) &&
                !strncmp(control->boot_id, boot_id, sizeof(control->boot_id));
 }
 
-/* Reads the header by itself, before the rest is believed. -ENOENT: it is not for us. */
-static int check_header(int fd, const struct shared_identity *identity, struct control *header)
+int shared_check_header(int fd, const struct shared_identity *identity, struct control *header)
 {
         struct stat st;
         char boot_id[40] = "";
@@ -162,13 +160,14 @@ int shared_attach(struct shared *shared, const struct shared_identity *identity)
                 return err == -ELOOP ? -ENOENT : err;
         err = check_owners(shared, identity);
         if (!err)
-                err = check_header(shared->control_fd, identity, &header);
+                err = shared_check_header(shared->control_fd, identity, &header);
         if (!err)
                 err = check_sizes(shared, &header);
         if (!err && header.is_volatile != identity->is_volatile)
                 err = -EINVAL;
         if (!err)
-                err = map_parts(shared, header.page_bytes, header.max_participants, header.pool_slots);
+                err = map_parts(shared, header.page_bytes, header.max_participants, header.pool_slots,
+                                header.log_ring_bytes);
         if (err)
                 close_parts(shared);
         return err;
@@ -183,14 +182,17 @@ static void fill_header(struct control *control, const struct shared_identity *i
         control->pool_slots = identity->pool_slots;
         control->mode = identity->mode;
         control->is_volatile = identity->is_volatile;
+        control->log_ring_bytes = identity->log_ring_bytes;
+        control->log_bytes = identity->log_bytes;
         control->device = identity->device;
         control->inode = identity->inode;
         control->generation = identity->generation;
         control->next_generation = identity->generation;
         memcpy(control->uuid, identity->uuid, sizeof(control->uuid));
-        /* The first snapshot is 1: 0 means none. */
-        atomic_store(&control->sequence, 1);
-        atomic_store(&control->decided, 1);
+        atomic_store(&control->sequence, identity->sequence); /* 1 and up: 0 means no snapshot */
+        atomic_store(&control->decided, identity->sequence);
+        atomic_store(&control->checkpoint_sequence, identity->sequence);
+        atomic_store(&control->durable_sequence, identity->is_volatile ? 0 : identity->sequence);
         atomic_store(&control->flip_epoch, 1);
         atomic_store(&control->slots_allocated, 1); /* slot 0 is home */
         atomic_store(&control->room_wanted, identity->pool_slots / 4);
@@ -198,7 +200,8 @@ static void fill_header(struct control *control, const struct shared_identity *i
 
 static int size_parts(struct shared *shared, const struct shared_identity *identity)
 {
-        struct control_layout layout = control_layout(identity->max_participants, identity->pool_slots);
+        struct control_layout layout = control_layout(identity->max_participants, identity->pool_slots,
+                                                      identity->log_ring_bytes);
         int err = sys_truncate(shared->control_fd, layout.end);
         if (!err)
                 err = sys_allocate(shared->control_fd, 0, layout.slots);
@@ -235,7 +238,8 @@ int shared_create(struct shared *shared, const struct shared_identity *identity)
         if (!err)
                 err = size_parts(shared, identity);
         if (!err)
-                err = map_parts(shared, identity->page_bytes, identity->max_participants, identity->pool_slots);
+                err = map_parts(shared, identity->page_bytes, identity->max_participants, identity->pool_slots,
+                                identity->log_ring_bytes);
         if (err)
                 goto fail_size;
         fill_header(shared->control, identity);
@@ -275,9 +279,19 @@ void shared_remove(const struct shared_identity *identity)
         char name[SHARED_NAME_BYTES];
         const char *parts[] = { "control", "heads", "pool" };
         for (unsigned i = 0; i < 3; i++) {
-                make_name(name, identity, parts[i]);
+                shared_make_name(name, identity, parts[i]);
                 sys_unlink(AT_FDCWD, name);
         }
+}
+
+int shared_write_manifest_locked(struct shared *shared, int directory, struct manifest *manifest)
+{
+        struct control *control = shared->control;
+        control->next_generation = manifest->generation + 1;
+        int err = manifest_write(directory, manifest);
+        if (!err)
+                control->generation = manifest->generation;
+        return err;
 }
 
 /* Byte 0 of the lock file is the open/close lock; process n holds byte n + 1. */
@@ -301,16 +315,21 @@ bool shared_is_alive(void *arg, uint32_t owner)
         return shared_is_process_alive(shared, atomic_load(&shared->rows[owner - 1].process_no));
 }
 
+static pthread_mutex_t *mutex_of(struct shared *shared, const struct shlock *lock)
+{
+        return lock == &shared->control->file_lock ? &shared->file_mutex : &shared->participant_mutex;
+}
+
 int shared_lock_as_process(struct shared *shared, struct shlock *lock)
 {
-        pthread_mutex_lock(&shared->process_mutex);
+        pthread_mutex_lock(mutex_of(shared, lock));
         return shlock_lock(lock, control_owner_of_process(shared->process_no), &shared->liveness);
 }
 
 void shared_unlock_as_process(struct shared *shared, struct shlock *lock)
 {
         shlock_unlock(lock);
-        pthread_mutex_unlock(&shared->process_mutex);
+        pthread_mutex_unlock(mutex_of(shared, lock));
 }
 
 _Atomic uint64_t *shared_map_heads(struct shared *shared, uint32_t file_no)

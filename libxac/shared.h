@@ -36,12 +36,16 @@ struct shared {
         _Atomic(_Atomic uint64_t *) heads[FILES_MAX]; /* mapped when first needed */
         struct control_layout layout;
         struct shlock_liveness liveness;
+        struct log log; /* of a durable environment; redo.h */
         int lock_fd;
         int control_fd;
         int heads_fd;
         int pool_fd;
         bool is_creator;
-        pthread_mutex_t process_mutex; /* around locks that the process owns as a whole */
+        /* Around the locks that the process owns as a whole: one for each, as one may be wanted while another
+         * thread holds the other (control.h: order). */
+        pthread_mutex_t participant_mutex;
+        pthread_mutex_t file_mutex;
 };
 
 struct shared_identity {
@@ -54,6 +58,9 @@ struct shared_identity {
         uint32_t pool_slots;
         uint32_t mode;
         bool is_volatile;
+        uint64_t log_ring_bytes; /* 0: volatile */
+        uint64_t log_bytes;
+        uint64_t sequence;       /* the newest commit that is home */
         uint64_t generation;
         uint8_t uuid[16];
 };
@@ -69,6 +76,17 @@ void shared_detach(struct shared *shared);
 /* Remove the names. */
 void shared_remove(const struct shared_identity *identity);
 
+/* Writes the manifest; its generation is this shared memory's. Whoever attaches meanwhile believes either, as the one
+ * in progress is stored first. Caller holds file_lock, and byte 0 of the lock file or an open environment. */
+int shared_write_manifest_locked(struct shared *shared, int directory, struct manifest *manifest);
+
+enum { SHARED_NAME_BYTES = 80 };
+/* The name of a part: "control", "heads" or "pool". */
+void shared_make_name(char name[SHARED_NAME_BYTES], const struct shared_identity *identity, const char *part);
+/* Reads the header of an open control part by itself, before the rest is believed. -ENOENT: it is not this
+ * environment's, or of an earlier boot. */
+int shared_check_header(int fd, const struct shared_identity *identity, struct control *header);
+
 /* Liveness of an owner number; `shared` is the argument (struct shlock_liveness). */
 bool shared_is_alive(void *shared, uint32_t owner);
 bool shared_is_process_alive(struct shared *shared, uint32_t process_no);
@@ -82,6 +100,16 @@ void shared_unlock_as_process(struct shared *shared, struct shlock *lock);
 
 /* The heads of a file, mapped; NULL with no memory. Async-signal-safe. */
 _Atomic uint64_t *shared_map_heads(struct shared *shared, uint32_t file_no);
+
+static inline bool shared_is_durable(const struct shared *shared)
+{
+        return shared->control->log_ring_bytes != 0;
+}
+
+static inline struct log_shared *shared_log(const struct shared *shared)
+{
+        return (struct log_shared *)((char *)shared->control + shared->layout.log);
+}
 
 static inline char *shared_slot_bytes(const struct shared *shared, uint32_t slot)
 {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "libxac/checkpoint.h"
 #include "libxac/mappings.h"
 #include "libxac/pool.h"
 
@@ -12,7 +13,14 @@ static void add_row(const struct row *row, xac_stats *stats)
         stats->conflicts += atomic_load(&row->conflicts);
         stats->read_faults += atomic_load(&row->read_faults);
         stats->write_faults += atomic_load(&row->write_faults);
-        stats->participants += atomic_load(&row->state) == ROW_USED;
+        stats->participants += atomic_load(&row->state) == ROW_USED && !atomic_load(&row->is_on_duty);
+}
+
+static void add_log(const struct log_shared *log, xac_stats *stats)
+{
+        stats->log_groups = atomic_load(&log->groups);
+        stats->log_bytes_written = atomic_load(&log->group_bytes);
+        stats->log_record_bytes = atomic_load(&log->record_bytes);
 }
 
 void stats_collect(struct shared *shared, xac_stats *stats)
@@ -21,6 +29,11 @@ void stats_collect(struct shared *shared, xac_stats *stats)
         struct pool_census census;
         memset(stats, 0, sizeof(*stats));
         stats->sequence = atomic_load(&control->sequence);
+        stats->durable_sequence = atomic_load(&control->durable_sequence);
+        stats->log_bytes_used = checkpoint_log_used(shared);
+        stats->checkpoints = atomic_load(&control->checkpoints);
+        if (shared_is_durable(shared))
+                add_log(shared->log.shared, stats);
         stats->commits = atomic_load(&control->past_commits);
         stats->conflicts = atomic_load(&control->past_conflicts);
         stats->read_faults = atomic_load(&control->past_read_faults);

@@ -40,7 +40,10 @@ static void take_back_row_locked(struct shared *shared, uint32_t row_no, uint32_
         uint32_t dead_owner = control_owner_of_row(row_no);
         uint32_t exclusive = dead_owner;
         atomic_compare_exchange_strong(&shared->control->exclusive_owner, &exclusive, 0);
+        if (shared_is_durable(shared))
+                log_take_back(&shared->log, owner, dead_owner);
         atomic_store(&row->snapshot, 0);
+        atomic_store(&row->fragment_start, 0);
         pool_lock(shared, owner);
         pool_take_back_locked(shared, dead_owner);
         pool_unlock(shared);
@@ -60,6 +63,18 @@ static void free_if_dead(struct shared *shared, struct shlock *lock, uint32_t ow
         shlock_unlock(lock);
 }
 
+/* A checkpoint's pin goes with its lock. */
+static void free_checkpoint_if_dead(struct shared *shared, uint32_t owner)
+{
+        struct shlock *lock = &shared->control->checkpoint_lock;
+        uint32_t holder = shlock_owner(lock);
+        if (!holder || shared_is_alive(shared, holder))
+                return;
+        if (shlock_lock(lock, owner, &shared->liveness) == SHLOCK_INHERITED)
+                atomic_store(&shared->control->checkpoint_snapshot, 0);
+        shlock_unlock(lock);
+}
+
 static void take_back_process_locked(struct shared *shared, uint32_t process_no, uint32_t owner)
 {
         /* A commit that it had decided is finished before its slots are looked at (R5). */
@@ -67,7 +82,7 @@ static void take_back_process_locked(struct shared *shared, uint32_t process_no,
                 return;
         publish_unlock(shared);
         /* All its locks before its rows: a row's next owner must not find one in its name. */
-        free_if_dead(shared, &shared->control->checkpoint_lock, owner);
+        free_checkpoint_if_dead(shared, owner);
         free_if_dead(shared, &shared->control->file_lock, owner);
         for (uint32_t i = 0; i < atomic_load(&shared->control->rows_used); i++) {
                 struct row *row = &shared->rows[i];

@@ -5,10 +5,11 @@
 #include <stdlib.h>
 
 #include "base/sys.h"
+#include "libxac/checkpoint.h"
 #include "libxac/commit.h"
-#include "libxac/home.h"
 #include "libxac/pool.h"
 #include "libxac/reclaim.h"
+#include "libxac/redo.h"
 #include "libxac/registry.h"
 #include "libxac/takeover.h"
 #include "libxac/touch.h"
@@ -164,7 +165,17 @@ int thread_checkpoint(struct thread *thread)
                                       .progress = thread->env->progress,
                                       .progress_arg = thread->env->progress_arg,
                                       .may_wait = true };
-        return home_write(&writer);
+        return checkpoint_run(&writer);
+}
+
+/* In a volatile environment only what is home outlives the machine. */
+int thread_sync(struct thread *thread)
+{
+        struct shared *shared = thread->self.shared;
+        if (!shared_is_durable(shared))
+                return thread_checkpoint(thread);
+        int err = log_poison(&shared->log);
+        return err ? err : redo_wait(&thread->self, log_end(&shared->log));
 }
 
 static void release_views(struct views *views)

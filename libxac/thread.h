@@ -44,6 +44,8 @@ int thread_map(struct thread *thread, const char *file, uint64_t byte_len, void 
 int thread_unmap(struct thread *thread, const void *base);
 /* Brings home what may go there now. */
 int thread_checkpoint(struct thread *thread);
+/* Returns once every earlier commit will outlive the machine. */
+int thread_sync(struct thread *thread);
 
 /* Undoes its transaction, releases its views, gives its row and slots back. Caller holds the
  * registry's lock. */

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <xac/xac.h>
 
-#include "libxac/home.h"
+#include "libxac/checkpoint.h"
 #include "libxac/version.h"
 
 enum { HOME_RUN = 16 /* pages mapped around a fault where all are at home */ };
@@ -24,17 +24,19 @@ bool touch_uses_page(void *arg, uint64_t page)
         return txn_pages_find(&txn->pages, page) != NULL;
 }
 
-/* A private version at the present level; a full pool is first answered by bringing pages home. */
+/* A private version at the present level; a full pool is first answered by bringing pages home, but not for
+ * what is lost already. */
 static int write_page(struct txn *txn, uint64_t page, struct page_entry **entry)
 {
         int err = txn_pages_write(&txn->pages, page, txn->depth, entry);
-        if (err != XAC_FULL)
+        if (err != XAC_FULL || txn->state == TXN_DOOMED)
                 return err;
         struct home_writer writer = { .self = txn->self,
                                       .files = txn->files,
                                       .is_in_use = touch_uses_page,
-                                      .in_use_arg = txn };
-        return home_write(&writer) ? XAC_FULL : txn_pages_write(&txn->pages, page, txn->depth, entry);
+                                      .in_use_arg = txn,
+                                      .may_wait = true };
+        return checkpoint_run(&writer) ? XAC_FULL : txn_pages_write(&txn->pages, page, txn->depth, entry);
 }
 
 /* The slot a page shows to this transaction when it is read. In an exact attempt that makes it a

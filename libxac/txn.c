@@ -27,6 +27,7 @@ int txn_init(struct txn *txn, struct participant *self, struct files *files, int
         txn->self = self;
         txn->files = files;
         txn->is_strict = env_flags & XAC_STRICT;
+        txn->is_nosync = env_flags & XAC_NOSYNC;
         views_init(&txn->views, self, env_flags & XAC_TRACK);
         return txn_pages_init(&txn->pages, self, files);
 }
@@ -34,6 +35,7 @@ int txn_init(struct txn *txn, struct participant *self, struct files *files, int
 void txn_free(struct txn *txn)
 {
         txn_pages_free(&txn->pages);
+        redo_free(&txn->redo);
         vector_free(&txn->levels, sizeof(struct txn_level));
 }
 
@@ -51,7 +53,8 @@ static int begin_outermost(struct txn *txn, int flags)
         if (atomic_load_explicit(&txn->files->is_patched, memory_order_relaxed))
                 files_heal(txn->files);
         txn->patches = atomic_load_explicit(&txn->files->patches, memory_order_acquire);
-        uint64_t snapshot = participant_begin(txn->self);
+        uint64_t snapshot =
+            flags & XAC_DURABLE ? participant_begin_durable(txn->self) : participant_begin(txn->self);
         int err = views_begin(&txn->views, snapshot);
         if (err) {
                 participant_end(txn->self);
@@ -79,8 +82,18 @@ static int begin_nested(struct txn *txn, int flags)
         return 0;
 }
 
+/* A nested level cannot see less than the one around it. */
+static bool may_begin_durable(const struct txn *txn)
+{
+        if (!shared_is_durable(txn->self->shared))
+                return false;
+        return !txn_is_open(txn) || txn->flags & XAC_DURABLE;
+}
+
 int txn_begin(struct txn *txn, int flags)
 {
+        if (flags & XAC_DURABLE && !may_begin_durable(txn))
+                return -EINVAL;
         return txn_is_open(txn) ? begin_nested(txn, flags) : begin_outermost(txn, flags);
 }
 
@@ -174,6 +187,7 @@ void txn_abort_all(struct txn *txn)
 static int end_outermost(struct txn *txn)
 {
         struct row *row = txn->self->row;
+        bool is_waiting = !txn->is_nosync && !(txn->flags & XAC_NOSYNC);
         if (atomic_load_explicit(&txn->files->patches, memory_order_acquire) != txn->patches)
                 txn_doom(txn, atomic_load(&txn->files->patch_reason)); /* it may have read zeros */
         int err = txn->doom;
@@ -187,10 +201,12 @@ static int end_outermost(struct txn *txn)
                 undo_outermost(txn);
                 return err;
         }
-        participant_count(&row->commits);
         become_idle(txn);
+        err = commit_wait(txn, is_waiting); /* without its snapshot, which would hold others' slots back */
+        if (!err)
+                participant_count(&row->commits);
         commit_tidy(txn);
-        return 0;
+        return err;
 }
 
 /* An inner level's writes become the outer's; a doomed one says so early. */

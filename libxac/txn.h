@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "libxac/redo.h"
 #include "libxac/txn_pages.h"
 #include "libxac/view_sync.h"
 
@@ -39,6 +40,9 @@ struct txn {
         uint32_t depth;       /* 0: no transaction */
         struct vector levels; /* struct txn_level, one for each nested level */
         uint32_t patches;     /* files->patches when it began */
+        struct redo redo;     /* its record for the log */
+        uint64_t log_end;     /* where the log ends with its record; 0: it has none */
+        bool is_nosync;       /* XAC_NOSYNC, of the environment */
         bool is_strict;       /* XAC_STRICT */
 };
 

@@ -10,6 +10,7 @@
 #include "libxac/version.h"
 
 enum { HIDE_MAX = 64 /* with more changed pages one system call that hides all is cheaper */ };
+#define NOBODY UINT32_MAX /* no row has this number */
 
 void views_init(struct views *views, struct participant *self, bool is_tracking)
 {
@@ -125,11 +126,12 @@ static bool hide_changed(void *arg, uint64_t page)
 }
 
 /* Without rings for all of the interval everything may have changed. */
-static enum ring_outcome walk_rings(struct views *views, uint64_t after, uint64_t until, ring_visit visit, void *arg)
+static enum ring_outcome walk_rings(struct views *views, uint32_t except, uint64_t after, uint64_t until,
+                                    ring_visit visit, void *arg)
 {
         if (after < views->reliable_from)
                 return RING_LAPPED;
-        return ring_walk(views->self->shared, views->self->row_no, after, until, visit, arg);
+        return ring_walk(views->self->shared, except, after, until, visit, arg);
 }
 
 static int catch_up(struct views *views, uint64_t snapshot)
@@ -141,7 +143,12 @@ static int catch_up(struct views *views, uint64_t snapshot)
                 return 0;
         uint64_t after = views->synced < snapshot ? views->synced : snapshot;
         uint64_t until = views->synced < snapshot ? snapshot : views->synced;
-        if (walk_rings(views, after, until, hide_changed, &hiding) == RING_DONE)
+        /* Our own commits are shown already, but for a durable read that goes back behind them, and after it. */
+        bool is_behind = snapshot < views->newest || views->synced < views->newest;
+        uint32_t except = is_behind ? NOBODY : views->self->row_no;
+        if (until < views->newest) /* what we committed under XAC_SNAPSHOT is shown, though `synced` stayed behind it */
+                until = views->newest;
+        if (walk_rings(views, except, after, until, hide_changed, &hiding) == RING_DONE)
                 return 0;
         return views_reset(views);
 }
@@ -170,7 +177,7 @@ int views_begin(struct views *views, uint64_t snapshot)
         int err = 0;
         if (epoch != views->flip_epoch)
                 err = views_reset(views);
-        else if (snapshot != views->synced)
+        else if (snapshot != views->synced || snapshot < views->newest)
                 err = catch_up(views, snapshot);
         if (!err)
                 err = for_each(views, views->is_tracking ? begin_tracked : begin_attempt);
@@ -178,6 +185,7 @@ int views_begin(struct views *views, uint64_t snapshot)
                 return err;
         views->flip_epoch = epoch;
         views->synced = snapshot;
+        views_note_newest(views, snapshot);
         hook_step(HOOK_VIEW_SYNCED);
         return 0;
 }
@@ -214,7 +222,7 @@ struct view *views_find_changed(struct views *views, uint64_t after, uint64_t un
         struct search search = { views, NULL };
         if (!views->is_announced || after == until)
                 return NULL;
-        if (walk_rings(views, after, until, stop_at_m, &search) != RING_LAPPED)
+        if (walk_rings(views, views->self->row_no, after, until, stop_at_m, &search) != RING_LAPPED)
                 return search.found;
         for (uint32_t i = 0; i < FILES_MAX; i++)
                 if (views->by_file[i] && !views->by_file[i]->is_exact && is_any_newer(views->by_file[i], after))

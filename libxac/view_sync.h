@@ -22,6 +22,7 @@ struct views {
         bool is_tracking;       /* XAC_TRACK: every attempt is exact */
         bool is_announced;      /* others' commits leave their pages in rings for us */
         uint64_t synced;
+        uint64_t newest;        /* snapshot or own commit that they were ever in step with: durable reads go back */
         uint64_t flip_epoch;    /* slots displaced before it are not shown (R14) */
         uint64_t reliable_from; /* rings are silent about commits up to here */
 };
@@ -40,6 +41,12 @@ static inline struct view *views_find(struct views *views, const void *addr)
 /* Before the first page is shown: from here on others' commits leave their pages in rings. Until then,
  * and for declared access alone, nobody writes or reads a ring. -ENOMEM. */
 int views_announce(struct views *views);
+
+static inline void views_note_newest(struct views *views, uint64_t sequence)
+{
+        if (views->newest < sequence)
+                views->newest = sequence;
+}
 
 /* At begin, with the snapshot published: hides what others changed, and decides which views
  * are exact in this attempt. A view that cannot be brought up to date is an error. */

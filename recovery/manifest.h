@@ -25,13 +25,24 @@ struct manifest {
         uint32_t max_participants;
         uint32_t mode;       /* permission bits of every file */
         uint32_t file_count;
+
+        /* The log, and the checkpoint up to which every commit is home or in the area. */
+        uint64_t segment_bytes;   /* length of a log segment; a multiple of 4096 */
+        uint64_t base_sequence;   /* the checkpoint's commit */
+        uint64_t base_position;   /* the end of the log as of that commit */
+        uint64_t redo_position;   /* where replay begins: at or before base_position */
+        uint32_t incarnation;     /* of the log's records from redo_position on; raised by each recovery */
+        int32_t area;             /* 0 or 1: the double-write area that belongs to the checkpoint; -1: none */
+        uint32_t area_checksum;   /* of its header */
+        uint32_t is_clean;        /* 1: nothing was logged since the checkpoint: no replay */
+
         char file_name[MANIFEST_FILES][MANIFEST_NAME_BYTES]; /* index = file number */
 };
 
-/* Creates the file with generation 1 in both slots and a fresh uuid (both are stored in
- * *manifest), with exactly the permission bits `mode`; synced, the directory too. -EEXIST if
- * there is one; after any failure there is none, or (if even the clean-up failed) a whole one.
- * `directory` is a descriptor. */
+/* Creates the file with generation 1 in both slots, a fresh uuid and an empty log of sequence 1 (all are
+ * stored in *manifest; segment_bytes is the caller's), with exactly the permission bits `mode`; synced, the
+ * directory too. -EEXIST if there is one; -EINVAL if the caller's fields make no sense; after any failure
+ * there is none, or (if even the clean-up failed) a whole one. `directory` is a descriptor. */
 int manifest_create(int directory, struct manifest *manifest);
 
 /* The valid slot with the highest generation. -ENOENT: no manifest; XAC_FORMAT: another
@@ -41,7 +52,11 @@ int manifest_read(int directory, struct manifest *manifest);
 /* Raises the generation and makes it durable in both slots, the unbelieved one first. One
  * writer at a time: the caller holds a lock. -ESTALE if the file is of a newer generation
  * than *manifest. After a failure *manifest is unchanged and the file may hold the old or the
- * new one: read it again before writing again. */
+ * new one: read it again before writing again. Does not use malloc. */
 int manifest_write(int directory, struct manifest *manifest);
+
+/* Reads it and makes sure that what was read is on disk, whatever a writer that died has left: so that the
+ * area it does not name may be written (R18). Caller is the one writer. */
+int manifest_read_settled(int directory, struct manifest *manifest);
 
 #endif

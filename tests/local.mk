@@ -17,6 +17,8 @@ check_LTLIBRARIES += %D%/support/libsupport.la
         %D%/support/crash.h \
         %D%/support/crew.c \
         %D%/support/crew.h \
+        %D%/support/fd.c \
+        %D%/support/fd.h \
         %D%/support/isolate.c \
         %D%/support/isolate.h \
         %D%/support/scratch.c \
@@ -32,6 +34,7 @@ CONTRACT_TESTS = \
         %D%/test_checkpoint \
         %D%/test_conflicts \
         %D%/test_declared \
+        %D%/test_durable \
         %D%/test_fork \
         %D%/test_full \
         %D%/test_growth \
@@ -53,6 +56,10 @@ CONTRACT_TESTS = \
 check_PROGRAMS += $(CONTRACT_TESTS)
 TESTS += $(CONTRACT_TESTS)
 
+# Most of them once more, in durable environments.
+dist_check_SCRIPTS += %D%/durable_too.sh
+TESTS += %D%/durable_too.sh
+
 %C%_test_advise_SOURCES = %D%/test_advise.c
 %C%_test_advise_LDADD = $(CONTRACT_LIBS)
 %C%_test_attach_SOURCES = %D%/test_attach.c
@@ -63,6 +70,8 @@ TESTS += $(CONTRACT_TESTS)
 %C%_test_conflicts_LDADD = $(CONTRACT_LIBS)
 %C%_test_declared_SOURCES = %D%/test_declared.c
 %C%_test_declared_LDADD = $(CONTRACT_LIBS)
+%C%_test_durable_SOURCES = %D%/test_durable.c
+%C%_test_durable_LDADD = $(CONTRACT_LIBS)
 %C%_test_fork_SOURCES = %D%/test_fork.c
 %C%_test_fork_LDADD = $(CONTRACT_LIBS)
 %C%_test_full_SOURCES = %D%/test_full.c

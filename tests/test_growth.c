@@ -130,6 +130,7 @@ enum { APPENDERS = 2, AUDITORS = 2, APPENDED = 150, WORDS_PER_APPEND = 64 };
 
 struct growing {
         int way;
+        struct crew_barrier seated;
         struct crew_turn appenders_done;
         _Atomic uint64_t audits;
 };
@@ -168,6 +169,8 @@ static void growing_member(int index, void *growing_)
         check_ok(xac_open(scratch_path("env"), seat_open_flags(growing->way), NULL, &seat.env));
         seat.words = xac_mmap(seat.env, "words", 4096, 0);
         check(seat.words != MAP_FAILED);
+        if (atomic_load(&growing->appenders_done.number) < APPENDERS) /* all but a last look at the result */
+                crew_barrier_wait(&growing->seated, APPENDERS + AUDITORS);
         for (int i = 0; index < APPENDERS && i < APPENDED; i++)
                 append_once();
         if (index < APPENDERS)

@@ -34,7 +34,7 @@ static void sixty_four_files_in_one_transaction(void)
         uint64_t *file[FILES];
         xac_env *env;
 
-        check_ok(xac_open(scratch_path("env"), XAC_CREATE | XAC_VOLATILE, NULL, &env));
+        check_ok(xac_open(scratch_path("env"), seat_open_flags(0), NULL, &env));
         for (int i = 0; i < FILES; i++) {
                 file[i] = file_map(env, i, 8192);
                 check(file[i] != MAP_FAILED);
@@ -50,7 +50,7 @@ static void sixty_four_files_in_one_transaction(void)
         check_ok(xac_close(env));
         check_equal(scratch_file_size(scratch_path("env/file-64")), -ENOENT);
 
-        check_ok(xac_open(scratch_path("env"), XAC_VOLATILE, NULL, &env));
+        check_ok(xac_open(scratch_path("env"), seat_open_flags(0), NULL, &env));
         for (int i = FILES - 1; i >= 0; i--)
                 file[i] = file_map(env, i, 0);
         check_ok(xbegin(env, XAC_RDONLY));
@@ -67,7 +67,7 @@ static void map_some(int index, void *unused)
         uint64_t *words;
 
         (void)unused;
-        check_ok(xac_open(scratch_path("env"), XAC_CREATE | XAC_VOLATILE, NULL, &env));
+        check_ok(xac_open(scratch_path("env"), seat_open_flags(0), NULL, &env));
         for (int i = 0; i < 24; i++) {
                 words = file_map(env, (i * 5 + index * 11) % 40, 4096 * (size_t)(1 + (i + index) % 3));
                 check(words != MAP_FAILED);
@@ -82,7 +82,7 @@ static void processes_may_create_files_at_once(void)
         xac_env *env;
 
         crew_processes(4, map_some, NULL);
-        check_ok(xac_open(scratch_path("env"), XAC_VOLATILE, NULL, &env));
+        check_ok(xac_open(scratch_path("env"), seat_open_flags(0), NULL, &env));
         for (int i = 0; i < 40; i++) {
                 uint64_t *words = file_map(env, i, 4096);
 
@@ -165,7 +165,7 @@ static void too_many_participants_are_xac_busy(void)
         struct crowd *crowd = crew_shared(sizeof(*crowd));
         uint64_t *words;
 
-        check_ok(xac_open(scratch_path("env"), XAC_CREATE | XAC_VOLATILE, &options, &seat_of_all));
+        check_ok(xac_open(scratch_path("env"), seat_open_flags(0), &options, &seat_of_all));
         words = xac_mmap(seat_of_all, "words", 4096, 0);
         check(words != MAP_FAILED);
         for (int round = 0; round < 2; round++) {
@@ -199,7 +199,7 @@ static void rows_of_the_killed_are_taken_back(void)
         xac_env *env;
 
         /* Somebody holds it open throughout: it is never made anew. */
-        check_ok(xac_open(scratch_path("env"), XAC_CREATE | XAC_VOLATILE, &options, &env));
+        check_ok(xac_open(scratch_path("env"), seat_open_flags(0), &options, &env));
         for (uint32_t i = 0; i < 300; i++) {
                 pid_t pid = crew_fork(one_to_be_killed, 0, turn);
 

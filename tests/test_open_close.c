@@ -124,15 +124,6 @@ static void a_long_name_is_enametoolong(void)
         free(name);
 }
 
-/* Until durability lands. The refusal is explained, and does nothing. */
-static void a_durable_environment_is_enotsup(void)
-{
-        check_refused(scratch_path("env"), XAC_CREATE, NULL, -ENOTSUP);
-        check_refused(scratch_path("env"), XAC_CREATE | XAC_NOSYNC, NULL, -ENOTSUP);
-        check(strlen(xac_strerror(-ENOTSUP)) > 0);
-        check_equal(scratch_shared_memory_of(scratch_path("env")), 0);
-}
-
 static void the_same_directory_is_the_same_environment_counted(void)
 {
         xac_env *first = opened("env", PLAIN, NULL);
@@ -433,7 +424,6 @@ int main(void)
                 isolated_test(bad_arguments_are_einval),
                 isolated_test(bad_options_are_einval),
                 isolated_test(a_long_name_is_enametoolong),
-                isolated_test(a_durable_environment_is_enotsup),
                 isolated_test(the_same_directory_is_the_same_environment_counted),
                 isolated_test(changing_the_working_directory_changes_nothing),
                 isolated_test(two_environments_are_independent),

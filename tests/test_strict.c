@@ -23,7 +23,7 @@ enum moment { BEFORE, AFTER_READ, AFTER_COMMIT, AFTER_ABORT, AFTER_RDONLY, AFTER
 
 static void strict_take(int flags)
 {
-        check_ok(xac_open(scratch_path("env"), XAC_CREATE | XAC_VOLATILE | XAC_STRICT | flags, NULL,
+        check_ok(xac_open(scratch_path("env"), seat_open_flags(0) | XAC_STRICT | flags, NULL,
                           &seat.env));
         seat.words = xac_mmap(seat.env, "words", SEAT_PAGES * 4096, 0);
         check(seat.words != MAP_FAILED);

@@ -77,8 +77,7 @@ static void bad_begin_flags_are_einval_and_begin_nothing(void)
                                      1 << 20,
                                      (int)0x80000000u,
                                      XAC_DURABLE,
-                                     XAC_DURABLE | XAC_SNAPSHOT,
-                                     XAC_DURABLE | XAC_RDONLY };
+                                     XAC_DURABLE | XAC_SNAPSHOT };
 
         seat_take(0);
         for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {

@@ -71,6 +71,8 @@ static void limit_file_size(rlim_t byte_len)
 
 static void a_checkpoint_that_cannot_write_loses_nothing(int way)
 {
+        if (seat_is_durable())
+                isolate_skip("the limit is met by the log first, and poisons");
         seat_take((uint64_t)way);
         for (unsigned page = 0; page < SEAT_PAGES; page++)
                 seat_commit_add(seat_word(page, 0));
@@ -91,6 +93,8 @@ static void a_last_close_that_cannot_write_home_keeps_everything(int way)
 {
         int code;
 
+        if (seat_is_durable())
+                isolate_skip("the limit is met by the log first, and poisons");
         seat_take((uint64_t)way);
         for (unsigned page = 0; page < SEAT_PAGES; page++)
                 seat_commit_add(seat_word(page, 0));

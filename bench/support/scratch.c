@@ -3,10 +3,13 @@
 
 #include <errno.h>
 #include <ftw.h>
+#include <glob.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void scratch_fail(int err, const char *what)
@@ -16,8 +19,9 @@ void scratch_fail(int err, const char *what)
 }
 
 /* What is to be removed when the process that made it exits early. */
+enum { SCRATCHES = 8 };
 static struct {
-        char directory[SCRATCH_PATH];
+        char directory[SCRATCHES][SCRATCH_PATH]; /* "": none */
         pid_t maker;
 } made;
 
@@ -34,10 +38,41 @@ static void remove_directory(const char *path)
         nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
+/* Shared memory is named after the device and inode of its directory. */
+void scratch_remove_memory(const char *directory)
+{
+        struct stat st;
+        glob_t found;
+        char pattern[SCRATCH_PATH];
+
+        if (stat(directory, &st) != 0)
+                return;
+        snprintf(pattern, sizeof(pattern), "/dev/shm/xac.%" PRIxMAX ".%" PRIxMAX ".*", (uintmax_t)st.st_dev,
+                 (uintmax_t)st.st_ino);
+        if (glob(pattern, 0, NULL, &found) != 0)
+                return;
+        for (size_t i = 0; i < found.gl_pathc; i++)
+                unlink(found.gl_pathv[i]);
+        globfree(&found);
+}
+
 static void remove_made(void)
 {
-        if (made.maker == getpid() && made.directory[0])
-                remove_directory(made.directory);
+        for (int i = 0; i < SCRATCHES && made.maker == getpid(); i++) {
+                if (!made.directory[i][0])
+                        continue;
+                scratch_remove_memory(made.directory[i]);
+                remove_directory(made.directory[i]);
+        }
+}
+
+/* The place where it stands; for "", a free one. */
+static char *find_made(const char *directory)
+{
+        for (int i = 0; i < SCRATCHES; i++)
+                if (strcmp(made.directory[i], directory) == 0)
+                        return made.directory[i];
+        scratch_fail(-ENOSPC, "too many scratches");
 }
 
 void scratch_make(struct scratch *scratch, size_t pages)
@@ -51,13 +86,13 @@ void scratch_make(struct scratch *scratch, size_t pages)
         if (!made.maker)
                 atexit(remove_made);
         made.maker = getpid();
-        memcpy(made.directory, scratch->directory, SCRATCH_PATH);
+        memcpy(find_made(""), scratch->directory, SCRATCH_PATH);
 }
 
 void scratch_open(struct scratch *scratch, int flags)
 {
-        must(xac_open(scratch->directory, XAC_CREATE | XAC_VOLATILE | flags, NULL, &scratch->env),
-             "xac_open");
+        flags |= XAC_CREATE | (scratch->is_durable ? 0 : XAC_VOLATILE);
+        must(xac_open(scratch->directory, flags, scratch->options, &scratch->env), "xac_open");
         scratch->file = xac_mmap(scratch->env, "pages", scratch->pages * SCRATCH_PAGE, 0);
         if (scratch->file == MAP_FAILED)
                 scratch_fail(-errno, "xac_mmap");
@@ -83,7 +118,7 @@ void scratch_fill(struct scratch *scratch)
 void scratch_remove(struct scratch *scratch)
 {
         remove_directory(scratch->directory);
-        made.directory[0] = '\0';
+        find_made(scratch->directory)[0] = '\0';
 }
 
 int scratch_verdict(const char *what, double value, double limit, const char *unit)

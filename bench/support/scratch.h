@@ -6,10 +6,11 @@
  * A place to measure in, and what to do when something goes wrong there.
  *
  * A scratch is an environment in a temporary directory (below $TMPDIR or /tmp) with one file
- * mapped by the thread that opened it. The process that made it removes it, at the latest when
- * it exits.
+ * mapped by the thread that opened it. It is volatile unless is_durable was set before it is
+ * opened. The process that made it removes it, at the latest when it exits.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <xac/xac.h>
@@ -21,13 +22,18 @@ struct scratch {
         xac_env *env;
         char *file; /* this thread's view */
         size_t pages;
+        bool is_durable;
+        const xac_options *options; /* NULL: the defaults */
 };
 
-/* Makes an empty directory; nothing is open yet. One at a time. */
+/* Makes an empty directory; nothing is open yet. A few at a time. */
 void scratch_make(struct scratch *scratch, size_t pages);
 void scratch_remove(struct scratch *scratch);
+/* Removes the shared memory of the environment in this directory, which no process has open: as the
+ * death of the machine does. */
+void scratch_remove_memory(const char *directory);
 
-/* In the process and thread that will use it; `flags` are xac_open's, volatile anyway. */
+/* In the process and thread that will use it; `flags` are xac_open's. */
 void scratch_open(struct scratch *scratch, int flags);
 void scratch_close(struct scratch *scratch);
 

@@ -6,9 +6,9 @@
 
 _Static_assert(sizeof(struct progress) == 4096, "a worker's progress fills a page");
 
-int index_open(struct index *index, const char *directory)
+int index_open(struct index *index, const char *directory, int flags, const xac_options *options)
 {
-        int err = xac_open(directory, XAC_CREATE | XAC_VOLATILE, NULL, &index->env);
+        int err = xac_open(directory, flags, options, &index->env);
         if (err)
                 return err;
         index->table = xac_mmap(index->env, "table", sizeof(*index->table), 0);

@@ -5,7 +5,8 @@
 /*
  * The environment of the demo as one process sees it: the file "table", and the file
  * "progress" in which every worker has a page of its own. A worker's transaction adds one
- * word to the table and one to its progress, so at every moment the two add up to the same.
+ * word to the table and one to its progress, so at every moment the two add up to the same,
+ * and after a crash the progress says where the worker has to go on.
  */
 
 #include <stdint.h>
@@ -28,8 +29,8 @@ struct index {
         struct progress *progress;
 };
 
-/* Opens, and creates if need be, for this process and thread; 0 or a negative code. */
-int index_open(struct index *index, const char *directory);
+/* Opens for this process and thread; flags and options are xac_open's. 0 or a negative code. */
+int index_open(struct index *index, const char *directory, int flags, const xac_options *options);
 int index_close(struct index *index);
 
 #endif

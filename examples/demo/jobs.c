@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "examples/demo/acks.h"
+
 static int complain(const char *who, const char *what, int err)
 {
         fprintf(stderr, "%s: %s: %s\n", who, what, xac_strerror(err));
@@ -20,7 +22,7 @@ struct step {
         struct index index;
         struct progress *progress;
         char word[TABLE_WORD_BYTES];
-        uint64_t text_bytes, attempts;
+        uint64_t text_bytes, words, attempts;
 };
 
 /* The body of the transaction. `attempts` is no view memory: it also counts lost races. */
@@ -31,25 +33,48 @@ static int add_word(void *arg)
         step->attempts++;
         if (table_add(step->index.table, step->word) != 0)
                 return TABLE_IS_FULL;
-        step->progress->words++;
+        step->words = ++step->progress->words;
         step->progress->text_bytes = step->text_bytes;
         return 0;
 }
 
-int job_work(const char *directory, int worker, struct text part, struct tally *tally)
+/* Where the worker stands, which after a crash is not at the beginning. */
+static int find_place(struct step *step)
+{
+        int err = xbegin(step->index.env, XAC_RDONLY);
+        if (err)
+                return err;
+        step->text_bytes = step->progress->text_bytes;
+        return xend(step->index.env);
+}
+
+/* When xac_run returns 0 the word is on disk. */
+static int index_word(struct step *step, int worker, int acks_fd, struct tally *tally)
+{
+        step->attempts = 0;
+        int err = xac_run(step->index.env, 0, add_word, step);
+        if (err)
+                return err;
+        if (step->attempts > 1)
+                atomic_fetch_add(&tally->conflicts, step->attempts - 1);
+        return acks_note(acks_fd, worker, step->words);
+}
+
+int job_work(const char *directory, int worker, struct text part, int acks_fd, struct tally *tally)
 {
         struct step step = { .attempts = 0 };
         const char *start = part.next;
 
-        int err = index_open(&step.index, directory);
+        int err = index_open(&step.index, directory, 0, NULL);
         if (err)
                 return complain("worker", "cannot open the index", err);
         step.progress = &step.index.progress[worker];
+        err = find_place(&step);
+        part.next += step.text_bytes;
         while (!err && text_next_word(&part, step.word)) {
                 step.text_bytes = (uint64_t)(part.next - start);
-                err = xac_run(step.index.env, 0, add_word, &step);
+                err = index_word(&step, worker, acks_fd, tally);
         }
-        atomic_fetch_add(&tally->attempts, step.attempts);
         if (err == TABLE_IS_FULL) {
                 fprintf(stderr, "worker: the table is full\n");
                 return EXIT_FAILURE;
@@ -99,7 +124,7 @@ int job_audit(const char *directory, struct tally *tally)
         uint64_t words = 0;
         int is_last_look, status;
 
-        int err = index_open(&index, directory);
+        int err = index_open(&index, directory, 0, NULL);
         if (err)
                 return complain("auditor", "cannot open the index", err);
         do {
@@ -113,14 +138,12 @@ int job_audit(const char *directory, struct tally *tally)
         return err ? complain("auditor", "cannot close the index", err) : status;
 }
 
-int job_progress(struct index *index, uint64_t *words, uint64_t *text_bytes)
+int job_progress(struct index *index, uint64_t words[])
 {
         int err = xbegin(index->env, XAC_RDONLY);
         if (err)
                 return err;
-        *words = add_up_words(index);
-        *text_bytes = 0;
         for (int i = 0; i < INDEX_WORKERS_MAX; i++)
-                *text_bytes += index->progress[i].text_bytes;
+                words[i] = index->progress[i].words;
         return xend(index->env);
 }

@@ -15,18 +15,19 @@
 
 /* Ordinary shared memory for figures that are not part of the index. */
 struct tally {
-        _Atomic uint64_t attempts; /* transactions begun by workers */
-        _Atomic uint64_t looks;    /* audits that found everything in order */
-        _Atomic int is_over;       /* tells the auditor that the workers have ended */
+        _Atomic uint64_t conflicts; /* lost races of workers, run again */
+        _Atomic uint64_t looks;     /* audits that found everything in order */
+        _Atomic int is_over;        /* tells the auditor that the workers have ended */
 };
 
-/* Indexes one part of the text, one transaction per word. */
-int job_work(const char *directory, int worker, struct text part, struct tally *tally);
+/* Indexes what is left of one part of the text, one transaction per word; each that was committed
+ * is noted in the file of acknowledgements (acks.h). */
+int job_work(const char *directory, int worker, struct text part, int acks_fd, struct tally *tally);
 
 /* Compares the table with itself and with the workers' progress until the work is over. */
 int job_audit(const char *directory, struct tally *tally);
 
-/* Adds up the progress of all workers as of one moment; 0 or a negative code. */
-int job_progress(struct index *index, uint64_t *words, uint64_t *text_bytes);
+/* The workers' progress as of one moment, INDEX_WORKERS_MAX of them; 0 or a negative code. */
+int job_progress(struct index *index, uint64_t words[]);
 
 #endif

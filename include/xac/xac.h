@@ -9,7 +9,7 @@
  * processes may run it at once:
  *
  *         xac_env *bank;
- *         xac_open("bank.xac", XAC_CREATE | XAC_VOLATILE, NULL, &bank);
+ *         xac_open("bank.xac", XAC_CREATE, NULL, &bank);
  *         long *account = xac_mmap(bank, "accounts", 1 << 20, 0);
  *
  *         do {
@@ -17,6 +17,14 @@
  *                 account[from] -= 10;
  *                 account[to]   += 10;
  *         } while (xend(bank) == XAC_CONFLICT);
+ *
+ * When xend() returns 0 the transaction is on disk: it survives the death of the process and of the machine,
+ * whole, with everything committed before it. Modes that promise less:
+ *
+ *         XAC_NOSYNC     it does not wait for the disk. Processes may die; a machine crash may lose the newest
+ *                        commits, never one without all later ones, and none from before an xac_sync()
+ *         XAC_VOLATILE   no log. Processes may die; a machine crash goes back to the last checkpoint, and one
+ *                        during a checkpoint leaves pages of different ages
  *
  * Functions return 0 or a negative number: -errno, or one of enum xac_code (all below
  * -4096, so that the two never meet); xac_strerror() explains both. A lost race
@@ -43,7 +51,10 @@ enum xac_code {
         XAC_CONFLICT = -5001,   /* lost to a concurrent commit: run it again */
         XAC_READONLY = -5002,   /* it wrote although begun XAC_RDONLY */
         XAC_FULL = -5003,       /* the version pool is at its ceiling */
-        XAC_POISONED = -5004,   /* an earlier log write or sync failed */
+        /* A write or sync failed, so that nobody knows what is on disk. What was waiting for it is visible in memory
+         * but perhaps not durable; nothing more is committed; reads go on. Once all have closed the environment,
+         * the next xac_open() recovers what the log proves. */
+        XAC_POISONED = -5004,
         XAC_CORRUPT = -5005,    /* a file of the environment is damaged */
         XAC_FORMAT = -5006,     /* made by another version of libxac */
         XAC_FORKED = -5007,     /* used in a child without reopening */
@@ -57,7 +68,7 @@ enum xac_flags {
         XAC_CREATE = 0x0001,    /* create the environment if there is none */
         XAC_EXCL = 0x0002,      /* with XAC_CREATE: fail with -EEXIST if there is one */
         XAC_NOSYNC = 0x0004,    /* commits do not wait for the disk (also for xbegin) */
-        XAC_VOLATILE = 0x0008,  /* no log; data reach their file at checkpoint and last close */
+        XAC_VOLATILE = 0x0008,  /* no log; data reach their files at checkpoints and the last close */
         XAC_TRACK = 0x0010,     /* detect every first read by a fault, as the thesis did */
         XAC_STRICT = 0x0020,    /* views are inaccessible outside transactions */
 
@@ -75,18 +86,20 @@ enum xac_access {
 /* A zeroed field means its default. */
 typedef struct xac_options {
         uint64_t pool_bytes;       /* ceiling of the version pool */
-        uint64_t log_bytes;        /* redo log kept before a checkpoint is forced */
+        uint64_t log_bytes;        /* redo log kept before a checkpoint is forced; default 256 MiB */
         uint64_t reserve_bytes;    /* address space reserved per view, so that it can grow in place */
         uint32_t page_bytes;       /* at creation: a power of two, 4096 to 65536; default 4096 */
         uint32_t max_participants; /* at creation: threads that use it at once; default 1024 */
         uint32_t mode;             /* at creation: permission bits, under the umask; default 0600 */
+        /* Long recoveries: "restore" (pages of the double-write area), "replay" (bytes of log); both and
+         * long checkpoints: "checkpoint" (pages). Called by the thread at work, which may be the library's own. */
         void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total);
         void *progress_arg;
 } xac_options;
 
 typedef struct xac_stats {
         uint64_t sequence;         /* number of the newest commit */
-        uint64_t durable_sequence; /* number of the newest commit that is on disk */
+        uint64_t durable_sequence; /* number of the newest commit known to be on disk; volatile: 0 */
         uint64_t commits;          /* outermost xend() calls that returned 0 */
         uint64_t conflicts;        /* outermost xend() calls that returned XAC_CONFLICT */
         uint64_t read_faults;      /* faults taken by reads of view pages */
@@ -94,8 +107,12 @@ typedef struct xac_stats {
         uint64_t mappings;         /* kernel mappings that the views of this process use, at most */
         uint64_t pool_bytes;       /* ceiling of the version pool */
         uint64_t pool_bytes_used;  /* slots that hold a version or a transaction's private page */
-        uint64_t log_bytes_used;
+        uint64_t log_bytes_used;   /* log that would be replayed after a crash now; volatile: 0 */
         uint64_t participants;     /* threads that are using the environment now */
+        uint64_t checkpoints;      /* this and the following: since somebody first opened it */
+        uint64_t log_groups;       /* writes to the log; each is of one commit or of many */
+        uint64_t log_bytes_written; /* by them, padding included */
+        uint64_t log_record_bytes; /* of records among them */
 } xac_stats;
 
 /* Environments. */

@@ -17,6 +17,7 @@
 
 #include "base/checksum.h"
 #include "libxac/control.h"
+#include "recovery/manifest_slot.h"
 #include "tests/failure/remains.h"
 #include "tests/failure/world.h"
 #include "tests/support/chance.h"
@@ -174,7 +175,7 @@ static void shared_memory_of_another_directory_is_not_believed(void)
 enum {
         MANIFEST_BYTES = 65536,
         SLOT_BYTES = MANIFEST_BYTES / 2,
-        AT_VERSION = 8, /* in a slot; see recovery/manifest.c */
+        AT_VERSION = 8, /* in a slot; see recovery/manifest_slot.h */
         AT_CHECKSUM = 12,
         AT_REST = 16
 };
@@ -240,18 +241,23 @@ static void seal_slot(unsigned char *slot, uint32_t version)
 /* Whole, but not ours: refused, and left as it is. */
 static void a_manifest_of_another_version_is_xac_format(void)
 {
+        static const uint32_t others[] = {1, 77};
         const char *name = make_manifest();
+        const uint32_t ours = manifest_slot_version(good);
         unsigned char now[MANIFEST_BYTES];
 
-        seal_slot(bad, 77);
-        seal_slot(bad + SLOT_BYTES, 77);
-        scratch_write_file(name, bad, MANIFEST_BYTES);
-        check_code(world_open(0, NULL), XAC_FORMAT);
-        check_code(world_open(XAC_CREATE, NULL), XAC_FORMAT);
-        scratch_read_file(name, now, MANIFEST_BYTES);
-        check_equal(memcmp(now, bad, MANIFEST_BYTES), 0);
-        seal_slot(bad, 1);
-        seal_slot(bad + SLOT_BYTES, 1);
+        for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+                check(others[i] != ours);
+                seal_slot(bad, others[i]);
+                seal_slot(bad + SLOT_BYTES, others[i]);
+                scratch_write_file(name, bad, MANIFEST_BYTES);
+                check_code(world_open(0, NULL), XAC_FORMAT);
+                check_code(world_open(XAC_CREATE, NULL), XAC_FORMAT);
+                scratch_read_file(name, now, MANIFEST_BYTES);
+                check_equal(memcmp(now, bad, MANIFEST_BYTES), 0);
+        }
+        seal_slot(bad, ours);
+        seal_slot(bad + SLOT_BYTES, ours);
         scratch_write_file(name, bad, MANIFEST_BYTES);
         world_prove(true);
         world_check_files();

@@ -352,6 +352,138 @@ static void a_hole_in_a_full_tmpfs_is_a_code(int way)
         world_check_files();
 }
 
+/* ---- Durable environments ---- */
+
+enum { COMMITS_MAX = 2000, NEW_PAGES = 1000 };
+
+static uint32_t next_new; /* page of the first file, a hole until then */
+
+static void fill_durably(int way)
+{
+        fill_with_commits(way);
+        check_ok(world_map(0, PAGES + NEW_PAGES));
+}
+
+/* Pages that have no room at home, so that neither home nor the double-write area can take them, until the log
+ * cannot grow either: then nothing is committed, and everything else is as it was. */
+static void commit_until_full(void)
+{
+        int code = 0;
+
+        for (uint32_t i = 0; i < COMMITS_MAX && !code; i++)
+                code = world_commit_one(0, PAGES + next_new++ % NEW_PAGES);
+        check_code(code, -ENOSPC);
+        for (uint32_t i = 0; i < 3; i++) {
+                code = world_commit_one(0, i);
+                check(code == 0 || code == -ENOSPC); /* there may be room for one more behind somebody's checkpoint */
+                check_all_pages();
+        }
+}
+
+static void a_full_disk_is_enospc_before_the_commit_and_passes(int way)
+{
+        world_set_durable(true);
+        mount_environment(4 * KIB);
+        fill_durably(way);
+        for (unsigned left = 0; left <= 80; left += 40) {
+                fill(world_directory(), left);
+                commit_until_full();
+                make_room(world_directory());
+                check_ok(world_commit_one(0, left % PAGES));
+                check_ok(xac_checkpoint(world.env));
+                check_all_pages();
+        }
+        world_prove(true);
+        world_check_files();
+}
+
+static void fill_up_and_die(int unused, void *unused_)
+{
+        (void)unused, (void)unused_;
+        fill_durably(0);
+        fill(world_directory(), 0);
+        commit_until_full();
+        _exit(0);
+}
+
+static void fail_to_open(int unused, void *unused_)
+{
+        (void)unused, (void)unused_;
+        check_code(world_open(0, NULL), -ENOSPC);
+}
+
+static void prove_in_a_child(int unused, void *unused_)
+{
+        (void)unused, (void)unused_;
+        world_prove(true);
+        world_check_files();
+}
+
+/* Recovery needs room for the double-write area; until there is some it changes nothing and can be tried again. */
+static void recovery_on_a_full_disk_is_enospc_and_passes(void)
+{
+        world_set_durable(true);
+        mount_environment(4 * KIB);
+        crew_join(crew_fork(fill_up_and_die, 0, NULL));
+        world_remove_shared_memory();
+        for (int i = 0; i < 3; i++)
+                crew_join(crew_fork(fail_to_open, 0, NULL));
+        make_room(world_directory());
+        crew_join(crew_fork(prove_in_a_child, 0, NULL));
+}
+
+static void a_full_last_close_of_a_durable_one_keeps_everything(void)
+{
+        world_set_durable(true);
+        mount_environment(4 * KIB);
+        fill_durably(0);
+        fill(world_directory(), 0);
+        commit_until_full();
+        check_code(world_close(), -ENOSPC);
+        check_equal(scratch_shared_memory_of(world_directory()), WORLD_PARTS);
+        check_ok(world_open(0, NULL));
+        check_ok(world_map(0, PAGES + NEW_PAGES));
+        check_ok(world_map(1, PAGES));
+        check_all_pages();
+        make_room(world_directory());
+        world_prove(true);
+        world_check_files();
+}
+
+/* From nothing to enough: a code, or an environment that works. */
+static void opening_a_durable_one_without_room_is_enospc(void)
+{
+        int refused = 0;
+
+        world_set_durable(true);
+        enter_namespace();
+        set_up("env");
+        check_equal(mkdir(world_directory(), 0700), 0);
+        mount_small(world_directory(), 4);
+        for (unsigned kib = 4; kib <= 1024; kib += kib < 256 ? 12 : 256) {
+                int code;
+
+                resize(world_directory(), kib);
+                code = world_open(XAC_CREATE, NULL);
+                check(code == 0 || code == -ENOSPC);
+                refused += code != 0;
+                if (code)
+                        continue;
+                code = world_map(0, PAGES);
+                check(code == 0 || code == -ENOSPC);
+                if (!code) {
+                        code = world_commit_one(0, kib % PAGES);
+                        check(code == 0 || code == -ENOSPC);
+                }
+                code = world_close();
+                check(code == 0 || code == -ENOSPC);
+        }
+        check(refused > 0);
+        resize(world_directory(), 4 * KIB);
+        world_prove(true);
+        world_check_files();
+}
+
 /* ---- The version pool ---- */
 
 enum { SMALL_POOL = 128 };
@@ -407,6 +539,10 @@ int main(void)
                 isolated_by_access(the_last_close_on_a_full_disk_keeps_everything),
                 isolated_test(growth_on_a_full_disk_loses_nothing),
                 isolated_by_access(a_hole_in_a_full_tmpfs_is_a_code),
+                isolated_by_access(a_full_disk_is_enospc_before_the_commit_and_passes),
+                isolated_test(recovery_on_a_full_disk_is_enospc_and_passes),
+                isolated_test(a_full_last_close_of_a_durable_one_keeps_everything),
+                isolated_test(opening_a_durable_one_without_room_is_enospc),
                 isolated_by_access(a_full_pool_over_a_full_disk_is_a_code_and_passes),
         };
 

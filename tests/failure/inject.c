@@ -2,9 +2,12 @@
 #include "tests/failure/inject.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tests/support/chance.h"
 
 static struct inject_plan plan;
 static int calls;
@@ -84,6 +87,7 @@ static const struct {
         [SYS_STAT] = {"stat", {-EIO}},
         [SYS_MKDIR] = {"mkdir", {-ENOSPC, -EACCES}},
         [SYS_LINK] = {"link", {-ENOSPC, -EIO}},
+        [SYS_LIST] = {"getdents", {-EIO, -ENOMEM}},
         [SYS_UNLINK] = {"unlink", {-EIO, -EACCES}},
         [SYS_CHMOD] = {"chmod", {-EPERM}},
         [SYS_TRUNCATE] = {"truncate", {-ENOSPC, -EIO}},
@@ -109,6 +113,39 @@ const int *inject_errors(int kind)
 const char *inject_kind_name(int kind)
 {
         return facts[kind].name;
+}
+
+/* ---- Storms ---- */
+
+static _Atomic uint64_t storm_calls;
+static uint64_t storm_seed;
+static unsigned storm_permille;
+
+/* A view that nothing can be mapped into, and a lock that may not be asked about, are other tests' matter. */
+static bool is_stormy(int kind)
+{
+        return storm_permille && kind < SYS_LOCK;
+}
+
+static int fail_in_storm(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
+{
+        const int *errors = facts[call].errors;
+        struct chance chance = {storm_seed + atomic_fetch_add(&storm_calls, 1)};
+        int count = 0;
+
+        (void)fd, (void)offset, (void)byte_len;
+        while (count < 4 && errors[count])
+                count++;
+        if (!is_stormy((int)call) || !count || chance_below(&chance, 1000) >= storm_permille)
+                return 0;
+        return errors[chance_below(&chance, (uint64_t)count)];
+}
+
+void inject_storm(uint64_t seed, unsigned permille)
+{
+        storm_seed = seed;
+        storm_permille = permille;
+        sys_fail = permille ? fail_in_storm : NULL;
 }
 
 /* ---- Allocation ---- */

@@ -11,6 +11,7 @@
  */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/sys.h"
 
@@ -29,6 +30,10 @@ struct inject_plan {
 void inject_start(const struct inject_plan *wanted);
 /* Returns how many calls there were. */
 int inject_stop(void);
+
+/* A storm: every call of any thread, but those on memory and locks, fails with that probability and one of its plausible
+ * errors. 0: it is over. */
+void inject_storm(uint64_t seed, unsigned permille);
 
 /* How many calls of this kind have failed so far. */
 int inject_failed(int kind);

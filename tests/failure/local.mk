@@ -9,14 +9,16 @@ FAILURE_TESTS = \
         %D%/data_files \
         %D%/every_call \
         %D%/full \
+        %D%/log_damage \
         %D%/mappings \
+        %D%/poison \
         %D%/security
 
 check_PROGRAMS += $(FAILURE_TESTS)
 TESTS += $(FAILURE_TESTS)
 
 FAILURE_LIBS = tests/support/libsupport.la $(UNIT_LIBS)
-FAILURE_WORLD = %D%/world.c %D%/world.h
+FAILURE_WORLD = %D%/world.c %D%/world.h tests/kill/audit.c tests/kill/audit.h
 
 %C%_ceilings_SOURCES = %D%/ceilings.c $(FAILURE_WORLD)
 %C%_ceilings_LDADD = $(FAILURE_LIBS)
@@ -41,8 +43,16 @@ FAILURE_WORLD = %D%/world.c %D%/world.h
 %C%_full_SOURCES = %D%/full.c $(FAILURE_WORLD)
 %C%_full_LDADD = $(FAILURE_LIBS)
 
+# A world of its own: it must know the content after each commit.
+%C%_log_damage_SOURCES = %D%/log_damage.c %D%/ledger.c %D%/ledger.h
+%C%_log_damage_LDADD = $(FAILURE_LIBS)
+
 %C%_mappings_SOURCES = %D%/mappings.c
 %C%_mappings_LDADD = $(FAILURE_LIBS)
+
+%C%_poison_SOURCES = %D%/poison.c %D%/inject.c %D%/inject.h $(FAILURE_WORLD)
+%C%_poison_LDADD = $(FAILURE_LIBS)
+%C%_poison_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc
 
 %C%_security_SOURCES = %D%/security.c $(FAILURE_WORLD)
 %C%_security_LDADD = $(FAILURE_LIBS)

@@ -7,11 +7,15 @@
  * succeeds; in `act` any call may fail, and what it returns is taken as it comes.
  */
 
+/* In environments of which kind. */
+enum script_where { SCRIPT_ANYWHERE, SCRIPT_DURABLE, SCRIPT_VOLATILE };
+
 struct script {
         const char *name;
         void (*prepare)(void);
         void (*act)(void);
-        int is_shared; /* a companion process has the environment open as well */
+        int is_shared;       /* a companion process has the environment open as well */
+        enum script_where where;
 };
 
 extern const struct script scripts[];
@@ -19,5 +23,6 @@ extern const int script_count;
 
 /* The companion proves its own view of the world and leaves. */
 void scripts_dismiss_companion(void);
+void scripts_kill_companion(void);
 
 #endif

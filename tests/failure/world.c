@@ -11,10 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "libxac/pool.h"
-#include "libxac/reclaim.h"
-#include "libxac/thread.h"
-#include "libxac/version.h"
+#include "libxac/env.h"
+#include "tests/kill/audit.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
 #include "tests/support/scratch.h"
@@ -22,7 +20,8 @@
 enum {
         PAGE_BYTES = 4096,
         PAGE_WORDS = PAGE_BYTES / 8,
-        WRITES_MAX = 8192
+        WRITES_MAX = 8192,
+        SMALL_LOG = 256 << 10 /* so that segments come and go */
 };
 
 struct world_write {
@@ -35,11 +34,22 @@ struct world_write {
 struct world_truth *world_truth;
 _Thread_local struct world world;
 static char directory[4096];
+static bool is_durable;
 static const char *const names[WORLD_FILES] = {"first", "second"};
 
 void world_make_truth(void)
 {
         world_truth = crew_shared(sizeof(*world_truth));
+}
+
+void world_set_durable(bool durable)
+{
+        is_durable = durable;
+}
+
+bool world_is_durable(void)
+{
+        return is_durable;
 }
 
 void world_set_directory(const char *path)
@@ -71,12 +81,17 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
         return remove(path);
 }
 
+void world_remove_shared_memory(void)
+{
+        if (!access(directory, F_OK))
+                audit_remove_shared_memory(directory);
+}
+
 void world_remove_directory(void)
 {
         if (access(directory, F_OK))
                 return;
-        for (int part = 0; part < WORLD_PARTS; part++)
-                (void)unlink(world_shared_name(part));
+        world_remove_shared_memory();
         nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -99,6 +114,21 @@ static bool page_has(const volatile uint64_t *words, int file, uint32_t page, ui
         return words[0] == value && words[1] == seal_of(file, page, value) && words[PAGE_WORDS - 1] == value;
 }
 
+/* The same for a page that others may have written: by the commit in doubt, which then happened for all pages. */
+static bool page_shows(const volatile uint64_t *words, int file, uint32_t page, uint64_t value)
+{
+        uint64_t doubtful = world_truth->doubtful[file][page];
+        enum world_doubt seen = WORLD_DID_NOT;
+
+        if (doubtful && page_has(words, file, page, doubtful))
+                seen = WORLD_HAPPENED;
+        else if (!page_has(words, file, page, value))
+                return false;
+        if (doubtful && world_truth->doubt == WORLD_UNKNOWN)
+                world_truth->doubt = seen;
+        return !doubtful || world_truth->doubt == seen;
+}
+
 static _Noreturn void page_is_wrong(const volatile uint64_t *words, int file, uint32_t page, uint64_t value)
 {
         check_failed(__FILE__, __LINE__, "%s page %u reads %llu %llx %llu, must be %llu %llx", names[file],
@@ -109,6 +139,20 @@ static _Noreturn void page_is_wrong(const volatile uint64_t *words, int file, ui
 
 /* ---- Calls ---- */
 
+/* What was visible may have been lost; what never was cannot come back. */
+static void note_recovery(void)
+{
+        if (world_truth->doubt == WORLD_DID_NOT)
+                memset(world_truth->doubtful, 0, sizeof(world_truth->doubtful));
+        world_truth->doubt = WORLD_UNKNOWN;
+        world_truth->is_poisoned = false;
+}
+
+static bool is_poisoned(void)
+{
+        return is_durable && log_poison(&world.env->shared.log);
+}
+
 int world_open(int flags, const xac_options *options)
 {
         if (!world.writes) {
@@ -118,7 +162,15 @@ int world_open(int flags, const xac_options *options)
                                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
                 check(world.writes != MAP_FAILED && world.snapshot != MAP_FAILED);
         }
-        return xac_open(directory, XAC_VOLATILE | flags, options, &world.env);
+        const xac_options defaults = {0};
+        xac_options used = options ? *options : defaults;
+
+        if (!used.log_bytes)
+                used.log_bytes = SMALL_LOG;
+        int err = xac_open(directory, (is_durable ? 0 : XAC_VOLATILE) | flags, &used, &world.env);
+        if (!err && world_truth->is_poisoned && !is_poisoned())
+                note_recovery();
+        return err;
 }
 
 int world_map(int file, uint32_t pages)
@@ -193,6 +245,36 @@ void world_note_committed(void)
         }
 }
 
+/* Only the first one can have happened: the others found the environment poisoned when they began to commit. */
+static void note_doubtful(void)
+{
+        for (uint32_t i = 0; i < world.write_count && !world_truth->is_poisoned; i++) {
+                const struct world_write *write = &world.writes[i];
+
+                world_truth->doubtful[write->file][write->page] = write->value;
+        }
+        world_truth->is_poisoned = true;
+}
+
+/* Everything has been read since the recovery. */
+static void settle_doubt(void)
+{
+        for (int file = 0; file < WORLD_FILES; file++)
+                for (uint32_t page = 0; page < WORLD_PAGES; page++)
+                        if (world_truth->doubtful[file][page] && world_truth->doubt == WORLD_HAPPENED)
+                                world_truth->value[file][page] = world_truth->doubtful[file][page];
+        memset(world_truth->doubtful, 0, sizeof(world_truth->doubtful));
+        world_truth->doubt = WORLD_UNKNOWN;
+}
+
+static void note_outcome(int code)
+{
+        if (!code)
+                world_note_committed();
+        else if (code == XAC_POISONED)
+                note_doubtful();
+}
+
 int world_end(void)
 {
         int code = xend(world.env);
@@ -204,8 +286,8 @@ int world_end(void)
         if (!code) {
                 check(!world.is_refused);
                 check(!world.is_odd);
-                world_note_committed();
         }
+        note_outcome(code);
         world.write_count = 0;
         return code;
 }
@@ -261,9 +343,9 @@ void world_get(int file, uint32_t page)
                 words = xac_page_read(world.env, (const void *)(uintptr_t)words);
         if (!words)
                 world.is_refused = true;
-        else if (!page_has(words, file, page, value) && is_own)
-                world.is_odd = true; /* a doomed transaction's private copy was thrown away */
-        else if (!page_has(words, file, page, value))
+        else if (is_own)
+                world.is_odd |= !page_has(words, file, page, value); /* a doomed one's private copy was thrown away */
+        else if (!page_shows(words, file, page, value))
                 page_is_wrong(words, file, page, value);
 }
 
@@ -315,8 +397,7 @@ int world_run(int file, uint32_t page, int losses)
         struct run run = {file, page, losses};
         int code = xac_run(world.env, 0, run_body, &run);
 
-        if (!code)
-                world_note_committed();
+        note_outcome(code);
         world.write_count = 0;
         return code;
 }
@@ -342,15 +423,32 @@ static void check_everything(int flags)
 {
         check_ok(world_begin(flags));
         for (int file = 0; file < WORLD_FILES; file++)
-                for (uint32_t page = 0; page < world_truth->pages[file]; page++)
+                for (uint32_t page = 0; world.view[file] && page < world_truth->pages[file]; page++)
                         world_get(file, page);
         check_ok(world_end());
 }
 
-static void map_everything(void)
+/* False: others have the poisoned environment open. */
+static bool open_sound(bool is_alone)
 {
+        int code;
+
         if (!world.env)
                 check_ok(world_open(XAC_CREATE, NULL));
+        if (!is_poisoned())
+                return true;
+        check_everything(XAC_RDONLY);
+        code = world_close();
+        check(code == XAC_POISONED || (code == 0 && !is_alone));
+        if (!is_alone)
+                return false;
+        check_ok(world_open(0, NULL));
+        check(!is_poisoned());
+        return true;
+}
+
+static void map_everything(void)
+{
         for (int file = 0; file < WORLD_FILES; file++) {
                 uint32_t pages = world_truth->pages[file];
 
@@ -358,42 +456,19 @@ static void map_everything(void)
         }
 }
 
-static uint64_t pages_in_pool(struct shared *shared)
-{
-        uint64_t count = 0;
-
-        for (uint32_t file = 0; file < WORLD_FILES; file++)
-                for (uint32_t page = 0; page < WORLD_PAGES; page++)
-                        count += version_slot(version_newest(shared, page_id(file, page))) != SLOT_HOME;
-        return count;
-}
-
 void world_audit(void)
 {
-        struct thread *thread;
-        struct pool_census census;
-        struct shared *shared = &world.env->shared;
-
-        check_ok(thread_of(world.env, &thread));
-        reclaim_everything(&thread->self);
-        pool_count(shared, &census);
-        check_equal(census.private, 0);
-        check_equal(census.retired, 0);
-        check_equal(census.published, pages_in_pool(shared));
-        check_equal(census.free + census.published, census.allocated);
-        check_equal(atomic_load(&shared->control->commit_lock.word), 0);
-        check_equal(atomic_load(&shared->control->pool_lock.word), 0);
-        check_equal(atomic_load(&shared->control->file_lock.word), 0);
-        check_equal(atomic_load(&shared->control->checkpoint_lock.word), 0);
-        check_equal(atomic_load(&shared->control->participant_lock.word), 0);
-        check_equal(atomic_load(&shared->control->exclusive_owner), 0);
+        check_equal(audit_shared(world.env, true), 0);
 }
 
 void world_prove(bool is_alone)
 {
+        if (!open_sound(is_alone))
+                return;
         map_everything();
         check_ok(world_commit_blindly(0, 2)); /* finishes what a dead process had decided */
         check_everything(0);
+        settle_doubt();
         world.is_declared = !world.is_declared;
         check_everything(XAC_RDONLY);
         for (int file = 0; file < WORLD_FILES; file++) {

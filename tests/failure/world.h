@@ -13,6 +13,10 @@
  *
  * While no other process uses the environment, world_audit looks inside: every slot of the
  * pool is free or the newest version of a page.
+ *
+ * The environment is volatile, or durable (world_set_durable). There a commit may end in XAC_POISONED: it may be
+ * visible, and what is found after recovery may have all of it or nothing. Of the commits that end so only the
+ * first can have happened at all.
  */
 
 #include <stdbool.h>
@@ -26,8 +30,14 @@ enum {
         WORLD_USUAL_PAGES = 64
 };
 
+/* Whether the commit that ended in XAC_POISONED has happened, as far as anybody has seen. */
+enum world_doubt { WORLD_UNKNOWN, WORLD_HAPPENED, WORLD_DID_NOT };
+
 struct world_truth {
         uint64_t value[WORLD_FILES][WORLD_PAGES];
+        uint64_t doubtful[WORLD_FILES][WORLD_PAGES]; /* by that commit; 0: not written by it */
+        enum world_doubt doubt;
+        bool is_poisoned; /* some commit has ended so since the last recovery */
         uint32_t pages[WORLD_FILES]; /* of each file, at least; 0: it may not exist */
         uint64_t last_value;
 };
@@ -48,6 +58,8 @@ struct world {
 extern _Thread_local struct world world;
 
 void world_make_truth(void);
+void world_set_durable(bool is_durable);
+bool world_is_durable(void);
 /* The directory, which is empty or does not exist. */
 void world_set_directory(const char *path);
 const char *world_directory(void);
@@ -55,6 +67,8 @@ const char *world_directory(void);
 enum { WORLD_PARTS = 3 };
 enum world_part { WORLD_CONTROL, WORLD_HEADS, WORLD_POOL };
 const char *world_shared_name(int part);
+/* As if the machine had gone down; nobody has it open. */
+void world_remove_shared_memory(void);
 /* With everything in it, and its shared memory. */
 void world_remove_directory(void);
 
@@ -83,7 +97,8 @@ int world_run(int file, uint32_t page, int losses);
 long long world_visit(uint64_t unused);
 
 /* Opens and maps everything if it is not, and checks everything that was committed; commits more
- * and checks again; audits when `is_alone`; closes. Every call must succeed. */
+ * and checks again; audits when `is_alone`; closes. Every call must succeed. If the environment is poisoned,
+ * everything that is mapped can be read, and it is closed and, when `is_alone`, opened again before. */
 void world_prove(bool is_alone);
 void world_audit(void);
 /* After the last close: the plain files have what was committed, and nothing is left behind. */

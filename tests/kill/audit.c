@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "libxac/env.h"
 #include "libxac/pool.h"
@@ -14,6 +15,7 @@
 #include "libxac/thread.h"
 #include "libxac/version.h"
 #include "tests/support/check.h"
+#include "tests/support/scratch.h"
 
 /*
  * What must hold when nobody moves (all of it from control.h):
@@ -86,6 +88,33 @@ static void check_control(struct audit *audit)
                          (unsigned long long)atomic_load(&control->decided));
 }
 
+/* log_writer.h, log_segments.h. Others may be at work on the log: each pair is read in the order that makes it true. */
+static void check_log(struct audit *audit)
+{
+        struct log_shared *log = shared_log(audit->shared);
+        uint32_t leader = atomic_load(&log->leader);
+        uint64_t durable = atomic_load(&log->durable);
+        uint64_t written = atomic_load(&log->written);
+        uint64_t end = atomic_load(&log->end);
+        uint64_t redo = atomic_load(&audit->shared->control->redo_position);
+
+        check_lock(audit, "log table's lock", &log->table.lock);
+        if (leader && !shared_is_alive(audit->shared, leader))
+                complain(audit, "owner %u leads the log and is dead", leader);
+        if (durable > written || written > end || end > log_segments_limit(&log->table))
+                complain(audit, "the log is durable to %llu, written to %llu, ends at %llu, has room to %llu",
+                         (unsigned long long)durable, (unsigned long long)written, (unsigned long long)end,
+                         (unsigned long long)log_segments_limit(&log->table));
+        if (redo > end || redo < atomic_load(&log->table.low))
+                complain(audit, "replay would begin at %llu, the log begins at %llu and ends at %llu",
+                         (unsigned long long)redo, (unsigned long long)atomic_load(&log->table.low),
+                         (unsigned long long)end);
+        if (atomic_load(&audit->shared->control->durable_sequence) > atomic_load(&audit->shared->control->sequence))
+                complain(audit, "more is durable than was committed");
+        if (atomic_load(&log->poison))
+                complain(audit, "the log is poisoned (%d)", atomic_load(&log->poison));
+}
+
 static void check_row(struct audit *audit, uint32_t row_no, uint32_t *view_count)
 {
         struct row *row = &audit->shared->rows[row_no];
@@ -97,9 +126,10 @@ static void check_row(struct audit *audit, uint32_t row_no, uint32_t *view_count
                         complain(audit, "row %u is used by process %u, which is dead", row_no, process_no);
                 if (audit->is_alone && process_no != audit->shared->process_no)
                         complain(audit, "row %u belongs to process %u, but I am alone", row_no, process_no);
-        } else if (atomic_load(&row->snapshot) || atomic_load(&row->view_count)) {
-                complain(audit, "row %u is free, but has snapshot %llu and %u views", row_no,
-                         (unsigned long long)atomic_load(&row->snapshot), atomic_load(&row->view_count));
+        } else if (atomic_load(&row->snapshot) || atomic_load(&row->view_count) || atomic_load(&row->fragment_start)) {
+                complain(audit, "row %u is free, but has snapshot %llu, %u views, and fragments from %llu on", row_no,
+                         (unsigned long long)atomic_load(&row->snapshot), atomic_load(&row->view_count),
+                         (unsigned long long)atomic_load(&row->fragment_start));
         }
 }
 
@@ -289,21 +319,34 @@ static void check_census(struct audit *audit)
                          (unsigned long long)census->retired, (unsigned long long)census->allocated);
 }
 
+/* The library's own threads must stand still as well, and nothing be held back for the sake of what is durable. */
+static void lock_all(struct audit *audit, xac_env *env, struct participant *self)
+{
+        struct shlock *checkpoint_lock = &audit->shared->control->checkpoint_lock;
+
+        if (shared_is_durable(audit->shared) && !log_poison(&audit->shared->log))
+                check_ok(xac_sync(env));
+        takeover_dead(audit->shared, control_owner_of_process(audit->shared->process_no));
+        shlock_lock(checkpoint_lock, self->owner, &audit->shared->liveness);
+        reclaim_everything(self);
+        pool_lock(audit->shared, self->owner);
+        check_ok(publish_lock(audit->shared, self->owner));
+}
+
 unsigned audit_shared(xac_env *env, bool is_alone)
 {
         struct thread *thread;
         struct audit audit = { .shared = &env->shared, .is_alone = is_alone };
 
         check_ok(thread_of(env, &thread));
-        takeover_dead(&env->shared, control_owner_of_process(env->shared.process_no));
-        reclaim_everything(&thread->self);
-        pool_lock(&env->shared, thread->self.owner);
-        check_ok(publish_lock(&env->shared, thread->self.owner));
+        lock_all(&audit, env, &thread->self);
         audit.end = atomic_load(&env->shared.control->slots_allocated);
         audit.is_listed = calloc(audit.end, 1);
         check(audit.is_listed != NULL);
 
         check_control(&audit);
+        if (shared_is_durable(audit.shared))
+                check_log(&audit);
         check_rows(&audit);
         check_lists(&audit);
         check_slots(&audit);
@@ -312,8 +355,21 @@ unsigned audit_shared(xac_env *env, bool is_alone)
 
         publish_unlock(&env->shared);
         pool_unlock(&env->shared);
+        shlock_unlock(&env->shared.control->checkpoint_lock);
         free(audit.is_listed);
         return audit.complaints;
+}
+
+void audit_remove_shared_memory(const char *dir)
+{
+        struct stat st;
+        struct shared_identity identity = { 0 };
+
+        check_equal(stat(dir, &st), 0);
+        identity.device = st.st_dev;
+        identity.inode = st.st_ino;
+        shared_remove(&identity);
+        check_equal(scratch_shared_memory_of(dir), 0);
 }
 
 static void print_lock(struct shared *shared, const char *name, const struct shlock *lock)
@@ -326,6 +382,22 @@ static void print_lock(struct shared *shared, const char *name, const struct shl
                                                  : "(dead)");
 }
 
+static void print_log(struct shared *shared)
+{
+        struct log_shared *log = shared_log(shared);
+        uint32_t leader = atomic_load(&log->leader);
+
+        print_lock(shared, "log table's lock", &log->table.lock);
+        fprintf(stderr,
+                "  log: durable %llu, written %llu, closed %llu, end %llu, room to %llu, leader %u %s, poison %d, "
+                "asleep %u %u, for room %u\n",
+                (unsigned long long)atomic_load(&log->durable), (unsigned long long)atomic_load(&log->written),
+                (unsigned long long)atomic_load(&log->closed), (unsigned long long)atomic_load(&log->end),
+                (unsigned long long)log_segments_limit(&log->table), leader,
+                leader && !shared_is_alive(shared, leader) ? "(dead)" : "", atomic_load(&log->poison),
+                atomic_load(&log->sleepers[0]), atomic_load(&log->sleepers[1]), atomic_load(&log->room_sleepers));
+}
+
 void audit_print(xac_env *env)
 {
         struct shared *shared = &env->shared;
@@ -336,6 +408,8 @@ void audit_print(xac_env *env)
         print_lock(shared, "participant lock", &control->participant_lock);
         print_lock(shared, "file lock", &control->file_lock);
         print_lock(shared, "checkpoint lock", &control->checkpoint_lock);
+        if (shared_is_durable(shared))
+                print_log(shared);
         fprintf(stderr,
                 "  sequence %llu, decided %llu, committer %u, exclusive %u, views %u, slots %u, free %u, "
                 "held %u\n",

@@ -18,6 +18,9 @@
  * environment open, and nothing may be left retired or in anybody's cache. */
 unsigned audit_shared(xac_env *env, bool is_alone);
 
+/* As if the machine had gone down: `dir`'s shared memory is removed, quietly. Nobody has it open. */
+void audit_remove_shared_memory(const char *dir);
+
 /* Who holds which lock, and what each row says: to explain a hang. Looks, takes nothing. */
 void audit_print(xac_env *env);
 

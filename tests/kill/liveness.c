@@ -4,7 +4,8 @@
  * Who is dead and who is not, in the cases where pids and process states would tell it wrongly
  * (R16): exec keeps the pid, a process without its main thread looks like a zombie, a stopped
  * one does not answer, one in another pid namespace has a number that means somebody else here.
- * The dead are taken back, from the living nothing is ever taken.
+ * The dead are taken back, from the living nothing is ever taken: no lock, and in a durable environment not the lead
+ * of the log and no checkpoint that has begun. An environment is durable where a test is about that.
  */
 
 #include "tests/support/isolate.h"
@@ -19,14 +20,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/sys.h"
 #include "libxac/env.h"
 #include "libxac/publish.h"
 #include "libxac/thread.h"
 #include "tests/kill/stage.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
+#include "tests/support/fd.h"
 
-enum { NOT_PERMITTED = 3 };
+enum {
+        NOT_PERMITTED = 3,
+        WHILE_MS = 400,           /* so long does somebody wait who is to wait */
+        LOG_FULL_COMMITS = 200,   /* more than half of log_bytes: a checkpoint is wanted */
+        CHECKPOINT_PATIENCE = 100 /* looks, 50 ms apart */
+};
 
 static struct stage stage;
 
@@ -162,7 +170,7 @@ static pid_t start_stopped_owner(void)
 
         crew_turn_await(said, 1);
         actor_send(stage.survivor, commit_action, 0);
-        crew_sleep_ms(400);
+        crew_sleep_ms(WHILE_MS);
         check(!actor_is_done(stage.survivor));
         return pid;
 }
@@ -191,6 +199,182 @@ static void a_stopped_owner_that_is_killed_is_not(void)
         stage_strike(&stage);
 }
 
+/* ---- stopped in the middle of the disk's work ---- */
+
+/* The name of the file before whose writing it stops. */
+static const char *stop_at;
+
+static int stop_before_write(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
+{
+        (void)offset, (void)byte_len;
+        if (call != SYS_PWRITE || !fd_is_named(fd, stop_at))
+                return 0;
+        sys_fail = NULL;
+        raise(SIGSTOP);
+        return 0;
+}
+
+static void lead_main(int unused, void *unused_arg)
+{
+        (void)unused, (void)unused_arg;
+        stage_enter(true);
+        stage_commit(STAGE_VICTIMS);
+        stop_at = "xac.log.";
+        sys_fail = stop_before_write;
+        stage_commit(STAGE_VICTIMS);
+        stage_leave();
+}
+
+static void checkpoint_main(int unused, void *unused_arg)
+{
+        (void)unused, (void)unused_arg;
+        stage_enter(true);
+        stage_commit(STAGE_VICTIMS);
+        stop_at = "xac.area.";
+        sys_fail = stop_before_write;
+        check_ok(xac_checkpoint(stage_seat.env));
+        stage_leave();
+}
+
+static void idle_main(int unused, void *unused_arg)
+{
+        (void)unused, (void)unused_arg;
+        stage_enter(true);
+        raise(SIGSTOP);
+        stage_leave();
+}
+
+static char state_of(pid_t pid)
+{
+        char name[64], line[256] = "";
+        FILE *stat;
+
+        snprintf(name, sizeof(name), "/proc/%d/stat", (int)pid);
+        stat = fopen(name, "re");
+        check(stat != NULL);
+        check(fgets(line, sizeof(line), stat) != NULL);
+        fclose(stat);
+        check(strrchr(line, ')') != NULL);
+        return strrchr(line, ')')[2];
+}
+
+static pid_t start_and_await_stop(crew_body body)
+{
+        stage_make_durable(true);
+        set_the_stage();
+        pid_t pid = crew_fork(body, 0, NULL);
+
+        while (state_of(pid) != 'T')
+                crew_sleep_ms(1);
+        return pid;
+}
+
+/* The survivor has committed, and waits for the disk behind a leader that does not write. */
+static pid_t start_stopped_leader(void)
+{
+        pid_t pid = start_and_await_stop(lead_main);
+
+        actor_send(stage.survivor, commit_action, 0);
+        crew_sleep_ms(WHILE_MS);
+        check(!actor_is_done(stage.survivor));
+        return pid;
+}
+
+static void a_stopped_leader_of_the_log_is_waited_for(void)
+{
+        pid_t pid = start_stopped_leader();
+
+        kill(pid, SIGCONT);
+        actor_result(stage.survivor);
+        crew_join(pid);
+        check_equal(atomic_load(&stage_told->count[STAGE_VICTIMS]), 2);
+        stage_check(&stage, 0, 0);
+        stage_strike(&stage);
+}
+
+static void a_stopped_leader_of_the_log_that_is_killed_is_not(void)
+{
+        pid_t pid = start_stopped_leader();
+        uint64_t begun_ns = crew_clock_ns();
+
+        kill_by_force(pid);
+        actor_result(stage.survivor);
+        check((crew_clock_ns() - begun_ns) / 1000000 <= STAGE_PATIENCE_MS);
+        stage_check(&stage, 0, 1);
+        stage_strike(&stage);
+}
+
+static long long checkpoint_action(uint64_t unused)
+{
+        (void)unused;
+        check_ok(xac_checkpoint(stage_seat.env));
+        return 0;
+}
+
+/* Commits go on meanwhile; another checkpoint waits. */
+static pid_t start_stopped_checkpointer(void)
+{
+        pid_t pid = start_and_await_stop(checkpoint_main);
+
+        stage_survivor_commits(&stage);
+        actor_send(stage.auditor, checkpoint_action, 0);
+        crew_sleep_ms(WHILE_MS);
+        check(!actor_is_done(stage.auditor));
+        stage_survivor_commits(&stage);
+        return pid;
+}
+
+static void a_stopped_checkpointer_is_waited_for(void)
+{
+        pid_t pid = start_stopped_checkpointer();
+
+        kill(pid, SIGCONT);
+        actor_result(stage.auditor);
+        crew_join(pid);
+        stage_check(&stage, 0, 0);
+        stage_strike(&stage);
+}
+
+static void a_stopped_checkpointer_that_is_killed_is_not(void)
+{
+        pid_t pid = start_stopped_checkpointer();
+        uint64_t begun_ns = crew_clock_ns();
+
+        kill_by_force(pid);
+        actor_result(stage.auditor);
+        check((crew_clock_ns() - begun_ns) / 1000000 <= STAGE_PATIENCE_MS);
+        stage_check(&stage, 0, 0);
+        stage_strike(&stage);
+}
+
+static long long count_checkpoints(uint64_t unused)
+{
+        xac_stats stats;
+
+        (void)unused;
+        check_ok(xac_stat(stage_seat.env, &stats));
+        return (long long)stats.checkpoints;
+}
+
+/* Whoever was elected by being woken may be stopped while it has nothing in hand: others do the work. */
+static void a_stopped_process_without_a_checkpoint_keeps_nobody_from_one(void)
+{
+        pid_t pid = start_and_await_stop(idle_main);
+        long long before = actor_do(stage.survivor, count_checkpoints, 0);
+        int looks = 0;
+
+        for (int i = 0; i < LOG_FULL_COMMITS; i++)
+                stage_survivor_commits(&stage);
+        while (actor_do(stage.survivor, count_checkpoints, 0) == before && ++looks < CHECKPOINT_PATIENCE)
+                crew_sleep_ms(50);
+        check(looks < CHECKPOINT_PATIENCE);
+        actor_do(stage.auditor, checkpoint_action, 0);
+        kill(pid, SIGCONT);
+        crew_join(pid);
+        stage_check(&stage, 0, 0);
+        stage_strike(&stage);
+}
+
 /* ---- no main thread ---- */
 
 static void *outlive_main(void *unused)
@@ -212,20 +396,6 @@ static void leave_main_thread(int unused, void *unused_arg)
         (void)unused, (void)unused_arg;
         check_equal(pthread_create(&thread, NULL, outlive_main, NULL), 0);
         pthread_exit(NULL);
-}
-
-static char state_of(pid_t pid)
-{
-        char name[64], line[256] = "";
-        FILE *stat;
-
-        snprintf(name, sizeof(name), "/proc/%d/stat", (int)pid);
-        stat = fopen(name, "re");
-        check(stat != NULL);
-        check(fgets(line, sizeof(line), stat) != NULL);
-        fclose(stat);
-        check(strrchr(line, ')') != NULL);
-        return strrchr(line, ')')[2];
 }
 
 static void a_process_without_its_main_thread_lives(void)
@@ -348,6 +518,11 @@ int main(void)
                 isolated_test(exec_in_a_decided_commit_commits_it),
                 isolated_test(a_stopped_owner_is_waited_for),
                 isolated_test(a_stopped_owner_that_is_killed_is_not),
+                isolated_test(a_stopped_leader_of_the_log_is_waited_for),
+                isolated_test(a_stopped_leader_of_the_log_that_is_killed_is_not),
+                isolated_test(a_stopped_checkpointer_is_waited_for),
+                isolated_test(a_stopped_checkpointer_that_is_killed_is_not),
+                isolated_test(a_stopped_process_without_a_checkpoint_keeps_nobody_from_one),
                 isolated_test(a_process_without_its_main_thread_lives),
                 isolated_test(a_process_in_another_pid_namespace_lives_until_it_dies),
                 isolated_test(a_thread_that_ends_in_a_living_process_leaves_nothing),

@@ -3,27 +3,24 @@
 # Processes that die (P6) or only seem to: at random moments, after each single instruction, and,
 # in builds with --enable-test-hooks, at each named step. Short runs here; the long ones are
 #
-#      random --kills 10000; single_step --stride 1; steps --every 1
+#      random --kills 10000; rounds --rounds 2000; single_step --stride 1; steps --every 1
 
 KILL_COMMON = %D%/audit.c %D%/audit.h
 KILL_STAGE = %D%/stage.c %D%/stage.h $(KILL_COMMON)
 KILL_LIBS = tests/support/libsupport.la $(UNIT_LIBS)
 
-KILL_TESTS = %D%/liveness %D%/random %D%/single_step
+KILL_TESTS = %D%/liveness %D%/random %D%/rounds %D%/single_step
 
 %C%_liveness_SOURCES = %D%/liveness.c $(KILL_STAGE)
 %C%_liveness_LDADD = $(KILL_LIBS)
 
-%C%_random_SOURCES = \
-        %D%/random.c \
-        %D%/tally.c \
-        %D%/tally.h \
-        %D%/watch.c \
-        %D%/watch.h \
-        %D%/worker.c \
-        %D%/worker.h \
-        $(KILL_COMMON)
+KILL_WORKERS = %D%/tally.c %D%/tally.h %D%/worker.c %D%/worker.h $(KILL_COMMON)
+
+%C%_random_SOURCES = %D%/random.c %D%/watch.c %D%/watch.h $(KILL_WORKERS)
 %C%_random_LDADD = $(KILL_LIBS)
+
+%C%_rounds_SOURCES = %D%/rounds.c $(KILL_WORKERS)
+%C%_rounds_LDADD = $(KILL_LIBS)
 
 %C%_single_step_SOURCES = %D%/single_step.c %D%/trace.c %D%/trace.h $(KILL_STAGE)
 %C%_single_step_LDADD = $(KILL_LIBS)

@@ -13,7 +13,10 @@
  * The controller never opens the environment: it forks workers (worker.c), kills them, watches
  * their pulse, and lets auditors, which are processes too, look from time to time.
  *
- *      random [--kills N] [--seconds S] [--seed X] [--patience MS] [--verbose]
+ * In a durable one (--durable) the library has threads of its own, which are stopped with their process
+ * wherever they are: the slots are looked at only when everybody is dead.
+ *
+ *      random [--kills N] [--seconds S] [--seed X] [--patience MS] [--durable] [--verbose]
  */
 
 #include <getopt.h>
@@ -39,6 +42,7 @@ enum {
         PATIENCE_MS = 1000, /* with whoever is at work */
         AUDIT_EVERY = 50,   /* kills */
         PAUSE_EVERY = 250,
+        SMALL_LOG = 256 << 10, /* so small that there is always a checkpoint */
         ALL_PERMILLE = 4,     /* of the kills hit everybody at once, */
         SEVERAL_PERMILLE = 60 /* or several */
 };
@@ -47,6 +51,7 @@ static struct {
         uint64_t kills_wanted;
         uint64_t seconds;
         uint64_t patience_ms;
+        int is_durable;
         int is_verbose;
 } options = { .kills_wanted = UINT64_MAX, .patience_ms = PATIENCE_MS };
 
@@ -238,7 +243,7 @@ static void pause_and_inspect(void)
         } while (is_anybody_moving());
         for (int seat = 0; seat < TALLY_SEATS; seat++)
                 kill(seat_pid[seat], SIGSTOP);
-        if (!is_anybody_moving())
+        if (!is_anybody_moving() && !options.is_durable)
                 inspect(true, false);
         for (int seat = 0; seat < TALLY_SEATS; seat++)
                 kill(seat_pid[seat], SIGCONT);
@@ -270,21 +275,6 @@ static void run(void)
                                        count.kills, count.audits, watch_longest_ms());
                 }
         }
-}
-
-/* After the last close the plain files hold what the snapshots showed. */
-static void check_plain_files(void)
-{
-        static char bytes[TALLY_FILES][TALLY_FILE_PAGES * TALLY_PAGE_BYTES];
-        struct tally_desk desk = { .file = { bytes[0], bytes[1] } };
-
-        check_equal(scratch_shared_memory_of(dir), 0);
-        scratch_read_file(scratch_path("env/north"), bytes[0], sizeof(bytes[0]));
-        scratch_read_file(scratch_path("env/south"), bytes[1], sizeof(bytes[1]));
-        for (unsigned i = 0; i < TALLY_ACCOUNTS; i++)
-                check_equal(*tally_account(&desk, i, XAC_READ), tally->balance[i]);
-        for (unsigned i = 0; i < TALLY_TELLERS; i++)
-                check_equal(*tally_number(&desk, i, XAC_READ), tally->counted[i]);
 }
 
 static void fill_main(int unused, void *unused_arg)
@@ -330,7 +320,7 @@ static void play(void)
         for (int seat = 0; seat < TALLY_SEATS; seat++)
                 kill_worker(seat);
         inspect(true, true);
-        check_plain_files();
+        tally_check_files(tally, dir);
         summarise((double)(crew_clock_ns() - started_ns) / 1e9);
 }
 
@@ -339,7 +329,8 @@ static void parse(int argc, char **argv)
         static const struct option known[] = {
                 { "kills", required_argument, NULL, 'k' }, { "seconds", required_argument, NULL, 's' },
                 { "seed", required_argument, NULL, 'x' },  { "patience", required_argument, NULL, 'p' },
-                { "verbose", no_argument, NULL, 'v' },     { 0 }
+                { "durable", no_argument, NULL, 'd' },     { "verbose", no_argument, NULL, 'v' },
+                { 0 }
         };
         for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
                 switch (c) {
@@ -354,6 +345,9 @@ static void parse(int argc, char **argv)
                         break;
                 case 'p':
                         options.patience_ms = strtoull(optarg, NULL, 0);
+                        break;
+                case 'd':
+                        options.is_durable = 1;
                         break;
                 case 'v':
                         options.is_verbose = 1;
@@ -384,6 +378,11 @@ int main(int argc, char **argv)
         dir = scratch_path("env");
         tally = crew_shared(sizeof(*tally));
         tally_start(tally, chance_next(&chance));
+        if (options.is_durable) {
+                tally->open_flags = 0;
+                tally->log_bytes = SMALL_LOG;
+                tally->nosync_percent = 50;
+        }
         status = crew_status(crew_fork(play_main, 0, NULL));
         left = scratch_shared_memory_left(1);
         scratch_remove();

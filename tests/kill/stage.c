@@ -9,6 +9,7 @@
 
 #include "libxac/env.h"
 #include "libxac/publish.h"
+#include "libxac/redo.h"
 #include "libxac/thread.h"
 #include "tests/kill/audit.h"
 #include "tests/support/check.h"
@@ -20,12 +21,24 @@ enum {
         SCATTERED_FIRST = 20, /* pages of north */
         SCATTERED_END = 28,
         POOL_BYTES = 16 << 20,
+        SMALL_LOG = 256 << 10,
         NUMBERS_APART = 512
 };
 
 struct stage_told *stage_told;
 _Thread_local struct stage_seat stage_seat;
 static const char *dir;
+static bool is_durable;
+
+void stage_make_durable(bool durable)
+{
+        is_durable = durable;
+}
+
+bool stage_is_durable(void)
+{
+        return is_durable;
+}
 
 /* ---- in the environment ---- */
 
@@ -39,10 +52,13 @@ void stage_map(void)
 
 void stage_enter(bool is_declared)
 {
-        const xac_options options = { .pool_bytes = POOL_BYTES, .reserve_bytes = 32 << 20 };
+        const xac_options options = { .pool_bytes = POOL_BYTES,
+                                      .log_bytes = SMALL_LOG,
+                                      .reserve_bytes = 32 << 20 };
+        int flags = XAC_CREATE | (is_durable ? 0 : XAC_VOLATILE);
 
         stage_seat.is_declared = is_declared;
-        check_ok(xac_open(dir, XAC_CREATE | XAC_VOLATILE, &options, &stage_seat.env));
+        check_ok(xac_open(dir, flags, &options, &stage_seat.env));
         stage_map();
 }
 
@@ -236,13 +252,32 @@ void stage_set(struct stage *stage, const char *name)
         stage_survivor_commits(stage);
 }
 
+static void check_after_crash(int unused, void *unused_arg)
+{
+        (void)unused, (void)unused_arg;
+        stage_enter(true);
+        check_equal(read_number(STAGE_VICTIMS), atomic_load(&stage_told->count[STAGE_VICTIMS]));
+        check_equal(read_number(STAGE_SURVIVORS), atomic_load(&stage_told->count[STAGE_SURVIVORS]));
+        check_scattered(0);
+        check_equal(audit_shared(stage_seat.env, true), 0);
+        stage_leave();
+}
+
 void stage_strike(struct stage *stage)
 {
         struct actor *const actors[] = { stage->survivor, stage->holder, stage->auditor };
 
         for (unsigned i = 0; i < 3; i++) {
+                if (is_durable) {
+                        actor_kill(actors[i]);
+                        continue;
+                }
                 actor_do(actors[i], leave, 0);
                 actor_stop(actors[i]);
+        }
+        if (is_durable) {
+                audit_remove_shared_memory(dir);
+                crew_join(crew_fork(check_after_crash, 0, NULL));
         }
         check_equal(scratch_shared_memory_of(dir), 0);
         munmap(stage_told, sizeof(*stage_told));
@@ -327,6 +362,18 @@ void stage_check(struct stage *stage, unsigned turn, uint64_t untold)
         check_numbers(stage, 0);
 }
 
+static void lock_with_room(struct thread *thread)
+{
+        struct shared *shared = &stage_seat.env->shared;
+
+        check_ok(publish_lock(shared, thread->self.owner));
+        while (!redo_has_room_locked(&thread->txn.redo, shared)) {
+                publish_unlock(shared);
+                check_ok(redo_make_room(&thread->txn.redo, &thread->self));
+                check_ok(publish_lock(shared, thread->self.owner));
+        }
+}
+
 static void decide_and_die(int unused, void *unused_arg)
 {
         struct thread *thread;
@@ -339,8 +386,11 @@ static void decide_and_die(int unused, void *unused_arg)
         check_ok(stage_add(STAGE_VICTIMS));
         txn_pages_intend(&thread->txn.pages);
         control = stage_seat.env->shared.control;
-        check_equal(shlock_try(&control->checkpoint_lock, thread->self.owner), 0);
-        check_ok(publish_lock(&stage_seat.env->shared, thread->self.owner));
+        check_ok(redo_prepare(&thread->txn.redo, &thread->txn.pages));
+        shlock_lock(&control->checkpoint_lock, thread->self.owner, &stage_seat.env->shared.liveness);
+        lock_with_room(thread);
+        atomic_store(&control->decided_log_end,
+                     redo_stage_locked(&thread->txn.redo, &thread->self, atomic_load(&control->sequence) + 1));
         atomic_store(&control->committer, thread->self.row_no);
         atomic_store(&control->decided, atomic_load(&control->sequence) + 1);
         kill(getpid(), SIGKILL);

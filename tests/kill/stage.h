@@ -15,6 +15,9 @@
  *      auditor    by declared access: takes back, counts slots (audit.h)
  *
  * The process that directs them opens nothing itself.
+ *
+ * The environment is volatile, or durable with a small log. Then the scene ends with the machine going down, and
+ * a new process must find everything after recovery.
  */
 
 #include <stdatomic.h>
@@ -58,9 +61,14 @@ struct stage_seat {
 };
 extern _Thread_local struct stage_seat stage_seat;
 
+/* From the next scene on. */
+void stage_make_durable(bool is_durable);
+bool stage_is_durable(void);
+
 /* A fresh environment of that name, and its survivors. */
 void stage_set(struct stage *stage, const char *name);
-/* The survivors leave; the last of them must leave nothing behind. */
+/* The survivors leave, and the last of them must leave nothing behind; or, if it is durable, they go down with the
+ * machine, and a new one recovers it, finds what was told, and leaves nothing behind. */
 void stage_strike(struct stage *stage);
 
 /* Opens, and maps north and south (stage_map: for another thread of the process); leaves. */

@@ -12,9 +12,12 @@
  * After each the survivors check (stage.h). A step that no victim reached is a failure: the
  * test would have shown nothing for it.
  *
+ * The steps of the log and of checkpoints happen in a durable environment only; with --durable it is one for all
+ * steps. There each scene ends with the machine going down (stage.h).
+ *
  * Second deaths follow on every N-th step only, chosen by the seed, unless --every 1 is given.
  *
- *      steps [--only STEP] [--every N]
+ *      steps [--only STEP] [--every N] [--durable]
  */
 
 #include <getopt.h>
@@ -41,7 +44,9 @@ enum {
         WATCHDOG_S = 60,
         RETIRING_COMMITS = 12,
         WIDE_PAGES = 280,    /* more than the pool grows by at once */
+        LARGE_PAGES = 150,   /* of one commit: many fragments, several segments of the log */
         NEW_FILES_MAX = 50,  /* an environment has 64 at most */
+        LIVES_MAX = 60,
         SECOND_FIRST_MAX = 3 /* of the first deaths so many are followed by second ones */
 };
 
@@ -69,24 +74,43 @@ static const char *const step_names[HOOK_STEPS] = {
         [HOOK_FILE_GROWN] = "file-grown",
         [HOOK_VIEW_SYNCED] = "view-synced",
         [HOOK_EXCLUSIVE] = "exclusive",
+        [HOOK_FRAGMENT_APPENDED] = "fragment-appended",
+        [HOOK_RECORD_STAGED] = "record-staged",
+        [HOOK_RECORD_PUBLISHED] = "record-published",
+        [HOOK_GROUP_CLOSED] = "group-closed",
+        [HOOK_GROUP_WRITTEN] = "group-written",
+        [HOOK_GROUP_DURABLE] = "group-durable",
+        [HOOK_LEADER_LEFT] = "leader-left",
+        [HOOK_SEGMENT_FILLED] = "segment-filled",
+        [HOOK_SEGMENT_READY] = "segment-ready",
+        [HOOK_CHECKPOINT_PINNED] = "checkpoint-pinned",
+        [HOOK_AREA_WRITTEN] = "area-written",
+        [HOOK_MANIFEST_NAMED] = "manifest-named",
+        [HOOK_RECYCLED] = "recycled",
 };
 
 static struct {
         const char *only;
         unsigned every;
+        bool is_durable;
 } options = { .every = 12 };
+
+static bool is_durable(enum hook_step step)
+{
+        return options.is_durable || step >= HOOK_FRAGMENT_APPENDED;
+}
 
 /* ---- dying ---- */
 
 static enum hook_step wanted_step;
 static uint32_t wanted_visit;
-static uint32_t visits;
+static _Atomic uint32_t visits; /* by all threads: the library has one of its own */
 
 static void die_if_wanted(enum hook_step step)
 {
         if (wanted_step != ANY_STEP && step != wanted_step)
                 return;
-        if (++visits == wanted_visit)
+        if (atomic_fetch_add(&visits, 1) + 1 == wanted_visit)
                 kill(getpid(), SIGKILL);
 }
 
@@ -95,7 +119,7 @@ static void die_at(enum hook_step step, uint32_t visit)
 {
         wanted_step = step;
         wanted_visit = visit;
-        visits = 0;
+        atomic_store(&visits, 0);
 #ifdef XAC_TEST_HOOKS
         hook_on_step = die_if_wanted;
 #else
@@ -172,6 +196,25 @@ static void grow_pool(uint32_t life)
         check_ok(xac_munmap(stage_seat.env, wide));
 }
 
+/* Its record is longer than what the log has room for at first. */
+static void commit_large(uint32_t life)
+{
+        char *large = map("large", LARGE_PAGES);
+
+        check_ok(xbegin(stage_seat.env, 0));
+        for (size_t i = 0; i < LARGE_PAGES; i++) {
+                struct chance content = { ((uint64_t)life << 32) + i };
+                uint64_t *words = xac_page_write(stage_seat.env, large + i * STAGE_PAGE_BYTES);
+
+                check(words != NULL);
+                for (size_t word = 0; word < STAGE_PAGE_BYTES / sizeof(*words); word++)
+                        words[word] = chance_next(&content);
+        }
+        check_ok(stage_add(STAGE_VICTIMS));
+        told(xend(stage_seat.env));
+        check_ok(xac_munmap(stage_seat.env, large));
+}
+
 static void live(uint32_t life)
 {
         int attempts = 0;
@@ -186,6 +229,8 @@ static void live(uint32_t life)
         for (int i = 0; i < RETIRING_COMMITS; i++)
                 stage_commit(STAGE_VICTIMS);
         grow_pool(life);
+        if (stage_is_durable())
+                commit_large(life);
         check_ok(xac_checkpoint(stage_seat.env));
         stage_commit(STAGE_VICTIMS);
         stage_leave();
@@ -243,16 +288,23 @@ struct result {
         uint32_t first_deaths, second_deaths;
 };
 
+/* In a durable environment the survivors have threads of the library, which may be quicker to do what is to be done:
+ * then another victim may be the first to come to the step. */
 static void die_at_each_visit(enum hook_step step, struct result *result)
 {
         struct stage stage;
         bool is_dead = true;
 
+        stage_make_durable(is_durable(step));
         stage_set(&stage, step_names[step]);
-        for (uint32_t visit = 1, life = 1; is_dead; visit = next_visit(visit), life++) {
+        for (uint32_t visit = 1, life = 1; is_dead; life++) {
                 is_dead = die_once(&stage, step, visit, life);
                 check_all(&stage, life);
                 result->first_deaths += is_dead;
+                if (is_dead)
+                        visit = next_visit(visit);
+                else
+                        is_dead = stage_is_durable() && !result->first_deaths && life < LIVES_MAX;
         }
         stage_strike(&stage);
 }
@@ -314,6 +366,7 @@ static void die_in_takeover(enum hook_step step, int way, struct result *result)
         char name[64];
         uint32_t life = 1;
 
+        stage_make_durable(is_durable(step));
         snprintf(name, sizeof(name), "%s-%s", step_names[step], way == BY_OPENING ? "opening" : "committing");
         stage_set(&stage, name);
         for (uint32_t first = 1; first <= SECOND_FIRST_MAX; first++) {
@@ -364,6 +417,7 @@ static void parse(int argc, char **argv)
 {
         static const struct option known[] = { { "only", required_argument, NULL, 'o' },
                                                { "every", required_argument, NULL, 'e' },
+                                               { "durable", no_argument, NULL, 'd' },
                                                { 0 } };
         for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
                 switch (c) {
@@ -372,6 +426,9 @@ static void parse(int argc, char **argv)
                         break;
                 case 'e':
                         options.every = (unsigned)strtoul(optarg, NULL, 0);
+                        break;
+                case 'd':
+                        options.is_durable = true;
                         break;
                 default:
                         exit(2);

@@ -1,20 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/kill/tally.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
+#include "tests/support/scratch.h"
 
 /* So small that pages must go home all the time, or not. */
 enum { POOL_SMALL = 4 << 20, POOL_LARGE = 24 << 20 };
+
+static void start_counting(struct tally *tally)
+{
+        memset(tally->counted, 0, sizeof(tally->counted));
+        for (unsigned i = 0; i < TALLY_ACCOUNTS; i++)
+                tally->balance[i] = TALLY_BALANCE;
+}
 
 void tally_start(struct tally *tally, uint64_t seed)
 {
         tally->seed = seed;
         tally->pool_bytes = seed % 2 ? POOL_SMALL : POOL_LARGE;
-        for (unsigned i = 0; i < TALLY_ACCOUNTS; i++)
-                tally->balance[i] = TALLY_BALANCE;
+        tally->open_flags = XAC_VOLATILE;
+        tally->checkpoint_permille = 2;
+        start_counting(tally);
+}
+
+bool tally_is_durable(const struct tally *tally)
+{
+        return !(tally->open_flags & XAC_VOLATILE);
 }
 
 static enum tally_kind choose_kind(uint64_t percent)
@@ -41,10 +57,10 @@ struct tally_operation tally_operation(const struct tally *tally, unsigned telle
 
 /* ---- the environment ---- */
 
+static const char *const names[TALLY_FILES] = { "north", "south" };
+
 void tally_map(struct tally_desk *desk)
 {
-        static const char *const names[TALLY_FILES] = { "north", "south" };
-
         for (unsigned i = 0; i < TALLY_FILES; i++) {
                 desk->file[i] = xac_mmap(desk->env, names[i], TALLY_FILE_PAGES * TALLY_PAGE_BYTES, 0);
                 check(desk->file[i] != MAP_FAILED);
@@ -53,13 +69,30 @@ void tally_map(struct tally_desk *desk)
         check(desk->annex != MAP_FAILED);
 }
 
+static void note_progress(void *tally_, const char *what, uint64_t done, uint64_t total)
+{
+        struct tally *tally = tally_;
+
+        (void)done, (void)total;
+        if (strcmp(what, "checkpoint") != 0 && atomic_load(&tally->is_up))
+                atomic_fetch_add(&tally->needless, 1);
+        if (strcmp(what, "replay") == 0)
+                atomic_fetch_add(&tally->replays, 1);
+        else if (strcmp(what, "restore") == 0)
+                atomic_fetch_add(&tally->restores, 1);
+}
+
 void tally_open(struct tally_desk *desk, struct tally *tally, const char *dir)
 {
         const xac_options options = { .pool_bytes = tally->pool_bytes,
-                                      .reserve_bytes = (TALLY_ANNEX_PAGES + 1) * TALLY_PAGE_BYTES };
+                                      .log_bytes = tally->log_bytes,
+                                      .reserve_bytes = (TALLY_ANNEX_PAGES + 1) * TALLY_PAGE_BYTES,
+                                      .progress = note_progress,
+                                      .progress_arg = tally };
 
         desk->tally = tally;
-        check_ok(xac_open(dir, XAC_CREATE | XAC_VOLATILE, &options, &desk->env));
+        check_ok(xac_open(dir, XAC_CREATE | tally->open_flags, &options, &desk->env));
+        atomic_store(&tally->is_up, 1);
 }
 
 static void *access_word(struct tally_desk *desk, char *address, int access)
@@ -96,11 +129,11 @@ void tally_fill(struct tally_desk *desk)
 
 /* ---- checks ---- */
 
-void tally_check_sum(struct tally_desk *desk)
+void tally_check_sum(struct tally_desk *desk, int flags)
 {
         int64_t sum = 0;
 
-        check_ok(xbegin(desk->env, XAC_RDONLY));
+        check_ok(xbegin(desk->env, XAC_RDONLY | flags));
         for (unsigned i = 0; i < TALLY_ACCOUNTS; i++)
                 sum += *tally_account(desk, i, XAC_READ);
         check_ok(xend(desk->env));
@@ -121,6 +154,38 @@ static void count_up_to(struct tally *tally, unsigned teller, uint64_t number)
         tally->counted[teller] = number;
 }
 
+/* One snapshot of everything. */
+static void read_all(struct tally_desk *desk, int64_t *balance, uint64_t *number)
+{
+        check_ok(xbegin(desk->env, XAC_RDONLY));
+        for (unsigned i = 0; i < TALLY_ACCOUNTS; i++)
+                balance[i] = *tally_account(desk, i, XAC_READ);
+        for (unsigned i = 0; i < TALLY_TELLERS; i++)
+                number[i] = *tally_number(desk, i, XAC_READ);
+        check_ok(xend(desk->env));
+}
+
+void tally_accept_losses(struct tally_desk *desk)
+{
+        struct tally *tally = desk->tally;
+        uint64_t number[TALLY_TELLERS];
+        int64_t balance[TALLY_ACCOUNTS];
+
+        read_all(desk, balance, number);
+        for (unsigned i = 0; i < TALLY_TELLERS; i++) {
+                uint64_t told = atomic_load(&tally->teller[i].told);
+                uint64_t promised = atomic_load(&tally->teller[i].promised);
+
+                if (number[i] < promised || number[i] > told + 1)
+                        check_failed(__FILE__, __LINE__,
+                                     "teller %u was told %llu, promised %llu, but has %llu", i,
+                                     (unsigned long long)told, (unsigned long long)promised,
+                                     (unsigned long long)number[i]);
+                atomic_store(&tally->teller[i].told, number[i]);
+        }
+        start_counting(tally);
+}
+
 void tally_check(struct tally_desk *desk)
 {
         struct tally *tally = desk->tally;
@@ -129,13 +194,7 @@ void tally_check(struct tally_desk *desk)
 
         for (unsigned i = 0; i < TALLY_TELLERS; i++)
                 told[i] = atomic_load(&tally->teller[i].told);
-        check_ok(xbegin(desk->env, XAC_RDONLY));
-        for (unsigned i = 0; i < TALLY_ACCOUNTS; i++)
-                balance[i] = *tally_account(desk, i, XAC_READ);
-        for (unsigned i = 0; i < TALLY_TELLERS; i++)
-                number[i] = *tally_number(desk, i, XAC_READ);
-        check_ok(xend(desk->env));
-
+        read_all(desk, balance, number);
         for (unsigned i = 0; i < TALLY_TELLERS; i++) {
                 uint64_t later = atomic_load(&tally->teller[i].told);
 
@@ -150,4 +209,21 @@ void tally_check(struct tally_desk *desk)
                 if (balance[i] != tally->balance[i])
                         check_failed(__FILE__, __LINE__, "account %u has %lld, not %lld", i,
                                      (long long)balance[i], (long long)tally->balance[i]);
+}
+
+void tally_check_files(struct tally *tally, const char *dir)
+{
+        static char bytes[TALLY_FILES][TALLY_FILE_PAGES * TALLY_PAGE_BYTES];
+        struct tally_desk desk = { .file = { bytes[0], bytes[1] } };
+        char path[512];
+
+        check_equal(scratch_shared_memory_of(dir), 0);
+        for (unsigned i = 0; i < TALLY_FILES; i++) {
+                snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+                scratch_read_file(path, bytes[i], sizeof(bytes[i]));
+        }
+        for (unsigned i = 0; i < TALLY_ACCOUNTS; i++)
+                check_equal(*tally_account(&desk, i, XAC_READ), tally->balance[i]);
+        for (unsigned i = 0; i < TALLY_TELLERS; i++)
+                check_equal(*tally_number(&desk, i, XAC_READ), tally->counted[i]);
 }

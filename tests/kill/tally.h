@@ -11,6 +11,9 @@
  * same transaction: so the numbers that a snapshot shows say exactly what every account
  * must hold in it. What tellers were told (xend returned 0) is kept outside, in memory that
  * the dead leave behind: it is the number, or one less if the death came between.
+ *
+ * When the machine goes down too, what did not wait for the disk may be lost: then the number is at
+ * least what was promised (by the last commit of this teller that waited, or by xac_sync).
  */
 
 #include <stdatomic.h>
@@ -46,6 +49,7 @@ enum tally_state {
 
 struct teller {
         _Alignas(64) _Atomic uint64_t told; /* operations that xend said were committed */
+        _Atomic uint64_t promised;          /* so many of them survive the machine */
         _Atomic uint64_t pulse;             /* counts everything it finishes */
         _Atomic uint32_t state;             /* enum tally_state */
 };
@@ -53,10 +57,17 @@ struct teller {
 /* In memory that is shared outside the environment. */
 struct tally {
         uint64_t seed;
-        uint64_t pool_bytes; /* by the seed */
+        uint64_t pool_bytes; /* by the seed, as long as nobody says otherwise */
+        uint64_t log_bytes;  /* 0: the default */
+        int open_flags;
+        unsigned nosync_percent;    /* of the operations do not wait for the disk */
+        unsigned checkpoint_permille; /* so often a teller asks for one */
         struct teller teller[TALLY_TELLERS];
         _Atomic uint32_t is_paused; /* tellers stop between operations */
-        _Atomic uint64_t audits, conflicts, exclusive, checkpoints, growths, leaves;
+        _Atomic uint64_t audits, conflicts, exclusive, checkpoints, growths, leaves, syncs;
+        _Atomic uint64_t replays, restores; /* somebody who opened told of them (xac_options.progress), */
+        _Atomic uint64_t needless;          /* although it was up: */
+        _Atomic uint32_t is_up;             /* somebody has opened it since it was closed or the machine went down */
 
         /* The auditor's: the balances after the first `counted` operations of each teller. */
         uint64_t counted[TALLY_TELLERS];
@@ -83,7 +94,9 @@ struct tally_operation {
         int64_t amount;
 };
 
+/* A volatile environment with a pool chosen by the seed; the caller may change what is said above. */
 void tally_start(struct tally *tally, uint64_t seed);
+bool tally_is_durable(const struct tally *tally);
 struct tally_operation tally_operation(const struct tally *tally, unsigned teller, uint64_t number);
 
 /* Opens the environment `dir`; maps its files for this thread. */
@@ -99,7 +112,12 @@ void tally_fill(struct tally_desk *desk);
 /* A read-only transaction: each account and the numbers against each other, exactly; the
  * numbers against what the tellers were told. By one auditor at a time. */
 void tally_check(struct tally_desk *desk);
-/* The cheap half of it, for anybody: the sum. */
-void tally_check_sum(struct tally_desk *desk);
+/* The cheap half of it, for anybody: the sum. XAC_DURABLE, or 0. */
+void tally_check_sum(struct tally_desk *desk, int flags);
+/* After the machine went down, before tally_check: what was promised is there, and what else was lost was never
+ * said. */
+void tally_accept_losses(struct tally_desk *desk);
+/* After the last close: the plain files in `dir` hold what the last tally_check saw. */
+void tally_check_files(struct tally *tally, const char *dir);
 
 #endif

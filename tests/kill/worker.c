@@ -110,9 +110,9 @@ static int trade(void *job_)
         return err < -4096 ? err : 0;
 }
 
-static int run_plainly(struct job *job)
+static int run_plainly(struct job *job, int flags)
 {
-        check_ok(xbegin(job->desk.env, 0));
+        check_ok(xbegin(job->desk.env, flags));
         trade(job);
         return xend(job->desk.env);
 }
@@ -120,18 +120,21 @@ static int run_plainly(struct job *job)
 static void operate(struct job *job)
 {
         struct tally *tally = job->desk.tally;
+        int flags = chance_percent(&job->chance, tally->nosync_percent) ? XAC_NOSYNC : 0;
         int err;
 
         job->operation = tally_operation(tally, job->teller_no, job->number);
         job->desk.is_declared = job->operation.is_declared;
         job->attempts = 0;
         if (job->operation.kind == TALLY_RUN || job->operation.kind == TALLY_EXCLUSIVE)
-                err = xac_run(job->desk.env, 0, trade, job);
+                err = xac_run(job->desk.env, flags, trade, job);
         else
-                while ((err = run_plainly(job)) == XAC_CONFLICT)
+                while ((err = run_plainly(job, flags)) == XAC_CONFLICT)
                         ;
         check_ok(err);
         atomic_store(&job->teller->told, ++job->number);
+        if (tally_is_durable(tally) && !(flags & XAC_NOSYNC) && !(tally->open_flags & XAC_NOSYNC))
+                atomic_store(&job->teller->promised, job->number);
         atomic_fetch_add_explicit(&tally->conflicts, job->attempts - 1, memory_order_relaxed);
         if (job->operation.kind == TALLY_EXCLUSIVE)
                 atomic_fetch_add_explicit(&tally->exclusive, 1, memory_order_relaxed);
@@ -141,10 +144,12 @@ static void operate(struct job *job)
 
 static void audit(struct job *job)
 {
+        struct tally *tally = job->desk.tally;
+
         set_state(job, TALLY_AUDITING);
         job->desk.is_declared = chance_percent(&job->chance, 50);
-        tally_check_sum(&job->desk);
-        atomic_fetch_add_explicit(&job->desk.tally->audits, 1, memory_order_relaxed);
+        tally_check_sum(&job->desk, tally_is_durable(tally) && job->number % 2 ? XAC_DURABLE : 0);
+        atomic_fetch_add_explicit(&tally->audits, 1, memory_order_relaxed);
 }
 
 /* Holds an old snapshot for a while, then reads by it: others must work around it. */
@@ -170,6 +175,14 @@ static void checkpoint(struct job *job)
         set_state(job, TALLY_CHECKPOINT);
         check_ok(xac_checkpoint(job->desk.env));
         atomic_fetch_add_explicit(&job->desk.tally->checkpoints, 1, memory_order_relaxed);
+}
+
+static void sync_all(struct job *job)
+{
+        set_state(job, TALLY_CHECKPOINT);
+        check_ok(xac_sync(job->desk.env));
+        atomic_store(&job->teller->promised, job->number);
+        atomic_fetch_add_explicit(&job->desk.tally->syncs, 1, memory_order_relaxed);
 }
 
 /* The annex grows; each of its pages holds zeros or its own number. */
@@ -206,6 +219,7 @@ static void pause_if_told(struct job *job)
 
 static void do_something(struct job *job)
 {
+        uint64_t checkpoint_permille = job->desk.tally->checkpoint_permille;
         uint64_t permille = chance_below(&job->chance, 1000);
 
         if (permille < 30)
@@ -213,9 +227,11 @@ static void do_something(struct job *job)
         else if (permille < 36)
                 audit_slowly(job);
         else if (permille < 38)
-                checkpoint(job);
-        else if (permille < 40)
                 grow(job);
+        else if (permille < 38 + checkpoint_permille)
+                checkpoint(job);
+        else if (permille >= 995 && tally_is_durable(job->desk.tally))
+                sync_all(job);
         set_state(job, TALLY_TRADING);
         operate(job);
         pause_if_told(job);
@@ -285,6 +301,7 @@ void worker_main(int seat, void *orders_)
                 let_tellers_work(worker_threads((unsigned)seat), &job);
         while (chance_percent(&job.chance, 60));
         set_state(&job, TALLY_LEAVING);
+        atomic_store(&tally->is_up, 0); /* should this be the last one */
         check_ok(xac_close(job.desk.env));
         atomic_fetch_add(&tally->leaves, 1);
         set_state(&job, TALLY_AWAY);

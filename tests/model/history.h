@@ -24,6 +24,8 @@ struct attempt {
         uint32_t worker;
         bool is_published; /* others could see what it wrote */
         bool is_split;     /* snapshot isolation: it read at one moment and wrote at another */
+        bool is_durable;   /* it read as of what was durable: perhaps an earlier moment than its own */
+        bool is_promised;  /* what it published was durable when it ended */
 };
 
 struct version {
@@ -48,6 +50,7 @@ struct history {
         uint32_t first_attempt[256]; /* of each worker */
         uint32_t room_attempts, room_touches;
         uint64_t differences;
+        bool is_nosync; /* no commit waits for the disk */
         uint64_t seed; /* of the run, for what is printed */
 };
 

@@ -61,6 +61,10 @@ static const struct option long_options[] = {
         { "snapshots", no_argument, NULL, 'i' },
         { "checkpoints", no_argument, NULL, 'c' },
         { "reopen", no_argument, NULL, 'o' },
+        { "durable", no_argument, NULL, 'd' },
+        { "nosync", no_argument, NULL, 'y' },
+        { "durable-reads", no_argument, NULL, 'D' },
+        { "crash", no_argument, NULL, 'C' },
         { "page-bytes", required_argument, NULL, 'B' },
         { "strict", no_argument, NULL, 'X' },
         { "help", no_argument, NULL, 'h' },
@@ -72,7 +76,9 @@ static _Noreturn void usage(int status)
         printf("usage: model [--seed S] [--transactions N] [--seconds S] [--processes P] [--threads T]\n"
                "             [--mode view|declared|mixed] [--ticket] [--snapshots] [--track]\n"
                "             [--pages N] [--local PERCENT] [--steps N] [--round N]\n"
-               "             [--strict] [--page-bytes N] [--pool-bytes N] [--checkpoints] [--reopen]\n");
+               "             [--strict] [--page-bytes N] [--pool-bytes N] [--checkpoints] [--reopen]\n"
+               "             [--durable] [--nosync] [--durable-reads] [--crash]\n"
+               "The environment is volatile, unless one of the last four is given.\n");
         exit(status);
 }
 
@@ -133,6 +139,12 @@ static void option_take(struct world_options *options, int option, const char *t
                 options->checkpoints = 1;
         else if (option == 'o')
                 options->reopen = 1;
+        else if (option == 'C')
+                options->crash = 1;
+        else if (option == 'D')
+                options->script.with_durable_reads = 1;
+        else if (option == 'y')
+                options->open_flags |= XAC_NOSYNC;
         else if (option == 'h')
                 usage(0);
         else if (text == NULL)
@@ -149,8 +161,13 @@ static void options_read(struct world_options *options, int argc, char **argv)
                 .transactions = 100000, .processes = 2, .threads = 1, .page_bytes = 4096
         };
         options->script = (struct script_world){ .pages = 48, .locality_percent = 60, .steps_max = 10 };
-        while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1)
-                option_take(options, option, optarg);
+        options->open_flags = XAC_VOLATILE;
+        while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
+                if (strchr("dyDC", option))
+                        options->open_flags &= ~XAC_VOLATILE;
+                if (option != 'd')
+                        option_take(options, option, optarg);
+        }
         if (options->seed == 0)
                 options->seed = chance_mix(crew_clock_ns() ^ (uint64_t)getpid()) >> 16;
         /* A round's records must fit the workers' logs; several rounds also when it is short. */
@@ -165,6 +182,12 @@ static void options_read(struct world_options *options, int argc, char **argv)
 }
 
 /* Rounds. */
+
+static void workers_start(struct run *run)
+{
+        for (int i = 0; i < run->world->options.processes; i++)
+                run->pids[i] = crew_fork(worker_process, i, run->world);
+}
 
 /* False: a worker has failed (it said why). */
 static int workers_are_well(const struct run *run)
@@ -265,6 +288,45 @@ static void files_compare(struct run *run)
         free(words);
 }
 
+/* What is in the environment must be what the replay has. */
+static void contents_check(struct run *run)
+{
+        if (run->world->options.reopen) {
+                hold_close(&run->hold);
+                files_compare(run);
+                hold_open(&run->hold, run->world);
+                hold_map(&run->hold, run->world);
+        }
+        contents_compare(run);
+}
+
+/* The same by somebody who recovers it, and mostly goes down with the machine as well. */
+static void recover_and_compare(int round, void *run_)
+{
+        struct run *run = run_;
+
+        hold_open(&run->hold, run->world);
+        hold_map(&run->hold, run->world);
+        contents_compare(run);
+        if (run->history.differences == 0 && round % 4 == 0) {
+                hold_close(&run->hold);
+                files_compare(run);
+        }
+        _exit(run->history.differences != 0);
+}
+
+static void machine_goes_down(struct run *run, uint32_t round)
+{
+        for (int i = 0; i < run->world->options.processes; i++)
+                crew_kill(run->pids[i]);
+        world_remove_shared_memory(run->world);
+        fflush(stdout);
+        if (crew_status(crew_fork(recover_and_compare, (int)round, run)) != 0)
+                run->history.differences++;
+        run->world->first_round = round + 1;
+        workers_start(run);
+}
+
 static void round_check(struct run *run, uint32_t round)
 {
         uint64_t initial_tag[MODEL_PAGES_MAX];
@@ -280,13 +342,10 @@ static void round_check(struct run *run, uint32_t round)
         if (!is_ordered || run->history.differences != 0)
                 return;
         replay_round(run->replay, &run->history, &run->order);
-        if (run->world->options.reopen) {
-                hold_close(&run->hold);
-                files_compare(run);
-                hold_open(&run->hold, run->world);
-                hold_map(&run->hold, run->world);
-        }
-        contents_compare(run);
+        if (run->world->options.crash)
+                machine_goes_down(run, round);
+        else
+                contents_check(run);
 }
 
 static int time_is_up(const struct run *run)
@@ -319,12 +378,6 @@ static void rounds(struct run *run)
 
 /* Begin and end. */
 
-static void workers_start(struct run *run)
-{
-        for (int i = 0; i < run->world->options.processes; i++)
-                run->pids[i] = crew_fork(worker_process, i, run->world);
-}
-
 static void workers_stop(struct run *run)
 {
         int has_failed = run->history.differences != 0;
@@ -348,14 +401,18 @@ static void report(const struct run *run)
         const struct world_options *options = &run->world->options;
         double seconds = (double)(crew_clock_ns() - run->started_ns) / 1e9;
 
-        printf("seed %" PRIu64 ", %d x %d, %s%s, %s%s%s%s: %.0f per s, %" PRIu64 " conflicts", options->seed,
+        printf("seed %" PRIu64 ", %d x %d, %s%s%s, %s%s%s%s%s%s: %.0f per s, %" PRIu64 " conflicts", options->seed,
                options->processes, options->threads, modes[options->access],
                options->open_flags & XAC_TRACK    ? " tracked"
                : options->open_flags & XAC_STRICT ? " strict"
                                                   : "",
+               !world_is_durable(run->world)        ? ""
+               : options->open_flags & XAC_NOSYNC ? " nosync"
+                                                  : " durable",
                options->script.with_tickets ? "tickets" : "graph",
                options->script.with_snapshots ? ", snapshots" : "",
                options->checkpoints ? ", checkpoints" : "", options->reopen ? ", reopened" : "",
+               options->script.with_durable_reads ? ", durable reads" : "", options->crash ? ", crashes" : "",
                (double)run->transactions / seconds, run->conflicts);
         if (options->pool_bytes != 0)
                 printf(", %" PRIu64 " times full", run->full);
@@ -367,10 +424,14 @@ static void run_model(struct run *run)
 {
         workers_start(run);
         run->started_ns = crew_clock_ns();
-        hold_open(&run->hold, run->world);
-        hold_map(&run->hold, run->world);
+        if (!run->world->options.crash) {
+                hold_open(&run->hold, run->world);
+                hold_map(&run->hold, run->world);
+        }
         rounds(run);
         workers_stop(run);
+        if (run->world->options.crash)
+                hold_open(&run->hold, run->world); /* after the last crash nobody may have opened it */
         hold_close(&run->hold);
         if (run->history.differences == 0)
                 files_compare(run);
@@ -391,8 +452,9 @@ int main(int argc, char **argv)
         run.world->options = options;
         run.history.world = &run.world->options.script;
         run.history.seed = options.seed;
+        run.history.is_nosync = (options.open_flags & XAC_NOSYNC) != 0;
         run.replay = replay_new(&run.world->options.script);
-        if (scratch_make(0) != 0) {
+        if (scratch_make(world_is_durable(run.world)) != 0) { /* where syncs are cheap */
                 perror("model: temporary directory");
                 return 2;
         }

@@ -50,28 +50,39 @@ static int compare_tickets(const void *a_, const void *b_)
         return a->record->begin_ns < b->record->begin_ns ? -1 : a->record->begin_ns > b->record->begin_ns;
 }
 
+struct earliest {
+        uint64_t end_ns;
+        uint32_t attempt;
+};
+
+static void earliest_note(struct earliest *earliest, const struct attempt *attempt, uint32_t attempt_no)
+{
+        if (attempt->record->end_ns < earliest->end_ns)
+                *earliest = (struct earliest){ attempt->record->end_ns, attempt_no };
+}
+
 /* Nobody may have ended before somebody began who stands before him. */
 static bool agrees_with_real_time(const struct order *order, struct history *history)
 {
-        uint64_t earliest_end = UINT64_MAX;
-        uint32_t who = 0;
+        struct earliest any = { UINT64_MAX, 0 }, promised = { UINT64_MAX, 0 };
 
         for (uint32_t i = order->count; i-- > 0;) {
-                const struct record *record = history->attempts[order->positions[i].attempt].record;
+                uint32_t attempt_no = order->positions[i].attempt;
+                const struct attempt *attempt = &history->attempts[attempt_no];
+                const struct earliest *earliest = attempt->is_durable ? &promised : &any;
 
-                if (earliest_end < record->begin_ns) {
+                if (earliest->end_ns < attempt->record->begin_ns) {
                         printf("DIFFERENCE (run seed %" PRIu64
                                "): a transaction did not see what had ended before\n",
                                history->seed);
-                        history_print_attempt(history, who);
-                        history_print_attempt(history, order->positions[i].attempt);
+                        history_print_attempt(history, earliest->attempt);
+                        history_print_attempt(history, attempt_no);
                         history->differences++;
                         return false;
                 }
-                if (record->end_ns < earliest_end) {
-                        earliest_end = record->end_ns;
-                        who = order->positions[i].attempt;
-                }
+                earliest_note(&any, attempt, attempt_no);
+                if (attempt->is_promised)
+                        earliest_note(&promised, attempt, attempt_no);
         }
         return true;
 }
@@ -112,8 +123,19 @@ bool order_by_tickets(struct order *order, struct history *history)
 /*
  * By the graph: nodes 2a (attempt a reads) and 2a + 1 (it writes; only if it is split). A
  * node is ready when everything that must come before it is in the order. Real time is not
- * edges but a gate: a may read once everybody is in the order who ended before a began.
+ * edges but a gate: a may read once everybody is in the order who ended before a began. Durable readers have a gate
+ * of their own, at which only those count whose commits were promised to be durable.
  */
+
+struct gate {
+        uint32_t *by_begin; /* attempts that are to come through */
+        uint32_t *by_end;   /* attempts that must be in the order before */
+        uint32_t begins, ends;
+        uint32_t begun; /* gone through, in by_begin */
+        uint32_t ended; /* all in the order, in by_end */
+};
+
+enum { GATE_ANY, GATE_DURABLE, GATES };
 
 struct graph {
         struct history *history;
@@ -121,10 +143,7 @@ struct graph {
         uint32_t *waits_for; /* of each node: how many others */
         uint32_t *ready;     /* nodes */
         uint32_t ready_count;
-        uint32_t *by_begin; /* attempts */
-        uint32_t *by_end;
-        uint32_t begun;  /* gates opened, in by_begin */
-        uint32_t ended;  /* all in the order, in by_end */
+        struct gate gates[GATES];
         uint8_t *is_out; /* attempts completely in the order */
 };
 
@@ -184,6 +203,29 @@ static void graph_count(struct graph *graph, uint32_t attempt_no)
         }
 }
 
+static void gates_make(struct graph *graph)
+{
+        const struct history *history = graph->history;
+
+        for (uint32_t a = 0; a < history->attempt_count; a++) {
+                const struct attempt *attempt = &history->attempts[a];
+                struct gate *mine = &graph->gates[attempt->is_durable ? GATE_DURABLE : GATE_ANY];
+                struct gate *any = &graph->gates[GATE_ANY], *durable = &graph->gates[GATE_DURABLE];
+
+                mine->by_begin[mine->begins++] = a;
+                any->by_end[any->ends++] = a;
+                if (attempt->is_promised)
+                        durable->by_end[durable->ends++] = a;
+        }
+        sorting = history->attempts;
+        for (uint32_t i = 0; i < GATES; i++) {
+                struct gate *gate = &graph->gates[i];
+
+                qsort(gate->by_begin, gate->begins, sizeof(uint32_t), compare_begins);
+                qsort(gate->by_end, gate->ends, sizeof(uint32_t), compare_ends);
+        }
+}
+
 static void graph_make(struct graph *graph, struct order *order, struct history *history)
 {
         uint32_t n = history->attempt_count;
@@ -191,24 +233,24 @@ static void graph_make(struct graph *graph, struct order *order, struct history 
         *graph = (struct graph){ .history = history, .order = order };
         graph->waits_for = allocate(2 * (size_t)n, sizeof(uint32_t));
         graph->ready = allocate(2 * (size_t)n, sizeof(uint32_t));
-        graph->by_begin = allocate(n, sizeof(uint32_t));
-        graph->by_end = allocate(n, sizeof(uint32_t));
         graph->is_out = allocate(n, 1);
-        for (uint32_t a = 0; a < n; a++) {
-                graph->by_begin[a] = graph->by_end[a] = a;
-                graph_count(graph, a);
+        for (uint32_t i = 0; i < GATES; i++) {
+                graph->gates[i].by_begin = allocate(n, sizeof(uint32_t));
+                graph->gates[i].by_end = allocate(n, sizeof(uint32_t));
         }
-        sorting = history->attempts;
-        qsort(graph->by_begin, n, sizeof(uint32_t), compare_begins);
-        qsort(graph->by_end, n, sizeof(uint32_t), compare_ends);
+        for (uint32_t a = 0; a < n; a++)
+                graph_count(graph, a);
+        gates_make(graph);
 }
 
 static void graph_free(struct graph *graph)
 {
         free(graph->waits_for);
         free(graph->ready);
-        free(graph->by_begin);
-        free(graph->by_end);
+        for (uint32_t i = 0; i < GATES; i++) {
+                free(graph->gates[i].by_begin);
+                free(graph->gates[i].by_end);
+        }
         free(graph->is_out);
 }
 
@@ -218,17 +260,22 @@ static void came_before(struct graph *graph, uint32_t node)
                 graph->ready[graph->ready_count++] = node;
 }
 
-static void gates_open(struct graph *graph)
+static void gate_open(struct graph *graph, struct gate *gate)
 {
         const struct attempt *attempts = graph->history->attempts;
-        uint32_t n = graph->history->attempt_count;
 
-        while (graph->ended < n && graph->is_out[graph->by_end[graph->ended]])
-                graph->ended++;
-        while (graph->begun < n &&
-               (graph->ended == n || attempts[graph->by_begin[graph->begun]].record->begin_ns <=
-                                             attempts[graph->by_end[graph->ended]].record->end_ns))
-                came_before(graph, reads_node(graph->by_begin[graph->begun++]));
+        while (gate->ended < gate->ends && graph->is_out[gate->by_end[gate->ended]])
+                gate->ended++;
+        while (gate->begun < gate->begins &&
+               (gate->ended == gate->ends || attempts[gate->by_begin[gate->begun]].record->begin_ns <=
+                                                     attempts[gate->by_end[gate->ended]].record->end_ns))
+                came_before(graph, reads_node(gate->by_begin[gate->begun++]));
+}
+
+static void gates_open(struct graph *graph)
+{
+        for (uint32_t i = 0; i < GATES; i++)
+                gate_open(graph, &graph->gates[i]);
 }
 
 /* Its reads are in the order: whoever replaces what it saw may follow. */
@@ -287,7 +334,7 @@ static uint32_t waits_for_whom(const struct graph *graph, uint32_t attempt_no, c
 {
         const struct history *history = graph->history;
         const struct attempt *attempt = &history->attempts[attempt_no];
-        uint32_t earliest = graph->by_end[graph->ended];
+        const struct gate *gate = &graph->gates[attempt->is_durable ? GATE_DURABLE : GATE_ANY];
 
         for (uint32_t i = 0; i < attempt->record->touch_count; i++) {
                 const struct seen *seen = &history->seen[attempt->first_touch + i];
@@ -308,14 +355,14 @@ static uint32_t waits_for_whom(const struct graph *graph, uint32_t attempt_no, c
                                 return history->seen[reader].attempt;
         }
         *why = "began after the end of";
-        return earliest;
+        return gate->ended < gate->ends ? gate->by_end[gate->ended] : attempt_no;
 }
 
 static void print_circle(const struct graph *graph)
 {
         uint32_t n = graph->history->attempt_count;
         uint8_t *is_seen = allocate(n, 1);
-        uint32_t at = graph->by_end[graph->ended];
+        uint32_t at = graph->gates[GATE_ANY].by_end[graph->gates[GATE_ANY].ended];
         const char *why;
 
         while (!is_seen[at]) {
@@ -345,7 +392,7 @@ bool order_by_graph(struct order *order, struct history *history)
                 node_out(&graph, graph.ready[--graph.ready_count]);
                 gates_open(&graph);
         }
-        is_complete = graph.ended == history->attempt_count;
+        is_complete = graph.gates[GATE_ANY].ended == history->attempt_count;
         if (!is_complete) {
                 history->differences++;
                 printf("DIFFERENCE (run seed %" PRIu64

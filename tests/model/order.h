@@ -12,6 +12,9 @@
  * By the graph: a version is made before it is seen and seen before it is replaced; who had
  * ended before another began comes before it. An order exists if there is no circle.
  *
+ * Who read as of what was durable must come after those only that had been promised to be so, and ended, before it
+ * began. Whoever began after it had ended comes after it as ever.
+ *
  * Attempts that published nothing (readers, aborted and lost ones) stand in the order as
  * readers: they, too, must have seen one snapshot. One under snapshot isolation stands in it
  * twice, where it read and where it wrote.

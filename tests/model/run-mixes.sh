@@ -39,7 +39,14 @@ mixes='
  50 --mode declared --processes 4 --reopen --checkpoints
  10 --mode declared --processes 2 --threads 2 --page-bytes 65536
  10 --mode declared --processes 2 --threads 2 --pages 96 --pool-bytes 524288
- 80 --mode declared --processes 1 --local 0
+ 40 --mode declared --processes 1 --local 0
+ 10 --mode declared --processes 4 --durable --snapshots
+ 10 --mode declared --processes 2 --threads 2 --nosync --durable-reads --checkpoints
+  5 --mode declared --processes 3 --durable-reads --ticket --pages 12
+  8 --mode declared --processes 2 --threads 2 --durable-reads --crash
+  2 --mode view --processes 2 --nosync --durable-reads
+  3 --mode mixed --processes 2 --threads 2 --durable-reads --snapshots --pages 96
+  2 --mode mixed --processes 2 --nosync --durable-reads --crash --checkpoints
  12 --mode view --processes 2
  11 --mode view --processes 1 --threads 4 --snapshots --checkpoints
   4 --mode view --processes 2 --page-bytes 16384 --snapshots --checkpoints

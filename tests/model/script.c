@@ -34,6 +34,8 @@ int script_flags(const struct script_world *world, uint64_t seed)
         unsigned kind = (unsigned)(seed >> 8) % 100;
         int flags = (seed >> 20) % 8 == 0 ? XAC_NOSYNC : 0;
 
+        if (kind < 15 && world->with_durable_reads && (seed >> 24) % 2)
+                return flags | XAC_RDONLY | XAC_DURABLE;
         if (kind < 15)
                 return flags | XAC_RDONLY;
         if (kind < 27 && world->with_snapshots)

@@ -30,6 +30,7 @@ struct script_world {
         uint32_t workers;
         int with_tickets;
         int with_snapshots;
+        int with_durable_reads; /* half of the readers are XAC_DURABLE */
         int locality_percent; /* touches of the worker's own part of the pages */
         unsigned steps_max;
 };

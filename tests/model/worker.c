@@ -279,6 +279,9 @@ static void work_round(struct worker *worker)
                 if (worker->world->options.checkpoints && chance_next(&worker->chance) % 2048 == 0)
                         check_ok(xac_checkpoint(worker->hold.env));
         }
+        /* What a round has done must be there after a crash, and is what durable readers of the next one see at least. */
+        if (worker->world->options.crash || worker->world->options.script.with_durable_reads)
+                check_ok(xac_sync(worker->hold.env));
 }
 
 struct process {
@@ -332,9 +335,10 @@ void worker_process(int number, void *world_)
                 workers[i].world = world;
                 workers[i].number = (uint32_t)(number * world->options.threads + i);
                 workers[i].log = &world->log[workers[i].number];
-                workers[i].chance.state = chance_mix(world->options.seed + workers[i].number);
+                workers[i].chance.state = chance_mix(world->options.seed + workers[i].number + world->first_round);
+                workers[i].scripts = (uint64_t)world->first_round << 24; /* others than its predecessor's */
         }
-        for (uint32_t round = 0;; round++) {
+        for (uint32_t round = world->first_round;; round++) {
                 crew_turn_await(&world->rounds_begun, round + 1);
                 if (atomic_load(&world->is_over))
                         break;

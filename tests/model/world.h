@@ -28,9 +28,10 @@ struct world_options {
         uint64_t round; /* transactions of one round */
         uint64_t pool_bytes;
         uint32_t page_bytes;
-        int open_flags;  /* XAC_TRACK, XAC_STRICT */
+        int open_flags;  /* XAC_VOLATILE; XAC_NOSYNC, XAC_TRACK, XAC_STRICT */
         int checkpoints; /* now and then, by the workers */
         int reopen;      /* everybody closes after every round */
+        int crash;       /* the machine goes down after every round */
         struct script_world script;
 };
 
@@ -42,6 +43,7 @@ struct world {
         struct crew_turn workers_done; /* counts workers, all rounds together */
         _Atomic uint32_t is_over;
         uint64_t quota;          /* of each worker, this round */
+        uint32_t first_round;    /* of workers that are started now */
         struct record_log log[]; /* of each worker */
 };
 
@@ -56,6 +58,14 @@ void hold_open(struct hold *hold, const struct world *world);
 void hold_map(struct hold *hold, const struct world *world);
 void hold_unmap(struct hold *hold);
 void hold_close(struct hold *hold);
+
+/* The machine goes down: nobody has the environment open any more. */
+void world_remove_shared_memory(const struct world *world);
+
+static inline int world_is_durable(const struct world *world)
+{
+        return !(world->options.open_flags & XAC_VOLATILE);
+}
 
 static inline uint32_t world_file_pages(const struct world *world)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/support/seat.h"
 
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "tests/support/check.h"
@@ -8,9 +9,16 @@
 
 _Thread_local struct seat seat;
 
+int seat_is_durable(void)
+{
+        return getenv("XAC_TEST_DURABLE") != NULL;
+}
+
 int seat_open_flags(int way)
 {
-        return XAC_CREATE | XAC_VOLATILE | (way & WAY_TRACK ? XAC_TRACK : 0);
+        int mode = seat_is_durable() ? 0 : XAC_VOLATILE;
+
+        return XAC_CREATE | mode | (way & WAY_TRACK ? XAC_TRACK : 0);
 }
 
 long long seat_take(uint64_t way)

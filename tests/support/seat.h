@@ -29,8 +29,9 @@ extern _Thread_local struct seat seat;
 /* Opens (creates) the scratch environment "env" and maps its words; leaving undoes both. */
 long long seat_take(uint64_t way);
 long long seat_leave(uint64_t unused);
-/* The flags that `way` opens with. */
+/* The flags that `way` opens with: volatile, unless the environment variable XAC_TEST_DURABLE is set. */
 int seat_open_flags(int way);
+int seat_is_durable(void);
 
 /* The number of the i-th word of a page. */
 #define seat_word(page, i) ((size_t)(page)*SEAT_PAGE_WORDS + (i))

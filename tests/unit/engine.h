@@ -49,6 +49,7 @@ static inline struct shared_identity engine_identity(struct engine *engine, uint
             .mode = 0600,
             .is_volatile = true,
             .generation = engine->manifest.generation,
+            .sequence = engine->manifest.base_sequence,
         };
         memcpy(identity.uuid, engine->manifest.uuid, sizeof(identity.uuid));
         return identity;
@@ -63,14 +64,16 @@ static inline struct engine *engine_start(uint32_t pool_slots)
         engine->directory = scratch_make(&engine->scratch);
         assert_true(engine->directory >= 0);
         engine->manifest = (struct manifest){
-            .page_bytes = ENGINE_PAGE_BYTES, .max_participants = 64, .mode = 0600};
+            .page_bytes = ENGINE_PAGE_BYTES, .max_participants = 64, .mode = 0600,
+            .segment_bytes = LOG_SEGMENT_MIN};
         assert_int_equal(manifest_create(engine->directory, &engine->manifest), 0);
         engine->identity = engine_identity(engine, pool_slots);
         assert_int_equal(shared_create(shared, &engine->identity), 0);
         assert_int_equal(sys_open(engine->directory, "xac.lock", O_RDWR | O_CREAT, 0600, &shared->lock_fd),
                          0);
         assert_int_equal(sys_lock_byte(shared->lock_fd, shared->process_no + 1, false), 0);
-        assert_int_equal(pthread_mutex_init(&shared->process_mutex, NULL), 0);
+        assert_int_equal(pthread_mutex_init(&shared->participant_mutex, NULL), 0);
+        assert_int_equal(pthread_mutex_init(&shared->file_mutex, NULL), 0);
         shared_mark_ready(shared);
 
         files_init(&engine->files, shared, engine->directory, ENGINE_PAGES * ENGINE_PAGE_BYTES);
@@ -153,7 +156,7 @@ static inline uint64_t engine_commit(struct engine *engine, int who)
 
         txn_pages_intend(&engine->pages[who]);
         assert_int_equal(publish_lock(&engine->shared, self->owner), 0);
-        sequence = publish_intent_locked(self);
+        sequence = publish_intent_locked(self, 0);
         publish_unlock(&engine->shared);
         participant_end(self);
         txn_pages_clear(&engine->pages[who]);

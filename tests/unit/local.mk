@@ -3,16 +3,32 @@
 # One program per module, linked to what is inside the library.
 
 UNIT_TESTS = \
+        %D%/test_area \
         %D%/test_checksum \
         %D%/test_commit \
+        %D%/test_diff \
         %D%/test_fault \
         %D%/test_files \
         %D%/test_home \
+        %D%/test_log_header \
+        %D%/test_log_record \
+        %D%/test_log_reader \
+        %D%/test_log_damage \
+        %D%/test_log_segments \
+        %D%/test_log_table \
+        %D%/test_log_segment_faults \
+        %D%/test_log_writer \
+        %D%/test_log_writer_failures \
+        %D%/test_log_writer_deaths \
         %D%/test_manifest \
+        %D%/test_manifest_damage \
         %D%/test_participant \
         %D%/test_pool \
         %D%/test_publish \
         %D%/test_reclaim \
+        %D%/test_recover \
+        %D%/test_recover_damage \
+        %D%/test_replay \
         %D%/test_ring \
         %D%/test_shared \
         %D%/test_shlock \
@@ -33,6 +49,9 @@ TESTS += $(UNIT_TESTS)
 UNIT_ENGINE = %D%/engine.h %D%/scratch.h
 UNIT_STAGE = %D%/stage.h $(UNIT_ENGINE)
 
+%C%_test_area_SOURCES = %D%/test_area.c %D%/scratch.h
+%C%_test_area_LDADD = $(UNIT_LIBS)
+
 %C%_test_checksum_SOURCES = %D%/test_checksum.c %D%/scratch.h
 %C%_test_checksum_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 
@@ -48,8 +67,11 @@ UNIT_STAGE = %D%/stage.h $(UNIT_ENGINE)
 %C%_test_home_SOURCES = %D%/test_home.c $(UNIT_ENGINE)
 %C%_test_home_LDADD = $(UNIT_LIBS)
 
-%C%_test_manifest_SOURCES = %D%/test_manifest.c %D%/scratch.h
+%C%_test_manifest_SOURCES = %D%/test_manifest.c %D%/manifest_image.h %D%/scratch.h
 %C%_test_manifest_LDADD = $(UNIT_LIBS)
+
+%C%_test_manifest_damage_SOURCES = %D%/test_manifest_damage.c %D%/manifest_image.h %D%/scratch.h
+%C%_test_manifest_damage_LDADD = $(UNIT_LIBS)
 
 %C%_test_participant_SOURCES = %D%/test_participant.c %D%/step.h $(UNIT_ENGINE)
 %C%_test_participant_LDADD = $(UNIT_LIBS)
@@ -62,6 +84,12 @@ UNIT_STAGE = %D%/stage.h $(UNIT_ENGINE)
 
 %C%_test_reclaim_SOURCES = %D%/test_reclaim.c $(UNIT_ENGINE)
 %C%_test_reclaim_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+
+%C%_test_recover_SOURCES = %D%/test_recover.c %D%/crashed.h %D%/scratch.h
+%C%_test_recover_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+
+%C%_test_recover_damage_SOURCES = %D%/test_recover_damage.c %D%/crashed.h %D%/scratch.h
+%C%_test_recover_damage_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 
 %C%_test_ring_SOURCES = %D%/test_ring.c $(UNIT_ENGINE)
 %C%_test_ring_LDADD = $(UNIT_LIBS)
@@ -101,3 +129,39 @@ UNIT_STAGE = %D%/stage.h $(UNIT_ENGINE)
 
 %C%_test_view_sync_SOURCES = %D%/test_view_sync.c $(UNIT_STAGE)
 %C%_test_view_sync_LDADD = $(UNIT_LIBS)
+
+%C%_test_diff_SOURCES = %D%/test_diff.c %D%/scratch.h
+%C%_test_diff_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+
+%C%_test_log_record_SOURCES = %D%/test_log_record.c %D%/scratch.h
+%C%_test_log_record_LDADD = $(UNIT_LIBS)
+
+%C%_test_log_reader_SOURCES = %D%/test_log_reader.c %D%/hand_log.h %D%/hand_reader.h %D%/scratch.h
+%C%_test_log_reader_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+
+%C%_test_log_damage_SOURCES = %D%/test_log_damage.c %D%/hand_log.h %D%/hand_reader.h %D%/scratch.h
+%C%_test_log_damage_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+
+%C%_test_replay_SOURCES = %D%/test_replay.c %D%/scratch.h
+%C%_test_replay_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+
+%C%_test_log_header_SOURCES = %D%/test_log_header.c %D%/log_stand.h %D%/scratch.h
+%C%_test_log_header_LDADD = $(UNIT_LIBS)
+
+%C%_test_log_segments_SOURCES = %D%/test_log_segments.c %D%/segment_stand.h %D%/log_stand.h %D%/scratch.h
+%C%_test_log_segments_LDADD = $(UNIT_LIBS)
+
+%C%_test_log_table_SOURCES = %D%/test_log_table.c %D%/segment_stand.h %D%/log_stand.h %D%/scratch.h
+%C%_test_log_table_LDADD = $(UNIT_LIBS)
+
+%C%_test_log_segment_faults_SOURCES = %D%/test_log_segment_faults.c %D%/segment_stand.h %D%/log_stand.h %D%/step.h %D%/scratch.h
+%C%_test_log_segment_faults_LDADD = $(UNIT_LIBS)
+
+%C%_test_log_writer_SOURCES = %D%/test_log_writer.c %D%/commit_stand.h %D%/log_stand.h %D%/scratch.h
+%C%_test_log_writer_LDADD = $(UNIT_LIBS)
+
+%C%_test_log_writer_failures_SOURCES = %D%/test_log_writer_failures.c %D%/commit_stand.h %D%/log_stand.h %D%/scratch.h
+%C%_test_log_writer_failures_LDADD = $(UNIT_LIBS)
+
+%C%_test_log_writer_deaths_SOURCES = %D%/test_log_writer_deaths.c %D%/commit_stand.h %D%/log_stand.h %D%/step.h %D%/scratch.h
+%C%_test_log_writer_deaths_LDADD = $(UNIT_LIBS)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "libxac/home.h"
+#include "libxac/checkpoint.h"
 
 /*
  * Versions go home: what is in the data file afterwards, what stays in the pool, and that no
@@ -31,7 +31,7 @@ static int go_home(int who)
         struct home_writer writer = {
             .self = &engine->participant[who], .files = &engine->files, .may_wait = true};
 
-        return home_write(&writer);
+        return checkpoint_run(&writer);
 }
 
 static uint64_t word_in_file(uint64_t page_no)
@@ -130,7 +130,7 @@ static void test_pages_in_use_stay(void **state)
 
         (void)state;
         write_pages(1000);
-        assert_int_equal(home_write(&writer), 0);
+        assert_int_equal(checkpoint_run(&writer), 0);
         assert_int_equal(engine_pages_in_pool(engine), 5);
         assert_int_equal(word_in_file(4), 0);
         assert_int_equal(word_in_file(5), 1005);
@@ -144,9 +144,9 @@ static void test_one_at_a_time(void **state)
 
         (void)state;
         assert_int_equal(shlock_try(lock, engine->participant[1].owner), 0);
-        assert_int_equal(home_write(&writer), -EBUSY);
+        assert_int_equal(checkpoint_run(&writer), -EBUSY);
         shlock_unlock(lock);
-        assert_int_equal(home_write(&writer), 0);
+        assert_int_equal(checkpoint_run(&writer), 0);
         assert_int_equal(shlock_owner(lock), 0);
 }
 
@@ -221,7 +221,7 @@ static void test_progress_is_told(void **state)
         (void)state;
         told_done = told_total = 0;
         write_pages(1000);
-        assert_int_equal(home_write(&writer), 0);
+        assert_int_equal(checkpoint_run(&writer), 0);
         assert_true(told_total >= 200);
         assert_int_equal(told_done, told_total);
 }

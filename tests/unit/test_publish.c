@@ -99,7 +99,7 @@ static void die_after_heads(uint64_t done)
         begin_to_commit();
         for (uint64_t page_no = 0; page_no < PAGES; page_no++)
                 old_head[page_no] = version_newest(shared, engine_page(engine, page_no));
-        publish_intent_locked(&engine->participant[DEAD]);
+        publish_intent_locked(&engine->participant[DEAD], 0);
         for (uint64_t page_no = done; page_no < PAGES; page_no++) {
                 struct slot *slot =
                     &shared->slots[version_slot(version_newest(shared, engine_page(engine, page_no)))];

@@ -9,7 +9,7 @@
 
 #include "tests/unit/engine.h"
 
-#include "libxac/home.h"
+#include "libxac/checkpoint.h"
 #include "tests/support/chance.h"
 
 static struct engine *engine;
@@ -155,7 +155,7 @@ static void go_home(struct model *model)
             .may_wait = true,
         };
 
-        assert_int_equal(home_write(&writer), 0);
+        assert_int_equal(checkpoint_run(&writer), 0);
 }
 
 static void model_step(struct model *model)

@@ -19,6 +19,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
         sys_fail = NULL;
+        sys_record = NULL;
         scratch_remove(directory, state);
         return 0;
 }
@@ -70,6 +71,86 @@ static void test_names(void **state)
         assert_int_equal(sys_mkdir(directory, "two", 0700), -EEXIST);
         assert_int_equal(sys_mkdir(directory, "folder", 0700), 0);
         assert_int_equal(unlinkat(directory, "folder", AT_REMOVEDIR), 0);
+}
+
+/* ---- Lists ---- */
+
+struct names {
+        int count, end_after;
+        bool has_seen[300];
+};
+
+static int take_name(void *arg, const char *name)
+{
+        struct names *names = arg;
+        int number = -1;
+
+        assert_int_equal(sscanf(name, "listed-%d", &number), 1);
+        assert_in_range(number, 0, 299);
+        assert_false(names->has_seen[number]);
+        names->has_seen[number] = true;
+        return ++names->count == names->end_after ? -ECANCELED : 0;
+}
+
+/* More names than one call of the kernel hands over, and some that begin like `.` and `..`. */
+static void test_list_names_everything_once(void **state)
+{
+        struct names names = {.count = 0}, some = {.end_after = 7};
+        char name[32];
+        int inner;
+
+        (void)state;
+        assert_int_equal(sys_mkdir(directory, "list", 0700), 0);
+        assert_int_equal(sys_open(directory, "list", O_RDONLY | O_DIRECTORY, 0, &inner), 0);
+        assert_int_equal(sys_list(inner, take_name, &names), 0);
+        assert_int_equal(names.count, 0);
+        for (int i = 0; i < 300; i++) {
+                int fd;
+
+                snprintf(name, sizeof(name), "listed-%d", i);
+                assert_int_equal(sys_open(inner, name, O_WRONLY | O_CREAT | O_EXCL, 0600, &fd), 0);
+                sys_close(fd);
+        }
+        assert_int_equal(sys_list(inner, take_name, &names), 0);
+        assert_int_equal(names.count, 300);
+        assert_int_equal(sys_list(inner, take_name, &some), -ECANCELED);
+        assert_int_equal(some.count, 7);
+        memset(&names, 0, sizeof(names));
+        assert_int_equal(sys_list(inner, take_name, &names), 0); /* from the beginning again */
+        assert_int_equal(names.count, 300);
+        scratch_empty(inner);
+        sys_close(inner);
+        assert_int_equal(unlinkat(directory, "list", AT_REMOVEDIR), 0);
+}
+
+static int take_dotted(void *arg, const char *name)
+{
+        static const char *const expected[] = {"..x", ".y", "..."};
+        int add = 1000;
+
+        for (int i = 0, ten = 1; i < 3; i++, ten *= 10)
+                if (strcmp(name, expected[i]) == 0)
+                        add = ten;
+        *(int *)arg += add;
+        return 0;
+}
+
+static void test_list_leaves_out_only_the_directory_and_its_parent(void **state)
+{
+        static const char *const dotted[] = {"..x", ".y", "..."};
+        int inner, seen = 0;
+
+        (void)state;
+        assert_int_equal(sys_mkdir(directory, "dots", 0700), 0);
+        assert_int_equal(sys_open(directory, "dots", O_RDONLY | O_DIRECTORY, 0, &inner), 0);
+        for (int i = 0; i < 3; i++)
+                assert_int_equal(mknodat(inner, dotted[i], S_IFREG | 0600, 0), 0);
+        assert_int_equal(sys_list(inner, take_dotted, &seen), 0);
+        assert_int_equal(seen, 111);
+        scratch_empty(inner);
+        sys_close(inner);
+        assert_int_equal(unlinkat(directory, "dots", AT_REMOVEDIR), 0);
+        assert_int_equal(sys_list(-1, take_dotted, &seen), -EBADF);
 }
 
 static void test_sizes_and_holes(void **state)
@@ -327,22 +408,29 @@ static void test_facts(void **state)
 
 /* ---- The hook ---- */
 
-static enum sys_call seen_call;
+static enum sys_call refused_call;
 static int seen_count, refuse_with;
 
-/* Refuses the first call of a row and lets the next ones through. */
+/* Refuses the first call of that kind and lets the next ones through. */
 static int refuse_once(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
 {
         (void)fd, (void)offset, (void)byte_len;
-        seen_call = call;
-        return seen_count++ == 0 ? refuse_with : 0;
+        return call == refused_call && seen_count++ == 0 ? refuse_with : 0;
 }
 
-static void arm(int with)
+static void arm(enum sys_call call, int with)
 {
         seen_count = 0;
+        refused_call = call;
         refuse_with = with;
         sys_fail = refuse_once;
+}
+
+static int count_name(void *count, const char *name)
+{
+        (void)name;
+        ++*(int *)count;
+        return 0;
 }
 
 /* One call of each kind, on `fd` and the page `memory`, harmless when it succeeds. */
@@ -352,6 +440,7 @@ static int one_call(enum sys_call call, int fd, void *memory)
         char byte = 0;
         int other;
         void *out;
+        int names = 0;
 
         switch (call) {
         case SYS_OPEN:
@@ -363,6 +452,7 @@ static int one_call(enum sys_call call, int fd, void *memory)
         case SYS_MKDIR: return sys_mkdir(directory, "hooked-folder", 0700);
         case SYS_LINK: return sys_link(directory, "hooked", "hooked-too");
         case SYS_UNLINK: return sys_unlink(directory, "hooked-too");
+        case SYS_LIST: return sys_list(directory, count_name, &names);
         case SYS_CHMOD: return sys_chmod(fd, 0600);
         case SYS_TRUNCATE: return sys_truncate(fd, 4096);
         case SYS_ALLOCATE: return sys_allocate(fd, 0, 4096);
@@ -394,19 +484,122 @@ static void test_every_call_asks_the_hook_and_repeats_after_EINTR(void **state)
 
         (void)state;
         for (int call = 0; call < SYS_CALL_KINDS; call++) {
-                arm(-EDOM);
+                int calls = call == SYS_LIST ? 2 : 1; /* the names, and that there are no more */
+
+                arm((enum sys_call)call, -EDOM);
                 assert_int_equal(one_call((enum sys_call)call, fd, memory), -EDOM);
-                assert_int_equal(seen_call, call);
                 assert_int_equal(seen_count, 1);
 
-                arm(-EINTR);
+                arm((enum sys_call)call, -EINTR);
                 assert_int_equal(one_call((enum sys_call)call, fd, memory),
                                  is_interruptible((enum sys_call)call) ? 0 : -EINTR);
-                assert_int_equal(seen_count, is_interruptible((enum sys_call)call) ? 2 : 1);
+                assert_int_equal(seen_count, is_interruptible((enum sys_call)call) ? calls + 1 : 1);
         }
         sys_fail = NULL;
         munmap(memory, 4096);
         assert_int_equal(unlinkat(directory, "hooked-folder", AT_REMOVEDIR), 0);
+        sys_close(fd);
+}
+
+/* ---- The record ---- */
+
+enum { TOLD_MAX = 64 };
+
+static struct sys_change told[TOLD_MAX];
+static int told_count;
+
+static void take_change(const struct sys_change *change)
+{
+        assert_in_range(told_count, 0, TOLD_MAX - 1);
+        told[told_count++] = *change;
+}
+
+/* The next two: the same call, before and after. */
+static const struct sys_change *next_told(int *at, enum sys_call call, int fd, long result)
+{
+        const struct sys_change *before = &told[*at], *after = &told[*at + 1];
+
+        *at += 2;
+        assert_in_range(*at, 2, told_count);
+        assert_int_equal(before->call, call);
+        assert_int_equal(before->fd, fd);
+        assert_false(before->is_done);
+        assert_int_equal(after->call, call);
+        assert_int_equal(after->fd, fd);
+        assert_true(after->is_done);
+        assert_int_equal(after->result, result);
+        return after;
+}
+
+static void change_something(int *fd)
+{
+        struct iovec parts[2] = {{.iov_base = (char[]){"ab"}, .iov_len = 2},
+                                 {.iov_base = (char[]){"cde"}, .iov_len = 3}};
+
+        assert_int_equal(sys_open(directory, "told", O_RDWR | O_CREAT | O_EXCL, 0600, fd), 0);
+        assert_int_equal(sys_write_vector_all(*fd, parts, 2, 7), 0);
+        assert_int_equal(sys_sync_data(*fd), 0);
+        assert_int_equal(sys_truncate(*fd, 100), 0);
+        assert_int_equal(sys_allocate(*fd, 0, 4096), 0);
+        assert_int_equal(sys_punch_hole(*fd, 0, 4096), 0);
+        assert_int_equal(sys_link(directory, "told", "told-too"), 0);
+        assert_int_equal(sys_unlink(directory, "told-too"), 0);
+        assert_int_equal(sys_mkdir(directory, "told", 0700), -EEXIST);
+        assert_int_equal(sys_sync(*fd), 0);
+}
+
+static void test_the_record_is_told_of_every_change(void **state)
+{
+        const struct sys_change *change;
+        int fd = -1, at = 0;
+
+        (void)state;
+        told_count = 0;
+        sys_record = take_change;
+        change_something(&fd);
+        sys_record = NULL;
+        change = next_told(&at, SYS_OPEN, directory, fd);
+        assert_string_equal(change->name, "told");
+        assert_true(change->flags & O_CREAT);
+        change = next_told(&at, SYS_PWRITE, fd, 5);
+        assert_int_equal(change->offset, 7);
+        assert_int_equal(change->count, 2);
+        assert_int_equal(next_told(&at, SYS_SYNC, fd, 0)->flags, 1);
+        assert_int_equal(next_told(&at, SYS_TRUNCATE, fd, 0)->byte_len, 100);
+        assert_int_equal(next_told(&at, SYS_ALLOCATE, fd, 0)->flags, 0);
+        assert_int_equal(next_told(&at, SYS_ALLOCATE, fd, 0)->flags, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE);
+        assert_string_equal(next_told(&at, SYS_LINK, directory, 0)->to, "told-too");
+        assert_string_equal(next_told(&at, SYS_UNLINK, directory, 0)->name, "told-too");
+        next_told(&at, SYS_MKDIR, directory, -EEXIST);
+        assert_int_equal(next_told(&at, SYS_SYNC, fd, 0)->flags, 0);
+        assert_int_equal(at, told_count);
+        sys_close(fd);
+}
+
+/* What only looks is not told, and each of two halves of a write is. */
+static void test_the_record_is_told_of_each_try_and_of_no_look(void **state)
+{
+        struct stat st;
+        char byte;
+        int fd = open_new("tries"), at = 0;
+
+        (void)state;
+        told_count = 0;
+        sys_record = take_change;
+        arm(SYS_PWRITE, -EINTR);
+        assert_int_equal(sys_write_all(fd, "x", 1, 0), 0);
+        arm(SYS_SYNC, -EIO);
+        assert_int_equal(sys_sync(fd), -EIO);
+        sys_fail = NULL;
+        assert_int_equal(sys_read_all(fd, &byte, 1, 0), 0);
+        assert_int_equal(sys_stat(fd, &st), 0);
+        sys_close(fd);
+        assert_int_equal(sys_open(directory, "tries", O_RDONLY, 0, &fd), 0);
+        sys_record = NULL;
+        next_told(&at, SYS_PWRITE, told[0].fd, -EINTR);
+        next_told(&at, SYS_PWRITE, told[0].fd, 1);
+        next_told(&at, SYS_SYNC, told[0].fd, -EIO);
+        assert_int_equal(at, told_count);
         sys_close(fd);
 }
 
@@ -416,6 +609,8 @@ int main(void)
             cmocka_unit_test(test_open_reports_errors_and_closes_on_exec),
             cmocka_unit_test(test_open_does_not_follow_a_symbolic_link),
             cmocka_unit_test(test_names),
+            cmocka_unit_test(test_list_names_everything_once),
+            cmocka_unit_test(test_list_leaves_out_only_the_directory_and_its_parent),
             cmocka_unit_test(test_sizes_and_holes),
             cmocka_unit_test(test_read_all_says_when_the_file_ends_before),
             cmocka_unit_test(test_write_vector_takes_more_parts_than_the_kernel),
@@ -427,6 +622,8 @@ int main(void)
             cmocka_unit_test(test_futex_wait_ends_by_itself),
             cmocka_unit_test(test_facts),
             cmocka_unit_test(test_every_call_asks_the_hook_and_repeats_after_EINTR),
+            cmocka_unit_test(test_the_record_is_told_of_every_change),
+            cmocka_unit_test(test_the_record_is_told_of_each_try_and_of_no_look),
         };
 
         return cmocka_run_group_tests_name("base/sys", tests, setup, teardown);

@@ -10,7 +10,7 @@
 
 #include <limits.h>
 
-#include "libxac/home.h"
+#include "libxac/checkpoint.h"
 
 #include "tests/support/chance.h"
 #include "tests/unit/step.h"
@@ -325,7 +325,7 @@ static void bring_home(void *victim)
             .self = &engine->participant[DEAD], .files = &engine->files, .may_wait = true};
 
         (void)victim;
-        if (home_write(&writer) != 0)
+        if (checkpoint_run(&writer) != 0)
                 _exit(1);
 }
 

@@ -9,7 +9,7 @@
 
 #include "tests/unit/stage.h"
 
-#include "libxac/home.h"
+#include "libxac/checkpoint.h"
 
 enum { EXACT_COMMITS = 8 };
 
@@ -73,7 +73,7 @@ static void other_flips_everything(void)
         struct home_writer writer = {.self = &stage->engine->participant[STAGE_OTHER],
                                      .files = &stage->engine->files};
 
-        assert_int_equal(home_write(&writer), 0);
+        assert_int_equal(checkpoint_run(&writer), 0);
 }
 
 /* ---- Begin ---- */

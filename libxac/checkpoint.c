@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+#include "libxac/checkpoint.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <xac/xac.h>
+
+#include "base/hook.h"
+#include "base/sys.h"
+#include "libxac/dirty.h"
+#include "libxac/pool.h"
+#include "libxac/publish.h"
+#include "libxac/reclaim.h"
+#include "libxac/redo.h"
+#include "libxac/version.h"
+#include "recovery/area.h"
+
+enum { LOG_OVERDUE = 4 /* so many times log_bytes, and committers wait for a checkpoint of their own */ };
+
+/* In memory of its own: this may run in the fault handler, on a small stack. */
+struct checkpoint {
+        const struct home_writer *writer;
+        struct shared *shared;
+        uint64_t sequence; /* C */
+        uint64_t position;
+        uint64_t redo;
+        struct dirty dirty;
+        struct manifest manifest;
+};
+
+/* ---- 1. pin ---- */
+
+/* The sequence stands still under the commit lock, so that the pin needs no second look (R1). */
+static int pin(struct checkpoint *checkpoint)
+{
+        struct shared *shared = checkpoint->shared;
+        int err = publish_lock(shared, checkpoint->writer->self->owner);
+        if (err)
+                return err;
+        checkpoint->sequence = atomic_load(&shared->control->sequence);
+        if (shared_is_durable(shared)) {
+                checkpoint->position = log_end(&shared->log);
+                checkpoint->redo = redo_point_locked(shared);
+        }
+        atomic_store(&shared->control->checkpoint_snapshot, checkpoint->sequence);
+        publish_unlock(shared);
+        hook_step(HOOK_CHECKPOINT_PINNED);
+        return 0;
+}
+
+static void unpin(struct shared *shared)
+{
+        atomic_store(&shared->control->checkpoint_snapshot, 0);
+}
+
+/* ---- 3. area ---- */
+
+/* Does home lack the version in a published slot? After a death in the middle of a flip the head knows. */
+static int is_not_home(struct shared *shared, uint32_t no, uint64_t tag)
+{
+        const struct slot *slot = &shared->slots[no];
+        if (!atomic_load(&slot->home_epoch))
+                return 1;
+        uint64_t page = atomic_load(&slot->page);
+        if (!shared_map_heads(shared, page_id_file(page)))
+                return -ENOMEM;
+        return version_newest(shared, page) == version_word(tag, no);
+}
+
+/* Is it visible(page, C), and not home? The pin keeps it where it is if so. 1, 0 or -ENOMEM. */
+static int is_visible(void *arg, uint32_t no)
+{
+        struct checkpoint *checkpoint = arg;
+        const struct slot *slot = &checkpoint->shared->slots[no];
+        uint64_t tag = atomic_load(&slot->tag);
+        enum slot_state state = slot_state(slot);
+        if (!tag || tag > checkpoint->sequence)
+                return 0;
+        uint64_t superseded = atomic_load(&slot->superseded);
+        if (superseded && superseded <= checkpoint->sequence)
+                return 0;
+        if (state == SLOT_PUBLISHED)
+                return is_not_home(checkpoint->shared, no, tag);
+        return state == SLOT_RETIRED && superseded && !atomic_load(&slot->home_epoch);
+}
+
+static struct page_image image_of(void *arg, uint64_t i)
+{
+        const struct checkpoint *checkpoint = arg;
+        uint32_t no = dirty_slot(&checkpoint->dirty, (uint32_t)i);
+        return (struct page_image){ dirty_page(&checkpoint->dirty, (uint32_t)i),
+                                    atomic_load(&checkpoint->shared->slots[no].tag),
+                                    shared_slot_bytes(checkpoint->shared, no) };
+}
+
+static int write_area(struct checkpoint *checkpoint)
+{
+        const struct control *control = checkpoint->shared->control;
+        struct manifest *manifest = &checkpoint->manifest;
+        struct area_id id = { .sequence = checkpoint->sequence,
+                              .page_bytes = control->page_bytes,
+                              .mode = control->mode };
+        memcpy(id.uuid, control->uuid, sizeof(id.uuid));
+        int which = manifest->area == 0;
+        int err = area_write(checkpoint->writer->files->directory, which, &id, checkpoint->dirty.slots.count, image_of,
+                             checkpoint, &manifest->area_checksum);
+        hook_step(HOOK_AREA_WRITTEN);
+        manifest->area = which;
+        return err;
+}
+
+/* ---- 4. manifest ---- */
+
+/* One writer of the manifest at a time: whoever creates a file writes it too. */
+static int read_manifest(struct checkpoint *checkpoint)
+{
+        struct shared *shared = checkpoint->shared;
+        shared_lock_as_process(shared, &shared->control->file_lock);
+        int err = manifest_read_settled(checkpoint->writer->files->directory, &checkpoint->manifest);
+        shared_unlock_as_process(shared, &shared->control->file_lock);
+        return err;
+}
+
+static void note_checkpoint(const struct checkpoint *checkpoint)
+{
+        struct control *control = checkpoint->shared->control;
+        atomic_store(&control->checkpoint_sequence, checkpoint->sequence);
+        atomic_store(&control->checkpoint_position, checkpoint->position);
+        atomic_store(&control->redo_position, checkpoint->redo);
+}
+
+static int name_area(struct checkpoint *checkpoint)
+{
+        struct shared *shared = checkpoint->shared;
+        struct manifest *manifest = &checkpoint->manifest;
+        int directory = checkpoint->writer->files->directory;
+        int32_t area = manifest->area;
+        uint32_t area_checksum = manifest->area_checksum;
+        shared_lock_as_process(shared, &shared->control->file_lock);
+        int err = manifest_read(directory, manifest); /* there may be new names */
+        if (!err) {
+                manifest->area = area;
+                manifest->area_checksum = area_checksum;
+                manifest->base_sequence = checkpoint->sequence;
+                manifest->base_position = checkpoint->position;
+                manifest->redo_position = checkpoint->redo;
+                err = shared_write_manifest_locked(shared, directory, manifest);
+        }
+        shared_unlock_as_process(shared, &shared->control->file_lock);
+        hook_step(HOOK_MANIFEST_NAMED);
+        if (!err)
+                note_checkpoint(checkpoint);
+        return err;
+}
+
+int checkpoint_mark_unclean(struct shared *shared, int directory)
+{
+        struct manifest manifest;
+        if (!shared_is_durable(shared))
+                return 0;
+        shared_lock_as_process(shared, &shared->control->file_lock);
+        int err = manifest_read_settled(directory, &manifest);
+        if (!err && manifest.is_clean) {
+                manifest.is_clean = 0;
+                err = shared_write_manifest_locked(shared, directory, &manifest);
+        }
+        shared_unlock_as_process(shared, &shared->control->file_lock);
+        return err;
+}
+
+int checkpoint_mark_clean(struct shared *shared, int directory)
+{
+        struct manifest manifest;
+        if (!shared_is_durable(shared))
+                return 0;
+        shared_lock_as_process(shared, &shared->control->file_lock);
+        int err = manifest_read_settled(directory, &manifest);
+        if (!err) {
+                manifest.area = -1;
+                manifest.area_checksum = 0;
+                manifest.base_sequence = atomic_load(&shared->control->sequence);
+                manifest.base_position = log_round_up(log_end(&shared->log));
+                manifest.redo_position = manifest.base_position;
+                manifest.is_clean = 1;
+                err = shared_write_manifest_locked(shared, directory, &manifest);
+        }
+        shared_unlock_as_process(shared, &shared->control->file_lock);
+        if (!err)
+                area_clear(directory);
+        return err;
+}
+
+/* ---- all of it ---- */
+
+static int write_area_and_manifest(struct checkpoint *checkpoint)
+{
+        int err = read_manifest(checkpoint);
+        if (!err)
+                err = dirty_collect(&checkpoint->dirty, is_visible, checkpoint);
+        if (err)
+                return err;
+        dirty_sort(&checkpoint->dirty);
+        if (!hook_has_bug(HOOK_BUG_SYNCS_OUT_OF_ORDER))
+                return (err = write_area(checkpoint)) ? err : name_area(checkpoint);
+        checkpoint->manifest.area = checkpoint->manifest.area == 0;
+        err = name_area(checkpoint);
+        return err ? err : write_area(checkpoint);
+}
+
+/* Steps 2 to 4. */
+static int make_durable(struct checkpoint *checkpoint)
+{
+        struct shared *shared = checkpoint->shared;
+        struct participant *self = checkpoint->writer->self;
+        int err = 0;
+        if (hook_has_bug(HOOK_BUG_HOME_BEFORE_LOG))
+                err = home_write_locked(checkpoint->writer, checkpoint->sequence);
+        if (!err)
+                err = redo_wait(self, checkpoint->position);
+        if (!err)
+                err = write_area_and_manifest(checkpoint);
+        if (err)
+                return err;
+        log_segments_recycle(&shared->log.segments, self->owner, checkpoint->redo, shared->control->log_bytes);
+        hook_step(HOOK_RECYCLED);
+        return 0;
+}
+
+/* Anything to do? Also when nothing was committed since: pages may have been held back then. */
+static bool is_needed(struct checkpoint *checkpoint)
+{
+        struct pool_census census;
+        pool_count(checkpoint->shared, &census);
+        return census.published ||
+               checkpoint->sequence != atomic_load(&checkpoint->shared->control->checkpoint_sequence);
+}
+
+static int run_durable(struct checkpoint *checkpoint)
+{
+        int err = log_poison(&checkpoint->shared->log);
+        if (err || !is_needed(checkpoint))
+                return err;
+        if (hook_has_bug(HOOK_BUG_HOME_BEFORE_AREA))
+                err = home_write_locked(checkpoint->writer, checkpoint->sequence);
+        if (!err)
+                err = make_durable(checkpoint);
+        if (!err)
+                err = home_write_locked(checkpoint->writer, checkpoint->sequence);
+        /* A failed write or sync proves that nobody knows what is on disk; a lack of room, memory or descriptors
+         * proves nothing of the kind, nor does a home that somebody else has cut. */
+        if (err == -EIO)
+                log_set_poison(&checkpoint->shared->log, err);
+        return err;
+}
+
+static int run_pinned(const struct home_writer *writer)
+{
+        struct checkpoint *checkpoint;
+        struct shared *shared = writer->self->shared;
+        void *memory;
+        if (sys_mmap(NULL, sizeof(*checkpoint), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, &memory))
+                return -ENOMEM;
+        checkpoint = memory;
+        checkpoint->writer = writer;
+        checkpoint->shared = shared;
+        checkpoint->dirty.shared = shared;
+        int err = pin(checkpoint);
+        if (!err) {
+                err = shared_is_durable(shared) ? run_durable(checkpoint)
+                                                : home_write_locked(writer, checkpoint->sequence);
+                unpin(shared);
+        }
+        dirty_free(&checkpoint->dirty);
+        sys_munmap(checkpoint, sizeof(*checkpoint));
+        return err;
+}
+
+/* With a transaction open, its row's epoch may follow our own flips, as it uses none of the slots
+ * they displace; but only if nobody else's flips lie between (R14). */
+static int run_locked(const struct home_writer *writer, bool is_inherited)
+{
+        struct row *row = writer->self->row;
+        _Atomic uint64_t *flip_epoch = &writer->self->shared->control->flip_epoch;
+        bool is_in_transaction = atomic_load(&row->snapshot) != 0;
+        bool may_follow = is_in_transaction && !is_inherited && atomic_load(flip_epoch) == atomic_load(&row->flip_epoch);
+        int err = run_pinned(writer);
+        if (may_follow)
+                atomic_store(&row->flip_epoch, atomic_load(flip_epoch));
+        return err;
+}
+
+int checkpoint_run(const struct home_writer *writer)
+{
+        struct participant *self = writer->self;
+        struct shared *shared = self->shared;
+        struct shlock *lock = &shared->control->checkpoint_lock;
+        bool is_inherited = false;
+        if (writer->may_wait)
+                is_inherited = shlock_lock(lock, self->owner, &shared->liveness) == SHLOCK_INHERITED;
+        else if (shlock_try(lock, self->owner))
+                return -EBUSY;
+        int err = run_locked(writer, is_inherited);
+        atomic_fetch_add(&shared->control->checkpoints, !err);
+        reclaim_everything(self);
+        pool_set_room_wanted(shared);
+        shlock_unlock(lock);
+        return err;
+}
+
+uint64_t checkpoint_log_used(const struct shared *shared)
+{
+        if (!shared_is_durable(shared))
+                return 0;
+        return log_end(&shared->log) - atomic_load_explicit(&shared->control->redo_position, memory_order_relaxed);
+}
+
+static uint64_t log_since(const struct shared *shared)
+{
+        uint64_t position = atomic_load_explicit(&shared->control->checkpoint_position, memory_order_relaxed);
+        return log_end(&shared->log) - position;
+}
+
+bool checkpoint_is_wanted(const struct shared *shared)
+{
+        return pool_is_nearly_full(shared) || log_since(shared) > shared->control->log_bytes / 2;
+}
+
+/* Wakes the background thread of one process (duty.c), once for each time that it gets to work. */
+static void call_for_duty(struct control *control)
+{
+        if (atomic_load_explicit(&control->duty_wanted, memory_order_relaxed) ||
+            atomic_exchange(&control->duty_wanted, 1))
+                return;
+        atomic_fetch_add(&control->duty, 1);
+        sys_futex_wake((const uint32_t *)&control->duty, 1);
+}
+
+bool checkpoint_is_due(struct shared *shared)
+{
+        if (!shared_is_durable(shared))
+                return pool_is_nearly_full(shared);
+        if (checkpoint_is_wanted(shared) || log_wants_segment(&shared->log))
+                call_for_duty(shared->control);
+        return log_since(shared) > LOG_OVERDUE * shared->control->log_bytes || pool_is_exhausted(shared);
+}

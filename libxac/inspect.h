@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIBXAC_INSPECT_H
+#define LIBXAC_INSPECT_H
+
+/*
+ * A look at the shared memory of an environment from outside, for `xac stat`: who uses it and how full it is.
+ *
+ * Whoever looks joins nothing, waits for nothing and changes nothing. The shared memory is copied by
+ * pread and never mapped: a mapping would give memory to the holes it touches, and a part that is
+ * removed or cut meanwhile would be a SIGBUS. The copy is not of one moment: figures may be a few
+ * commits apart from each other.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "recovery/manifest.h"
+
+struct inspect_process {
+        uint32_t process_no;
+        uint32_t pid; /* in its own pid namespace */
+        bool is_alive;
+        uint32_t participants;
+};
+
+struct inspect_participant {
+        uint32_t row_no;
+        uint32_t pid;
+        bool is_alive;
+        bool is_on_duty;   /* the library's own thread, which writes checkpoints */
+        bool is_exclusive; /* only it may commit at present */
+        uint64_t snapshot; /* 0: it is in no transaction */
+        uint64_t commits;
+        uint64_t conflicts;
+        uint64_t read_faults;
+        uint64_t write_faults;
+        uint32_t views;
+};
+
+struct inspect_file {
+        char name[MANIFEST_NAME_BYTES];
+        uint64_t byte_len;
+};
+
+enum { INSPECT_PARTS = 3 }; /* control, heads, pool */
+
+struct inspect_part {
+        uint64_t device;
+        uint64_t inode;
+        uint64_t byte_len; /* of memory that it has */
+};
+
+struct inspection {
+        bool is_volatile;
+        uint32_t page_bytes;
+        uint32_t max_participants;
+        uint64_t sequence;
+        uint64_t durable_sequence;    /* this and the log's: 0 in a volatile environment */
+        uint64_t checkpoint_sequence; /* of the newest checkpoint that is complete */
+        uint64_t checkpoints;
+        uint32_t checkpointer; /* pid of who is writing a checkpoint now; 0: nobody */
+
+        uint64_t log_end;     /* positions: of what is staged, */
+        uint64_t log_durable; /* on disk, */
+        uint64_t log_low;     /* and where the oldest segment in use begins */
+        uint64_t log_limit;   /* segments are there up to here */
+        uint64_t log_bytes;   /* of log before a checkpoint is forced */
+        uint64_t segment_bytes;
+        uint32_t segments_free;
+        uint64_t groups; /* written so far */
+        int poison;      /* -errno of what poisoned the environment; 0: nothing did */
+
+        uint64_t pool_bytes; /* ceiling */
+        uint64_t pool_bytes_allocated;
+        uint64_t slots_private;   /* pages of open transactions */
+        uint64_t slots_published; /* newest versions: pages that are not home */
+        uint64_t slots_retired;   /* older versions that some snapshot may see */
+
+        struct inspect_part part[INSPECT_PARTS];
+        uint32_t file_count;
+        uint32_t process_count;
+        uint32_t participant_count;
+        struct inspect_file *file;
+        struct inspect_process *process;
+        struct inspect_participant *participant;
+};
+
+/* Stores what inspect_free frees. `directory` and `lock_fd` (of its lock file) are descriptors, open for
+ * reading at least. -ENOENT: no shared memory that an open would believe; -EACCES, -ENOMEM, ... */
+int inspect_take(int directory, int lock_fd, const struct manifest *manifest, struct inspection **out);
+void inspect_free(struct inspection *inspection);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+#include "libxac/options.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/sys.h"
+
+#define GIB (UINT64_C(1) << 30)
+#define LOG_BYTES_DEFAULT (GIB / 4)
+#define RESERVE_DEFAULT (16 * GIB) /* a thousand threads with several views each still fit */
+
+enum {
+        PAGE_BYTES_DEFAULT = 4096,
+        PAGE_BYTES_MAX = 65536,
+        PARTICIPANTS_DEFAULT = 1024,
+        POOL_SLOTS_MIN = 64,
+        MODE_DEFAULT = 0600,
+        LOG_PARTS = 64,
+        LOG_SEGMENT_DEFAULT_MAX = 16 << 20,
+        LOG_RING_MAX = 4 << 20,
+        LOG_RING_PAGES_MIN = 16
+};
+
+int options_check_flags(int flags)
+{
+        const int known = XAC_CREATE | XAC_EXCL | XAC_NOSYNC | XAC_VOLATILE | XAC_TRACK | XAC_STRICT;
+        return flags & ~known || (flags & XAC_EXCL && !(flags & XAC_CREATE)) ? -EINVAL : 0;
+}
+
+static bool is_power_of_two(uint64_t n)
+{
+        return n && !(n & (n - 1));
+}
+
+static uint32_t page_bytes_min(void)
+{
+        return (uint32_t)sysconf(_SC_PAGESIZE);
+}
+
+int options_check_page_bytes(uint32_t page_bytes)
+{
+        bool is_right = is_power_of_two(page_bytes) && page_bytes >= page_bytes_min() && page_bytes <= PAGE_BYTES_MAX;
+        return is_right ? 0 : -EINVAL;
+}
+
+int options_check(const xac_options *options)
+{
+        if (options->max_participants > PARTICIPANTS_MAX || options->mode & ~0777U)
+                return -EINVAL;
+        return options->page_bytes ? options_check_page_bytes(options->page_bytes) : 0;
+}
+
+uint32_t options_mode(const xac_options *options)
+{
+        return options->mode ? options->mode : MODE_DEFAULT;
+}
+
+uint64_t options_reserve_bytes(const xac_options *options, uint32_t page_bytes)
+{
+        uint64_t reserve = options->reserve_bytes ? options->reserve_bytes : RESERVE_DEFAULT;
+        return (reserve + page_bytes - 1) / page_bytes * page_bytes;
+}
+
+static uint64_t log_bytes(const xac_options *options)
+{
+        return options->log_bytes ? options->log_bytes : LOG_BYTES_DEFAULT;
+}
+
+/* Small steps for the log to grow and shrink by, but not so small that each commit makes a file. */
+static uint64_t segment_bytes(const xac_options *options)
+{
+        uint64_t part = log_round_up(log_bytes(options) / LOG_PARTS);
+        if (part < LOG_SEGMENT_MIN)
+                return LOG_SEGMENT_MIN;
+        return part < LOG_SEGMENT_DEFAULT_MAX ? part : LOG_SEGMENT_DEFAULT_MAX;
+}
+
+void options_fill_manifest(const xac_options *options, struct manifest *manifest)
+{
+        manifest->page_bytes = options->page_bytes;
+        if (!manifest->page_bytes)
+                manifest->page_bytes = page_bytes_min() > PAGE_BYTES_DEFAULT ? page_bytes_min() : PAGE_BYTES_DEFAULT;
+        manifest->max_participants = options->max_participants;
+        if (manifest->max_participants < PARTICIPANTS_DEFAULT)
+                manifest->max_participants = PARTICIPANTS_DEFAULT;
+        manifest->segment_bytes = segment_bytes(options);
+}
+
+/* Half of the machine's memory, at most 4 GiB. */
+static uint64_t default_pool_bytes(void)
+{
+        uint64_t half = sys_memory_bytes() / 2;
+        return half < 4 * GIB ? half : 4 * GIB;
+}
+
+static uint32_t pool_slots(uint64_t pool_bytes, uint32_t page_bytes)
+{
+        uint64_t slots = (pool_bytes + page_bytes - 1) / page_bytes + 1; /* slot 0 is home */
+        if (slots < POOL_SLOTS_MIN)
+                slots = POOL_SLOTS_MIN;
+        return slots > SLOT_MASK ? (uint32_t)SLOT_MASK : (uint32_t)slots;
+}
+
+/* A power of two, about a segment; room for several entries, which no record cuts in two. */
+static uint64_t log_ring_bytes(const struct manifest *manifest)
+{
+        uint64_t ring = (uint64_t)LOG_RING_PAGES_MIN * manifest->page_bytes;
+        while (2 * ring <= manifest->segment_bytes && 2 * ring <= LOG_RING_MAX)
+                ring *= 2;
+        return ring;
+}
+
+void options_fill_identity(const xac_options *options, const struct manifest *manifest,
+                           struct shared_identity *identity)
+{
+        uint64_t pool_bytes = options->pool_bytes ? options->pool_bytes : default_pool_bytes();
+        identity->pool_slots = pool_slots(pool_bytes, manifest->page_bytes);
+        identity->log_bytes = log_bytes(options);
+        identity->log_ring_bytes = identity->is_volatile ? 0 : log_ring_bytes(manifest);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIBXAC_REDO_H
+#define LIBXAC_REDO_H
+
+/*
+ * What commits put into the redo log: builds a transaction's record, stages it, waits until it
+ * is on disk. In a volatile environment there is no log, and each of these does nothing.
+ *
+ *      before the commit lock    redo_prepare: what changed in each page (diff.h), as the record's payload; of a
+ *                                large transaction all but the last part goes out as fragments
+ *      under it                  redo_stage_locked, behind which publish.c decides
+ *      after it                  redo_wait, once the snapshot has been given up
+ *
+ * The lock of the log's host is the commit lock; a group's mark is the sequence at its end (R9).
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vector.h"
+#include "libxac/txn_pages.h"
+
+struct redo {
+        struct vector payload;     /* bytes: of the record, or of the next fragment */
+        uint64_t first_fragment;   /* where it is in the log; 0: there is none */
+        uint32_t payload_crc;
+};
+
+/* Connects this process to the log in the shared memory, once that is filled in. */
+void redo_attach(struct shared *shared, int directory);
+void redo_detach(struct shared *shared);
+
+/* XAC_POISONED, -ENOSPC (no room for the log, or for this transaction's part in it), -ENOMEM, -EMFILE, ... */
+int redo_prepare(struct redo *redo, const struct txn_pages *pages);
+/* Is there room for the record? If not, redo_make_room, without the lock, and look again. */
+bool redo_has_room_locked(const struct redo *redo, const struct shared *shared);
+int redo_make_room(const struct redo *redo, struct participant *self);
+/* Puts the record of commit `sequence` behind the log; publish.c makes it part of it. Returns where it ends. */
+uint64_t redo_stage_locked(const struct redo *redo, struct participant *self, uint64_t sequence);
+/* The transaction is committed or undone: its fragments hold the log back no longer. */
+void redo_finish(struct redo *redo, struct participant *self);
+void redo_free(struct redo *redo);
+
+/* Returns once everything before `position` is on disk. XAC_POISONED. */
+int redo_wait(struct participant *self, uint64_t position);
+/* For commits that do not wait: keeps room in the ring. */
+void redo_push(struct participant *self);
+
+/* Where replay would have to begin: the oldest fragment of an undecided transaction, or the end of the log. */
+uint64_t redo_point_locked(const struct shared *shared);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include "libxac/restart.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "recovery/recover.h"
+
+static int recover(struct xac_env *env, struct manifest *manifest)
+{
+        struct recovery recovery = { .directory = env->directory,
+                                     .progress = env->progress,
+                                     .progress_arg = env->progress_arg };
+        return recover_run(&recovery, manifest); /* at once if the last one to leave has left it clean */
+}
+
+/* The log goes on where recovery, or the last close, has left it. */
+static int prepare_log(struct xac_env *env, const struct manifest *manifest)
+{
+        struct control *control = env->shared.control;
+        struct log_shared *log = shared_log(&env->shared);
+        log->table.segment_bytes = manifest->segment_bytes;
+        memcpy(log->table.uuid, manifest->uuid, sizeof(log->table.uuid));
+        int err = log_table_load(&log->table, env->directory, manifest->mode, manifest->redo_position,
+                                 manifest->base_position);
+        if (err)
+                return err;
+        log_shared_init(log, control->log_ring_bytes, manifest->incarnation, manifest->base_position);
+        atomic_store(&control->checkpoint_position, manifest->base_position);
+        atomic_store(&control->redo_position, manifest->redo_position);
+        return 0;
+}
+
+/* The log, and the manifest that says that from now on there may be something to replay. Its generation makes
+ * earlier shared memory unbelievable; what is appended has an incarnation of its own. */
+static int begin_session(struct xac_env *env, struct manifest *manifest)
+{
+        int err = 0;
+        if (shared_is_durable(&env->shared)) {
+                manifest->is_clean = 0;
+                manifest->incarnation++;
+                err = prepare_log(env, manifest);
+        }
+        return err ? err : manifest_write(env->directory, manifest);
+}
+
+int restart_env(struct xac_env *env, struct manifest *manifest)
+{
+        int err = shared_is_any_other_alive(&env->shared, env->identity.max_participants);
+        if (err)
+                return err < 0 ? err : -EBUSY;
+        err = recover(env, manifest);
+        if (err)
+                return err;
+        env->identity.generation = manifest->generation + 1;
+        env->identity.sequence = manifest->base_sequence;
+        err = shared_create(&env->shared, &env->identity);
+        if (err)
+                return err;
+        err = begin_session(env, manifest);
+        if (err)
+                goto fail_session;
+        files_load_names(&env->shared, manifest);
+        shared_mark_ready(&env->shared);
+        return 0;
+
+fail_session:
+        shared_detach(&env->shared);
+        shared_remove(&env->identity);
+        return err;
+}

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: MIT */
+#include "recovery/diff.h"
+
+/*
+ * Building. First the plain way: runs of bytes that differ. If that is short, it is the answer, and costs
+ * little more than a memcmp. Else something may have moved, and shifts are looked for:
+ *
+ *      old   | a b c d e f g h i j k . . . |
+ *      new   | a b c X d e f g h i j k . . |
+ *                    ^ at
+ *
+ * At the first difference what the old page has, "defg...", is found again further on in the new one
+ * (something was inserted), or what the new one has further on in the old one (something was removed).
+ *
+ * The match is extended both ways, a few differing words inside it allowed, as long as each step further wins
+ * more bytes than it loses (in the way of BLAST: S. Altschul et al., J. Mol. Biol. 1990). Shifts cut the
+ * page into stretches, each of which is compared with where it came from; the differences inside them are
+ * bytes again.
+ *
+ * Every loop is bounded: a search looks at SHIFT_REACH bytes, and there are at most SHIFTS_MAX shifts and
+ * TRIES_MAX searches in vain, at places that double their distance.
+ *
+ * Applying. Shifts stand before bytes and do not overlap in what they write.
+ */
+
+#include <string.h>
+
+#include "recovery/bytes.h"
+#include "recovery/log_format.h"
+
+enum {
+        WORD = 8,
+        BLOCK = 512,        /* compared by one memcmp */
+        PLAIN_ENOUGH = 64,  /* bytes of changes; less is not worth a search */
+        NEEDLE = 16,        /* bytes looked for */
+        SHIFT_REACH = 1024, /* how far things move, at most */
+        SHIFTS_MAX = 32,
+        TRIES_MAX = 8,
+        HITS_MAX = 2,      /* places looked at per search */
+        MARKS_MAX = 64,    /* places where the needle's first telling byte stands */
+        WORTH = 32,        /* what a shift must win */
+        GIVE_UP_LOSS = 64, /* extending ends this much below the best */
+        GIVE_UP_LEN = 512  /* or this far behind it */
+};
+
+/* What moved: new[to, to + len) = old[from, from + len). */
+struct shift {
+        uint32_t to;
+        uint32_t from;
+        uint32_t len;
+        int32_t won; /* bytes that need not be logged */
+};
+
+struct plan {
+        const unsigned char *old;
+        const unsigned char *new;
+        uint32_t page_bytes;
+        uint32_t count;
+        struct shift shift[SHIFTS_MAX];
+};
+
+struct output {
+        unsigned char *bytes;
+        size_t used;
+        size_t room;
+        bool is_full;
+};
+
+static uint64_t load(const unsigned char *bytes)
+{
+        uint64_t word;
+
+        memcpy(&word, bytes, sizeof(word));
+        return word;
+}
+
+static uint32_t pad(uint32_t byte_len)
+{
+        return (byte_len + WORD - 1) & ~(uint32_t)(WORD - 1);
+}
+
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+        return a < b ? a : b;
+}
+
+/* ---- Runs of differing bytes ---- */
+
+/* The first offset in [at, end) where a and b differ, or `end`. */
+static uint32_t skip_equal(const unsigned char *a, const unsigned char *b, uint32_t at, uint32_t end)
+{
+        uint32_t near = smaller(end, at + BLOCK / 8);
+
+        /* Where changes are dense the next one is near; else whole blocks are equal. */
+        while (near - at >= WORD && load(a + at) == load(b + at))
+                at += WORD;
+        if (near - at < WORD)
+                while (end - at >= BLOCK && memcmp(a + at, b + at, BLOCK) == 0)
+                        at += BLOCK;
+        while (end - at >= WORD && load(a + at) == load(b + at))
+                at += WORD;
+        while (at < end && a[at] == b[at])
+                at++;
+        return at;
+}
+
+/* They differ at `at`: the first offset behind it from which a whole word is equal, or `end`. */
+static uint32_t skip_different(const unsigned char *a, const unsigned char *b, uint32_t at, uint32_t end)
+{
+        while (end - at >= WORD && load(a + at) != load(b + at))
+                at += WORD;
+        if (end - at < WORD)
+                at = end;
+        while (a[at - 1] == b[at - 1])
+                at--;
+        return at;
+}
+
+static unsigned char *take_change(struct output *out, enum log_change_kind kind, uint32_t to, uint32_t from,
+                                  uint32_t len)
+{
+        size_t needed = LOG_CHANGE_HEADER + (kind == LOG_BYTES ? pad(len) : 0);
+
+        if (out->is_full || needed > out->room - out->used) {
+                out->is_full = true;
+                return NULL;
+        }
+        unsigned char *change = out->bytes + out->used;
+        uint64_t header =
+                (uint64_t)kind | (uint64_t)to << 16 | (uint64_t)from << 32 | (uint64_t)(len - 1) << 48;
+        bytes_put_u64(change, header);
+        out->used += needed;
+        return change + LOG_CHANGE_HEADER;
+}
+
+static void put_bytes(struct output *out, const unsigned char *new, uint32_t len, uint32_t to)
+{
+        unsigned char *bytes = take_change(out, LOG_BYTES, to, 0, len);
+
+        if (!bytes)
+                return;
+        memset(bytes + pad(len) - WORD, 0, WORD);
+        memcpy(bytes, new, len);
+}
+
+/* Logs where `new` differs from `base`, both `len` bytes that stand at offset `to` of the page. Two runs
+ * become one where the bytes between them are cheaper than a second header. */
+static void put_runs(struct output *out, const unsigned char *base, const unsigned char *new, uint32_t len,
+                     uint32_t to)
+{
+        uint32_t begin = skip_equal(base, new, 0, len);
+
+        if (begin == len)
+                return;
+        uint32_t end = skip_different(base, new, begin, len);
+        while (!out->is_full) {
+                uint32_t next = skip_equal(base, new, end, len);
+
+                if (next == len)
+                        break;
+                uint32_t next_end = skip_different(base, new, next, len);
+                if (pad(next_end - begin) > pad(end - begin) + LOG_CHANGE_HEADER + pad(next_end - next)) {
+                        put_bytes(out, new + begin, end - begin, to + begin);
+                        begin = next;
+                }
+                end = next_end;
+        }
+        put_bytes(out, new + begin, end - begin, to + begin);
+}
+
+/* ---- Shifts ---- */
+
+/* Extends from new[at] = old[at - moved] in steps of `step` (a word forwards or backwards) within
+ * [low, high). Returns how far the best stretch goes and adds what it wins, as against the plain way: a word
+ * that differs costs itself, and one that differs only when moved costs a header too. */
+static uint32_t extend(const struct plan *plan, int32_t moved, uint32_t at, int32_t step, uint32_t low,
+                       uint32_t high, int32_t *won)
+{
+        int32_t score = 0;
+        int32_t best = 0;
+        uint32_t best_at = at;
+
+        if (step < 0 && at - low >= WORD)
+                at -= WORD;
+        else if (step < 0)
+                return best_at;
+        while (at >= low && at + WORD <= high) {
+                uint64_t word = load(plan->new + at);
+                bool is_moved = word == load(plan->old + at - moved);
+                bool is_same = word == load(plan->old + at);
+
+                if (is_moved && !is_same)
+                        score += WORD;
+                else if (!is_moved && is_same)
+                        score -= WORD + LOG_CHANGE_HEADER;
+                if (score > best) {
+                        best = score;
+                        best_at = step > 0 ? at + WORD : at;
+                }
+                uint32_t beyond = at > best_at ? at - best_at : best_at - at;
+                if (score < best - GIVE_UP_LOSS || beyond > GIVE_UP_LEN || (step < 0 && at < low + WORD))
+                        break;
+                at += (uint32_t)step;
+        }
+        *won += best;
+        return best_at;
+}
+
+/* The stretch around new[at] that came from `moved` bytes before it (after it, if negative); it may
+ * begin at `low`. */
+static struct shift stretch(const struct plan *plan, uint32_t low, uint32_t at, int32_t moved)
+{
+        const unsigned char *old = plan->old;
+        const unsigned char *new = plan->new;
+        uint32_t high = plan->page_bytes;
+        struct shift shift = {.won = 0};
+
+        if (moved > 0 && low < (uint32_t)moved)
+                low = (uint32_t)moved;
+        if (moved < 0)
+                high -= (uint32_t)-moved;
+        uint32_t end = extend(plan, moved, at, WORD, low, high, &shift.won);
+        uint32_t begin = extend(plan, moved, at, -WORD, low, high, &shift.won);
+        for (int i = 1; i < WORD && end < high && new[end] == old[end - (uint32_t)moved]; i++)
+                end++;
+        for (int i = 1; i < WORD && begin > low && new[begin - 1] == old[begin - 1 - (uint32_t)moved]; i++)
+                begin--;
+        shift.to = begin;
+        shift.from = begin - (uint32_t)moved;
+        shift.len = end - begin;
+        return shift;
+}
+
+/* The first place in [begin, end) that holds the needle. Like memmem, but its time does not depend so much on
+ * what it looks at; zeros are not worth finding. */
+static const unsigned char *find(const unsigned char *begin, const unsigned char *end,
+                                 const unsigned char *needle)
+{
+        uint32_t mark = 0;
+
+        while (mark < NEEDLE && needle[mark] == 0)
+                mark++;
+        if (mark == NEEDLE || end - begin < NEEDLE)
+                return NULL;
+        end -= NEEDLE - mark - 1; /* the mark stands before it */
+        begin += mark;
+        for (int marks = 0; marks < MARKS_MAX && begin < end; marks++) {
+                const unsigned char *hit = memchr(begin, needle[mark], (size_t)(end - begin));
+
+                if (!hit)
+                        return NULL;
+                if (memcmp(hit - mark, needle, NEEDLE) == 0)
+                        return hit - mark;
+                begin = hit + 1;
+        }
+        return NULL;
+}
+
+/* Looks for the bytes at needle[at] further on in `hay`, one of the two pages, and extends what it finds. */
+static void search(const struct plan *plan, const unsigned char *needle, const unsigned char *hay,
+                   uint32_t low, uint32_t at, struct shift *best)
+{
+        const unsigned char *end = hay + smaller(plan->page_bytes, at + NEEDLE + SHIFT_REACH);
+        const unsigned char *begin = hay + at + 1;
+
+        for (int hits = 0; hits < HITS_MAX && begin < end; hits++) {
+                const unsigned char *hit = find(begin, end, needle + at);
+
+                if (!hit)
+                        return;
+                uint32_t place = (uint32_t)(hit - hay);
+                int32_t moved = (int32_t)(place - at);
+                struct shift shift =
+                        hay == plan->new ? stretch(plan, low, place, moved) : stretch(plan, low, at, -moved);
+                if (shift.won > best->won)
+                        *best = shift;
+                begin = hit + 1;
+        }
+}
+
+/* Finds what moved, in ascending order of where it is now. */
+static void plan_shifts(struct plan *plan)
+{
+        const unsigned char *old = plan->old;
+        const unsigned char *new = plan->new;
+        uint32_t low = 0; /* the next shift begins here or behind */
+        uint32_t at = 0;  /* where to look next */
+        uint32_t stride = NEEDLE;
+
+        for (int tries = 0; tries < TRIES_MAX && plan->count < SHIFTS_MAX;) {
+                at = skip_equal(old, new, smaller(at, plan->page_bytes), plan->page_bytes);
+                if (plan->page_bytes - at < NEEDLE)
+                        return;
+                struct shift best = {.won = 0};
+                search(plan, old, new, low, at, &best);
+                search(plan, new, old, low, at, &best);
+                if (best.won >= WORTH) {
+                        plan->shift[plan->count++] = best;
+                        low = best.to + best.len;
+                        at = low;
+                        stride = NEEDLE;
+                } else {
+                        tries++;
+                        at += stride;
+                        stride *= 2;
+                }
+        }
+}
+
+static void put_plan(struct output *out, const struct plan *plan)
+{
+        const unsigned char *old = plan->old;
+        const unsigned char *new = plan->new;
+        uint32_t at = 0;
+
+        for (uint32_t i = 0; i < plan->count; i++)
+                take_change(out, LOG_SHIFT, plan->shift[i].to, plan->shift[i].from, plan->shift[i].len);
+        for (uint32_t i = 0; i < plan->count; i++) {
+                const struct shift *shift = &plan->shift[i];
+
+                put_runs(out, old + at, new + at, shift->to - at, at);
+                put_runs(out, old + shift->from, new + shift->to, shift->len, shift->to);
+                at = shift->to + shift->len;
+        }
+        put_runs(out, old + at, new + at, plan->page_bytes - at, at);
+}
+
+size_t diff_build(const unsigned char *old, const unsigned char *new, uint32_t page_bytes, unsigned char *out,
+                  size_t room)
+{
+        struct output output = {.room = room < PLAIN_ENOUGH ? room : PLAIN_ENOUGH};
+        struct plan plan;
+
+        output.bytes = out;
+        put_runs(&output, old, new, page_bytes, 0);
+        if (!output.is_full)
+                return output.used;
+        plan.old = old;
+        plan.new = new;
+        plan.page_bytes = page_bytes;
+        plan.count = 0;
+        plan_shifts(&plan);
+        output.used = 0;
+        output.room = room;
+        output.is_full = false;
+        put_plan(&output, &plan);
+        return output.is_full ? room + 1 : output.used;
+}
+
+/* ---- Applying ---- */
+
+struct change {
+        uint32_t kind;
+        uint32_t to;
+        uint32_t from;
+        uint32_t len;
+};
+
+/* Reads the header at `at`; false if it is not whole, or its range leaves the page. */
+static bool change_read(const unsigned char *changes, size_t changes_len, size_t at, uint32_t page_bytes,
+                        struct change *change)
+{
+        if (changes_len - at < LOG_CHANGE_HEADER)
+                return false;
+        uint64_t header = bytes_get_u64(changes + at);
+        change->kind = header & 0xffff;
+        change->to = header >> 16 & 0xffff;
+        change->from = header >> 32 & 0xffff;
+        change->len = (uint32_t)(header >> 48) + 1;
+        return change->to + change->len <= page_bytes && change->from + change->len <= page_bytes;
+}
+
+/* Applies the shifts that stand at the beginning; *at is behind them. */
+static bool apply_shifts(unsigned char *page, uint32_t page_bytes, const unsigned char *changes,
+                         size_t changes_len, unsigned char *scratch, size_t *at)
+{
+        struct change change;
+        struct change first = {.len = 0};
+
+        for (*at = 0; *at < changes_len; *at += LOG_CHANGE_HEADER) {
+                if (!change_read(changes, changes_len, *at, page_bytes, &change))
+                        return false;
+                if (change.kind != LOG_SHIFT)
+                        break;
+                if (!first.len) {
+                        first = change;
+                        continue;
+                }
+                /* All read the old content: one alone is a memmove, several need a copy. */
+                if (*at == LOG_CHANGE_HEADER) {
+                        memcpy(scratch, page, page_bytes);
+                        memcpy(page + first.to, scratch + first.from, first.len);
+                }
+                memcpy(page + change.to, scratch + change.from, change.len);
+        }
+        if (*at == LOG_CHANGE_HEADER)
+                memmove(page + first.to, page + first.from, first.len);
+        return true;
+}
+
+bool diff_apply(unsigned char *page, uint32_t page_bytes, const unsigned char *changes, size_t changes_len,
+                unsigned char *scratch)
+{
+        struct change change;
+        size_t at;
+
+        if (!apply_shifts(page, page_bytes, changes, changes_len, scratch, &at))
+                return false;
+        while (at < changes_len) {
+                if (!change_read(changes, changes_len, at, page_bytes, &change) || change.kind != LOG_BYTES)
+                        return false;
+                at += LOG_CHANGE_HEADER;
+                if (pad(change.len) > changes_len - at)
+                        return false;
+                memcpy(page + change.to, changes + at, change.len);
+                at += pad(change.len);
+        }
+        return true;
+}

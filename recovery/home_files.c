@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+#include "recovery/home_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xac/xac.h>
+
+#include "base/sys.h"
+
+enum {
+        PAGE_NO_BITS = 28,     /* of a page's name (log_format.h) */
+        RUN_BYTES = 1024 * 1024
+};
+
+static uint32_t page_file(uint64_t page)
+{
+        uint64_t file_no = page >> PAGE_NO_BITS;
+
+        return file_no < MANIFEST_FILES ? (uint32_t)file_no : MANIFEST_FILES;
+}
+
+uint64_t home_files_offset(const struct home_files *homes, uint64_t page)
+{
+        return (page & ((UINT64_C(1) << PAGE_NO_BITS) - 1)) * homes->page_bytes;
+}
+
+const char *home_files_name(const struct home_files *homes, uint64_t page)
+{
+        return page_file(page) < homes->count ? homes->file[page_file(page)].name : "no file";
+}
+
+/* ---- Open and close ---- */
+
+static int open_file(struct home_file *file, int directory, int flags)
+{
+        struct stat st;
+        int err = sys_open(directory, file->name, flags, 0, &file->fd);
+
+        if (!err)
+                err = sys_stat(file->fd, &st);
+        else
+                file->fd = -1;
+        if (!err && !S_ISREG(st.st_mode))
+                err = -EINVAL;
+        if (!err) {
+                file->size = (uint64_t)st.st_size;
+                return 0;
+        }
+        if (file->fd >= 0)
+                sys_close(file->fd);
+        file->fd = -1;
+        file->why_not = err;
+        /* The rest is known only when the file is needed: it may hold nothing that was committed. */
+        return err == -ENOENT || err == -ELOOP || err == -EISDIR || err == -EINVAL || err == -ENXIO ? 0 : err;
+}
+
+int home_files_open(struct home_files *homes, int directory, const struct manifest *manifest, bool is_to_write,
+                    struct findings *findings)
+{
+        int err = 0;
+
+        *homes = (struct home_files){.page_bytes = manifest->page_bytes, .findings = findings};
+        for (uint32_t i = 0; !err && i < manifest->file_count; i++) {
+                homes->file[i].name = manifest->file_name[i];
+                homes->count = i + 1;
+                err = open_file(&homes->file[i], directory, is_to_write ? O_RDWR : O_RDONLY);
+        }
+        if (!err && is_to_write) {
+                homes->run = malloc(RUN_BYTES);
+                err = homes->run ? 0 : -ENOMEM;
+        }
+        if (err)
+                home_files_close(homes);
+        return err;
+}
+
+void home_files_close(struct home_files *homes)
+{
+        for (uint32_t i = 0; i < homes->count; i++)
+                if (homes->file[i].fd >= 0)
+                        sys_close(homes->file[i].fd);
+        free(homes->run);
+        homes->count = 0;
+        homes->run = NULL;
+}
+
+/* ---- Read ---- */
+
+int home_files_expect(struct home_files *homes, uint32_t file_no)
+{
+        struct home_file *file = &homes->file[file_no];
+        bool is_missing = file->fd < 0 && file->why_not == -ENOENT;
+
+        if (file->fd >= 0)
+                return 0;
+        if (!file->is_reported)
+                findings_add(homes->findings, "%s: %s, although a file of the environment; all of it is lost",
+                             file->name, is_missing ? "it is missing" : "it is no plain file");
+        file->is_reported = true;
+        return XAC_CORRUPT;
+}
+
+static int report_cut(const struct home_files *homes, const struct home_file *file, uint64_t page)
+{
+        unsigned long long offset = home_files_offset(homes, page);
+
+        return findings_add(homes->findings,
+                            "%s: offset %llu: the file ends at %llu, although commits have changed this page: "
+                            "it was cut, and what stood behind is lost",
+                            file->name, offset, (unsigned long long)file->size);
+}
+
+static int report_stray(struct home_files *homes, uint64_t page)
+{
+        if (!homes->is_stray_reported)
+                findings_add(homes->findings,
+                             MANIFEST_NAME ": it names no file number %llu, although commits have changed it",
+                             (unsigned long long)(page >> PAGE_NO_BITS));
+        homes->is_stray_reported = true;
+        return XAC_CORRUPT;
+}
+
+int home_files_need(struct home_files *homes, uint64_t page)
+{
+        uint32_t file_no = page_file(page);
+        struct home_file *file;
+
+        if (file_no >= homes->count)
+                return report_stray(homes, page);
+        file = &homes->file[file_no];
+        if (file->fd < 0)
+                return home_files_expect(homes, file_no);
+        if (home_files_offset(homes, page) < file->size)
+                return 0;
+        if (!file->is_reported)
+                report_cut(homes, file, page);
+        file->is_reported = true;
+        return XAC_CORRUPT;
+}
+
+int home_files_read(struct home_files *homes, uint64_t page, void *bytes)
+{
+        struct home_file *file;
+        uint64_t offset = home_files_offset(homes, page);
+        uint64_t left;
+        int err = home_files_need(homes, page);
+
+        if (err)
+                return err;
+        file = &homes->file[page_file(page)];
+        left = file->size - offset;
+        if (left > homes->page_bytes)
+                left = homes->page_bytes;
+        memset((char *)bytes + left, 0, homes->page_bytes - left);
+        return sys_read_all(file->fd, bytes, (size_t)left, offset);
+}
+
+/* ---- Write ---- */
+
+static int write_run(struct home_files *homes)
+{
+        struct home_file *file = &homes->file[page_file(homes->run_page)];
+        uint32_t pages = homes->run_pages;
+
+        if (!pages)
+                return 0;
+        homes->run_pages = 0;
+        file->is_written = true;
+        return sys_write_all(file->fd, homes->run, (size_t)pages * homes->page_bytes,
+                             home_files_offset(homes, homes->run_page));
+}
+
+/* Does the page continue the run, and is there room? Behind the last page of a file comes another file. */
+static bool run_takes(const struct home_files *homes, uint64_t page)
+{
+        return page == homes->run_page + homes->run_pages && page_file(page) == page_file(homes->run_page) &&
+               (homes->run_pages + 1) * homes->page_bytes <= RUN_BYTES;
+}
+
+int home_files_put(struct home_files *homes, const struct page_image *image)
+{
+        int err = home_files_need(homes, image->page);
+
+        if (!err && !run_takes(homes, image->page))
+                err = write_run(homes);
+        if (err)
+                return err;
+        if (!homes->run_pages)
+                homes->run_page = image->page;
+        memcpy(homes->run + (size_t)homes->run_pages * homes->page_bytes, image->bytes, homes->page_bytes);
+        homes->run_pages++;
+        return 0;
+}
+
+int home_files_sync(struct home_files *homes)
+{
+        int err = write_run(homes);
+
+        for (uint32_t i = 0; !err && i < homes->count; i++) {
+                if (!homes->file[i].is_written)
+                        continue;
+                err = sys_sync_data(homes->file[i].fd);
+                homes->file[i].is_written = err != 0;
+        }
+        return err;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RECOVERY_HOME_FILES_H
+#define RECOVERY_HOME_FILES_H
+
+/*
+ * The data files of an environment that nobody has open, by number: recovery reads pages from them and writes
+ * pages home.
+ *
+ * Growth is durable before any commit to what has grown, so a file that is missing or too short for a page
+ * that was committed was removed or cut by somebody else: damage, for what it held besides is lost.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "recovery/area.h"
+#include "recovery/findings.h"
+#include "recovery/manifest.h"
+
+struct home_file {
+        const char *name;
+        int fd;           /* -1: there is none */
+        int why_not;      /* -ENOENT, -ELOOP, ... */
+        uint64_t size;
+        bool is_written;  /* since the last sync */
+        bool is_reported;
+};
+
+struct home_files {
+        uint32_t page_bytes;
+        uint32_t count;
+        struct findings *findings;
+        struct home_file file[MANIFEST_FILES];
+        bool is_stray_reported; /* a page of no file */
+
+        unsigned char *run;   /* pages put, but not yet written: consecutive ones of one file */
+        uint64_t run_page;    /* the first of them */
+        uint32_t run_pages;
+};
+
+/* Opens those that exist; `manifest` must stay. Failures that are not about one file alone are returned. */
+int home_files_open(struct home_files *homes, int directory, const struct manifest *manifest, bool is_to_write,
+                    struct findings *findings);
+void home_files_close(struct home_files *homes);
+
+/* 0, or XAC_CORRUPT, reported once for each file: it is missing, or no plain file, or too short for this
+ * page. */
+int home_files_need(struct home_files *homes, uint64_t page);
+
+/* The same for a file of which nothing is known but that the manifest names it. */
+int home_files_expect(struct home_files *homes, uint32_t file_no);
+
+/* For people: the file of a page and where it stands there. */
+const char *home_files_name(const struct home_files *homes, uint64_t page);
+uint64_t home_files_offset(const struct home_files *homes, uint64_t page);
+
+/* Reads what stands at home; what the last page lacks at the file's end reads as zeros. */
+int home_files_read(struct home_files *homes, uint64_t page, void *bytes);
+
+/* Writes pages home, in runs: `bytes` may change after the call. On disk after home_files_sync only. */
+int home_files_put(struct home_files *homes, const struct page_image *image);
+int home_files_sync(struct home_files *homes);
+
+#endif

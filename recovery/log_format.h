@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RECOVERY_LOG_FORMAT_H
+#define RECOVERY_LOG_FORMAT_H
+
+/*
+ * The bytes of the redo log. Numbers are little-endian.
+ *
+ * The log is one endless row of bytes; a place in it is a position (LSN), which only grows.
+ * It is cut into segments of equal length, each in a file of its own, `xac.log.N`. N says
+ * nothing about the order: the header says which part of the log the file holds, and files
+ * are used again for later parts (recycled) without being cleared.
+ *
+ *      file          | header: 4096 bytes | segment_bytes of log |
+ *      in it         position p  ->  file offset 4096 + p % segment_bytes
+ *                    p / segment_bytes = segment number
+ *
+ * Header of a segment file, in the sector at 0 and again in the sector at 2048:
+ *
+ *      offset  bytes   field
+ *           0      8   magic "XACLOGSG"
+ *           8      4   version of this format
+ *          12      4   CRC-32C of bytes 0 to 11 and 16 to 511
+ *          16     16   uuid of the environment
+ *          32      8   segment number
+ *          40      8   segment_bytes
+ *          48    464   zero
+ *
+ * Record, at a multiple of 8, wholly inside the log but free to cross segments:
+ *
+ *      offset  bytes   field
+ *           0      4   CRC-32C of bytes 4 to 55
+ *           4      4   byte_len: header, payload and up to 7 zeros
+ *           8      8   position of this record
+ *          16      8   durable: everything before this position was on disk when it was staged
+ *          24      8   sequence of the commit (a fragment: 0)
+ *          32      8   transaction: position of the first fragment that belongs to this commit;
+ *                      in the first fragment itself its own position; 0: there are none
+ *          40      4   incarnation
+ *          44      4   kind: 1 = commit, 2 = fragment, 3 = pad (no payload; byte_len is all up to the group's end)
+ *          48      4   CRC-32C of the payload
+ *          52      4   payload_len
+ *          56      …   payload: entries, one after the other; the payload of a transaction is that
+ *                      of its fragments, in order, and of its commit record last
+ *
+ * Entry: what the transaction did to one page. No entry is cut in two by a fragment's end.
+ *
+ *           0      8   page: file number << 28 | page number in the file
+ *           8      4   kind: 1 = changes, 2 = image (the whole page follows)
+ *          12      4   byte_len of what follows, a multiple of 8
+ *
+ *   Changes, one after the other (diff.h):
+ *
+ *           0      2   kind: 1 = bytes, 2 = shift
+ *           2      2   to: offset in the page
+ *           4      2   from: offset in the page before this record (a shift; else 0)
+ *           6      2   length - 1
+ *           8      …   the bytes, and up to 7 zeros (bytes only)
+ *
+ *   Shifts read the page as it was before the record, all at once; bytes are put on top.
+ *
+ * A group (what one write puts on disk) begins at a multiple of LOG_BLOCK, so that no sector that
+ * holds durable bytes is written again (I10), and ends with a pad, whose bytes behind the header are zero. Records
+ * are thus without gaps: a hole in a torn group, which reads as zeros, cannot be taken for a group's end.
+ *
+ * Valid (R11): the header's CRC is right, byte_len covers header and payload and is at most
+ * LOG_RECORD_MAX, the position is where it stands, the incarnation is the manifest's, and the payload's
+ * CRC is right. The reader follows valid records; where there is none, the log ends. That is damage only if a
+ * valid record further on has `durable` beyond that place; else it is the torn tail of the last group. (A
+ * pad's `durable` is taken when its group is closed: it proves the group before.)
+ *
+ * Each recovery raises the incarnation, in a manifest that is on disk before the first append, and begins
+ * behind what it replayed: records it discarded are of another incarnation and never come back.
+ */
+
+#include <stdint.h>
+
+enum {
+        LOG_FORMAT_VERSION = 1,
+        LOG_BLOCK = 4096,          /* groups begin at multiples of it; the unit of direct writes */
+        LOG_SECTOR = 512,          /* what a disk writes as a whole */
+        LOG_HEADER_BYTES = 4096,   /* of a segment file, before the log's own bytes */
+        LOG_HEADER_COPY = 2048,
+        LOG_RECORD_HEADER = 56,
+        LOG_ENTRY_HEADER = 16,
+        LOG_CHANGE_HEADER = 8,
+        LOG_RECORD_MAX = 4 << 20,  /* byte_len of a record is at most this */
+        LOG_SEGMENT_MIN = 64 << 10,
+        LOG_SEGMENT_MAX = 64 << 20,
+        LOG_SEGMENTS_MAX = 4096    /* at once */
+};
+
+#define LOG_SEGMENT_MAGIC "XACLOGSG"
+#define LOG_FILE_PREFIX "xac.log."
+
+enum log_record_kind { LOG_COMMIT = 1, LOG_FRAGMENT = 2, LOG_PAD = 3 };
+enum log_entry_kind { LOG_CHANGES = 1, LOG_IMAGE = 2 };
+enum log_change_kind { LOG_BYTES = 1, LOG_SHIFT = 2 };
+
+static inline uint64_t log_round_up(uint64_t position)
+{
+        return (position + LOG_BLOCK - 1) & ~(uint64_t)(LOG_BLOCK - 1);
+}
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RECOVERY_LOG_HEADER_H
+#define RECOVERY_LOG_HEADER_H
+
+/*
+ * The header of a segment file between memory and bytes (log_format.h has the table), and the names of such
+ * files. Decoding trusts nothing.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "recovery/log_format.h"
+
+struct log_header {
+        uint8_t uuid[16];
+        uint64_t segment_no;
+        uint64_t segment_bytes;
+};
+
+enum { LOG_NAME_BYTES = 24 };
+
+/* Writes the whole block of LOG_HEADER_BYTES, with both copies. */
+void log_header_encode(unsigned char *block, const struct log_header *header);
+/* Reads either copy. 0; XAC_FORMAT: of another version; XAC_CORRUPT: neither copy is valid. */
+int log_header_decode(const unsigned char *block, struct log_header *header);
+
+void log_file_name(char name[LOG_NAME_BYTES], uint32_t file_no);
+/* Is it the name of a segment file, exactly as log_file_name writes it? N is 1 and up, below UINT32_MAX. */
+bool log_file_number(const char *name, uint32_t *file_no);
+
+#endif

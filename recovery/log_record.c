@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+#include "recovery/log_record.h"
+
+#include <xac/xac.h>
+
+#include "base/checksum.h"
+#include "base/hook.h"
+#include "recovery/bytes.h"
+
+enum {
+        AT_CHECKSUM = 0,
+        AT_BYTE_LEN = 4,
+        AT_POSITION = 8,
+        AT_DURABLE = 16,
+        AT_SEQUENCE = 24,
+        AT_TRANSACTION = 32,
+        AT_INCARNATION = 40,
+        AT_KIND = 44,
+        AT_PAYLOAD_CRC = 48,
+        AT_PAYLOAD_LEN = 52,
+
+        AT_ENTRY_PAGE = 0,
+        AT_ENTRY_KIND = 8,
+        AT_ENTRY_LEN = 12,
+
+        PAD_MAX = LOG_BLOCK + LOG_RECORD_HEADER
+};
+
+/* ---- Records ---- */
+
+static uint32_t header_checksum(const unsigned char *bytes)
+{
+        return checksum_crc32c(0, bytes + AT_BYTE_LEN, LOG_RECORD_HEADER - AT_BYTE_LEN);
+}
+
+void log_record_encode(unsigned char *bytes, const struct log_record *record)
+{
+        uint32_t byte_len = record->kind == LOG_PAD ? record->byte_len : log_record_len(record->payload_len);
+
+        bytes_put_u32(bytes + AT_BYTE_LEN, byte_len);
+        bytes_put_u64(bytes + AT_POSITION, record->position);
+        bytes_put_u64(bytes + AT_DURABLE, record->durable);
+        bytes_put_u64(bytes + AT_SEQUENCE, record->sequence);
+        bytes_put_u64(bytes + AT_TRANSACTION, record->transaction);
+        bytes_put_u32(bytes + AT_INCARNATION, record->incarnation);
+        bytes_put_u32(bytes + AT_KIND, record->kind);
+        bytes_put_u32(bytes + AT_PAYLOAD_CRC, record->payload_crc);
+        bytes_put_u32(bytes + AT_PAYLOAD_LEN, record->payload_len);
+        bytes_put_u32(bytes + AT_CHECKSUM, header_checksum(bytes));
+}
+
+void log_pad_encode(unsigned char *bytes, uint64_t position, uint32_t byte_len, uint64_t durable,
+                    uint32_t incarnation)
+{
+        struct log_record pad = {
+            .position = position,
+            .durable = durable,
+            .incarnation = incarnation,
+            .kind = LOG_PAD,
+            .byte_len = byte_len,
+        };
+
+        log_record_encode(bytes, &pad);
+}
+
+static bool lengths_make_sense(const struct log_record *record)
+{
+        switch (record->kind) {
+        case LOG_COMMIT:
+        case LOG_FRAGMENT:
+                return record->payload_len <= LOG_RECORD_MAX - LOG_RECORD_HEADER &&
+                       record->byte_len == log_record_len(record->payload_len);
+        case LOG_PAD:
+                return record->payload_len == 0 && record->byte_len >= LOG_RECORD_HEADER &&
+                       record->byte_len < PAD_MAX && record->byte_len % 8 == 0;
+        default:
+                return false;
+        }
+}
+
+bool log_record_decode(const unsigned char *bytes, struct log_record *record)
+{
+        /* Most of what is looked at and is no record is zero. */
+        if (bytes_get_u32(bytes + AT_BYTE_LEN) == 0)
+                return false;
+        if (bytes_get_u32(bytes + AT_CHECKSUM) != header_checksum(bytes) &&
+            !hook_has_bug(HOOK_BUG_CHECKSUM_IGNORED))
+                return false;
+        *record = (struct log_record){
+            .position = bytes_get_u64(bytes + AT_POSITION),
+            .durable = bytes_get_u64(bytes + AT_DURABLE),
+            .sequence = bytes_get_u64(bytes + AT_SEQUENCE),
+            .transaction = bytes_get_u64(bytes + AT_TRANSACTION),
+            .incarnation = bytes_get_u32(bytes + AT_INCARNATION),
+            .kind = bytes_get_u32(bytes + AT_KIND),
+            .payload_crc = bytes_get_u32(bytes + AT_PAYLOAD_CRC),
+            .payload_len = bytes_get_u32(bytes + AT_PAYLOAD_LEN),
+            .byte_len = bytes_get_u32(bytes + AT_BYTE_LEN),
+        };
+        return record->position % 8 == 0 && lengths_make_sense(record);
+}
+
+uint64_t log_record_peek_position(const unsigned char *bytes)
+{
+        return bytes_get_u64(bytes + AT_POSITION);
+}
+
+uint32_t log_record_peek_incarnation(const unsigned char *bytes)
+{
+        return bytes_get_u32(bytes + AT_INCARNATION);
+}
+
+/* ---- Entries ---- */
+
+uint32_t log_record_claimed_len(const unsigned char *bytes)
+{
+        return bytes_get_u32(bytes + AT_BYTE_LEN);
+}
+
+uint64_t log_entry_claimed_page(const unsigned char *payload, uint32_t *at)
+{
+        const unsigned char *change = payload + LOG_ENTRY_HEADER;
+
+        *at = change[2] | (uint32_t)change[3] << 8;
+        return bytes_get_u64(payload + AT_ENTRY_PAGE);
+}
+
+int log_entry_next(const unsigned char *payload, size_t payload_len, size_t *at, uint32_t page_bytes,
+                   struct log_entry *entry)
+{
+        size_t left = payload_len - *at;
+
+        if (left == 0)
+                return 0;
+        if (left < LOG_ENTRY_HEADER)
+                return XAC_CORRUPT;
+        const unsigned char *bytes = payload + *at;
+        entry->page = bytes_get_u64(bytes + AT_ENTRY_PAGE);
+        entry->kind = bytes_get_u32(bytes + AT_ENTRY_KIND);
+        entry->byte_len = bytes_get_u32(bytes + AT_ENTRY_LEN);
+        entry->bytes = bytes + LOG_ENTRY_HEADER;
+        if (entry->byte_len > left - LOG_ENTRY_HEADER || entry->byte_len % 8 != 0)
+                return XAC_CORRUPT;
+        if (entry->kind != LOG_CHANGES && (entry->kind != LOG_IMAGE || entry->byte_len != page_bytes))
+                return XAC_CORRUPT;
+        *at += LOG_ENTRY_HEADER + entry->byte_len;
+        return 1;
+}
+
+void log_entry_encode(unsigned char *bytes, uint64_t page, enum log_entry_kind kind, uint32_t byte_len)
+{
+        bytes_put_u64(bytes + AT_ENTRY_PAGE, page);
+        bytes_put_u32(bytes + AT_ENTRY_KIND, kind);
+        bytes_put_u32(bytes + AT_ENTRY_LEN, byte_len);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+#include "recovery/log_segments.h"
+
+/*
+ * Bytes of the log into the files of its segments, through a few descriptors that stay open.
+ *
+ * A synced write is one direct write (O_DIRECT | O_DSYNC): it is quicker than pwrite and fdatasync, since nothing is
+ * copied and the file's other pages need not be looked at. Where a file system refuses it (some say so at open, some
+ * at the first write), pwrite and fdatasync do the same.
+ *
+ * A failed sync proves that something was lost, and a second one proves nothing: it becomes -EIO here, so that
+ * the writer can tell it from the failures that leave everything as it was (log_writer.c).
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/sys.h"
+#include "recovery/log_header.h"
+
+enum { NOT_OPEN = -1, REFUSED = -2 };
+
+static void file_close(struct log_open_file *file)
+{
+        if (file->file_no == 0)
+                return;
+        if (file->direct_fd >= 0)
+                sys_close(file->direct_fd);
+        if (file->fd >= 0)
+                sys_close(file->fd);
+        file->file_no = 0;
+}
+
+void log_segments_close(struct log_segments *segments)
+{
+        for (int i = 0; i < LOG_OPEN_FILES; i++)
+                file_close(&segments->open[i]);
+}
+
+/* The row of this file, in place of the one unused for longest. */
+static struct log_open_file *file_row(struct log_segments *segments, uint32_t file_no)
+{
+        struct log_open_file *oldest = &segments->open[0];
+
+        segments->use_count++;
+        for (int i = 0; i < LOG_OPEN_FILES; i++) {
+                struct log_open_file *file = &segments->open[i];
+
+                if (file->file_no == file_no) {
+                        file->last_use = segments->use_count;
+                        return file;
+                }
+                if (file->file_no == 0 || (oldest->file_no && file->last_use < oldest->last_use))
+                        oldest = file;
+        }
+        file_close(oldest);
+        *oldest = (struct log_open_file){file_no, segments->use_count, NOT_OPEN, NOT_OPEN};
+        return oldest;
+}
+
+/* The file that holds this position; NULL: there is none, which only damaged memory explains. */
+static struct log_open_file *file_at(struct log_segments *segments, uint64_t position)
+{
+        struct log_table *table = segments->table;
+        uint64_t segment_no = position / table->segment_bytes;
+        struct log_segment_entry *entry = &table->segment[segment_no % LOG_SEGMENTS_MAX];
+
+        if (atomic_load(&entry->segment_no) != segment_no)
+                return NULL;
+        return file_row(segments, atomic_load(&entry->file_no));
+}
+
+static int file_open(struct log_segments *segments, struct log_open_file *file, int flags, int *fd)
+{
+        char name[LOG_NAME_BYTES];
+        int opened;
+
+        if (*fd != NOT_OPEN)
+                return 0;
+        log_file_name(name, file->file_no);
+        int err = sys_open(segments->directory, name, flags, 0, &opened);
+        if (!err)
+                *fd = opened;
+        return err;
+}
+
+static int file_sync(struct log_segments *segments, struct log_open_file *file)
+{
+        int err = file_open(segments, file, O_WRONLY, &file->fd);
+
+        if (err)
+                return err;
+        return sys_sync_data(file->fd) ? -EIO : 0;
+}
+
+static int write_buffered(struct log_segments *segments, struct log_open_file *file, const void *bytes,
+                          uint64_t byte_len, uint64_t offset)
+{
+        int err = file_open(segments, file, O_WRONLY, &file->fd);
+
+        return err ? err : sys_write_all(file->fd, bytes, byte_len, offset);
+}
+
+/* -EINVAL: the file system does not do it. */
+static int write_direct(struct log_segments *segments, struct log_open_file *file, const void *bytes,
+                        uint64_t byte_len, uint64_t offset)
+{
+        int err = file_open(segments, file, O_WRONLY | O_DIRECT | O_DSYNC, &file->direct_fd);
+
+        if (!err && file->direct_fd != REFUSED) {
+                err = sys_write_all(file->direct_fd, bytes, byte_len, offset);
+                if (err == -EINVAL)
+                        sys_close(file->direct_fd);
+        } else if (!err) {
+                err = -EINVAL;
+        }
+        if (err == -EINVAL)
+                file->direct_fd = REFUSED;
+        return err;
+}
+
+static int write_synced(struct log_segments *segments, struct log_open_file *file, const void *bytes,
+                        uint64_t byte_len, uint64_t offset)
+{
+        int err = write_direct(segments, file, bytes, byte_len, offset);
+
+        if (err != -EINVAL)
+                return err;
+        err = write_buffered(segments, file, bytes, byte_len, offset);
+        return err ? err : file_sync(segments, file);
+}
+
+/* How much of [position, position + byte_len) lies in the segment of `position`. */
+static uint64_t within_segment(const struct log_table *table, uint64_t position, uint64_t byte_len)
+{
+        uint64_t left = table->segment_bytes - position % table->segment_bytes;
+
+        return byte_len < left ? byte_len : left;
+}
+
+int log_segments_write(struct log_segments *segments, uint64_t position, const void *bytes, uint64_t byte_len,
+                       bool is_synced)
+{
+        const char *from = bytes;
+        int err = 0;
+
+        while (!err && byte_len > 0) {
+                uint64_t part = within_segment(segments->table, position, byte_len);
+                uint64_t offset = LOG_HEADER_BYTES + position % segments->table->segment_bytes;
+                struct log_open_file *file = file_at(segments, position);
+
+                if (!file)
+                        return -EIO;
+                err = is_synced ? write_synced(segments, file, from, part, offset)
+                                : write_buffered(segments, file, from, part, offset);
+                from += part;
+                position += part;
+                byte_len -= part;
+        }
+        return err;
+}
+
+int log_segments_sync(struct log_segments *segments, uint64_t from, uint64_t to)
+{
+        int err = 0;
+
+        while (!err && from < to) {
+                struct log_open_file *file = file_at(segments, from);
+
+                if (!file)
+                        return -EIO;
+                err = file_sync(segments, file);
+                from += within_segment(segments->table, from, to - from);
+        }
+        return err;
+}

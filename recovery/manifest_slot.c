@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+#include "recovery/manifest_slot.h"
+
+#include <string.h>
+
+#include "base/checksum.h"
+#include "recovery/bytes.h"
+#include "recovery/log_format.h"
+
+enum {
+        FORMAT_VERSION = 2,
+
+        AT_MAGIC = 0,
+        AT_VERSION = 8,
+        AT_CHECKSUM = 12,
+        AT_GENERATION = 16,
+        AT_UUID = 24,
+        AT_PAGE_BYTES = 40,
+        AT_MAX_PARTICIPANTS = 44,
+        AT_MODE = 48,
+        AT_FILE_COUNT = 52,
+        AT_TURN = 56,
+        AT_INCARNATION = 60,
+        AT_SEGMENT_BYTES = 64,
+        AT_BASE_SEQUENCE = 72,
+        AT_BASE_POSITION = 80,
+        AT_REDO_POSITION = 88,
+        AT_AREA = 96,
+        AT_AREA_CHECKSUM = 100,
+        AT_IS_CLEAN = 104,
+        AT_NAMES = 128,
+        AT_END = AT_NAMES + MANIFEST_FILES * MANIFEST_NAME_BYTES,
+
+        PAGE_BYTES_MIN = 4096,
+        PAGE_BYTES_MAX = 65536,
+        PERMISSION_BITS = 0777
+};
+
+_Static_assert((int)AT_END <= (int)MANIFEST_SLOT_BYTES, "the names fit into a slot");
+_Static_assert((int)AT_NAMES <= (int)LOG_SECTOR, "the numbers fit into a sector");
+
+/* Beyond these no log and no counter comes, but sums of damaged numbers would overflow. */
+#define POSITION_MAX (UINT64_C(1) << 60)
+#define SEQUENCE_MAX (UINT64_C(1) << 62) /* of generations too: they must be able to grow */
+#define INCARNATION_MAX (UINT32_MAX / 2)
+
+static const char magic[8] = {'X', 'A', 'C', 'M', 'A', 'N', 'I', 'F'};
+
+/* ---- Bytes ---- */
+
+static uint32_t slot_checksum(const unsigned char *slot)
+{
+        uint32_t crc = checksum_crc32c(0, slot, AT_CHECKSUM);
+
+        return checksum_crc32c(crc, slot + AT_GENERATION, MANIFEST_SLOT_BYTES - AT_GENERATION);
+}
+
+static void log_fields_encode(unsigned char *slot, const struct manifest *manifest)
+{
+        bytes_put_u32(slot + AT_INCARNATION, manifest->incarnation);
+        bytes_put_u64(slot + AT_SEGMENT_BYTES, manifest->segment_bytes);
+        bytes_put_u64(slot + AT_BASE_SEQUENCE, manifest->base_sequence);
+        bytes_put_u64(slot + AT_BASE_POSITION, manifest->base_position);
+        bytes_put_u64(slot + AT_REDO_POSITION, manifest->redo_position);
+        bytes_put_u32(slot + AT_AREA, (uint32_t)manifest->area);
+        bytes_put_u32(slot + AT_AREA_CHECKSUM, manifest->area_checksum);
+        bytes_put_u32(slot + AT_IS_CLEAN, manifest->is_clean);
+}
+
+void manifest_slot_encode(unsigned char *slot, const struct manifest *manifest, uint32_t turn)
+{
+        memset(slot, 0, MANIFEST_SLOT_BYTES);
+        memcpy(slot + AT_MAGIC, magic, sizeof(magic));
+        bytes_put_u32(slot + AT_VERSION, FORMAT_VERSION);
+        bytes_put_u64(slot + AT_GENERATION, manifest->generation);
+        memcpy(slot + AT_UUID, manifest->uuid, sizeof(manifest->uuid));
+        bytes_put_u32(slot + AT_PAGE_BYTES, manifest->page_bytes);
+        bytes_put_u32(slot + AT_MAX_PARTICIPANTS, manifest->max_participants);
+        bytes_put_u32(slot + AT_MODE, manifest->mode);
+        bytes_put_u32(slot + AT_FILE_COUNT, manifest->file_count);
+        log_fields_encode(slot, manifest);
+        /* Copied as strings, so that no byte behind a name's end gets into the file. */
+        for (uint32_t file = 0; file < manifest->file_count; file++) {
+                const char *name = manifest->file_name[file];
+
+                memcpy(slot + AT_NAMES + (size_t)file * MANIFEST_NAME_BYTES, name, strlen(name));
+        }
+        manifest_slot_set_turn(slot, turn);
+}
+
+uint32_t manifest_slot_version(const unsigned char *slot)
+{
+        return bytes_get_u32(slot + AT_VERSION);
+}
+
+uint32_t manifest_slot_turn(const unsigned char *slot)
+{
+        return bytes_get_u32(slot + AT_TURN);
+}
+
+void manifest_slot_set_turn(unsigned char *slot, uint32_t turn)
+{
+        bytes_put_u32(slot + AT_TURN, turn);
+        bytes_put_u32(slot + AT_CHECKSUM, slot_checksum(slot));
+}
+
+static void log_fields_decode(const unsigned char *slot, struct manifest *manifest)
+{
+        manifest->incarnation = bytes_get_u32(slot + AT_INCARNATION);
+        manifest->segment_bytes = bytes_get_u64(slot + AT_SEGMENT_BYTES);
+        manifest->base_sequence = bytes_get_u64(slot + AT_BASE_SEQUENCE);
+        manifest->base_position = bytes_get_u64(slot + AT_BASE_POSITION);
+        manifest->redo_position = bytes_get_u64(slot + AT_REDO_POSITION);
+        manifest->area = (int32_t)bytes_get_u32(slot + AT_AREA);
+        manifest->area_checksum = bytes_get_u32(slot + AT_AREA_CHECKSUM);
+        manifest->is_clean = bytes_get_u32(slot + AT_IS_CLEAN);
+}
+
+static void slot_decode(const unsigned char *slot, struct manifest *manifest)
+{
+        manifest->generation = bytes_get_u64(slot + AT_GENERATION);
+        memcpy(manifest->uuid, slot + AT_UUID, sizeof(manifest->uuid));
+        manifest->page_bytes = bytes_get_u32(slot + AT_PAGE_BYTES);
+        manifest->max_participants = bytes_get_u32(slot + AT_MAX_PARTICIPANTS);
+        manifest->mode = bytes_get_u32(slot + AT_MODE);
+        manifest->file_count = bytes_get_u32(slot + AT_FILE_COUNT);
+        log_fields_decode(slot, manifest);
+        memcpy(manifest->file_name, slot + AT_NAMES, sizeof(manifest->file_name));
+}
+
+/* ---- Sense ---- */
+
+/* A plain name inside the directory. What else a name may not be is the caller's business. */
+static bool name_makes_sense(const char name[MANIFEST_NAME_BYTES])
+{
+        return memchr(name, '\0', MANIFEST_NAME_BYTES) && name[0] != '\0' && !strchr(name, '/') &&
+               strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+static bool log_fields_make_sense(const struct manifest *manifest)
+{
+        uint64_t segment_bytes = manifest->segment_bytes;
+
+        if (segment_bytes % LOG_BLOCK || segment_bytes < LOG_SEGMENT_MIN || segment_bytes > LOG_SEGMENT_MAX)
+                return false;
+        /* The log begins in segment 1: position 0 means none. */
+        if (manifest->redo_position < segment_bytes || manifest->redo_position > manifest->base_position)
+                return false;
+        if (manifest->base_position > POSITION_MAX)
+                return false;
+        if (manifest->redo_position % 8 || manifest->base_position % 8)
+                return false;
+        if (manifest->base_sequence == 0 || manifest->base_sequence > SEQUENCE_MAX)
+                return false;
+        if (manifest->area < -1 || manifest->area > 1)
+                return false;
+        return manifest->incarnation > 0 && manifest->incarnation <= INCARNATION_MAX && manifest->is_clean <= 1;
+}
+
+bool manifest_makes_sense(const struct manifest *manifest)
+{
+        uint32_t page_bytes = manifest->page_bytes;
+
+        if (page_bytes < PAGE_BYTES_MIN || page_bytes > PAGE_BYTES_MAX || page_bytes & (page_bytes - 1))
+                return false;
+        if (manifest->generation == 0 || manifest->generation > SEQUENCE_MAX || manifest->max_participants == 0)
+                return false;
+        if (manifest->mode & ~(uint32_t)PERMISSION_BITS || manifest->file_count > MANIFEST_FILES)
+                return false;
+        for (uint32_t file = 0; file < manifest->file_count; file++)
+                if (!name_makes_sense(manifest->file_name[file]))
+                        return false;
+        return log_fields_make_sense(manifest);
+}
+
+enum manifest_slot_state manifest_slot_judge(const unsigned char *slot, struct manifest *manifest)
+{
+        if (memcmp(slot + AT_MAGIC, magic, sizeof(magic)) != 0)
+                return SLOT_INVALID;
+        if (bytes_get_u32(slot + AT_CHECKSUM) != slot_checksum(slot))
+                return SLOT_INVALID;
+        if (bytes_get_u32(slot + AT_VERSION) != FORMAT_VERSION)
+                return SLOT_OTHER_VERSION;
+        slot_decode(slot, manifest);
+        return manifest_makes_sense(manifest) ? SLOT_VALID : SLOT_INVALID;
+}

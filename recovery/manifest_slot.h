@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RECOVERY_MANIFEST_SLOT_H
+#define RECOVERY_MANIFEST_SLOT_H
+
+/*
+ * The bytes of a slot of the manifest; the second slot follows the first. Numbers are little-endian.
+ *
+ *      offset  bytes   field
+ *           0      8   magic "XACMANIF"
+ *           8      4   version of this format
+ *          12      4   CRC-32C of all other bytes of the slot
+ *          16      8   generation
+ *          24     16   uuid
+ *          40      4   page_bytes
+ *          44      4   max_participants
+ *          48      4   mode
+ *          52      4   file_count
+ *          56      4   turn: the slot with the lower one was written first
+ *          60      4   incarnation
+ *          64      8   segment_bytes
+ *          72      8   base_sequence
+ *          80      8   base_position
+ *          88      8   redo_position
+ *          96      4   area: 0, 1, or -1 for none
+ *         100      4   area_checksum
+ *         104      4   is_clean
+ *         108     20   zero
+ *         128  64*256  names of the files, each filled up with zeros
+ *       16512  16256   zero
+ *
+ * All that a checkpoint or a recovery changes stands in the first sector.
+ *
+ * Valid = magic, version and checksum are right and the values make sense. Any bytes may be given.
+ */
+
+#include <stdbool.h>
+
+#include "recovery/manifest.h"
+
+enum { MANIFEST_SLOT_BYTES = 32 * 1024 };
+
+enum manifest_slot_state { SLOT_INVALID, SLOT_OTHER_VERSION, SLOT_VALID };
+
+/* May this be written, and believed when read? */
+bool manifest_makes_sense(const struct manifest *manifest);
+
+void manifest_slot_encode(unsigned char *slot, const struct manifest *manifest, uint32_t turn);
+/* *manifest is filled in if it is valid. */
+enum manifest_slot_state manifest_slot_judge(const unsigned char *slot, struct manifest *manifest);
+
+uint32_t manifest_slot_version(const unsigned char *slot);
+uint32_t manifest_slot_turn(const unsigned char *slot);
+void manifest_slot_set_turn(unsigned char *slot, uint32_t turn);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include "recovery/rebuild.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <xac/xac.h>
+
+#include "recovery/log_reader.h"
+
+enum { PROGRESS_BYTES = 4 << 20, WHERE_BYTES = 96 };
+
+/* ---- What is damaged ---- */
+
+/* "xac.log.3 offset 8192 (position 73728)". */
+static void name_place(char where[WHERE_BYTES], uint32_t file_no, uint64_t offset, uint64_t position)
+{
+        if (file_no == UINT32_MAX)
+                (void)snprintf(where, WHERE_BYTES, "log position %llu, of which there is no file",
+                               (unsigned long long)position);
+        else
+                (void)snprintf(where, WHERE_BYTES, LOG_FILE_PREFIX "%u: offset %llu (position %llu)", file_no,
+                               (unsigned long long)offset, (unsigned long long)position);
+}
+
+static int report_damaged_log(const struct rebuild *rebuild, const struct log_reader *reader)
+{
+        struct log_damage damage;
+        char where[WHERE_BYTES];
+
+        log_reader_damage(reader, &damage);
+        name_place(where, damage.file_no, damage.offset, damage.position);
+        return findings_add(rebuild->findings, "%s: %s; commits after %llu are lost", where, damage.what,
+                            (unsigned long long)(rebuild->replay ? replay_sequence(rebuild->replay)
+                                                              : rebuild->manifest->base_sequence));
+}
+
+static uint32_t file_of(const struct log_reader *reader, uint64_t segment_no)
+{
+        uint32_t file_no;
+        uint64_t held_no;
+        uint32_t count = log_reader_segment(reader, 0, &file_no, &held_no);
+
+        for (uint32_t i = 0; i < count; i++) {
+                log_reader_segment(reader, i, &file_no, &held_no);
+                if (held_no == segment_no)
+                        return file_no;
+        }
+        return UINT32_MAX;
+}
+
+/* What is wrong at a position that the reader itself found nothing wrong with. */
+static int report_position(const struct rebuild *rebuild, const struct log_reader *reader, uint64_t position,
+                           const char *what)
+{
+        uint64_t segment_bytes = rebuild->manifest->segment_bytes;
+        uint32_t file_no = file_of(reader, position / segment_bytes);
+        char where[WHERE_BYTES];
+
+        name_place(where, file_no, LOG_HEADER_BYTES + position % segment_bytes, position);
+        return findings_add(rebuild->findings, "%s: %s; commits after %llu are lost", where, what,
+                            (unsigned long long)replay_sequence(rebuild->replay));
+}
+
+/* ---- Rebuild ---- */
+
+static int read_home(void *arg, uint64_t page, void *bytes)
+{
+        struct rebuild *rebuild = arg;
+        int err = home_files_read(rebuild->homes, page, bytes);
+
+        rebuild->is_home_lost |= err == XAC_CORRUPT;
+        return err;
+}
+
+static int open_reader(const struct rebuild *rebuild, struct log_reader **reader)
+{
+        const struct manifest *manifest = rebuild->manifest;
+        struct log_range range = {
+            .segment_bytes = manifest->segment_bytes,
+            .position = manifest->redo_position,
+            .incarnation = manifest->incarnation,
+        };
+        int err;
+
+        memcpy(range.uuid, manifest->uuid, sizeof(range.uuid));
+        *reader = NULL;
+        err = log_reader_open(rebuild->recovery->directory, &range, reader);
+        if (err != XAC_CORRUPT)
+                return err;
+        if (*reader)
+                return report_damaged_log(rebuild, *reader);
+        return findings_add(rebuild->findings,
+                            "log position %llu, where replay begins: its segment is missing or damaged; commits "
+                            "after %llu are lost",
+                            (unsigned long long)range.position, (unsigned long long)manifest->base_sequence);
+}
+
+static int replay_one(const struct rebuild *rebuild, const struct log_reader *reader,
+                      const struct log_record *record, const unsigned char *payload)
+{
+        int err = replay_record(rebuild->replay, record, payload);
+
+        if (err != XAC_CORRUPT || rebuild->is_home_lost)
+                return err; /* what is wrong with a file is reported already */
+        return report_position(rebuild, reader, record->position,
+                               "the record's checksums are right but it makes no sense");
+}
+
+/* Records are short and their pages far apart: without a look ahead replay waits for memory most of the time. */
+enum { FAR_RECORDS = 16, NEAR_RECORDS = 8 };
+
+struct look_ahead {
+        uint64_t position; /* of the record that is looked at next */
+        int records;       /* how many it is ahead */
+};
+
+static void look_ahead(const struct rebuild *rebuild, const struct log_reader *reader, struct look_ahead *ahead, int wanted)
+{
+        const unsigned char *payload;
+
+        if (ahead->records == 0 || --ahead->records == 0)
+                ahead->position = log_reader_end(reader);
+        while (ahead->records < wanted && (payload = log_reader_glance(reader, &ahead->position))) {
+                replay_expect(rebuild->replay, payload, wanted == NEAR_RECORDS);
+                ahead->records++;
+        }
+}
+
+static int replay_all(const struct rebuild *rebuild, struct log_reader *reader)
+{
+        struct progress progress = {.recovery = rebuild->recovery, .what = "replay", .step = PROGRESS_BYTES};
+        uint64_t begin = rebuild->manifest->redo_position;
+        uint64_t limit = log_reader_limit(reader);
+        struct log_record record;
+        struct look_ahead far = {0};
+        struct look_ahead near = {0};
+        const unsigned char *payload;
+        int err;
+
+        while ((err = log_reader_next(reader, &record, &payload)) > 0) {
+                look_ahead(rebuild, reader, &far, FAR_RECORDS);
+                look_ahead(rebuild, reader, &near, NEAR_RECORDS);
+                err = replay_one(rebuild, reader, &record, payload);
+                if (err)
+                        return err;
+                progress_tell(&progress, log_reader_end(reader) - begin, limit - begin);
+        }
+        if (err)
+                return err == XAC_CORRUPT ? report_damaged_log(rebuild, reader) : err;
+        progress_tell(&progress, log_reader_end(reader) - begin, log_reader_end(reader) - begin);
+        return 0;
+}
+
+/* The checkpoint was taken when the log was on disk up to its base; and every page has a home. */
+static int judge_result(const struct rebuild *rebuild, const struct log_reader *reader)
+{
+        struct recovery *recovery = rebuild->recovery;
+
+        if (log_round_up(log_reader_end(reader)) < rebuild->manifest->base_position)
+                return report_position(rebuild, reader, log_reader_end(reader),
+                                       "the log ends before the checkpoint's end, which was on disk");
+        recovery->pages = replay_finish(rebuild->replay);
+        for (uint64_t i = 0; i < recovery->pages; i++) {
+                int err = home_files_need(rebuild->homes, replay_page(rebuild->replay, i).page);
+
+                if (err)
+                        return err;
+        }
+        return 0;
+}
+
+int rebuild_run(struct rebuild *rebuild)
+{
+        const struct manifest *manifest = rebuild->manifest;
+        struct recovery *recovery = rebuild->recovery;
+        struct log_reader *reader;
+        int err = open_reader(rebuild, &reader);
+
+        if (!err)
+                err = replay_open(manifest->page_bytes, manifest->base_sequence, read_home, rebuild,
+                                  &rebuild->replay);
+        if (!err)
+                err = replay_all(rebuild, reader);
+        if (!err)
+                err = judge_result(rebuild, reader);
+        if (!err) {
+                recovery->commits = replay_commits(rebuild->replay);
+                recovery->log_bytes = log_reader_end(reader) - manifest->redo_position;
+                recovery->has_torn_tail = log_reader_has_torn_tail(reader);
+                rebuild->end = log_round_up(log_reader_end(reader));
+        }
+        if (reader)
+                log_reader_close(reader);
+        return err;
+}
+
+void rebuild_close(struct rebuild *rebuild)
+{
+        if (rebuild->replay)
+                replay_close(rebuild->replay);
+        rebuild->replay = NULL;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RECOVERY_REBUILD_H
+#define RECOVERY_REBUILD_H
+
+/*
+ * Reads the log from the manifest's redo point to its end and replays it in memory, for recover_run, which
+ * then writes the result home, and for recover_check, which throws it away. Changes nothing on disk.
+ */
+
+#include "recovery/findings.h"
+#include "recovery/home_files.h"
+#include "recovery/replay.h"
+
+struct rebuild {
+        struct recovery *recovery;      /* its commits, pages, log_bytes and has_torn_tail are filled in */
+        const struct manifest *manifest;
+        struct home_files *homes;       /* what the log's changes apply to */
+        struct findings *findings;      /* told of what is damaged before XAC_CORRUPT is returned */
+
+        bool is_home_lost;              /* a page could not be read because its file is damaged */
+        struct replay *replay;          /* out */
+        uint64_t end;                   /* out: where appends may go on; a multiple of LOG_BLOCK */
+};
+
+/* rebuild_close is due in any case. The pages it found fit into their files. */
+int rebuild_run(struct rebuild *rebuild);
+void rebuild_close(struct rebuild *rebuild);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RECOVERY_RECOVER_H
+#define RECOVERY_RECOVER_H
+
+/*
+ * Recovery of an environment that nobody has open: restores the double-write area, replays the log in
+ * memory, and ends with an ordinary checkpoint whose manifest raises the incarnation. Killed
+ * at any point it can be run again (R17).
+ *
+ *      1. area -> home, fdatasync        every page stands exactly at the manifest's checkpoint
+ *      2. log  -> pages in memory        commits beyond it, up to the torn tail
+ *      3. pages -> the other area, sync
+ *      4. manifest: new checkpoint, incarnation + 1, that area
+ *      5. pages -> home, fdatasync
+ *      6. manifest: no area
+ *
+ * On damage nothing on disk has been changed but for step 1, which is repeatable, and which is not begun
+ * unless the whole area is sound and the files are long enough for it.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "recovery/manifest.h"
+
+/* `what` is "restore" or "checkpoint" (pages) or "replay" (bytes of log). */
+typedef void (*recover_progress)(void *arg, const char *what, uint64_t done, uint64_t total);
+
+enum { RECOVER_SENTENCE = 512 };
+
+struct recovery {
+        int directory;                 /* in: a descriptor */
+        recover_progress progress;     /* in: may be NULL */
+        void *progress_arg;
+        uint64_t commits;              /* out: replayed */
+        uint64_t pages;                /* out: that they changed */
+        uint64_t restored;             /* out: pages taken from the area */
+        uint64_t log_bytes;            /* out: of valid log that was read */
+        bool has_torn_tail;            /* out */
+        char damage[RECOVER_SENTENCE]; /* out: after XAC_CORRUPT what is damaged and where, for people; else "" */
+};
+
+/* Caller holds the environment alone (byte 0 of its lock file, nobody else alive). *manifest is as read, and
+ * as on disk afterwards: its checkpoint is the newest commit, is_clean, no area, and the log goes on at its
+ * redo_position. Does nothing, without looking at the disk, if it is so already. After an error *manifest is
+ * unchanged, and what is on disk may be recovered again. 0, XAC_CORRUPT, -ENOSPC, -EIO, -ENOMEM, ... */
+int recover_run(struct recovery *recovery, struct manifest *manifest);
+
+/* Verifies without changing anything: area, log, home files' presence. `report` is called for each thing that
+ * is wrong, with a sentence that names file and offset. 0: sound; XAC_CORRUPT; or an error that kept it from
+ * looking. A torn tail of the log is sound: the usual trace of a crash. Files that are not the environment's
+ * are ignored. */
+int recover_check(struct recovery *recovery, const struct manifest *manifest,
+                  void (*report)(void *arg, const char *sentence), void *arg);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RECOVERY_RECOVER_AREA_H
+#define RECOVERY_RECOVER_AREA_H
+
+/* The double-write area that a manifest names, as recover_run and recover_check read it. */
+
+#include "recovery/area.h"
+#include "recovery/findings.h"
+#include "recovery/home_files.h"
+#include "recovery/manifest.h"
+
+struct area_id recover_area_id(const struct manifest *manifest);
+
+/* area_read, with its damage reported. `homes` knows the files' names. */
+int recover_area_read(int directory, const struct manifest *manifest,
+                      int (*visit)(void *arg, const struct page_image *image), void *arg,
+                      const struct home_files *homes, struct findings *findings);
+
+/* Is all of the area sound, and are the files there and long enough for its pages? *pages is how many it
+ * holds. */
+int recover_area_check(int directory, const struct manifest *manifest, struct home_files *homes,
+                       struct findings *findings, uint64_t *pages);
+
+#endif

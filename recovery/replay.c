@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+#include "recovery/replay.h"
+
+/*
+ * Fragments belong to an attempt: one run of a transaction, named by the position of its first fragment.
+ * They are copied, since the reader's bytes do not last, and applied when the commit record comes. An
+ * attempt that was aborted, or whose process died, has no commit; it is kept to the end, for nothing tells it
+ * from one that is still to commit.
+ *
+ * Reading begins at the oldest fragment of a transaction that was undecided at the checkpoint. So fragments
+ * may come whose attempt began before: it was decided by then, and they are passed over like commits up to
+ * the base.
+ */
+
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xac/xac.h>
+
+#include "recovery/diff.h"
+#include "recovery/replay_pages.h"
+
+enum { ATTEMPT_LISTS = 256 };
+
+struct fragment {
+        struct fragment *next;
+        size_t payload_len;
+        unsigned char payload[];
+};
+
+struct attempt {
+        struct attempt *next;
+        uint64_t transaction;
+        struct fragment *first;
+        struct fragment *last;
+};
+
+struct replay {
+        struct replay_pages pages;
+        uint64_t base;
+        replay_home read_home;
+        void *arg;
+        unsigned char *scratch;
+
+        uint64_t begin;    /* position of the first record; 0: none came yet */
+        uint64_t seen;     /* newest commit of the log, applied or passed over; 0: none */
+        uint64_t sequence; /* newest commit applied */
+        uint64_t commits;
+        bool is_finished;
+        struct attempt *attempts[ATTEMPT_LISTS];
+};
+
+/* ---- Attempts ---- */
+
+static struct attempt **attempt_find(struct replay *replay, uint64_t transaction)
+{
+        struct attempt **link = &replay->attempts[transaction / 8 % ATTEMPT_LISTS];
+
+        while (*link && (*link)->transaction != transaction)
+                link = &(*link)->next;
+        return link;
+}
+
+/* Unlinks and frees what `link` points to. */
+static void attempt_forget(struct attempt **link)
+{
+        struct attempt *attempt = *link;
+
+        if (!attempt)
+                return;
+        *link = attempt->next;
+        while (attempt->first) {
+                struct fragment *fragment = attempt->first;
+
+                attempt->first = fragment->next;
+                free(fragment);
+        }
+        free(attempt);
+}
+
+static int attempt_begin(struct attempt **link, uint64_t transaction)
+{
+        struct attempt *attempt = calloc(1, sizeof(*attempt));
+
+        if (!attempt)
+                return -ENOMEM;
+        attempt->transaction = transaction;
+        *link = attempt;
+        return 0;
+}
+
+static int attempt_add(struct attempt *attempt, const unsigned char *payload, size_t payload_len)
+{
+        struct fragment *fragment = malloc(sizeof(*fragment) + payload_len);
+
+        if (!fragment)
+                return -ENOMEM;
+        fragment->next = NULL;
+        fragment->payload_len = payload_len;
+        memcpy(fragment->payload, payload, payload_len);
+        if (attempt->last)
+                attempt->last->next = fragment;
+        else
+                attempt->first = fragment;
+        attempt->last = fragment;
+        return 0;
+}
+
+static int take_fragment(struct replay *replay, const struct log_record *record, const unsigned char *payload)
+{
+        struct attempt **link = attempt_find(replay, record->transaction);
+        bool is_first = record->transaction == record->position;
+
+        if (record->sequence != 0 || record->transaction == 0 || record->transaction > record->position)
+                return XAC_CORRUPT;
+        if (is_first != (*link == NULL))
+                return !is_first && record->transaction < replay->begin ? 0 : XAC_CORRUPT;
+        if (is_first) {
+                int err = attempt_begin(link, record->transaction);
+
+                if (err)
+                        return err;
+        }
+        return attempt_add(*link, payload, record->payload_len);
+}
+
+/* ---- Commits ---- */
+
+static int apply_entry(struct replay *replay, const struct log_entry *entry, uint64_t sequence)
+{
+        struct replay_page *page;
+        bool is_new;
+        int err = replay_pages_take(&replay->pages, entry->page, &page, &is_new);
+
+        if (err)
+                return err;
+        page->sequence = sequence;
+        if (entry->kind == LOG_IMAGE) {
+                memcpy(page->bytes, entry->bytes, entry->byte_len);
+                return 0;
+        }
+        if (is_new)
+                err = replay->read_home(replay->arg, entry->page, page->bytes);
+        if (err)
+                return err;
+        bool is_sound = diff_apply(page->bytes, replay->pages.page_bytes, entry->bytes, entry->byte_len,
+                                   replay->scratch);
+        return is_sound ? 0 : XAC_CORRUPT;
+}
+
+static int apply_payload(struct replay *replay, const unsigned char *payload, size_t payload_len,
+                         uint64_t sequence)
+{
+        struct log_entry entry;
+        size_t at = 0;
+        int found;
+
+        while ((found = log_entry_next(payload, payload_len, &at, replay->pages.page_bytes, &entry)) == 1) {
+                int err = apply_entry(replay, &entry, sequence);
+
+                if (err)
+                        return err;
+        }
+        return found;
+}
+
+static int apply_commit(struct replay *replay, const struct log_record *record, const struct attempt *attempt,
+                        const unsigned char *payload)
+{
+        int err = 0;
+
+        if (attempt)
+                for (const struct fragment *part = attempt->first; part && !err; part = part->next)
+                        err = apply_payload(replay, part->payload, part->payload_len, record->sequence);
+        if (!err)
+                err = apply_payload(replay, payload, record->payload_len, record->sequence);
+        if (err)
+                return err;
+        replay->sequence = record->sequence;
+        replay->commits++;
+        return 0;
+}
+
+/* Each commit of the log is the successor of the one before; the first may be any up to the base's. */
+static bool is_next(const struct replay *replay, uint64_t sequence)
+{
+        if (replay->seen)
+                return sequence == replay->seen + 1;
+        return sequence != 0 && sequence <= replay->base + 1;
+}
+
+static int take_commit(struct replay *replay, const struct log_record *record, const unsigned char *payload)
+{
+        struct attempt **link = attempt_find(replay, record->transaction);
+        bool is_new = record->sequence > replay->base;
+        int err = 0;
+
+        if (!is_next(replay, record->sequence) || record->transaction >= record->position)
+                return XAC_CORRUPT;
+        if (is_new && record->transaction && !*link)
+                return XAC_CORRUPT;
+        replay->seen = record->sequence;
+        if (is_new)
+                err = apply_commit(replay, record, *link, payload);
+        attempt_forget(link);
+        return err;
+}
+
+int replay_record(struct replay *replay, const struct log_record *record, const unsigned char *payload)
+{
+        assert(!replay->is_finished);
+        if (!replay->begin)
+                replay->begin = record->position;
+        switch (record->kind) {
+        case LOG_COMMIT:
+                return take_commit(replay, record, payload);
+        case LOG_FRAGMENT:
+                return take_fragment(replay, record, payload);
+        default:
+                return XAC_CORRUPT;
+        }
+}
+
+/* ---- From beginning to end ---- */
+
+int replay_open(uint32_t page_bytes, uint64_t base, replay_home read_home, void *arg, struct replay **replay)
+{
+        struct replay *opened = calloc(1, sizeof(*opened));
+
+        *replay = NULL;
+        if (!opened)
+                return -ENOMEM;
+        opened->base = base;
+        opened->sequence = base;
+        opened->read_home = read_home;
+        opened->arg = arg;
+        opened->scratch = malloc(page_bytes);
+        if (!opened->scratch || replay_pages_init(&opened->pages, page_bytes)) {
+                replay_close(opened);
+                return -ENOMEM;
+        }
+        *replay = opened;
+        return 0;
+}
+
+void replay_close(struct replay *replay)
+{
+        if (!replay)
+                return;
+        for (int i = 0; i < ATTEMPT_LISTS; i++)
+                while (replay->attempts[i])
+                        attempt_forget(&replay->attempts[i]);
+        replay_pages_free(&replay->pages);
+        free(replay->scratch);
+        free(replay);
+}
+
+uint64_t replay_sequence(const struct replay *replay)
+{
+        return replay->sequence;
+}
+
+uint64_t replay_commits(const struct replay *replay)
+{
+        return replay->commits;
+}
+
+void replay_expect(const struct replay *replay, const unsigned char *payload, bool is_near)
+{
+        uint32_t at;
+        uint64_t page = log_entry_claimed_page(payload, &at);
+
+        if (is_near)
+                replay_pages_expect_bytes(&replay->pages, page, at);
+        else
+                replay_pages_expect(&replay->pages, page);
+}
+
+uint64_t replay_finish(struct replay *replay)
+{
+        replay_pages_sort(&replay->pages);
+        replay->is_finished = true;
+        return replay->pages.pages.count;
+}
+
+struct page_image replay_page(const struct replay *replay, uint64_t i)
+{
+        const struct replay_page *page = replay_pages_at(&replay->pages, i);
+
+        return (struct page_image){.page = page->page, .sequence = page->sequence, .bytes = page->bytes};
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RECOVERY_REPLAY_H
+#define RECOVERY_REPLAY_H
+
+/*
+ * Redo: builds, in memory, the pages that the log's commits changed since the manifest's checkpoint. Home is
+ * only read (R17): shifts are not idempotent, so nothing may be applied to a page in its file.
+ *
+ * Fragments are kept until the commit record that names them comes; those that none names are forgotten.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "recovery/area.h"
+#include "recovery/log_record.h"
+
+struct replay;
+
+/* Reads the home content of a page into `bytes`; what lies beyond the file's end reads as zeros. */
+typedef int (*replay_home)(void *arg, uint64_t page, void *bytes);
+
+/* Commits up to `base` are home already. */
+int replay_open(uint32_t page_bytes, uint64_t base, replay_home read_home, void *arg, struct replay **replay);
+void replay_close(struct replay *replay);
+
+/* Takes one record of the log, in order. XAC_CORRUPT: it is valid by its checksums and makes no sense all
+ * the same (a fragment is missing, an entry is malformed, a commit is out of order); any bytes may be given.
+ * After any error nothing is left to do but to close it. */
+int replay_record(struct replay *replay, const struct log_record *record, const unsigned char *payload);
+
+/* The newest commit applied (`base` if none), how many were applied, and the pages, in ascending order. */
+uint64_t replay_sequence(const struct replay *replay);
+uint64_t replay_commits(const struct replay *replay);
+/* Of a record that will come soon: the beginning of its payload, not verified. Brings what it will need into the
+ * processor's cache; is_near: in a second call, when where to find the page is there. */
+void replay_expect(const struct replay *replay, const unsigned char *payload, bool is_near);
+uint64_t replay_finish(struct replay *replay); /* sorts; the number of pages; no more records after it */
+struct page_image replay_page(const struct replay *replay, uint64_t i);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include "recovery/replay_pages.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/sys.h"
+
+enum { SLAB_BYTES = 4 << 20, TABLE_BITS_MIN = 12, TABLE_BITS_MAX = 31 };
+
+struct replay_slot {
+        uint64_t page;
+        uint32_t number; /* index of the page + 1; 0: empty */
+};
+
+static int memory_take(size_t byte_len, void **memory)
+{
+        return sys_mmap(NULL, byte_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, memory);
+}
+
+/* ---- The table ---- */
+
+/* Multiplicative hashing (D. Knuth, vol. 3, section 6.4): neighbouring pages spread well. */
+static uint32_t table_place(uint64_t page, uint32_t table_bits)
+{
+        return (uint32_t)((page * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - table_bits));
+}
+
+/* The slot of a page, or the empty one where it would go. */
+static struct replay_slot *table_find(struct replay_slot *table, uint32_t table_bits, uint64_t page)
+{
+        uint32_t mask = (UINT32_C(1) << table_bits) - 1;
+        uint32_t i = table_place(page, table_bits);
+
+        while (table[i].number && table[i].page != page)
+                i = (i + 1) & mask;
+        return &table[i];
+}
+
+static size_t table_bytes(uint32_t table_bits)
+{
+        return sizeof(struct replay_slot) << table_bits;
+}
+
+static int table_grow(struct replay_pages *pages, uint32_t table_bits)
+{
+        void *memory;
+
+        if (table_bits > TABLE_BITS_MAX)
+                return -ENOMEM;
+        if (memory_take(table_bytes(table_bits), &memory))
+                return -ENOMEM;
+        for (uint32_t i = 0; i < pages->pages.count; i++) {
+                uint64_t page = replay_pages_at(pages, i)->page;
+
+                *table_find(memory, table_bits, page) = (struct replay_slot){.page = page, .number = i + 1};
+        }
+        if (pages->table)
+                sys_munmap(pages->table, table_bytes(pages->table_bits));
+        pages->table = memory;
+        pages->table_bits = table_bits;
+        return 0;
+}
+
+/* ---- Buffers ---- */
+
+static int buffer_take(struct replay_pages *pages, unsigned char **bytes)
+{
+        uint32_t per_slab = SLAB_BYTES / pages->page_bytes;
+        void *slab;
+
+        if (pages->slabs.count == 0 || pages->slab_used == per_slab) {
+                int err = vector_reserve(&pages->slabs, pages->slabs.count + 1, sizeof(slab));
+
+                if (!err)
+                        err = memory_take(SLAB_BYTES, &slab);
+                if (err)
+                        return -ENOMEM;
+                /* Records hit pages at random: large translations spare a miss for each. Only a wish. */
+                (void)sys_madvise(slab, SLAB_BYTES, MADV_HUGEPAGE);
+                ((void **)pages->slabs.items)[pages->slabs.count++] = slab;
+                pages->slab_used = 0;
+        }
+        slab = ((void **)pages->slabs.items)[pages->slabs.count - 1];
+        *bytes = (unsigned char *)slab + (size_t)pages->slab_used++ * pages->page_bytes;
+        return 0;
+}
+
+/* ---- Pages ---- */
+
+int replay_pages_init(struct replay_pages *pages, uint32_t page_bytes)
+{
+        *pages = (struct replay_pages){.page_bytes = page_bytes};
+        return table_grow(pages, TABLE_BITS_MIN);
+}
+
+void replay_pages_free(struct replay_pages *pages)
+{
+        for (uint32_t i = 0; i < pages->slabs.count; i++)
+                sys_munmap(((void **)pages->slabs.items)[i], SLAB_BYTES);
+        vector_free(&pages->slabs, sizeof(void *));
+        vector_free(&pages->pages, sizeof(struct replay_page));
+        if (pages->table)
+                sys_munmap(pages->table, table_bytes(pages->table_bits));
+        pages->table = NULL;
+}
+
+/* A page that is not there yet. */
+static int page_add(struct replay_pages *pages, uint64_t page)
+{
+        struct replay_page added = {.page = page};
+        int err = 0;
+
+        if (pages->pages.count >= UINT32_C(1) << (pages->table_bits - 1)) /* half full */
+                err = table_grow(pages, pages->table_bits + 1);
+        if (!err)
+                err = vector_reserve(&pages->pages, pages->pages.count + 1, sizeof(added));
+        if (!err)
+                err = buffer_take(pages, &added.bytes);
+        if (err)
+                return err;
+        ((struct replay_page *)pages->pages.items)[pages->pages.count++] = added;
+        *table_find(pages->table, pages->table_bits, page) =
+            (struct replay_slot){.page = page, .number = pages->pages.count};
+        return 0;
+}
+
+int replay_pages_take(struct replay_pages *pages, uint64_t page, struct replay_page **found, bool *is_new)
+{
+        uint32_t number = table_find(pages->table, pages->table_bits, page)->number;
+
+        *is_new = number == 0;
+        if (*is_new) {
+                int err = page_add(pages, page);
+
+                if (err)
+                        return err;
+                number = pages->pages.count;
+        }
+        *found = (struct replay_page *)pages->pages.items + (number - 1);
+        return 0;
+}
+
+void replay_pages_expect(const struct replay_pages *pages, uint64_t page)
+{
+        __builtin_prefetch(&pages->table[table_place(page, pages->table_bits)]);
+}
+
+/* The buffer's address follows from the page's number, without a look at the page itself: pages are taken from the
+ * slabs in the order of their numbers. */
+void replay_pages_expect_bytes(const struct replay_pages *pages, uint64_t page, uint32_t at)
+{
+        const struct replay_slot *slot = &pages->table[table_place(page, pages->table_bits)];
+        uint32_t per_slab = SLAB_BYTES / pages->page_bytes;
+
+        if (slot->page != page || !slot->number)
+                return;
+        uint32_t i = slot->number - 1;
+        const char *slab = ((void **)pages->slabs.items)[i / per_slab];
+
+        __builtin_prefetch(replay_pages_at(pages, i), 1);
+        __builtin_prefetch(slab + (size_t)(i % per_slab) * pages->page_bytes + at % pages->page_bytes, 1);
+}
+
+static int compare_pages(const void *a, const void *b)
+{
+        uint64_t left = ((const struct replay_page *)a)->page;
+        uint64_t right = ((const struct replay_page *)b)->page;
+
+        return left < right ? -1 : left > right;
+}
+
+void replay_pages_sort(struct replay_pages *pages)
+{
+        if (pages->pages.count)
+                qsort(pages->pages.items, pages->pages.count, sizeof(struct replay_page), compare_pages);
+}

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+#
+# Every state that a power cut can leave (P5). A small round here; the long one is
+#
+#      make check-crash                      100,000 different images (CRASH_IMAGES=...)
+#      make check-crash-planted              with --enable-test-hooks: are planted bugs found?
+
+CRASH_ENGINE = \
+        %D%/choices.c \
+        %D%/choices.h \
+        %D%/disk.c \
+        %D%/disk.h \
+        %D%/disk_cells.c \
+        %D%/disk_cells.h \
+        %D%/disk_image.c \
+        %D%/disk_parts.h \
+        %D%/engine.c \
+        %D%/engine.h \
+        %D%/image.c \
+        %D%/image.h \
+        %D%/recorder.c \
+        %D%/recorder.h \
+        %D%/seen.c \
+        %D%/seen.h \
+        %D%/trace.c \
+        %D%/trace.h
+CRASH_LIBS = tests/support/libsupport.la $(UNIT_LIBS)
+
+%C%_crash_SOURCES = \
+        %D%/crash.c \
+        %D%/look.c \
+        %D%/look.h \
+        %D%/verify.c \
+        %D%/verify.h \
+        %D%/workload_commit.c \
+        %D%/workload_run.c \
+        %D%/workload_table.c \
+        %D%/workloads.h \
+        %D%/world.c \
+        %D%/world.h \
+        $(CRASH_ENGINE)
+%C%_crash_LDADD = $(CRASH_LIBS)
+
+%C%_test_engine_SOURCES = %D%/test_engine.c $(CRASH_ENGINE)
+%C%_test_engine_LDADD = $(CRASH_LIBS)
+
+CRASH_TESTS = %D%/crash %D%/test_engine
+check_PROGRAMS += $(CRASH_TESTS)
+TESTS += $(CRASH_TESTS)
+EXTRA_DIST += %D%/planted.sh
+
+CRASH_IMAGES = 100000
+
+check-crash: %D%/crash
+	$(AM_TESTS_ENVIRONMENT) CRASH_IMAGES=$(CRASH_IMAGES) %D%/crash
+
+check-crash-planted: %D%/crash
+	$(AM_TESTS_ENVIRONMENT) $(srcdir)/%D%/planted.sh

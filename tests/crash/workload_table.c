@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/crash/workloads.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum { SMALL_LOG = 256 << 10, SMALL_POOL = 4 << 20 };
+
+static const struct workload table[] = {
+        {.name = "single", .what = "one process, small commits",
+         .processes = 1, .threads = 1, .lanes = 1, .commits = 120, .files = 1, .pages = 8, .words = 4},
+        {.name = "crowd", .what = "three processes of two threads, all on the same pages",
+         .processes = 3, .threads = 2, .lanes = 1, .commits = 150, .files = 1, .pages = 8, .words = 6,
+         .has_durable_reader = true},
+        {.name = "lanes", .what = "four processes, each on its own pages, groups of several commits",
+         .processes = 4, .threads = 1, .lanes = 4, .commits = 60, .files = 1, .pages = 6, .words = 6},
+        {.name = "threads", .what = "four threads of one process, each on its own pages",
+         .processes = 1, .threads = 4, .lanes = 4, .commits = 60, .files = 1, .pages = 6, .words = 3},
+        {.name = "files", .what = "commits that cross three files",
+         .processes = 2, .threads = 1, .lanes = 1, .commits = 120, .files = 3, .pages = 5, .words = 8},
+        {.name = "growth", .what = "files are made and grow between the commits",
+         .processes = 2, .threads = 1, .lanes = 1, .commits = 100, .files = 3, .pages = 12, .words = 4,
+         .grow_every = 24},
+        {.name = "checkpoints", .what = "checkpoints all the time, both areas and recycled segments in use",
+         .processes = 2, .threads = 1, .lanes = 1, .commits = 200, .files = 2, .pages = 12, .words = 10,
+         .checkpoint_every = 7, .has_checkpointer = true},
+        {.name = "held", .what = "checkpoints while a reader holds old versions: pages stay in the areas",
+         .processes = 2, .threads = 1, .lanes = 1, .commits = 150, .files = 2, .pages = 10, .words = 8,
+         .checkpoint_every = 6, .has_old_reader = true},
+        {.name = "nosync", .what = "an XAC_NOSYNC environment with a sync now and then",
+         .processes = 2, .threads = 1, .lanes = 1, .commits = 160, .files = 1, .pages = 8, .words = 6,
+         .sync_every = 9, .checkpoint_every = 50, .is_nosync = true, .has_durable_reader = true},
+        {.name = "unsynced", .what = "XAC_NOSYNC commits of many bytes: several groups of the log in flight at once",
+         .processes = 2, .threads = 1, .lanes = 1, .commits = 120, .files = 1, .pages = 16, .words = 6,
+         .large_every = 3, .large_pages = 3, .sync_every = 40, .is_nosync = true},
+        {.name = "mixed", .what = "some commits XAC_NOSYNC, some not",
+         .processes = 2, .threads = 1, .lanes = 1, .commits = 160, .files = 2, .pages = 8, .words = 6,
+         .nosync_percent = 60, .sync_every = 23, .checkpoint_every = 40, .has_durable_reader = true},
+        {.name = "nested", .what = "nested levels, inner aborts, transactions of many pages in fragments",
+         .processes = 1, .threads = 2, .lanes = 1, .commits = 60, .files = 2, .pages = 40, .words = 6,
+         .large_every = 9, .large_pages = 36, .is_nested = true},
+        {.name = "full", .what = "much log in small segments: nearly full all the time",
+         .processes = 2, .threads = 1, .lanes = 1, .commits = 70, .files = 1, .pages = 24, .words = 4,
+         .large_every = 2, .large_pages = 8, .log_bytes = 128 << 10},
+        {.name = "views", .what = "plain pointers",
+         .processes = 2, .threads = 1, .lanes = 1, .commits = 80, .files = 2, .pages = 6, .words = 6,
+         .checkpoint_every = 20, .is_view = true},
+        {.name = "idle", .what = "slow commits, so that background checkpoints come between them",
+         .processes = 2, .threads = 1, .lanes = 1, .commits = 60, .files = 1, .pages = 16, .words = 10,
+         .pause_us = 3000},
+        {.name = "killed", .what = "processes are killed while others go on, then comes the power cut",
+         .processes = 2, .threads = 1, .lanes = 1, .commits = 150, .files = 2, .pages = 10, .words = 8,
+         .pause_us = 1000, .checkpoint_every = 30, .nosync_percent = 20, .kills = 6},
+};
+
+const struct workload *workload_get(unsigned i)
+{
+        return i < sizeof(table) / sizeof(table[0]) ? &table[i] : NULL;
+}
+
+const struct workload *workload_find(const char *name)
+{
+        for (unsigned i = 0; workload_get(i); i++)
+                if (strcmp(table[i].name, name) == 0)
+                        return &table[i];
+        return NULL;
+}
+
+xac_options workload_options(const struct workload *workload)
+{
+        return (xac_options){.log_bytes = workload->log_bytes ? workload->log_bytes : SMALL_LOG,
+                             .pool_bytes = workload->pool_bytes ? workload->pool_bytes : SMALL_POOL,
+                             .reserve_bytes = WORLD_PAGES * WORLD_PAGE,
+                             .max_participants = 16};
+}

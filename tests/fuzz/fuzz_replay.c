@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * replay: any records may be given to it. What it says and the pages it ends with are those of a second,
+ * naive replay: no commit is invented, none is applied in part, and home is read where the log says so.
+ *
+ *      first byte   bit 0: records as they come (a log, whose header checksums are not looked at);
+ *                   else a program that makes records, most of which make sense
+ *      second byte  the checkpoint's commit
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include <xac/xac.h>
+
+#include "recovery/bytes.h"
+#include "recovery/replay.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/model.h"
+
+const char fuzz_target[] = "replay";
+
+enum {
+        PAGE = 4096,
+        PAYLOAD_MAX = 16 * 1024,
+        ENTRY_MAX = LOG_ENTRY_HEADER + PAGE,
+        PIECES_MAX = 64,
+        RECORDS_MAX = 64,
+        PAGES_MAX = 4200, /* each takes an entry of an input */
+        LOST_PAGE = 13 /* cannot be read */
+};
+
+/* ---- The naive replay ---- */
+
+struct piece {
+        uint64_t transaction;
+        unsigned char *bytes;
+        size_t byte_len;
+};
+
+struct naive_page {
+        uint64_t page;
+        uint64_t sequence;
+        unsigned char bytes[PAGE];
+};
+
+struct naive {
+        uint64_t base, begin, seen, sequence, commits;
+        uint32_t piece_count, page_count;
+        struct piece piece[PIECES_MAX]; /* of transactions that are still open, in order */
+        struct naive_page page[PAGES_MAX];
+};
+
+static struct naive naive;
+
+static int home_content(uint64_t page, unsigned char *bytes)
+{
+        fuzz_noise(page, bytes, PAGE);
+        return page == LOST_PAGE ? -EIO : 0;
+}
+
+static int read_home(void *arg, uint64_t page, void *bytes)
+{
+        fuzz_check(arg == &naive);
+        return home_content(page, bytes);
+}
+
+static struct naive_page *naive_find(uint64_t page)
+{
+        for (uint32_t i = 0; i < naive.page_count; i++)
+                if (naive.page[i].page == page)
+                        return &naive.page[i];
+        return NULL;
+}
+
+static int naive_entry(const unsigned char *entry, uint64_t sequence)
+{
+        uint64_t page_no = bytes_get_u64(entry);
+        uint32_t byte_len = bytes_get_u32(entry + 12);
+        struct naive_page *page = naive_find(page_no);
+
+        if (!page) {
+                fuzz_check(naive.page_count < PAGES_MAX);
+                page = &naive.page[naive.page_count++];
+                page->page = page_no;
+                if (bytes_get_u32(entry + 8) == LOG_CHANGES) {
+                        int err = home_content(page_no, page->bytes);
+
+                        if (err)
+                                return err;
+                }
+        }
+        page->sequence = sequence;
+        if (bytes_get_u32(entry + 8) == LOG_IMAGE)
+                memcpy(page->bytes, entry + LOG_ENTRY_HEADER, PAGE);
+        else if (!model_apply(page->bytes, PAGE, entry + LOG_ENTRY_HEADER, byte_len))
+                return XAC_CORRUPT;
+        return 0;
+}
+
+static int naive_payload(const unsigned char *payload, size_t payload_len, uint64_t sequence)
+{
+        int err = 0;
+
+        for (size_t at = 0; !err && at < payload_len;) {
+                const unsigned char *entry = payload + at;
+                uint32_t kind, byte_len;
+
+                if (payload_len - at < LOG_ENTRY_HEADER)
+                        return XAC_CORRUPT;
+                kind = bytes_get_u32(entry + 8);
+                byte_len = bytes_get_u32(entry + 12);
+                at += LOG_ENTRY_HEADER;
+                if (byte_len > payload_len - at || byte_len % 8)
+                        return XAC_CORRUPT;
+                if (kind != LOG_CHANGES && !(kind == LOG_IMAGE && byte_len == PAGE))
+                        return XAC_CORRUPT;
+                at += byte_len;
+                err = naive_entry(entry, sequence);
+        }
+        return err;
+}
+
+static bool naive_has(uint64_t transaction)
+{
+        for (uint32_t i = 0; i < naive.piece_count; i++)
+                if (naive.piece[i].transaction == transaction)
+                        return true;
+        return false;
+}
+
+static void naive_forget(uint64_t transaction)
+{
+        uint32_t kept = 0;
+
+        for (uint32_t i = 0; i < naive.piece_count; i++) {
+                if (naive.piece[i].transaction == transaction)
+                        free(naive.piece[i].bytes);
+                else
+                        naive.piece[kept++] = naive.piece[i];
+        }
+        naive.piece_count = kept;
+}
+
+static int naive_fragment(const struct log_record *record, const unsigned char *payload)
+{
+        bool is_known = naive_has(record->transaction);
+
+        if (record->sequence || !record->transaction || record->transaction > record->position)
+                return XAC_CORRUPT;
+        if (record->transaction == record->position && is_known)
+                return XAC_CORRUPT;
+        if (record->transaction != record->position && !is_known) /* it was decided before the checkpoint */
+                return record->transaction < naive.begin ? 0 : XAC_CORRUPT;
+        fuzz_check(naive.piece_count < PIECES_MAX);
+        naive.piece[naive.piece_count++] = (struct piece){
+            record->transaction, fuzz_copy(payload, record->payload_len), record->payload_len};
+        return 0;
+}
+
+static int naive_commit(const struct log_record *record, const unsigned char *payload)
+{
+        uint64_t sequence = record->sequence;
+        int err = 0;
+
+        if (naive.seen ? sequence != naive.seen + 1 : !sequence || sequence > naive.base + 1)
+                return XAC_CORRUPT;
+        if (record->transaction >= record->position)
+                return XAC_CORRUPT;
+        if (sequence > naive.base && record->transaction && !naive_has(record->transaction))
+                return XAC_CORRUPT;
+        naive.seen = sequence;
+        if (sequence > naive.base) {
+                for (uint32_t i = 0; !err && i < naive.piece_count; i++)
+                        if (naive.piece[i].transaction == record->transaction)
+                                err = naive_payload(naive.piece[i].bytes, naive.piece[i].byte_len, sequence);
+                if (!err)
+                        err = naive_payload(payload, record->payload_len, sequence);
+                if (err)
+                        return err;
+                naive.sequence = sequence;
+                naive.commits++;
+        }
+        naive_forget(record->transaction);
+        return 0;
+}
+
+static int naive_record(const struct log_record *record, const unsigned char *payload)
+{
+        if (!naive.begin)
+                naive.begin = record->position;
+        if (record->kind == LOG_COMMIT)
+                return naive_commit(record, payload);
+        return record->kind == LOG_FRAGMENT ? naive_fragment(record, payload) : XAC_CORRUPT;
+}
+
+static void naive_reset(uint64_t base)
+{
+        while (naive.piece_count)
+                naive_forget(naive.piece[0].transaction);
+        naive.base = naive.sequence = base;
+        naive.begin = naive.seen = naive.commits = 0;
+        naive.page_count = 0;
+}
+
+/* ---- Records ---- */
+
+/* What a program has under way. */
+struct maker {
+        uint64_t position, sequence;
+        uint64_t attempt[2]; /* transactions that wrote fragments; 0: none */
+        uint64_t committed;  /* the last of them that was */
+};
+
+static size_t make_entry(struct fuzz_input *input, unsigned char *out)
+{
+        uint8_t how = fuzz_u8(input);
+        uint64_t page = how & 8 ? UINT64_C(9) + (how & 7) : (uint64_t)(how & 3) << 28 | (how & 7);
+        uint32_t kind = how & 16 ? LOG_IMAGE : LOG_CHANGES;
+        uint32_t len = 0;
+
+        if (how & 16) {
+                fuzz_noise(how, out + LOG_ENTRY_HEADER, PAGE);
+                len = PAGE;
+        } else {
+                for (unsigned i = how >> 5 & 3; i-- > 0;)
+                        len += (uint32_t)model_change(input, PAGE, out + LOG_ENTRY_HEADER + len);
+        }
+        if (how >= 248) /* perhaps senseless */
+                len = (uint32_t)fuzz_number(input, len);
+        if (how >= 252)
+                kind = (uint32_t)fuzz_number(input, kind);
+        log_entry_encode(out, page, kind, len);
+        return LOG_ENTRY_HEADER + (len > PAGE ? PAGE : len);
+}
+
+static void make_record(struct fuzz_input *input, struct maker *maker, struct log_record *record,
+                        unsigned char *payload)
+{
+        uint8_t how = fuzz_u8(input);
+        uint64_t *attempt = &maker->attempt[how & 1];
+        size_t len = 0;
+
+        for (unsigned i = how >> 1 & 3; i-- > 0 && PAYLOAD_MAX - len >= ENTRY_MAX;)
+                len += make_entry(input, payload + len);
+        if (how & 128)
+                len += fuzz_bytes(input, payload + len, fuzz_u8(input) & 31);
+        *record = (struct log_record){.position = maker->position, .payload_len = (uint32_t)len};
+        if (how & 8) {
+                record->kind = LOG_FRAGMENT;
+                if (!*attempt)
+                        *attempt = maker->position;
+                record->transaction = *attempt;
+        } else {
+                record->kind = LOG_COMMIT;
+                record->sequence = ++maker->sequence;
+                record->transaction = how & 16 ? 0 : *attempt;
+                if ((how & 96) == 32) /* once more */
+                        record->transaction = maker->committed;
+                else if (record->transaction)
+                        *attempt = 0;
+                maker->committed = record->transaction;
+        }
+        if ((how & 96) == 96) { /* one field is something else */
+                uint64_t *field[] = {&record->position, &record->sequence, &record->transaction};
+                uint64_t *spoilt = field[fuzz_u8(input) % 3];
+
+                *spoilt = fuzz_number(input, *spoilt);
+        } else if ((how & 96) == 64) {
+                *attempt = 0; /* it is given up */
+        }
+        maker->position += log_record_len(record->payload_len);
+}
+
+/* The next record of a log given as it is; false at its end. */
+static bool take_record(struct fuzz_input *input, struct log_record *record, unsigned char *payload)
+{
+        unsigned char header[LOG_RECORD_HEADER];
+        size_t rest;
+
+        do {
+                if (fuzz_bytes(input, header, sizeof(header)) < sizeof(header))
+                        return false;
+                bytes_put_u32(header, model_crc(header + 4, sizeof(header) - 4));
+                if (!log_record_decode(header, record) || record->payload_len > PAYLOAD_MAX)
+                        return false;
+                rest = record->byte_len - sizeof(header);
+                if (record->kind == LOG_PAD)
+                        input->bytes += rest < input->left ? rest : input->left;
+                if (record->kind == LOG_PAD)
+                        input->left -= rest < input->left ? rest : input->left;
+        } while (record->kind == LOG_PAD);
+        memset(payload, 0, PAYLOAD_MAX);
+        fuzz_bytes(input, payload, record->payload_len);
+        rest -= record->payload_len;
+        fuzz_bytes(input, header, rest);
+        return true;
+}
+
+/* ---- Both, and what they make of it ---- */
+
+static int run(struct fuzz_input *input, struct replay *replay, bool is_log)
+{
+        static unsigned char payload[PAYLOAD_MAX];
+        struct maker maker = {.position = 65536, .sequence = naive.base};
+        struct log_record record;
+        int err = 0;
+
+        if (fuzz_u8(input) & 1 && maker.sequence > 0)
+                maker.sequence -= fuzz_u8(input) % maker.sequence; /* reading begins before the checkpoint */
+        for (int i = 0; !err && i < RECORDS_MAX && input->left; i++) {
+                if (!is_log)
+                        make_record(input, &maker, &record, payload);
+                else if (!take_record(input, &record, payload))
+                        break;
+                replay_expect(replay, payload, false); /* a hint: it may come or not */
+                replay_expect(replay, payload, true);
+                unsigned char *exact = fuzz_copy(payload, record.payload_len);
+
+                err = replay_record(replay, &record, exact);
+                free(exact); /* its bytes need not last */
+                fuzz_check(err == naive_record(&record, payload));
+        }
+        return err;
+}
+
+static void compare(struct replay *replay)
+{
+        uint64_t count = replay_finish(replay);
+        uint64_t before = 0;
+
+        fuzz_check(replay_sequence(replay) == naive.sequence);
+        fuzz_check(replay_commits(replay) == naive.commits);
+        fuzz_check(count == naive.page_count);
+        for (uint64_t i = 0; i < count; i++) {
+                struct page_image image = replay_page(replay, i);
+                const struct naive_page *page = naive_find(image.page);
+
+                fuzz_check(i == 0 || image.page > before);
+                fuzz_check(page != NULL && page->sequence == image.sequence);
+                fuzz_check(memcmp(page->bytes, image.bytes, PAGE) == 0);
+                before = image.page;
+        }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_len)
+{
+        struct fuzz_input input = {bytes, byte_len};
+        bool is_log = fuzz_u8(&input) & 1;
+        struct replay *replay;
+        static bool is_set_up;
+
+        if (!is_set_up) /* a huge page zeroed for each input takes longer than all the rest */
+                is_set_up = prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0;
+        naive_reset(fuzz_u8(&input));
+        fuzz_check(replay_open(PAGE, naive.base, read_home, &naive, &replay) == 0);
+        if (run(&input, replay, is_log) == 0)
+                compare(replay);
+        replay_close(replay);
+        return 0;
+}

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+#
+# Fuzz targets. `make check` builds each as a plain program that runs its corpus and some mutations of it;
+# `make check-fuzz` builds them with clang and libFuzzer and runs each FUZZ_RUNS times.
+
+FUZZ_TARGETS = \
+        %D%/fuzz_area \
+        %D%/fuzz_diff \
+        %D%/fuzz_log_reader \
+        %D%/fuzz_manifest \
+        %D%/fuzz_replay
+
+# What makes the seeds anew (make_corpus.sh) is no test, but must go on compiling.
+check_PROGRAMS += $(FUZZ_TARGETS) %D%/make_corpus
+TESTS += $(FUZZ_TARGETS)
+
+FUZZ_COMMON = %D%/fuzz.c %D%/fuzz.h %D%/fuzz_main.c %D%/model.c %D%/model.h
+FUZZ_LIBS = tests/support/libsupport.la $(UNIT_LIBS)
+
+%C%_fuzz_area_SOURCES = %D%/fuzz_area.c $(FUZZ_COMMON)
+%C%_fuzz_area_LDADD = $(FUZZ_LIBS)
+
+%C%_fuzz_diff_SOURCES = %D%/fuzz_diff.c $(FUZZ_COMMON)
+%C%_fuzz_diff_LDADD = $(FUZZ_LIBS)
+
+%C%_fuzz_log_reader_SOURCES = %D%/fuzz_log_reader.c %D%/log_image.c %D%/log_image.h $(FUZZ_COMMON)
+%C%_fuzz_log_reader_LDADD = $(FUZZ_LIBS)
+
+%C%_fuzz_manifest_SOURCES = %D%/fuzz_manifest.c $(FUZZ_COMMON)
+%C%_fuzz_manifest_LDADD = $(FUZZ_LIBS)
+
+%C%_fuzz_replay_SOURCES = %D%/fuzz_replay.c $(FUZZ_COMMON)
+%C%_fuzz_replay_LDADD = $(FUZZ_LIBS)
+
+%C%_make_corpus_SOURCES = %D%/make_corpus.c
+%C%_make_corpus_LDADD = $(UNIT_LIBS)
+
+dist_check_SCRIPTS += %D%/run.sh %D%/make_corpus.sh
+EXTRA_DIST += %D%/corpus
+
+FUZZ_RUNS = 1000000
+check-fuzz:
+	srcdir='$(srcdir)' FUZZ_RUNS='$(FUZZ_RUNS)' $(SHELL) $(srcdir)/%D%/run.sh

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Makes seeds for the fuzz targets from a real environment: small commits, a large one, a checkpoint,
+ * growth; and what the files hold at several moments of it. Usage: make_corpus ENVIRONMENT CORPUS
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <xac/xac.h>
+
+#include "recovery/area.h"
+#include "recovery/bytes.h"
+#include "recovery/log_reader.h"
+#include "recovery/manifest_slot.h"
+
+enum { PAGES = 8, PAGE = 4096, LOG_MAX = 12 * 1024, FILE_MAX = 128 * 1024 };
+
+static const char *environment, *corpus;
+static xac_env *env;
+static char *view;
+
+static _Noreturn void give_up(const char *what, int err)
+{
+        fprintf(stderr, "make_corpus: %s: %s\n", what, xac_strerror(err));
+        exit(1);
+}
+
+static void need(const char *what, int err)
+{
+        if (err)
+                give_up(what, err);
+}
+
+/* ---- Seeds ---- */
+
+static int seed_open(const char *target, const char *moment)
+{
+        char path[4096];
+        int fd;
+
+        snprintf(path, sizeof(path), "%s/%s/real-%s", corpus, target, moment);
+        fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        if (fd < 0)
+                give_up(path, -errno);
+        return fd;
+}
+
+static void seed_write(int fd, const void *bytes, size_t byte_len)
+{
+        if (write(fd, bytes, byte_len) != (ssize_t)byte_len)
+                give_up("write", -errno);
+}
+
+static size_t without_zeros(const unsigned char *bytes, size_t byte_len)
+{
+        while (byte_len && !bytes[byte_len - 1])
+                byte_len--;
+        return byte_len;
+}
+
+/* ---- Log and replay ---- */
+
+/* The records as they stand in the log, pads but for their header left out where `is_dense`. */
+static size_t collect_log(int directory, const struct manifest *manifest, unsigned char *log, bool is_dense)
+{
+        struct log_range range = {.segment_bytes = manifest->segment_bytes,
+                                  .position = manifest->redo_position,
+                                  .incarnation = manifest->incarnation};
+        struct log_reader *reader;
+        struct log_record record;
+        const unsigned char *payload;
+        size_t used = 0;
+
+        memcpy(range.uuid, manifest->uuid, sizeof(range.uuid));
+        need("log_reader_open", log_reader_open(directory, &range, &reader));
+        while (log_reader_next(reader, &record, &payload) == 1) {
+                size_t at = is_dense ? used : (size_t)(record.position - range.position);
+
+                if (at + record.byte_len > LOG_MAX)
+                        break;
+                memcpy(log + at, payload - LOG_RECORD_HEADER, record.byte_len);
+                used = at + record.byte_len;
+        }
+        log_reader_close(reader);
+        return used;
+}
+
+static void seed_log(int directory, const struct manifest *manifest, const char *moment)
+{
+        static unsigned char log[LOG_MAX];
+        unsigned char head[13] = {1};
+        int fd = seed_open("log_reader", moment);
+        size_t len;
+
+        bytes_put_u64(head + 1, manifest->redo_position);
+        bytes_put_u32(head + 9, manifest->incarnation);
+        seed_write(fd, head, sizeof(head));
+        memset(log, 0, sizeof(log));
+        len = collect_log(directory, manifest, log, false);
+        seed_write(fd, log, without_zeros(log, len));
+        close(fd);
+
+        head[1] = (unsigned char)manifest->base_sequence;
+        head[2] = 0;
+        fd = seed_open("replay", moment);
+        seed_write(fd, head, 3);
+        len = collect_log(directory, manifest, log, true);
+        seed_write(fd, log, len);
+        close(fd);
+}
+
+/* The changes of the newest commits. */
+static void seed_changes(int directory, const struct manifest *manifest, const char *moment)
+{
+        static unsigned char log[LOG_MAX];
+        size_t len = collect_log(directory, manifest, log, true);
+        const unsigned char head[2] = {16 | 4 << 1, 0};
+        struct log_record record;
+        struct log_entry entry;
+        int count = 0;
+
+        for (size_t at = 0; at < len && log_record_decode(log + at, &record) && count < 3;
+             at += record.byte_len) {
+                const unsigned char *payload = log + at + LOG_RECORD_HEADER;
+                size_t in_payload = 0;
+                char name[32];
+
+                if (log_entry_next(payload, record.payload_len, &in_payload, PAGE, &entry) != 1 ||
+                    entry.kind != LOG_CHANGES)
+                        continue;
+                snprintf(name, sizeof(name), "%s-%d", moment, ++count);
+                int fd = seed_open("diff", name);
+                seed_write(fd, head, sizeof(head));
+                seed_write(fd, entry.bytes, entry.byte_len);
+                close(fd);
+        }
+}
+
+/* ---- Manifest and area ---- */
+
+static size_t load(int directory, const char *name, unsigned char *bytes)
+{
+        int fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
+        ssize_t len;
+
+        if (fd < 0)
+                return 0;
+        len = pread(fd, bytes, FILE_MAX, 0);
+        close(fd);
+        return len < 0 ? 0 : (size_t)len;
+}
+
+static void seed_manifest(int directory, const char *moment)
+{
+        static unsigned char bytes[FILE_MAX];
+        const unsigned char *second = bytes + MANIFEST_SLOT_BYTES;
+        int fd = seed_open("manifest", moment);
+        unsigned char head[3] = {1 | 2 | 4};
+        size_t first_len;
+
+        if (load(directory, MANIFEST_NAME, bytes) != 2 * MANIFEST_SLOT_BYTES)
+                give_up(MANIFEST_NAME, XAC_CORRUPT);
+        first_len = without_zeros(bytes, MANIFEST_SLOT_BYTES);
+        head[1] = (unsigned char)first_len;
+        head[2] = (unsigned char)(first_len >> 8);
+        seed_write(fd, head, sizeof(head));
+        seed_write(fd, bytes, first_len);
+        seed_write(fd, second, without_zeros(second, MANIFEST_SLOT_BYTES));
+        close(fd);
+}
+
+static void seed_area(int directory, const char *moment)
+{
+        static unsigned char bytes[FILE_MAX];
+        static const char *const names[2] = {AREA_NAME_0, AREA_NAME_1};
+
+        for (int i = 0; i < 2; i++) {
+                unsigned char head[2] = {(unsigned char)(1 | i << 1), 0xff};
+                size_t len = load(directory, names[i], bytes);
+                char name[32];
+
+                if (!len)
+                        continue;
+                snprintf(name, sizeof(name), "%s-%d", moment, i);
+                int fd = seed_open("area", name);
+                seed_write(fd, head, sizeof(head));
+                seed_write(fd, bytes, len < 5 * PAGE ? len : 5 * PAGE);
+                close(fd);
+        }
+}
+
+/* What is on disk now. */
+static void take_seeds(const char *moment, bool has_new_area)
+{
+        int directory = open(environment, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        struct manifest manifest;
+
+        if (directory < 0)
+                give_up(environment, -errno);
+        need("manifest_read", manifest_read(directory, &manifest));
+        seed_manifest(directory, moment);
+        if (has_new_area)
+                seed_area(directory, moment);
+        seed_log(directory, &manifest, moment);
+        seed_changes(directory, &manifest, moment);
+        close(directory);
+}
+
+/* ---- The environment ---- */
+
+struct step {
+        int kind;
+        unsigned page;
+        unsigned value;
+};
+
+enum { WORD, INSERT, SEVERAL };
+
+static int commit(void *arg)
+{
+        const struct step *step = arg;
+        char *page = view + (size_t)step->page * PAGE;
+
+        switch (step->kind) {
+        case WORD:
+                memcpy(page + (size_t)step->value % 500 * 8, &step->value, sizeof(step->value));
+                break;
+        case INSERT: /* as into a sorted array */
+                memmove(page + 64, page + 40, 600);
+                memcpy(page + 40, &step->value, sizeof(step->value));
+                break;
+        default:
+                for (unsigned i = 0; i < 4; i++)
+                        memset(page + i * PAGE + (size_t)step->value % 4000, (int)step->value, 40);
+                break;
+        }
+        return 0;
+}
+
+static void run(int kind, unsigned page, unsigned value)
+{
+        struct step step = {kind, page, value};
+
+        need("xac_run", xac_run(env, 0, commit, &step));
+}
+
+int main(int argc, char **argv)
+{
+        xac_options options = {.log_bytes = 256 * 1024};
+
+        if (argc != 3) {
+                fprintf(stderr, "usage: make_corpus ENVIRONMENT CORPUS\n");
+                return 2;
+        }
+        environment = argv[1];
+        corpus = argv[2];
+        need("xac_open", xac_open(environment, XAC_CREATE | XAC_EXCL, &options, &env));
+        view = xac_mmap(env, "accounts", (size_t)PAGES * PAGE, 0);
+        if (view == MAP_FAILED)
+                give_up("xac_mmap", -errno);
+        for (unsigned i = 1; i <= 3; i++)
+                run(WORD, i % 2, i * 7919);
+        take_seeds("words", false);
+        need("xac_checkpoint", xac_checkpoint(env));
+        take_seeds("checkpoint", true);
+        for (unsigned i = 1; i <= 2; i++)
+                run(INSERT, 1, i * 104729);
+        run(SEVERAL, 2, 12345);
+        if (xac_mmap(env, "index", PAGE, 0) == MAP_FAILED)
+                give_up("xac_mmap", -errno);
+        take_seeds("inserts", false);
+        need("xac_checkpoint", xac_checkpoint(env));
+        take_seeds("second", true);
+        need("xac_close", xac_close(env));
+        return 0;
+}

@@ -1,0 +1,124 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Usage: tests/fuzz/run.sh [TARGET...]
+#
+# Builds the fuzz targets with clang, libFuzzer and the sanitizers in fuzz-build/ of the current folder, and
+# runs each for FUZZ_RUNS executions (1,000,000) or FUZZ_SECONDS seconds (0: no limit), beginning with the
+# inputs that are checked in and those found in earlier runs (fuzz-build/found-TARGET). A finding ends it; the
+# input is kept beside them. FUZZ_JOBS targets run at once (1). Run by `make check-fuzz`. Without clang it
+# says so and succeeds.
+
+set -eu
+
+srcdir=$(cd "${srcdir:-.}" && pwd)
+runs=${FUZZ_RUNS:-1000000}
+seconds=${FUZZ_SECONDS:-0}
+jobs=${FUZZ_JOBS:-1}
+build=$(pwd)/fuzz-build
+targets=${*:-diff replay area manifest log_reader}
+
+clang=
+for candidate in ${FUZZ_CLANG:-clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14}; do
+        if command -v "$candidate" >/dev/null && echo 'int LLVMFuzzerTestOneInput(const char *b, long n);
+int LLVMFuzzerTestOneInput(const char *b, long n) { return b && n < 0; }' |
+                "$candidate" -x c -fsanitize=fuzzer,address,undefined -o /dev/null - 2>/dev/null; then
+                clang=$candidate
+                break
+        fi
+done
+if [ -z "$clang" ]; then
+        echo 'check-fuzz: skipped, for there is no clang with libFuzzer (Debian: clang, libclang-rt-dev)'
+        exit 0
+fi
+
+# ---- Build ----
+
+mkdir -p "$build"
+base='checksum hook shlock sys vector'
+sanitizers='-fsanitize=address,undefined -fno-sanitize-recover=all'
+flags="-std=gnu11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -I$srcdir/include -I$srcdir"
+
+# compile KIND SOURCE...: prints the objects. Loops over every byte are no news for the fuzzer: they are
+# compiled without its counters, KIND quiet.
+compile()
+{
+        kind=$1
+        shift
+        counters=-fsanitize=fuzzer-no-link
+        if [ "$kind" = quiet ]; then
+                counters=
+        fi
+        for source in "$@"; do
+                object=$build/$(echo "$source" | tr / _).o
+                # shellcheck disable=SC2086 # lists of words
+                $clang $flags $sanitizers $counters -c "$srcdir/$source" -o "$object"
+                echo "$object"
+        done
+}
+
+echo "check-fuzz: building with $clang"
+objects=$(
+        for module in $base; do
+                if [ "$module" = checksum ]; then
+                        compile quiet base/checksum.c
+                else
+                        compile counted "base/$module.c"
+                fi
+        done
+        for source in "$srcdir"/recovery/*.c; do
+                compile counted "recovery/$(basename "$source")"
+        done
+        compile quiet tests/fuzz/fuzz.c tests/fuzz/model.c tests/fuzz/log_image.c tests/support/chance.c
+)
+for target in $targets; do
+        # shellcheck disable=SC2086 # lists of words
+        $clang $flags $sanitizers -fsanitize=fuzzer "$srcdir/tests/fuzz/fuzz_$target.c" $objects -lpthread \
+                -o "$build/fuzz_$target"
+done
+
+# ---- Run ----
+
+# In memory, and removed also when a target ends by a signal.
+scratch=$(mktemp -d /dev/shm/xac-fuzz-XXXXXX 2>/dev/null || mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 1' HUP INT TERM
+TMPDIR=$scratch
+ASAN_OPTIONS=quarantine_size_mb=4:${ASAN_OPTIONS-}
+export TMPDIR ASAN_OPTIONS
+
+run_one()
+{
+        target=$1
+        mkdir -p "$build/found-$target"
+        status=0
+        length=8192
+        if [ "$target" = area ]; then
+                length=20500 # a whole file of a few pages
+        fi
+        "$build/fuzz_$target" -runs="$runs" -max_total_time="$seconds" -max_len=$length -timeout=60 \
+                -verbosity=0 -print_final_stats=1 -artifact_prefix="$build/finding-$target-" \
+                "$build/found-$target" "$srcdir/tests/fuzz/corpus/$target" >"$build/$target.log" 2>&1 || status=$?
+        executed=$(sed -n 's/^stat::number_of_executed_units: //p' "$build/$target.log")
+        if [ $status -ne 0 ]; then
+                tail -n 60 "$build/$target.log" >&2
+                echo "check-fuzz: $target: a FINDING after ${executed:-?} executions; its input: $build" >&2
+                return 1
+        fi
+        echo "check-fuzz: $target: $executed executions, nothing found"
+}
+
+failures=0
+set --
+for target in $targets; do
+        run_one "$target" &
+        set -- "$@" $!
+        if [ $# -ge "$jobs" ]; then
+                wait "$1" || failures=$((failures + 1))
+                shift
+        fi
+done
+for job in "$@"; do
+        wait "$job" || failures=$((failures + 1))
+done
+[ $failures -eq 0 ]

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Rounds in which all processes are killed at once (SIGKILL), under load, and the environment is opened again.
+ *
+ * While the machine stays up nothing is lost in any mode, and nothing is replayed: once somebody has opened it the
+ * shared memory is there, and whoever opens attaches to it. In the modes called "machine" the shared memory is
+ * removed as well after every other round or so, which is a power cut that spares what the kernel had yet to write:
+ * what was promised comes back by replay. After every round, by a process that is alone:
+ *
+ *      - each account holds exactly what the committed operations add up to, and each teller's number is what it
+ *        was told, or one more; in "machine" modes at least what it was promised (tally.h);
+ *      - every slot, row, list and lock is accounted for (audit.h);
+ *      - often it is the last one to leave, and the plain files are right.
+ *
+ * A round ends when the tellers have got on by as much as was drawn for it, or some time after it began,
+ * so that deaths while opening, recovering and closing come too.
+ *
+ *      rounds [--rounds N] [--only MODE] [--seed X] [--disk] [--verbose]
+ *
+ * The scratch directory is in shared memory, where syncs are cheap, unless --disk is given.
+ */
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/kill/audit.h"
+#include "tests/kill/tally.h"
+#include "tests/kill/worker.h"
+#include "tests/support/chance.h"
+#include "tests/support/check.h"
+#include "tests/support/crew.h"
+#include "tests/support/scratch.h"
+
+enum {
+        SEATS = 4, /* worker processes: with 1, 2, 3 and 1 tellers */
+        PATIENCE_MS = 30000,
+        PARTS = 3, /* of the shared memory */
+        SMALL_LOG = 256 << 10,
+        LARGE_POOL = 24 << 20,
+        OPERATIONS_MAX = 200, /* of all tellers together, in a round */
+        CUT_SHORT_PERCENT = 20,
+        LEAVE_PERCENT = 30, /* of the auditors go in good order */
+        DOWN_PERCENT = 60,  /* of the rounds of a machine that goes down */
+        ROUNDS_DEFAULT = 70
+};
+
+/* `has_checkpoints`: a log so small that the library's own threads always have one to do, and the tellers ask for more;
+ * else nothing goes home before the last close. */
+struct mode {
+        const char *name;
+        int open_flags;
+        unsigned nosync_percent;
+        bool has_checkpoints;
+        bool is_machine; /* goes down as well, now and then */
+};
+
+static const struct mode modes[] = {
+        { .name = "durable", .has_checkpoints = true },
+        { .name = "durable-bare" },
+        { .name = "nosync", .open_flags = XAC_NOSYNC, .has_checkpoints = true },
+        { .name = "nosync-bare", .open_flags = XAC_NOSYNC },
+        { .name = "nosync-commits", .nosync_percent = 60, .has_checkpoints = true },
+        { .name = "volatile", .open_flags = XAC_VOLATILE, .has_checkpoints = true },
+        { .name = "volatile-bare", .open_flags = XAC_VOLATILE },
+        { .name = "machine", .has_checkpoints = true, .is_machine = true },
+        { .name = "machine-bare", .is_machine = true },
+        { .name = "machine-nosync-commits", .nosync_percent = 60, .has_checkpoints = true, .is_machine = true },
+        { .name = "machine-nosync", .open_flags = XAC_NOSYNC, .has_checkpoints = true, .is_machine = true },
+};
+
+enum { MODES = sizeof(modes) / sizeof(modes[0]) };
+
+static struct {
+        uint64_t rounds;
+        const char *only;
+        int is_on_disk;
+        int is_verbose;
+} options = { .rounds = ROUNDS_DEFAULT };
+
+static struct tally *tally;
+static const struct mode *mode;
+static const char *dir;
+static struct chance chance;
+static uint64_t *checkpoints; /* that the last auditor knew of: since somebody first opened it */
+static struct {
+        uint64_t checkpoints, leaves;
+} count; /* of the mode */
+
+/* ---- processes ---- */
+
+static void fill_main(int unused, void *unused_arg)
+{
+        struct tally_desk desk = { .tally = tally };
+
+        (void)unused, (void)unused_arg;
+        tally_open(&desk, tally, dir);
+        tally_map(&desk);
+        tally_fill(&desk);
+        atomic_store(&tally->is_up, 0);
+        check_ok(xac_close(desk.env));
+}
+
+struct inspection {
+        bool was_down;
+        bool leaves; /* or ends as if it were killed */
+};
+
+static void audit_main(int unused, void *inspection_)
+{
+        const struct inspection *inspection = inspection_;
+        struct tally_desk desk = { .is_declared = chance_percent(&chance, 50) };
+        xac_stats stats;
+
+        (void)unused;
+        alarm(PATIENCE_MS / 1000);
+        tally_open(&desk, tally, dir);
+        tally_map(&desk);
+        if (inspection->was_down)
+                tally_accept_losses(&desk);
+        tally_check(&desk);
+        check_equal(audit_shared(desk.env, true), 0);
+        check_ok(xac_stat(desk.env, &stats));
+        *checkpoints = stats.checkpoints;
+        if (!inspection->leaves)
+                return;
+        atomic_store(&tally->is_up, 0);
+        check_ok(xac_close(desk.env));
+}
+
+static uint64_t operations(void)
+{
+        uint64_t sum = 0;
+
+        for (unsigned i = 0; i < TALLY_TELLERS; i++)
+                sum += atomic_load(&tally->teller[i].told);
+        return sum;
+}
+
+/* ---- a round ---- */
+
+/* A worker may have left in good order, which is all it may do by itself. */
+static void check_leaver(int status)
+{
+        if (status != 0)
+                check_failed(__FILE__, __LINE__, "%s: a worker failed (status %x)", mode->name, status);
+}
+
+static void replace_leavers(pid_t pid[SEATS])
+{
+        struct worker_orders orders = { tally, dir };
+
+        for (int seat = 0; seat < SEATS; seat++) {
+                int status;
+
+                if (waitpid(pid[seat], &status, WNOHANG) == 0)
+                        continue;
+                check_leaver(status);
+                pid[seat] = crew_fork(worker_main, seat, &orders);
+        }
+}
+
+static void let_them_work(pid_t pid[SEATS])
+{
+        uint64_t until = operations() + chance_below(&chance, OPERATIONS_MAX);
+        bool is_cut_short = chance_percent(&chance, CUT_SHORT_PERCENT);
+        uint64_t ms = is_cut_short ? chance_below(&chance, 12) : PATIENCE_MS;
+        uint64_t end_ns = crew_clock_ns() + ms * 1000000;
+
+        while (operations() < until) {
+                if (crew_clock_ns() >= end_ns && is_cut_short)
+                        return;
+                if (crew_clock_ns() >= end_ns)
+                        check_failed(__FILE__, __LINE__, "%s: nobody gets on", mode->name);
+                replace_leavers(pid);
+                usleep(300);
+        }
+}
+
+static void kill_all(const pid_t pid[SEATS])
+{
+        for (int seat = 0; seat < SEATS; seat++)
+                kill(pid[seat], SIGKILL);
+        for (int seat = 0; seat < SEATS; seat++) {
+                int status = crew_status(pid[seat]);
+
+                if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
+                        check_leaver(status);
+        }
+}
+
+static void play_round(void)
+{
+        struct worker_orders orders = { tally, dir };
+        struct inspection inspection = { mode->is_machine && chance_percent(&chance, DOWN_PERCENT),
+                                         chance_percent(&chance, LEAVE_PERCENT) };
+        pid_t pid[SEATS];
+
+        for (int seat = 0; seat < SEATS; seat++)
+                pid[seat] = crew_fork(worker_main, seat, &orders);
+        let_them_work(pid);
+        kill_all(pid);
+        if (inspection.was_down) {
+                audit_remove_shared_memory(dir);
+                atomic_store(&tally->is_up, 0);
+        }
+        crew_join(crew_fork(audit_main, 0, &inspection));
+        check_equal(scratch_shared_memory_of(dir), inspection.leaves ? 0 : PARTS);
+        check_equal(atomic_load(&tally->needless), 0);
+        if (!inspection.leaves)
+                return;
+        tally_check_files(tally, dir);
+        count.checkpoints += *checkpoints;
+        count.leaves++;
+}
+
+/* ---- a mode ---- */
+
+static void set_up(void)
+{
+        memset(&count, 0, sizeof(count));
+        dir = scratch_path(mode->name);
+        tally = crew_shared(sizeof(*tally));
+        tally_start(tally, chance_next(&chance));
+        tally->open_flags = mode->open_flags;
+        tally->nosync_percent = mode->nosync_percent;
+        tally->log_bytes = mode->has_checkpoints ? SMALL_LOG : 0;
+        if (!mode->has_checkpoints) {
+                tally->pool_bytes = LARGE_POOL;
+                tally->checkpoint_permille = 0;
+        }
+}
+
+/* The last one leaves; so all that was committed is in the plain files. */
+static void finish(void)
+{
+        struct inspection inspection = { .leaves = true };
+
+        crew_join(crew_fork(audit_main, 0, &inspection));
+        tally_check_files(tally, dir);
+}
+
+static void play_mode(uint64_t rounds)
+{
+        uint64_t begun_ns = crew_clock_ns();
+
+        set_up();
+        crew_join(crew_fork(fill_main, 0, NULL));
+        for (uint64_t i = 0; i < rounds; i++) {
+                play_round();
+                if (options.is_verbose && i % 50 == 49)
+                        printf("  %s: %" PRIu64 " rounds, %" PRIu64 " operations\n", mode->name, i + 1, operations());
+        }
+        finish();
+        if (mode->is_machine && rounds >= 20)
+                check(atomic_load(&tally->replays) > 0);
+        printf("%-22s %5" PRIu64 " rounds, %7" PRIu64 " operations are there, %5" PRIu64 " checkpoints, %4" PRIu64
+               " times closed, told %4" PRIu64 " times of replay and %4" PRIu64 " of restoring, %.1f s\n",
+               mode->name, rounds, operations(), count.checkpoints, count.leaves, atomic_load(&tally->replays),
+               atomic_load(&tally->restores), (double)(crew_clock_ns() - begun_ns) / 1e9);
+        munmap(tally, sizeof(*tally));
+}
+
+static void play(int unused, void *unused_arg)
+{
+        unsigned wanted = 0, played = 0;
+
+        (void)unused, (void)unused_arg;
+        for (unsigned i = 0; i < MODES; i++)
+                wanted += !options.only || strcmp(options.only, modes[i].name) == 0;
+        check(wanted > 0);
+        checkpoints = crew_shared(sizeof(*checkpoints));
+        for (unsigned i = 0; i < MODES; i++) {
+                if (options.only && strcmp(options.only, modes[i].name) != 0)
+                        continue;
+                mode = &modes[i];
+                play_mode(options.rounds * (played + 1) / wanted - options.rounds * played / wanted);
+                played++;
+        }
+        printf("%" PRIu64 " rounds, everything acknowledged is there\n", options.rounds);
+}
+
+/* ---- the run ---- */
+
+static void parse(int argc, char **argv)
+{
+        static const struct option known[] = {
+                { "rounds", required_argument, NULL, 'r' }, { "only", required_argument, NULL, 'o' },
+                { "seed", required_argument, NULL, 'x' },   { "disk", no_argument, NULL, 'd' },
+                { "verbose", no_argument, NULL, 'v' },      { 0 }
+        };
+        for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+                switch (c) {
+                case 'r':
+                        options.rounds = strtoull(optarg, NULL, 0);
+                        break;
+                case 'o':
+                        options.only = optarg;
+                        break;
+                case 'x':
+                        setenv("XAC_TEST_SEED", optarg, 1);
+                        break;
+                case 'd':
+                        options.is_on_disk = 1;
+                        break;
+                case 'v':
+                        options.is_verbose = 1;
+                        break;
+                default:
+                        exit(2);
+                }
+        }
+}
+
+/* In a process of its own, so that whatever happens the scratch directory is removed. */
+int main(int argc, char **argv)
+{
+        int status, left;
+
+        parse(argc, argv);
+        setvbuf(stdout, NULL, _IOLBF, 0);
+        chance.state = chance_seed();
+        check_equal(scratch_make(!options.is_on_disk), 0);
+        status = crew_status(crew_fork(play, 0, NULL));
+        left = scratch_shared_memory_left(1);
+        scratch_remove();
+        return status != 0 || left != 0;
+}

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: MIT
+#
+# The program xac, run as a user runs it.
+
+TOOL_TESTS = \
+        %D%/test_check \
+        %D%/test_log \
+        %D%/test_recover \
+        %D%/test_stat \
+        %D%/test_usage
+
+check_PROGRAMS += $(TOOL_TESTS)
+TESTS += $(TOOL_TESTS)
+
+TOOL_COMMON = %D%/tool.c %D%/tool.h
+
+%C%_test_check_SOURCES = %D%/test_check.c $(TOOL_COMMON)
+%C%_test_check_LDADD = $(CONTRACT_LIBS)
+%C%_test_log_SOURCES = %D%/test_log.c $(TOOL_COMMON)
+%C%_test_log_LDADD = $(CONTRACT_LIBS)
+%C%_test_recover_SOURCES = %D%/test_recover.c $(TOOL_COMMON)
+%C%_test_recover_LDADD = $(CONTRACT_LIBS)
+%C%_test_stat_SOURCES = %D%/test_stat.c $(TOOL_COMMON)
+%C%_test_stat_LDADD = $(CONTRACT_LIBS)
+%C%_test_usage_SOURCES = %D%/test_usage.c $(TOOL_COMMON)
+%C%_test_usage_LDADD = $(CONTRACT_LIBS)

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * xac stat: at rest, in use, killed, recovered; and that it changes nothing.
+ */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/tools/tool.h"
+
+static void at_rest_and_clean(void)
+{
+        tool_work(0, 20, TOOL_CLOSE);
+        check_xac(0, "stat", TOOL_ENV);
+        check_said("at rest, clean");
+        check_said("21 as of the checkpoint"); /* the first commit is 2 */
+        check_said(TOOL_FILE "  64 KiB (65536 bytes)");
+        check_said("pages of 4096 bytes");
+        check_said("permissions 0600");
+}
+
+static void after_a_power_cut_it_needs_recovery(void)
+{
+        tool_work(0, 20, TOOL_KILL);
+        tool_power_cut();
+        check_xac(0, "stat", TOOL_ENV);
+        check_said("needs recovery");
+        check_said("20 commits beyond the checkpoint, up to sequence 21");
+        check_equal(tool_sum(), 20);
+        check_xac(0, "stat", TOOL_ENV);
+        check_said("at rest, clean");
+}
+
+static void after_sigkill_its_commits_are_in_shared_memory(void)
+{
+        tool_work(XAC_VOLATILE, 20, TOOL_KILL);
+        check_xac(0, "stat", TOOL_ENV);
+        check_said("its processes were killed");
+        check_said("sequence      21 (volatile");
+        check_said("DEAD");
+        tool_power_cut();
+        tool_work(0, 20, TOOL_KILL);
+        check_xac(0, "stat", TOOL_ENV);
+        check_said("its processes were killed");
+        check_said(", durable 21");
+        check_said("16 dirty pages");
+        check_equal(tool_sum(), 20);
+}
+
+/* ---- In use ---- */
+
+struct stage {
+        struct crew_turn turn;
+};
+
+/* A reader that holds its snapshot until it is told to go on. */
+static void hold_snapshot(int unused, void *stage_)
+{
+        struct stage *stage = stage_;
+        xac_env *env;
+        uint64_t *words = tool_open(0, &env);
+
+        (void)unused;
+        check_ok(xbegin(env, XAC_RDONLY));
+        check_equal(words[5], 0);
+        crew_turn_pass(&stage->turn); /* 1 */
+        crew_turn_await(&stage->turn, 2);
+        check_ok(xend(env));
+        check_ok(xac_close(env));
+}
+
+static void in_use_it_tells_who_reads_as_of_when(void)
+{
+        struct stage *stage = crew_shared(sizeof(*stage));
+        pid_t reader = crew_fork(hold_snapshot, 0, stage);
+        char expected[80];
+        xac_env *env;
+        uint64_t *words = tool_open(0, &env);
+
+        crew_turn_await(&stage->turn, 1);
+        for (unsigned i = 0; i < 5; i++)
+                tool_commit(env, words, i, 0);
+        check_xac(0, "stat", TOOL_ENV);
+        check_said("in use by 2 processes");
+        check_said("sequence      6, durable 6");
+        check_said("snapshot 1, 5 commits behind");
+        snprintf(expected, sizeof(expected), "pid %d  alive", (int)reader);
+        check_said(expected);
+        snprintf(expected, sizeof(expected), "pid %d  alive", (int)getpid());
+        check_said(expected);
+        check_said("5 commits, 0 conflicts");
+        check_equal(tool_count_said("mappings of the pool"), 2);
+        check_not_said("DEAD");
+        crew_turn_pass(&stage->turn);
+        crew_join(reader);
+        check_xac(0, "stat", TOOL_ENV);
+        check_said("in use by 1 process\n");
+        check_not_said("behind");
+        check_ok(xac_close(env));
+}
+
+static void the_mappings_of_a_view_are_counted(void)
+{
+        xac_env *env;
+        uint64_t *words = tool_open(0, &env);
+        unsigned before, after;
+        const char *at;
+
+        check_xac(0, "stat", TOOL_ENV);
+        at = strstr(tool.said, " mappings of the pool");
+        check(at != NULL);
+        for (before = 0; at > tool.said && at[-1] >= '0' && at[-1] <= '9'; at--)
+                before = (unsigned)atoi(at - 1);
+        /* Every other page: none is next to another one that is shown. */
+        check_ok(xbegin(env, 0));
+        for (unsigned page = 0; page < TOOL_PAGES; page += 2)
+                words[page * 512 + 5]++;
+        check_xac(0, "stat", TOOL_ENV);
+        at = strstr(tool.said, " mappings of the pool");
+        check(at != NULL);
+        for (after = 0; at > tool.said && at[-1] >= '0' && at[-1] <= '9'; at--)
+                after = (unsigned)atoi(at - 1);
+        check_equal(after, before + TOOL_PAGES / 2);
+        check_said("8 of open transactions");
+        check_ok(xend(env));
+        check_ok(xac_close(env));
+}
+
+/* Memory and time stamps of the shared memory, and the directory. */
+static uint64_t state_of_everything(void)
+{
+        static const char *const parts[] = { "control", "heads", "pool" };
+        uint64_t sum = tool_fingerprint(TOOL_ENV);
+        struct stat dir, st;
+        char path[100];
+
+        check_equal(stat(TOOL_ENV, &dir), 0);
+        for (int i = 0; i < 3; i++) {
+                snprintf(path, sizeof(path), "/dev/shm/xac.%" PRIxMAX ".%" PRIxMAX ".%s",
+                         (uintmax_t)dir.st_dev, (uintmax_t)dir.st_ino, parts[i]);
+                check_equal(stat(path, &st), 0);
+                sum = sum * 31 + (uint64_t)st.st_blocks;
+                sum = sum * 31 + (uint64_t)st.st_mtim.tv_nsec;
+                sum = sum * 31 + (uint64_t)st.st_ctim.tv_nsec;
+        }
+        return sum;
+}
+
+static void it_changes_nothing(void)
+{
+        uint64_t before;
+        xac_env *env;
+        xac_stats stats;
+
+        tool_work(0, 20, TOOL_KILL);
+        before = state_of_everything();
+        check_xac(0, "stat", TOOL_ENV);
+        check_equal(state_of_everything(), before);
+        (void)tool_open(0, &env);
+        before = state_of_everything();
+        check_xac(0, "stat", TOOL_ENV);
+        check_equal(state_of_everything(), before);
+        check_ok(xac_stat(env, &stats));
+        check_equal(stats.participants, 1);
+        check_ok(xac_close(env));
+        before = tool_fingerprint(TOOL_ENV);
+        check_xac(0, "stat", TOOL_ENV);
+        check_equal(tool_fingerprint(TOOL_ENV), before);
+}
+
+/* The shared memory of another directory, or of an earlier life of this one, is not taken for its own. */
+static void stale_shared_memory_is_not_believed(void)
+{
+        struct stat dir;
+        char path[100];
+        int status;
+
+        tool_work(0, 20, TOOL_CLOSE);
+        check_equal(stat(TOOL_ENV, &dir), 0);
+        snprintf(path, sizeof(path), "/dev/shm/xac.%" PRIxMAX ".%" PRIxMAX ".control", (uintmax_t)dir.st_dev,
+                 (uintmax_t)dir.st_ino);
+        scratch_write_file(path, "no control area", 15);
+        status = tool_xac(tool_args("stat", TOOL_ENV));
+        unlink(path);
+        tool_check_status(__FILE__, __LINE__, status, 0);
+        check_said("at rest, clean");
+}
+
+static void a_missing_file_is_told(void)
+{
+        tool_work(0, 20, TOOL_CLOSE);
+        check_equal(unlink(tool_path(TOOL_FILE)), 0);
+        check_xac(0, "stat", TOOL_ENV);
+        check_said(TOOL_FILE "  MISSING");
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                isolated_test(at_rest_and_clean),
+                isolated_test(after_a_power_cut_it_needs_recovery),
+                isolated_test(after_sigkill_its_commits_are_in_shared_memory),
+                isolated_test(in_use_it_tells_who_reads_as_of_when),
+                isolated_test(the_mappings_of_a_view_are_counted),
+                isolated_test(it_changes_nothing),
+                isolated_test(stale_shared_memory_is_not_believed),
+                isolated_test(a_missing_file_is_told),
+        };
+        return cmocka_run_group_tests_name("xac stat", tests, NULL, NULL);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The command line of xac: help, versions, mistakes, and directories that are no environments.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/tools/tool.h"
+
+static const char *const commands[] = { "stat", "log", "check", "recover" };
+
+enum { COMMANDS = 4 };
+
+static void help_is_given_and_is_no_mistake(void)
+{
+        check_xac(0, "--help");
+        check_said("Usage: xac COMMAND");
+        for (int i = 0; i < COMMANDS; i++) {
+                char usage[40];
+
+                check_xac(0, "help");
+                check_said(commands[i]);
+                snprintf(usage, sizeof(usage), "Usage: xac %s ", commands[i]);
+                check_xac(0, commands[i], "--help");
+                check_said(usage);
+                check_said("Exit status");
+                check_xac(0, "help", commands[i]);
+                check_said(usage);
+        }
+}
+
+static void the_version_is_the_librarys(void)
+{
+        check_xac(0, "--version");
+        check_said(xac_version());
+}
+
+static void mistakes_are_explained(void)
+{
+        check_xac(2, NULL);
+        check_said("Usage: xac COMMAND");
+        check_xac(2, "mend", "env");
+        check_said("mend");
+        check_xac(2, "help", "mend");
+        for (int i = 0; i < COMMANDS; i++) {
+                check_xac(2, commands[i]);
+                check_said("--help");
+                check_xac(2, commands[i], "env", "env");
+                check_xac(2, commands[i], "--nonsense", "env");
+        }
+        check_xac(2, "log", "--from", "12x", "env");
+        check_said("12x");
+        check_xac(2, "log", "--to", "-1", "env");
+        check_xac(2, "log", "--to", "99999999999999999999", "env");
+}
+
+static void what_is_no_environment_is_left_alone(void)
+{
+        const char *dir = scratch_path("empty");
+        const char *file = scratch_path("file");
+
+        check_equal(mkdir(dir, 0700), 0);
+        scratch_write_file(file, "x", 1);
+        for (int i = 0; i < COMMANDS; i++) {
+                check_xac(1, commands[i], dir);
+                check_said("no environment");
+                check_xac(1, commands[i], scratch_path("absent"));
+                check_said("No such file");
+                check_xac(1, commands[i], file);
+                check_said("Not a directory");
+        }
+        check_equal(rmdir(dir), 0); /* nothing was made in it */
+}
+
+static void a_full_disk_under_the_output_is_a_failure(void)
+{
+        char command[200];
+        int status;
+
+        tool_work(0, 3, TOOL_CLOSE);
+        snprintf(command, sizeof(command),
+                 "\"${builddir:-.}\"/tools/xac/xac stat '%s' >/dev/full 2>/dev/null", TOOL_ENV);
+        status = system(command);
+        check(WIFEXITED(status));
+        check_equal(WEXITSTATUS(status), 1);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                isolated_test(help_is_given_and_is_no_mistake),
+                isolated_test(the_version_is_the_librarys),
+                isolated_test(mistakes_are_explained),
+                isolated_test(what_is_no_environment_is_left_alone),
+                isolated_test(a_full_disk_under_the_output_is_a_failure),
+        };
+        return cmocka_run_group_tests_name("xac", tests, NULL, NULL);
+}

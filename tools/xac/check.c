@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * xac check: is the environment as recovery needs it? Looks at the manifest's slots, at the names, kinds and
+ * permissions of the files, and has recovery/ verify area, log and data files. Changes nothing.
+ *
+ * It says two kinds of things: DAMAGED, after which opening fails or data are lost, and notes: what a crash
+ * leaves behind, or what people should know.
+ *
+ * While it looks it keeps others from opening the environment, if it may: a checkpoint that moved the log
+ * under its hands would look like damage.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <xac/xac.h>
+
+#include "base/sys.h"
+#include "recovery/manifest_slot.h"
+#include "recovery/recover.h"
+#include "tools/xac/check_files.h"
+#include "tools/xac/place.h"
+#include "tools/xac/remains.h"
+#include "tools/xac/tool.h"
+
+const char check_help[] =
+        "Usage: xac check [--force] DIR\n"
+        "Verifies the environment's manifest, double-write area, log and data files, and says precisely\n"
+        "what is damaged where. Changes nothing. It must not be in use: a log that moves looks damaged.\n"
+        "\n"
+        "  --force  check it although it is in use; damage may then be reported that is none\n"
+        "  --help   this text\n"
+        "\n"
+        "Exit status: 0 sound (also if it needs recovery after a crash), 1 damaged, or it could not be\n"
+        "checked, 2 usage, 3 in use.\n";
+
+enum { SLOTS = 2 };
+
+struct slots {
+        unsigned char bytes[SLOTS][MANIFEST_SLOT_BYTES];
+        struct manifest manifest[SLOTS];
+        enum manifest_slot_state state[SLOTS];
+};
+
+/* ---- The manifest ---- */
+
+/* A file that was cut is damage like any other. */
+static int read_slot(int fd, int i, struct slots *slots)
+{
+        int err = sys_read_all(fd, slots->bytes[i], MANIFEST_SLOT_BYTES, (uint64_t)i * MANIFEST_SLOT_BYTES);
+
+        slots->state[i] = err ? SLOT_INVALID : manifest_slot_judge(slots->bytes[i], &slots->manifest[i]);
+        return err == -ENODATA ? 0 : err;
+}
+
+static int read_slots(const struct place *place, struct slots *slots)
+{
+        int fd;
+        int err = sys_open(place->directory, MANIFEST_NAME, O_RDONLY, 0, &fd);
+
+        if (err)
+                return err;
+        for (int i = 0; i < SLOTS && !err; i++)
+                err = read_slot(fd, i, slots);
+        sys_close(fd);
+        return err;
+}
+
+/* One bad slot is what a crash while it was written leaves; the other one counts. */
+static void report_slots(const struct slots *slots)
+{
+        bool is_valid[SLOTS] = { slots->state[0] == SLOT_VALID, slots->state[1] == SLOT_VALID };
+
+        tool_label("manifest");
+        if (is_valid[0] && is_valid[1] && slots->manifest[0].generation == slots->manifest[1].generation) {
+                printf("both slots sound, generation %" PRIu64 "\n", slots->manifest[0].generation);
+        } else if (is_valid[0] && is_valid[1]) {
+                printf("both slots sound, generations %" PRIu64 " and %" PRIu64 "\n",
+                       slots->manifest[0].generation, slots->manifest[1].generation);
+                check_note(MANIFEST_NAME
+                           " was being written when the machine or its last process went down; the "
+                           "newer slot counts");
+        } else {
+                int good = is_valid[1];
+
+                printf("slot %d sound, generation %" PRIu64 "\n", good, slots->manifest[good].generation);
+                check_note(MANIFEST_NAME
+                           ", slot %d (offset %d) is torn or damaged; the other one counts, and the "
+                           "next write of the manifest puts it right",
+                           !good, !good * MANIFEST_SLOT_BYTES);
+        }
+}
+
+static enum tool_exit check_manifest(struct place *place)
+{
+        static struct slots slots;
+        int err = read_slots(place, &slots);
+
+        if (!err)
+                err = manifest_read(place->directory, &place->manifest);
+        if (!err) {
+                report_slots(&slots);
+                return TOOL_DONE;
+        }
+        if (err == -ENOENT)
+                tool_complain("%s is no environment: it has no " MANIFEST_NAME, place->path);
+        else if (err == XAC_CORRUPT)
+                check_damage(MANIFEST_NAME
+                             ": neither slot (offsets 0 and %d) is valid, so nothing is known of the "
+                             "rest; restore the file from a copy of this environment",
+                             MANIFEST_SLOT_BYTES);
+        else if (err == XAC_FORMAT)
+                check_damage(MANIFEST_NAME
+                             ": made by another version of libxac; use the xac of that version");
+        else
+                tool_complain("%s/" MANIFEST_NAME ": %s", place->path, tool_explain(err));
+        return TOOL_FAILED;
+}
+
+/* ---- The rest ---- */
+
+static void report_damage(void *arg, const char *sentence)
+{
+        (void)arg;
+        check_damage("%s", sentence);
+}
+
+static void report_log(const struct place *place, const struct recovery *recovery)
+{
+        tool_label("log");
+        if (place->manifest.is_clean) {
+                printf("nothing beyond the checkpoint at sequence %" PRIu64 "\n",
+                       place->manifest.base_sequence);
+        } else {
+                printf("%s beyond the checkpoint at sequence %" PRIu64 ",\n",
+                       tool_count(recovery->commits, "commit", "commits"), place->manifest.base_sequence);
+                tool_label("");
+                printf("%s, %s changed\n", tool_bytes(recovery->log_bytes),
+                       tool_count(recovery->pages, "page", "pages"));
+        }
+}
+
+static void report_area(const struct place *place)
+{
+        tool_label("area");
+        if (place->manifest.area < 0)
+                printf("none\n");
+        else
+                printf("xac.area.%" PRId32 "\n", place->manifest.area);
+}
+
+static void report_torn_tail(const struct recovery *recovery)
+{
+        if (recovery->has_torn_tail)
+                check_note("the log has a torn tail: a group of commits was being written when the machine "
+                           "or its last process went down; none of them had been acknowledged as durable");
+}
+
+static enum tool_exit check_rest(struct place *place)
+{
+        struct recovery recovery = { .directory = place->directory };
+        int err = check_files(place);
+
+        if (!err)
+                err = recover_check(&recovery, &place->manifest, report_damage, NULL);
+        if (err == -ENOENT && place_is_in_use(place) != 0)
+                return TOOL_BUSY;
+        if (err && err != XAC_CORRUPT) {
+                tool_complain("%s could not be checked: %s", place->path, tool_explain(err));
+                return TOOL_FAILED;
+        }
+        report_area(place);
+        if (check_damage_count())
+                return TOOL_FAILED;
+        report_log(place, &recovery);
+        report_torn_tail(&recovery);
+        return TOOL_DONE;
+}
+
+static void report_result(const struct place *place, enum tool_exit result)
+{
+        bool needs_recovery = !place->manifest.is_clean || place->manifest.area >= 0;
+
+        tool_label("result");
+        if (result != TOOL_DONE)
+                printf("DAMAGED, in %s. Nothing was changed.\n"
+                       "Copy the directory before anything else. An open would stop at the same place. Put\n"
+                       "undamaged copies of the files named above in their place, all of one moment, or\n"
+                       "restore the whole directory from a backup.\n",
+                       tool_count(check_damage_count(), "place", "places"));
+        else if (needs_recovery)
+                printf("sound; needs recovery, which the next open does, or 'xac recover'\n");
+        else
+                printf("sound\n");
+}
+
+/* ---- In use? ---- */
+
+static enum tool_exit begin(struct place *place, bool is_forced)
+{
+        int err = place_hold(place);
+
+        if (!err)
+                return TOOL_DONE;
+        if (err != -EBUSY) {
+                tool_complain("%s/" PLACE_LOCK_FILE ": %s", place->path, tool_explain(err));
+                return TOOL_FAILED;
+        }
+        if (!is_forced) {
+                tool_complain(
+                        "%s is in use: check it when it is at rest, or a copy of it taken at rest ('xac "
+                        "stat' says who uses it; --force checks all the same)",
+                        place->path);
+                return TOOL_BUSY;
+        }
+        check_note("it is in use: its log moves, so that damage may be reported that is none");
+        return TOOL_DONE;
+}
+
+/* Only where it is in use: a checkpoint recycled the log, or a file of it went away between two looks. */
+static bool has_moved_on(const struct place *place, enum tool_exit result)
+{
+        struct manifest now;
+
+        return result == TOOL_BUSY ||
+               (!manifest_read(place->directory, &now) && now.generation != place->manifest.generation);
+}
+
+static enum tool_exit check_all(struct place *place, bool is_forced)
+{
+        enum tool_exit result = begin(place, is_forced);
+
+        if (result != TOOL_DONE)
+                return result;
+        result = check_manifest(place);
+        if (result != TOOL_DONE)
+                return result;
+        if (place_is_in_use(place) == 0 && remains_are_there(place))
+                check_note(
+                        "its processes were killed, and left commits in shared memory that may not be in the "
+                        "files; the next open goes on with them");
+        result = check_rest(place);
+        if (result != TOOL_DONE && has_moved_on(place, result)) {
+                tool_complain(
+                        "%s moved on while it was checked: what was reported may be no damage; run it again",
+                        place->path);
+                return TOOL_BUSY;
+        }
+        if (result == TOOL_DONE || check_damage_count())
+                report_result(place, result);
+        return result;
+}
+
+enum tool_exit check_main(int argc, char **argv)
+{
+        static const struct option longs[] = { { "force", no_argument, NULL, 'f' },
+                                               { "help", no_argument, NULL, 'h' },
+                                               { NULL, 0, NULL, 0 } };
+        static struct place place;
+        bool is_forced = false;
+        const char *path;
+        enum tool_exit result;
+        int option;
+
+        while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+                if (option == 'h') {
+                        fputs(check_help, stdout);
+                        return TOOL_DONE;
+                }
+                if (option != 'f')
+                        return tool_usage("check");
+                is_forced = true;
+        }
+        path = tool_operand(argc, argv, "check");
+        if (!path)
+                return tool_usage("check");
+        result = place_open(&place, path);
+        if (result != TOOL_DONE)
+                return result;
+        result = check_all(&place, is_forced);
+        place_close(&place);
+        return result;
+}

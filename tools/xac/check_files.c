@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/xac/check_files.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+#include <xac/xac.h>
+
+#include "base/sys.h"
+#include "recovery/area.h"
+#include "recovery/log_header.h"
+
+#define OUR_PREFIX "xac."
+
+static uint64_t damage_count;
+
+static void say(const char *what, const char *format, va_list args)
+{
+        printf("%s: ", what);
+        vprintf(format, args);
+        printf("\n");
+}
+
+void check_damage(const char *format, ...)
+{
+        va_list args;
+
+        va_start(args, format);
+        say("DAMAGED", format, args);
+        va_end(args);
+        damage_count++;
+}
+
+void check_note(const char *format, ...)
+{
+        va_list args;
+
+        va_start(args, format);
+        say("note", format, args);
+        va_end(args);
+}
+
+uint64_t check_damage_count(void)
+{
+        return damage_count;
+}
+
+/* ---- Names in the manifest ---- */
+
+static void check_name(const struct place *place, uint32_t file_no)
+{
+        const struct manifest *manifest = &place->manifest;
+        const char *name = manifest->file_name[file_no];
+
+        if (strncmp(name, OUR_PREFIX, strlen(OUR_PREFIX)) == 0)
+                check_damage(MANIFEST_NAME ": file %" PRIu32
+                                           " is called %s, and such names are the library's own",
+                             file_no, name);
+        for (uint32_t i = 0; i < file_no; i++)
+                if (strcmp(name, manifest->file_name[i]) == 0)
+                        check_damage(MANIFEST_NAME ": files %" PRIu32 " and %" PRIu32 " are both called %s",
+                                     i, file_no, name);
+}
+
+/* ---- Files in the directory ---- */
+
+/* Directories, links, devices in the place of a file. Whether it is missing is recovery's business. */
+static void check_kind(const struct place *place, const char *name, bool is_needed)
+{
+        struct stat st;
+        uint32_t mode;
+
+        if (sys_stat_at(place->directory, name, &st))
+                return;
+        mode = st.st_mode & 0777;
+        if (!S_ISREG(st.st_mode) && is_needed)
+                check_damage("%s is not a plain file", name);
+        else if (!S_ISREG(st.st_mode))
+                check_note("%s is not a plain file, and is not used", name);
+        else if (mode & ~place->manifest.mode)
+                check_note("%s has permissions %04" PRIo32 ", more than the environment's %04" PRIo32
+                           " ('chmod %04" PRIo32 " %s' takes them back)",
+                           name, mode, place->manifest.mode, place->manifest.mode, name);
+        else if (place->manifest.mode & ~mode)
+                check_note("%s has permissions %04" PRIo32 ", fewer than the environment's %04" PRIo32
+                           ": not everybody who may open it can ('chmod %04" PRIo32 " %s')",
+                           name, mode, place->manifest.mode, place->manifest.mode, name);
+}
+
+static bool is_known(const char *name)
+{
+        static const char *const ours[] = { MANIFEST_NAME, PLACE_LOCK_FILE, AREA_NAME_0, AREA_NAME_1 };
+
+        for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+                if (strcmp(name, ours[i]) == 0)
+                        return true;
+        return false;
+}
+
+/* Recovery does not read the log of an environment that was closed cleanly, but an open looks whose it is. */
+static void check_segment(const struct place *place, const char *name)
+{
+        unsigned char block[LOG_HEADER_BYTES];
+        struct log_header header;
+        int fd;
+        int err = sys_open(place->directory, name, O_RDONLY, 0, &fd);
+
+        if (err)
+                return;
+        err = sys_read_all(fd, block, sizeof(block), 0);
+        sys_close(fd);
+        if (!err)
+                err = log_header_decode(block, &header);
+        if (err == XAC_FORMAT)
+                check_damage("%s, offset 0: made by another version of libxac", name);
+        else if (err)
+                check_note("%s has no valid header, and is not used", name);
+        else if (memcmp(header.uuid, place->manifest.uuid, sizeof(header.uuid)) != 0)
+                check_damage("%s, offset 16: a segment of another environment's log; take it away", name);
+}
+
+static int visit_name(void *arg, const char *name)
+{
+        const struct place *place = arg;
+        uint32_t file_no;
+
+        if (strncmp(name, OUR_PREFIX, strlen(OUR_PREFIX)) != 0)
+                return 0; /* a data file, or somebody else's */
+        if (is_known(name)) {
+                check_kind(place, name, true);
+        } else if (log_file_number(name, &file_no)) {
+                check_kind(place, name, false);
+                if (place->manifest.is_clean)
+                        check_segment(place, name);
+        } else {
+                check_note("%s is not used: left from something that was cut short, or somebody else's",
+                           name);
+        }
+        return 0;
+}
+
+int check_files(const struct place *place)
+{
+        tool_label("files");
+        printf("%s\n", tool_count(place->manifest.file_count, "data file", "data files"));
+        for (uint32_t i = 0; i < place->manifest.file_count; i++) {
+                check_name(place, i);
+                check_kind(place, place->manifest.file_name[i], true);
+        }
+        return sys_list(place->directory, visit_name, (void *)(uintptr_t)place);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/xac/live.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "tools/xac/maps.h"
+
+/* Others write the manifest when they create files: what was read a moment ago may be old. */
+int live_take(struct place *place, struct inspection **inspection)
+{
+        for (;;) {
+                uint64_t generation = place->manifest.generation;
+                int err = inspect_take(place->directory, place->lock_fd, &place->manifest, inspection);
+
+                if (err != -ENOENT)
+                        return err;
+                err = manifest_read(place->directory, &place->manifest);
+                if (err || place->manifest.generation == generation)
+                        return -ENOENT;
+        }
+}
+
+static uint64_t difference(uint64_t newer, uint64_t older)
+{
+        return newer > older ? newer - older : 0; /* the figures are not of one moment */
+}
+
+static void print_sequence(const struct inspection *inspection)
+{
+        tool_label("sequence");
+        printf("%" PRIu64, inspection->sequence);
+        if (inspection->is_volatile)
+                printf(" (volatile: nothing is logged)\n");
+        else
+                printf(", durable %" PRIu64 ", checkpoint %" PRIu64 " (%s ago)\n",
+                       inspection->durable_sequence, inspection->checkpoint_sequence,
+                       tool_count(difference(inspection->sequence, inspection->checkpoint_sequence), "commit",
+                                  "commits"));
+        if (inspection->poison) {
+                tool_label("POISONED");
+                printf("a write or a sync failed: %s. It still serves reads; close it everywhere and\n",
+                       tool_explain(inspection->poison));
+                tool_label("");
+                printf("open it again, and it recovers from the log.\n");
+        }
+}
+
+static void print_checkpoint(const struct inspection *inspection)
+{
+        tool_label("checkpoint");
+        if (inspection->checkpointer)
+                printf("running, in process %" PRIu32, inspection->checkpointer);
+        else
+                printf("not running");
+        printf("; %" PRIu64 " so far\n", inspection->checkpoints);
+}
+
+static void print_log(const struct place *place, const struct inspection *inspection)
+{
+        uint64_t in_use;
+
+        if (inspection->is_volatile || !inspection->segment_bytes)
+                return;
+        in_use = difference(inspection->log_limit, inspection->log_low) / inspection->segment_bytes;
+        tool_label("log");
+        printf("%s since the checkpoint,\n",
+               tool_bytes(difference(inspection->log_end, place->manifest.redo_position)));
+        tool_label("");
+        printf("of %s that force the next one; %" PRIu64 " bytes not yet on disk\n",
+               tool_bytes(inspection->log_bytes), difference(inspection->log_end, inspection->log_durable));
+        tool_label("segments");
+        printf("%" PRIu64 " in use, %" PRIu32 " free, of %s each\n", in_use, inspection->segments_free,
+               tool_bytes(inspection->segment_bytes));
+        tool_label("groups");
+        printf("%s written\n", tool_count(inspection->groups, "group", "groups"));
+}
+
+static void print_pool(const struct inspection *inspection)
+{
+        uint64_t page_bytes = inspection->page_bytes;
+        uint64_t used = inspection->slots_private + inspection->slots_published + inspection->slots_retired;
+
+        tool_label("pool");
+        printf("%s used,\n", tool_bytes(used * page_bytes));
+        tool_label("");
+        printf("of at most %s; %s allocated\n", tool_bytes(inspection->pool_bytes),
+               tool_bytes(inspection->pool_bytes_allocated));
+        tool_label("");
+        printf("%s, %" PRIu64 " superseded but perhaps still read, %" PRIu64 " of open transactions\n",
+               tool_count(inspection->slots_published, "dirty page", "dirty pages"),
+               inspection->slots_retired, inspection->slots_private);
+        tool_label("shared memory");
+        printf("%s\n", tool_bytes(inspection->part[0].byte_len + inspection->part[1].byte_len +
+                                  inspection->part[2].byte_len));
+}
+
+static void print_files(const struct inspection *inspection)
+{
+        for (uint32_t i = 0; i < inspection->file_count; i++) {
+                tool_label(i ? "" : "files");
+                printf("%s  %s\n", inspection->file[i].name, tool_bytes(inspection->file[i].byte_len));
+        }
+}
+
+static void print_processes(const struct place *place, const struct inspection *inspection)
+{
+        for (uint32_t i = 0; i < inspection->process_count; i++) {
+                const struct inspect_process *process = &inspection->process[i];
+
+                tool_label(i ? "" : "processes");
+                printf("pid %" PRIu32 "  %s  %s", process->pid,
+                       process->is_alive ? "alive" : "DEAD (to be taken back by the others)",
+                       tool_count(process->participants, "participant", "participants"));
+                if (process->is_alive)
+                        maps_print(place, inspection, process->pid);
+                printf("\n");
+        }
+}
+
+static void print_snapshot(const struct inspection *inspection, const struct inspect_participant *participant)
+{
+        uint64_t behind = difference(inspection->sequence, participant->snapshot);
+
+        if (participant->snapshot)
+                printf("snapshot %" PRIu64 ", %s behind", participant->snapshot,
+                       tool_count(behind, "commit", "commits"));
+        else
+                printf("in no transaction");
+}
+
+static void print_participants(const struct inspection *inspection)
+{
+        for (uint32_t i = 0; i < inspection->participant_count; i++) {
+                const struct inspect_participant *participant = &inspection->participant[i];
+
+                tool_label(i ? "" : "participants");
+                printf("row %" PRIu32 "  pid %" PRIu32 "  ", participant->row_no, participant->pid);
+                print_snapshot(inspection, participant);
+                if (participant->is_exclusive)
+                        printf("; EXCLUSIVE: others' commits wait for its");
+                if (!participant->is_alive)
+                        printf("; DEAD");
+                printf("\n");
+                tool_label("");
+                if (participant->is_on_duty)
+                        printf("    writes checkpoints in the background\n");
+                else
+                        printf("    %" PRIu64 " commits, %" PRIu64 " conflicts, %" PRIu64
+                               " read faults, %" PRIu64 " write faults; shows pages in %s\n",
+                               participant->commits, participant->conflicts, participant->read_faults,
+                               participant->write_faults, tool_count(participant->views, "view", "views"));
+        }
+}
+
+void live_print(const struct place *place, const struct inspection *inspection)
+{
+        print_sequence(inspection);
+        print_checkpoint(inspection);
+        print_log(place, inspection);
+        print_pool(inspection);
+        print_files(inspection);
+        print_processes(place, inspection);
+        print_participants(inspection);
+}

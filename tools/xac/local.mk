@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT
+#
+# The program xac. It looks at environments from below, and so is linked to what is inside the library.
+
+bin_PROGRAMS += %D%/xac
+%C%_xac_SOURCES = \
+        %D%/check.c \
+        %D%/check_files.c \
+        %D%/check_files.h \
+        %D%/live.c \
+        %D%/live.h \
+        %D%/log.c \
+        %D%/log_entry.c \
+        %D%/log_entry.h \
+        %D%/main.c \
+        %D%/maps.c \
+        %D%/maps.h \
+        %D%/meter.c \
+        %D%/meter.h \
+        %D%/place.c \
+        %D%/place.h \
+        %D%/recover.c \
+        %D%/remains.c \
+        %D%/remains.h \
+        %D%/stat.c \
+        %D%/tool.c \
+        %D%/tool.h
+%C%_xac_LDADD = libxac-core.la $(FAULT_LIBS) -lpthread
+
+dist_man1_MANS = man/xac.1

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * xac: looks after environments from outside. One program, one file for each subcommand.
+ */
+
+#include <string.h>
+#include <xac/xac.h>
+
+#include "tools/xac/tool.h"
+
+static const char help[] = "Usage: xac COMMAND [OPTION]... DIR\n"
+                           "Looks after the environment (of libxac) in the directory DIR.\n"
+                           "\n"
+                           "  stat      what it is and who is using it\n"
+                           "  log       the commits in its redo log, one line each\n"
+                           "  check     verifies it, and says what is damaged where; changes nothing\n"
+                           "  recover   makes it whole after a crash of the machine, as the next open would\n"
+                           "  help      this text, or that of a command: xac help log\n"
+                           "\n"
+                           "  --help     this text; after a command its own\n"
+                           "  --version  the version of xac and libxac\n"
+                           "\n"
+                           "Exit status: 0 sound or done, 1 damaged or failed, 2 usage, 3 in use by others.\n"
+                           "The manual page xac(1) says more.\n";
+
+static const struct subcommand {
+        const char *name;
+        enum tool_exit (*main)(int argc, char **argv);
+        const char *help;
+} subcommands[] = {
+        { "stat", stat_main, stat_help },
+        { "log", log_main, log_help },
+        { "check", check_main, check_help },
+        { "recover", recover_main, recover_help },
+};
+
+static const struct subcommand *subcommand_named(const char *name)
+{
+        for (size_t i = 0; i < sizeof(subcommands) / sizeof(subcommands[0]); i++)
+                if (strcmp(subcommands[i].name, name) == 0)
+                        return &subcommands[i];
+        return NULL;
+}
+
+static enum tool_exit unknown(const char *name)
+{
+        tool_complain("there is no command '%s'", name);
+        fputs("Try 'xac help'.\n", stderr);
+        return TOOL_USAGE;
+}
+
+static enum tool_exit help_main(const char *name)
+{
+        const struct subcommand *subcommand = name ? subcommand_named(name) : NULL;
+
+        if (name && !subcommand)
+                return unknown(name);
+        fputs(subcommand ? subcommand->help : help, stdout);
+        return TOOL_DONE;
+}
+
+static enum tool_exit dispatch(int argc, char **argv)
+{
+        const char *name = argv[1];
+        const struct subcommand *subcommand;
+
+        if (argc < 2) {
+                fputs(help, stderr);
+                return TOOL_USAGE;
+        }
+        if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
+                printf("xac (libxac) %s\n", xac_version());
+                return TOOL_DONE;
+        }
+        if (strcmp(name, "help") == 0)
+                return help_main(argv[2]);
+        if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+                return help_main(NULL);
+        subcommand = subcommand_named(name);
+        return subcommand ? subcommand->main(argc - 1, argv + 1) : unknown(name);
+}
+
+/* What could not be printed was not done: the disk under a redirected report may be full. */
+int main(int argc, char **argv)
+{
+        enum tool_exit result = dispatch(argc, argv);
+
+        if (fflush(stdout) != 0 || ferror(stdout)) {
+                tool_complain("the output could not be written");
+                return TOOL_FAILED;
+        }
+        return (int)result;
+}

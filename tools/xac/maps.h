@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TOOLS_XAC_MAPS_H
+#define TOOLS_XAC_MAPS_H
+
+/*
+ * How many kernel mappings a process uses for an environment, from /proc/PID/maps: every page of a view
+ * that is not next to its neighbour is one, and the kernel grants a process so many.
+ */
+
+#include "libxac/inspect.h"
+#include "tools/xac/place.h"
+
+/* Continues the line about a process. */
+void maps_print(const struct place *place, const struct inspection *inspection, uint32_t pid);
+
+#endif

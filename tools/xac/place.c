@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/xac/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <xac/xac.h>
+
+#include "base/sys.h"
+
+static int open_lock_file(struct place *place)
+{
+        int err = sys_open(place->directory, PLACE_LOCK_FILE, O_RDWR, 0, &place->lock_fd);
+
+        place->may_lock = !err;
+        if (err == -EACCES || err == -EROFS || err == -EPERM)
+                err = sys_open(place->directory, PLACE_LOCK_FILE, O_RDONLY, 0, &place->lock_fd);
+        if (err)
+                place->lock_fd = -1;
+        return err == -ENOENT ? 0 : err; /* a copy of data and manifest */
+}
+
+enum tool_exit place_open(struct place *place, const char *path)
+{
+        int err = sys_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0, &place->directory);
+
+        place->path = path;
+        if (err) {
+                tool_complain("%s: %s", path, tool_explain(err));
+                return TOOL_FAILED;
+        }
+        err = sys_stat(place->directory, &place->st);
+        if (!err)
+                err = open_lock_file(place);
+        if (!err)
+                return TOOL_DONE;
+        tool_complain("%s/" PLACE_LOCK_FILE ": %s", path, tool_explain(err));
+        sys_close(place->directory);
+        return TOOL_FAILED;
+}
+
+static void complain_of_manifest(const char *path, int err)
+{
+        if (err == -ENOENT)
+                tool_complain("%s is no environment: it has no " MANIFEST_NAME, path);
+        else if (err == XAC_CORRUPT)
+                tool_complain("%s/" MANIFEST_NAME " is damaged ('xac check' says how)", path);
+        else
+                tool_complain("%s/" MANIFEST_NAME ": %s", path, tool_explain(err));
+}
+
+enum tool_exit place_open_with_manifest(struct place *place, const char *path)
+{
+        enum tool_exit result = place_open(place, path);
+        int err;
+
+        if (result != TOOL_DONE)
+                return result;
+        err = manifest_read(place->directory, &place->manifest);
+        if (!err)
+                return TOOL_DONE;
+        complain_of_manifest(path, err);
+        place_close(place);
+        return TOOL_FAILED;
+}
+
+void place_close(struct place *place)
+{
+        if (place->lock_fd >= 0)
+                sys_close(place->lock_fd); /* and with it the lock */
+        sys_close(place->directory);
+}
+
+int place_is_in_use(const struct place *place)
+{
+        enum { TO_THE_END = 0 };
+
+        return place->lock_fd < 0 ? 0 : sys_is_range_locked(place->lock_fd, 1, TO_THE_END);
+}
+
+/* In the order of an open: the byte first, then a look at the others. */
+int place_hold(struct place *place)
+{
+        int err = 0;
+        int in_use;
+
+        if (place->may_lock)
+                err = sys_lock_byte(place->lock_fd, 0, false);
+        else if (place->lock_fd >= 0 && sys_is_byte_locked(place->lock_fd, 0) != 0)
+                err = -EAGAIN;
+        if (err)
+                return err == -EAGAIN ? -EBUSY : err;
+        in_use = place_is_in_use(place);
+        return in_use > 0 ? -EBUSY : in_use;
+}
+
+int place_make_lock_file(struct place *place)
+{
+        int err;
+
+        if (place->lock_fd >= 0)
+                return 0;
+        err = sys_open(place->directory, PLACE_LOCK_FILE, O_RDWR | O_CREAT, (mode_t)place->manifest.mode,
+                       &place->lock_fd);
+        place->may_lock = !err;
+        if (err)
+                place->lock_fd = -1;
+        return err;
+}
+
+int place_open_log(const struct place *place, struct log_reader **reader)
+{
+        const struct manifest *manifest = &place->manifest;
+        struct log_range range = { .segment_bytes = manifest->segment_bytes,
+                                   .position = manifest->redo_position,
+                                   .incarnation = manifest->incarnation };
+
+        memcpy(range.uuid, manifest->uuid, sizeof(range.uuid));
+        return log_reader_open(place->directory, &range, reader);
+}
+
+const char *place_file_name(const struct place *place, uint64_t file_no)
+{
+        static char unknown[40];
+
+        if (file_no < place->manifest.file_count)
+                return place->manifest.file_name[file_no];
+        snprintf(unknown, sizeof(unknown), "(file %llu)", (unsigned long long)file_no);
+        return unknown;
+}

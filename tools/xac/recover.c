@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * xac recover: recovery as the first open after a crash of the machine does it (recovery/recover.h), when one
+ * wants to see it done, or done beforehand. May be ended at any time and run again.
+ *
+ * It is refused where it would do harm: while somebody uses the environment, and when killed processes left
+ * commits in shared memory that may not be in the log; and for root in somebody else's environment,
+ * whose owner could not open the files that recovery makes.
+ */
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <unistd.h>
+#include <xac/xac.h>
+
+#include "base/sys.h"
+#include "recovery/recover.h"
+#include "tools/xac/meter.h"
+#include "tools/xac/place.h"
+#include "tools/xac/remains.h"
+#include "tools/xac/tool.h"
+
+const char recover_help[] =
+        "Usage: xac recover [OPTION]... DIR\n"
+        "Makes the environment whole after a crash of the machine: restores pages from the double-write\n"
+        "area, replays the log, writes everything home. The next open does the same. May be interrupted\n"
+        "and run again. Does nothing to an environment that is clean.\n"
+        "\n"
+        "  --discard  although killed processes left commits in shared memory that may not be in the log:\n"
+        "             those that were not yet on disk are lost\n"
+        "  --force    although root is not its owner\n"
+        "  --help     this text\n"
+        "\n"
+        "Exit status: 0 done, or nothing to do, 1 damaged or failed, 2 usage, 3 in use.\n";
+
+struct recover_options {
+        bool is_discarding;
+        bool is_forced;
+};
+
+/* ---- May it run? ---- */
+
+static enum tool_exit check_owner(const struct place *place, bool is_forced)
+{
+        struct stat st;
+
+        if (is_forced || geteuid() != 0 || sys_stat_at(place->directory, MANIFEST_NAME, &st) ||
+            st.st_uid == 0)
+                return TOOL_DONE;
+        tool_complain(
+                "%s belongs to user %u, who could not open files that root makes: run 'xac recover' as that "
+                "user, or with --force",
+                place->path, (unsigned)st.st_uid);
+        return TOOL_FAILED;
+}
+
+static enum tool_exit refuse(const struct place *place, int err)
+{
+        if (err == -EBUSY) {
+                tool_complain(
+                        "%s is in use ('xac stat' says by whom): nothing to recover while a process has it "
+                        "open",
+                        place->path);
+                return TOOL_BUSY;
+        }
+        tool_complain("%s/" PLACE_LOCK_FILE ": %s; recovery writes to the environment", place->path,
+                      tool_explain(err));
+        return TOOL_FAILED;
+}
+
+static enum tool_exit hold(struct place *place)
+{
+        int err = place_make_lock_file(place);
+
+        if (!err)
+                err = place_hold(place);
+        if (!err && !place->may_lock)
+                err = -EACCES;
+        if (err)
+                return refuse(place, err);
+        /* It may have been recovered, or opened and closed, since it was read. */
+        err = manifest_read(place->directory, &place->manifest);
+        if (!err)
+                return TOOL_DONE;
+        tool_complain("%s/" MANIFEST_NAME ": %s", place->path, tool_explain(err));
+        return TOOL_FAILED;
+}
+
+static enum tool_exit check_remains(struct place *place, bool is_discarding)
+{
+        if (is_discarding || !remains_are_there(place))
+                return TOOL_DONE;
+        tool_complain(
+                "%s: its processes were killed while the machine stayed up, and their commits are in shared "
+                "memory. Open it with a program, which goes on with them: nothing is lost. 'xac recover "
+                "--discard' would use the log alone, and lose those that were not yet on disk.",
+                place->path);
+        return TOOL_BUSY;
+}
+
+/* ---- The recovery ---- */
+
+static double seconds(uint64_t ns)
+{
+        return (double)ns / 1e9;
+}
+
+static void print_speed(const struct recovery *recovery, const struct meter *meter, uint64_t took_ns)
+{
+        uint64_t replay_ns = meter_took_ns(meter, "replay");
+
+        tool_label("took");
+        printf("%.2f s", seconds(took_ns));
+        if (recovery->log_bytes && replay_ns)
+                printf("; the log %.2f s, %.0f MB/s", seconds(replay_ns),
+                       (double)recovery->log_bytes / 1e6 / seconds(replay_ns));
+        printf("\n");
+}
+
+static void print_done(const struct place *place, const struct recovery *recovery)
+{
+        tool_label("restored");
+        printf("%s from the double-write area\n", tool_count(recovery->restored, "page", "pages"));
+        tool_label("replayed");
+        printf("%s, %s changed; %s of log\n", tool_count(recovery->commits, "commit", "commits"),
+               tool_count(recovery->pages, "page", "pages"), tool_bytes(recovery->log_bytes));
+        if (recovery->has_torn_tail) {
+                tool_label("");
+                printf("behind them a torn tail, which was dropped: never acknowledged as durable\n");
+        }
+        tool_label("sequence");
+        printf("%" PRIu64 ", everything is in the data files\n", place->manifest.base_sequence);
+}
+
+static void complain_of_failure(const struct place *place, const struct recovery *recovery, int err)
+{
+        if (err == XAC_CORRUPT)
+                tool_complain("%s is damaged: %s. Trying has lost nothing. Copy the directory before "
+                              "anything else; "
+                              "'xac check' looks for more damage.",
+                              place->path,
+                              recovery->damage[0] ? recovery->damage : "its files do not fit together");
+        else if (err == -ENOSPC)
+                tool_complain("%s: no space. Nothing is lost: make room on its file system and run it again",
+                              place->path);
+        else
+                tool_complain("%s could not be recovered: %s. Nothing is lost: it may be run again",
+                              place->path, tool_explain(err));
+}
+
+static enum tool_exit run(struct place *place)
+{
+        struct meter meter;
+        struct recovery recovery = { .directory = place->directory,
+                                     .progress = meter_tell,
+                                     .progress_arg = &meter };
+        uint64_t begun_ns = sys_monotonic_ns();
+        int err;
+
+        if (place->manifest.is_clean && place->manifest.area < 0) {
+                printf("Nothing to do: everything up to sequence %" PRIu64 " is in the data files.\n",
+                       place->manifest.base_sequence);
+                return TOOL_DONE;
+        }
+        meter_begin(&meter);
+        err = recover_run(&recovery, &place->manifest);
+        meter_end(&meter);
+        if (err) {
+                complain_of_failure(place, &recovery, err);
+                return TOOL_FAILED;
+        }
+        print_done(place, &recovery);
+        print_speed(&recovery, &meter, sys_monotonic_ns() - begun_ns);
+        return TOOL_DONE;
+}
+
+/* ---- Command line ---- */
+
+static enum tool_exit recover_place(const char *path, const struct recover_options *options)
+{
+        static struct place place;
+        enum tool_exit result = place_open_with_manifest(&place, path);
+
+        if (result != TOOL_DONE)
+                return result;
+        result = check_owner(&place, options->is_forced);
+        if (result == TOOL_DONE)
+                result = hold(&place);
+        if (result == TOOL_DONE)
+                result = check_remains(&place, options->is_discarding);
+        if (result == TOOL_DONE)
+                result = run(&place);
+        place_close(&place);
+        return result;
+}
+
+enum tool_exit recover_main(int argc, char **argv)
+{
+        static const struct option longs[] = { { "discard", no_argument, NULL, 'd' },
+                                               { "force", no_argument, NULL, 'f' },
+                                               { "help", no_argument, NULL, 'h' },
+                                               { NULL, 0, NULL, 0 } };
+        struct recover_options options = { 0 };
+        const char *path;
+        int option;
+
+        while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+                if (option == 'h') {
+                        fputs(recover_help, stdout);
+                        return TOOL_DONE;
+                }
+                if (option == '?')
+                        return tool_usage("recover");
+                if (option == 'd')
+                        options.is_discarding = true;
+                else
+                        options.is_forced = true;
+        }
+        path = tool_operand(argc, argv, "recover");
+        return path ? recover_place(path, &options) : tool_usage("recover");
+}

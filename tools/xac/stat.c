@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * xac stat: what an environment is. From its files when it is at rest, from its shared memory when it is in
+ * use (live.c). Joins nothing and changes nothing.
+ */
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <string.h>
+#include <xac/xac.h>
+
+#include "base/sys.h"
+#include "recovery/area.h"
+#include "recovery/log_reader.h"
+#include "tools/xac/live.h"
+#include "tools/xac/place.h"
+#include "tools/xac/tool.h"
+
+const char stat_help[] =
+        "Usage: xac stat DIR\n"
+        "Says whether the environment is in use, and what it holds. At rest: checkpoint, files, log,\n"
+        "and whether it needs recovery. In use: sequence, log, pool, dirty pages, processes with their\n"
+        "mappings, participants with the age of their snapshots. Changes nothing.\n"
+        "\n"
+        "  --help  this text\n"
+        "\n"
+        "Exit status: 0 done, 1 failed, 2 usage.\n";
+
+/* ---- What is the same in use and at rest ---- */
+
+static void print_uuid(const uint8_t uuid[16])
+{
+        for (int i = 0; i < 16; i++)
+                printf("%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
+}
+
+static void print_identity(const struct place *place)
+{
+        const struct manifest *manifest = &place->manifest;
+
+        tool_label("environment");
+        printf("%s\n", place->path);
+        tool_label("uuid");
+        print_uuid(manifest->uuid);
+        printf("\n");
+        tool_label("made for");
+        printf("pages of %" PRIu32 " bytes, %" PRIu32 " participants, permissions %04" PRIo32 "\n",
+               manifest->page_bytes, manifest->max_participants, manifest->mode);
+}
+
+/* ---- At rest ---- */
+
+struct log_files {
+        const struct place *place;
+        uint64_t count;
+        uint64_t byte_len;
+};
+
+static int add_log_file(void *arg, const char *name)
+{
+        struct log_files *files = arg;
+        struct stat st;
+
+        if (strncmp(name, LOG_FILE_PREFIX, strlen(LOG_FILE_PREFIX)) != 0 ||
+            sys_stat_at(files->place->directory, name, &st))
+                return 0;
+        files->count++;
+        files->byte_len += (uint64_t)st.st_size;
+        return 0;
+}
+
+static void print_segments(const struct place *place)
+{
+        struct log_files files = { .place = place };
+
+        if (sys_list(place->directory, add_log_file, &files))
+                return;
+        tool_label("segments");
+        printf("%s, %s\n", tool_count(files.count, "file", "files"), tool_bytes(files.byte_len));
+}
+
+/* What replay would find. */
+static void print_log(const struct place *place)
+{
+        struct log_reader *reader = NULL;
+        struct log_record record;
+        const unsigned char *payload;
+        uint64_t commits = 0;
+        uint64_t newest = place->manifest.base_sequence;
+        int err = place_open_log(place, &reader);
+
+        tool_label("log");
+        if (err) {
+                printf("cannot be read: %s; 'xac check' says more\n", tool_explain(err));
+                if (reader)
+                        log_reader_close(reader);
+                return;
+        }
+        while ((err = log_reader_next(reader, &record, &payload)) == 1)
+                if (record.kind == LOG_COMMIT && record.sequence > newest) {
+                        commits++;
+                        newest = record.sequence;
+                }
+        printf("%s beyond the checkpoint, up to sequence %" PRIu64 "\n",
+               tool_count(commits, "commit", "commits"), newest);
+        tool_label("");
+        printf("%s to read%s\n", tool_bytes(log_reader_end(reader) - place->manifest.redo_position),
+               err ? "; then it is DAMAGED: 'xac check' says more" : "");
+        log_reader_close(reader);
+}
+
+static void print_area(const struct place *place)
+{
+        struct stat st;
+        const char *name = place->manifest.area ? AREA_NAME_1 : AREA_NAME_0;
+
+        tool_label("area");
+        if (place->manifest.area < 0)
+                printf("none\n");
+        else if (sys_stat_at(place->directory, name, &st))
+                printf("%s, which is MISSING\n", name);
+        else
+                printf("%s, %s\n", name, tool_bytes((uint64_t)st.st_size));
+}
+
+static void print_files(const struct place *place)
+{
+        for (uint32_t i = 0; i < place->manifest.file_count; i++) {
+                const char *name = place->manifest.file_name[i];
+                struct stat st;
+
+                tool_label(i ? "" : "files");
+                if (sys_stat_at(place->directory, name, &st))
+                        printf("%s  MISSING\n", name);
+                else
+                        printf("%s  %s\n", name, tool_bytes((uint64_t)st.st_size));
+        }
+}
+
+static void print_at_rest(const struct place *place)
+{
+        tool_label("sequence");
+        printf("%" PRIu64 " as of the checkpoint\n", place->manifest.base_sequence);
+        if (!place->manifest.is_clean)
+                print_log(place);
+        print_segments(place);
+        print_area(place);
+        print_files(place);
+}
+
+/* ---- Which of the two ---- */
+
+static bool needs_recovery(const struct place *place)
+{
+        return !place->manifest.is_clean || place->manifest.area >= 0;
+}
+
+static void print_state(const struct place *place, const struct inspection *inspection, int in_use)
+{
+        uint32_t alive = 0;
+
+        for (uint32_t i = 0; inspection && i < inspection->process_count; i++)
+                alive += inspection->process[i].is_alive;
+        tool_label("state");
+        if (in_use && inspection)
+                printf("in use by %s\n", tool_count(alive, "process", "processes"));
+        else if (in_use)
+                printf("in use, by processes whose shared memory cannot be seen from here (a container?);\n"
+                       "              what follows is from the files, as of the last checkpoint\n");
+        else if (inspection)
+                printf("its processes were killed; their commits are in shared memory, and the next open "
+                       "goes on "
+                       "with it\n");
+        else if (needs_recovery(place))
+                printf("at rest, needs recovery: the next open does it, or 'xac recover'\n");
+        else
+                printf("at rest, clean\n");
+}
+
+static enum tool_exit print_all(struct place *place)
+{
+        struct inspection *inspection = NULL;
+        int in_use = place_is_in_use(place);
+        int err = place->lock_fd < 0 ? -ENOENT : live_take(place, &inspection);
+
+        if (in_use < 0) {
+                tool_complain("%s: whether it is in use cannot be found out: %s", place->path,
+                              tool_explain(in_use));
+                return TOOL_FAILED;
+        }
+        print_identity(place);
+        print_state(place, inspection, in_use);
+        if (inspection)
+                live_print(place, inspection);
+        else
+                print_at_rest(place);
+        inspect_free(inspection);
+        if (!err || err == -ENOENT)
+                return TOOL_DONE;
+        tool_complain("%s: its shared memory cannot be read: %s", place->path, tool_explain(err));
+        return TOOL_FAILED;
+}
+
+/* ---- Command line ---- */
+
+enum tool_exit stat_main(int argc, char **argv)
+{
+        static const struct option longs[] = { { "help", no_argument, NULL, 'h' }, { NULL, 0, NULL, 0 } };
+        static struct place place;
+        const char *path;
+        enum tool_exit result;
+        int option;
+
+        while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+                if (option != 'h')
+                        return tool_usage("stat");
+                fputs(stat_help, stdout);
+                return TOOL_DONE;
+        }
+        path = tool_operand(argc, argv, "stat");
+        if (!path)
+                return tool_usage("stat");
+        result = place_open_with_manifest(&place, path);
+        if (result != TOOL_DONE)
+                return result;
+        result = print_all(&place);
+        place_close(&place);
+        return result;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/xac/tool.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xac/xac.h>
+
+enum { TEXTS = 4, TEXT_BYTES = 80 };
+
+void tool_complain(const char *format, ...)
+{
+        va_list args;
+
+        fflush(stdout); /* in the order in which it was said */
+        fputs("xac: ", stderr);
+        va_start(args, format);
+        vfprintf(stderr, format, args);
+        va_end(args);
+        fputc('\n', stderr);
+}
+
+/* In the words of somebody with files; xac_strerror speaks to programmers. */
+const char *tool_explain(int err)
+{
+        switch (err) {
+        case XAC_CORRUPT:
+                return "damaged";
+        case XAC_FORMAT:
+                return "made by another version of libxac";
+        case XAC_POISONED:
+                return "an earlier write or sync failed";
+        case -ENODATA:
+                return "the file ends before it should";
+        case -ELOOP:
+                return "it is a symbolic link";
+        default:
+                return strerror(-err);
+        }
+}
+
+enum tool_exit tool_usage(const char *subcommand)
+{
+        fprintf(stderr, "Try 'xac %s --help'.\n", subcommand);
+        return TOOL_USAGE;
+}
+
+const char *tool_operand(int argc, char **argv, const char *subcommand)
+{
+        if (optind == argc - 1)
+                return argv[optind];
+        tool_complain(optind == argc ? "%s needs the directory of an environment" : "%s takes one directory",
+                      subcommand);
+        return NULL;
+}
+
+bool tool_number(const char *text, const char *option, uint64_t *number)
+{
+        char *end;
+
+        errno = 0;
+        *number = strtoull(text, &end, 10);
+        if (text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0)
+                return true;
+        tool_complain("%s takes a number, not '%s'", option, text);
+        return false;
+}
+
+static char *next_text(void)
+{
+        static char texts[TEXTS][TEXT_BYTES];
+        static unsigned used;
+
+        return texts[used++ % TEXTS];
+}
+
+const char *tool_bytes(uint64_t byte_len)
+{
+        static const char *const units[] = { "KiB", "MiB", "GiB", "TiB" };
+        char *text = next_text();
+        double amount = (double)byte_len / 1024;
+        unsigned unit = 0;
+
+        if (byte_len < 1024)
+                return tool_count(byte_len, "byte", "bytes");
+        for (; amount >= 1024 && unit < 3; unit++)
+                amount /= 1024;
+        snprintf(text, TEXT_BYTES,
+                 amount < 100 && amount != (double)(uint64_t)amount ? "%.1f %s (%" PRIu64 " bytes)"
+                                                                    : "%.0f %s (%" PRIu64 " bytes)",
+                 amount, units[unit], byte_len);
+        return text;
+}
+
+const char *tool_count(uint64_t count, const char *one, const char *many)
+{
+        char *text = next_text();
+
+        snprintf(text, TEXT_BYTES, "%" PRIu64 " %s", count, count == 1 ? one : many);
+        return text;
+}
+
+void tool_label(const char *label)
+{
+        enum { COLUMN = 14 };
+
+        printf("%-*s", COLUMN, label);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TOOLS_XAC_TOOL_H
+#define TOOLS_XAC_TOOL_H
+
+/*
+ * What the subcommands of xac have in common: exit statuses, how they complain, how they print.
+ * Each subcommand is a file of its own.
+ *
+ * log, check and recover know recovery and base alone: they work on files, whatever the library above
+ * would make of them. Only stat.c and remains.c look at shared memory, through libxac/inspect.h.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum tool_exit {
+        TOOL_DONE = 0,
+        TOOL_FAILED = 1, /* damaged, or it could not be done */
+        TOOL_USAGE = 2,
+        TOOL_BUSY = 3 /* somebody uses the environment */
+};
+
+/* argv[0] is the subcommand's name. */
+enum tool_exit stat_main(int argc, char **argv);
+enum tool_exit log_main(int argc, char **argv);
+enum tool_exit check_main(int argc, char **argv);
+enum tool_exit recover_main(int argc, char **argv);
+
+/* What is printed for --help. */
+extern const char stat_help[];
+extern const char log_help[];
+extern const char check_help[];
+extern const char recover_help[];
+
+/* One line on standard error, which says what to do. */
+void tool_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* -errno and XAC_* codes in words. */
+const char *tool_explain(int err);
+/* "try 'xac NAME --help'". */
+enum tool_exit tool_usage(const char *subcommand);
+/* The one operand, a directory. NULL, after a complaint: none, or too many. */
+const char *tool_operand(int argc, char **argv, const char *subcommand);
+/* A number; false, after a complaint. */
+bool tool_number(const char *text, const char *option, uint64_t *number);
+
+/* "1.5 MiB (1572864 bytes)"; bytes alone below 1 KiB. Lasts until the fourth call after it. */
+const char *tool_bytes(uint64_t byte_len);
+/* "1 page", "2 pages"; lasts as long. */
+const char *tool_count(uint64_t count, const char *one, const char *many);
+/* Begins a line of a report: the name of what follows, in a column of its own. */
+void tool_label(const char *label);
+
+#endif
