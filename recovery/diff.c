@@ -30,18 +30,28 @@
 
 enum {
         WORD = 8,
-        BLOCK = 512,        /* compared by one memcmp */
+        BLOCK = 512,        /* compared by one memcmp, */
+        LINE = 64,          /* then by smaller ones */
         PLAIN_ENOUGH = 64,  /* bytes of changes; less is not worth a search */
         NEEDLE = 16,        /* bytes looked for */
+        STRIDE = 128,       /* compared by one memcmp where something moved */
         SHIFT_REACH = 1024, /* how far things move, at most */
         SHIFTS_MAX = 32,
         TRIES_MAX = 8,
         HITS_MAX = 2,      /* places looked at per search */
         MARKS_MAX = 64,    /* places where the needle's first telling byte stands */
         WORTH = 32,        /* what a shift must win */
+        CLEARLY = 128,     /* and what it wins that needs no comparison with another */
+        ISLAND = 24,       /* a change as short as that, and as many equal bytes behind it, have not moved */
         GIVE_UP_LOSS = 64, /* extending ends this much below the best */
-        GIVE_UP_LEN = 512  /* or this far behind it */
+        GIVE_UP_LEN = 256  /* or this far behind it */
 };
+
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+enum { BYTES_ARE_REVERSED = 1 };
+#else
+enum { BYTES_ARE_REVERSED = 0 };
+#endif
 
 /* What moved: new[to, to + len) = old[from, from + len). */
 struct shift {
@@ -86,19 +96,31 @@ static uint32_t smaller(uint32_t a, uint32_t b)
 
 /* ---- Runs of differing bytes ---- */
 
+/* Of two words that differ by `bits`: how many of their bytes are equal at the beginning, at the end. */
+static uint32_t equal_first(uint64_t bits)
+{
+        return (uint32_t)(BYTES_ARE_REVERSED ? __builtin_clzll(bits) : __builtin_ctzll(bits)) / 8;
+}
+
+static uint32_t equal_last(uint64_t bits)
+{
+        return (uint32_t)(BYTES_ARE_REVERSED ? __builtin_ctzll(bits) : __builtin_clzll(bits)) / 8;
+}
+
 /* The first offset in [at, end) where a and b differ, or `end`. */
 static uint32_t skip_equal(const unsigned char *a, const unsigned char *b, uint32_t at, uint32_t end)
 {
-        uint32_t near = smaller(end, at + BLOCK / 8);
-
-        /* Where changes are dense the next one is near; else whole blocks are equal. */
-        while (near - at >= WORD && load(a + at) == load(b + at))
-                at += WORD;
-        if (near - at < WORD)
+        if (end - at >= LINE && memcmp(a + at, b + at, LINE) == 0) { /* else the next difference is near */
                 while (end - at >= BLOCK && memcmp(a + at, b + at, BLOCK) == 0)
                         at += BLOCK;
-        while (end - at >= WORD && load(a + at) == load(b + at))
-                at += WORD;
+                while (end - at >= LINE && memcmp(a + at, b + at, LINE) == 0)
+                        at += LINE;
+        }
+        for (; end - at >= WORD; at += WORD) {
+                uint64_t bits = load(a + at) ^ load(b + at);
+                if (bits)
+                        return at + equal_first(bits);
+        }
         while (at < end && a[at] == b[at])
                 at++;
         return at;
@@ -107,10 +129,15 @@ static uint32_t skip_equal(const unsigned char *a, const unsigned char *b, uint3
 /* They differ at `at`: the first offset behind it from which a whole word is equal, or `end`. */
 static uint32_t skip_different(const unsigned char *a, const unsigned char *b, uint32_t at, uint32_t end)
 {
-        while (end - at >= WORD && load(a + at) != load(b + at))
-                at += WORD;
-        if (end - at < WORD)
-                at = end;
+        uint64_t bits = 0;
+
+        for (; end - at >= WORD; at += WORD) {
+                uint64_t next = load(a + at) ^ load(b + at);
+                if (!next)
+                        return bits ? at - equal_last(bits) : at;
+                bits = next;
+        }
+        at = end;
         while (a[at - 1] == b[at - 1])
                 at--;
         return at;
@@ -143,6 +170,14 @@ static void put_bytes(struct output *out, const unsigned char *new, uint32_t len
         memcpy(bytes, new, len);
 }
 
+/* Where a run that begins here would be too long for the output, which is as good as its end. */
+static uint32_t run_limit(const struct output *out, uint32_t begin, uint32_t len)
+{
+        size_t room = out->room - out->used;
+
+        return len - begin <= room ? len : begin + (uint32_t)room + 1;
+}
+
 /* Logs where `new` differs from `base`, both `len` bytes that stand at offset `to` of the page. Two runs
  * become one where the bytes between them are cheaper than a second header. */
 static void put_runs(struct output *out, const unsigned char *base, const unsigned char *new, uint32_t len,
@@ -152,23 +187,33 @@ static void put_runs(struct output *out, const unsigned char *base, const unsign
 
         if (begin == len)
                 return;
-        uint32_t end = skip_different(base, new, begin, len);
+        uint32_t end = skip_different(base, new, begin, run_limit(out, begin, len));
         while (!out->is_full) {
                 uint32_t next = skip_equal(base, new, end, len);
 
                 if (next == len)
                         break;
-                uint32_t next_end = skip_different(base, new, next, len);
+                uint32_t next_end = skip_different(base, new, next, run_limit(out, next, len));
                 if (pad(next_end - begin) > pad(end - begin) + LOG_CHANGE_HEADER + pad(next_end - next)) {
                         put_bytes(out, new + begin, end - begin, to + begin);
                         begin = next;
                 }
                 end = next_end;
+                out->is_full |= end - begin > out->room - out->used;
         }
         put_bytes(out, new + begin, end - begin, to + begin);
 }
 
 /* ---- Shifts ---- */
+
+/* How far from `at` on, in whole blocks before `high`, everything has moved and nothing is where it was. */
+static uint32_t skip_moved(const struct plan *plan, int32_t moved, uint32_t at, uint32_t high)
+{
+        while (high - at >= STRIDE && memcmp(plan->new + at, plan->old + at - moved, STRIDE) == 0 &&
+               load(plan->new + at) != load(plan->old + at))
+                at += STRIDE;
+        return at;
+}
 
 /* Extends from new[at] = old[at - moved] in steps of `step` (a word forwards or backwards) within
  * [low, high). Returns how far the best stretch goes and adds what it wins, as against the plain way: a word
@@ -184,6 +229,11 @@ static uint32_t extend(const struct plan *plan, int32_t moved, uint32_t at, int3
                 at -= WORD;
         else if (step < 0)
                 return best_at;
+        if (step > 0) {
+                best_at = skip_moved(plan, moved, at, high);
+                best = score = (int32_t)(best_at - at);
+                at = best_at;
+        }
         while (at >= low && at + WORD <= high) {
                 uint64_t word = load(plan->new + at);
                 bool is_moved = word == load(plan->old + at - moved);
@@ -278,6 +328,20 @@ static void search(const struct plan *plan, const unsigned char *needle, const u
         }
 }
 
+/* A few bytes that changed between bytes that did not, such as a counter, have not moved: the first difference
+ * from `at` on that is not like that. */
+static uint32_t skip_island(const struct plan *plan, uint32_t at)
+{
+        while (plan->page_bytes - at >= 2 * ISLAND) {
+                uint32_t end = skip_different(plan->old, plan->new, at, at + ISLAND);
+
+                if (end == at + ISLAND || memcmp(plan->old + end, plan->new + end, ISLAND) != 0)
+                        break;
+                at = skip_equal(plan->old, plan->new, end, plan->page_bytes);
+        }
+        return at;
+}
+
 /* Finds what moved, in ascending order of where it is now. */
 static void plan_shifts(struct plan *plan)
 {
@@ -288,12 +352,13 @@ static void plan_shifts(struct plan *plan)
         uint32_t stride = NEEDLE;
 
         for (int tries = 0; tries < TRIES_MAX && plan->count < SHIFTS_MAX;) {
-                at = skip_equal(old, new, smaller(at, plan->page_bytes), plan->page_bytes);
+                at = skip_island(plan, skip_equal(old, new, smaller(at, plan->page_bytes), plan->page_bytes));
                 if (plan->page_bytes - at < NEEDLE)
                         return;
                 struct shift best = {.won = 0};
                 search(plan, old, new, low, at, &best);
-                search(plan, new, old, low, at, &best);
+                if (best.won < CLEARLY)
+                        search(plan, new, old, low, at, &best);
                 if (best.won >= WORTH) {
                         plan->shift[plan->count++] = best;
                         low = best.to + best.len;
