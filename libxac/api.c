@@ -157,6 +157,14 @@ void *xac_page_write(xac_env *env, void *addr)
         return bytes;
 }
 
+uint64_t xac_txn_id(xac_env *env)
+{
+        struct thread *thread;
+        if (!env || thread_of(env, &thread) || !txn_is_open(&thread->txn))
+                return 0;
+        return thread->txn.turn;
+}
+
 int xac_checkpoint(xac_env *env)
 {
         struct thread *thread;

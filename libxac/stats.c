@@ -28,6 +28,7 @@ void stats_collect(struct shared *shared, xac_stats *stats)
         struct control *control = shared->control;
         struct pool_census census;
         memset(stats, 0, sizeof(*stats));
+        stats->page_bytes = shared->page_bytes;
         stats->sequence = atomic_load(&control->sequence);
         stats->durable_sequence = atomic_load(&control->durable_sequence);
         stats->log_bytes_used = checkpoint_log_used(shared);

@@ -94,6 +94,7 @@ int txn_begin(struct txn *txn, int flags)
 {
         if (flags & XAC_DURABLE && !may_begin_durable(txn))
                 return -EINVAL;
+        txn->turn++;
         return txn_is_open(txn) ? begin_nested(txn, flags) : begin_outermost(txn, flags);
 }
 
@@ -171,6 +172,7 @@ int txn_abort(struct txn *txn)
 {
         if (!txn_is_open(txn))
                 return XAC_NOTXN;
+        txn->turn++;
         if (txn->depth > 1)
                 abort_nested(txn);
         else
@@ -221,5 +223,6 @@ int txn_end(struct txn *txn)
 {
         if (!txn_is_open(txn))
                 return XAC_NOTXN;
+        txn->turn++;
         return txn->depth > 1 ? end_nested(txn) : end_outermost(txn);
 }

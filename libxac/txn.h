@@ -38,6 +38,7 @@ struct txn {
         int doom;             /* why it is doomed */
         int flags;            /* of the present level: those of all levels so far */
         uint32_t depth;       /* 0: no transaction */
+        uint64_t turn;        /* counts the levels begun and ended, so that each state between has its number */
         struct vector levels; /* struct txn_level, one for each nested level */
         uint32_t patches;     /* files->patches when it began */
         struct redo redo;     /* its record for the log */

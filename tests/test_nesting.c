@@ -337,6 +337,40 @@ static void random_levels_with_mixed_access_equal_a_stack_of_copies(void)
         random_levels(0, 1);
 }
 
+/* The number is 0 outside, and no two states of a thread have the same. */
+static void each_state_has_a_number_of_its_own(void)
+{
+        uint64_t seen[6];
+
+        seat_take(0);
+        check_equal(xac_txn_id(NULL), 0);
+        check_equal(xac_txn_id(seat.env), 0);
+        check_ok(xbegin(seat.env, 0));
+        seen[0] = xac_txn_id(seat.env);
+        seat_put(seat_word(1, 0), 10);
+        check_equal(xac_txn_id(seat.env), seen[0]);
+        check_ok(xbegin(seat.env, 0));
+        seen[1] = xac_txn_id(seat.env);
+        check_ok(xabort(seat.env));
+        seen[2] = xac_txn_id(seat.env);
+        check_ok(xbegin(seat.env, 0));
+        seen[3] = xac_txn_id(seat.env);
+        check_ok(xend(seat.env));
+        seen[4] = xac_txn_id(seat.env);
+        check_ok(xend(seat.env));
+        check_equal(xac_txn_id(seat.env), 0);
+        check_ok(xbegin(seat.env, XAC_RDONLY));
+        seen[5] = xac_txn_id(seat.env);
+        check_ok(xabort(seat.env));
+        check_equal(xac_txn_id(seat.env), 0);
+        for (int i = 0; i < 6; i++) {
+                check(seen[i] != 0);
+                for (int j = 0; j < i; j++)
+                        check(seen[i] != seen[j]);
+        }
+        seat_leave(0);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -350,6 +384,7 @@ int main(void)
                 isolated_by_access(writing_in_an_inner_rdonly_level_loses_the_transaction),
                 isolated_test(pointers_taken_before_a_level_stay_readable_inside),
                 isolated_by_access(xac_run_inside_a_transaction_is_a_level),
+                isolated_test(each_state_has_a_number_of_its_own),
                 isolated_by_access(random_levels_equal_a_stack_of_copies),
                 isolated_test(random_levels_with_mixed_access_equal_a_stack_of_copies),
         };

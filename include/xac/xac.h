@@ -113,6 +113,7 @@ typedef struct xac_stats {
         uint64_t log_groups;       /* writes to the log; each is of one commit or of many */
         uint64_t log_bytes_written; /* by them, padding included */
         uint64_t log_record_bytes; /* of records among them */
+        uint64_t page_bytes;       /* size of a page, as chosen at creation */
 } xac_stats;
 
 /* Environments. */
@@ -138,6 +139,7 @@ void *xac_page_write(xac_env *env, void *addr);
 int xac_checkpoint(xac_env *env);
 int xac_sync(xac_env *env);
 int xac_stat(xac_env *env, xac_stats *stats);
+uint64_t xac_txn_id(xac_env *env);
 const char *xac_strerror(int code);
 const char *xac_version(void);
 
