@@ -34,6 +34,7 @@ enum {
         LINE = 64,          /* then by smaller ones */
         PLAIN_ENOUGH = 64,  /* bytes of changes; less is not worth a search */
         NEEDLE = 16,        /* bytes looked for */
+        NEAR = 64,          /* and how far by whole words first */
         STRIDE = 128,       /* compared by one memcmp where something moved */
         SHIFT_REACH = 1024, /* how far things move, at most */
         SHIFTS_MAX = 32,
@@ -42,7 +43,6 @@ enum {
         MARKS_MAX = 64,    /* places where the needle's first telling byte stands */
         WORTH = 32,        /* what a shift must win */
         CLEARLY = 128,     /* and what it wins that needs no comparison with another */
-        ISLAND = 24,       /* a change as short as that, and as many equal bytes behind it, have not moved */
         GIVE_UP_LOSS = 64, /* extending ends this much below the best */
         GIVE_UP_LEN = 256  /* or this far behind it */
 };
@@ -178,15 +178,25 @@ static uint32_t run_limit(const struct output *out, uint32_t begin, uint32_t len
         return len - begin <= room ? len : begin + (uint32_t)room + 1;
 }
 
+static void put_again(struct output *out, const unsigned char *changes, size_t len)
+{
+        out->is_full |= len > out->room - out->used;
+        if (out->is_full)
+                return;
+        memcpy(out->bytes + out->used, changes, len);
+        out->used += len;
+}
+
 /* Logs where `new` differs from `base`, both `len` bytes that stand at offset `to` of the page. Two runs
- * become one where the bytes between them are cheaper than a second header. */
-static void put_runs(struct output *out, const unsigned char *base, const unsigned char *new, uint32_t len,
+ * become one where the bytes between them are cheaper than a second header. Returns where the run begins that was
+ * too long for the output, if there is one. */
+static uint32_t put_runs(struct output *out, const unsigned char *base, const unsigned char *new, uint32_t len,
                      uint32_t to)
 {
         uint32_t begin = skip_equal(base, new, 0, len);
 
         if (begin == len)
-                return;
+                return len;
         uint32_t end = skip_different(base, new, begin, run_limit(out, begin, len));
         while (!out->is_full) {
                 uint32_t next = skip_equal(base, new, end, len);
@@ -196,12 +206,15 @@ static void put_runs(struct output *out, const unsigned char *base, const unsign
                 uint32_t next_end = skip_different(base, new, next, run_limit(out, next, len));
                 if (pad(next_end - begin) > pad(end - begin) + LOG_CHANGE_HEADER + pad(next_end - next)) {
                         put_bytes(out, new + begin, end - begin, to + begin);
+                        if (out->is_full)
+                                break;
                         begin = next;
                 }
                 end = next_end;
                 out->is_full |= end - begin > out->room - out->used;
         }
         put_bytes(out, new + begin, end - begin, to + begin);
+        return begin;
 }
 
 /* ---- Shifts ---- */
@@ -306,12 +319,24 @@ static const unsigned char *find(const unsigned char *begin, const unsigned char
         return NULL;
 }
 
+/* Things move by a few words, as a rule: where a search is to begin that has not to look there in detail. */
+static const unsigned char *skip_near(const unsigned char *hay, const unsigned char *end, const unsigned char *needle)
+{
+        const uint64_t first = load(needle);
+        const uint64_t second = load(needle + WORD);
+
+        for (const unsigned char *at = hay + WORD; at < hay + NEAR && end - at >= NEEDLE; at += WORD)
+                if (load(at) == first && load(at + WORD) == second)
+                        return at;
+        return hay + 1;
+}
+
 /* Looks for the bytes at needle[at] further on in `hay`, one of the two pages, and extends what it finds. */
 static void search(const struct plan *plan, const unsigned char *needle, const unsigned char *hay,
                    uint32_t low, uint32_t at, struct shift *best)
 {
         const unsigned char *end = hay + smaller(plan->page_bytes, at + NEEDLE + SHIFT_REACH);
-        const unsigned char *begin = hay + at + 1;
+        const unsigned char *begin = skip_near(hay + at, end, needle + at);
 
         for (int hits = 0; hits < HITS_MAX && begin < end; hits++) {
                 const unsigned char *hit = find(begin, end, needle + at);
@@ -328,31 +353,16 @@ static void search(const struct plan *plan, const unsigned char *needle, const u
         }
 }
 
-/* A few bytes that changed between bytes that did not, such as a counter, have not moved: the first difference
- * from `at` on that is not like that. */
-static uint32_t skip_island(const struct plan *plan, uint32_t at)
-{
-        while (plan->page_bytes - at >= 2 * ISLAND) {
-                uint32_t end = skip_different(plan->old, plan->new, at, at + ISLAND);
-
-                if (end == at + ISLAND || memcmp(plan->old + end, plan->new + end, ISLAND) != 0)
-                        break;
-                at = skip_equal(plan->old, plan->new, end, plan->page_bytes);
-        }
-        return at;
-}
-
-/* Finds what moved, in ascending order of where it is now. */
-static void plan_shifts(struct plan *plan)
+/* Finds what moved, from `low` on and in ascending order of where it is now. */
+static void plan_shifts(struct plan *plan, uint32_t low)
 {
         const unsigned char *old = plan->old;
         const unsigned char *new = plan->new;
-        uint32_t low = 0; /* the next shift begins here or behind */
-        uint32_t at = 0;  /* where to look next */
+        uint32_t at = low; /* where to look next; the next shift begins at `low` or behind */
         uint32_t stride = NEEDLE;
 
         for (int tries = 0; tries < TRIES_MAX && plan->count < SHIFTS_MAX;) {
-                at = skip_island(plan, skip_equal(old, new, smaller(at, plan->page_bytes), plan->page_bytes));
+                at = skip_equal(old, new, smaller(at, plan->page_bytes), plan->page_bytes);
                 if (plan->page_bytes - at < NEEDLE)
                         return;
                 struct shift best = {.won = 0};
@@ -372,14 +382,19 @@ static void plan_shifts(struct plan *plan)
         }
 }
 
-static void put_plan(struct output *out, const struct plan *plan)
+/* The page up to `at` is in the output already: the shifts go before that. */
+static void put_plan(struct output *out, const struct plan *plan, uint32_t at)
 {
         const unsigned char *old = plan->old;
         const unsigned char *new = plan->new;
-        uint32_t at = 0;
+        unsigned char before[PLAIN_ENOUGH];
+        size_t before_len = out->used;
 
+        memcpy(before, out->bytes, before_len);
+        out->used = 0;
         for (uint32_t i = 0; i < plan->count; i++)
                 take_change(out, LOG_SHIFT, plan->shift[i].to, plan->shift[i].from, plan->shift[i].len);
+        put_again(out, before, before_len);
         for (uint32_t i = 0; i < plan->count; i++) {
                 const struct shift *shift = &plan->shift[i];
 
@@ -393,22 +408,20 @@ static void put_plan(struct output *out, const struct plan *plan)
 size_t diff_build(const unsigned char *old, const unsigned char *new, uint32_t page_bytes, unsigned char *out,
                   size_t room)
 {
-        struct output output = {.room = room < PLAIN_ENOUGH ? room : PLAIN_ENOUGH};
+        struct output output = {.bytes = out, .room = room < PLAIN_ENOUGH ? room : PLAIN_ENOUGH};
         struct plan plan;
+        uint32_t at = put_runs(&output, old, new, page_bytes, 0);
 
-        output.bytes = out;
-        put_runs(&output, old, new, page_bytes, 0);
         if (!output.is_full)
                 return output.used;
         plan.old = old;
         plan.new = new;
         plan.page_bytes = page_bytes;
         plan.count = 0;
-        plan_shifts(&plan);
-        output.used = 0;
+        plan_shifts(&plan, at);
         output.room = room;
         output.is_full = false;
-        put_plan(&output, &plan);
+        put_plan(&output, &plan, at);
         return output.is_full ? room + 1 : output.used;
 }
 
