@@ -408,7 +408,8 @@ static void put_plan(struct output *out, const struct plan *plan, uint32_t at)
 size_t diff_build(const unsigned char *old, const unsigned char *new, uint32_t page_bytes, unsigned char *out,
                   size_t room)
 {
-        struct output output = {.bytes = out, .room = room < PLAIN_ENOUGH ? room : PLAIN_ENOUGH};
+        uint32_t plain = smaller(PLAIN_ENOUGH, page_bytes);
+        struct output output = {.bytes = out, .room = room < plain ? room : plain};
         struct plan plan;
         uint32_t at = put_runs(&output, old, new, page_bytes, 0);
 
