@@ -8,7 +8,9 @@ BENCH_PROGRAMS = \
         bench/hot_path \
         bench/long_reader \
         bench/concurrency \
-        bench/durable
+        bench/durable \
+        bench/xacbench \
+        bench/thesis
 
 noinst_PROGRAMS += $(BENCH_PROGRAMS)
 
@@ -47,7 +49,6 @@ bench_concurrency_SOURCES = \
         bench/concurrency_xac.c
 bench_concurrency_CPPFLAGS = $(AM_CPPFLAGS)
 bench_concurrency_LDADD = bench/libbench.la $(XAC_LIBS)
-# Nothing but this links LMDB.
 if HAVE_LMDB
 bench_concurrency_SOURCES += bench/concurrency_lmdb.c
 bench_concurrency_CPPFLAGS += -DHAVE_LMDB $(LMDB_CFLAGS)
@@ -78,6 +79,48 @@ bench_durable_SOURCES = \
         bench/touch.h
 bench_durable_LDADD = bench/libbench.la $(XAC_LIBS)
 
+# The race of search structures, and the thesis' chapter 5, by the same crew on the same stores.
+XACBENCH_COMMON = \
+        bench/store.c \
+        bench/store.h \
+        bench/store_bptree.c \
+        bench/xacbench.h \
+        bench/xacbench_check.c \
+        bench/xacbench_crew.c \
+        bench/xacbench_order.c \
+        bench/xacbench_order.h \
+        bench/xacbench_records.c \
+        bench/xacbench_records.h \
+        bench/xacbench_work.c
+XACBENCH_CPPFLAGS = $(AM_CPPFLAGS)
+XACBENCH_LIBS = bench/libbench.la $(TREES_LIBS) -lm
+if HAVE_LMDB
+XACBENCH_COMMON += bench/store_lmdb.c
+XACBENCH_CPPFLAGS += -DHAVE_LMDB $(LMDB_CFLAGS)
+XACBENCH_LIBS += $(LMDB_LIBS)
+else
+EXTRA_DIST += bench/store_lmdb.c
+endif
+if HAVE_BDB
+XACBENCH_COMMON += bench/store_bdb.c
+XACBENCH_CPPFLAGS += -DHAVE_BDB
+XACBENCH_LIBS += $(BDB_LIBS)
+else
+EXTRA_DIST += bench/store_bdb.c
+endif
+
+bench_xacbench_SOURCES = \
+        bench/xacbench.c \
+        bench/xacbench_report.c \
+        bench/xacbench_report.h \
+        $(XACBENCH_COMMON)
+bench_xacbench_CPPFLAGS = $(XACBENCH_CPPFLAGS)
+bench_xacbench_LDADD = $(XACBENCH_LIBS)
+
+bench_thesis_SOURCES = bench/thesis.c $(XACBENCH_COMMON)
+bench_thesis_CPPFLAGS = $(XACBENCH_CPPFLAGS)
+bench_thesis_LDADD = $(XACBENCH_LIBS)
+
 EXTRA_DIST += \
         bench/README.md \
         bench/plot/concurrency.gp \
@@ -85,17 +128,39 @@ EXTRA_DIST += \
         bench/plot/hot_path.gp \
         bench/plot/long_reader.gp \
         bench/plot/medians.awk \
-        bench/plot/page_touch.gp
-dist_noinst_SCRIPTS += bench/plot/draw
+        bench/plot/page_touch.gp \
+        bench/plot/thesis.gp \
+        bench/plot/xacbench.gp
+dist_noinst_SCRIPTS += bench/plot/draw bench/profile
 
-CLEANFILES += bench-results/*.csv bench-results/*.svg
+CLEANFILES += bench-results/*.csv bench-results/*.svg bench-results/*.prof.*
+
+# The last two have hours of work; here it is minutes.
+XACBENCH_ARGS = --keys 200000 --durable-keys 10000 --reps 3 --latency-reps 1
+THESIS_ARGS = --inserts 10000 --reps 1
 
 bench: $(BENCH_PROGRAMS)
 	@$(MKDIR_P) bench-results; \
 	for program in $(BENCH_PROGRAMS); do \
 	        name=$$(basename $$program); result=bench-results/$$name; \
-	        ./$$program --csv $$result.csv && \
+	        case $$name in \
+	        xacbench) args='$(XACBENCH_ARGS)' ;; \
+	        thesis) args='$(THESIS_ARGS)' ;; \
+	        *) args= ;; \
+	        esac; \
+	        ./$$program $$args --csv $$result.csv && \
 	        $(SHELL) $(srcdir)/bench/plot/draw $$name $$result.csv $$result.svg || exit 1; \
 	done
 
-.PHONY: bench
+# Where the time of an experiment goes, by the first worker: make profile EXPERIMENT=lookup SYSTEM=lmdb
+EXPERIMENT = insert
+SYSTEM = bptree
+PROFILE_ARGS =
+profile: bench/xacbench
+	@PPROF='$(PPROF)' $(SHELL) $(srcdir)/bench/profile $(EXPERIMENT) $(SYSTEM) $(PROFILE_ARGS)
+
+# Each experiment on each system, in small.
+dist_check_SCRIPTS += tools/check-bench
+TESTS += tools/check-bench
+
+.PHONY: bench profile

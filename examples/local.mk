@@ -11,9 +11,10 @@ EXAMPLE_PROGRAMS = \
         examples/two_files \
         examples/wrapped_list \
         examples/declared \
-        examples/durable_log
+        examples/durable_log \
+        examples/dictionary
 
-DEMO_PROGRAMS = examples/demo/wordcount
+DEMO_PROGRAMS = examples/demo/wordcount examples/demo/identifiers
 
 check_PROGRAMS += $(EXAMPLE_PROGRAMS) $(DEMO_PROGRAMS)
 
@@ -33,6 +34,8 @@ examples_declared_SOURCES = examples/declared.c
 examples_declared_LDADD = $(XAC_LIBS)
 examples_durable_log_SOURCES = examples/durable_log.c
 examples_durable_log_LDADD = $(XAC_LIBS)
+examples_dictionary_SOURCES = examples/dictionary.c
+examples_dictionary_LDADD = $(TREES_LIBS)
 
 EXTRA_DIST += \
         examples/expected/counter.txt \
@@ -42,27 +45,51 @@ EXTRA_DIST += \
         examples/expected/two_files.txt \
         examples/expected/wrapped_list.txt \
         examples/expected/declared.txt \
-        examples/expected/durable_log.txt
+        examples/expected/durable_log.txt \
+        examples/expected/dictionary.txt
 
-examples_demo_wordcount_SOURCES = \
+# What the demos have in common: the play, its processes, the crash, and what is shown.
+DEMO_COMMON = \
         examples/demo/acks.c \
         examples/demo/acks.h \
         examples/demo/children.c \
         examples/demo/children.h \
         examples/demo/crash.c \
         examples/demo/crash.h \
+        examples/demo/play.c \
+        examples/demo/play.h \
+        examples/demo/show.c \
+        examples/demo/show.h \
+        examples/demo/text.c \
+        examples/demo/text.h
+
+examples_demo_wordcount_SOURCES = $(DEMO_COMMON) \
         examples/demo/index.c \
         examples/demo/index.h \
+        examples/demo/index_check.c \
+        examples/demo/index_check.h \
         examples/demo/jobs.c \
         examples/demo/jobs.h \
         examples/demo/report.c \
         examples/demo/report.h \
         examples/demo/table.c \
         examples/demo/table.h \
-        examples/demo/text.c \
-        examples/demo/text.h \
         examples/demo/wordcount.c
 examples_demo_wordcount_LDADD = $(XAC_LIBS)
+
+examples_demo_identifiers_SOURCES = $(DEMO_COMMON) \
+        examples/demo/identifiers.c \
+        examples/demo/lexicon.c \
+        examples/demo/lexicon.h \
+        examples/demo/lexicon_check.c \
+        examples/demo/lexicon_check.h \
+        examples/demo/lexicon_jobs.c \
+        examples/demo/lexicon_jobs.h \
+        examples/demo/lexicon_report.c \
+        examples/demo/lexicon_report.h \
+        examples/demo/steps.c \
+        examples/demo/steps.h
+examples_demo_identifiers_LDADD = $(TREES_LIBS)
 
 dist_check_SCRIPTS += tools/check-examples
 dist_noinst_SCRIPTS += tools/demo.sh

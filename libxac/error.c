@@ -20,15 +20,18 @@ static const struct {
         { XAC_FULL, "the version pool is full: end long transactions, or open with larger pool_bytes" },
         { XAC_POISONED, "an earlier log write or sync failed: close the environment and open it again" },
         { XAC_CORRUPT, "a file of the environment is damaged" },
-        { XAC_FORMAT, "the environment was made by another version of libxac" },
+        { XAC_FORMAT, "made by another version of libxac, or not by libxac at all" },
         { XAC_FORKED, "the environment belongs to the parent process: open it again in the child" },
         { XAC_NOTXN, "no transaction is open: call xbegin first" },
         { XAC_NOVIEW, "the address is in no view of this thread: call xac_mmap in this thread first" },
         { XAC_BUSY, "too many participants or files" },
         { -ENOTSUP, "not supported by this system" },
-        { -EBUSY, "busy: another thread is inside a transaction, or another process that does not share "
-                  "this shared memory has the environment open" },
-        { -ENOENT, "no such file or environment: open with XAC_CREATE to create it" },
+        { -EBUSY, "busy: a transaction is open, or something that has to be closed before; or another process that "
+                  "does not share this shared memory has the environment open" },
+        { -ENOENT, "not found (an environment: open with XAC_CREATE to create it)" },
+        { -EEXIST, "it is there already" },
+        { -ESTALE, "a tree was removed, or the transaction of a cursor has ended" },
+        { -ECANCELED, "the open transaction is lost: end it, and xend() says why" },
 };
 
 const char *xac_strerror(int code)

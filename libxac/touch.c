@@ -233,13 +233,21 @@ static char *byte_at(const struct page_entry *entry, const struct view *view, co
         return entry->bytes + (offset & (view->files->shared->page_bytes - 1));
 }
 
+/* What a doomed transaction has in a stray copy stands nowhere else, and the view itself is the pointer to it. */
+static bool is_stray(const struct txn *txn, const struct view *view, uint64_t page_no)
+{
+        return txn->state == TXN_DOOMED && view && view_shows(view, page_no) == VIEW_STRAY;
+}
+
 const void *touch_page_read(struct txn *txn, const void *addr)
 {
-        uint64_t page_no;
+        uint64_t page_no = 0;
         struct page_entry *entry;
         if (!txn_is_open(txn))
                 return NULL;
         struct view *view = find_page(txn, addr, &page_no);
+        if (is_stray(txn, view, page_no))
+                return addr;
         int err = view ? txn_pages_read(&txn->pages, page_id(view->file_no, page_no), &entry) : XAC_NOVIEW;
         if (!err)
                 return byte_at(entry, view, addr);
@@ -255,7 +263,7 @@ static int hide_if_different(struct view *view, uint64_t page_no, const struct p
 
 void *touch_page_write(struct txn *txn, void *addr)
 {
-        uint64_t page_no;
+        uint64_t page_no = 0;
         struct page_entry *entry;
         if (!txn_is_open(txn))
                 return NULL;
@@ -263,6 +271,8 @@ void *touch_page_write(struct txn *txn, void *addr)
         int err = view ? 0 : XAC_NOVIEW;
         if (!err && txn->flags & XAC_RDONLY)
                 err = XAC_READONLY;
+        if (!err && is_stray(txn, view, page_no))
+                return addr;
         if (!err)
                 err = write_page(txn, page_id(view->file_no, page_no), &entry);
         if (!err)

@@ -21,6 +21,8 @@ check_LTLIBRARIES += %D%/support/libsupport.la
         %D%/support/fd.h \
         %D%/support/isolate.c \
         %D%/support/isolate.h \
+        %D%/support/program.c \
+        %D%/support/program.h \
         %D%/support/scratch.c \
         %D%/support/scratch.h \
         %D%/support/seat.c \

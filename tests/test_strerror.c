@@ -31,6 +31,8 @@ static void errnos_are_explained(void)
                 check(strlen(xac_strerror(-error)) > 0);
         check(strcmp(xac_strerror(-EACCES), xac_strerror(-ENOSPC)) != 0);
         check(strstr(xac_strerror(-EACCES), "ermission") != NULL);
+        check(strstr(xac_strerror(-ENOENT), "XAC_CREATE") != NULL);
+        check(strstr(xac_strerror(-ECANCELED), "xend") != NULL);
 }
 
 static void any_number_is_answered(void)

@@ -3,12 +3,13 @@
 #
 # demo.sh BUILD_DIRECTORY
 #
-# The demo of libxac on real input: gathers text that is on the machine, lets
-# examples/demo/wordcount index it with several processes, durably, through a crash half-way,
-# and compares the result with what tr, sort and uniq find in the same text. Exit status 0 only if
-# nothing acknowledged was missing after the crash and both are identical in the end.
+# The demo of libxac on real input, in two acts. It gathers text that is on the machine and lets
+# examples/demo/wordcount index its words in a hash table, and examples/demo/identifiers make a dictionary of
+# the identifiers in C headers, in B+-trees: each with several processes, durably, through a crash half-way. It
+# compares the results with what awk, tr, sort and uniq find in the same text. Exit status 0 only if nothing
+# acknowledged was missing after the crashes and all is identical in the end.
 #
-# DEMO_BYTES sets the size of the text (default: about ten seconds of it, by the speed of
+# DEMO_BYTES sets the size of the text (default: about ten seconds of it for each act, by the speed of
 # the disk), DEMO_WORKERS the number of processes, TMPDIR the place (default /var/tmp, which is on a disk
 # where /tmp may not be). Everything is made in a temporary directory that is gone afterwards, also
 # after Ctrl-C.
@@ -18,7 +19,6 @@ LC_ALL=C
 export LC_ALL
 
 build=${1:?usage: demo.sh BUILD_DIRECTORY}
-wordcount=$build/examples/demo/wordcount
 bytes=${DEMO_BYTES:-}
 workers=${DEMO_WORKERS:-4}
 
@@ -43,7 +43,7 @@ fail()
         exit 1
 }
 
-# Every word waits for the disk. The time of 200 synced writes, in nanoseconds, tells how many words take about
+# Every transaction waits for the disk. The time of 200 synced writes, in nanoseconds, tells how many take about
 # eight seconds: groups of three on average, eight bytes a word; no more than processors get through, though.
 choose_bytes()
 {
@@ -56,6 +56,31 @@ choose_bytes()
         [ "$chosen" -le 1000000 ] || chosen=1000000
         echo "$chosen"
 }
+
+# run NAME ARGUMENT...: in the background, so that the traps above act at once and not only after it has ended.
+run()
+{
+        name=$1
+        shift
+        "$build/examples/demo/$name" "$@" &
+        child=$!
+        wait "$child"
+        status=$?
+        child=
+        [ "$status" -eq 0 ] || fail "$name ended with status $status"
+}
+
+# same OURS THEIRS WHAT
+same()
+{
+        [ -s "$work/$2" ] || fail "found nothing to compare with"
+        if ! cmp -s "$work/$1" "$work/$2"; then
+                diff "$work/$1" "$work/$2" | head -20 >&2
+                fail "the $3"
+        fi
+}
+
+# ---- the first act: words ----
 
 # The licence texts first, then C headers, in an order that does not change.
 list_sources()
@@ -85,28 +110,81 @@ count_by_sort()
                 sort | uniq -c | awk '{ print $1, $2 }' | sort
 }
 
-[ -x "$wordcount" ] || fail "$wordcount is missing: run 'make demo'"
+index_words()
+{
+        gather_text
+        echo "Indexing $(wc -c <"$work/text") bytes of licence texts and C headers with $workers processes, each word"
+        echo "a transaction that is on disk before its worker goes on, and an auditor that looks on:"
+        echo
+        run wordcount "$work/text" "$work/words" "$work/index.xac" "$workers"
+        sort "$work/words" >"$work/by_libxac"
+        count_by_sort >"$work/by_sort"
+        same by_libxac by_sort "index DIFFERS from sort | uniq -c"
+        echo "After the crash, at the end, the index is identical to what sort | uniq -c says:"
+        echo "$(wc -l <"$work/by_sort" | tr -d ' ') lines compared."
+}
+
+# ---- the second act: a dictionary of identifiers ----
+
+# find_headers ARGUMENT...: size and name of headers, in an order that does not change.
+find_headers()
+{
+        find "$@" -type f -name '*.h' ! -path '* *' -printf '%s %p\n' 2>/dev/null | sort -k 2
+}
+
+# list_headers BYTES: names of headers with about so many bytes together. One that everybody knows, then those directly
+# in /usr/include; in the list large ones come first, for the sake of the workers, who take turns.
+list_headers()
+{
+        {
+                find_headers /usr/include/pthread.h
+                find_headers /usr/include -maxdepth 1
+                find_headers /usr/include -mindepth 2
+        } | awk -v want="$1" 'total < want && !seen[$2]++ { total += $1; print }' |
+                sort -k 1,1nr -k 2 | cut -d ' ' -f 2
+}
+
+# What an identifier is, for awk: examples/demo/steps.h says the same in C.
+find_identifiers()
+{
+        tr '\n' '\0' <"$work/headers" | xargs -0 awk '{
+                gsub(/[^A-Za-z0-9_]+/, " ")
+                for (i = 1; i <= NF; i++)
+                        if ($i !~ /^[0-9]/)
+                                print substr($i, 1, 100), FILENAME
+        }'
+}
+
+# In how many files each stands, how often, and where most often.
+count_identifiers()
+{
+        find_identifiers | sort | uniq -c | awk '
+                { files[$2]++; all[$2] += $1 }
+                $1 > most[$2] { most[$2] = $1; place[$2] = $3 }
+                END { for (word in all) print word, files[word], all[word], most[word], place[word] }' | sort
+}
+
+make_dictionary()
+{
+        list_headers $((bytes * 4)) >"$work/headers"
+        if [ ! -s "$work/headers" ]; then
+                echo "There are no C headers in /usr/include: no dictionary of identifiers."
+                return
+        fi
+        echo "Making a dictionary of the identifiers in $(wc -l <"$work/headers" | tr -d ' ') C headers, in B+-trees, with $workers processes; each step (an"
+        echo "identifier of a file) is a transaction that is on disk before its worker goes on, and an auditor looks on:"
+        echo
+        run identifiers "$work/headers" "$work/entries" "$work/dictionary.xac" "$workers"
+        count_identifiers >"$work/by_awk"
+        same entries by_awk "dictionary DIFFERS from awk, sort and uniq"
+        echo "After the crash, at the end, the dictionary is identical, order included, to what awk, sort and uniq say:"
+        echo "$(wc -l <"$work/by_awk" | tr -d ' ') entries compared."
+}
+
+for program in wordcount identifiers; do
+        [ -x "$build/examples/demo/$program" ] || fail "$build/examples/demo/$program is missing: run 'make demo'"
+done
 [ -n "$bytes" ] || bytes=$(choose_bytes)
-gather_text
-echo "Indexing $(wc -c <"$work/text") bytes of licence texts and C headers with $workers processes, each word"
-echo "a transaction that is on disk before its worker goes on, and an auditor that looks on:"
-echo
-
-# In the background, so that the traps above act at once and not only after it has ended.
-"$wordcount" "$work/text" "$work/words" "$work/index.xac" "$workers" &
-child=$!
-wait "$child"
-status=$?
-child=
-[ "$status" -eq 0 ] || fail "wordcount ended with status $status"
-
-sort "$work/words" >"$work/by_libxac"
-count_by_sort >"$work/by_sort"
-[ -s "$work/by_sort" ] || fail "sort | uniq -c counted no words"
-if ! cmp -s "$work/by_libxac" "$work/by_sort"; then
-        diff "$work/by_libxac" "$work/by_sort" | head -20 >&2
-        fail "the index DIFFERS from sort | uniq -c"
-fi
-lines=$(wc -l <"$work/by_sort" | tr -d ' ')
-echo "After the crash, at the end, the index is identical to what sort | uniq -c says:"
-echo "$lines lines compared."
+index_words
+printf '\n%s\n\n' "------------------------------------------------------------------------------------------"
+make_dictionary

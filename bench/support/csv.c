@@ -20,10 +20,17 @@ void csv_open(struct csv *csv, const char *path, const char *experiment)
         fprintf(csv->file, "experiment,system,processes,threads,param,metric,value,unit\n");
 }
 
+void csv_text_row(struct csv *csv, const struct csv_series *series, const char *param, double value)
+{
+        fprintf(csv->file, "%s,%s,%d,%d,%s,%s,%.6g,%s\n", csv->experiment, series->system, series->processes,
+                series->threads, param, series->metric, value, series->unit);
+}
+
 void csv_row(struct csv *csv, const struct csv_series *series, double value)
 {
-        fprintf(csv->file, "%s,%s,%d,%d,%" PRIu64 ",%s,%.6g,%s\n", csv->experiment, series->system,
-                series->processes, series->threads, series->param, series->metric, value, series->unit);
+        char param[24];
+        snprintf(param, sizeof(param), "%" PRIu64, series->param);
+        csv_text_row(csv, series, param, value);
 }
 
 void csv_rows(struct csv *csv, const struct csv_series *series, const struct samples *samples)

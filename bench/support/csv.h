@@ -33,6 +33,8 @@ void csv_open(struct csv *csv, const char *path, const char *experiment);
 void csv_close(struct csv *csv);
 
 void csv_row(struct csv *csv, const struct csv_series *series, double value);
+/* The same with a param that is not a number: "keys=1000;key=8". */
+void csv_text_row(struct csv *csv, const struct csv_series *series, const char *param, double value);
 void csv_rows(struct csv *csv, const struct csv_series *series, const struct samples *samples);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench/support/options.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@ static void print_help(const char *program, const char *purpose, const struct op
 {
         printf("usage: %s [options]\n\n%s\n\n", program, purpose);
         for (const struct option_spec *spec = specs; spec->name; spec++) {
-                const char *placeholder[] = { " N", " FILE", "" };
+                const char *placeholder[] = { " N", " TEXT", "" };
                 int width = printf("  --%s%s", spec->name, placeholder[spec->kind]);
                 printf("%*s%s", width < 22 ? 22 - width : 1, "", spec->help);
                 if (spec->kind == OPTION_NUMBER)
@@ -23,9 +24,9 @@ static void print_help(const char *program, const char *purpose, const struct op
         exit(EXIT_SUCCESS);
 }
 
-static void refuse(const char *program, const char *what, const char *argument)
+void options_refuse(const char *what, const char *argument)
 {
-        fprintf(stderr, "%s: %s: %s (--help explains)\n", program, what, argument);
+        fprintf(stderr, "%s: %s: %s (--help explains)\n", program_invocation_name, what, argument);
         exit(2);
 }
 
@@ -41,17 +42,22 @@ static const struct option_spec *find(const struct option_spec *specs, const cha
         return NULL;
 }
 
-static void set(const char *program, const struct option_spec *spec, const char *text)
+static uint64_t number_of(const char *text)
 {
         char *end;
+        uint64_t number = strtoull(text, &end, 10);
 
-        if (spec->kind == OPTION_TEXT) {
-                *spec->value.text = text;
-                return;
-        }
-        *spec->value.number = strtoull(text, &end, 10);
         if (*text < '0' || *text > '9' || *end != '\0')
-                refuse(program, "not a number", text);
+                options_refuse("not a number", text);
+        return number;
+}
+
+static void set(const struct option_spec *spec, const char *text)
+{
+        if (spec->kind == OPTION_TEXT)
+                *spec->value.text = text;
+        else
+                *spec->value.number = number_of(text);
 }
 
 void options_parse(int argc, char **argv, const char *purpose, const struct option_spec *specs)
@@ -61,15 +67,52 @@ void options_parse(int argc, char **argv, const char *purpose, const struct opti
                         print_help(argv[0], purpose, specs);
                 const struct option_spec *spec = find(specs, argv[i]);
                 if (!spec)
-                        refuse(argv[0], "unknown option", argv[i]);
+                        options_refuse("unknown option", argv[i]);
                 const char *text = strchr(argv[i], '=');
                 if (spec->kind == OPTION_FLAG)
                         *spec->value.flag = true;
                 else if (text)
-                        set(argv[0], spec, text + 1);
+                        set(spec, text + 1);
                 else if (++i < argc)
-                        set(argv[0], spec, argv[i]);
+                        set(spec, argv[i]);
                 else
-                        refuse(argv[0], "a value is missing", argv[i - 1]);
+                        options_refuse("a value is missing", argv[i - 1]);
         }
+}
+
+/* ---- lists ---- */
+
+void options_words(const char *text, void (*take)(const char *word, void *arg), void *arg)
+{
+        char word[64];
+
+        for (const char *at = text;; at++) {
+                size_t len = strcspn(at, ",");
+                if (len == 0 || len >= sizeof(word))
+                        options_refuse("not a list", text);
+                memcpy(word, at, len);
+                word[len] = '\0';
+                take(word, arg);
+                at += len;
+                if (!*at)
+                        return;
+        }
+}
+
+static void take_number(const char *word, void *arg)
+{
+        struct option_numbers *numbers = arg;
+
+        if (numbers->count == OPTION_LIST_MAX)
+                options_refuse("more than 16 numbers", word);
+        numbers->value[numbers->count++] = number_of(word);
+}
+
+void options_numbers(const char *text, uint64_t least, uint64_t most, struct option_numbers *numbers)
+{
+        numbers->count = 0;
+        options_words(text, take_number, numbers);
+        for (int i = 0; i < numbers->count; i++)
+                if (numbers->value[i] < least || numbers->value[i] > most)
+                        options_refuse("a number is too small or too large", text);
 }

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { OPTION_LIST_MAX = 16 };
+
 enum option_kind { OPTION_NUMBER, OPTION_TEXT, OPTION_FLAG };
 
 struct option_spec {
@@ -30,5 +32,18 @@ struct option_spec {
 
 /* Ends the program after --help (0) and after a command line it does not understand (2). */
 void options_parse(int argc, char **argv, const char *purpose, const struct option_spec *specs);
+
+/* A list of numbers, "1,2,4", each within the bounds. */
+struct option_numbers {
+        int count;
+        uint64_t value[OPTION_LIST_MAX];
+};
+
+/* Both end the program (2) when the text is no such list. */
+void options_numbers(const char *text, uint64_t least, uint64_t most, struct option_numbers *numbers);
+/* Calls `take` with each part of a list of words. */
+void options_words(const char *text, void (*take)(const char *word, void *arg), void *arg);
+/* The end of the program for a command line that is not understood. */
+_Noreturn void options_refuse(const char *what, const char *argument);
 
 #endif

@@ -33,27 +33,41 @@ static int remove_entry(const char *path, const struct stat *status, int kind, s
         return remove(path);
 }
 
+/* Or a file. */
 static void remove_directory(const char *path)
 {
         nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 /* Shared memory is named after the device and inode of its directory. */
-void scratch_remove_memory(const char *directory)
+static int name_memory(const char *directory, const char *name, char path[SCRATCH_PATH])
 {
         struct stat st;
+
+        if (stat(directory, &st) != 0)
+                return -errno;
+        snprintf(path, SCRATCH_PATH, "/dev/shm/xac.%" PRIxMAX ".%" PRIxMAX ".%s", (uintmax_t)st.st_dev,
+                 (uintmax_t)st.st_ino, name);
+        return 0;
+}
+
+void scratch_remove_memory(const char *directory)
+{
         glob_t found;
         char pattern[SCRATCH_PATH];
 
-        if (stat(directory, &st) != 0)
-                return;
-        snprintf(pattern, sizeof(pattern), "/dev/shm/xac.%" PRIxMAX ".%" PRIxMAX ".*", (uintmax_t)st.st_dev,
-                 (uintmax_t)st.st_ino);
-        if (glob(pattern, 0, NULL, &found) != 0)
+        if (name_memory(directory, "*", pattern) || glob(pattern, 0, NULL, &found) != 0)
                 return;
         for (size_t i = 0; i < found.gl_pathc; i++)
-                unlink(found.gl_pathv[i]);
+                remove_directory(found.gl_pathv[i]);
         globfree(&found);
+}
+
+void scratch_memory_directory(const char *directory, const char *name, char path[SCRATCH_PATH])
+{
+        must(name_memory(directory, name, path), directory);
+        if (mkdir(path, 0700) != 0 && errno != EEXIST)
+                scratch_fail(-errno, path);
 }
 
 static void remove_made(void)

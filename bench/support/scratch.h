@@ -30,8 +30,11 @@ struct scratch {
 void scratch_make(struct scratch *scratch, size_t pages);
 void scratch_remove(struct scratch *scratch);
 /* Removes the shared memory of the environment in this directory, which no process has open: as the
- * death of the machine does. */
+ * death of the machine does. And what lies beside it: */
 void scratch_remove_memory(const char *directory);
+/* Makes, unless it is there, a directory in shared memory that belongs to this one, for a system other than
+ * libxac. */
+void scratch_memory_directory(const char *directory, const char *name, char path[SCRATCH_PATH]);
 
 /* In the process and thread that will use it; `flags` are xac_open's. */
 void scratch_open(struct scratch *scratch, int flags);

@@ -17,11 +17,11 @@ int acks_create(const char *path)
         return err;
 }
 
-int acks_note(int fd, int worker, uint64_t words)
+int acks_note(int fd, int worker, uint64_t done)
 {
-        const off_t offset = worker * (off_t)sizeof(words);
-        ssize_t put = pwrite(fd, &words, sizeof(words), offset);
-        return put == sizeof(words) ? 0 : put < 0 ? -errno : -EIO;
+        const off_t offset = worker * (off_t)sizeof(done);
+        ssize_t put = pwrite(fd, &done, sizeof(done), offset);
+        return put == sizeof(done) ? 0 : put < 0 ? -errno : -EIO;
 }
 
 int acks_read(int fd, struct acks *acks)
@@ -33,7 +33,7 @@ int acks_read(int fd, struct acks *acks)
 uint64_t acks_total(const struct acks *acks)
 {
         uint64_t total = 0;
-        for (int i = 0; i < INDEX_WORKERS_MAX; i++)
-                total += acks->words[i];
+        for (int i = 0; i < WORKERS_MAX; i++)
+                total += acks->done[i];
         return total;
 }

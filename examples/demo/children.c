@@ -9,65 +9,63 @@
 #include <unistd.h>
 
 /* In the child: ends with the parent, and leaves Ctrl-C to the parent. */
-static void run_child(const struct demo *demo, int number)
+static void run_child(const struct children *children, int number)
 {
         signal(SIGINT, SIG_IGN);
         signal(SIGTERM, SIG_DFL);
         prctl(PR_SET_PDEATHSIG, SIGTERM);
-        if (number == demo->workers)
-                _exit(job_audit(demo->directory, demo->tally));
-        _exit(job_work(demo->directory, number, text_part(demo->text, number, demo->workers), demo->acks_fd,
-                       demo->tally));
+        _exit(children->job(children->demo, number));
 }
 
-int children_start(struct demo *demo)
+int children_start(struct children *children)
 {
-        for (int i = 0; i <= demo->workers; i++) {
-                demo->child[i] = fork();
-                if (demo->child[i] == 0)
-                        run_child(demo, i);
-                if (demo->child[i] < 0) {
-                        demo->child[i] = 0;
+        for (int i = 0; i <= children->workers; i++) {
+                children->child[i] = fork();
+                if (children->child[i] == 0)
+                        run_child(children, i);
+                if (children->child[i] < 0) {
+                        children->child[i] = 0;
                         return -errno;
                 }
         }
         return 0;
 }
 
-int children_running(struct demo *demo)
+int children_running(struct children *children)
 {
         int running = 0, status;
 
-        for (int i = 0; i <= demo->workers; i++) {
-                if (demo->child[i] > 0 && waitpid(demo->child[i], &status, WNOHANG) == demo->child[i]) {
-                        demo->child[i] = 0;
+        for (int i = 0; i <= children->workers; i++) {
+                pid_t *child = &children->child[i];
+                if (*child > 0 && waitpid(*child, &status, WNOHANG) == *child) {
+                        *child = 0;
                         if (status != 0)
                                 return -1;
                 }
-                running += i < demo->workers && demo->child[i] > 0;
+                running += i < children->workers && *child > 0;
         }
         return running;
 }
 
-int children_end_audit(struct demo *demo)
+int children_end_audit(struct children *children)
 {
         int status = 0;
-        atomic_store(&demo->tally->is_over, 1);
-        pid_t auditor = demo->child[demo->workers];
-        if (auditor > 0 && waitpid(auditor, &status, 0) != auditor)
+        pid_t *auditor = &children->child[children->workers];
+        atomic_store(&children->tally->is_over, 1);
+        if (*auditor > 0 && waitpid(*auditor, &status, 0) != *auditor)
                 status = -1;
-        demo->child[demo->workers] = 0;
+        *auditor = 0;
         return status == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-void children_kill(struct demo *demo, int signal_number)
+void children_kill(struct children *children, int signal_number)
 {
-        for (int i = 0; i <= demo->workers; i++)
-                if (demo->child[i] > 0)
-                        kill(demo->child[i], signal_number);
-        for (int i = 0; i <= demo->workers; i++) {
-                if (demo->child[i] > 0)
-                        waitpid(demo->child[i], NULL, 0);
-                demo->child[i] = 0;
+        for (int i = 0; i <= children->workers; i++)
+                if (children->child[i] > 0)
+                        kill(children->child[i], signal_number);
+        for (int i = 0; i <= children->workers; i++) {
+                if (children->child[i] > 0)
+                        waitpid(children->child[i], NULL, 0);
+                children->child[i] = 0;
         }
 }

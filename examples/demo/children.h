@@ -2,32 +2,41 @@
 #ifndef EXAMPLES_DEMO_CHILDREN_H
 #define EXAMPLES_DEMO_CHILDREN_H
 
-/* The processes of the demo: the workers, and the auditor behind them. */
+/* The processes of a demo: the workers, and the auditor behind them; and the figures that they share. */
 
+#include <stdatomic.h>
+#include <stdint.h>
 #include <sys/types.h>
 
-#include "examples/demo/jobs.h"
+#include "examples/demo/acks.h"
 
-struct demo {
-        const char *directory;
-        struct text text;
-        int acks_fd;
-        struct tally *tally;
+/* Ordinary shared memory for what is not part of the data. */
+struct tally {
+        _Atomic uint64_t conflicts; /* lost races of workers, run again */
+        _Atomic uint64_t looks;     /* audits that found everything in order */
+        _Atomic int is_over;        /* tells the auditor that the workers have ended */
+};
+
+struct children {
         int workers;
-        pid_t child[INDEX_WORKERS_MAX + 1]; /* the last one is the auditor; 0: none */
+        /* What a child does, and its exit status; number `workers` is the auditor. */
+        int (*job)(void *demo, int number);
+        void *demo;
+        struct tally *tally;
+        pid_t child[WORKERS_MAX + 1]; /* 0: none */
 };
 
 /* 0 or -errno. */
-int children_start(struct demo *demo);
+int children_start(struct children *children);
 
 /* Collects the children that have ended. Returns how many workers still run, or -1 when a
  * child has failed. */
-int children_running(struct demo *demo);
+int children_running(struct children *children);
 
 /* Tells the auditor to look once more and waits for it; its exit status. */
-int children_end_audit(struct demo *demo);
+int children_end_audit(struct children *children);
 
 /* Sends the signal to each of them and waits until all are gone. */
-void children_kill(struct demo *demo, int signal_number);
+void children_kill(struct children *children, int signal_number);
 
 #endif

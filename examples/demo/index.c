@@ -14,7 +14,7 @@ int index_open(struct index *index, const char *directory, int flags, const xac_
         index->table = xac_mmap(index->env, "table", sizeof(*index->table), 0);
         if (index->table == MAP_FAILED)
                 goto fail_map;
-        index->progress = xac_mmap(index->env, "progress", INDEX_WORKERS_MAX * sizeof(*index->progress), 0);
+        index->progress = xac_mmap(index->env, "progress", WORKERS_MAX * sizeof(*index->progress), 0);
         if (index->progress == MAP_FAILED)
                 goto fail_map;
         return 0;

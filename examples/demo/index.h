@@ -13,9 +13,8 @@
 
 #include <xac/xac.h>
 
+#include "examples/demo/acks.h"
 #include "examples/demo/table.h"
-
-enum { INDEX_WORKERS_MAX = 64 };
 
 struct progress {
         uint64_t words;

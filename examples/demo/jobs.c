@@ -7,12 +7,7 @@
 #include <time.h>
 
 #include "examples/demo/acks.h"
-
-static int complain(const char *who, const char *what, int err)
-{
-        fprintf(stderr, "%s: %s: %s\n", who, what, xac_strerror(err));
-        return EXIT_FAILURE;
-}
+#include "examples/demo/play.h"
 
 /* Worker. */
 
@@ -67,7 +62,7 @@ int job_work(const char *directory, int worker, struct text part, int acks_fd, s
 
         int err = index_open(&step.index, directory, 0, NULL);
         if (err)
-                return complain("worker", "cannot open the index", err);
+                return play_complain("worker", "cannot open the index", err);
         step.progress = &step.index.progress[worker];
         err = find_place(&step);
         part.next += step.text_bytes;
@@ -80,9 +75,9 @@ int job_work(const char *directory, int worker, struct text part, int acks_fd, s
                 return EXIT_FAILURE;
         }
         if (err)
-                return complain("worker", "a transaction failed", err);
+                return play_complain("worker", "a transaction failed", err);
         err = index_close(&step.index);
-        return err ? complain("worker", "cannot close the index", err) : EXIT_SUCCESS;
+        return err ? play_complain("worker", "cannot close the index", err) : EXIT_SUCCESS;
 }
 
 /* Auditor. */
@@ -90,7 +85,7 @@ int job_work(const char *directory, int worker, struct text part, int acks_fd, s
 static uint64_t add_up_words(const struct index *index)
 {
         uint64_t words = 0;
-        for (int i = 0; i < INDEX_WORKERS_MAX; i++)
+        for (int i = 0; i < WORKERS_MAX; i++)
                 words += index->progress[i].words;
         return words;
 }
@@ -102,12 +97,12 @@ static int look(struct index *index, uint64_t *words)
 
         int err = xbegin(index->env, XAC_RDONLY);
         if (err)
-                return complain("auditor", "xbegin", err);
+                return play_complain("auditor", "xbegin", err);
         int wrong_pages = table_audit(index->table, &total);
         *words = add_up_words(index);
         err = xend(index->env);
         if (err)
-                return complain("auditor", "xend", err);
+                return play_complain("auditor", "xend", err);
         if (wrong_pages == 0 && total == *words && *words >= before)
                 return EXIT_SUCCESS;
         fprintf(stderr,
@@ -126,7 +121,7 @@ int job_audit(const char *directory, struct tally *tally)
 
         int err = index_open(&index, directory, 0, NULL);
         if (err)
-                return complain("auditor", "cannot open the index", err);
+                return play_complain("auditor", "cannot open the index", err);
         do {
                 is_last_look = atomic_load(&tally->is_over);
                 status = look(&index, &words);
@@ -135,15 +130,15 @@ int job_audit(const char *directory, struct tally *tally)
                 nanosleep(&pause, NULL);
         } while (status == EXIT_SUCCESS && !is_last_look);
         err = index_close(&index);
-        return err ? complain("auditor", "cannot close the index", err) : status;
+        return err ? play_complain("auditor", "cannot close the index", err) : status;
 }
 
-int job_progress(struct index *index, uint64_t words[])
+int job_progress(struct index *index, uint64_t words[WORKERS_MAX])
 {
         int err = xbegin(index->env, XAC_RDONLY);
         if (err)
                 return err;
-        for (int i = 0; i < INDEX_WORKERS_MAX; i++)
+        for (int i = 0; i < WORKERS_MAX; i++)
                 words[i] = index->progress[i].words;
         return xend(index->env);
 }

@@ -77,10 +77,12 @@ void look_open(struct life_of_image *life)
         look_expect_ok(life, xac_open(life->directory, XAC_CREATE, &options, &life->seat.env), "xac_open");
         life->seat.world = &life->world;
         memset(life->seat.pages, 0, sizeof(life->seat.pages));
+        memset(&life->seat.desk, 0, sizeof(life->seat.desk));
 }
 
 void look_close(struct life_of_image *life)
 {
+        look_expect_ok(life, workload_leave(&life->seat), "closing the trees");
         look_expect_ok(life, xac_close(life->seat.env), "xac_close");
 }
 
@@ -177,6 +179,10 @@ void look_inside(struct life_of_image *life)
 {
         unsigned files = world_files(life->world.workload);
 
+        if (life->world.workload->is_tree) {
+                look_inside_trees(life);
+                return;
+        }
         for (unsigned file = 0; file < files; file++)
                 map_file(life, file);
         look_expect_ok(life, xbegin(life->seat.env, XAC_RDONLY), "xbegin");

@@ -27,6 +27,8 @@ int workload_map(struct seat_of_world *seat, unsigned lane, uint64_t k, struct t
 {
         const struct workload *workload = seat->world->workload;
 
+        if (workload->is_tree)
+                return workload_tree_open(seat);
         for (unsigned i = 0; i < workload->files; i++) {
                 unsigned file = lane * workload->files + i;
                 unsigned pages = world_pages(workload, file, k);
@@ -36,6 +38,11 @@ int workload_map(struct seat_of_world *seat, unsigned lane, uint64_t k, struct t
                         return err;
         }
         return 0;
+}
+
+int workload_leave(struct seat_of_world *seat)
+{
+        return seat->world->workload->is_tree ? deeds_close(&seat->desk) : 0;
 }
 
 static bool is_mapped(const struct seat_of_world *seat, unsigned lane, uint64_t k)
@@ -63,6 +70,8 @@ static unsigned char *write_page(void *arg, unsigned file, unsigned page)
 
 bool workload_counter(struct seat_of_world *seat, unsigned lane, uint64_t *counter)
 {
+        if (seat->world->workload->is_tree)
+                return deeds_counter(&seat->desk, lane, counter) == 0;
         unsigned char *page = seat->views[lane * seat->world->workload->files];
         const void *bytes = seat->world->workload->is_view ? page : xac_page_read(seat->env, page);
 
@@ -153,6 +162,8 @@ int workload_commit(struct seat_of_world *seat, unsigned lane, uint64_t most, in
 {
         int err;
 
+        if (seat->world->workload->is_tree)
+                return workload_tree_commit(seat, lane, most, flags, trace, k);
         flags |= seat->world->workload->lanes > 1 ? XAC_SNAPSHOT : 0;
         do
                 err = attempt(seat, lane, most, flags, trace, k);

@@ -80,6 +80,7 @@ static void work(int thread, void *arg)
                         trace_required(run->trace, lane, k);
                 care(life, lane, k, mine);
         }
+        check_ok(workload_leave(&seat));
         atomic_fetch_sub(&run->busy, 1);
 }
 
@@ -110,6 +111,7 @@ static void *read_what_is_durable(void *arg)
                 trace_required(life->run->trace, 0, k);
                 crew_sleep_ms(1);
         }
+        check_ok(workload_leave(&seat));
         return NULL;
 }
 
@@ -130,6 +132,7 @@ static void *hold_snapshots(void *arg)
                 check_equal(again, k);
                 check_ok(xend(life->env));
         }
+        check_ok(workload_leave(&seat));
         return NULL;
 }
 

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { SMALL_LOG = 256 << 10, SMALL_POOL = 4 << 20 };
+enum { SMALL_LOG = 256 << 10, SMALL_POOL = 4 << 20, TREE_BYTES = 4 << 20 /* a file of trees: 2 MiB or these */ };
 
 static const struct workload table[] = {
         {.name = "single", .what = "one process, small commits",
@@ -51,6 +51,13 @@ static const struct workload table[] = {
         {.name = "killed", .what = "processes are killed while others go on, then comes the power cut",
          .processes = 2, .threads = 1, .lanes = 1, .commits = 150, .files = 2, .pages = 10, .words = 8,
          .pause_us = 1000, .checkpoint_every = 30, .nosync_percent = 20, .kills = 6},
+        {.name = "tree", .what = "B+-trees: splits, merges, long values, trees dropped and made anew",
+         .processes = 1, .threads = 1, .lanes = 1, .commits = 140, .is_tree = true, .checkpoint_every = 45},
+        {.name = "trees", .what = "the same by three processes of two threads, checkpoints all the time",
+         .processes = 3, .threads = 2, .lanes = 1, .commits = 150, .is_tree = true, .has_checkpointer = true,
+         .has_durable_reader = true, .nosync_percent = 30, .kills = 3},
+        {.name = "tree-lanes", .what = "the same by four processes on the same trees, each with keys of its own, by plain pointers",
+         .processes = 4, .threads = 1, .lanes = 4, .commits = 40, .is_tree = true, .is_view = true},
 };
 
 const struct workload *workload_get(unsigned i)
@@ -70,6 +77,6 @@ xac_options workload_options(const struct workload *workload)
 {
         return (xac_options){.log_bytes = workload->log_bytes ? workload->log_bytes : SMALL_LOG,
                              .pool_bytes = workload->pool_bytes ? workload->pool_bytes : SMALL_POOL,
-                             .reserve_bytes = WORLD_PAGES * WORLD_PAGE,
+                             .reserve_bytes = workload->is_tree ? TREE_BYTES : WORLD_PAGES * WORLD_PAGE,
                              .max_participants = 16};
 }

@@ -10,6 +10,7 @@
 #include <xac/xac.h>
 
 #include "tests/crash/world.h"
+#include "tests/trees/deeds.h"
 
 /* By number, NULL behind the last; by name, NULL if there is none. */
 const struct workload *workload_get(unsigned i);
@@ -23,10 +24,14 @@ struct seat_of_world {
         xac_env *env;
         unsigned char *views[WORLD_FILES];
         unsigned pages[WORLD_FILES]; /* mapped */
+        struct deeds deeds; /* is_tree */
+        struct deeds_desk desk;
 };
 
 /* Maps everything that commit k of the lane needs. 0 or -errno. */
 int workload_map(struct seat_of_world *seat, unsigned lane, uint64_t k, struct trace *trace);
+/* At the end; only trees need it. */
+int workload_leave(struct seat_of_world *seat);
 /* Makes the next commit of the lane: its number in *k, 0 if there are none left. `trace` may be NULL.
  * The library's result. */
 int workload_commit(struct seat_of_world *seat, unsigned lane, uint64_t most, int flags, struct trace *trace,
@@ -34,6 +39,11 @@ int workload_commit(struct seat_of_world *seat, unsigned lane, uint64_t most, in
 
 /* In a transaction: the number of the lane's newest commit. False: it cannot be read. */
 bool workload_counter(struct seat_of_world *seat, unsigned lane, uint64_t *counter);
+
+/* The same where the commits are deeds (workload_tree.c). */
+int workload_tree_open(struct seat_of_world *seat);
+int workload_tree_commit(struct seat_of_world *seat, unsigned lane, uint64_t most, int flags, struct trace *trace,
+                         uint64_t *k);
 
 /* What processes that were killed left of an environment that is not there any more. */
 void workload_remove_shared_memory(const char *directory);

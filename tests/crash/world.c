@@ -83,7 +83,7 @@ static void change(struct chance *chance, unsigned char *page)
 
 /* ---- A commit ---- */
 
-static uint64_t salt_of(const struct world *world, unsigned lane, uint64_t k)
+uint64_t world_salt(const struct world *world, unsigned lane, uint64_t k)
 {
         uint64_t salt = lane;
 
@@ -123,7 +123,7 @@ static bool rewrite_pages(const struct world *world, struct chance *chance, unsi
 bool world_commit(const struct world *world, unsigned lane, uint64_t k, world_page page, void *arg)
 {
         const struct workload *workload = world->workload;
-        struct chance chance = {.state = chance_mix(world->seed ^ chance_mix(salt_of(world, lane, k) + k * 8))};
+        struct chance chance = {.state = chance_mix(world->seed ^ chance_mix(world_salt(world, lane, k) + k * 8))};
         uint64_t changes = 1 + chance_below(&chance, workload->words);
         unsigned char *first = page(arg, lane * workload->files, 0);
 

@@ -48,6 +48,7 @@ struct workload {
         unsigned nosync_percent; /* single commits */
         bool is_nested;
         bool is_view;      /* plain pointers */
+        bool is_tree;      /* the commits are deeds on B+-trees (tests/trees/deeds.h): no files, pages, words; not nested by itself */
         uint64_t log_bytes, pool_bytes;
 };
 
@@ -68,6 +69,9 @@ void world_file_name(unsigned file, char name[16]);
 
 /* Writes what commit k of a lane writes. False: given up. */
 bool world_commit(const struct world *world, unsigned lane, uint64_t k, world_page page, void *arg);
+
+/* What makes commit k another one than on the other branches. */
+uint64_t world_salt(const struct world *world, unsigned lane, uint64_t k);
 
 /* The content after found[lane] commits. */
 struct world_state {

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "tests/failure/small_pool.h"
 #include "tests/failure/world.h"
 #include "tests/support/actor.h"
 #include "tests/support/check.h"
@@ -16,7 +17,7 @@
 #include "tests/support/isolate.h"
 #include "tests/support/scratch.h"
 
-enum { PAGES = WORLD_USUAL_PAGES, MANY = 768, PAGE_BYTES = 4096, KIB = 1024 };
+enum { PAGES = WORLD_USUAL_PAGES, KIB = 1024 };
 
 static void set_up(void)
 {
@@ -25,26 +26,6 @@ static void set_up(void)
 }
 
 /* ---- The version pool ---- */
-
-enum { SMALL_POOL = 128 };
-
-static void open_small_pool(int way)
-{
-        const xac_options options = {.pool_bytes = SMALL_POOL * PAGE_BYTES};
-
-        world.is_declared = way & WAY_DECLARED;
-        check_ok(world_open(XAC_CREATE | (way & WAY_TRACK ? XAC_TRACK : 0), &options));
-        check_ok(world_map(0, MANY));
-        check_ok(world_map(1, PAGES));
-}
-
-static int write_many(uint32_t count)
-{
-        check_ok(world_begin(0));
-        for (uint32_t page = 0; page < count; page++)
-                world_put(0, page);
-        return world_end();
-}
 
 static void a_transaction_larger_than_the_pool_is_full_and_harmless(int way)
 {

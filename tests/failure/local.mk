@@ -20,7 +20,7 @@ TESTS += $(FAILURE_TESTS)
 FAILURE_LIBS = tests/support/libsupport.la $(UNIT_LIBS)
 FAILURE_WORLD = %D%/world.c %D%/world.h tests/kill/audit.c tests/kill/audit.h
 
-%C%_ceilings_SOURCES = %D%/ceilings.c $(FAILURE_WORLD)
+%C%_ceilings_SOURCES = %D%/ceilings.c %D%/small_pool.h $(FAILURE_WORLD)
 %C%_ceilings_LDADD = $(FAILURE_LIBS)
 
 %C%_damaged_SOURCES = %D%/damaged.c %D%/remains.c %D%/remains.h $(FAILURE_WORLD)
@@ -40,7 +40,7 @@ FAILURE_WORLD = %D%/world.c %D%/world.h tests/kill/audit.c tests/kill/audit.h
 %C%_every_call_LDADD = $(FAILURE_LIBS)
 %C%_every_call_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc
 
-%C%_full_SOURCES = %D%/full.c $(FAILURE_WORLD)
+%C%_full_SOURCES = %D%/full.c %D%/small_pool.h $(FAILURE_WORLD)
 %C%_full_LDADD = $(FAILURE_LIBS)
 
 # A world of its own: it must know the content after each commit.

@@ -19,7 +19,6 @@
  *      random [--kills N] [--seconds S] [--seed X] [--patience MS] [--durable] [--verbose]
  */
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -36,6 +35,7 @@
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
+#include "tests/support/program.h"
 #include "tests/support/scratch.h"
 
 enum {
@@ -51,8 +51,8 @@ static struct {
         uint64_t kills_wanted;
         uint64_t seconds;
         uint64_t patience_ms;
-        int is_durable;
-        int is_verbose;
+        bool is_durable;
+        bool is_verbose;
 } options = { .kills_wanted = UINT64_MAX, .patience_ms = PATIENCE_MS };
 
 static struct tally *tally;
@@ -277,17 +277,6 @@ static void run(void)
         }
 }
 
-static void fill_main(int unused, void *unused_arg)
-{
-        struct tally_desk desk = { .tally = tally };
-
-        (void)unused, (void)unused_arg;
-        tally_open(&desk, tally, dir);
-        tally_map(&desk);
-        tally_fill(&desk);
-        check_ok(xac_close(desk.env));
-}
-
 static void summarise(double seconds)
 {
         uint64_t operations = 0;
@@ -309,11 +298,12 @@ static void summarise(double seconds)
                watch_longest_ms());
 }
 
-static void play(void)
+static void play(int unused, void *unused_arg)
 {
         uint64_t started_ns = crew_clock_ns();
 
-        crew_join(crew_fork(fill_main, 0, NULL));
+        (void)unused, (void)unused_arg;
+        tally_begin(tally, dir);
         for (int seat = 0; seat < TALLY_SEATS; seat++)
                 start_worker(seat);
         run();
@@ -324,57 +314,19 @@ static void play(void)
         summarise((double)(crew_clock_ns() - started_ns) / 1e9);
 }
 
-static void parse(int argc, char **argv)
-{
-        static const struct option known[] = {
-                { "kills", required_argument, NULL, 'k' }, { "seconds", required_argument, NULL, 's' },
-                { "seed", required_argument, NULL, 'x' },  { "patience", required_argument, NULL, 'p' },
-                { "durable", no_argument, NULL, 'd' },     { "verbose", no_argument, NULL, 'v' },
-                { 0 }
-        };
-        for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
-                switch (c) {
-                case 'k':
-                        options.kills_wanted = strtoull(optarg, NULL, 0);
-                        break;
-                case 's':
-                        options.seconds = strtoull(optarg, NULL, 0);
-                        break;
-                case 'x':
-                        setenv("XAC_TEST_SEED", optarg, 1);
-                        break;
-                case 'p':
-                        options.patience_ms = strtoull(optarg, NULL, 0);
-                        break;
-                case 'd':
-                        options.is_durable = 1;
-                        break;
-                case 'v':
-                        options.is_verbose = 1;
-                        break;
-                default:
-                        exit(2);
-                }
-        }
-        if (options.kills_wanted == UINT64_MAX && options.seconds == 0)
-                options.seconds = 5;
-}
-
-/* In a process of its own, so that whatever happens the scratch directory is removed. */
-static void play_main(int unused, void *unused_arg)
-{
-        (void)unused, (void)unused_arg;
-        play();
-}
+static const struct program_option known[] = {
+        { "kills", .number = &options.kills_wanted },      { "seconds", .number = &options.seconds },
+        { "patience", .number = &options.patience_ms },    { "durable", .flag = &options.is_durable },
+        { "verbose", .flag = &options.is_verbose },        { 0 },
+};
 
 int main(int argc, char **argv)
 {
-        int status, left;
-
-        parse(argc, argv);
-        setvbuf(stdout, NULL, _IOLBF, 0);
+        program_options(argc, argv, known);
+        if (options.kills_wanted == UINT64_MAX && options.seconds == 0)
+                options.seconds = 5;
+        program_begin(true);
         chance.state = chance_seed();
-        check_equal(scratch_make(1), 0);
         dir = scratch_path("env");
         tally = crew_shared(sizeof(*tally));
         tally_start(tally, chance_next(&chance));
@@ -383,8 +335,5 @@ int main(int argc, char **argv)
                 tally->log_bytes = SMALL_LOG;
                 tally->nosync_percent = 50;
         }
-        status = crew_status(crew_fork(play_main, 0, NULL));
-        left = scratch_shared_memory_left(1);
-        scratch_remove();
-        return status != 0 || left != 0;
+        return program_run(play, NULL);
 }

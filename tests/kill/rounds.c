@@ -21,11 +21,9 @@
  * The scratch directory is in shared memory, where syncs are cheap, unless --disk is given.
  */
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -37,6 +35,7 @@
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
+#include "tests/support/program.h"
 #include "tests/support/scratch.h"
 
 enum {
@@ -81,8 +80,8 @@ enum { MODES = sizeof(modes) / sizeof(modes[0]) };
 static struct {
         uint64_t rounds;
         const char *only;
-        int is_on_disk;
-        int is_verbose;
+        bool is_on_disk;
+        bool is_verbose;
 } options = { .rounds = ROUNDS_DEFAULT };
 
 static struct tally *tally;
@@ -95,18 +94,6 @@ static struct {
 } count; /* of the mode */
 
 /* ---- processes ---- */
-
-static void fill_main(int unused, void *unused_arg)
-{
-        struct tally_desk desk = { .tally = tally };
-
-        (void)unused, (void)unused_arg;
-        tally_open(&desk, tally, dir);
-        tally_map(&desk);
-        tally_fill(&desk);
-        atomic_store(&tally->is_up, 0);
-        check_ok(xac_close(desk.env));
-}
 
 struct inspection {
         bool was_down;
@@ -252,7 +239,7 @@ static void play_mode(uint64_t rounds)
         uint64_t begun_ns = crew_clock_ns();
 
         set_up();
-        crew_join(crew_fork(fill_main, 0, NULL));
+        tally_begin(tally, dir);
         for (uint64_t i = 0; i < rounds; i++) {
                 play_round();
                 if (options.is_verbose && i % 50 == 49)
@@ -289,47 +276,16 @@ static void play(int unused, void *unused_arg)
 
 /* ---- the run ---- */
 
-static void parse(int argc, char **argv)
-{
-        static const struct option known[] = {
-                { "rounds", required_argument, NULL, 'r' }, { "only", required_argument, NULL, 'o' },
-                { "seed", required_argument, NULL, 'x' },   { "disk", no_argument, NULL, 'd' },
-                { "verbose", no_argument, NULL, 'v' },      { 0 }
-        };
-        for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
-                switch (c) {
-                case 'r':
-                        options.rounds = strtoull(optarg, NULL, 0);
-                        break;
-                case 'o':
-                        options.only = optarg;
-                        break;
-                case 'x':
-                        setenv("XAC_TEST_SEED", optarg, 1);
-                        break;
-                case 'd':
-                        options.is_on_disk = 1;
-                        break;
-                case 'v':
-                        options.is_verbose = 1;
-                        break;
-                default:
-                        exit(2);
-                }
-        }
-}
+static const struct program_option known[] = {
+        { "rounds", .number = &options.rounds },   { "only", .text = &options.only },
+        { "disk", .flag = &options.is_on_disk },   { "verbose", .flag = &options.is_verbose },
+        { 0 },
+};
 
-/* In a process of its own, so that whatever happens the scratch directory is removed. */
 int main(int argc, char **argv)
 {
-        int status, left;
-
-        parse(argc, argv);
-        setvbuf(stdout, NULL, _IOLBF, 0);
+        program_options(argc, argv, known);
+        program_begin(!options.is_on_disk);
         chance.state = chance_seed();
-        check_equal(scratch_make(!options.is_on_disk), 0);
-        status = crew_status(crew_fork(play, 0, NULL));
-        left = scratch_shared_memory_left(1);
-        scratch_remove();
-        return status != 0 || left != 0;
+        return program_run(play, NULL);
 }

@@ -16,7 +16,6 @@
  * which takes long to record, is tried only with --only open.
  */
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -34,7 +33,7 @@
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
-#include "tests/support/scratch.h"
+#include "tests/support/program.h"
 
 enum {
         SAMPLES = 25,
@@ -45,10 +44,10 @@ enum {
 };
 
 static struct {
-        uint32_t stride;
-        uint32_t samples;
+        uint64_t stride;
+        uint64_t samples;
         const char *only;
-        int is_verbose;
+        bool is_verbose;
 } options = { .samples = SAMPLES };
 
 /* ---- regions ---- */
@@ -290,10 +289,10 @@ static uint32_t choose_stride(const struct region *region, const struct trace_pa
         uint32_t wanted = 0;
 
         if (options.stride)
-                return options.stride;
+                return (uint32_t)options.stride;
         for (uint32_t k = 0; k < path->count; k++)
                 wanted += is_wanted(region, path, k);
-        return wanted / options.samples + 1;
+        return wanted / (uint32_t)options.samples + 1;
 }
 
 /* Every stride-th instruction of those that are wanted, from a random one on. Returns how many. */
@@ -351,49 +350,23 @@ static void direct(int seed_high, void *seed)
         }
 }
 
-static void parse(int argc, char **argv)
-{
-        static const struct option known[] = { { "stride", required_argument, NULL, 's' },
-                                               { "samples", required_argument, NULL, 'n' },
-                                               { "only", required_argument, NULL, 'o' },
-                                               { "verbose", no_argument, NULL, 'v' },
-                                               { 0 } };
-        for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
-                switch (c) {
-                case 's':
-                        options.stride = (uint32_t)strtoul(optarg, NULL, 0);
-                        break;
-                case 'n':
-                        options.samples = (uint32_t)strtoul(optarg, NULL, 0);
-                        break;
-                case 'o':
-                        options.only = optarg;
-                        break;
-                case 'v':
-                        options.is_verbose = 1;
-                        break;
-                default:
-                        exit(2);
-                }
-        }
-}
+static const struct program_option known[] = {
+        { "stride", .number = &options.stride }, { "samples", .number = &options.samples },
+        { "only", .text = &options.only },       { "verbose", .flag = &options.is_verbose },
+        { 0 },
+};
 
 int main(int argc, char **argv)
 {
         uint64_t seed;
-        int status, left;
+        int status;
 
-        parse(argc, argv);
+        program_options(argc, argv, known);
         check(options.samples > 0);
-        setvbuf(stdout, NULL, _IOLBF, 0);
+        program_begin(true);
         seed = chance_seed();
-        check_equal(scratch_make(1), 0);
-        status = crew_status(crew_fork(direct, 0, &seed));
-        left = scratch_shared_memory_left(1);
-        scratch_remove();
-        if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED) {
+        status = program_run(direct, &seed);
+        if (status == SKIPPED)
                 puts("skipped: ptrace is not permitted here");
-                return SKIPPED;
-        }
-        return status != 0 || left != 0;
+        return status;
 }

@@ -20,7 +20,6 @@
  *      steps [--only STEP] [--every N] [--durable]
  */
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -36,7 +35,7 @@
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
-#include "tests/support/scratch.h"
+#include "tests/support/program.h"
 
 #define ANY_STEP HOOK_STEPS
 
@@ -91,7 +90,7 @@ static const char *const step_names[HOOK_STEPS] = {
 
 static struct {
         const char *only;
-        unsigned every;
+        uint64_t every;
         bool is_durable;
 } options = { .every = 12 };
 
@@ -389,7 +388,7 @@ static void die_in_takeover(enum hook_step step, int way, struct result *result)
 
 static void direct(int unused, void *seed)
 {
-        unsigned number = (unsigned)(*(uint64_t *)seed % options.every);
+        uint64_t number = *(uint64_t *)seed % options.every;
 
         (void)unused;
         chance.state = *(uint64_t *)seed;
@@ -413,40 +412,20 @@ static void direct(int unused, void *seed)
         }
 }
 
-static void parse(int argc, char **argv)
-{
-        static const struct option known[] = { { "only", required_argument, NULL, 'o' },
-                                               { "every", required_argument, NULL, 'e' },
-                                               { "durable", no_argument, NULL, 'd' },
-                                               { 0 } };
-        for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
-                switch (c) {
-                case 'o':
-                        options.only = optarg;
-                        break;
-                case 'e':
-                        options.every = (unsigned)strtoul(optarg, NULL, 0);
-                        break;
-                case 'd':
-                        options.is_durable = true;
-                        break;
-                default:
-                        exit(2);
-                }
-        }
-}
+static const struct program_option known[] = {
+        { "only", .text = &options.only },
+        { "every", .number = &options.every },
+        { "durable", .flag = &options.is_durable },
+        { 0 },
+};
 
 int main(int argc, char **argv)
 {
         uint64_t seed;
-        int status, left;
 
-        parse(argc, argv);
-        setvbuf(stdout, NULL, _IOLBF, 0);
+        program_options(argc, argv, known);
+        check(options.every > 0);
+        program_begin(true);
         seed = chance_seed();
-        check_equal(scratch_make(1), 0);
-        status = crew_status(crew_fork(direct, 0, &seed));
-        left = scratch_shared_memory_left(1);
-        scratch_remove();
-        return status != 0 || left != 0;
+        return program_run(direct, &seed);
 }

@@ -7,6 +7,7 @@
 
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
+#include "tests/support/crew.h"
 #include "tests/support/scratch.h"
 
 /* So small that pages must go home all the time, or not. */
@@ -119,12 +120,32 @@ uint64_t *tally_number(struct tally_desk *desk, unsigned teller, int access)
         return access_word(desk, address, access);
 }
 
-void tally_fill(struct tally_desk *desk)
+struct beginning {
+        struct tally *tally;
+        const char *dir;
+};
+
+static void fill(int unused, void *beginning_)
 {
-        check_ok(xbegin(desk->env, 0));
+        const struct beginning *beginning = beginning_;
+        struct tally_desk desk = { .tally = beginning->tally };
+
+        (void)unused;
+        tally_open(&desk, beginning->tally, beginning->dir);
+        tally_map(&desk);
+        check_ok(xbegin(desk.env, 0));
         for (unsigned i = 0; i < TALLY_ACCOUNTS; i++)
-                *tally_account(desk, i, XAC_WRITE) = TALLY_BALANCE;
-        check_ok(xend(desk->env));
+                *tally_account(&desk, i, XAC_WRITE) = TALLY_BALANCE;
+        check_ok(xend(desk.env));
+        atomic_store(&beginning->tally->is_up, 0);
+        check_ok(xac_close(desk.env));
+}
+
+void tally_begin(struct tally *tally, const char *dir)
+{
+        struct beginning beginning = { tally, dir };
+
+        crew_join(crew_fork(fill, 0, &beginning));
 }
 
 /* ---- checks ---- */

@@ -107,8 +107,8 @@ void tally_map(struct tally_desk *desk);
 int64_t *tally_account(struct tally_desk *desk, unsigned account, int access);
 uint64_t *tally_number(struct tally_desk *desk, unsigned teller, int access);
 
-/* Puts the first balances there. */
-void tally_fill(struct tally_desk *desk);
+/* Creates the environment with the first balances, in a process of its own that closes it. */
+void tally_begin(struct tally *tally, const char *dir);
 /* A read-only transaction: each account and the numbers against each other, exactly; the
  * numbers against what the tellers were told. By one auditor at a time. */
 void tally_check(struct tally_desk *desk);

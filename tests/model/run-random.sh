@@ -50,7 +50,7 @@ draw()
                 options = options maybe(25, "--ticket") maybe(40, "--snapshots") maybe(40, "--checkpoints")
                 options = options maybe(20, "--reopen") maybe(25, "--track") maybe(20, "--strict")
                 options = options maybe(20, "--page-bytes " one_of("8192 16384 65536"))
-                options = options maybe(30, "--pool-bytes " one_of("4194304 8388608 33554432"))
+                options = options maybe(30, "--pool-bytes " one_of("1048576 4194304 8388608 33554432"))
                 options = options maybe(40, one_of("--durable --nosync --durable-reads") maybe(40, "--durable-reads") \
                                             maybe(25, "--crash"))
                 print options " --seed " 1 + below(2147483647)

@@ -60,7 +60,8 @@ struct crashed {
         uint64_t end;
         uint64_t durable;
         uint64_t sequence;
-        uint64_t valid_end; /* of the log, without the torn tail */
+        uint64_t last_group; /* where the newest whole group begins; it proves that all before it were on disk */
+        uint64_t valid_end;  /* of the log, without the torn tail */
         uint64_t position[CRASHED_NEWEST + 1]; /* of the commits' records */
 };
 
@@ -175,7 +176,7 @@ static inline void crashed_commit(struct crashed *crashed)
         ++crashed->sequence;
         crashed->position[crashed->sequence] =
             crashed_append(crashed, LOG_COMMIT, crashed->sequence, 0, payload, len);
-        if (chance_percent(&crashed->chance, 40))
+        if (crashed->sequence % 10 == 0 || chance_percent(&crashed->chance, 40))
                 crashed_close_group(crashed);
 }
 
@@ -282,7 +283,7 @@ static inline void crashed_checkpoint(struct crashed *crashed)
         memcpy(crashed->base, crashed->page, sizeof(crashed->base));
         for (int file = 0; file < CRASHED_FILES; file++)
                 for (int page = 0; page < CRASHED_PAGES; page++) {
-                        crashed->is_in_area[file][page] = chance_percent(&crashed->chance, 40);
+                        crashed->is_in_area[file][page] = page == 3 || chance_percent(&crashed->chance, 40);
                         crashed->area_pages += crashed->is_in_area[file][page];
                         crashed->is_touched[file][page] = false;
                 }
@@ -297,6 +298,7 @@ static inline void crashed_tear_tail(struct crashed *crashed)
 {
         uint64_t durable;
 
+        crashed->last_group = crashed->durable;
         crashed_close_group(crashed);
         crashed->valid_end = durable = crashed->end;
         for (int i = 0; i < 4; i++)

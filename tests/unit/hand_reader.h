@@ -8,33 +8,19 @@
 
 #include "tests/unit/hand_log.h"
 
+#include "tests/unit/directory.h"
+
 #include <xac/xac.h>
 
 #include "recovery/log_reader.h"
 #include "tests/support/chance.h"
 
-static int directory;
 static struct chance chance;
 
 static inline int group_setup(void **state)
 {
         chance.state = chance_seed();
-        directory = scratch_make(state);
-        return directory < 0;
-}
-
-static inline int group_teardown(void **state)
-{
-        scratch_remove(directory, state);
-        return 0;
-}
-
-static inline int setup(void **state)
-{
-        (void)state;
-        sys_fail = NULL;
-        scratch_empty(directory);
-        return 0;
+        return directory_setup(state);
 }
 
 /* ---- Reading and judging ---- */

@@ -33,6 +33,7 @@ UNIT_TESTS = \
         %D%/test_shared \
         %D%/test_shlock \
         %D%/test_sys \
+        %D%/test_sys_hook \
         %D%/test_takeover \
         %D%/test_thread \
         %D%/test_touch \
@@ -46,10 +47,13 @@ UNIT_TESTS = \
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 
+UNIT_DIRECTORY = %D%/directory.h %D%/scratch.h
 UNIT_ENGINE = %D%/engine.h %D%/scratch.h
 UNIT_STAGE = %D%/stage.h $(UNIT_ENGINE)
+UNIT_LOG = %D%/log_stand.h %D%/scratch.h
+UNIT_CRASHED = %D%/crashed_stand.h %D%/crashed.h %D%/scratch.h
 
-%C%_test_area_SOURCES = %D%/test_area.c %D%/scratch.h
+%C%_test_area_SOURCES = %D%/test_area.c $(UNIT_DIRECTORY)
 %C%_test_area_LDADD = $(UNIT_LIBS)
 
 %C%_test_checksum_SOURCES = %D%/test_checksum.c %D%/scratch.h
@@ -61,19 +65,19 @@ UNIT_STAGE = %D%/stage.h $(UNIT_ENGINE)
 %C%_test_fault_SOURCES = %D%/test_fault.c
 %C%_test_fault_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 
-%C%_test_files_SOURCES = %D%/test_files.c $(UNIT_ENGINE)
+%C%_test_files_SOURCES = %D%/test_files.c %D%/engine_stand.h $(UNIT_ENGINE)
 %C%_test_files_LDADD = $(UNIT_LIBS)
 
-%C%_test_home_SOURCES = %D%/test_home.c $(UNIT_ENGINE)
+%C%_test_home_SOURCES = %D%/test_home.c %D%/engine_stand.h $(UNIT_ENGINE)
 %C%_test_home_LDADD = $(UNIT_LIBS)
 
-%C%_test_manifest_SOURCES = %D%/test_manifest.c %D%/manifest_image.h %D%/scratch.h
+%C%_test_manifest_SOURCES = %D%/test_manifest.c %D%/manifest_image.h $(UNIT_DIRECTORY)
 %C%_test_manifest_LDADD = $(UNIT_LIBS)
 
-%C%_test_manifest_damage_SOURCES = %D%/test_manifest_damage.c %D%/manifest_image.h %D%/scratch.h
+%C%_test_manifest_damage_SOURCES = %D%/test_manifest_damage.c %D%/manifest_image.h $(UNIT_DIRECTORY)
 %C%_test_manifest_damage_LDADD = $(UNIT_LIBS)
 
-%C%_test_participant_SOURCES = %D%/test_participant.c %D%/step.h $(UNIT_ENGINE)
+%C%_test_participant_SOURCES = %D%/test_participant.c %D%/step.h %D%/engine_stand.h $(UNIT_ENGINE)
 %C%_test_participant_LDADD = $(UNIT_LIBS)
 
 %C%_test_pool_SOURCES = %D%/test_pool.c $(UNIT_ENGINE)
@@ -82,13 +86,13 @@ UNIT_STAGE = %D%/stage.h $(UNIT_ENGINE)
 %C%_test_publish_SOURCES = %D%/test_publish.c $(UNIT_ENGINE)
 %C%_test_publish_LDADD = $(UNIT_LIBS)
 
-%C%_test_reclaim_SOURCES = %D%/test_reclaim.c $(UNIT_ENGINE)
+%C%_test_reclaim_SOURCES = %D%/test_reclaim.c %D%/engine_stand.h $(UNIT_ENGINE)
 %C%_test_reclaim_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 
-%C%_test_recover_SOURCES = %D%/test_recover.c %D%/crashed.h %D%/scratch.h
+%C%_test_recover_SOURCES = %D%/test_recover.c $(UNIT_CRASHED)
 %C%_test_recover_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 
-%C%_test_recover_damage_SOURCES = %D%/test_recover_damage.c %D%/crashed.h %D%/scratch.h
+%C%_test_recover_damage_SOURCES = %D%/test_recover_damage.c $(UNIT_CRASHED)
 %C%_test_recover_damage_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 
 %C%_test_ring_SOURCES = %D%/test_ring.c $(UNIT_ENGINE)
@@ -100,34 +104,37 @@ UNIT_STAGE = %D%/stage.h $(UNIT_ENGINE)
 %C%_test_shlock_SOURCES = %D%/test_shlock.c %D%/scratch.h
 %C%_test_shlock_LDADD = $(UNIT_LIBS)
 
-%C%_test_sys_SOURCES = %D%/test_sys.c %D%/scratch.h
+%C%_test_sys_SOURCES = %D%/test_sys.c %D%/sys_stand.h $(UNIT_DIRECTORY)
 %C%_test_sys_LDADD = $(UNIT_LIBS)
 
-%C%_test_takeover_SOURCES = %D%/test_takeover.c %D%/step.h $(UNIT_ENGINE)
+%C%_test_sys_hook_SOURCES = %D%/test_sys_hook.c %D%/sys_stand.h $(UNIT_DIRECTORY)
+%C%_test_sys_hook_LDADD = $(UNIT_LIBS)
+
+%C%_test_takeover_SOURCES = %D%/test_takeover.c %D%/step.h %D%/engine_stand.h $(UNIT_ENGINE)
 %C%_test_takeover_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 
 %C%_test_thread_SOURCES = %D%/test_thread.c
 %C%_test_thread_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 
-%C%_test_touch_SOURCES = %D%/test_touch.c $(UNIT_STAGE)
+%C%_test_touch_SOURCES = %D%/test_touch.c %D%/view_stand.h $(UNIT_STAGE)
 %C%_test_touch_LDADD = $(UNIT_LIBS)
 
 %C%_test_txn_SOURCES = %D%/test_txn.c $(UNIT_STAGE)
 %C%_test_txn_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 
-%C%_test_txn_pages_SOURCES = %D%/test_txn_pages.c $(UNIT_ENGINE)
+%C%_test_txn_pages_SOURCES = %D%/test_txn_pages.c %D%/engine_stand.h $(UNIT_ENGINE)
 %C%_test_txn_pages_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 
 %C%_test_vector_SOURCES = %D%/test_vector.c %D%/scratch.h
 %C%_test_vector_LDADD = $(UNIT_LIBS)
 
-%C%_test_version_SOURCES = %D%/test_version.c $(UNIT_ENGINE)
+%C%_test_version_SOURCES = %D%/test_version.c %D%/engine_stand.h $(UNIT_ENGINE)
 %C%_test_version_LDADD = $(UNIT_LIBS)
 
-%C%_test_view_SOURCES = %D%/test_view.c $(UNIT_STAGE)
+%C%_test_view_SOURCES = %D%/test_view.c %D%/view_stand.h $(UNIT_STAGE)
 %C%_test_view_LDADD = $(UNIT_LIBS)
 
-%C%_test_view_sync_SOURCES = %D%/test_view_sync.c $(UNIT_STAGE)
+%C%_test_view_sync_SOURCES = %D%/test_view_sync.c %D%/view_stand.h $(UNIT_STAGE)
 %C%_test_view_sync_LDADD = $(UNIT_LIBS)
 
 %C%_test_diff_SOURCES = %D%/test_diff.c %D%/scratch.h
@@ -136,32 +143,32 @@ UNIT_STAGE = %D%/stage.h $(UNIT_ENGINE)
 %C%_test_log_record_SOURCES = %D%/test_log_record.c %D%/scratch.h
 %C%_test_log_record_LDADD = $(UNIT_LIBS)
 
-%C%_test_log_reader_SOURCES = %D%/test_log_reader.c %D%/hand_log.h %D%/hand_reader.h %D%/scratch.h
+%C%_test_log_reader_SOURCES = %D%/test_log_reader.c %D%/hand_log.h %D%/hand_reader.h $(UNIT_DIRECTORY)
 %C%_test_log_reader_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 
-%C%_test_log_damage_SOURCES = %D%/test_log_damage.c %D%/hand_log.h %D%/hand_reader.h %D%/scratch.h
+%C%_test_log_damage_SOURCES = %D%/test_log_damage.c %D%/hand_log.h %D%/hand_reader.h $(UNIT_DIRECTORY)
 %C%_test_log_damage_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 
 %C%_test_replay_SOURCES = %D%/test_replay.c %D%/scratch.h
 %C%_test_replay_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 
-%C%_test_log_header_SOURCES = %D%/test_log_header.c %D%/log_stand.h %D%/scratch.h
+%C%_test_log_header_SOURCES = %D%/test_log_header.c $(UNIT_LOG)
 %C%_test_log_header_LDADD = $(UNIT_LIBS)
 
-%C%_test_log_segments_SOURCES = %D%/test_log_segments.c %D%/segment_stand.h %D%/log_stand.h %D%/scratch.h
+%C%_test_log_segments_SOURCES = %D%/test_log_segments.c %D%/segment_stand.h $(UNIT_LOG)
 %C%_test_log_segments_LDADD = $(UNIT_LIBS)
 
-%C%_test_log_table_SOURCES = %D%/test_log_table.c %D%/segment_stand.h %D%/log_stand.h %D%/scratch.h
+%C%_test_log_table_SOURCES = %D%/test_log_table.c %D%/segment_stand.h $(UNIT_LOG)
 %C%_test_log_table_LDADD = $(UNIT_LIBS)
 
-%C%_test_log_segment_faults_SOURCES = %D%/test_log_segment_faults.c %D%/segment_stand.h %D%/log_stand.h %D%/step.h %D%/scratch.h
+%C%_test_log_segment_faults_SOURCES = %D%/test_log_segment_faults.c %D%/segment_stand.h %D%/log_deaths.h %D%/step.h $(UNIT_LOG)
 %C%_test_log_segment_faults_LDADD = $(UNIT_LIBS)
 
-%C%_test_log_writer_SOURCES = %D%/test_log_writer.c %D%/commit_stand.h %D%/log_stand.h %D%/scratch.h
+%C%_test_log_writer_SOURCES = %D%/test_log_writer.c %D%/commit_stand.h $(UNIT_LOG)
 %C%_test_log_writer_LDADD = $(UNIT_LIBS)
 
-%C%_test_log_writer_failures_SOURCES = %D%/test_log_writer_failures.c %D%/commit_stand.h %D%/log_stand.h %D%/scratch.h
+%C%_test_log_writer_failures_SOURCES = %D%/test_log_writer_failures.c %D%/commit_stand.h $(UNIT_LOG)
 %C%_test_log_writer_failures_LDADD = $(UNIT_LIBS)
 
-%C%_test_log_writer_deaths_SOURCES = %D%/test_log_writer_deaths.c %D%/commit_stand.h %D%/log_stand.h %D%/step.h %D%/scratch.h
+%C%_test_log_writer_deaths_SOURCES = %D%/test_log_writer_deaths.c %D%/commit_stand.h %D%/log_deaths.h %D%/step.h $(UNIT_LOG)
 %C%_test_log_writer_deaths_LDADD = $(UNIT_LIBS)

@@ -6,7 +6,7 @@
  * A manifest in a scratch directory, and the bytes of its file: to damage them and to put them back.
  */
 
-#include "tests/unit/scratch.h"
+#include "tests/unit/directory.h"
 
 #include <stdbool.h>
 
@@ -17,28 +17,7 @@
 
 enum { SLOT_BYTES = 32 * 1024, FILE_BYTES = 2 * SLOT_BYTES };
 
-static int directory;
 static unsigned char image[FILE_BYTES]; /* of the file, to damage and to put back */
-
-static inline int group_setup(void **state)
-{
-        directory = scratch_make(state);
-        return directory < 0;
-}
-
-static inline int group_teardown(void **state)
-{
-        scratch_remove(directory, state);
-        return 0;
-}
-
-static inline int setup(void **state)
-{
-        (void)state;
-        sys_fail = NULL;
-        scratch_empty(directory);
-        return 0;
-}
 
 static inline struct manifest sample(void)
 {
@@ -118,6 +97,6 @@ static inline void seal(int slot)
                 bytes[12 + i] = (unsigned char)(crc >> (8 * i));
 }
 
-#define MANIFEST_TEST(name) cmocka_unit_test_setup(name, setup)
+#define MANIFEST_TEST(name) cmocka_unit_test_setup(name, directory_empty)
 
 #endif

@@ -6,7 +6,7 @@
  * with its place; and a failure leaves nothing behind that is in the way.
  */
 
-#include "tests/unit/scratch.h"
+#include "tests/unit/directory.h"
 
 #include <stdbool.h>
 
@@ -16,7 +16,6 @@
 
 enum { PAGES_MAX = 300, PAGE_BYTES_MAX = 65536, HEADER_BYTES = 4096, ENTRY_BYTES = 24, PAGE_BYTES = 4096 };
 
-static int directory;
 static unsigned char *content; /* PAGES_MAX pages, each of its own bytes */
 
 static const struct area_id sample = {
@@ -28,26 +27,16 @@ static const struct area_id sample = {
 
 static int group_setup(void **state)
 {
-        directory = scratch_make(state);
         content = malloc((size_t)PAGES_MAX * PAGE_BYTES_MAX);
         for (size_t i = 0; content && i < (size_t)PAGES_MAX * PAGE_BYTES_MAX; i++)
                 content[i] = (unsigned char)(i * 31 + i / PAGE_BYTES);
-        return directory < 0 || !content;
+        return !content || directory_setup(state);
 }
 
 static int group_teardown(void **state)
 {
         free(content);
-        scratch_remove(directory, state);
-        return 0;
-}
-
-static int setup(void **state)
-{
-        (void)state;
-        sys_fail = NULL;
-        scratch_empty(directory);
-        return 0;
+        return directory_teardown(state);
 }
 
 /* ---- What is written, and what comes back ---- */
@@ -439,7 +428,7 @@ static void test_read_with_every_call_failing(void **state)
         }
 }
 
-#define AREA_TEST(name) cmocka_unit_test_setup(name, setup)
+#define AREA_TEST(name) cmocka_unit_test_setup(name, directory_empty)
 
 int main(void)
 {

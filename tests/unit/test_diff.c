@@ -278,8 +278,8 @@ static void test_a_shift_as_far_as_it_is_looked_for(void **state)
                         memmove(to + 500 + distance, from + 500, 2000);
                         fill_with_chance(to + 500, distance);
                         /* In the one direction what was inserted must be logged, in the other what came back
-                         * behind the end of what moved. */
-                        assert_in_range(build(PAGE), 16, distance + 48);
+                         * behind the end of what moved; unless it is a byte that stood there before by chance. */
+                        assert_in_range(build(PAGE), distance > 1 ? 16 : 8, distance + 48);
                 }
 }
 

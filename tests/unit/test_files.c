@@ -3,25 +3,9 @@
 
 /* Names, numbers and lengths of data files; what failures leave behind. */
 
-#include "tests/unit/engine.h"
+#include "tests/unit/engine_stand.h"
 
 #include <xac/xac.h>
-
-static struct engine *engine;
-
-static int setup(void **state)
-{
-        (void)state;
-        engine = engine_start(512);
-        return 0;
-}
-
-static int teardown(void **state)
-{
-        (void)state;
-        engine_stop(engine);
-        return 0;
-}
 
 static int open_file(const char *name, uint64_t byte_len, uint32_t *file_no)
 {

@@ -6,25 +6,9 @@
  * failure loses anything.
  */
 
-#include "tests/unit/engine.h"
+#include "tests/unit/engine_stand.h"
 
 enum { PAGES = 300 };
-
-static struct engine *engine;
-
-static int setup(void **state)
-{
-        (void)state;
-        engine = engine_start(1024);
-        return 0;
-}
-
-static int teardown(void **state)
-{
-        (void)state;
-        engine_stop(engine);
-        return 0;
-}
 
 static int go_home(int who)
 {
@@ -226,7 +210,7 @@ static void test_progress_is_told(void **state)
         assert_int_equal(told_done, told_total);
 }
 
-#define HOME_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define HOME_TEST(name) cmocka_unit_test_setup_teardown(name, setup_roomy, teardown)
 
 int main(void)
 {

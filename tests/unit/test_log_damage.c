@@ -257,18 +257,18 @@ static void test_planted_bugs_accept_what_is_no_record(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test_setup(test_a_torn_group_is_the_end, setup),
-            cmocka_unit_test_setup(test_an_older_part_of_the_log_is_no_tail, setup),
-            cmocka_unit_test_setup(test_discarded_records_do_not_come_back, setup),
-            cmocka_unit_test_setup(test_one_proof_is_enough, setup),
-            cmocka_unit_test_setup(test_durable_up_to_the_bad_place_is_no_proof, setup),
-            cmocka_unit_test_setup(test_every_flipped_byte, setup),
-            cmocka_unit_test_setup(test_every_length_of_a_cut_file, setup),
+            cmocka_unit_test_setup(test_a_torn_group_is_the_end, directory_empty),
+            cmocka_unit_test_setup(test_an_older_part_of_the_log_is_no_tail, directory_empty),
+            cmocka_unit_test_setup(test_discarded_records_do_not_come_back, directory_empty),
+            cmocka_unit_test_setup(test_one_proof_is_enough, directory_empty),
+            cmocka_unit_test_setup(test_durable_up_to_the_bad_place_is_no_proof, directory_empty),
+            cmocka_unit_test_setup(test_every_flipped_byte, directory_empty),
+            cmocka_unit_test_setup(test_every_length_of_a_cut_file, directory_empty),
 #ifdef XAC_TEST_HOOKS
-            cmocka_unit_test_setup(test_planted_bugs_accept_what_is_no_record, setup),
+            cmocka_unit_test_setup(test_planted_bugs_accept_what_is_no_record, directory_empty),
 #endif
         };
 
         alarm(200);
-        return cmocka_run_group_tests(tests, group_setup, group_teardown);
+        return cmocka_run_group_tests(tests, group_setup, directory_teardown);
 }

@@ -412,25 +412,25 @@ static void test_reading_goes_on_after_a_failure(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test_setup(test_an_empty_log_ends_at_once, setup),
-            cmocka_unit_test_setup(test_records_of_all_lengths_come_back, setup),
-            cmocka_unit_test_setup(test_the_longest_records_come_back, setup),
-            cmocka_unit_test_setup(test_reading_begins_at_any_record, setup),
-            cmocka_unit_test_setup(test_a_log_that_fills_its_files, setup),
-            cmocka_unit_test_setup(test_segments_are_listed, setup),
-            cmocka_unit_test_setup(test_a_missing_segment, setup),
-            cmocka_unit_test_setup(test_a_missing_segment_at_a_record_boundary, setup),
-            cmocka_unit_test_setup(test_foreign_files, setup),
-            cmocka_unit_test_setup(test_two_files_of_one_segment, setup),
-            cmocka_unit_test_setup(test_another_version, setup),
-            cmocka_unit_test_setup(test_either_copy_of_the_header_will_do, setup),
-            cmocka_unit_test_setup(test_other_files_are_passed_over, setup),
-            cmocka_unit_test_setup(test_bytes_by_position, setup),
-            cmocka_unit_test_setup(test_ranges_that_make_no_sense, setup),
-            cmocka_unit_test_setup(test_every_failing_call_is_told, setup),
-            cmocka_unit_test_setup(test_reading_goes_on_after_a_failure, setup),
+            cmocka_unit_test_setup(test_an_empty_log_ends_at_once, directory_empty),
+            cmocka_unit_test_setup(test_records_of_all_lengths_come_back, directory_empty),
+            cmocka_unit_test_setup(test_the_longest_records_come_back, directory_empty),
+            cmocka_unit_test_setup(test_reading_begins_at_any_record, directory_empty),
+            cmocka_unit_test_setup(test_a_log_that_fills_its_files, directory_empty),
+            cmocka_unit_test_setup(test_segments_are_listed, directory_empty),
+            cmocka_unit_test_setup(test_a_missing_segment, directory_empty),
+            cmocka_unit_test_setup(test_a_missing_segment_at_a_record_boundary, directory_empty),
+            cmocka_unit_test_setup(test_foreign_files, directory_empty),
+            cmocka_unit_test_setup(test_two_files_of_one_segment, directory_empty),
+            cmocka_unit_test_setup(test_another_version, directory_empty),
+            cmocka_unit_test_setup(test_either_copy_of_the_header_will_do, directory_empty),
+            cmocka_unit_test_setup(test_other_files_are_passed_over, directory_empty),
+            cmocka_unit_test_setup(test_bytes_by_position, directory_empty),
+            cmocka_unit_test_setup(test_ranges_that_make_no_sense, directory_empty),
+            cmocka_unit_test_setup(test_every_failing_call_is_told, directory_empty),
+            cmocka_unit_test_setup(test_reading_goes_on_after_a_failure, directory_empty),
         };
 
         alarm(200);
-        return cmocka_run_group_tests(tests, group_setup, group_teardown);
+        return cmocka_run_group_tests(tests, group_setup, directory_teardown);
 }

@@ -8,7 +8,7 @@
 
 #include "tests/unit/segment_stand.h"
 
-#include "tests/unit/step.h"
+#include "tests/unit/log_deaths.h"
 
 /* ---- Failures ---- */
 
@@ -61,36 +61,13 @@ static void test_no_space_leaves_no_garbage(void **state)
 
 /* ---- Deaths ---- */
 
-static int die_at;
-
-static int die_at_call(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
-{
-        (void)call, (void)fd, (void)offset, (void)byte_len;
-        if (--die_at == 0)
-                scratch_exit(1);
-        return 0;
-}
-
 static int extend_and_die(void *arg)
 {
         struct log_segments mine;
 
         log_segments_init(&mine, stand_table(), directory, 0600, &stand_liveness);
-        die_at = *(int *)arg;
-        sys_fail = die_at_call;
+        die_in_call(*(int *)arg);
         return log_segments_extend(&mine, DEAD, 4 * SEG) ? 2 : 0;
-}
-
-static bool child_died(int (*body)(void *arg), void *arg)
-{
-        int status;
-        pid_t child = scratch_fork(body, arg);
-
-        assert_int_equal(waitpid(child, &status, 0), child);
-        assert_true(WIFEXITED(status));
-        assert_true(WEXITSTATUS(status) < 2);
-        atomic_store(&arena->is_dead[DEAD], WEXITSTATUS(status));
-        return WEXITSTATUS(status) == 1;
 }
 
 /* At each system call of extend, with and without a file to recycle. */
@@ -105,7 +82,7 @@ static void test_a_death_while_making_one(void **state)
                         assert_int_equal(extend_to(3), 0);
                         if (is_recycled)
                                 log_segments_recycle(&segments, ME, 2 * SEG, 10 * SEG);
-                        has_died = child_died(extend_and_die, &nth);
+                        has_died = child_died(DEAD, extend_and_die, &nth);
                         assert_int_equal(extend_to(5), 0);
                         assert_sound();
                         assert_int_equal(stand_load(low() * SEG, 4 * SEG), 0);
@@ -114,11 +91,6 @@ static void test_a_death_while_making_one(void **state)
                         assert_sound();
                 }
         }
-}
-
-static void die(void)
-{
-        scratch_exit(1);
 }
 
 static void recycle_two(void *arg)
@@ -131,18 +103,12 @@ static void extend_by_two(void *arg)
         (void)log_segments_extend(arg, DEAD, 6 * SEG);
 }
 
-struct stepping {
-        int nth;
-        void (*body)(void *arg);
-};
-
 static int step_and_die(void *arg)
 {
-        struct stepping *stepping = arg;
         struct log_segments mine;
 
         log_segments_init(&mine, stand_table(), directory, 0600, &stand_liveness);
-        return step_run(stepping->nth, die, stepping->body, &mine) ? 2 : 0;
+        return step_to_death(arg, &mine);
 }
 
 /* At any instruction: what is left is sound, and the same work done again ends well. */
@@ -153,7 +119,7 @@ static void die_stepwise(void (*body)(void *arg), int stride)
         for (int nth = 4; has_died; nth += stride) {
                 start_anew();
                 assert_int_equal(extend_to(4), 0);
-                has_died = child_died(step_and_die, &(struct stepping){nth, body});
+                has_died = child_died(DEAD, step_and_die, &(struct stepping){nth, body});
                 assert_sound();
                 log_segments_recycle(&segments, ME, 3 * SEG, SEG);
                 assert_int_equal(extend_to(6), 0);

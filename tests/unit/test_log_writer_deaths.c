@@ -6,17 +6,7 @@
 #include "tests/unit/commit_stand.h"
 
 #include "base/hook.h"
-#include "tests/unit/step.h"
-
-static int die_at;
-
-static int die_at_call(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
-{
-        (void)call, (void)fd, (void)offset, (void)byte_len;
-        if (--die_at == 0)
-                scratch_exit(1);
-        return 0;
-}
+#include "tests/unit/log_deaths.h"
 
 static int commit_and_die(void *arg)
 {
@@ -26,23 +16,8 @@ static int commit_and_die(void *arg)
         stand_open(&log);
         if (commit_stage(&log, DEAD, 700, &commit))
                 return 2;
-        die_at = *(int *)arg;
-        sys_fail = die_at_call;
+        die_in_call(*(int *)arg);
         return log_wait(&log, DEAD, commit.end) ? 2 : 0;
-}
-
-static bool child_died(int (*body)(void *arg), void *arg)
-{
-        int status;
-        pid_t child;
-
-        atomic_store(&arena->is_dead[DEAD], 0);
-        child = scratch_fork(body, arg);
-        assert_int_equal(waitpid(child, &status, 0), child);
-        assert_true(WIFEXITED(status));
-        assert_true(WEXITSTATUS(status) < 2);
-        atomic_store(&arena->is_dead[DEAD], WEXITSTATUS(status));
-        return WEXITSTATUS(status) == 1;
 }
 
 static void test_a_leader_that_dies_in_a_call_is_succeeded(void **state)
@@ -53,7 +28,7 @@ static void test_a_leader_that_dies_in_a_call_is_succeeded(void **state)
         (void)state;
         for (int nth = 1; has_died; nth++) {
                 (void)stage(200);
-                has_died = child_died(commit_and_die, &nth);
+                has_died = child_died(DEAD, commit_and_die, &nth);
                 deaths += has_died;
                 (void)commit_and_wait(300);
                 assert_int_equal(walk(), atomic_load(&arena->sequence));
@@ -74,26 +49,15 @@ static void push_all(void *arg)
         (void)log_push(arg, DEAD);
 }
 
-struct stepping {
-        int nth;
-        void (*body)(void *arg);
-};
-
-static void die(void)
-{
-        scratch_exit(1);
-}
-
 static int step_and_die(void *arg)
 {
-        struct stepping *stepping = arg;
         struct log log;
         struct commit commit;
 
         stand_open(&log);
         if (commit_stage(&log, DEAD, 60, &commit))
                 return 2;
-        return step_run(stepping->nth, die, stepping->body, &log) ? 2 : 0;
+        return step_to_death(arg, &log);
 }
 
 /* At some instruction of leading a group, holding the host's lock or not; then the dead one's belongings are
@@ -104,7 +68,7 @@ static void die_stepwise(void (*body)(void *arg), int stride)
 
         for (int nth = 4; has_died; nth += stride) {
                 (void)stage(100);
-                has_died = child_died(step_and_die, &(struct stepping){nth, body});
+                has_died = child_died(DEAD, step_and_die, &(struct stepping){nth, body});
                 if (shlock_owner(&arena->lock) == DEAD)
                         assert_true(shlock_lock(&arena->lock, ME, &stand_liveness) == SHLOCK_INHERITED);
                 if (shlock_owner(&arena->lock) == ME)
@@ -223,7 +187,7 @@ static void test_a_leader_dies_at_each_step(void **state)
         (void)state;
         for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
                 die_at_step = steps[i];
-                assert_true(child_died(commit_and_die_at_step, NULL));
+                assert_true(child_died(DEAD, commit_and_die_at_step, NULL));
                 (void)commit_and_wait(300);
                 assert_int_equal(walk(), atomic_load(&arena->sequence));
         }

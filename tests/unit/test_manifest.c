@@ -461,5 +461,5 @@ int main(void)
             MANIFEST_TEST(test_create_after_a_crash_in_create),
         };
 
-        return cmocka_run_group_tests_name("recovery/manifest", tests, group_setup, group_teardown);
+        return cmocka_run_group_tests_name("recovery/manifest", tests, directory_setup, directory_teardown);
 }

@@ -333,5 +333,5 @@ int main(void)
             MANIFEST_TEST(test_a_power_cut_leaves_the_old_or_the_new_one),
         };
 
-        return cmocka_run_group_tests_name("recovery/manifest: damage", tests, group_setup, group_teardown);
+        return cmocka_run_group_tests_name("recovery/manifest: damage", tests, directory_setup, directory_teardown);
 }

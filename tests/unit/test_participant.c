@@ -3,27 +3,11 @@
 
 /* Rows, and what the active snapshots are. */
 
-#include "tests/unit/engine.h"
+#include "tests/unit/engine_stand.h"
 
 #include <xac/xac.h>
 
 #include "tests/unit/step.h"
-
-static struct engine *engine;
-
-static int setup(void **state)
-{
-        (void)state;
-        engine = engine_start(512);
-        return 0;
-}
-
-static int teardown(void **state)
-{
-        (void)state;
-        engine_stop(engine);
-        return 0;
-}
 
 static void test_rows_are_taken_once_and_come_back(void **state)
 {

@@ -7,26 +7,10 @@
  * promise that one old reader pins only what it sees.
  */
 
-#include "tests/unit/engine.h"
+#include "tests/unit/engine_stand.h"
 
 #include "libxac/checkpoint.h"
 #include "tests/support/chance.h"
-
-static struct engine *engine;
-
-static int setup(void **state)
-{
-        (void)state;
-        engine = engine_start(512);
-        return 0;
-}
-
-static int teardown(void **state)
-{
-        (void)state;
-        engine_stop(engine);
-        return 0;
-}
 
 static uint64_t slots_in_use(void)
 {

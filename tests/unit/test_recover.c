@@ -6,41 +6,9 @@
  * (R17). test_recover_damage.c: what it does when there is damage.
  */
 
-#include "tests/unit/crashed.h"
+#include "tests/unit/crashed_stand.h"
 
 #include "base/hook.h"
-
-static int directory;
-static struct crashed *crashed;
-static struct crashed_files begin;
-
-static int group_setup(void **state)
-{
-        directory = crashed_scratch(state);
-        crashed = malloc(sizeof(*crashed));
-        if (directory < 0 || !crashed)
-                return -1;
-        alarm(300);
-        crashed_make(crashed, directory, chance_seed());
-        crashed_files_keep(&begin, directory);
-        return 0;
-}
-
-static int group_teardown(void **state)
-{
-        crashed_files_drop(&begin);
-        free(crashed);
-        scratch_remove(directory, state);
-        return 0;
-}
-
-static int setup(void **state)
-{
-        (void)state;
-        sys_fail = NULL;
-        crashed_files_put_back(&begin, directory);
-        return 0;
-}
 
 static int recover(struct manifest *manifest)
 {

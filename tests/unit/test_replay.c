@@ -88,18 +88,33 @@ static int teardown(void **state)
         return 0;
 }
 
-/* Enters the difference between two contents of a page into the payload. */
-static void add_entry(uint32_t page_no, const unsigned char *old, const unsigned char *new)
+static unsigned char *entry_body(void)
 {
-        unsigned char *entry = payload.bytes + payload.len;
-        size_t len = diff_build(old, new, PAGE, entry + LOG_ENTRY_HEADER, PAGE);
-        bool is_image = len > PAGE || chance_percent(&chance, 5);
-
         assert_in_range(payload.len, 0, PAYLOAD_MAX - PAGE - LOG_ENTRY_HEADER);
-        if (is_image)
-                memcpy(entry + LOG_ENTRY_HEADER, new, len = PAGE);
-        log_entry_encode(entry, page_name(page_no), is_image ? LOG_IMAGE : LOG_CHANGES, (uint32_t)len);
+        return payload.bytes + payload.len + LOG_ENTRY_HEADER;
+}
+
+static void add_entry(uint32_t page_no, enum log_entry_kind kind, size_t len)
+{
+        log_entry_encode(payload.bytes + payload.len, page_name(page_no), kind, (uint32_t)len);
         payload.len += LOG_ENTRY_HEADER + (uint32_t)len;
+}
+
+static void add_image(uint32_t page_no, const unsigned char *page)
+{
+        memcpy(entry_body(), page, PAGE);
+        add_entry(page_no, LOG_IMAGE, PAGE);
+}
+
+/* Enters the difference between two contents of a page into the payload. */
+static void add_changes(uint32_t page_no, const unsigned char *old, const unsigned char *new)
+{
+        size_t len = diff_build(old, new, PAGE, entry_body(), PAGE);
+
+        if (len <= PAGE)
+                add_entry(page_no, LOG_CHANGES, len);
+        else
+                add_image(page_no, new);
 }
 
 /* Changes some bytes of a page, or moves some, and enters it. */
@@ -114,7 +129,10 @@ static void change_page(unsigned char pages[PAGES][PAGE], uint32_t page_no)
                 memmove(page + at + 16, page + at, chance_below(&chance, PAGE - at - 16));
         for (int i = 0; i < 16; i++)
                 page[at + (uint32_t)i] = (unsigned char)chance_next(&chance);
-        add_entry(page_no, before, page);
+        if (chance_percent(&chance, 5))
+                add_image(page_no, page);
+        else
+                add_changes(page_no, before, page);
 }
 
 /* A record that carries the payload so far, which is empty afterwards. */
@@ -440,9 +458,13 @@ static void test_any_bytes_may_be_given(void **state)
 
 static void test_a_home_that_cannot_be_read(void **state)
 {
+        unsigned char before[PAGE];
+
         (void)state;
         home_error = -EIO;
-        change_page(now, 3);
+        memcpy(before, now[3], PAGE);
+        now[3][100] ^= 1;
+        add_changes(3, before, now[3]);
         sequence++;
         assert_int_equal(put_record(LOG_COMMIT, 0, NULL), -EIO);
 }

@@ -6,7 +6,7 @@
  * the process table whose byte of the lock file nobody holds (R16).
  */
 
-#include "tests/unit/engine.h"
+#include "tests/unit/engine_stand.h"
 
 #include <limits.h>
 
@@ -16,22 +16,6 @@
 #include "tests/unit/step.h"
 
 enum { PAGES = 10, DEAD = 2, HEIR = 1, DEAD_PROCESS = 40 };
-
-static struct engine *engine;
-
-static int setup(void **state)
-{
-        (void)state;
-        engine = engine_start(512);
-        return 0;
-}
-
-static int teardown(void **state)
-{
-        (void)state;
-        engine_stop(engine);
-        return 0;
-}
 
 static struct row *dead_row(void)
 {

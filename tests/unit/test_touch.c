@@ -6,21 +6,9 @@
  * program sees when the touch cannot be granted (P7: it goes on harmlessly, and the end says why).
  */
 
-#include "tests/unit/stage.h"
+#include "tests/unit/view_stand.h"
 
 enum { POOL_SLOTS = 64 };
-
-static struct stage *stage;
-static struct txn *txn;
-static struct view *view;
-
-static int setup_with(uint32_t pool_slots, int env_flags)
-{
-        stage = stage_start(pool_slots, env_flags);
-        txn = &stage->txn[0];
-        view = stage_map(stage, 0);
-        return 0;
-}
 
 static int setup(void **state)
 {
@@ -44,18 +32,6 @@ static int setup_tracking(void **state)
 {
         (void)state;
         return setup_with(1024, XAC_TRACK);
-}
-
-static int teardown(void **state)
-{
-        (void)state;
-        stage_stop(stage);
-        return 0;
-}
-
-static void audit(void)
-{
-        stage_audit(stage, txn, view);
 }
 
 static enum touch_outcome fault(uint64_t page_no, enum touch_access access)
@@ -385,6 +361,29 @@ static void test_plain_and_declared_access_agree(void **state)
         assert_int_equal(txn_end(txn), 0);
 }
 
+/* P2: also where what it writes has no place but a private copy in the view. */
+static void test_plain_and_declared_access_agree_in_a_doomed_transaction(void **state)
+{
+        uint64_t page_no = 0, *word;
+
+        (void)state;
+        assert_int_equal(txn_begin(txn, 0), 0);
+        for (; txn->state == TXN_ACTIVE; page_no++)
+                stage_store(txn, view, page_no, page_no + 1);
+        word = stage_word(view, --page_no);
+        assert_int_equal(view_shows(view, page_no), VIEW_STRAY);
+        assert_int_equal(*(const uint64_t *)touch_page_read(txn, word), page_no + 1);
+        *(uint64_t *)touch_page_write(txn, word) = 99;
+        assert_int_equal(value_of(page_no), 99);
+        stage_store(txn, view, page_no, 100);
+        assert_int_equal(*(const uint64_t *)touch_page_read(txn, word), 100);
+        assert_int_equal(txn_end(txn), XAC_FULL);
+        assert_int_equal(txn_begin(txn, 0), 0);
+        assert_int_equal(*(const uint64_t *)touch_page_read(txn, word), 0);
+        assert_int_equal(stage_load(txn, view, page_no), 0);
+        assert_int_equal(txn_end(txn), 0);
+}
+
 static void test_declared_access_that_is_refused_dooms(void **state)
 {
         uint64_t elsewhere = 0;
@@ -443,6 +442,7 @@ int main(void)
             TOUCH_TEST_SMALL(test_a_range_that_does_not_fit_dooms),
             TOUCH_TEST(test_declared_access_needs_no_mapping),
             TOUCH_TEST(test_plain_and_declared_access_agree),
+            TOUCH_TEST_SMALL(test_plain_and_declared_access_agree_in_a_doomed_transaction),
             TOUCH_TEST(test_declared_access_that_is_refused_dooms),
             TOUCH_TEST(test_pages_in_use_are_known),
         };

@@ -6,27 +6,11 @@
  * each open level. Every run ends with an audit of the slots.
  */
 
-#include "tests/unit/engine.h"
+#include "tests/unit/engine_stand.h"
 
 #include <xac/xac.h>
 
 #include "tests/support/chance.h"
-
-static struct engine *engine;
-
-static int setup(void **state)
-{
-        (void)state;
-        engine = engine_start(1024);
-        return 0;
-}
-
-static int teardown(void **state)
-{
-        (void)state;
-        engine_stop(engine);
-        return 0;
-}
 
 /* A page loses a private slot: it has another one now, or shows what is visible. */
 static void note_lost(void *arg, uint64_t page, uint32_t slot)
@@ -244,7 +228,7 @@ static void test_nested_levels_against_a_model(void **state)
         free(model);
 }
 
-#define PAGES_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define PAGES_TEST(name) cmocka_unit_test_setup_teardown(name, setup_roomy, teardown)
 
 int main(void)
 {

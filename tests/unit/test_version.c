@@ -3,23 +3,7 @@
 
 /* Which version a snapshot sees, and how words compare. */
 
-#include "tests/unit/engine.h"
-
-static struct engine *engine;
-
-static int setup(void **state)
-{
-        (void)state;
-        engine = engine_start(512);
-        return 0;
-}
-
-static int teardown(void **state)
-{
-        (void)state;
-        engine_stop(engine);
-        return 0;
-}
+#include "tests/unit/engine_stand.h"
 
 /* ---- Words ---- */
 

@@ -7,33 +7,14 @@
  * with what the view believes.
  */
 
-#include "tests/unit/stage.h"
+#include "tests/unit/view_stand.h"
 
 #include "libxac/ranges.h"
-
-static struct stage *stage;
-static struct txn *txn;
-static struct view *view;
 
 static int setup(void **state)
 {
         (void)state;
-        stage = stage_start(1024, 0);
-        txn = &stage->txn[0];
-        view = stage_map(stage, 0);
-        return 0;
-}
-
-static int teardown(void **state)
-{
-        (void)state;
-        stage_stop(stage);
-        return 0;
-}
-
-static void audit(void)
-{
-        stage_audit(stage, txn, view);
+        return setup_with(1024, 0);
 }
 
 /* A private version of a page, as a store would make it. */

@@ -7,44 +7,22 @@
  * read, so "a neighbour" below is a page that is in M although nobody touched it.
  */
 
-#include "tests/unit/stage.h"
+#include "tests/unit/view_stand.h"
 
 #include "libxac/checkpoint.h"
 
 enum { EXACT_COMMITS = 8 };
 
-static struct stage *stage;
-static struct txn *txn;
-static struct view *view;
-
 static int setup(void **state)
 {
         (void)state;
-        stage = stage_start(1900, 0);
-        txn = &stage->txn[0];
-        view = stage_map(stage, 0);
-        return 0;
+        return setup_with(1900, 0);
 }
 
 static int setup_tracking(void **state)
 {
         (void)state;
-        stage = stage_start(1900, XAC_TRACK);
-        txn = &stage->txn[0];
-        view = stage_map(stage, 0);
-        return 0;
-}
-
-static int teardown(void **state)
-{
-        (void)state;
-        stage_stop(stage);
-        return 0;
-}
-
-static void audit(void)
-{
-        stage_audit(stage, txn, view);
+        return setup_with(1900, XAC_TRACK);
 }
 
 static void begin(void)

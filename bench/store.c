@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#include "bench/store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "bench/support/scratch.h"
+
+static const struct store *const stores[] = {
+        &store_bptree, &store_bptree_view, &store_bptree_serial,
+#ifdef HAVE_LMDB
+        &store_lmdb,
+#endif
+#ifdef HAVE_BDB
+        &store_bdb,
+#endif
+};
+
+enum { STORES = sizeof(stores) / sizeof(stores[0]) };
+
+const struct store *store_find(const char *name)
+{
+        for (size_t i = 0; i < STORES; i++)
+                if (strcmp(stores[i]->name, name) == 0)
+                        return stores[i];
+        return NULL;
+}
+
+const char *store_names(void)
+{
+        static char names[128];
+
+        names[0] = '\0';
+        for (size_t i = 0; i < STORES; i++) {
+                strncat(names, i ? "," : "", sizeof(names) - strlen(names) - 1);
+                strncat(names, stores[i]->name, sizeof(names) - strlen(names) - 1);
+        }
+        return names;
+}
+
+void *store_new_seat(size_t byte_len)
+{
+        void *seat = calloc(1, byte_len);
+        if (seat)
+                return seat;
+        scratch_fail(-ENOMEM, "a seat");
+}

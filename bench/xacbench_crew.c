@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+#include "bench/xacbench.h"
+
+/*
+ *      parent      start one: FILL, reap it; start all .... all are ready: RUN ... reap them; start one: CHECK, reap it
+ *      worker      make its order, open, warm up, ready ... work, done ... all are done: check what was read, close
+ *
+ * The processes that fill and check are others than those that work, so that what is checked has been closed
+ * once. A store in the memory of one thread is filled, worked on and checked by that thread.
+ *
+ * Whoever waits sleeps between looks, so that it takes no processor from those who still work.
+ */
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench/support/measure.h"
+
+enum { LOOK_EVERY_NS = 50000, STUCK_SECONDS = 3600, CACHE_LINE = 64, STAT_BLOCK = 512 };
+
+struct tally {
+        _Alignas(CACHE_LINE) uint64_t begin_ns, end_ns, operations;
+        struct histogram latency;
+};
+
+struct board {
+        _Alignas(CACHE_LINE) _Atomic int is_running;
+        _Alignas(CACHE_LINE) _Atomic int ready, done;
+        uint64_t lost, records;
+        struct tally tally[WORKERS_MAX];
+};
+
+struct member {
+        struct worker worker;
+        const struct place *place;
+        struct board *board;
+};
+
+static void await(const _Atomic int *word, int value)
+{
+        const struct timespec pause = { 0, LOOK_EVERY_NS };
+        while (atomic_load(word) < value)
+                nanosleep(&pause, NULL);
+}
+
+/* ---- a worker ---- */
+
+static void open_seat(struct member *member, enum store_promise promise, bool is_ascending)
+{
+        const struct plan *plan = member->worker.plan;
+        const struct store_task task = {
+                .directory = member->place->scratch.directory,
+                .promise = promise,
+                .key_bytes = plan->shape.key_bytes,
+                .value_bytes = plan->shape.value_bytes,
+                .records = plan->preload + plan->keys,
+                .page_bytes = plan->page_bytes,
+                .is_ascending = is_ascending && plan->distribution == ORDER_ASCENDING,
+                .is_threaded = plan->threads > 1,
+                .worker = member->worker.number,
+        };
+        member->worker.seat = member->worker.store->open(&task);
+        record_init(&plan->shape, &member->worker.record);
+}
+
+static void close_seat(struct member *member)
+{
+        member->worker.store->close(member->worker.seat);
+}
+
+static void open_to_work(struct member *member)
+{
+        const struct plan *plan = member->worker.plan;
+        open_seat(member, plan->experiment->promise,
+                  plan->experiment->order == ORDER_NEW && member->worker.workers == 1);
+}
+
+/* Everything that was there before is read once, so that it is in memory, and mapped. */
+static void get_ready(struct member *member)
+{
+        struct worker *worker = &member->worker;
+        const struct order_spec spec = plan_order(worker->plan, worker->number);
+        struct store_digest digest = { 0 };
+
+        order_make(&worker->order, &spec, &worker->plan->shape);
+        if (worker->plan->preload)
+                worker->store->scan(worker->seat, NULL, UINT64_MAX, &digest);
+        worker->latency = &member->board->tally[worker->number].latency;
+}
+
+/* By gperftools, which `make profile` preloads; a file for each run, which its reader adds up. */
+static void profile(const struct worker *worker, bool is_begin)
+{
+        const char *path = worker->number == 0 ? worker->plan->profile : NULL;
+        int (*start)(const char *) =
+                path ? (int (*)(const char *))dlsym(RTLD_DEFAULT, "ProfilerStart") : NULL;
+        void (*stop)(void) = path ? (void (*)(void))dlsym(RTLD_DEFAULT, "ProfilerStop") : NULL;
+        char numbered[SCRATCH_PATH];
+
+        if (!path)
+                return;
+        if (!start || !stop)
+                scratch_fail(-ENOSYS, "no profiler (make profile preloads it)");
+        snprintf(numbered, sizeof(numbered), "%s.%d", path, (int)getpid());
+        if (is_begin)
+                start(numbered);
+        else
+                stop();
+}
+
+static void work_measured(struct member *member)
+{
+        struct worker *worker = &member->worker;
+        struct tally *tally = &member->board->tally[worker->number];
+
+        profile(worker, true);
+        worker->before_ns = tally->begin_ns = measure_now_ns();
+        worker->plan->experiment->work(worker);
+        tally->end_ns = measure_now_ns();
+        profile(worker, false);
+        tally->operations = worker->operations;
+}
+
+/* The seat is open. The first worker sees how many transactions were lost: before anybody works, and after all have. */
+static void work_and_wait(struct member *member)
+{
+        struct worker *worker = &member->worker;
+        struct board *board = member->board;
+        const uint64_t lost_before = worker->number == 0 ? worker->store->lost(worker->seat) : 0;
+
+        get_ready(member);
+        atomic_fetch_add(&board->ready, 1);
+        await(&board->is_running, 1);
+        work_measured(member);
+        atomic_fetch_add(&board->done, 1);
+        await(&board->done, worker->workers);
+        if (worker->number == 0)
+                board->lost = worker->store->lost(worker->seat) - lost_before;
+        if (worker->plan->experiment->check)
+                worker->plan->experiment->check(worker);
+        order_free(&worker->order);
+}
+
+/* ---- what a process does ---- */
+
+static void *run_thread(void *arg)
+{
+        open_to_work(arg);
+        work_and_wait(arg);
+        close_seat(arg);
+        return NULL;
+}
+
+static void run_threads(struct member *members)
+{
+        const int threads = members[0].worker.plan->threads;
+        pthread_t thread[WORKERS_MAX] = { 0 };
+
+        for (int t = 1; t < threads; t++)
+                must(-pthread_create(&thread[t], NULL, run_thread, &members[t]), "pthread_create");
+        run_thread(&members[0]);
+        for (int t = 1; t < threads; t++)
+                pthread_join(thread[t], NULL);
+}
+
+/* What is put before the experiment need not be durable when it is put. */
+static void fill(struct member *members)
+{
+        const struct plan *plan = members->worker.plan;
+        const enum store_promise promise = plan->experiment->promise;
+
+        if (plan->store->filler)
+                members->worker.store = plan->store->filler;
+        open_seat(members, promise == STORE_MEMORY ? STORE_MEMORY : STORE_NOSYNC, true);
+        work_preload(&members->worker);
+        close_seat(members);
+}
+
+static void check_alone(struct member *members)
+{
+        open_seat(members, members->worker.plan->experiment->promise, false);
+        members->board->records = check_all(&members->worker);
+        close_seat(members);
+}
+
+static void run_private(struct member *members)
+{
+        open_to_work(members);
+        work_preload(&members->worker);
+        work_and_wait(members);
+        members->board->records = check_all(&members->worker);
+        close_seat(members);
+}
+
+/* ---- the parent ---- */
+
+static pid_t start_process(struct member *members, void (*run)(struct member *members))
+{
+        fflush(NULL);
+        pid_t pid = fork();
+        if (pid < 0)
+                scratch_fail(-errno, "fork");
+        if (pid)
+                return pid;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        alarm(STUCK_SECONDS); /* nobody waits for ever */
+        run(members);
+        _exit(EXIT_SUCCESS);
+}
+
+/* A process that fails has said why; its death ends the program, and the others die with it. */
+static void reap(pid_t pid, int flags)
+{
+        int status = 0;
+        if (waitpid(pid, &status, flags) < 0 || status) {
+                fprintf(stderr, "a worker has failed (status %#x)\n", (unsigned)status);
+                exit(EXIT_FAILURE);
+        }
+}
+
+static struct member member_of(const struct plan *plan, const struct place *place, struct board *board,
+                               int number)
+{
+        const struct worker worker = { .plan = plan,
+                                       .number = number,
+                                       .workers = plan->processes * plan->threads,
+                                       .store = plan->store };
+        return (struct member){ worker, place, board };
+}
+
+static void run_one(const struct plan *plan, const struct place *place, struct board *board,
+                    void (*run)(struct member *members))
+{
+        struct member member = member_of(plan, place, board, 0);
+        reap(start_process(&member, run), 0);
+}
+
+static void run_all(const struct plan *plan, const struct place *place, struct board *board,
+                    void (*run)(struct member *members))
+{
+        const struct timespec pause = { 0, LOOK_EVERY_NS };
+        pid_t pids[WORKERS_MAX];
+        struct member members[WORKERS_MAX];
+
+        for (int p = 0; p < plan->processes; p++) {
+                for (int t = 0; t < WORKERS_MAX; t++)
+                        members[t] = member_of(plan, place, board, p * plan->threads + t);
+                pids[p] = start_process(members, run);
+        }
+        while (atomic_load(&board->ready) < plan->processes * plan->threads) {
+                nanosleep(&pause, NULL);
+                for (int p = 0; p < plan->processes; p++)
+                        reap(pids[p], WNOHANG);
+        }
+        atomic_store(&board->is_running, 1);
+        for (int p = 0; p < plan->processes; p++)
+                reap(pids[p], 0);
+}
+
+static void add_up(const struct board *board, int workers, struct outcome *outcome)
+{
+        uint64_t begin_ns = UINT64_MAX, end_ns = 0;
+
+        for (int w = 0; w < workers; w++) {
+                const struct tally *tally = &board->tally[w];
+                begin_ns = tally->begin_ns < begin_ns ? tally->begin_ns : begin_ns;
+                end_ns = tally->end_ns > end_ns ? tally->end_ns : end_ns;
+                outcome->operations += tally->operations;
+                histogram_merge(&outcome->latency, &tally->latency);
+        }
+        outcome->seconds = (double)(end_ns - begin_ns) / 1e9;
+        outcome->lost = board->lost;
+        outcome->records = board->records;
+}
+
+static uint64_t data_bytes(const struct plan *plan, const struct place *place)
+{
+        char path[SCRATCH_PATH + 64];
+        struct stat st;
+
+        if (!plan->store->data_file)
+                return 0;
+        snprintf(path, sizeof(path), "%s/%s", place->scratch.directory, plan->store->data_file);
+        if (stat(path, &st) != 0)
+                scratch_fail(-errno, path);
+        return (uint64_t)st.st_blocks * STAT_BLOCK;
+}
+
+void crew_run(const struct plan *plan, struct place *place, struct outcome *outcome)
+{
+        const bool is_private = !plan->store->data_file;
+        struct board *board =
+                mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (board == MAP_FAILED)
+                scratch_fail(-errno, "mmap");
+        record_prepare();
+        if (!is_private && !place->is_filled)
+                run_one(plan, place, board, fill);
+        place->is_filled = true;
+        run_all(plan, place, board, is_private ? run_private : run_threads);
+        if (!is_private)
+                run_one(plan, place, board, check_alone);
+        *outcome = (struct outcome){ 0 };
+        add_up(board, plan->processes * plan->threads, outcome);
+        outcome->data_bytes = data_bytes(plan, place);
+        munmap(board, sizeof(*board));
+}
+
+/* ---- places ---- */
+
+void place_make(struct place *place)
+{
+        scratch_make(&place->scratch, 0);
+        place->is_filled = false;
+}
+
+void place_remove(struct place *place)
+{
+        scratch_remove_memory(place->scratch.directory);
+        scratch_remove(&place->scratch);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef XAC_PAGE_ARENA_H
+#define XAC_PAGE_ARENA_H
+
+/*
+ * Where search structures live: pages with numbers, in plain memory, in a plain file, or in a data file of
+ * an environment. The structures are serial code over an arena; the arena decides what that code becomes:
+ *
+ *         page_arena_open_memory()   malloc, as it were: one thread, gone afterwards
+ *         page_arena_open_file()     a mapped file: one thread of one process, no atomicity, no durability
+ *         page_arena_open_env()      transactions: PAGE_ARENA_VIEW by plain pointers into a view,
+ *                                    PAGE_ARENA_DECLARED by xac_page_read() and xac_page_write()
+ *
+ * An arena of an environment belongs to the thread that opened it; each thread, of whatever process, opens its own on
+ * the same file. All arenas of a file have the same pages, whichever way they came in.
+ *
+ * Functions return 0 or a negative number, which xac_strerror() explains.
+ */
+
+#include <stdint.h>
+
+#include <xac/xac.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct page_arena page_arena;
+
+enum page_arena_access {
+        PAGE_ARENA_VIEW = 1,    /* plain loads and stores; page faults tell libxac of them */
+        PAGE_ARENA_DECLARED = 2 /* each access to a page is declared; no faults, exact read sets; faster */
+};
+
+/* page_bytes: a power of two from 4096 to 65536, 0 = 4096. max_bytes: the address space it may grow into, 0 = 16 GiB.
+ * -EINVAL, -ENOMEM. */
+int page_arena_open_memory(uint64_t max_bytes, uint32_t page_bytes, page_arena **arena);
+
+/* Creates the file when there is none or it is empty. -EINVAL, -ENOMEM, XAC_FORMAT (no arena, or other page_bytes), and the errors of
+ * open(2), ftruncate(2) and mmap(2). */
+int page_arena_open_file(const char *path, uint64_t max_bytes, uint32_t page_bytes, page_arena **arena);
+
+/* The environment's page size counts. Creates the file when there is none or it is empty, in a transaction of its own or
+ * the one that is open. XAC_FORMAT (no arena), and the errors of xac_mmap() and xac_run(). */
+int page_arena_open_env(xac_env *env, const char *file, enum page_arena_access access, page_arena **arena);
+
+/* Its trees are closed by now, and no transaction is open (-EBUSY). */
+int page_arena_close(page_arena *arena);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,214 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# How many lines of trees/ exist only for transactions (trees/README.md has the table, and explains it).
+#
+# It makes the serial tree out of trees/, by taking away whatever belongs to environments (the rules are below); compiles
+# that and links it without libxac, so that nothing can have been forgotten; lets it work; and counts by diff
+# the lines of code that the tree in a view has and the serial one has not, or has otherwise. These may not be more than
+# LIMIT, and as many as trees/README.md says. A line of code is one that has more on it than comments and a brace.
+#
+# Run by `make check`; by hand: srcdir=. sh tests/trees/count_lines.sh
+
+set -eu
+
+LIMIT=40
+
+srcdir=${srcdir:-.}
+awk=${AWK:-awk}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail()
+{
+        echo "count_lines: $*" >&2
+        exit 1
+}
+
+# ---- declared access goes: what is left is the tree in a view ----
+
+# Pages are reached by plain pointers, and nobody asks for the way.
+take_declared()
+{
+        sed -E -e 's/[a-z>-]+->way == ARENA_DECLARED \? [^:]*: //' -e '/^enum arena_way/d' -e '/^ *enum arena_way way;/d' \
+                -e '/->way = way;/d' -e 's/, enum arena_way way//' -e 's/, ARENA_PLAIN//' -e 's/, \(enum arena_way\)access//' \
+                -e 's/\(access != PAGE_ARENA_VIEW && [^)]*\)/access != PAGE_ARENA_VIEW/' "$1"
+}
+
+# ---- environments go: what is left is the serial tree ----
+
+# 1. Functions named *_env, and what they alone use, go.
+# 2. Of "is there an environment? this : that" that remains.
+# 3. "|| (there is an environment ...)" goes.
+# 4. What is only there to know the environment, or the file's name in it, goes.
+take_environment()
+{
+        $awk '
+        /^[a-z].*[a-z]_env\(/ || /^struct run \{/ || /^static int run_body\(/ {
+                if ($0 !~ /;$/)
+                        while ($0 !~ /^\};?$/ && getline > 0)
+                                ;
+                next
+        }
+        /^ *xac_env \*env;/ || /^ *char \*file;/ || /^ *free\(.*->file\);/ { next }
+        { print }' "$1" |
+                sed -E -e 's/[a-z>-]*env (&& [^?]*)?\? [^:]*: //' -e 's/ \|\| \([a-z>-]*env && [^)]*\)\)//'
+}
+
+# ---- counting ----
+
+# The lines of code, with nothing but code.
+code()
+{
+        $awk '
+        {
+                line = $0
+                kept = ""
+                while (line != "") {
+                        at = index(line, is_comment ? "*/" : "/*")
+                        if (!is_comment)
+                                kept = kept (at ? substr(line, 1, at - 1) : line)
+                        line = at ? substr(line, at + 2) : ""
+                        if (at)
+                                is_comment = !is_comment
+                }
+                sub(/[ \t]+$/, "", kept)
+                if (kept !~ /^[ \t{};]*$/)
+                        print kept
+        }' "$1"
+}
+
+# lines_of FOLDER: how many there are.
+lines_of()
+{
+        for file in "$work/$1"/trees/*.[ch]; do
+                code "$file"
+        done | wc -l
+}
+
+# lines_only_in FOLDER OTHER: in FOLDER and not, or not so, in OTHER.
+lines_only_in()
+{
+        for file in "$work/$1"/trees/*.[ch]; do
+                code "$file" >"$work/mine"
+                code "$work/$2/trees/$(basename "$file")" >"$work/its"
+                diff "$work/its" "$work/mine" | sed -n "s|^> |$(basename "$file"): |p"
+        done
+}
+
+# Lines that look whether the transaction is lost; a condition that leads to nothing else is one, too.
+lines_lost()
+{
+        for file in "$work/serial"/trees/*.[ch]; do
+                code "$file" | $awk '
+                /ARENA_LOST/ { count++; if (/^ *return ARENA_LOST;/ && before ~ /^ *(else )?if \(![a-z>-]+\)$/) count++ }
+                { before = $0 }
+                END { print count + 0 }'
+        done | $awk '{ total += $1 } END { print total }'
+}
+
+# Lines that stay in the serial tree although they deal with transactions: by the words in them.
+lines_joining()
+{
+        for file in "$work/serial"/trees/*.[ch]; do
+                code "$file" | $awk '
+                /^(static |int |void |struct ).*(confirm|ask_body|struct question|carry_cursors|take_spare)/ { inside = 1 }
+                /^(static|int|void|struct|enum|const|#)/ && !/confirm|ask_body|struct question|carry_cursors|take_spare/ { inside = 0 }
+                inside || /arena_txn|TXN_|txn|confirm|is_outside|carry_cursors|spare/'
+        done | wc -l
+}
+
+# ---- the trees ----
+
+mkdir -p "$work/declared/trees" "$work/view/trees" "$work/serial/trees"
+for file in "$srcdir"/trees/*.[ch]; do
+        name=trees/$(basename "$file")
+        cp "$file" "$work/declared/$name"
+        take_declared "$file" >"$work/view/$name"
+        take_environment "$work/view/$name" >"$work/serial/$name"
+done
+
+if grep -En '\<(xac_[a-z_]+|xbegin|xend|xabort)\(|->env\>|ARENA_DECLARED' "$work"/serial/trees/*.[ch] | sed "s|^$work/||" |
+        grep -v '^[^:]*:[0-9]*: *[/ ]\*'; then
+        fail "the lines above are left, though they belong to an environment: the rules do not know them"
+fi
+
+# The serial tree works, and where there is no libxac.
+cat >"$work/serial.c" <<'END'
+#include <stdio.h>
+#include <string.h>
+#include <xac/bptree.h>
+
+enum { RECORDS = 20000 };
+
+static int count(void *arg, const bptree_record *record)
+{
+        (void)record;
+        ++*(int *)arg;
+        return 0;
+}
+
+static int work(page_arena *arena)
+{
+        bptree *tree;
+        bptree_cursor *cursor;
+        bptree_report report;
+        char key[32], value[32];
+        int found = 0;
+        int err = bptree_open(arena, "numbers", BPTREE_CREATE, NULL, &tree);
+        for (int i = 0; !err && i < RECORDS; i++) {
+                int len = sprintf(key, "%d", i * 7919 % RECORDS);
+                err = bptree_put(tree, key, (size_t)len, &i, sizeof(i), 0);
+        }
+        for (int i = 0; !err && i < RECORDS; i += 2) {
+                int len = sprintf(key, "%d", i);
+                err = bptree_get(tree, key, (size_t)len, value, sizeof(value), NULL);
+                if (!err)
+                        err = bptree_delete(tree, key, (size_t)len);
+        }
+        if (!err)
+                err = bptree_scan(tree, NULL, 0, NULL, 0, count, &found);
+        if (!err)
+                err = bptree_cursor_open(tree, &cursor);
+        if (!err && !(err = bptree_cursor_last(cursor)))
+                err = bptree_cursor_previous(cursor);
+        if (!err)
+                err = bptree_check(arena, &report);
+        return err ? err : found == RECORDS / 2 && report.records >= RECORDS / 2 ? 0 : 1;
+}
+
+int main(void)
+{
+        page_arena *arena;
+        int err = page_arena_open_memory(0, 0, &arena);
+        if (!err)
+                err = work(arena);
+        if (!err)
+                err = page_arena_open_file("arena", 0, 0, &arena);
+        if (!err)
+                err = work(arena);
+        printf("the serial tree, without libxac: %s\n", err ? "does not work" : "works");
+        return err != 0;
+}
+END
+(cd "$work" && ${CC:-cc} -std=gnu11 -O1 -D_GNU_SOURCE -I"$work/serial" -I"$(cd "$OLDPWD" && cd "$srcdir" && pwd)/include" \
+        -o serial.out serial.c serial/trees/*.c && ./serial.out) || fail "the serial tree does not work"
+
+all=$(lines_of declared)
+lines_only_in view serial >"$work/view.lines"
+lines_only_in declared view >"$work/declared.lines"
+view=$(wc -l <"$work/view.lines")
+lost=$(lines_lost)
+declared=$(($(wc -l <"$work/declared.lines") + lost))
+joining=$(lines_joining)
+
+echo "lines of code in trees/:                             $all"
+echo "the tree in a view, that the serial one has not:     $view"
+echo "left in the serial tree, where they do nothing:      $joining (handles and cursors that outlive a transaction)"
+echo "declared access besides:                             $declared ($lost look whether the transaction is lost)"
+if [ "${1-}" = --list ]; then
+        cat "$work/view.lines" "$work/declared.lines"
+fi
+grep -q "^| the tree in a view, .* | $view |$" "$srcdir/trees/README.md" ||
+        fail "trees/README.md has another number of lines for the tree in a view than $view"
+[ "$view" -le $LIMIT ] || fail "$view lines are more than the $LIMIT that a view may cost (--list shows them)"

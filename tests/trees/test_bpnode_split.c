@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+#include "trees/bpnode.h"
+
+/*
+ * Splits give room to the record that had none, lose nothing, and find separators that separate; a merge
+ * undoes them. Ascending keys fill pages.
+ */
+
+#include <string.h>
+
+#include "tests/trees/node_model.h"
+
+static struct chance chance;
+static struct model_maker maker;
+static struct bpnode_split split;
+
+static const struct bpnode_key none = { NULL, 0 };
+
+static const struct bpnode_shape shapes[] = {
+        { .page_bytes = 4096, .tree_id = 7, .is_fixed = true, .value_bytes = 8 },
+        { .page_bytes = 4096, .tree_id = 8, .is_fixed = true, .value_bytes = 256 },
+        { .page_bytes = 65536, .tree_id = 9, .is_fixed = true, .value_bytes = 8 },
+        { .page_bytes = 4096, .tree_id = 11 },
+        { .page_bytes = 65536, .tree_id = 12 },
+        { .page_bytes = 4096, .tree_id = 13, .compare = model_compare_by_length },
+        { .page_bytes = 65536, .tree_id = 14, .compare = model_compare_by_length },
+};
+
+enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
+
+static int group_setup(void **state)
+{
+        (void)state;
+        chance.state = chance_seed();
+        return 0;
+}
+
+/* A record that the model does not have, and its place. */
+static struct bpnode_record make_stranger(const struct model *model, unsigned *i)
+{
+        struct bpnode_record record = { .key = make_key(&maker, model->shape) };
+        bool is_there;
+
+        *i = model_find(model, record.key, &is_there);
+        while (is_there || *i < (model->node->level > 0)) {
+                maker.kind = (maker.kind + 1) % KEYS_KINDS; /* some kinds have few keys */
+                record.key = make_key(&maker, model->shape);
+                *i = model_find(model, record.key, &is_there);
+        }
+        return model->node->level ? record : make_record(&maker, model->shape, record.key);
+}
+
+static size_t bytes_of(const struct model *model, const struct bpnode_record *record)
+{
+        return model->node->level ? bpnode_inner_bytes(model->shape, record->key.len)
+                                  : bpnode_leaf_bytes(model->shape, record->key.len, record->value_len);
+}
+
+/* Inserts until a record comes that has no room: this one. */
+static struct bpnode_record fill(struct model *model, unsigned *i)
+{
+        for (;;) {
+                struct bpnode_record record = make_stranger(model, i);
+
+                if (bpnode_room(model->shape, model->node) < bytes_of(model, &record))
+                        return record;
+                model_insert(model, *i, &record, (page_no)chance_next(&chance));
+        }
+}
+
+/* The separator is the shortest that is greater than all on the left and not than any on the right. */
+static void verify_separator(const struct model *left, const struct model *right)
+{
+        const struct bpnode_shape *shape = left->shape;
+        struct bpnode_key separator = { split.separator, split.separator_len };
+        struct bpnode_key shorter = { split.separator, split.separator_len - 1 };
+
+        assert_true(bpnode_compare(shape, model_key(left, left->count - 1), separator) < 0);
+        if (left->node->level)
+                return; /* the first key of the right node is the separator itself */
+        assert_true(bpnode_compare(shape, separator, model_key(right, 0)) <= 0);
+        if (!shape->is_fixed && !shape->compare)
+                assert_true(bpnode_compare(shape, model_key(left, left->count - 1), shorter) >= 0);
+}
+
+/* The new record goes where the split says, in the array at once, and both halves are checked before and
+ * after. */
+static void insert_into_half(struct model *left, struct model *right, const struct bpnode_record *record)
+{
+        struct bpnode_record named = *record;
+        struct model *home = split.is_right ? right : left;
+        bool is_first = right->node->level && split.is_right && split.i == 0;
+
+        if (is_first) {
+                assert_int_equal(record->key.len, split.separator_len);
+                assert_memory_equal(record->key.bytes, split.separator, split.separator_len);
+                named.key = none;
+        } else if (right->node->level) {
+                assert_int_equal(model_key(right, 0).len, split.separator_len);
+                assert_memory_equal(model_key(right, 0).bytes, split.separator, split.separator_len);
+                model_rekey(right, 0, none);
+        }
+        assert_true(bpnode_room(left->shape, home->node) >= bytes_of(home, &named));
+        model_insert(home, split.i, &named, 4711);
+}
+
+/* Splits for the record; returns the right half. */
+static struct model *split_for(struct model *left, unsigned i, const struct bpnode_record *record)
+{
+        const struct bpnode_shape *shape = left->shape;
+        struct model *right = model_start(shape, left->node->level);
+
+        while (right->count)
+                model_forget(right, 0);
+        memset(right->node, 0xa5, shape->page_bytes);
+        if (left->node->level)
+                bpnode_split_inner(shape, left->node, right->node, i, record->key, &split);
+        else
+                bpnode_split_leaf(shape, left->node, right->node, i, record, &split);
+        assert_int_equal(left->node->count + right->node->count, left->count);
+        assert_int_equal(i, split.i + (split.is_right ? left->node->count : 0));
+        model_move(left, left->node->count, right);
+        insert_into_half(left, right, record);
+        verify_separator(left, right);
+        model_verify_within(left, none, (struct bpnode_key){ split.separator, split.separator_len });
+        model_verify_within(right, (struct bpnode_key){ split.separator, split.separator_len }, none);
+        assert_true(left->count >= 1U + (left->node->level > 0));
+        assert_true(right->count >= 1U + (left->node->level > 0));
+        return right;
+}
+
+/* Takes records away until all have room in the left node, and merges. The separator is that of the split. */
+static void merge(struct model *left, struct model *right)
+{
+        const struct bpnode_shape *shape = left->shape;
+        struct bpnode_key separator = { split.separator, split.separator_len };
+        const size_t extra = left->node->level && !shape->is_fixed ? separator.len : 0;
+
+        while (bpnode_room(shape, left->node) < bpnode_used(shape, right->node) + extra) {
+                struct model *from = right->count < 3 || chance_percent(&chance, 50) ? left : right;
+                unsigned first = from->node->level > 0;
+
+                if (from->count > first)
+                        model_remove(from, first + (unsigned)chance_below(&chance, from->count - first));
+        }
+        bpnode_merge(shape, left->node, right->node, separator);
+        if (left->node->level)
+                model_rekey(right, 0, separator);
+        model_move(right, 0, left);
+        model_verify(left);
+        model_end(right);
+}
+
+static void run_splits(const struct bpnode_shape *shape, uint8_t level, enum model_keys kind)
+{
+        const unsigned rounds = shape->page_bytes == 4096 ? 20 : 3;
+        struct model *left = model_start(shape, level);
+
+        maker_start(&maker, &chance, kind);
+        for (unsigned round = 0; round < rounds; round++) {
+                unsigned i;
+
+                maker.kind = kind;
+                struct bpnode_record record = fill(left, &i);
+                struct model *right = split_for(left, i, &record);
+                merge(left, right);
+        }
+        model_end(left);
+}
+
+static void test_splits_and_merges_lose_nothing(void **state)
+{
+        (void)state;
+        for (unsigned i = 0; i < SHAPES; i++)
+                for (enum model_keys kind = 0; kind < KEYS_KINDS; kind++)
+                        for (uint8_t level = 0; level < 2; level++)
+                                run_splits(&shapes[i], level, kind);
+}
+
+/* Records of any size up to the largest, at any place: the halves always have room. */
+static void test_large_records_have_room_after_a_split(void **state)
+{
+        (void)state;
+        for (unsigned round = 0; round < 1500; round++) {
+                const struct bpnode_shape *shape = &shapes[3 + round % 4];
+                struct model *left = model_start(shape, round % 8 >= 4);
+                unsigned i;
+
+                maker_start(&maker, &chance, KEYS_RANDOM);
+                maker.value_max = round % 3 ? shape->page_bytes / 4 : 1 + chance_below(&chance, 2000);
+                memset(maker.prefix, (int)chance_below(&chance, 3), sizeof(maker.prefix));
+                maker.prefix_len = BPTREE_KEY_MAX - 8;
+                maker.kind = round % 5 ? KEYS_PREFIXED : KEYS_RANDOM;
+                if (shape->page_bytes > 4096 && round % 8 >= 4)
+                        maker.kind = KEYS_RANDOM;
+                struct bpnode_record record = fill(left, &i);
+                left->node->run = chance_percent(&chance, 50) ? 100 : 0; /* also where it seems to ascend */
+                left->node->last = (uint16_t)(i - 1);
+                model_end(split_for(left, i, &record));
+                model_end(left);
+        }
+}
+
+/* ---- ascending keys ---- */
+
+static struct bpnode_record numbered(unsigned number, const struct bpnode_shape *shape)
+{
+        maker.key[0] = (unsigned char)(number >> 24);
+        maker.key[1] = (unsigned char)(number >> 16);
+        maker.key[2] = (unsigned char)(number >> 8);
+        maker.key[3] = (unsigned char)number;
+        memset(maker.key + 4, 'k', 4);
+        return (struct bpnode_record){
+                { maker.key, 8 }, maker.value, shape->is_fixed ? shape->value_bytes : number % 90, false
+        };
+}
+
+/* Inserts ascending keys from `number` on, until pages were split `splits` times; verifies that what is
+ * left behind is full. */
+static struct model *ascend(struct model *node, unsigned number, unsigned splits)
+{
+        const struct bpnode_shape *shape = node->shape;
+        const size_t largest =
+                node->node->level ? bpnode_inner_bytes(shape, 8) : bpnode_leaf_bytes(shape, 8, 90);
+
+        while (splits) {
+                struct bpnode_record record = numbered(number++, shape);
+                bool is_there;
+                unsigned i = model_find(node, record.key, &is_there);
+
+                assert_false(is_there);
+                if (bpnode_room(shape, node->node) >= bytes_of(node, &record)) {
+                        model_insert(node, i, &record, number);
+                        continue;
+                }
+                struct model *right = split_for(node, i, &record);
+                if (!split.is_right) {
+                        model_end(right); /* the tail, which is there but once */
+                        continue;
+                }
+                /* An inner node hands on its last record. */
+                assert_true(bpnode_room(shape, node->node) < largest * (node->node->level ? 2 : 1));
+                model_end(node);
+                node = right;
+                splits--;
+        }
+        return node;
+}
+
+static void test_ascending_keys_fill_pages(void **state)
+{
+        (void)state;
+        maker_start(&maker, &chance, KEYS_RANDOM);
+        for (unsigned i = 0; i < SHAPES - 2; i++)
+                for (uint8_t level = 0; level < 2; level++)
+                        model_end(ascend(model_start(&shapes[i], level), 1, 8));
+}
+
+static void test_ascending_keys_below_others_fill_pages(void **state)
+{
+        (void)state;
+        maker_start(&maker, &chance, KEYS_RANDOM);
+        for (unsigned i = 0; i < SHAPES - 2; i++) {
+                for (uint8_t level = 0; level < 2; level++) {
+                        struct model *node = model_start(&shapes[i], level);
+
+                        for (unsigned above = 5; above > 0; above--) {
+                                struct bpnode_record record = numbered(2000000000U + above, &shapes[i]);
+
+                                model_insert(node, level, &record, above);
+                        }
+                        model_end(ascend(node, 1, 8));
+                }
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_splits_and_merges_lose_nothing),
+                cmocka_unit_test(test_large_records_have_room_after_a_split),
+                cmocka_unit_test(test_ascending_keys_fill_pages),
+                cmocka_unit_test(test_ascending_keys_below_others_fill_pages),
+        };
+
+        return cmocka_run_group_tests_name("trees/bpnode_split", tests, group_setup, NULL);
+}

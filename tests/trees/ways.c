@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/trees/ways.h"
+
+#include "tests/support/check.h"
+#include "tests/support/scratch.h"
+#include "tests/support/seat.h"
+
+_Thread_local struct ways ways;
+
+uint32_t ways_page_bytes(int way)
+{
+        return way & WAYS_BIG ? 65536 : 4096;
+}
+
+page_arena *ways_open_with(int way, const xac_options *options)
+{
+        enum page_arena_access access = (way & WAYS_KIND) == IN_VIEW ? PAGE_ARENA_VIEW : PAGE_ARENA_DECLARED;
+
+        check_ok(xac_open(scratch_path("env"), seat_open_flags(0), options, &ways.env));
+        check_ok(page_arena_open_env(ways.env, "pages", access, &ways.arena));
+        return ways.arena;
+}
+
+page_arena *ways_open(int way)
+{
+        const xac_options options = { .page_bytes = ways_page_bytes(way) };
+
+        ways.env = NULL;
+        switch (way & WAYS_KIND) {
+        case IN_MEMORY:
+                check_ok(page_arena_open_memory(0, ways_page_bytes(way), &ways.arena));
+                return ways.arena;
+        case IN_FILE:
+                check_ok(page_arena_open_file(scratch_path("pages"), 0, ways_page_bytes(way), &ways.arena));
+                return ways.arena;
+        default:
+                return ways_open_with(way, &options);
+        }
+}
+
+void ways_close(void)
+{
+        check_ok(page_arena_close(ways.arena));
+        if (ways.env != NULL)
+                check_ok(xac_close(ways.env));
+        ways = (struct ways){ 0 };
+}
+
+void ways_begin(void)
+{
+        if (ways.env != NULL)
+                check_ok(xbegin(ways.env, 0));
+}
+
+int ways_end(void)
+{
+        return ways.env != NULL ? xend(ways.env) : 0;
+}
+
+void ways_abort(void)
+{
+        if (ways.env != NULL)
+                check_ok(xabort(ways.env));
+}

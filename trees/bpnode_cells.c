@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+#include "trees/bpnode_cells.h"
+
+#include <assert.h>
+
+enum {
+        PAGE_MAX = 65536,
+        CELL_MIN = 3 /* value length and one byte of key; an inner cell has four */
+};
+
+/* ---- prefix and heads ---- */
+
+static void set_prefix(struct bpnode *node, size_t prefix_len)
+{
+        struct bpnode_slot *slots = bpnode_slots(node);
+
+        node->prefix_len = (uint16_t)prefix_len;
+        for (unsigned i = 0; i < node->count; i++)
+                slots[i].head = bpnode_head(bpnode_cell_key(node, i), prefix_len);
+}
+
+/* The longest there can be: what lies between the first and the last key has in common what they have. */
+static size_t longest_prefix(const struct bpnode *node)
+{
+        const unsigned first = bpnode_cells_empty(node);
+
+        if (first == node->count)
+                return 0;
+        return bpnode_common(bpnode_cell_key(node, first), bpnode_cell_key(node, node->count - 1U));
+}
+
+/* When cells have moved anyway, the heads may too. */
+static void widen_prefix(const struct bpnode_shape *shape, struct bpnode *node)
+{
+        if (!shape->compare && longest_prefix(node) != node->prefix_len)
+                set_prefix(node, longest_prefix(node));
+}
+
+/* Before a key comes in at i. Looks at the key beside it, which the search has just looked at. */
+static void narrow_prefix(const struct bpnode_shape *shape, struct bpnode *node, unsigned i,
+                          struct bpnode_key key)
+{
+        const unsigned first = bpnode_cells_empty(node);
+
+        if (shape->compare || key.len == 0)
+                return;
+        if (first == node->count) {
+                node->prefix_len = (uint16_t)key.len;
+        } else if (node->prefix_len) {
+                size_t common = bpnode_common(bpnode_cell_key(node, i < node->count ? i : i - 1), key);
+
+                if (common < node->prefix_len)
+                        set_prefix(node, common);
+        }
+}
+
+/* ---- room ---- */
+
+static size_t gap(const struct bpnode *node)
+{
+        return node->cells_begin - sizeof(struct bpnode) - node->count * sizeof(struct bpnode_slot);
+}
+
+/* Slides the cells to the end of the page, in the order they are in: what has not moved need not be
+ * logged, and what has is found as shifts (recovery/diff.h).
+ *
+ *      before  | hdr | slots |   free   | cell | dead | cell | dead | cell |
+ *      after   | hdr | slots |   free                 | cell | cell | cell |
+ *
+ * The order is found by a table of places: no two cells begin within CELL_MIN bytes. */
+static void compact(const struct bpnode_shape *shape, struct bpnode *node)
+{
+        uint16_t at_place[PAGE_MAX / CELL_MIN + 1]; /* record + 1, 0: none */
+        const unsigned places = shape->page_bytes / CELL_MIN + 1;
+        struct bpnode_slot *slots = bpnode_slots(node);
+        uint32_t begin = shape->page_bytes;
+
+        memset(at_place, 0, places * sizeof(at_place[0]));
+        for (unsigned i = 0; i < node->count; i++)
+                at_place[slots[i].offset / CELL_MIN] = (uint16_t)(i + 1);
+        for (unsigned place = places; place-- > 0;) {
+                if (at_place[place] == 0)
+                        continue;
+                unsigned i = at_place[place] - 1U;
+                size_t byte_len = bpnode_cell_bytes(node, i);
+
+                begin -= (uint32_t)byte_len;
+                if (slots[i].offset != begin)
+                        memmove((unsigned char *)node + begin, bpnode_cell(node, i), byte_len);
+                slots[i].offset = (uint16_t)begin;
+        }
+        node->cells_begin = begin;
+        node->dead_bytes = 0;
+        widen_prefix(shape, node);
+}
+
+static unsigned char *take_cell(struct bpnode *node, struct bpnode_slot *slot, struct bpnode_key key,
+                                size_t byte_len)
+{
+        node->cells_begin -= (uint32_t)byte_len;
+        slot->head = bpnode_head(key, node->prefix_len);
+        slot->offset = (uint16_t)node->cells_begin;
+        slot->key_len = (uint16_t)key.len;
+        return (unsigned char *)node + node->cells_begin;
+}
+
+/* ---- one record ---- */
+
+unsigned char *bpnode_cells_insert(const struct bpnode_shape *shape, struct bpnode *node, unsigned i,
+                                   struct bpnode_key key, size_t value_len)
+{
+        const size_t front = bpnode_cell_front(node->level);
+        const size_t byte_len = front + key.len + value_len;
+        struct bpnode_slot *slot = bpnode_slots(node) + i;
+
+        if (gap(node) < byte_len + sizeof(*slot))
+                compact(shape, node);
+        assert(gap(node) >= byte_len + sizeof(*slot));
+        narrow_prefix(shape, node, i, key);
+        memmove(slot + 1, slot, (node->count - i) * sizeof(*slot));
+        node->count++;
+        unsigned char *cell = take_cell(node, slot, key, byte_len);
+        if (shape->compare)
+                slot->head = 0;
+        if (key.len)
+                memcpy(cell + front, key.bytes, key.len);
+        return cell;
+}
+
+unsigned char *bpnode_cells_reuse(struct bpnode *node, unsigned i, size_t value_len)
+{
+        const size_t old_bytes = bpnode_cell_bytes(node, i);
+        const size_t byte_len = bpnode_cell_front(node->level) + bpnode_slots(node)[i].key_len + value_len;
+
+        if (byte_len > old_bytes)
+                return NULL;
+        node->dead_bytes = (uint16_t)(node->dead_bytes + old_bytes - byte_len);
+        return bpnode_cell(node, i);
+}
+
+void bpnode_cells_drop_key(struct bpnode *node)
+{
+        struct bpnode_slot *slot = bpnode_slots(node);
+
+        node->dead_bytes = (uint16_t)(node->dead_bytes + slot->key_len);
+        slot->key_len = 0;
+        slot->head = 0;
+}
+
+void bpnode_cells_remove(const struct bpnode_shape *shape, struct bpnode *node, unsigned i)
+{
+        struct bpnode_slot *slot = bpnode_slots(node) + i;
+        const size_t byte_len = bpnode_cell_bytes(node, i);
+
+        if (slot->offset == node->cells_begin)
+                node->cells_begin += (uint32_t)byte_len;
+        else
+                node->dead_bytes = (uint16_t)(node->dead_bytes + byte_len);
+        node->count--;
+        memmove(slot, slot + 1, (node->count - i) * sizeof(*slot));
+        if (i == 0 && node->level && node->count)
+                bpnode_cells_drop_key(node);
+        if (node->count == 0) {
+                node->cells_begin = shape->page_bytes;
+                node->dead_bytes = 0;
+                node->prefix_len = 0;
+        }
+}
+
+/* ---- many records ---- */
+
+/* Brings cells_begin up to the lowest cell, so that the room before it is found without compaction. */
+static void settle(const struct bpnode_shape *shape, struct bpnode *node)
+{
+        const struct bpnode_slot *slots = bpnode_slots(node);
+        uint32_t lowest = shape->page_bytes;
+
+        for (unsigned i = 0; i < node->count; i++)
+                lowest = slots[i].offset < lowest ? slots[i].offset : lowest;
+        node->dead_bytes = (uint16_t)(node->dead_bytes - (lowest - node->cells_begin));
+        node->cells_begin = lowest;
+}
+
+/* Cells in the order of the keys: a scan of the page goes straight through it. The heads are set later. */
+static void append_cell(struct bpnode *to, const struct bpnode *from, unsigned i)
+{
+        const size_t byte_len = bpnode_cell_bytes(from, i);
+        unsigned char *cell =
+                take_cell(to, bpnode_slots(to) + to->count, (struct bpnode_key){ NULL, 0 }, byte_len);
+
+        memcpy(cell, bpnode_cell(from, i), byte_len);
+        bpnode_slots(to)[to->count].key_len = bpnode_slots(from)[i].key_len;
+        to->count++;
+}
+
+void bpnode_cells_move(const struct bpnode_shape *shape, struct bpnode *node, unsigned first,
+                       struct bpnode *right)
+{
+        size_t moved_bytes = 0;
+
+        for (unsigned i = first; i < node->count; i++) {
+                moved_bytes += bpnode_cell_bytes(node, i);
+                append_cell(right, node, i);
+        }
+        if (!shape->compare)
+                set_prefix(right, longest_prefix(right));
+        node->count = (uint16_t)first;
+        node->dead_bytes = (uint16_t)(node->dead_bytes + moved_bytes);
+        settle(shape, node);
+        widen_prefix(shape, node);
+}
+
+void bpnode_cells_append(const struct bpnode_shape *shape, struct bpnode *left, const struct bpnode *right,
+                         struct bpnode_key separator)
+{
+        const unsigned empty = bpnode_cells_empty(right);
+        const unsigned count = left->count;
+        size_t byte_len = right->count * sizeof(struct bpnode_slot) + (empty ? separator.len : 0);
+
+        for (unsigned i = 0; i < right->count; i++)
+                byte_len += bpnode_cell_bytes(right, i);
+        if (gap(left) < byte_len)
+                compact(shape, left);
+        assert(gap(left) >= byte_len);
+        if (empty)
+                memcpy(bpnode_cells_insert(shape, left, count, separator, 0), bpnode_cell(right, 0),
+                       sizeof(page_no));
+        for (unsigned i = empty; i < right->count; i++)
+                append_cell(left, right, i);
+        if (!shape->compare)
+                set_prefix(left, longest_prefix(left));
+}

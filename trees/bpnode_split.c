@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+#include "trees/bpnode.h"
+
+/*
+ * Where to split. Seen as one sequence, the records of the full node with the new one in its place have
+ * at most 3/2 of a page's capacity C, as no record has more than C/2. The middle cut, which makes the
+ * larger half as small as can be, leaves halves that differ by one record at most; so none has more than
+ * (3/2 C + 1/2 C) / 2 = C.
+ *
+ *      records    | 0 1 2 3 4 5 |     new one at i = 4
+ *      sequence   | 0 1 2 3 N 4 5 |
+ *      cut at 3   | 0 1 2 |  and  | 3 N 4 5 |        the new one: right, at 1
+ *
+ * Where inserts ascend, the cut is just before or behind the new record, and later ones go on filling the
+ * left node, or an almost empty right one.
+ */
+
+#include "trees/bpnode_cells.h"
+#include "trees/bpnode_fixed.h"
+
+enum { RUN_ASCENDS = 8 /* so many in a row are no chance */ };
+
+/* What is split, with the new record in its place. */
+struct sequence {
+        const struct bpnode_shape *shape;
+        const struct bpnode *node;
+        unsigned i; /* of the new record */
+        struct bpnode_key key;
+        size_t new_bytes;
+};
+
+static struct bpnode_key key_in(const struct sequence *sequence, unsigned at)
+{
+        if (at == sequence->i)
+                return sequence->key;
+        return bpnode_key_at(sequence->shape, sequence->node, at - (at > sequence->i));
+}
+
+static size_t bytes_in(const struct sequence *sequence, unsigned at)
+{
+        if (at == sequence->i)
+                return sequence->new_bytes;
+        if (sequence->shape->is_fixed)
+                return bpnode_fixed_stride(sequence->shape, sequence->node->level);
+        return sizeof(struct bpnode_slot) + bpnode_cell_bytes(sequence->node, at - (at > sequence->i));
+}
+
+/* The cut with the smaller larger half. */
+static unsigned middle_cut(const struct sequence *sequence)
+{
+        const size_t total = bpnode_used(sequence->shape, sequence->node) + sequence->new_bytes;
+        size_t left = 0;
+        unsigned cut = 0;
+
+        while (2 * left < total)
+                left += bytes_in(sequence, cut++);
+        size_t before = left - bytes_in(sequence, cut - 1);
+        return total - before < left ? cut - 1 : cut;
+}
+
+/* The cut at the new record: behind it, if there are records to be moved away and what they leave is room
+ * for it. */
+static unsigned run_cut(const struct sequence *sequence)
+{
+        size_t left = sequence->new_bytes;
+
+        if (sequence->i == sequence->node->count)
+                return sequence->i;
+        for (unsigned at = 0; at < sequence->i; at++)
+                left += bytes_in(sequence, at);
+        return left <= bpnode_capacity(sequence->shape) ? sequence->i + 1 : sequence->i;
+}
+
+static bool is_ascending(const struct sequence *sequence)
+{
+        const struct bpnode *node = sequence->node;
+
+        return sequence->i > 0 && sequence->i == (uint16_t)(node->last + 1) && node->run >= RUN_ASCENDS;
+}
+
+/* The separator for a cut: the shortest key that is greater than the last of the left leaf and not than
+ * the first of the right. */
+static void put_separator(const struct sequence *sequence, unsigned cut, struct bpnode_split *split)
+{
+        struct bpnode_key first = key_in(sequence, cut);
+
+        split->separator_len = first.len;
+        if (sequence->node->level == 0 && !sequence->shape->is_fixed && !sequence->shape->compare)
+                split->separator_len = bpnode_common(key_in(sequence, cut - 1), first) + 1;
+        memcpy(split->separator, first.bytes, split->separator_len);
+}
+
+/* A run goes on in the half that the new record belongs to. */
+static void pass_run(struct bpnode *node, struct bpnode *right, unsigned i, const struct bpnode_split *split)
+{
+        struct bpnode *home = split->is_right ? right : node;
+        uint16_t run = i == (uint16_t)(node->last + 1) ? node->run : 0;
+
+        node->run = 0;
+        home->run = run;
+        home->last = (uint16_t)(split->i - 1);
+}
+
+/* Cuts; the new record's place is `split`'s. */
+static void divide(const struct sequence *sequence, unsigned cut, struct bpnode *node, struct bpnode *right,
+                   struct bpnode_split *split)
+{
+        const struct bpnode_shape *shape = sequence->shape;
+
+        put_separator(sequence, cut, split);
+        split->is_right = sequence->i >= cut;
+        split->i = split->is_right ? sequence->i - cut : sequence->i;
+        bpnode_init(shape, right, node->level);
+        if (shape->is_fixed)
+                bpnode_fixed_move(shape, node, split->is_right ? cut : cut - 1, right);
+        else
+                bpnode_cells_move(shape, node, split->is_right ? cut : cut - 1, right);
+        pass_run(node, right, sequence->i, split);
+}
+
+void bpnode_split_leaf(const struct bpnode_shape *shape, struct bpnode *node, struct bpnode *right,
+                       unsigned i, const struct bpnode_record *record, struct bpnode_split *split)
+{
+        struct sequence sequence = { shape, node, i, record->key,
+                                     bpnode_leaf_bytes(shape, record->key.len, record->value_len) };
+
+        divide(&sequence, is_ascending(&sequence) ? run_cut(&sequence) : middle_cut(&sequence), node, right,
+               split);
+}
+
+void bpnode_split_inner(const struct bpnode_shape *shape, struct bpnode *node, struct bpnode *right,
+                        unsigned i, struct bpnode_key key, struct bpnode_split *split)
+{
+        struct sequence sequence = { shape, node, i, key, bpnode_inner_bytes(shape, key.len) };
+        unsigned cut = is_ascending(&sequence) ? run_cut(&sequence) : middle_cut(&sequence);
+
+        /* At least two children on each side: one alone has no sibling. */
+        if (cut > node->count - 1U)
+                cut = node->count - 1U;
+        divide(&sequence, cut, node, right, split);
+        if (split->is_right && split->i == 0)
+                return; /* the empty key comes with the new child */
+        if (shape->is_fixed)
+                memset(right + 1, 0, BPNODE_FIXED_KEY);
+        else
+                bpnode_cells_drop_key(right);
+}
+
+void bpnode_merge(const struct bpnode_shape *shape, struct bpnode *left, const struct bpnode *right,
+                  struct bpnode_key separator)
+{
+        if (shape->is_fixed)
+                bpnode_fixed_append(shape, left, right, separator.bytes);
+        else
+                bpnode_cells_append(shape, left, right, separator);
+}

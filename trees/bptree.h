@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TREES_BPTREE_H
+#define TREES_BPTREE_H
+
+/*
+ * The inside of <xac/bptree.h>: what the files of the tree share. All of it is serial code over an arena.
+ *
+ * The life of a put:
+ *
+ *  1. bptree_put looks at the lengths and runs put_body in a transaction: the one that is open, or its own.
+ *  2. bptree_leaf_page goes down from the root, one bpnode_find_child a level, to the number of the leaf.
+ *  3. arena_write makes the leaf writable; bpnode_find says where the key is or would be.
+ *  4. There is room: bpnode_insert, and that was all. One page written; nothing is counted anywhere, and no other
+ *     page knows how many records there are, so that puts into different leaves have nothing in common.
+ *  5. There is none: put_slowly goes down again, remembers the path, reserves the pages that splits may need (T3)
+ *     and lets bptree_split make room from the leaf upwards. A root that is full moves into a new child first:
+ *
+ *         before  root | 1 2 3 4 5 6 |
+ *         after   root | - 4 |   and its children   | 1 2 3 |  and  | 4 5 6 |
+ *
+ *  6. The transaction ends. What conflicts is run again from 1.
+ *
+ * Invariants; comments cite them by number:
+ *
+ *  T1  The root page of a tree never moves: a handle keeps its number, and no operation reads a page to find it. All
+ *      nodes carry the tree's id, which is never used again: where the root page is another's, the tree was dropped.
+ *  T2  A key lies in exactly the leaf that the separators lead to: low <= key < high at every level. There are no
+ *      links between leaves; whoever wants the next one goes through the parents.
+ *  T3  What can fail comes before the first change: memory, pages, damage that can be seen. Afterwards only a lost
+ *      transaction (ARENA_LOST) ends an operation in the middle, and that is undone as a whole.
+ *  T4  Every page is reached exactly once, from the catalog on, or is free.
+ *  T5  Levels count down to 0 on every way from a root to a leaf: no way is longer than BPTREE_LEVELS_MAX, whatever the
+ *      bytes say. No node but a root is empty, and a root that is an inner node has two children at least.
+ */
+
+#include <errno.h>
+
+#include "trees/bpnode.h"
+#include "trees/page_alloc.h"
+
+enum { BPTREE_LEVELS_MAX = 32 };
+
+struct bptree {
+        struct page_arena *arena;
+        page_no root;
+        struct bpnode_shape shape;
+        struct bptree_cursor *cursors; /* that are open */
+        /* While it is not sure that the transaction in which the tree was found takes effect: says whether it is there
+         * (bptree_catalog.c). NULL: it is. */
+        int (*confirm)(struct bptree *tree);
+        uint64_t confirmed_in; /* arena_txn() in which it is known to be there */
+        struct bptree *next;   /* of the arena's */
+        uint32_t opens;        /* how often bptree_open returned it */
+        char name[BPTREE_NAME_MAX + 1];
+};
+
+/* A way from the root to a leaf, in one transaction. */
+struct bptree_step {
+        const struct bpnode *node;
+        page_no page;
+        unsigned i; /* the child it goes on to; in the leaf: a record, or one behind the last */
+};
+
+struct bptree_path {
+        unsigned depth; /* the leaf's step */
+        struct bptree_step steps[BPTREE_LEVELS_MAX];
+};
+
+/* ---- going down ---- */
+
+/* ARENA_LOST, -ESTALE: there is no such tree any more (T1), XAC_CORRUPT. */
+static inline int bptree_root(const struct bptree *tree, const struct bpnode **root)
+{
+        const struct bpnode *node = arena_read(tree->arena, tree->root);
+        if (!node)
+                return ARENA_LOST;
+        if (!bpnode_is_of(&tree->shape, node, node->level))
+                return -ESTALE;
+        if (node->level && !node->count)
+                return XAC_CORRUPT;
+        *root = node;
+        return 0;
+}
+
+/* The page of a child, which is there, whatever is in it. ARENA_LOST, -ENOMEM, XAC_CORRUPT. */
+static inline int bptree_child(const struct bptree *tree, const struct bpnode *node, unsigned i, page_no *page)
+{
+        *page = bpnode_child(&tree->shape, node, i);
+        return page_alloc_reach(tree->arena, *page);
+}
+
+/* A child's node. ARENA_LOST, XAC_CORRUPT: it is no node of this tree at this level (T5). */
+static inline int bptree_node(const struct bptree *tree, page_no page, unsigned level, const struct bpnode **node)
+{
+        const struct bpnode *found = arena_read(tree->arena, page);
+        if (!found)
+                return ARENA_LOST;
+        if (!bpnode_is_of(&tree->shape, found, (uint8_t)level) || !found->count)
+                return XAC_CORRUPT;
+        *node = found;
+        return 0;
+}
+
+/* The leaf that a key belongs into, which is not touched yet (unless it is the root). */
+static inline int bptree_leaf_page(const struct bptree *tree, struct bpnode_key key, page_no *leaf)
+{
+        const struct bpnode *node;
+        int err = bptree_root(tree, &node);
+        if (err)
+                return err;
+        page_no page = tree->root;
+        for (unsigned level = node->level; level;) {
+                err = bptree_child(tree, node, bpnode_find_child(&tree->shape, node, key), &page);
+                if (!err && --level)
+                        err = bptree_node(tree, page, level, &node);
+                if (err)
+                        return err;
+        }
+        *leaf = page;
+        return 0;
+}
+
+/* How a body ends that has changed nothing: what it found stands beside it, and the transaction has the last word on
+ * whether what it saw was true. */
+static inline int bptree_settle(int *result, int outcome)
+{
+        if (outcome == ARENA_LOST)
+                return ARENA_LOST;
+        *result = outcome;
+        return 0;
+}
+
+/* Before each public operation. */
+static inline int bptree_enter(struct bptree *tree)
+{
+        return tree->confirm ? tree->confirm(tree) : 0;
+}
+
+/* Whether a key of this length can be in this tree, and a value of that. */
+static inline bool bptree_takes_key(const struct bptree *tree, size_t len)
+{
+        return tree->shape.is_fixed ? len == 8 : len && len <= BPTREE_KEY_MAX;
+}
+
+static inline bool bptree_takes_value(const struct bptree *tree, size_t len)
+{
+        return tree->shape.is_fixed ? len == tree->shape.value_bytes : len <= BPTREE_VALUE_MAX;
+}
+
+/* ---- bptree_path.c; -ESTALE, XAC_CORRUPT, ARENA_LOST ---- */
+
+/* To the key, or to where it would be. */
+int bptree_path_seek(const struct bptree *tree, struct bpnode_key key, struct bptree_path *path, bool *is_equal);
+/* To the first record, or the last; an empty tree: 0 of 0. */
+int bptree_path_first(const struct bptree *tree, struct bptree_path *path);
+int bptree_path_last(const struct bptree *tree, struct bptree_path *path);
+/* To the first record of the next leaf, or the last one of the previous leaf. -ENOENT: there is none, and the path
+ * is as it was. */
+int bptree_path_next_leaf(const struct bptree *tree, struct bptree_path *path);
+int bptree_path_previous_leaf(const struct bptree *tree, struct bptree_path *path);
+
+static inline struct bptree_step *bptree_path_leaf(struct bptree_path *path)
+{
+        return &path->steps[path->depth];
+}
+
+/* How a record of a leaf is shown to the world. */
+void bptree_show(const struct bpnode_record *stored, bptree_record *record);
+
+/* Every node, a parent before its children; a visit that does not return 0 ends it. */
+int bptree_walk(const struct bptree *tree, int (*visit)(void *arg, page_no page, const struct bpnode *node), void *arg);
+
+/* ---- operations inside a transaction ---- */
+
+/* Copies a value, or its beginning (-ERANGE). -ENOENT. */
+int bptree_get_value(const struct bptree *tree, struct bpnode_key key, void *value, size_t room, size_t *value_len);
+/* bptree_put.c: -EEXIST (BPTREE_NOOVERWRITE), -ENOSPC, -ENOMEM. */
+int bptree_put_value(struct bptree *tree, struct bpnode_key key, const void *value, size_t value_len, int flags);
+/* A record at the end of a path, in place of the one that is there (is_equal) or before it; a long value is written
+ * into overflow pages. The cursors were saved. -ENOSPC, -ENOMEM: nothing has happened (T3). */
+int bptree_store(const struct bptree *tree, struct bptree_path *path, bool is_equal, struct bpnode_key key,
+                 const void *value, size_t value_len);
+/* bptree_delete.c: -ENOENT. */
+int bptree_remove_key(struct bptree *tree, struct bpnode_key key);
+/* bptree_scan.c: all records; *result is what the visit returned. */
+int bptree_scan_all(struct bptree *tree, int (*visit)(void *arg, const bptree_record *record), void *arg, int *result);
+
+/* ---- bptree_split.c ---- */
+
+/* Reserves what bptree_split may take on this path. */
+int bptree_split_reserve(const struct bptree *tree, const struct bptree_path *path, struct page_reserve *reserve);
+/* Inserts a record at the end of the path, where there is no room for it. Only ARENA_LOST. */
+int bptree_split(const struct bptree *tree, struct bptree_path *path, const struct bpnode_record *record,
+                 struct page_reserve *reserve);
+
+/* ---- bptree_cursor.c ---- */
+
+/* Before a change of the tree in this transaction: its cursors note their keys. -ENOMEM. */
+int bptree_save_cursors(struct bptree *tree);
+/* The tree is gone, or its handle: no cursor finds its place again. */
+void bptree_forget_cursors(struct bptree *tree);
+void bptree_orphan_cursors(struct bptree *tree);
+/* They go on in this transaction, or level of one, if they were valid in that one. */
+void bptree_carry_cursors(struct bptree *tree, uint64_t txn);
+
+static inline int bptree_before_change(struct bptree *tree)
+{
+        return tree->cursors ? bptree_save_cursors(tree) : 0;
+}
+
+#endif

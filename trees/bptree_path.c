@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#include "trees/bptree.h"
+
+/* Ways through a tree that remember where they went: there are no links between leaves (T2). */
+
+static int begin(const struct bptree *tree, struct bptree_path *path)
+{
+        const struct bpnode *root;
+        int err = bptree_root(tree, &root);
+        if (err)
+                return err;
+        if (root->level >= BPTREE_LEVELS_MAX)
+                return XAC_CORRUPT;
+        path->depth = root->level; /* T5 */
+        path->steps[0] = (struct bptree_step){ root, tree->root, 0 };
+        return 0;
+}
+
+/* From the step to the child that it names. */
+static int enter_child(const struct bptree *tree, struct bptree_path *path, unsigned step)
+{
+        struct bptree_step *child = &path->steps[step + 1];
+        int err = bptree_child(tree, path->steps[step].node, path->steps[step].i, &child->page);
+        child->i = 0;
+        return err ? err : bptree_node(tree, child->page, path->depth - step - 1, &child->node);
+}
+
+int bptree_path_seek(const struct bptree *tree, struct bpnode_key key, struct bptree_path *path, bool *is_equal)
+{
+        int err = begin(tree, path);
+        for (unsigned step = 0; !err && step < path->depth; step++) {
+                path->steps[step].i = bpnode_find_child(&tree->shape, path->steps[step].node, key);
+                err = enter_child(tree, path, step);
+        }
+        if (err)
+                return err;
+        struct bptree_step *leaf = bptree_path_leaf(path);
+        leaf->i = bpnode_find(&tree->shape, leaf->node, key, is_equal);
+        return 0;
+}
+
+/* From a step that is right down to the leaf, always at one edge. */
+static int descend_first(const struct bptree *tree, struct bptree_path *path, unsigned step)
+{
+        int err = 0;
+        for (; !err && step < path->depth; step++)
+                err = enter_child(tree, path, step);
+        return err;
+}
+
+static int descend_last(const struct bptree *tree, struct bptree_path *path, unsigned step)
+{
+        int err = 0;
+        for (; !err && step < path->depth; step++) {
+                err = enter_child(tree, path, step);
+                if (!err)
+                        path->steps[step + 1].i = path->steps[step + 1].node->count - 1;
+        }
+        return err;
+}
+
+int bptree_path_first(const struct bptree *tree, struct bptree_path *path)
+{
+        int err = begin(tree, path);
+        return err ? err : descend_first(tree, path, 0);
+}
+
+int bptree_path_last(const struct bptree *tree, struct bptree_path *path)
+{
+        int err = begin(tree, path);
+        if (err)
+                return err;
+        unsigned count = path->steps[0].node->count;
+        path->steps[0].i = count ? count - 1 : 0;
+        return descend_last(tree, path, 0);
+}
+
+int bptree_path_next_leaf(const struct bptree *tree, struct bptree_path *path)
+{
+        for (unsigned step = path->depth; step-- > 0;) {
+                if (path->steps[step].i + 1 >= path->steps[step].node->count)
+                        continue;
+                path->steps[step].i++;
+                return descend_first(tree, path, step);
+        }
+        return -ENOENT;
+}
+
+int bptree_path_previous_leaf(const struct bptree *tree, struct bptree_path *path)
+{
+        for (unsigned step = path->depth; step-- > 0;) {
+                if (!path->steps[step].i)
+                        continue;
+                path->steps[step].i--;
+                return descend_last(tree, path, step);
+        }
+        return -ENOENT;
+}
+
+struct walk {
+        const struct bptree *tree;
+        int (*visit)(void *arg, page_no page, const struct bpnode *node);
+        void *arg;
+};
+
+static int walk_below(const struct walk *walk, page_no page, const struct bpnode *node)
+{
+        int err = walk->visit(walk->arg, page, node);
+        for (unsigned i = 0; !err && node->level && i < node->count; i++) {
+                const struct bpnode *child;
+                page_no child_page;
+                err = bptree_child(walk->tree, node, i, &child_page);
+                if (!err)
+                        err = bptree_node(walk->tree, child_page, node->level - 1u, &child);
+                if (!err)
+                        err = walk_below(walk, child_page, child);
+        }
+        return err;
+}
+
+int bptree_walk(const struct bptree *tree, int (*visit)(void *arg, page_no page, const struct bpnode *node), void *arg)
+{
+        struct walk walk = { tree, visit, arg };
+        const struct bpnode *root;
+        int err = bptree_root(tree, &root);
+        if (err)
+                return err;
+        return root->level < BPTREE_LEVELS_MAX ? walk_below(&walk, tree->root, root) : XAC_CORRUPT;
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+#include "trees/page_alloc.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "trees/page_map.h"
+
+enum {
+        PROBES = 16,    /* groups that are looked at before one is added */
+        ROOM_MIN = 16,  /* free pages that make a group worth owning */
+        DESERTED_S = 10 /* an owner that took no page for so long is taken for dead */
+};
+
+/* ---- groups ---- */
+
+/* A group of the arena, or what a page number names. */
+static int map_read(const struct page_arena *arena, uint32_t group, const struct group_map **map)
+{
+        *map = arena_read(arena, map_of(group));
+        if (!*map)
+                return ARENA_LOST;
+        return map_is_sound(*map, group) ? 0 : XAC_CORRUPT;
+}
+
+static uint32_t now_s(void)
+{
+        return (uint32_t)time(NULL);
+}
+
+static bool header_is_sound(const struct page_arena *arena, const struct arena_header *header)
+{
+        return header->kind == PAGE_IS_HEADER && header->magic == HEADER_MAGIC &&
+               header->page_bytes == arena->page_bytes && header->groups && header->groups == ~header->not_groups &&
+               header->next_tree_id >= TREE_ID_MIN;
+}
+
+/* The arena reaches as far as its groups when this has returned 0. */
+int page_alloc_groups(struct page_arena *arena, uint32_t *groups)
+{
+        *groups = 0;
+        const struct arena_header *header = arena_read(arena, PAGE_HEADER);
+        if (!header)
+                return ARENA_LOST;
+        if (header->kind == PAGE_FRESH)
+                return 0;
+        if (!header_is_sound(arena, header))
+                return XAC_CORRUPT;
+        *groups = header->groups;
+        return arena_grow(arena, (uint64_t)header->groups * GROUP_PAGES);
+}
+
+int page_alloc_look_for(struct page_arena *arena, page_no page)
+{
+        uint32_t groups;
+        int err = page_alloc_groups(arena, &groups);
+        if (err)
+                return err;
+        return group_of(page) < groups ? 0 : XAC_CORRUPT;
+}
+
+/* Behind the last group, of which there are `groups`; the first comes with the header. The file grows first, as only
+ * that can fail. */
+static int group_add(struct page_arena *arena, uint32_t groups)
+{
+        int err = arena_grow(arena, ((uint64_t)groups + 1) * GROUP_PAGES);
+        if (err)
+                return err;
+        const unsigned char *kind = arena_read(arena, map_of(groups));
+        if (!kind)
+                return ARENA_LOST;
+        if (*kind != PAGE_FRESH)
+                return XAC_CORRUPT;
+        struct arena_header *header = arena_write(arena, PAGE_HEADER);
+        struct group_map *map = header ? arena_write(arena, map_of(groups)) : NULL;
+        if (!map)
+                return ARENA_LOST;
+        if (!groups)
+                *header = (struct arena_header){ .kind = PAGE_IS_HEADER,
+                                                 .page_bytes = arena->page_bytes,
+                                                 .magic = HEADER_MAGIC,
+                                                 .next_tree_id = TREE_ID_MIN };
+        header->groups = groups + 1;
+        header->not_groups = ~header->groups;
+        *map = (struct group_map){ .kind = PAGE_IS_MAP, .group = groups, .owner = arena->token, .used_at = now_s() };
+        memset(map->free, 0xff, sizeof(map->free));
+        map->free[0] &= ~map_fixed_bits(groups);
+        arena->own_group = groups;
+        return 0;
+}
+
+static int group_own(struct page_arena *arena, uint32_t group)
+{
+        struct group_map *map = arena_write(arena, map_of(group));
+        if (!map)
+                return ARENA_LOST;
+        map->owner = arena->token;
+        map->used_at = now_s();
+        arena->own_group = group;
+        return 0;
+}
+
+/* One that is this arena's already was let go in a transaction that was aborted. A clock that was set back makes groups
+ * deserted: harmless, too. */
+static bool is_worth_owning(const struct page_arena *arena, const struct group_map *map)
+{
+        if (map->owner == arena->token)
+                return map_has_free(map);
+        return (!map->owner || now_s() - map->used_at > DESERTED_S) && map_count_free(map) >= ROOM_MIN;
+}
+
+/* splitmix64 (G. Steele et al., OOPSLA 2014) */
+static uint64_t next_random(struct page_arena *arena)
+{
+        uint64_t mixed = arena->random += UINT64_C(0x9e3779b97f4a7c15);
+        mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+        mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
+        return mixed ^ mixed >> 31;
+}
+
+/* Owns a group with room that is nobody else's; own_group stays NO_GROUP when none was found. Few groups are looked at
+ * one after the other, so that small arenas are the same whenever the same was done. */
+static int group_probe(struct page_arena *arena, uint32_t groups)
+{
+        for (uint32_t i = 0; i < PROBES && i < groups; i++) {
+                const struct group_map *map;
+                uint32_t group = groups > PROBES ? (uint32_t)(next_random(arena) % groups) : i;
+                int err = map_read(arena, group, &map);
+                if (err)
+                        return err;
+                if (is_worth_owning(arena, map))
+                        return group_own(arena, group);
+        }
+        return 0;
+}
+
+/* When the arena cannot grow, for the reason `err`: owns a group with any room, whosever it is. */
+static int group_find_any(struct page_arena *arena, uint32_t groups, int err)
+{
+        for (uint32_t group = 0; group < groups; group++) {
+                const struct group_map *map;
+                int bad = map_read(arena, group, &map);
+                if (bad)
+                        return bad;
+                if (map_has_free(map))
+                        return group_own(arena, group);
+        }
+        return err;
+}
+
+/* Makes a group with a free page the own one. */
+static int group_find(struct page_arena *arena)
+{
+        uint32_t groups;
+        int err = page_alloc_groups(arena, &groups);
+        if (!err)
+                err = group_probe(arena, groups);
+        if (err || arena->own_group != NO_GROUP)
+                return err;
+        err = group_add(arena, groups);
+        if (!err || err == ARENA_LOST || err == XAC_CORRUPT)
+                return err;
+        return group_find_any(arena, groups, err);
+}
+
+/* ---- taking ---- */
+
+/* Whether the own group is what it was when this arena took it. It is not when that was aborted: then the map may be
+ * fresh, or another's. */
+static int own_is_kept(struct page_arena *arena)
+{
+        const struct group_map *map = arena_read(arena, map_of(arena->own_group));
+        if (!map)
+                return ARENA_LOST;
+        if (map->kind != PAGE_FRESH && !map_is_sound(map, arena->own_group))
+                return XAC_CORRUPT;
+        if (map->owner != arena->token)
+                arena->own_group = NO_GROUP;
+        return 0;
+}
+
+/* Takes up to `count` pages of the own group; lets go of it with its last one. */
+static int own_take(struct page_arena *arena, page_no *pages, size_t count, size_t *taken)
+{
+        struct group_map *map = arena_write(arena, map_of(arena->own_group));
+        if (!map)
+                return ARENA_LOST;
+        *taken += map_take(map, pages, count);
+        map->used_at = now_s();
+        if (!map_has_free(map)) {
+                map->owner = 0;
+                arena->own_group = NO_GROUP;
+        }
+        return 0;
+}
+
+/* A map that is damaged must not make two things of one page. */
+static int check_unused(const struct page_arena *arena, const page_no *pages, size_t count)
+{
+        for (size_t i = 0; i < count; i++) {
+                const unsigned char *kind = arena_read(arena, pages[i]);
+                if (!kind)
+                        return ARENA_LOST;
+                if (*kind != PAGE_FRESH && *kind != PAGE_IS_FREE)
+                        return XAC_CORRUPT;
+        }
+        return 0;
+}
+
+static int give_back(struct page_arena *arena, const page_no *pages, size_t count)
+{
+        for (size_t i = 0; i < count; i++) {
+                struct group_map *map = arena_write(arena, map_of(group_of(pages[i])));
+                if (!map)
+                        return ARENA_LOST;
+                map_set_free(map, pages[i]);
+        }
+        return 0;
+}
+
+int page_alloc_take_many(struct page_arena *arena, page_no *pages, size_t count)
+{
+        int err = 0;
+        size_t taken = 0;
+        while (!err && taken < count) {
+                if (arena->own_group != NO_GROUP)
+                        err = own_is_kept(arena);
+                if (!err && arena->own_group == NO_GROUP)
+                        err = group_find(arena);
+                if (!err)
+                        err = own_take(arena, pages + taken, count - taken, &taken);
+        }
+        if (!err)
+                err = check_unused(arena, pages, count);
+        if (!err || err == ARENA_LOST)
+                return err;
+        int lost = give_back(arena, pages, taken);
+        return lost ? lost : err;
+}
+
+int page_alloc_reserve(struct page_arena *arena, struct page_reserve *reserve, uint32_t count)
+{
+        assert(count <= ALLOC_RESERVE_MAX);
+        if (count <= reserve->count)
+                return 0;
+        int err = page_alloc_take_many(arena, reserve->pages + reserve->count, count - reserve->count);
+        if (!err)
+                reserve->count = count;
+        return err;
+}
+
+page_no page_alloc_take(struct page_reserve *reserve)
+{
+        assert(reserve->count);
+        return reserve->pages[--reserve->count];
+}
+
+int page_alloc_release(struct page_arena *arena, struct page_reserve *reserve)
+{
+        int err = give_back(arena, reserve->pages, reserve->count);
+        reserve->count = 0;
+        return err;
+}
+
+/* ---- freeing ---- */
+
+/* The map that a page stands in, when there is such a page. */
+static int map_of_page(struct page_arena *arena, page_no page, const struct group_map **map)
+{
+        int err = page_alloc_reach(arena, page);
+        return err ? err : map_read(arena, group_of(page), map);
+}
+
+int page_alloc_free(struct page_arena *arena, page_no page)
+{
+        const struct group_map *before;
+        int err = map_of_page(arena, page, &before);
+        if (err)
+                return err;
+        if (map_says_free(before, page) || page < PAGES_FIXED || page == map_of(group_of(page)))
+                return XAC_CORRUPT;
+        unsigned char *kind = arena_write(arena, page);
+        if (!kind)
+                return ARENA_LOST;
+        *kind = PAGE_IS_FREE;
+        return give_back(arena, &page, 1);
+}
+
+int page_alloc_is_free(struct page_arena *arena, page_no page, bool *is_free)
+{
+        const struct group_map *map;
+        int err = map_of_page(arena, page, &map);
+        if (!err)
+                *is_free = map_says_free(map, page);
+        return err;
+}
+
+/* ---- the arena as a whole ---- */
+
+static bool page_is_zero(const struct page_arena *arena, const void *page)
+{
+        const char *bytes = page;
+        return !bytes[0] && !memcmp(bytes, bytes + 1, arena->page_bytes - 1);
+}
+
+/* Page 0 is there, whatever the file is; it grows only when that page is right. */
+int page_alloc_probe(struct page_arena *arena)
+{
+        const struct group_map *map = arena_read(arena, map_of(0));
+        if (!map)
+                return ARENA_LOST;
+        bool is_empty = page_is_zero(arena, map);
+        if (!is_empty && !map_is_sound(map, 0))
+                return XAC_FORMAT;
+        int err = arena_grow(arena, GROUP_PAGES);
+        if (err)
+                return err;
+        const void *header = arena_read(arena, PAGE_HEADER);
+        const void *catalog = header ? arena_read(arena, PAGE_CATALOG) : NULL;
+        if (!catalog)
+                return ARENA_LOST;
+        if (is_empty)
+                return page_is_zero(arena, header) && page_is_zero(arena, catalog) ? 0 : XAC_FORMAT;
+        return header_is_sound(arena, header) ? 0 : XAC_FORMAT;
+}
+
+int page_alloc_leave(struct page_arena *arena)
+{
+        if (arena->own_group == NO_GROUP)
+                return 0;
+        int err = own_is_kept(arena);
+        if (err || arena->own_group == NO_GROUP)
+                return err;
+        struct group_map *map = arena_write(arena, map_of(arena->own_group));
+        if (!map)
+                return ARENA_LOST;
+        map->owner = 0;
+        arena->own_group = NO_GROUP;
+        return 0;
+}
+
+int page_alloc_tree_id(struct page_arena *arena, uint32_t *id)
+{
+        uint32_t groups;
+        int err = page_alloc_groups(arena, &groups);
+        if (!err && !groups)
+                err = group_add(arena, 0);
+        if (err)
+                return err;
+        struct arena_header *header = arena_write(arena, PAGE_HEADER);
+        if (!header)
+                return ARENA_LOST;
+        if (header->next_tree_id == UINT32_MAX)
+                return -ENOSPC;
+        *id = header->next_tree_id++;
+        return 0;
+}

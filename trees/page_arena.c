@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+#include "trees/page_arena.h"
+
+/*
+ * Opening and closing: the three ways in.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "trees/page_alloc.h"
+
+enum { PAGE_BYTES_MIN = 4096, PAGE_BYTES_MAX = 65536 };
+
+#define MAX_BYTES_DEFAULT (UINT64_C(16) << 30)
+
+/* Other than those of all other arenas, as good as certainly. */
+static uint64_t make_token(const struct page_arena *arena)
+{
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        uint64_t token = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+        token ^= (uint64_t)gettid() << 40 ^ (uint64_t)(uintptr_t)arena << 16;
+        return token ? token : 1;
+}
+
+static int arena_new(uint32_t page_bytes, enum arena_way way, struct page_arena **out)
+{
+        struct page_arena *arena = *out = calloc(1, sizeof(*arena));
+        if (!arena)
+                return -ENOMEM;
+        arena->page_bytes = page_bytes;
+        arena->page_shift = (uint32_t)__builtin_ctz(page_bytes);
+        arena->way = way;
+        arena->fd = -1;
+        arena->own_group = NO_GROUP;
+        arena->random = arena->token = make_token(arena);
+        return 0;
+}
+
+static void arena_free(struct page_arena *arena)
+{
+        if (arena->base)
+                arena->env ? xac_munmap(arena->env, arena->base) : munmap(arena->base, arena->max_bytes);
+        if (arena->fd >= 0)
+                close(arena->fd);
+        free(arena->file);
+        free(arena);
+}
+
+static int probe(void *arena)
+{
+        return page_alloc_probe(arena);
+}
+
+/* The last step of opening, unless it has failed (err): page 0 is there. */
+static int arena_open(struct page_arena **arena, int err)
+{
+        if (!err)
+                err = arena_run(*arena, XAC_RDONLY, probe, *arena);
+        if (!err)
+                return 0;
+        arena_free(*arena);
+        *arena = NULL;
+        return err;
+}
+
+/* ---- plain ---- */
+
+/* Groups are whole. */
+static int plain_new(uint64_t max_bytes, uint32_t page_bytes, struct page_arena **arena)
+{
+        if (!page_bytes)
+                page_bytes = PAGE_BYTES_MIN;
+        if (page_bytes < PAGE_BYTES_MIN || page_bytes > PAGE_BYTES_MAX || page_bytes & (page_bytes - 1))
+                return -EINVAL;
+        const uint64_t group_bytes = (uint64_t)GROUP_PAGES * page_bytes;
+        max_bytes = max_bytes ? max_bytes / group_bytes * group_bytes : MAX_BYTES_DEFAULT;
+        if (!max_bytes)
+                return -EINVAL;
+        int err = arena_new(page_bytes, ARENA_PLAIN, arena);
+        if (!err)
+                (*arena)->max_bytes = max_bytes;
+        return err;
+}
+
+static int plain_reserve(struct page_arena *arena, int prot, int flags)
+{
+        void *base = mmap(NULL, arena->max_bytes, prot, flags | MAP_NORESERVE, arena->fd, 0);
+        if (base == MAP_FAILED)
+                return -errno;
+        arena->base = base;
+        return 0;
+}
+
+int page_arena_open_memory(uint64_t max_bytes, uint32_t page_bytes, page_arena **arena)
+{
+        int err = arena ? plain_new(max_bytes, page_bytes, arena) : -EINVAL;
+        if (err)
+                return err;
+        err = plain_reserve(*arena, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS);
+        return arena_open(arena, err ? err : arena_grow(*arena, GROUP_PAGES));
+}
+
+/* A file that is empty becomes long enough to be looked at. */
+static int file_map(struct page_arena *arena, const char *path)
+{
+        struct stat st;
+        arena->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        if (arena->fd < 0 || fstat(arena->fd, &st))
+                return -errno;
+        if (!S_ISREG(st.st_mode))
+                return -EINVAL;
+        arena->byte_len = (uint64_t)st.st_size >> arena->page_shift << arena->page_shift;
+        if (st.st_size && !arena->byte_len)
+                return XAC_FORMAT;
+        if (arena->max_bytes < arena->byte_len)
+                arena->max_bytes = arena->byte_len;
+        int err = plain_reserve(arena, PROT_READ | PROT_WRITE, MAP_SHARED);
+        return err || st.st_size ? err : arena_grow(arena, GROUP_PAGES);
+}
+
+int page_arena_open_file(const char *path, uint64_t max_bytes, uint32_t page_bytes, page_arena **arena)
+{
+        int err = path && arena ? plain_new(max_bytes, page_bytes, arena) : -EINVAL;
+        return err ? err : arena_open(arena, file_map(*arena, path));
+}
+
+/* ---- in an environment ---- */
+
+/* How long the file is, nobody says: it has one page at least, and becomes longer when it has proved to be an arena. */
+int page_arena_open_env(xac_env *env, const char *file, enum page_arena_access access, page_arena **arena)
+{
+        xac_stats stats;
+        if (!env || !file || !arena || (access != PAGE_ARENA_VIEW && access != PAGE_ARENA_DECLARED))
+                return -EINVAL;
+        int err = xac_stat(env, &stats);
+        if (err || (err = arena_new((uint32_t)stats.page_bytes, (enum arena_way)access, arena)))
+                return err;
+        (*arena)->env = env;
+        (*arena)->file = strdup(file);
+        (*arena)->base = xac_mmap(env, file, stats.page_bytes, 0);
+        return arena_open(arena, (*arena)->base == MAP_FAILED ? -errno : (*arena)->file ? 0 : -ENOMEM);
+}
+
+/* ---- closing ---- */
+
+static int leave(void *arena)
+{
+        return page_alloc_leave(arena);
+}
+
+/* What cannot be left is taken over by others some time. */
+int page_arena_close(page_arena *arena)
+{
+        if (!arena)
+                return -EINVAL;
+        if (arena->trees || (arena->env && arena_txn(arena)))
+                return -EBUSY;
+        if (arena->own_group != NO_GROUP)
+                arena_run(arena, XAC_NOSYNC, leave, arena);
+        arena_free(arena);
+        return 0;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TREES_PAGE_ARENA_H
+#define TREES_PAGE_ARENA_H
+
+/*
+ * The way in: how the pages of an arena are reached. This header, page_arena.c and page_run.c are the only files of
+ * trees/ that know of transactions; everything else is serial code (README.md counts the lines).
+ *
+ *      arena_read     a page as the transaction sees it: valid until the transaction ends
+ *      arena_write    the same page, to be changed: valid until the transaction ends. What was read before may
+ *                     be an older version of it by then, and is not to be used any more
+ *
+ * Both return NULL only in declared access, when the transaction is lost: callers return ARENA_LOST, and
+ * nobody looks at anything any more.
+ *
+ * The pages come in groups of GROUP_PAGES. The first of each group is its map, which says which are free
+ * (page_alloc.h). Two more of group 0 have a fixed place:
+ *
+ *      0        map of group 0
+ *      1        the arena's header
+ *      2        root of the catalog, a tree from the names of trees to what they are (bptree_catalog.h)
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <xac/page_arena.h>
+
+typedef uint32_t page_no; /* less than 2^28, as in data files: 1 TiB of the smallest pages */
+
+enum { PAGE_NONE = 0, PAGE_HEADER = 1, PAGE_CATALOG = 2, PAGES_FIXED = 3, GROUP_PAGES = 512 };
+
+#define NO_GROUP UINT32_MAX
+
+/* Internal outcome: the transaction cannot go on. Callers outside get the reason from xend, or -ECANCELED. */
+enum { ARENA_LOST = -4095 };
+
+/* What a page is: its first byte, so that a page that is not what a pointer to it says is noticed. */
+enum page_kind {
+        PAGE_FRESH = 0, /* never written */
+        PAGE_IS_MAP = 1,
+        PAGE_IS_HEADER = 2,
+        PAGE_IS_LEAF = 3,
+        PAGE_IS_INNER = 4,
+        PAGE_IS_OVERFLOW = 5,
+        PAGE_IS_FREE = 6 /* given back */
+};
+
+/* How the pages are reached. */
+enum arena_way { ARENA_PLAIN, ARENA_VIEW = PAGE_ARENA_VIEW, ARENA_DECLARED = PAGE_ARENA_DECLARED };
+
+struct bptree;
+
+struct page_arena {
+        char *base;           /* page n is at base + n * page_bytes */
+        uint32_t page_shift;
+        uint32_t page_bytes;
+        enum arena_way way;
+        xac_env *env;         /* NULL: plain */
+        int fd;               /* plain file, else -1 */
+        uint64_t max_bytes;   /* plain: the address space reserved */
+        uint64_t byte_len;    /* as far as this arena knows; may have grown meanwhile */
+        char *file;           /* name in the environment */
+        uint32_t own_group;   /* page_alloc: where this arena takes pages; NO_GROUP */
+        uint64_t token;       /* page_alloc: what it writes into the map of its own group */
+        uint64_t random;      /* page_alloc: where it looks next */
+        struct bptree *trees; /* that are open */
+};
+
+/* ---- page_run.c ---- */
+
+/* Makes sure that the arena has so many pages; not undone by an abort. -ENOSPC, -ENOMEM, errors of xac_mmap. */
+int arena_grow(struct page_arena *arena, uint64_t pages);
+/* Makes it exactly as long as that, which is more than it knows of. The same errors. */
+int arena_extend(struct page_arena *arena, uint64_t byte_len);
+
+/* What this thread sees is the same as long as this number is: it changes with each begin, end and abort of a
+ * level. 0: no transaction is open. Plain arenas: always 1. */
+static inline uint64_t arena_txn(const struct page_arena *arena)
+{
+        return arena->env ? xac_txn_id(arena->env) : 1;
+}
+
+static inline const void *arena_read(const struct page_arena *arena, page_no page)
+{
+        const char *addr = arena->base + ((uint64_t)page << arena->page_shift);
+        return arena->way == ARENA_DECLARED ? xac_page_read(arena->env, addr) : addr;
+}
+
+static inline void *arena_write(const struct page_arena *arena, page_no page)
+{
+        char *addr = arena->base + ((uint64_t)page << arena->page_shift);
+        return arena->way == ARENA_DECLARED ? xac_page_write(arena->env, addr) : addr;
+}
+
+/* Runs the body in the open transaction, or in one of its own with these flags, repeated on conflicts. ARENA_LOST from
+ * the body becomes -ECANCELED inside a transaction, and outside the reason; any other result is returned. A body that
+ * fails inside a transaction has changed nothing yet: nothing is undone there. */
+int arena_run(struct page_arena *arena, int flags, int (*body)(void *arg), void *arg);
+/* The same, tried once; inside a transaction in a level of its own, so that a failure is undone (in plain arenas
+ * nothing ever is). */
+int arena_run_once(struct page_arena *arena, int flags, int (*body)(void *arg), void *arg);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TREES_PAGE_MAP_H
+#define TREES_PAGE_MAP_H
+
+/*
+ * The pages that page_alloc.c writes, and what can be told from one of them alone.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trees/page_arena.h"
+
+enum { MAP_WORDS = GROUP_PAGES / 64, TREE_ID_MIN = 2 /* 1: the catalog's */ };
+
+#define HEADER_MAGIC UINT64_C(0x3165657274636178) /* "xactree1" */
+
+/* The first page of each group. */
+struct group_map {
+        uint8_t kind; /* PAGE_IS_MAP */
+        uint8_t zero[3];
+        uint32_t group;
+        uint64_t owner;   /* token of the arena that takes pages here; 0: none */
+        uint32_t used_at; /* when it last did: seconds, modulo 2^32 */
+        uint32_t zero_too;
+        uint64_t free[MAP_WORDS]; /* 1: free */
+};
+
+struct arena_header {
+        uint8_t kind; /* PAGE_IS_HEADER */
+        uint8_t zero[3];
+        uint32_t page_bytes;
+        uint64_t magic;
+        uint32_t groups;
+        uint32_t not_groups; /* ~groups, so that damage is noticed before the file is made as long as it says */
+        uint32_t next_tree_id;
+        uint32_t zero_too;
+};
+
+static inline uint32_t group_of(page_no page)
+{
+        return page / GROUP_PAGES;
+}
+
+static inline page_no map_of(uint32_t group)
+{
+        return group * GROUP_PAGES;
+}
+
+/* Those of the group's first pages that are never free. */
+static inline uint64_t map_fixed_bits(uint32_t group)
+{
+        return group ? 1 : (1 << PAGES_FIXED) - 1;
+}
+
+static inline bool map_is_sound(const struct group_map *map, uint32_t group)
+{
+        return map->kind == PAGE_IS_MAP && map->group == group && !(map->free[0] & map_fixed_bits(group));
+}
+
+static inline bool map_has_free(const struct group_map *map)
+{
+        uint64_t any = 0;
+        for (unsigned i = 0; i < MAP_WORDS; i++)
+                any |= map->free[i];
+        return any != 0;
+}
+
+static inline unsigned map_count_free(const struct group_map *map)
+{
+        unsigned count = 0;
+        for (unsigned i = 0; i < MAP_WORDS; i++)
+                count += (unsigned)__builtin_popcountll(map->free[i]);
+        return count;
+}
+
+static inline bool map_says_free(const struct group_map *map, page_no page)
+{
+        return map->free[page % GROUP_PAGES / 64] >> page % 64 & 1;
+}
+
+static inline void map_set_free(struct group_map *map, page_no page)
+{
+        map->free[page % GROUP_PAGES / 64] |= UINT64_C(1) << page % 64;
+}
+
+/* Takes the lowest free pages, up to `count`; how many there were. */
+static inline size_t map_take(struct group_map *map, page_no *pages, size_t count)
+{
+        size_t taken = 0;
+        for (unsigned i = 0; i < MAP_WORDS; i++) {
+                for (; taken < count && map->free[i]; map->free[i] &= map->free[i] - 1)
+                        pages[taken++] = map_of(map->group) + 64 * i + (unsigned)__builtin_ctzll(map->free[i]);
+        }
+        return taken;
+}
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+#include "trees/page_arena.h"
+
+/*
+ * What an arena asks of what it lies in: room, and transactions.
+ */
+
+#include <errno.h>
+#include <limits.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* ---- growth: a larger step each time, as it costs a sync ---- */
+
+enum { STEP_GROUPS_MIN = 16, STEP_PART = 4, PAGES_MAX = 1 << 28 };
+
+/* The steps are the same for all arenas of a file, so that one that grows it does so for the others. */
+static uint64_t step_groups(uint64_t groups)
+{
+        uint64_t step = STEP_GROUPS_MIN;
+        while (step < groups)
+                step += step / STEP_PART > STEP_GROUPS_MIN ? step / STEP_PART : STEP_GROUPS_MIN;
+        return step;
+}
+
+/* Mapping it again makes the file as long as that; the view stays where it is, and is counted. */
+static int extend_env(struct page_arena *arena, uint64_t byte_len)
+{
+        void *base = xac_mmap(arena->env, arena->file, byte_len, 0);
+        return base == MAP_FAILED ? -errno : xac_munmap(arena->env, base);
+}
+
+static int extend_plain(struct page_arena *arena, uint64_t byte_len)
+{
+        int err;
+        if (byte_len > arena->max_bytes)
+                return -ENOSPC;
+        if (arena->fd >= 0)
+                err = ftruncate(arena->fd, (off_t)byte_len);
+        else
+                err = mprotect(arena->base + arena->byte_len, byte_len - arena->byte_len, PROT_READ | PROT_WRITE);
+        return err ? -errno : 0;
+}
+
+int arena_extend(struct page_arena *arena, uint64_t byte_len)
+{
+        int err = arena->env ? extend_env(arena, byte_len) : extend_plain(arena, byte_len);
+        if (!err)
+                arena->byte_len = byte_len;
+        return err;
+}
+
+int arena_grow(struct page_arena *arena, uint64_t pages)
+{
+        const uint64_t group_bytes = (uint64_t)GROUP_PAGES << arena->page_shift;
+        uint64_t groups = (pages + GROUP_PAGES - 1) / GROUP_PAGES;
+        if (groups * group_bytes <= arena->byte_len)
+                return 0;
+        if (groups * GROUP_PAGES > PAGES_MAX)
+                return -ENOSPC;
+        if (!arena_extend(arena, step_groups(groups) * group_bytes))
+                return 0;
+        return arena_extend(arena, groups * group_bytes); /* perhaps there is room for as much as that */
+}
+
+/* ---- transactions ---- */
+
+struct run {
+        int (*body)(void *arg);
+        void *arg;
+        int tries, result;
+};
+
+/* Says whether to abort. What the body returns is kept, so that it means nothing to xac_run; what is lost goes on to
+ * xend, which knows the reason. */
+static int run_body(void *run_)
+{
+        struct run *run = run_;
+        run->result = run->tries-- ? run->body(run->arg) : XAC_CONFLICT;
+        return run->result && run->result != ARENA_LOST;
+}
+
+/* In the open transaction; or in one of its own, which is a level of that, for a single try. An error is of the
+ * library then: if the body was run, of the end of its level, and the transaction is lost; if not, of its beginning. */
+static int run_env(struct page_arena *arena, int flags, struct run *run)
+{
+        bool is_joined = arena_txn(arena);
+        int err = is_joined && run->tries > 1 ? run_body(run) : xac_run(arena->env, flags, run_body, run);
+        if (err < 0 && (!is_joined || run->tries))
+                return err;
+        return err < 0 || run->result == ARENA_LOST ? -ECANCELED : run->result;
+}
+
+int arena_run(struct page_arena *arena, int flags, int (*body)(void *arg), void *arg)
+{
+        return arena->env ? run_env(arena, flags, &(struct run){ body, arg, INT_MAX, 0 }) : body(arg);
+}
+
+int arena_run_once(struct page_arena *arena, int flags, int (*body)(void *arg), void *arg)
+{
+        return arena->env ? run_env(arena, flags, &(struct run){ body, arg, 1, 0 }) : body(arg);
+}
