@@ -52,8 +52,7 @@ static const uint32_t *futex_word(struct shlock *lock)
 
 static bool replace(struct shlock *lock, uint32_t expected, uint32_t desired)
 {
-        return atomic_compare_exchange_strong_explicit(&lock->word, &expected, desired,
-                                                       memory_order_acquire, memory_order_relaxed);
+        return atomic_compare_exchange_strong(&lock->word, &expected, desired);
 }
 
 static bool spin(struct shlock *lock, uint32_t mine)

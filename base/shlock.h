@@ -14,6 +14,8 @@
  * A dead owner's number may be given to another one only after each of the locks it held has
  * been inherited.
  *
+ * Taking it, giving it back and asking who has it are sequentially consistent.
+ *
  * Not recursive; not async-signal-safe with respect to its own owner.
  */
 
@@ -48,10 +50,7 @@ static inline int shlock_try(struct shlock *lock, uint32_t me)
 {
         uint32_t expected = 0;
 
-        return atomic_compare_exchange_strong_explicit(&lock->word, &expected, me, memory_order_acquire,
-                                                       memory_order_relaxed)
-                   ? 0
-                   : -EBUSY;
+        return atomic_compare_exchange_strong(&lock->word, &expected, me) ? 0 : -EBUSY;
 }
 
 /* Inline, like shlock_unlock: a commit pays one compare-and-swap and one exchange for the pair. */
@@ -81,7 +80,7 @@ static inline void shlock_leave_to(struct shlock *lock, uint32_t dead_owner)
 /* The owner's number, 0 when free. */
 static inline uint32_t shlock_owner(const struct shlock *lock)
 {
-        return atomic_load_explicit(&lock->word, memory_order_acquire) & ~SHLOCK_WAITERS;
+        return atomic_load(&lock->word) & ~SHLOCK_WAITERS;
 }
 
 #endif

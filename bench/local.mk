@@ -131,7 +131,7 @@ EXTRA_DIST += \
         bench/plot/page_touch.gp \
         bench/plot/thesis.gp \
         bench/plot/xacbench.gp
-dist_noinst_SCRIPTS += bench/plot/draw bench/profile
+dist_noinst_SCRIPTS += bench/plot/draw bench/profile bench/table
 
 CLEANFILES += bench-results/*.csv bench-results/*.svg bench-results/*.prof.*
 

@@ -74,6 +74,7 @@ struct store_source {
 struct store {
         const char *name;
         const char *data_file; /* in the directory; NULL: the store is gone when its only seat is closed */
+        bool is_flawed;        /* known to leave wrong results now and then */
         const struct store *filler; /* NULL: itself; else one that is faster and leaves the same file */
 
         void *(*open)(const struct store_task *task);

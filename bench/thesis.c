@@ -122,11 +122,9 @@ static void run_cell(struct cell *cell)
 {
         uint32_t *trace_ns = thesis.plan.trace_ns;
         struct outcome outcome;
-        struct place place;
+        struct place place = { .is_made = false };
 
-        place_make(&place);
         crew_run(&thesis.plan, &place, &outcome);
-        place_remove(&place);
         samples_add(&cell->us_per_op, outcome.seconds * 1e6 / (double)outcome.operations);
         qsort(trace_ns, thesis.inserts, sizeof(*trace_ns), descending);
         for (int i = 0; i < thesis.ranks; i++)

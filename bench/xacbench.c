@@ -190,13 +190,7 @@ static void run_cell(struct report_cell *cell, const struct plan *plan, struct p
 {
         struct outcome outcome;
 
-        if (!place->is_filled)
-                place_make(place);
         crew_run(plan, place, &outcome);
-        if (!plan->experiment->is_read_only) {
-                place_remove(place);
-                place->is_filled = false;
-        }
         report_add(cell, plan, &outcome);
 }
 
@@ -237,8 +231,7 @@ static void race(struct plan plan)
                 repeat(&report, &plan, places, r);
         }
         for (int s = 0; s < report.systems; s++)
-                if (places[s].is_filled)
-                        place_remove(&places[s]);
+                place_remove(&places[s]);
         if (isatty(STDERR_FILENO))
                 fprintf(stderr, "\r\033[K");
         report_print(&report);

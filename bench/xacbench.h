@@ -20,7 +20,7 @@
 #include "bench/support/scratch.h"
 #include "bench/xacbench_order.h"
 
-enum { WORKERS_MAX = 64, RANGE_RECORDS = 100, SCANS = 5, KEYS_PER_RANGE = 10 };
+enum { EXIT_WRONG = 3, WORKERS_MAX = 64, RANGE_RECORDS = 100, SCANS = 5, KEYS_PER_RANGE = 10 };
 
 struct worker;
 
@@ -67,6 +67,7 @@ struct outcome {
         double seconds;           /* from the first worker's beginning to the last one's end */
         uint64_t lost;            /* transactions that had to be run again */
         uint64_t records;         /* in the end */
+        uint64_t wrong;           /* runs before it that left something wrong, and do not count */
         uint64_t data_bytes;      /* allocated to the data file after it was closed; 0: it has none */
         struct histogram latency; /* of operations; empty unless they were timed */
 };
@@ -92,6 +93,7 @@ struct worker {
 struct order_spec plan_order(const struct plan *plan, int worker);
 /* Puts all that has to be there before the experiment begins. */
 void work_preload(struct worker *worker);
+/* Ends the process with EXIT_WRONG. */
 _Noreturn void work_fail(const struct plan *plan, const char *what);
 
 /* ---- xacbench_check.c ---- */
@@ -105,17 +107,16 @@ void check_scans(struct worker *worker);
 
 /* ---- xacbench_crew.c ---- */
 
-/* Where a run takes place. A directory whose store has been preloaded once serves read-only experiments
- * again. */
+/* Where a run takes place: zeroed at first. A directory whose store has been filled once serves read-only experiments
+ * again; the others leave none behind. */
 struct place {
-        struct scratch scratch; /* made, not opened */
-        bool is_filled;
+        struct scratch scratch;
+        bool is_made, is_filled;
 };
 
-void place_make(struct place *place);
 void place_remove(struct place *place);
 
-/* Ends the program when anything goes wrong. */
+/* Ends the program when anything goes wrong; but a store that is known to be flawed gets another run. */
 void crew_run(const struct plan *plan, struct place *place, struct outcome *outcome);
 
 #endif

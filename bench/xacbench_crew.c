@@ -27,7 +27,7 @@
 
 #include "bench/support/measure.h"
 
-enum { LOOK_EVERY_NS = 50000, STUCK_SECONDS = 3600, CACHE_LINE = 64, STAT_BLOCK = 512 };
+enum { LOOK_EVERY_NS = 50000, STUCK_SECONDS = 3600, CACHE_LINE = 64, STAT_BLOCK = 512, WRONG_MAX = 10 };
 
 struct tally {
         _Alignas(CACHE_LINE) uint64_t begin_ns, end_ns, operations;
@@ -45,6 +45,13 @@ struct member {
         struct worker worker;
         const struct place *place;
         struct board *board;
+};
+
+/* Of one stage of a run. */
+struct processes {
+        int started, count; /* count: that have not been reaped */
+        bool is_wrong;      /* one found what is wrong */
+        pid_t pids[WORKERS_MAX];
 };
 
 static void await(const _Atomic int *word, int value)
@@ -205,7 +212,7 @@ static void run_private(struct member *members)
 
 /* ---- the parent ---- */
 
-static pid_t start_process(struct member *members, void (*run)(struct member *members))
+static pid_t start_process(struct member *members, void (*work)(struct member *members))
 {
         fflush(NULL);
         pid_t pid = fork();
@@ -215,18 +222,37 @@ static pid_t start_process(struct member *members, void (*run)(struct member *me
                 return pid;
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         alarm(STUCK_SECONDS); /* nobody waits for ever */
-        run(members);
+        work(members);
         _exit(EXIT_SUCCESS);
 }
 
-/* A process that fails has said why; its death ends the program, and the others die with it. */
-static void reap(pid_t pid, int flags)
+/* Waits for a process, or looks; returns whether one has ended. One that fails has said why: the others of its run are
+ * ended, as they would wait for it, and so is the program, unless the store is known for it. */
+static bool reap(const struct plan *plan, struct processes *processes, int flags)
 {
         int status = 0;
-        if (waitpid(pid, &status, flags) < 0 || status) {
-                fprintf(stderr, "a worker has failed (status %#x)\n", (unsigned)status);
+        pid_t pid = waitpid(-1, &status, flags);
+
+        if (pid < 0)
+                scratch_fail(-errno, "waitpid");
+        if (pid == 0)
+                return false;
+        processes->count--;
+        if (status == 0)
+                return true;
+        if (!plan->store->is_flawed || !WIFEXITED(status) || WEXITSTATUS(status) != EXIT_WRONG) {
+                fprintf(stderr, "%s on %s, %d x %d: a worker has failed (status %#x)\n",
+                        plan->experiment->name, plan->store->name, plan->processes, plan->threads,
+                        (unsigned)status);
                 exit(EXIT_FAILURE);
         }
+        processes->is_wrong = true;
+        for (int p = 0; p < processes->started; p++)
+                if (processes->pids[p] != pid)
+                        kill(processes->pids[p], SIGKILL);
+        for (; processes->count; processes->count--)
+                waitpid(-1, &status, 0);
+        return true;
 }
 
 static struct member member_of(const struct plan *plan, const struct place *place, struct board *board,
@@ -239,33 +265,62 @@ static struct member member_of(const struct plan *plan, const struct place *plac
         return (struct member){ worker, place, board };
 }
 
-static void run_one(const struct plan *plan, const struct place *place, struct board *board,
-                    void (*run)(struct member *members))
+/* All of these return whether what was found was right. */
+
+static bool run_one(const struct plan *plan, const struct place *place, struct board *board,
+                    void (*work)(struct member *members))
 {
         struct member member = member_of(plan, place, board, 0);
-        reap(start_process(&member, run), 0);
+        struct processes processes = { .started = 1, .count = 1 };
+
+        processes.pids[0] = start_process(&member, work);
+        reap(plan, &processes, 0);
+        return !processes.is_wrong;
 }
 
-static void run_all(const struct plan *plan, const struct place *place, struct board *board,
-                    void (*run)(struct member *members))
+static void start_all(const struct plan *plan, const struct place *place, struct board *board,
+                      struct processes *processes, void (*work)(struct member *members))
 {
-        const struct timespec pause = { 0, LOOK_EVERY_NS };
-        pid_t pids[WORKERS_MAX];
         struct member members[WORKERS_MAX];
 
         for (int p = 0; p < plan->processes; p++) {
                 for (int t = 0; t < WORKERS_MAX; t++)
                         members[t] = member_of(plan, place, board, p * plan->threads + t);
-                pids[p] = start_process(members, run);
+                processes->pids[p] = start_process(members, work);
+                processes->started = processes->count = p + 1;
         }
-        while (atomic_load(&board->ready) < plan->processes * plan->threads) {
-                nanosleep(&pause, NULL);
-                for (int p = 0; p < plan->processes; p++)
-                        reap(pids[p], WNOHANG);
-        }
+}
+
+static bool run_all(const struct plan *plan, const struct place *place, struct board *board,
+                    void (*work)(struct member *members))
+{
+        const struct timespec pause = { 0, LOOK_EVERY_NS };
+        struct processes processes = { .is_wrong = false };
+
+        start_all(plan, place, board, &processes, work);
+        while (processes.count && atomic_load(&board->ready) < plan->processes * plan->threads)
+                if (!reap(plan, &processes, WNOHANG))
+                        nanosleep(&pause, NULL);
         atomic_store(&board->is_running, 1);
-        for (int p = 0; p < plan->processes; p++)
-                reap(pids[p], 0);
+        while (processes.count)
+                reap(plan, &processes, 0);
+        return !processes.is_wrong;
+}
+
+static void place_make(struct place *place)
+{
+        scratch_make(&place->scratch, 0);
+        place->is_made = true;
+        place->is_filled = false;
+}
+
+void place_remove(struct place *place)
+{
+        if (!place->is_made)
+                return;
+        scratch_remove_memory(place->scratch.directory);
+        scratch_remove(&place->scratch);
+        place->is_made = false;
 }
 
 static void add_up(const struct board *board, int workers, struct outcome *outcome)
@@ -297,36 +352,43 @@ static uint64_t data_bytes(const struct plan *plan, const struct place *place)
         return (uint64_t)st.st_blocks * STAT_BLOCK;
 }
 
-void crew_run(const struct plan *plan, struct place *place, struct outcome *outcome)
+static bool run_stages(const struct plan *plan, struct place *place, struct board *board)
 {
-        const bool is_private = !plan->store->data_file;
+        if (!plan->store->data_file)
+                return run_all(plan, place, board, run_private);
+        if (!place->is_filled && !run_one(plan, place, board, fill))
+                return false;
+        place->is_filled = true;
+        return run_all(plan, place, board, run_threads) && run_one(plan, place, board, check_alone);
+}
+
+static bool run(const struct plan *plan, struct place *place, struct outcome *outcome)
+{
         struct board *board =
                 mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (board == MAP_FAILED)
                 scratch_fail(-errno, "mmap");
-        record_prepare();
-        if (!is_private && !place->is_filled)
-                run_one(plan, place, board, fill);
-        place->is_filled = true;
-        run_all(plan, place, board, is_private ? run_private : run_threads);
-        if (!is_private)
-                run_one(plan, place, board, check_alone);
-        *outcome = (struct outcome){ 0 };
-        add_up(board, plan->processes * plan->threads, outcome);
-        outcome->data_bytes = data_bytes(plan, place);
+        const bool is_right = run_stages(plan, place, board);
+        if (is_right) {
+                add_up(board, plan->processes * plan->threads, outcome);
+                outcome->data_bytes = data_bytes(plan, place);
+        }
         munmap(board, sizeof(*board));
+        return is_right;
 }
 
-/* ---- places ---- */
-
-void place_make(struct place *place)
+void crew_run(const struct plan *plan, struct place *place, struct outcome *outcome)
 {
-        scratch_make(&place->scratch, 0);
-        place->is_filled = false;
-}
-
-void place_remove(struct place *place)
-{
-        scratch_remove_memory(place->scratch.directory);
-        scratch_remove(&place->scratch);
+        *outcome = (struct outcome){ 0 };
+        record_prepare();
+        if (!place->is_made)
+                place_make(place);
+        while (!run(plan, place, outcome)) {
+                place_remove(place);
+                place_make(place);
+                if (++outcome->wrong == WRONG_MAX)
+                        work_fail(plan, "again and again");
+        }
+        if (!plan->experiment->is_read_only)
+                place_remove(place);
 }

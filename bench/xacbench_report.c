@@ -56,6 +56,7 @@ void report_add(struct report_cell *cell, const struct plan *plan, const struct 
         cell->is_run = true;
         cell->processes = plan->processes;
         cell->threads = plan->threads;
+        cell->wrong += outcome->wrong;
         if (plan->is_timed)
                 add_latencies(cell, &outcome->latency);
         if (plan->is_timed && !plan->experiment->is_slow)
@@ -142,6 +143,9 @@ static void print_row(const struct report *report, int crowd, int system)
                         printf("  %-7.2f", ratio(cell, &report->cells[crowd][base]));
         }
         printf("\n");
+        if (cell->wrong)
+                printf("%-14s %" PRIu64 " further runs do not count: they left WRONG records\n", "",
+                       cell->wrong);
 }
 
 void report_print(const struct report *report)

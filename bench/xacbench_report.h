@@ -28,6 +28,7 @@ enum { REPORT_SYSTEMS_MAX = 8, REPORT_CROWDS_MAX = 32, REPORT_PARAM = 160 };
 struct report_cell {
         bool is_run;
         int processes, threads;
+        uint64_t wrong; /* runs that do not count */
         struct samples samples[REPORT_METRICS];
 };
 

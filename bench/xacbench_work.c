@@ -10,7 +10,7 @@
 void work_fail(const struct plan *plan, const char *what)
 {
         fprintf(stderr, "%s on %s: WRONG: %s\n", plan->experiment->name, plan->store->name, what);
-        exit(EXIT_FAILURE);
+        exit(EXIT_WRONG);
 }
 
 struct order_spec plan_order(const struct plan *plan, int worker)

@@ -26,7 +26,7 @@
 #include "recovery/manifest.h"
 
 enum {
-        CONTROL_VERSION = 2,
+        CONTROL_VERSION = 3,
         CACHE_LINE = 64,
         FILES_MAX = MANIFEST_FILES,
         PARTICIPANTS_MAX = 32768,
@@ -75,7 +75,7 @@ struct row {
 
         alignas(CACHE_LINE) _Atomic uint32_t state;
         _Atomic uint32_t process_no;
-        _Atomic uint32_t view_count;
+        _Atomic uint32_t reads_rings;
         _Atomic uint32_t has_ring; /* its ring's memory is allocated */
         _Atomic uint32_t is_on_duty; /* the library's own: not counted among the participants */
 };
@@ -114,7 +114,7 @@ struct control {
         _Atomic uint64_t decided;
         _Atomic uint64_t decided_log_end; /* where the log ends with that commit */
         _Atomic uint32_t committer;  /* row number of who decided */
-        _Atomic uint32_t view_count; /* changed under the commit lock */
+        _Atomic uint32_t ring_readers; /* bit 0: there are some; above: how often one came (ring.c) */
 
         alignas(CACHE_LINE) _Atomic uint64_t flip_epoch; /* changed under the commit lock */
         _Atomic uint32_t rows_used;                      /* no row beyond this one was ever used */

@@ -19,10 +19,13 @@ static int do_all(struct xac_env *env, struct participant *self)
 {
         struct shared *shared = &env->shared;
         struct log *log = &shared->log;
+        const uint64_t ahead = log_segments_ahead(&log->shared->table);
         int err = log_poison(log);
-        if (!err && log_wants_segment(log))
-                err = log_segments_extend(&log->segments, self->owner, log_end(log) + log->shared->table.segment_bytes);
-        if (!err && log_end(log) > log_durable(log))
+        if (err)
+                return err;
+        /* For lack of space, perhaps: a checkpoint makes some. */
+        int extend_err = log_wants_segment(log) ? log_segments_extend(&log->segments, self->owner, log_end(log) + ahead) : 0;
+        if (log_end(log) > log_durable(log))
                 err = log_wait(log, self->owner, log_end(log));
         if (!err && checkpoint_is_wanted(shared)) {
                 struct home_writer writer = { .self = self,
@@ -31,7 +34,7 @@ static int do_all(struct xac_env *env, struct participant *self)
                                               .progress_arg = env->progress_arg };
                 err = checkpoint_run(&writer);
         }
-        return err;
+        return err ? err : extend_err;
 }
 
 /* Its row is there only while it works: idle processes take none. */

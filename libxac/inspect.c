@@ -170,7 +170,7 @@ static void describe_participant(const struct look *look, uint32_t row_no, struc
                 .conflicts = atomic_load(&row->conflicts),
                 .read_faults = atomic_load(&row->read_faults),
                 .write_faults = atomic_load(&row->write_faults),
-                .views = atomic_load(&row->view_count),
+                .views = atomic_load(&row->reads_rings),
         };
         if (process && !participant->is_on_duty)
                 process->participants++;

@@ -53,7 +53,7 @@ static void finish_commit(struct shared *shared, struct row *row, uint64_t seque
                                    atomic_load_explicit(&control->decided_log_end, memory_order_relaxed));
                 hook_step(HOOK_RECORD_PUBLISHED);
         }
-        if (atomic_load_explicit(&control->view_count, memory_order_relaxed))
+        if (ring_is_read(control))
                 ring_write_locked(shared, row, first, sequence);
         hook_step(HOOK_RING_WRITTEN);
         for (uint32_t no = first; no;) {

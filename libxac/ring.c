@@ -7,6 +7,50 @@ static struct ring_entry *ring_entry_at(struct shared *shared, const struct row 
         return &shared->rings[row_no * RING_ENTRIES + position % RING_ENTRIES];
 }
 
+/*
+ * Who reads rings. A row says so for itself, the control area for all in one word, which every commit tests.
+ * The word must be right without a lock, for which readers might have to wait (P3). So the bit is cleared only
+ * if nobody has come since the rows were found silent; each who comes changes the word.
+ *
+ *      comes    row = 1, word = (word + 2) | 1             leaves    row = 0, word w: no row reads: CAS(w, w & ~1)
+ *
+ * A commit tests the word when it has the commit lock; who comes looks at that lock when the word has changed,
+ * all sequentially consistent. So a commit that found nobody has stored its sequence by then, or its lock is
+ * seen; and those before it had stored theirs when it took the lock: it is the next one.
+ */
+
+enum { SOMEBODY = 1, ARRIVAL = 2 };
+
+uint64_t ring_join(struct shared *shared, struct row *row)
+{
+        _Atomic uint32_t *readers = &shared->control->ring_readers;
+        atomic_store(&row->reads_rings, 1);
+        uint32_t before = atomic_load(readers);
+        while (!atomic_compare_exchange_weak(readers, &before, (before + ARRIVAL) | SOMEBODY))
+                ;
+        bool is_commit_under_way = shlock_owner(&shared->control->commit_lock) != 0;
+        return atomic_load(&shared->control->sequence) + is_commit_under_way;
+}
+
+static bool is_any_row_reading(const struct shared *shared)
+{
+        uint32_t rows_used = atomic_load(&shared->control->rows_used);
+        for (uint32_t i = 0; i < rows_used; i++)
+                if (atomic_load(&shared->rows[i].reads_rings))
+                        return true;
+        return false;
+}
+
+void ring_leave(struct shared *shared, struct row *row)
+{
+        _Atomic uint32_t *readers = &shared->control->ring_readers;
+        atomic_store(&row->reads_rings, 0);
+        uint32_t before = atomic_load(readers);
+        while (before & SOMEBODY && !is_any_row_reading(shared) &&
+               !atomic_compare_exchange_weak(readers, &before, before & ~(uint32_t)SOMEBODY))
+                ;
+}
+
 void ring_write_locked(struct shared *shared, struct row *row, uint32_t first_slot, uint64_t sequence)
 {
         if (atomic_load_explicit(&row->ring_sequence, memory_order_relaxed) == sequence)

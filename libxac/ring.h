@@ -4,7 +4,7 @@
 
 /*
  * What views learn of: one ring per participant, in which each of its commits leaves the pages
- * it changed while some view exists. Whoever synchronises reads the rings of all.
+ * it changed while somebody reads rings. Whoever synchronises reads the rings of all.
  *
  * A ring holds commits in the order of their sequences. Entries carry the full sequence as a
  * stamp, read before and after the page: an entry that changes meanwhile, or is newer than the
@@ -15,6 +15,18 @@
 #include <stdint.h>
 
 #include "libxac/shared.h"
+
+/* From now on this participant reads rings. Returns the last sequence that may be missing in them. Waits for nobody:
+ * readers come here. */
+uint64_t ring_join(struct shared *shared, struct row *row);
+/* It does so no more. A successor may repeat it. */
+void ring_leave(struct shared *shared, struct row *row);
+
+/* Must this commit be in a ring? Caller holds the commit lock. */
+static inline bool ring_is_read(const struct control *control)
+{
+        return atomic_load(&control->ring_readers) & 1;
+}
 
 /* Leaves the pages of a commit, given by its first slot. Idempotent for one sequence, so that
  * a successor can finish it. Caller holds the commit lock. */

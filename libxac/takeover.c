@@ -5,6 +5,7 @@
 #include "libxac/participant.h"
 #include "libxac/pool.h"
 #include "libxac/publish.h"
+#include "libxac/ring.h"
 #include "libxac/version.h"
 
 /* Slots whose heads a dead checkpointer was turning to home: the head says how far it came. */
@@ -25,15 +26,6 @@ static void settle_flips_locked(struct shared *shared)
         }
 }
 
-/* view_count is counted anew rather than lowered: a successor may come here twice. */
-static void recount_views_locked(struct shared *shared)
-{
-        uint32_t count = 0;
-        for (uint32_t i = 0; i < atomic_load(&shared->control->rows_used); i++)
-                count += atomic_load(&shared->rows[i].view_count);
-        atomic_store(&shared->control->view_count, count);
-}
-
 static void take_back_row_locked(struct shared *shared, uint32_t row_no, uint32_t owner)
 {
         struct row *row = &shared->rows[row_no];
@@ -47,7 +39,7 @@ static void take_back_row_locked(struct shared *shared, uint32_t row_no, uint32_
         pool_lock(shared, owner);
         pool_take_back_locked(shared, dead_owner);
         pool_unlock(shared);
-        atomic_store(&row->view_count, 0);
+        ring_leave(shared, row);
         participant_fold_counters_locked(shared, row);
         hook_step(HOOK_ROW_TAKEN_BACK);
         atomic_store(&row->state, ROW_FREE); /* last: a row is reused only after its takeover */
@@ -92,7 +84,6 @@ static void take_back_process_locked(struct shared *shared, uint32_t process_no,
         pool_lock(shared, owner);
         if (!publish_lock(shared, owner)) {
                 settle_flips_locked(shared);
-                recount_views_locked(shared);
                 publish_unlock(shared);
         }
         pool_unlock(shared);

@@ -141,9 +141,8 @@ enum touch_outcome touch_fault(struct txn *txn, struct view *view, const void *a
 
         bool is_writing = is_write(view, page_no, access);
         participant_count(is_writing ? &txn->self->row->write_faults : &txn->self->row->read_faults);
-        int err = views_announce(&txn->views);
-        if (!err)
-                err = is_writing ? show_for_write(txn, view, page_no) : show_for_read(txn, view, page_no);
+        views_announce(&txn->views);
+        int err = is_writing ? show_for_write(txn, view, page_no) : show_for_read(txn, view, page_no);
         if (!err)
                 return TOUCH_DONE;
         txn_doom(txn, err);
@@ -209,9 +208,8 @@ int touch_range(struct txn *txn, const void *addr, size_t byte_len, enum touch_a
                 return -EINVAL;
         if (access == TOUCH_WRITE && txn->flags & XAC_RDONLY)
                 return XAC_READONLY;
-        int err = views_announce(&txn->views);
-        if (!err)
-                err = touch_each(txn, view, view_page_no(view, addr), view_page_no(view, last) + 1, access);
+        views_announce(&txn->views);
+        int err = touch_each(txn, view, view_page_no(view, addr), view_page_no(view, last) + 1, access);
         if (err)
                 txn_doom(txn, err);
         return err;

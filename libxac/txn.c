@@ -192,6 +192,7 @@ static int end_outermost(struct txn *txn)
         bool is_waiting = !txn->is_nosync && !(txn->flags & XAC_NOSYNC);
         if (atomic_load_explicit(&txn->files->patches, memory_order_acquire) != txn->patches)
                 txn_doom(txn, atomic_load(&txn->files->patch_reason)); /* it may have read zeros */
+        bool has_written = txn->pages.writes.count != 0;
         int err = txn->doom;
         if (!err) {
                 txn_move(txn, TXN_ACTIVE, TXN_COMMITTING);
@@ -207,7 +208,8 @@ static int end_outermost(struct txn *txn)
         err = commit_wait(txn, is_waiting); /* without its snapshot, which would hold others' slots back */
         if (!err)
                 participant_count(&row->commits);
-        commit_tidy(txn);
+        if (has_written)
+                commit_tidy(txn); /* this may wait for others, as readers must not (P3) */
         return err;
 }
 

@@ -5,7 +5,6 @@
 
 #include "base/hook.h"
 #include "libxac/mappings.h"
-#include "libxac/publish.h"
 #include "libxac/ring.h"
 #include "libxac/version.h"
 
@@ -19,19 +18,6 @@ void views_init(struct views *views, struct participant *self, bool is_tracking)
         views->is_tracking = is_tracking;
 }
 
-/* view_count changes under the commit lock, so that every commit after that fills the rings. */
-static int change_view_count(struct participant *self, int change)
-{
-        struct control *control = self->shared->control;
-        int err = publish_lock(self->shared, self->owner);
-        if (err)
-                return err;
-        atomic_fetch_add(&control->view_count, (uint32_t)change);
-        atomic_fetch_add(&self->row->view_count, (uint32_t)change);
-        publish_unlock(self->shared);
-        return 0;
-}
-
 void views_add(struct views *views, struct view *view)
 {
         view->is_exact = views->is_tracking;
@@ -40,16 +26,12 @@ void views_add(struct views *views, struct view *view)
         views->count++;
 }
 
-int views_announce(struct views *views)
+void views_announce(struct views *views)
 {
         if (views->is_announced)
-                return 0;
-        int err = change_view_count(views->self, 1);
-        if (err)
-                return err;
-        views->reliable_from = atomic_load(&views->self->shared->control->sequence);
+                return;
+        views->reliable_from = ring_join(views->self->shared, views->self->row);
         views->is_announced = true;
-        return 0;
 }
 
 void views_remove(struct views *views, struct view *view)
@@ -59,7 +41,7 @@ void views_remove(struct views *views, struct view *view)
         views->count--;
         if (views->count || !views->is_announced)
                 return;
-        change_view_count(views->self, -1); /* should it fail, commits fill rings that nobody reads */
+        ring_leave(views->self->shared, views->self->row);
         views->is_announced = false;
 }
 

@@ -39,8 +39,8 @@ static inline struct view *views_find(struct views *views, const void *addr)
 
 
 /* Before the first page is shown: from here on others' commits leave their pages in rings. Until then,
- * and for declared access alone, nobody writes or reads a ring. -ENOMEM. */
-int views_announce(struct views *views);
+ * and for declared access alone, nobody writes or reads a ring. */
+void views_announce(struct views *views);
 
 static inline void views_note_newest(struct views *views, uint64_t sequence)
 {

@@ -44,7 +44,7 @@ enum {
         WORTH = 32,        /* what a shift must win */
         CLEARLY = 128,     /* and what it wins that needs no comparison with another */
         GIVE_UP_LOSS = 64, /* extending ends this much below the best */
-        GIVE_UP_LEN = 256  /* or this far behind it */
+        GIVE_UP_LEN = 128  /* or this far behind it */
 };
 
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -59,12 +59,15 @@ struct shift {
         uint32_t from;
         uint32_t len;
         int32_t won; /* bytes that need not be logged */
+        uint32_t sure_begin; /* in here, offsets of the new page, it has been compared */
+        uint32_t sure_end;
 };
 
 struct plan {
         const unsigned char *old;
         const unsigned char *new;
         uint32_t page_bytes;
+        bool is_rest_equal; /* behind the last shift */
         uint32_t count;
         struct shift shift[SHIFTS_MAX];
 };
@@ -242,11 +245,6 @@ static uint32_t extend(const struct plan *plan, int32_t moved, uint32_t at, int3
                 at -= WORD;
         else if (step < 0)
                 return best_at;
-        if (step > 0) {
-                best_at = skip_moved(plan, moved, at, high);
-                best = score = (int32_t)(best_at - at);
-                at = best_at;
-        }
         while (at >= low && at + WORD <= high) {
                 uint64_t word = load(plan->new + at);
                 bool is_moved = word == load(plan->old + at - moved);
@@ -282,7 +280,10 @@ static struct shift stretch(const struct plan *plan, uint32_t low, uint32_t at, 
                 low = (uint32_t)moved;
         if (moved < 0)
                 high -= (uint32_t)-moved;
-        uint32_t end = extend(plan, moved, at, WORD, low, high, &shift.won);
+        shift.sure_begin = at;
+        shift.sure_end = skip_moved(plan, moved, at, high);
+        shift.won = (int32_t)(shift.sure_end - at);
+        uint32_t end = extend(plan, moved, shift.sure_end, WORD, low, high, &shift.won);
         uint32_t begin = extend(plan, moved, at, -WORD, low, high, &shift.won);
         for (int i = 1; i < WORD && end < high && new[end] == old[end - (uint32_t)moved]; i++)
                 end++;
@@ -349,6 +350,8 @@ static void search(const struct plan *plan, const unsigned char *needle, const u
                         hay == plan->new ? stretch(plan, low, place, moved) : stretch(plan, low, at, -moved);
                 if (shift.won > best->won)
                         *best = shift;
+                if (shift.won >= CLEARLY)
+                        return;
                 begin = hit + 1;
         }
 }
@@ -362,7 +365,10 @@ static void plan_shifts(struct plan *plan, uint32_t low)
         uint32_t stride = NEEDLE;
 
         for (int tries = 0; tries < TRIES_MAX && plan->count < SHIFTS_MAX;) {
+                bool is_all_seen = at == low;
+
                 at = skip_equal(old, new, smaller(at, plan->page_bytes), plan->page_bytes);
+                plan->is_rest_equal = is_all_seen && at == plan->page_bytes;
                 if (plan->page_bytes - at < NEEDLE)
                         return;
                 struct shift best = {.won = 0};
@@ -382,6 +388,17 @@ static void plan_shifts(struct plan *plan, uint32_t low)
         }
 }
 
+/* What differs in a stretch from where it came from. */
+static void put_moved(struct output *out, const struct plan *plan, const struct shift *shift)
+{
+        const unsigned char *old = plan->old + shift->from;
+        const unsigned char *new = plan->new + shift->to;
+        uint32_t sure = shift->sure_end - shift->to;
+
+        put_runs(out, old, new, shift->sure_begin - shift->to, shift->to);
+        put_runs(out, old + sure, new + sure, shift->len - sure, shift->sure_end);
+}
+
 /* The page up to `at` is in the output already: the shifts go before that. */
 static void put_plan(struct output *out, const struct plan *plan, uint32_t at)
 {
@@ -399,10 +416,11 @@ static void put_plan(struct output *out, const struct plan *plan, uint32_t at)
                 const struct shift *shift = &plan->shift[i];
 
                 put_runs(out, old + at, new + at, shift->to - at, at);
-                put_runs(out, old + shift->from, new + shift->to, shift->len, shift->to);
+                put_moved(out, plan, shift);
                 at = shift->to + shift->len;
         }
-        put_runs(out, old + at, new + at, plan->page_bytes - at, at);
+        if (!plan->is_rest_equal)
+                put_runs(out, old + at, new + at, plan->page_bytes - at, at);
 }
 
 size_t diff_build(const unsigned char *old, const unsigned char *new, uint32_t page_bytes, unsigned char *out,
@@ -419,6 +437,7 @@ size_t diff_build(const unsigned char *old, const unsigned char *new, uint32_t p
         plan.new = new;
         plan.page_bytes = page_bytes;
         plan.count = 0;
+        plan.is_rest_equal = false;
         plan_shifts(&plan, at);
         output.room = room;
         output.is_full = false;

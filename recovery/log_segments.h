@@ -43,6 +43,7 @@ struct log_table {
         _Atomic uint64_t low;        /* start of the oldest segment in use */
         _Atomic uint32_t next_file_no; /* never used so far */
         _Atomic uint32_t pending;    /* file_no: being made into the segment at `limit`; 0: none */
+        _Atomic uint32_t haste;      /* 2 to the power of this: how many segments are to be made ahead of use */
         _Atomic uint32_t free_count;
         uint32_t free_file[LOG_SEGMENTS_MAX];
         struct log_segment_entry segment[LOG_SEGMENTS_MAX]; /* by segment number, modulo */
@@ -82,6 +83,23 @@ void log_segments_close(struct log_segments *segments);
 static inline uint64_t log_segments_limit(const struct log_table *table)
 {
         return atomic_load_explicit(&table->limit, memory_order_acquire);
+}
+
+/* How far ahead of use segments should be there: one segment, and twice as much with each time that somebody had to
+ * wait for one, as commits that do not wait for the disk come quicker than files can be filled with zeros. */
+enum { LOG_HASTE_MAX = 3 };
+
+static inline uint64_t log_segments_ahead(const struct log_table *table)
+{
+        return table->segment_bytes << atomic_load_explicit(&table->haste, memory_order_relaxed);
+}
+
+static inline void log_segments_hurry(struct log_table *table)
+{
+        uint32_t haste = atomic_load_explicit(&table->haste, memory_order_relaxed);
+
+        if (haste < LOG_HASTE_MAX)
+                atomic_compare_exchange_strong(&table->haste, &haste, haste + 1);
 }
 
 /* Adds segments at the end, from free files or new ones, until positions below `wanted` are covered. On disk,

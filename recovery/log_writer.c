@@ -396,6 +396,17 @@ static int make_room_in_ring(struct log *log, uint32_t owner, uint32_t byte_len)
         return 0;
 }
 
+/* The files that a record needs, which should have been there. */
+static int make_room_in_files(struct log *log, uint32_t owner, uint32_t byte_len)
+{
+        uint64_t wanted = log_end(log) + byte_len + LOG_PAD_MAX;
+
+        if (log_segments_limit(log->segments.table) >= wanted)
+                return 0;
+        log_segments_hurry(log->segments.table);
+        return log_segments_extend(&log->segments, owner, wanted);
+}
+
 int log_make_room(struct log *log, uint32_t owner, uint32_t byte_len)
 {
         int err = 0;
@@ -405,8 +416,7 @@ int log_make_room(struct log *log, uint32_t owner, uint32_t byte_len)
         while (!err && !log_stage_has_room(log, log_end(log), byte_len)) {
                 err = log_poison(log);
                 if (!err)
-                        err = log_segments_extend(&log->segments, owner,
-                                                  log_end(log) + byte_len + LOG_PAD_MAX);
+                        err = make_room_in_files(log, owner, byte_len);
                 if (!err)
                         err = make_room_in_ring(log, owner, byte_len);
         }

@@ -118,13 +118,13 @@ static inline void log_publish_locked(struct log *log, uint64_t end)
 
 /* ---- Without it ---- */
 
-/* Should the next segment be made by now, so that nobody has to wait for it? (log_segments_extend) */
+/* Should further segments be made by now, so that nobody has to wait for one? (log_segments_extend) */
 static inline bool log_wants_segment(const struct log *log)
 {
         const struct log_table *table = &log->shared->table;
         uint64_t end = atomic_load_explicit(&log->shared->end, memory_order_relaxed);
 
-        return end + table->segment_bytes / 2 > log_segments_limit(table);
+        return end + log_segments_ahead(table) / 2 > log_segments_limit(table);
 }
 
 /* Makes room for a record of this length: writes the ring out, or adds a segment. Another may take the room

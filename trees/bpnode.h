@@ -12,8 +12,8 @@
  * Fixed (8-byte keys): records side by side, so that an insert is one memmove (one shift in the log), a
  * key and its value are in the same cache line, and a scan is a walk through an array.
  *
- *      leaf     | struct bpnode | key value | key value | ...                        | free |
- *      inner    | struct bpnode | key child | key child | ...                        | free |      12 bytes each
+ *      leaf     | struct bpnode | key value | key value | ...                   | free |
+ *      inner    | struct bpnode | key child | key child | ...                   | free |   12 bytes each
  *
  * Keys are compared as big-endian integers, which is their memcmp order.
  *
@@ -21,8 +21,9 @@
  *
  *      leaf     | struct bpnode | slot | slot | ... >  free  < ... | cell | cell |
  *      slot     | head : 4 | cell offset : 2 | key length : 2 |
- *      cell     | value length : 2 | key | value |             leaf; BPNODE_OVERFLOW in the length: | 2 | key | struct bpnode_overflow |
- *      cell     | child : 4 | key |                            inner
+ *      cell     | value length : 2 | key | value |                      leaf
+ *               | BPNODE_OVERFLOW + length : 2 | key | struct bpnode_overflow |
+ *      cell     | child : 4 | key |                                     inner
  *
  * A slot's head is the four bytes of the key behind `prefix_len`, big-endian, padded with zeros: a search
  * compares heads, and looks at a cell only where they are equal. prefix_len bytes are common to all keys
@@ -202,13 +203,13 @@ static inline size_t bpnode_room(const struct bpnode_shape *shape, const struct 
 
 /* ---- reading ---- */
 
-/* Whether the page is a node of this tree at this level with a possible count: looked at on every way
+/* Whether the page is a node of this tree at this level, with a possible count: looked at on every way
  * down. */
 static inline bool bpnode_is_of(const struct bpnode_shape *shape, const struct bpnode *node, uint8_t level)
 {
         return node->tree_id == shape->tree_id && node->level == level &&
                node->kind == (level ? PAGE_IS_INNER : PAGE_IS_LEAF) &&
-               node->count <= (shape->page_bytes - sizeof(struct bpnode)) / 8;
+               bpnode_used(shape, node) <= bpnode_capacity(shape);
 }
 
 /* Where the key is or would be: the first record that is not less. */
@@ -257,8 +258,8 @@ static inline struct bpnode_record bpnode_record_at(const struct bpnode_shape *s
 
 /* ---- changing ---- */
 
-/* An insert moves what is behind it by one record (one slot), and writes the header: short changes for
- * the log. Cells stay where they are until the page is compacted. */
+/* An insert moves what is behind it by one record or slot, and writes the header: short changes for the
+ * log. Cells stay where they are until the page is compacted. */
 
 /* The whole page: nothing of what was in it is left. */
 void bpnode_init(const struct bpnode_shape *shape, struct bpnode *node, uint8_t level);

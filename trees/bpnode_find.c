@@ -45,7 +45,7 @@ static void fetch_slots(const struct bpnode *node)
 {
         enum { CACHE_LINE = 64, LINES = 5 };
 
-        for (unsigned i = 1; i <= LINES; i++)
+        for (size_t i = 1; i <= LINES; i++)
                 __builtin_prefetch((const char *)node + i * CACHE_LINE);
 }
 

@@ -14,11 +14,11 @@
  *      three halvings fetched at a time, without branches       490
  *      three halvings fetched at a time, with branches (used)   427
  *
- *      inner nodes: two levels, of 29 pages in all              in such lookups    all in the first-level cache
- *      halving with branches                                    442                74
- *      halving without branches                                 412                73
- *      three halvings fetched at a time                         421                87
- *      interpolation, then neighbours (used)                    427                62
+ *      inner nodes, 29 pages on two levels                      so     all in the first-level cache
+ *      halving with branches                                    442    74
+ *      halving without branches                                 412    73
+ *      three halvings fetched at a time                         421    87
+ *      interpolation, then neighbours (used)                    427    62
  *
  * In a leaf it counts how many cache misses come one after the other; without branches the processor
  * cannot even guess the next one. Inner nodes make little difference as long as the leaves are in no

@@ -75,7 +75,7 @@ static bool is_ascending(const struct sequence *sequence)
 {
         const struct bpnode *node = sequence->node;
 
-        return sequence->i > 0 && sequence->i == (uint16_t)(node->last + 1) && node->run >= RUN_ASCENDS;
+        return sequence->i == (uint16_t)(node->last + 1) && node->run >= RUN_ASCENDS;
 }
 
 /* The separator for a cut: the shortest key that is greater than the last of the left leaf and not than

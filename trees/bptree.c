@@ -5,15 +5,6 @@
 
 #include "trees/overflow.h"
 
-void bptree_show(const struct bpnode_record *stored, bptree_record *record)
-{
-        *record = (bptree_record){ stored->key.bytes, stored->key.len, stored->value, stored->value_len };
-        if (stored->is_overflow) {
-                record->value = NULL;
-                record->value_len = overflow_of(stored).byte_len;
-        }
-}
-
 struct get {
         struct bptree *tree;
         struct bpnode_key key;
@@ -23,22 +14,23 @@ struct get {
         int result;
 };
 
-static int copy_out(const struct bptree *tree, const struct bpnode_record *record, void *value, size_t room,
-                    size_t *value_len)
+static int copy_bytes(const void *stored, size_t len, void *value, size_t room, size_t *value_len)
 {
-        if (record->is_overflow) {
-                struct bpnode_overflow chain = overflow_of(record);
-                struct overflow_place place = { 0 };
-                size_t copied;
-                *value_len = chain.byte_len;
-                int err = overflow_read(tree->arena, tree->shape.tree_id, chain, &place, 0, value, room, &copied);
-                return err ? err : chain.byte_len > room ? -ERANGE : 0;
-        }
-        *value_len = record->value_len;
-        size_t part = record->value_len < room ? record->value_len : room;
+        size_t part = len < room ? len : room;
+        *value_len = len;
         if (part)
-                memcpy(value, record->value, part);
-        return part < record->value_len ? -ERANGE : 0;
+                memcpy(value, stored, part);
+        return part < len ? -ERANGE : 0;
+}
+
+static int copy_chain(const struct bptree *tree, struct bpnode_overflow chain, void *value, size_t room,
+                      size_t *value_len)
+{
+        struct overflow_place place = { 0 };
+        size_t copied;
+        *value_len = chain.byte_len;
+        int err = overflow_read(tree->arena, tree->shape.tree_id, chain, &place, 0, value, room, &copied);
+        return err ? err : chain.byte_len > room ? -ERANGE : 0;
 }
 
 int bptree_get_value(const struct bptree *tree, struct bpnode_key key, void *value, size_t room, size_t *value_len)
@@ -57,7 +49,9 @@ int bptree_get_value(const struct bptree *tree, struct bpnode_key key, void *val
         if (!is_equal)
                 return -ENOENT;
         struct bpnode_record record = bpnode_record_at(&tree->shape, leaf, i);
-        return copy_out(tree, &record, value, room, value_len);
+        if (record.is_overflow)
+                return copy_chain(tree, overflow_of(record.value), value, room, value_len);
+        return copy_bytes(record.value, record.value_len, value, room, value_len);
 }
 
 static int get_body(void *arg)

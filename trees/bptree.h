@@ -34,6 +34,7 @@
  */
 
 #include <errno.h>
+#include <string.h>
 
 #include "trees/bpnode.h"
 #include "trees/page_alloc.h"
@@ -101,6 +102,15 @@ static inline int bptree_node(const struct bptree *tree, page_no page, unsigned 
         return 0;
 }
 
+/* A node to be changed. ARENA_LOST, XAC_CORRUPT: it is none, because a damaged map has made something else of it. */
+static inline int bptree_write_node(const struct bptree *tree, page_no page, unsigned level, struct bpnode **node)
+{
+        *node = arena_write(tree->arena, page);
+        if (!*node)
+                return ARENA_LOST;
+        return bpnode_is_of(&tree->shape, *node, (uint8_t)level) ? 0 : XAC_CORRUPT;
+}
+
 /* The leaf that a key belongs into, which is not touched yet (unless it is the root). */
 static inline int bptree_leaf_page(const struct bptree *tree, struct bpnode_key key, page_no *leaf)
 {
@@ -147,6 +157,21 @@ static inline bool bptree_takes_value(const struct bptree *tree, size_t len)
         return tree->shape.is_fixed ? len == tree->shape.value_bytes : len <= BPTREE_VALUE_MAX;
 }
 
+/* How a record of a leaf is shown to the world. Inline, as it is done for each one in a scan. */
+static inline void bptree_show(const struct bpnode_record *stored, bptree_record *record)
+{
+        struct bpnode_overflow chain;
+        record->key = stored->key.bytes;
+        record->key_len = stored->key.len;
+        record->value = stored->value;
+        record->value_len = stored->value_len;
+        if (stored->is_overflow) {
+                memcpy(&chain, stored->value, sizeof(chain));
+                record->value = NULL;
+                record->value_len = chain.byte_len;
+        }
+}
+
 /* ---- bptree_path.c; -ESTALE, XAC_CORRUPT, ARENA_LOST ---- */
 
 /* To the key, or to where it would be. */
@@ -164,9 +189,6 @@ static inline struct bptree_step *bptree_path_leaf(struct bptree_path *path)
         return &path->steps[path->depth];
 }
 
-/* How a record of a leaf is shown to the world. */
-void bptree_show(const struct bpnode_record *stored, bptree_record *record);
-
 /* Every node, a parent before its children; a visit that does not return 0 ends it. */
 int bptree_walk(const struct bptree *tree, int (*visit)(void *arg, page_no page, const struct bpnode *node), void *arg);
 
@@ -182,14 +204,18 @@ int bptree_store(const struct bptree *tree, struct bptree_path *path, bool is_eq
                  const void *value, size_t value_len);
 /* bptree_delete.c: -ENOENT. */
 int bptree_remove_key(struct bptree *tree, struct bpnode_key key);
-/* bptree_scan.c: all records; *result is what the visit returned. */
+/* bptree_scan.c: all records; *result is what the visit returned. -ESTALE, XAC_CORRUPT, ARENA_LOST. */
 int bptree_scan_all(struct bptree *tree, int (*visit)(void *arg, const bptree_record *record), void *arg, int *result);
+
+/* bptree_delete.c: a node that is none any more. It is written to, so that this conflicts with whoever changes it at
+ * the same time, also if his reads are not validated (XAC_SNAPSHOT); and a handle sees that its root has gone (T1). */
+int bptree_free_node(const struct bptree *tree, page_no page);
 
 /* ---- bptree_split.c ---- */
 
 /* Reserves what bptree_split may take on this path. */
 int bptree_split_reserve(const struct bptree *tree, const struct bptree_path *path, struct page_reserve *reserve);
-/* Inserts a record at the end of the path, where there is no room for it. Only ARENA_LOST. */
+/* Inserts a record at the end of the path, where there is no room for it. ARENA_LOST. */
 int bptree_split(const struct bptree *tree, struct bptree_path *path, const struct bpnode_record *record,
                  struct page_reserve *reserve);
 

@@ -255,8 +255,8 @@ static int collect_node(void *arg, page_no page, const struct bpnode *node)
         for (unsigned i = 0; !err && i < node->count; i++) {
                 struct bpnode_record record = bpnode_record_at(&tree->shape, node, i);
                 if (record.is_overflow)
-                        err = overflow_walk(tree->arena, tree->shape.tree_id, overflow_of(&record), collect_chain,
-                                            drop);
+                        err = overflow_walk(tree->arena, tree->shape.tree_id, overflow_of(record.value),
+                                            collect_chain, drop);
         }
         return err;
 }
@@ -268,7 +268,9 @@ static int free_all(struct drop *drop)
                 if (open->shape.tree_id == drop->tree.shape.tree_id)
                         bptree_forget_cursors(open);
         int err = catalog_remove(drop->arena, drop->name);
-        for (size_t i = 0; !err && i < drop->count; i++)
+        if (!err)
+                err = bptree_free_node(&drop->tree, drop->pages[0]); /* the root: the only page that is written */
+        for (size_t i = 1; !err && i < drop->count; i++)
                 err = page_alloc_free(drop->arena, drop->pages[i]);
         return err;
 }
@@ -328,7 +330,8 @@ static int list_body(void *arg)
         if (err || !is_made)
                 return err;
         catalog_tree(listing->arena, &catalog);
-        return bptree_scan_all(&catalog, list_one, listing, &listing->result);
+        err = bptree_scan_all(&catalog, list_one, listing, &listing->result);
+        return err == -ESTALE ? XAC_CORRUPT : err;
 }
 
 int bptree_names(page_arena *arena, int (*visit)(void *arg, const char *name), void *arg)

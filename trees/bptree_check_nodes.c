@@ -24,7 +24,7 @@ static int check_link(void *nodes_, page_no page)
 static int check_chain(struct check_nodes *nodes, page_no leaf, const struct bpnode_record *record)
 {
         const struct bptree *tree = nodes->tree;
-        struct bpnode_overflow chain = overflow_of(record);
+        struct bpnode_overflow chain = overflow_of(record->value);
         if (chain.byte_len > BPTREE_VALUE_MAX || bpnode_is_inline(&tree->shape, record->key.len, chain.byte_len))
                 return check_fail(nodes->check, leaf, nodes->name, "a value has an impossible length");
         int err = overflow_walk(tree->arena, tree->shape.tree_id, chain, check_link, nodes);

@@ -366,8 +366,8 @@ static int read_record(struct reading *reading, const struct bpnode_record *reco
 {
         const struct bptree *tree = reading->cursor->tree;
         if (record->is_overflow)
-                return overflow_read(tree->arena, tree->shape.tree_id, overflow_of(record), place, reading->offset,
-                                     reading->bytes, reading->room, &reading->len);
+                return overflow_read(tree->arena, tree->shape.tree_id, overflow_of(record->value), place,
+                                     reading->offset, reading->bytes, reading->room, &reading->len);
         size_t left = reading->offset < record->value_len ? record->value_len - (size_t)reading->offset : 0;
         reading->len = left < reading->room ? left : reading->room;
         if (reading->len)

@@ -26,6 +26,15 @@ static bool is_low(const struct bptree *tree, const struct bpnode *node)
         return bpnode_used(&tree->shape, node) < bpnode_capacity(&tree->shape) / 4;
 }
 
+int bptree_free_node(const struct bptree *tree, page_no page)
+{
+        struct bpnode *node = arena_write(tree->arena, page);
+        if (!node)
+                return ARENA_LOST;
+        node->kind = PAGE_FRESH;
+        return page_alloc_free(tree->arena, page);
+}
+
 /* The child that the parent's step names is empty. */
 static int drop_child(const struct bptree *tree, const struct bptree_step *parent, page_no page)
 {
@@ -33,7 +42,7 @@ static int drop_child(const struct bptree *tree, const struct bptree_step *paren
         if (!node)
                 return ARENA_LOST;
         bpnode_remove(&tree->shape, node, parent->i);
-        return page_alloc_free(tree->arena, page);
+        return bptree_free_node(tree, page);
 }
 
 static bool fits_together(const struct bptree *tree, const struct bpnode *left, const struct bpnode *right,
@@ -64,7 +73,7 @@ static int merge_children(const struct bptree *tree, const struct bptree_step *p
                 err = read_child(tree, above, i + 1, &right_page, &right);
         if (err)
                 return err == ARENA_LOST ? err : 0;
-        if (!fits_together(tree, left, right, bpnode_key_at(shape, above, i + 1)))
+        if (left == right || !fits_together(tree, left, right, bpnode_key_at(shape, above, i + 1)))
                 return 0;
         struct bpnode *node = arena_write(tree->arena, parent->page);
         struct bpnode *merged = arena_write(tree->arena, left_page);
@@ -73,7 +82,7 @@ static int merge_children(const struct bptree *tree, const struct bptree_step *p
         bpnode_merge(shape, merged, right, bpnode_key_at(shape, node, i + 1));
         bpnode_remove(shape, node, i + 1);
         *is_done = true;
-        return page_alloc_free(tree->arena, right_page);
+        return bptree_free_node(tree, right_page);
 }
 
 /* The node of a step is low. *is_done: a page less. */
@@ -116,7 +125,7 @@ static int shrink_root(const struct bptree *tree)
                         return 0;
                 }
                 memcpy(node, child, tree->shape.page_bytes);
-                err = page_alloc_free(tree->arena, page);
+                err = bptree_free_node(tree, page);
                 if (err)
                         return err;
         }
@@ -169,7 +178,7 @@ static int look(const struct bptree *tree, struct bpnode_key key, struct bptree_
         struct bpnode_record record = bpnode_record_at(&tree->shape, at->node, at->i);
         if (!record.is_overflow)
                 return 0;
-        *chain = overflow_of(&record);
+        *chain = overflow_of(record.value);
         return overflow_probe(tree->arena, tree->shape.tree_id, *chain);
 }
 

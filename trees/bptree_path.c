@@ -98,14 +98,15 @@ int bptree_path_previous_leaf(const struct bptree *tree, struct bptree_path *pat
 }
 
 struct walk {
+        uint64_t pages_left; /* no tree has more: the end of one whose nodes are damaged */
         const struct bptree *tree;
         int (*visit)(void *arg, page_no page, const struct bpnode *node);
         void *arg;
 };
 
-static int walk_below(const struct walk *walk, page_no page, const struct bpnode *node)
+static int walk_below(struct walk *walk, page_no page, const struct bpnode *node)
 {
-        int err = walk->visit(walk->arg, page, node);
+        int err = walk->pages_left-- ? walk->visit(walk->arg, page, node) : XAC_CORRUPT;
         for (unsigned i = 0; !err && node->level && i < node->count; i++) {
                 const struct bpnode *child;
                 page_no child_page;
@@ -120,10 +121,13 @@ static int walk_below(const struct walk *walk, page_no page, const struct bpnode
 
 int bptree_walk(const struct bptree *tree, int (*visit)(void *arg, page_no page, const struct bpnode *node), void *arg)
 {
-        struct walk walk = { tree, visit, arg };
         const struct bpnode *root;
+        uint32_t groups;
         int err = bptree_root(tree, &root);
+        if (!err)
+                err = page_alloc_groups(tree->arena, &groups);
         if (err)
                 return err;
+        struct walk walk = { (uint64_t)groups * GROUP_PAGES, tree, visit, arg };
         return root->level < BPTREE_LEVELS_MAX ? walk_below(&walk, tree->root, root) : XAC_CORRUPT;
 }

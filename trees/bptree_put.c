@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "trees/bptree.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "trees/overflow.h"
@@ -35,9 +36,10 @@ static int store_at(const struct bptree *tree, struct bptree_path *path, bool is
                     const struct bpnode_record *record, struct page_reserve *reserve)
 {
         const struct bptree_step *at = bptree_path_leaf(path);
-        struct bpnode *leaf = arena_write(tree->arena, at->page);
-        if (!leaf)
-                return ARENA_LOST;
+        struct bpnode *leaf;
+        int err = bptree_write_node(tree, at->page, 0, &leaf);
+        if (err)
+                return err;
         if (stored_bytes(tree, record) <= room_at(tree, leaf, at->i, is_equal)) {
                 if (is_equal)
                         bpnode_replace(&tree->shape, leaf, at->i, record);
@@ -60,7 +62,7 @@ static int old_chain(const struct bptree *tree, const struct bptree_step *at, bo
         struct bpnode_record old = bpnode_record_at(&tree->shape, at->node, at->i);
         if (!old.is_overflow)
                 return 0;
-        *chain = overflow_of(&old);
+        *chain = overflow_of(old.value);
         return overflow_probe(tree->arena, tree->shape.tree_id, *chain);
 }
 
@@ -152,6 +154,29 @@ static int put_into(const struct put *put, struct bpnode *leaf)
         return 0;
 }
 
+/* Whether something lies in the page: a cursor's record, say, whose key is put again. */
+static bool is_inside(const struct bptree *tree, const struct bpnode *leaf, const void *bytes)
+{
+        return (uintptr_t)bytes - (uintptr_t)leaf < tree->shape.page_bytes;
+}
+
+/* From a copy, as the page is going to be rearranged under the original. */
+static int put_copy(const struct put *put, struct bpnode *leaf)
+{
+        struct put copy = *put;
+        char *bytes = malloc(put->key.len + put->value_len + 1);
+        if (!bytes)
+                return -ENOMEM;
+        memcpy(bytes, put->key.bytes, put->key.len);
+        if (put->value_len)
+                memcpy(bytes + put->key.len, put->value, put->value_len);
+        copy.key.bytes = bytes;
+        copy.value = bytes + put->key.len;
+        int err = put_into(&copy, leaf);
+        free(bytes);
+        return err;
+}
+
 /* BPTREE_NOOVERWRITE: looks before it writes. */
 static int look_first(const struct put *put, page_no page)
 {
@@ -178,10 +203,13 @@ static int put_body(void *arg)
         err = bptree_before_change(put->tree);
         if (err)
                 return err;
-        struct bpnode *leaf = arena_write(put->tree->arena, page);
-        if (!leaf)
-                return ARENA_LOST;
-        return bpnode_is_of(&put->tree->shape, leaf, 0) ? put_into(put, leaf) : XAC_CORRUPT;
+        struct bpnode *leaf;
+        err = bptree_write_node(put->tree, page, 0, &leaf);
+        if (err)
+                return err;
+        if (is_inside(put->tree, leaf, put->key.bytes) || is_inside(put->tree, leaf, put->value))
+                return put_copy(put, leaf);
+        return put_into(put, leaf);
 }
 
 int bptree_put_value(struct bptree *tree, struct bpnode_key key, const void *value, size_t value_len, int flags)

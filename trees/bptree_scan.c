@@ -31,9 +31,10 @@ static int scan_fixed(const struct scan *scan, const struct bpnode *leaf, unsign
 
 static int scan_variable(const struct scan *scan, const struct bpnode *leaf, unsigned i, unsigned end)
 {
+        const struct bpnode_shape shape = { .is_fixed = false }; /* so that nobody asks for each record */
         bptree_record record;
         for (; i < end; i++) {
-                struct bpnode_record stored = bpnode_record_at(&scan->tree->shape, leaf, i);
+                struct bpnode_record stored = bpnode_record_at(&shape, leaf, i);
                 bptree_show(&stored, &record);
                 int result = scan->visit(scan->arg, &record);
                 if (result)
@@ -76,9 +77,8 @@ static int fetch_ahead(const struct scan *scan, const struct bptree_path *path)
         return next ? 0 : ARENA_LOST;
 }
 
-static int scan_body(void *arg)
+static int scan_leaves(struct scan *scan)
 {
-        struct scan *scan = arg;
         const struct bptree *tree = scan->tree;
         struct bptree_path path;
         bool is_equal, is_last = false, is_first = true;
@@ -98,15 +98,22 @@ static int scan_body(void *arg)
                 if (!scan->result && !is_last)
                         err = bptree_path_next_leaf(tree, &path);
         }
-        return err && err != -ENOENT ? bptree_settle(&scan->result, err) : 0;
+        return err == -ENOENT ? 0 : err;
 }
 
 int bptree_scan_all(struct bptree *tree, int (*visit)(void *arg, const bptree_record *record), void *arg, int *result)
 {
         struct scan scan = { .tree = tree, .visit = visit, .arg = arg };
-        int err = scan_body(&scan);
+        int err = scan_leaves(&scan);
         *result = scan.result;
         return err;
+}
+
+static int scan_body(void *arg)
+{
+        struct scan *scan = arg;
+        int err = scan_leaves(scan);
+        return err ? bptree_settle(&scan->result, err) : 0;
 }
 
 int bptree_scan(bptree *tree, const void *from, size_t from_len, const void *to, size_t to_len,

@@ -24,6 +24,16 @@ static bool takes_separator(const struct bptree *tree, const struct bpnode *node
         return bpnode_room(&tree->shape, node) >= bpnode_inner_bytes(&tree->shape, longest);
 }
 
+/* A map that is damaged must not make two nodes of one page. */
+static bool is_on_path(const struct bptree_path *path, const struct page_reserve *reserve)
+{
+        for (unsigned step = 0; step <= path->depth; step++)
+                for (uint32_t i = 0; i < reserve->count; i++)
+                        if (path->steps[step].page == reserve->pages[i])
+                                return true;
+        return false;
+}
+
 int bptree_split_reserve(const struct bptree *tree, const struct bptree_path *path, struct page_reserve *reserve)
 {
         uint32_t count = 1; /* a neighbour of the leaf */
@@ -36,7 +46,10 @@ int bptree_split_reserve(const struct bptree *tree, const struct bptree_path *pa
                 count++; /* the root moves, too */
         if (!step && path->depth + 1 >= BPTREE_LEVELS_MAX)
                 return -ENOSPC;
-        return page_alloc_reserve(tree->arena, reserve, count);
+        int err = page_alloc_reserve(tree->arena, reserve, count);
+        if (!err && is_on_path(path, reserve))
+                err = XAC_CORRUPT;
+        return err;
 }
 
 /* The root's content moves into a new child, the only one (T1). The path then has one step more. */
@@ -68,9 +81,10 @@ static int split_pages(const struct bptree *tree, struct bptree_path *path, unsi
                 *step = 1;
         }
         *right_page = page_alloc_take(reserve);
-        *node = arena_write(tree->arena, path->steps[*step].page);
         *right = arena_write(tree->arena, *right_page);
-        return *node && *right ? 0 : ARENA_LOST;
+        if (!*right)
+                return ARENA_LOST;
+        return bptree_write_node(tree, path->steps[*step].page, path->depth - *step, node);
 }
 
 static int split_leaf(const struct bptree *tree, struct bptree_path *path, unsigned *step,
@@ -102,15 +116,16 @@ static int split_inner(const struct bptree *tree, struct bptree_path *path, unsi
 }
 
 /* The new page's separator into its parent; true: it had room. */
-static int insert_separator(const struct bptree *tree, const struct bptree_step *parent, struct bpnode_key key,
-                            page_no child, bool *is_done)
+static int insert_separator(const struct bptree *tree, const struct bptree_path *path, unsigned step,
+                            struct bpnode_key key, page_no child, bool *is_done)
 {
-        struct bpnode *node = arena_write(tree->arena, parent->page);
-        if (!node)
-                return ARENA_LOST;
+        struct bpnode *node;
+        int err = bptree_write_node(tree, path->steps[step].page, path->depth - step, &node);
+        if (err)
+                return err;
         *is_done = bpnode_room(&tree->shape, node) >= bpnode_inner_bytes(&tree->shape, key.len);
         if (*is_done)
-                bpnode_insert_child(&tree->shape, node, parent->i + 1, key, child);
+                bpnode_insert_child(&tree->shape, node, path->steps[step].i + 1, key, child);
         return 0;
 }
 
@@ -126,7 +141,7 @@ int bptree_split(const struct bptree *tree, struct bptree_path *path, const stru
         while (!err) {
                 struct bpnode_key key = { splits[turn].separator, splits[turn].separator_len };
                 step--;
-                err = insert_separator(tree, &path->steps[step], key, child, &is_done);
+                err = insert_separator(tree, path, step, key, child, &is_done);
                 if (err || is_done)
                         break;
                 turn = !turn;

@@ -23,13 +23,6 @@ uint32_t overflow_used(const struct page_arena *arena, uint64_t byte_len, uint64
         return left < payload_bytes(arena) ? (uint32_t)left : payload_bytes(arena);
 }
 
-struct bpnode_overflow overflow_of(const struct bpnode_record *record)
-{
-        struct bpnode_overflow chain;
-        memcpy(&chain, record->value, sizeof(chain));
-        return chain;
-}
-
 static int write_chain(struct page_arena *arena, uint32_t tree_id, const char *bytes, size_t byte_len,
                        const page_no *pages)
 {

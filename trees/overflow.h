@@ -9,6 +9,8 @@
  *      page     | kind | tree_id | next | used | bytes ... |        next: PAGE_NONE in the last
  */
 
+#include <string.h>
+
 #include "trees/bpnode.h"
 
 struct overflow_page {
@@ -24,6 +26,14 @@ struct overflow_place {
         page_no page;
         uint64_t offset; /* of the page's first byte in the value */
 };
+
+/* What stands in a leaf in place of the value: the record's value there. */
+static inline struct bpnode_overflow overflow_of(const void *value)
+{
+        struct bpnode_overflow chain;
+        memcpy(&chain, value, sizeof(chain));
+        return chain;
+}
 
 /* How many pages a value takes. */
 uint64_t overflow_pages(const struct page_arena *arena, uint64_t byte_len);
@@ -43,8 +53,5 @@ int overflow_walk(struct page_arena *arena, uint32_t tree_id, struct bpnode_over
 int overflow_probe(struct page_arena *arena, uint32_t tree_id, struct bpnode_overflow chain);
 /* ARENA_LOST, XAC_CORRUPT (a page of it was free). */
 int overflow_free(struct page_arena *arena, uint32_t tree_id, struct bpnode_overflow chain);
-
-/* What stands in a leaf in place of the value. */
-struct bpnode_overflow overflow_of(const struct bpnode_record *record);
 
 #endif

@@ -196,19 +196,6 @@ static int own_take(struct page_arena *arena, page_no *pages, size_t count, size
         return 0;
 }
 
-/* A map that is damaged must not make two things of one page. */
-static int check_unused(const struct page_arena *arena, const page_no *pages, size_t count)
-{
-        for (size_t i = 0; i < count; i++) {
-                const unsigned char *kind = arena_read(arena, pages[i]);
-                if (!kind)
-                        return ARENA_LOST;
-                if (*kind != PAGE_FRESH && *kind != PAGE_IS_FREE)
-                        return XAC_CORRUPT;
-        }
-        return 0;
-}
-
 static int give_back(struct page_arena *arena, const page_no *pages, size_t count)
 {
         for (size_t i = 0; i < count; i++) {
@@ -232,8 +219,6 @@ int page_alloc_take_many(struct page_arena *arena, page_no *pages, size_t count)
                 if (!err)
                         err = own_take(arena, pages + taken, count - taken, &taken);
         }
-        if (!err)
-                err = check_unused(arena, pages, count);
         if (!err || err == ARENA_LOST)
                 return err;
         int lost = give_back(arena, pages, taken);
@@ -281,10 +266,6 @@ int page_alloc_free(struct page_arena *arena, page_no page)
                 return err;
         if (map_says_free(before, page) || page < PAGES_FIXED || page == map_of(group_of(page)))
                 return XAC_CORRUPT;
-        unsigned char *kind = arena_write(arena, page);
-        if (!kind)
-                return ARENA_LOST;
-        *kind = PAGE_IS_FREE;
         return give_back(arena, &page, 1);
 }
 

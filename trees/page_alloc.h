@@ -45,7 +45,7 @@ int page_alloc_release(struct page_arena *arena, struct page_reserve *reserve);
 /* Takes `count` pages into an array: all or none. The same errors. */
 int page_alloc_take_many(struct page_arena *arena, page_no *pages, size_t count);
 
-/* Frees a page: its kind becomes PAGE_IS_FREE. ARENA_LOST; XAC_CORRUPT: it was free, or cannot be. */
+/* Frees a page, which is not written: only the map says so. ARENA_LOST; XAC_CORRUPT: it was free, or cannot be. */
 int page_alloc_free(struct page_arena *arena, page_no page);
 
 /* XAC_FORMAT: neither an arena of this page size nor empty. In a transaction, which may be read-only. */

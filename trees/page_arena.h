@@ -43,8 +43,7 @@ enum page_kind {
         PAGE_IS_HEADER = 2,
         PAGE_IS_LEAF = 3,
         PAGE_IS_INNER = 4,
-        PAGE_IS_OVERFLOW = 5,
-        PAGE_IS_FREE = 6 /* given back */
+        PAGE_IS_OVERFLOW = 5
 };
 
 /* How the pages are reached. */

@@ -19,6 +19,9 @@
  * tree's comparison. Values have 0 to BPTREE_VALUE_MAX bytes; those longer than a quarter page, or too long for half a page together with
  * their key, lie in overflow pages.
  *
+ * What is not a tree at all, or another one's page, is noticed (XAC_CORRUPT); the records inside of a page are taken as they are. A file
+ * that may have been damaged is first asked by bptree_check(), which any bytes may be given.
+ *
  * A bptree and its cursors belong to one thread, which has one bptree open for each tree: a cursor keeps its place
  * when records are put or deleted through the very bptree that it was opened on.
  */

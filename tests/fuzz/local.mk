@@ -5,6 +5,8 @@
 
 FUZZ_TARGETS = \
         %D%/fuzz_area \
+        %D%/fuzz_bpnode \
+        %D%/fuzz_bptree \
         %D%/fuzz_diff \
         %D%/fuzz_log_reader \
         %D%/fuzz_manifest \
@@ -19,6 +21,12 @@ FUZZ_LIBS = tests/support/libsupport.la $(UNIT_LIBS)
 
 %C%_fuzz_area_SOURCES = %D%/fuzz_area.c $(FUZZ_COMMON)
 %C%_fuzz_area_LDADD = $(FUZZ_LIBS)
+
+%C%_fuzz_bpnode_SOURCES = %D%/fuzz_bpnode.c tests/trees/sorted.c tests/trees/sorted.h $(FUZZ_COMMON)
+%C%_fuzz_bpnode_LDADD = tests/support/libsupport.la libxactrees-core.la $(UNIT_LIBS)
+
+%C%_fuzz_bptree_SOURCES = %D%/fuzz_bptree.c tests/trees/sorted.c tests/trees/sorted.h $(FUZZ_COMMON)
+%C%_fuzz_bptree_LDADD = tests/support/libsupport.la libxactrees-core.la $(UNIT_LIBS)
 
 %C%_fuzz_diff_SOURCES = %D%/fuzz_diff.c $(FUZZ_COMMON)
 %C%_fuzz_diff_LDADD = $(FUZZ_LIBS)

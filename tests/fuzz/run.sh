@@ -16,7 +16,7 @@ runs=${FUZZ_RUNS:-1000000}
 seconds=${FUZZ_SECONDS:-0}
 jobs=${FUZZ_JOBS:-1}
 build=$(pwd)/fuzz-build
-targets=${*:-diff replay area manifest log_reader}
+targets=${*:-diff replay area manifest log_reader bpnode bptree}
 
 clang=
 for candidate in ${FUZZ_CLANG:-clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14}; do
@@ -37,7 +37,7 @@ fi
 mkdir -p "$build"
 base='checksum hook shlock sys vector'
 sanitizers='-fsanitize=address,undefined -fno-sanitize-recover=all'
-flags="-std=gnu11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -I$srcdir/include -I$srcdir"
+flags="-std=gnu11 -D_GNU_SOURCE -DPACKAGE_VERSION=\"fuzz\" -O1 -g -fno-omit-frame-pointer -I$srcdir/include -I$srcdir"
 
 # compile KIND SOURCE...: prints the objects. Loops over every byte are no news for the fuzzer: they are
 # compiled without its counters, KIND quiet.
@@ -69,7 +69,14 @@ objects=$(
         for source in "$srcdir"/recovery/*.c; do
                 compile counted "recovery/$(basename "$source")"
         done
-        compile quiet tests/fuzz/fuzz.c tests/fuzz/model.c tests/fuzz/log_image.c tests/support/chance.c
+        for source in "$srcdir"/trees/*.c; do
+                compile counted "trees/$(basename "$source")"
+        done
+        for source in "$srcdir"/libxac/*.c; do
+                [ "$(basename "$source")" = fault_sigsegv.c ] || compile quiet "libxac/$(basename "$source")"
+        done
+        compile quiet tests/fuzz/fuzz.c tests/fuzz/model.c tests/fuzz/log_image.c tests/support/chance.c \
+                tests/support/check.c tests/trees/sorted.c
 )
 for target in $targets; do
         # shellcheck disable=SC2086 # lists of words

@@ -11,6 +11,7 @@
 #include "libxac/pool.h"
 #include "libxac/publish.h"
 #include "libxac/reclaim.h"
+#include "libxac/ring.h"
 #include "libxac/takeover.h"
 #include "libxac/thread.h"
 #include "libxac/version.h"
@@ -115,20 +116,20 @@ static void check_log(struct audit *audit)
                 complain(audit, "the log is poisoned (%d)", atomic_load(&log->poison));
 }
 
-static void check_row(struct audit *audit, uint32_t row_no, uint32_t *view_count)
+static void check_row(struct audit *audit, uint32_t row_no, bool *is_read)
 {
         struct row *row = &audit->shared->rows[row_no];
         uint32_t process_no = atomic_load(&row->process_no);
 
-        *view_count += atomic_load(&row->view_count);
+        *is_read = *is_read || atomic_load(&row->reads_rings);
         if (atomic_load(&row->state) == ROW_USED) {
                 if (!shared_is_process_alive(audit->shared, process_no))
                         complain(audit, "row %u is used by process %u, which is dead", row_no, process_no);
                 if (audit->is_alone && process_no != audit->shared->process_no)
                         complain(audit, "row %u belongs to process %u, but I am alone", row_no, process_no);
-        } else if (atomic_load(&row->snapshot) || atomic_load(&row->view_count) || atomic_load(&row->fragment_start)) {
-                complain(audit, "row %u is free, but has snapshot %llu, %u views, and fragments from %llu on", row_no,
-                         (unsigned long long)atomic_load(&row->snapshot), atomic_load(&row->view_count),
+        } else if (atomic_load(&row->snapshot) || atomic_load(&row->reads_rings) || atomic_load(&row->fragment_start)) {
+                complain(audit, "row %u is free, but has snapshot %llu, reads rings: %u, fragments from %llu on",
+                         row_no, (unsigned long long)atomic_load(&row->snapshot), atomic_load(&row->reads_rings),
                          (unsigned long long)atomic_load(&row->fragment_start));
         }
 }
@@ -136,14 +137,14 @@ static void check_row(struct audit *audit, uint32_t row_no, uint32_t *view_count
 static void check_rows(struct audit *audit)
 {
         struct shared *shared = audit->shared;
-        uint32_t view_count = 0;
+        bool is_read = false;
         uint32_t processes = control_processes_max(shared->control->max_participants);
 
         for (uint32_t i = 0; i < shared->control->max_participants; i++)
-                check_row(audit, i, &view_count);
-        if (view_count != atomic_load(&shared->control->view_count))
-                complain(audit, "view_count is %u, the rows have %u",
-                         atomic_load(&shared->control->view_count), view_count);
+                check_row(audit, i, &is_read);
+        if (is_read != ring_is_read(shared->control))
+                complain(audit, "that somebody reads rings is %u, by the rows %u", ring_is_read(shared->control),
+                         is_read);
         for (uint32_t i = 0; i < processes; i++)
                 if (atomic_load(&shared->processes[i].is_used) && !shared_is_process_alive(shared, i))
                         complain(audit, "process row %u is in use, but dead", i);
@@ -411,11 +412,11 @@ void audit_print(xac_env *env)
         if (shared_is_durable(shared))
                 print_log(shared);
         fprintf(stderr,
-                "  sequence %llu, decided %llu, committer %u, exclusive %u, views %u, slots %u, free %u, "
+                "  sequence %llu, decided %llu, committer %u, exclusive %u, ring readers %#x, slots %u, free %u, "
                 "held %u\n",
                 (unsigned long long)atomic_load(&control->sequence),
                 (unsigned long long)atomic_load(&control->decided), atomic_load(&control->committer),
-                atomic_load(&control->exclusive_owner), atomic_load(&control->view_count),
+                atomic_load(&control->exclusive_owner), atomic_load(&control->ring_readers),
                 atomic_load(&control->slots_allocated), atomic_load(&control->free_count),
                 atomic_load(&control->held_count));
         for (uint32_t i = 0; i < atomic_load(&control->rows_used); i++) {

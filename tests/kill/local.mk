@@ -9,10 +9,13 @@ KILL_COMMON = %D%/audit.c %D%/audit.h
 KILL_STAGE = %D%/stage.c %D%/stage.h $(KILL_COMMON)
 KILL_LIBS = tests/support/libsupport.la $(UNIT_LIBS)
 
-KILL_TESTS = %D%/liveness %D%/random %D%/rounds %D%/single_step
+KILL_TESTS = %D%/liveness %D%/random %D%/readers %D%/rounds %D%/single_step
 
 %C%_liveness_SOURCES = %D%/liveness.c $(KILL_STAGE)
 %C%_liveness_LDADD = $(KILL_LIBS)
+
+%C%_readers_SOURCES = %D%/readers.c $(KILL_STAGE)
+%C%_readers_LDADD = $(KILL_LIBS)
 
 KILL_WORKERS = %D%/tally.c %D%/tally.h %D%/worker.c %D%/worker.h $(KILL_COMMON)
 

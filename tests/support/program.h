@@ -20,7 +20,8 @@ struct program_option {
         bool *flag;
 };
 
-/* Up to `known`'s entry without a name. Every program knows --seed (chance.h). Ends it where the command line is wrong. */
+/* Up to `known`'s entry without a name. Every program knows --seed (chance.h). Ends it where the command line is
+ * wrong. */
 void program_options(int argc, char **argv, const struct program_option *known);
 
 /* Makes the scratch directory; writes lines at once. */

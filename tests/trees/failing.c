@@ -14,6 +14,8 @@
 
 enum { FAIL_ALLOCATION = SYS_CALL_KINDS, FAIL_OPEN, FAIL_FSTAT, FAIL_FTRUNCATE, FAIL_MMAP, FAIL_MPROTECT, FAIL_KINDS };
 
+enum { LASTING = 30 };
+
 static const struct {
         const char *name;
         int errors[3];
@@ -28,7 +30,7 @@ static const struct {
         [SYS_TRUNCATE] = { "library's truncate", { -ENOSPC, -EIO } },
         [SYS_ALLOCATE] = { "fallocate", { -ENOSPC } },
         [SYS_PREAD] = { "pread", { -EIO } },
-        [SYS_PWRITE] = { "pwrite", { -EIO } }, /* without room the log waits for some, for seconds */
+        [SYS_PWRITE] = { "pwrite", { -ENOSPC, -EIO } },
         [SYS_SYNC] = { "sync", { -EIO } },
         [SYS_LOCK] = { "lock", { 0 } }, /* the library waits for whom it cannot ask about */
         [SYS_MMAP] = { "library's mmap", { -ENOMEM } },
@@ -49,6 +51,7 @@ static struct failing_plan plan;
 static bool is_armed;
 static int calls;
 static int failing;
+static int failed;
 static uint8_t kinds[FAILING_MAX + 1];
 static _Thread_local volatile bool is_mine __attribute__((tls_model("initial-exec")));
 static _Thread_local volatile bool is_counted __attribute__((tls_model("initial-exec"))); /* as the library's */
@@ -62,8 +65,9 @@ static int fail_next(int kind)
                 kinds[calls] = (uint8_t)kind;
         if (calls == plan.nth)
                 failing = kind;
-        else if (!plan.is_for_good || kind != failing)
+        else if (!plan.is_lasting || kind != failing || failed >= LASTING)
                 return 0;
+        failed++;
         return plan.with;
 }
 
@@ -94,6 +98,7 @@ void failing_start(const struct failing_plan *wanted)
         plan = *wanted;
         calls = 0;
         failing = -1;
+        failed = 0;
         is_armed = true;
         sys_fail = fail_in_library;
 }

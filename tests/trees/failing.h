@@ -14,7 +14,7 @@
 struct failing_plan {
         int nth;         /* 1 and up; 0: nothing fails, the calls are only counted */
         int with;        /* -errno */
-        bool is_for_good; /* so do all later calls of its kind */
+        bool is_lasting; /* so do the next calls of its kind: many, but not for ever, as the log waits for room on the disk */
 };
 
 /* Armed, but paused. */

@@ -2,12 +2,12 @@
 
 /*
  * Operations on trees while system calls and allocations fail: a script of all kinds of operations runs once for each call k that
- * it makes, with that call failing, and again with that one and all later ones of its kind failing. Each operation has a
+ * it makes, with that call failing, and again with that one and many later ones of its kind failing. Each operation has a
  * code then, and has happened or not, as a whole; a transaction that is lost is lost as a whole. Once nothing fails any more,
  * bptree_check finds nothing, all trees hold what the codes said, and the script runs through.
  *
  * One test for each way in. There are many calls, so that SAMPLES of them fail unless XAC_TEST_LONG is set, chosen by the
- * seed. Replay one case: XAC_TEST_CASE=entry,k,errno,is_for_good (as printed).
+ * seed. Replay one case: XAC_TEST_CASE=entry,k,errno,is_lasting (as printed).
  */
 
 #include <signal.h>
@@ -25,7 +25,7 @@
 #include "tests/trees/failing.h"
 #include "tests/trees/failure_script.h"
 
-enum { SAMPLES = 60, CASE_SECONDS = 20, SECONDS = 100, REPORTS_MAX = 4 };
+enum { SAMPLES = 40, CASE_SECONDS = 20, SECONDS = 100, REPORTS_MAX = 4 };
 
 /* ---- cases ---- */
 
@@ -64,7 +64,7 @@ static void run_case(int unused, void *case_)
 /* When mmap gives nothing at all any more, no page of a view can be shown, and the program is told why. */
 static bool is_stuck(const struct failing_case *this, const struct crash *crash)
 {
-        return crash->signal == SIGSEGV && this->plan.is_for_good && entries[this->entry].access == PAGE_ARENA_VIEW &&
+        return crash->signal == SIGSEGV && this->plan.is_lasting && entries[this->entry].access == PAGE_ARENA_VIEW &&
                strstr(crash->said, "no mapping could be made");
 }
 
@@ -86,8 +86,8 @@ static void try_case(const struct failing_case *this)
                         "%s%s: call number %d (%s) gives %s, %s: ended by signal %d, status %d\n"
                         "replay: XAC_TEST_CASE=%d,%d,%d,%d\n",
                         crash.said, entries[this->entry].name, this->plan.nth, failing_name(this->kind), strerror(-this->plan.with),
-                        this->plan.is_for_good ? "from then on" : "once", crash.signal, crash.status, this->entry,
-                        this->plan.nth, this->plan.with, this->plan.is_for_good);
+                        this->plan.is_lasting ? "from then on" : "once", crash.signal, crash.status, this->entry,
+                        this->plan.nth, this->plan.with, this->plan.is_lasting);
 }
 
 static void try_number(enum entry entry, int nth)
@@ -95,8 +95,8 @@ static void try_number(enum entry entry, int nth)
         int kind = tally->kinds[nth];
 
         for (const int *with = failing_errors(kind); *with; with++)
-                for (int is_for_good = 0; is_for_good <= 1; is_for_good++) {
-                        const struct failing_case this = { entry, { nth, *with, is_for_good }, kind };
+                for (int is_lasting = 0; is_lasting <= 1; is_lasting++) {
+                        const struct failing_case this = { entry, { nth, *with, is_lasting }, kind };
 
                         try_case(&this);
                 }
@@ -124,15 +124,15 @@ static void try_entry(int entry)
 static void replay_one(void)
 {
         struct failing_case this = { .entry = IN_MEMORY };
-        int entry, is_for_good;
+        int entry, is_lasting;
 
-        check(sscanf(getenv("XAC_TEST_CASE"), "%d,%d,%d,%d", &entry, &this.plan.nth, &this.plan.with, &is_for_good) == 4);
+        check(sscanf(getenv("XAC_TEST_CASE"), "%d,%d,%d,%d", &entry, &this.plan.nth, &this.plan.with, &is_lasting) == 4);
         check(entry >= 0 && entry < ENTRIES);
         this.entry = (enum entry)entry;
         tally = crew_shared(sizeof(*tally));
         try_case(&(struct failing_case){ .entry = this.entry });
         this.kind = tally->kinds[this.plan.nth];
-        this.plan.is_for_good = is_for_good;
+        this.plan.is_lasting = is_lasting;
         try_case(&this);
         check_equal(tally->wrong + tally->stuck, 0);
 }

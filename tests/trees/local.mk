@@ -79,7 +79,16 @@ check_PROGRAMS += %D%/history
 %C%_test_bptree_full_SOURCES = %D%/test_bptree_full.c %D%/sorted.c %D%/sorted.h $(TREES_WAYS)
 %C%_test_bptree_full_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc
 %C%_test_bptree_full_LDADD = $(TREES_TEST_LIBS)
-%C%_test_bptree_model_SOURCES = %D%/test_bptree_model.c %D%/bptree_model.c %D%/bptree_model.h %D%/sorted.c %D%/sorted.h $(TREES_WAYS)
+%C%_test_bptree_model_SOURCES = \
+        %D%/test_bptree_model.c \
+        %D%/bptree_model.c \
+        %D%/bptree_model.h \
+        %D%/bptree_model_cursors.c \
+        %D%/bptree_model_records.c \
+        %D%/bptree_model_state.h \
+        %D%/sorted.c \
+        %D%/sorted.h \
+        $(TREES_WAYS)
 %C%_test_bptree_model_LDADD = $(TREES_TEST_LIBS)
 dist_check_SCRIPTS += %D%/test_history.sh %D%/run-history.sh
 TESTS += %D%/test_history.sh
@@ -99,3 +108,15 @@ TESTS += %D%/failure
 %C%_failure_LDADD = $(TREES_INSIDE_LIBS)
 %C%_failure_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=strdup \
         -Wl,--wrap=open -Wl,--wrap=fstat -Wl,--wrap=ftruncate -Wl,--wrap=mmap -Wl,--wrap=mprotect
+
+# Room that runs out.
+check_PROGRAMS += %D%/room
+TESTS += %D%/room
+%C%_room_SOURCES = %D%/room.c %D%/sorted.c %D%/sorted.h $(TREES_WAYS)
+%C%_room_LDADD = $(TREES_TEST_LIBS)
+
+# Larger than memory: small here, large by make check-stress.
+check_PROGRAMS += %D%/large
+TESTS += %D%/large
+%C%_large_SOURCES = %D%/large.c
+%C%_large_LDADD = $(TREES_TEST_LIBS)

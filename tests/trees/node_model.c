@@ -149,16 +149,17 @@ void model_note(struct model *model, unsigned i, const struct bpnode_record *rec
                 memcpy(copy->bytes, record->key.bytes, record->key.len);
         if (record->value_len)
                 memcpy(copy->bytes + record->key.len, record->value, record->value_len);
-        memmove(model->records + i + 1, model->records + i, (model->count - i) * sizeof(model->records[0]));
+        for (unsigned at = model->count++; at > i; at--)
+                model->records[at] = model->records[at - 1];
         model->records[i] = copy;
-        model->count++;
 }
 
 void model_forget(struct model *model, unsigned i)
 {
         free(model->records[i]);
         model->count--;
-        memmove(model->records + i, model->records + i + 1, (model->count - i) * sizeof(model->records[0]));
+        for (unsigned at = i; at < model->count; at++)
+                model->records[at] = model->records[at + 1];
 }
 
 void model_rekey(struct model *model, unsigned i, struct bpnode_key key)
@@ -172,9 +173,8 @@ void model_rekey(struct model *model, unsigned i, struct bpnode_key key)
 
 void model_move(struct model *from, unsigned first, struct model *to)
 {
-        memcpy(to->records + to->count, from->records + first,
-               (from->count - first) * sizeof(to->records[0]));
-        to->count += from->count - first;
+        for (unsigned at = first; at < from->count; at++)
+                to->records[to->count++] = from->records[at];
         from->count = first;
 }
 

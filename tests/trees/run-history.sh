@@ -11,7 +11,7 @@
 set -u
 
 history=${HISTORY:-${builddir:-.}/tests/trees/history}
-seconds=${XAC_STRESS_SECONDS:-120}
+seconds=$((${XAC_STRESS_SECONDS:-120} / 2))
 seed=${XAC_TEST_SEED:-}
 
 usage()

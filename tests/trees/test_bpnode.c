@@ -152,6 +152,31 @@ static void test_inner_nodes_are_as_sorted_arrays(void **state)
                         run_model(&shapes[i], 3, kind);
 }
 
+/* The least and the greatest of all 8-byte keys, looked up and there. */
+static void test_keys_at_the_ends(void **state)
+{
+        static const unsigned char zeros[8] = { 0 };
+        static const unsigned char ones[8] = { 255, 255, 255, 255, 255, 255, 255, 255 };
+
+        (void)state;
+        maker_start(&maker, &chance, KEYS_RANDOM);
+        for (unsigned i = 0; i < SHAPES; i++) {
+                for (uint8_t level = 0; level < 2; level++) {
+                        struct model *model = model_start(&shapes[i], level);
+
+                        for (unsigned steps = 0; steps < 100; steps++) {
+                                look_up(model, (struct bpnode_key){ zeros, 8 });
+                                look_up(model, (struct bpnode_key){ ones, 8 });
+                                insert(model, make_key(&maker, &shapes[i]));
+                                if (steps == 50)
+                                        insert(model, (struct bpnode_key){ ones, 8 });
+                        }
+                        model_verify(model);
+                        model_end(model);
+                }
+        }
+}
+
 /* ---- what there is room for ---- */
 
 /* Half of the room is enough for any record, also the largest. */
@@ -213,7 +238,7 @@ static void test_a_page_is_used_to_its_last_bytes(void **state)
 /* Zeros behind a short key in its head are no zeros of the key. */
 static void test_keys_that_differ_in_zeros_alone(void **state)
 {
-        static const unsigned char zeros[8];
+        static const unsigned char zeros[8] = { 0 };
         struct model *model = model_start(&shapes[4], 0);
 
         (void)state;
@@ -262,6 +287,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_leaves_are_as_sorted_arrays),
                 cmocka_unit_test(test_inner_nodes_are_as_sorted_arrays),
+                cmocka_unit_test(test_keys_at_the_ends),
                 cmocka_unit_test(test_no_record_takes_more_than_half),
                 cmocka_unit_test(test_a_page_is_used_to_its_last_bytes),
                 cmocka_unit_test(test_keys_that_differ_in_zeros_alone),

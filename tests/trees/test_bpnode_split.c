@@ -240,6 +240,7 @@ static struct model *ascend(struct model *node, unsigned number, unsigned splits
                 }
                 /* An inner node hands on its last record. */
                 assert_true(bpnode_room(shape, node->node) < largest * (node->node->level ? 2 : 1));
+                assert_true(right->node->run > 8); /* it goes on there */
                 model_end(node);
                 node = right;
                 splits--;
@@ -274,6 +275,123 @@ static void test_ascending_keys_below_others_fill_pages(void **state)
         }
 }
 
+/* A queue: removals before the place where the inserts ascend are no end of it. */
+static void test_a_run_goes_on_while_others_are_removed(void **state)
+{
+        (void)state;
+        maker_start(&maker, &chance, KEYS_RANDOM);
+        for (unsigned i = 0; i < SHAPES - 2; i++) {
+                struct model *model = model_start(&shapes[i], 0);
+
+                for (unsigned number = 1; number <= 100; number++) {
+                        struct bpnode_record record = numbered(number, &shapes[i]);
+
+                        model_insert(model, model->count, &record, 0);
+                        assert_int_equal(model->node->run, number - 1);
+                        if (model->count > 10)
+                                model_remove(model, number % (model->count - 1));
+                }
+                model_verify(model);
+                model_end(model);
+        }
+}
+
+static void test_other_keys_split_in_the_middle(void **state)
+{
+        (void)state;
+        for (unsigned i = 0; i < SHAPES; i++) {
+                struct model *left = model_start(&shapes[i], 0);
+                unsigned at;
+
+                maker_start(&maker, &chance, KEYS_DECIMAL);
+                maker.value_max = 40;
+                struct bpnode_record record = fill(left, &at);
+                struct model *right = split_for(left, at, &record);
+                size_t of_left = bpnode_used(&shapes[i], left->node);
+                size_t of_right = bpnode_used(&shapes[i], right->node);
+                size_t difference = of_left > of_right ? of_left - of_right : of_right - of_left;
+                assert_true(difference <= bpnode_leaf_bytes(&shapes[i], 8, 40));
+                model_end(left);
+                model_end(right);
+        }
+}
+
+/* ---- what a split leaves behind ---- */
+
+/* Twenty keys from "aa00" on and twenty from "bb00", in order. */
+static struct model *make_two_kinds(const struct bpnode_shape *shape, size_t value_len)
+{
+        struct model *model = model_start(shape, 0);
+
+        for (unsigned i = 0; i < 40; i++) {
+                char letter = i < 20 ? 'a' : 'b';
+                unsigned char key[] = { (unsigned char)letter, (unsigned char)letter, '0',
+                                        (unsigned char)(i % 20) };
+                struct bpnode_record record = { { key, 4 }, maker.value, value_len, false };
+
+                model_insert(model, i, &record, 0);
+        }
+        assert_int_equal(model->node->prefix_len, 0);
+        model->node->run = 0;
+        return model;
+}
+
+static void test_prefixes_grow_when_nodes_are_split(void **state)
+{
+        const struct bpnode_shape *shape = &shapes[3];
+
+        (void)state;
+        maker_start(&maker, &chance, KEYS_RANDOM);
+        struct model *left = make_two_kinds(shape, 80);
+        struct bpnode_record record = { { "aa0z", 4 }, maker.value, 500, false };
+        struct model *right = split_for(left, 20, &record);
+        assert_int_equal(left->node->prefix_len, 3);
+        assert_int_equal(right->node->prefix_len, 3);
+        model_end(right);
+        model_end(left);
+
+        left = make_two_kinds(shape, 80);
+        record.key.bytes = "bb0z";
+        right = split_for(left, 40, &record);
+        assert_int_equal(left->node->prefix_len, 0);
+        assert_int_equal(right->node->prefix_len, 3);
+        model_end(right);
+        model_end(left);
+}
+
+/* What was moved away had come last: its room is in one piece with the rest. */
+static void test_room_of_what_was_moved_needs_no_compaction(void **state)
+{
+        const struct bpnode_shape *shape = &shapes[3];
+        struct bpnode_record record = { { "bb0z", 4 }, maker.value, 500, false };
+
+        (void)state;
+        struct model *left = make_two_kinds(shape, 80);
+        struct model *right = split_for(left, 40, &record);
+        assert_int_equal(left->node->dead_bytes, 0);
+        model_end(right);
+        model_end(left);
+}
+
+/* Compaction: keys that had kept the prefix short are gone. */
+static void test_prefixes_grow_when_nodes_are_compacted(void **state)
+{
+        const struct bpnode_shape *shape = &shapes[3];
+        struct model *model = make_two_kinds(shape, 80);
+        struct bpnode_record record = { { "aa0z", 4 }, maker.value, 1000, false };
+
+        (void)state;
+        for (unsigned i = 0; i < 20; i++)
+                model_remove(model, i < 10 ? model->count - 2 : 20);
+        model_verify(model);
+        assert_true(model->node->dead_bytes > 0);
+        model_insert(model, 20, &record, 0);
+        assert_int_equal(model->node->dead_bytes, 0);
+        assert_int_equal(model->node->prefix_len, 3);
+        model_verify(model);
+        model_end(model);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -281,6 +399,11 @@ int main(void)
                 cmocka_unit_test(test_large_records_have_room_after_a_split),
                 cmocka_unit_test(test_ascending_keys_fill_pages),
                 cmocka_unit_test(test_ascending_keys_below_others_fill_pages),
+                cmocka_unit_test(test_a_run_goes_on_while_others_are_removed),
+                cmocka_unit_test(test_other_keys_split_in_the_middle),
+                cmocka_unit_test(test_prefixes_grow_when_nodes_are_split),
+                cmocka_unit_test(test_room_of_what_was_moved_needs_no_compaction),
+                cmocka_unit_test(test_prefixes_grow_when_nodes_are_compacted),
         };
 
         return cmocka_run_group_tests_name("trees/bpnode_split", tests, group_setup, NULL);

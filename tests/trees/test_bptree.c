@@ -320,7 +320,7 @@ static void check_value(const char *key, const unsigned char *expected, size_t e
         free(got);
 }
 
-/* Around a quarter page, around whole overflow pages, and far beyond; each replaced by the next, all pages given back. */
+/* Around a quarter page, around whole overflow pages, and far beyond; each replaced by the next, none lost. */
 static void values_have_any_length(int way)
 {
         const size_t page = ways_page_bytes(way);

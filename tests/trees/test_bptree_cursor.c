@@ -278,6 +278,66 @@ static void several_keep_several_places(int way)
         end();
 }
 
+/* What a record points to may be put into the very tree, though that moves under it. */
+static void records_can_be_put_again(int way)
+{
+        enum { END = 1000 };
+        static const char longer[300] = "a longer value, for which there is no room at once";
+        bptree_record record;
+        unsigned count = 0;
+
+        begin(way, END);
+        ways_begin();
+        for (int err = bptree_cursor_first(cursor); !err; err = bptree_cursor_next(cursor)) {
+                check_ok(bptree_cursor_record(cursor, &record));
+                check_ok(bptree_put(tree, record.key, record.key_len, longer, sizeof(longer), 0));
+                check_ok(bptree_cursor_record(cursor, &record));
+                check_ok(bptree_put(tree, record.key, record.key_len - 1, record.value, record.value_len, 0));
+                count++;
+        }
+        check_equal(count, END / 2);
+        for (unsigned number = 0; number < END; number += 2) {
+                char key[40], value[sizeof(longer)];
+
+                key_of(number, key);
+                check_ok(bptree_get(tree, key, strlen(key), value, sizeof(value), NULL));
+                check(memcmp(value, longer, sizeof(value)) == 0);
+                check_ok(bptree_get(tree, key, strlen(key) - 1, value, sizeof(value), NULL));
+                check(memcmp(value, longer, sizeof(value)) == 0);
+        }
+        check_ok(ways_end());
+        end();
+}
+
+static void fixed_records_can_be_put_again(int way)
+{
+        enum { END = 1500 };
+        const bptree_options fixed = { .key_bytes = 8, .value_bytes = 8 };
+        bptree_record record;
+        bptree_stats stats;
+
+        arena = ways_open(way);
+        check_ok(bptree_open(arena, "tree", BPTREE_CREATE, &fixed, &tree));
+        check_ok(bptree_cursor_open(tree, &cursor));
+        ways_begin();
+        for (unsigned i = 1; i < END; i++) {
+                char key[9], value[9];
+
+                snprintf(key, sizeof(key), "%08u", 2 * i);
+                snprintf(value, sizeof(value), "%08u", 2 * i - 1); /* to be a key itself, just before this one */
+                check_ok(bptree_put(tree, key, 8, value, 8, 0));
+                check_ok(bptree_cursor_seek(cursor, key, 8, BPTREE_EQ));
+                check_ok(bptree_cursor_record(cursor, &record));
+                check_ok(bptree_put(tree, record.value, 8, record.key, 8, 0));
+                check_ok(bptree_get(tree, value, 8, value, 8, NULL));
+                check(memcmp(value, key, 8) == 0);
+        }
+        check_ok(ways_end());
+        check_ok(bptree_stat(tree, &stats));
+        check_equal(stats.records, 2 * (END - 1));
+        end();
+}
+
 /* ---- values ---- */
 
 static void a_long_value_is_read_in_parts(int way)
@@ -479,6 +539,8 @@ int main(void)
                 ways_all(deleting_leaves_it_between_the_neighbours),
                 ways_all(all_can_be_deleted_on_the_way),
                 ways_all(several_keep_several_places),
+                ways_all(records_can_be_put_again),
+                ways_all(fixed_records_can_be_put_again),
                 ways_all(a_long_value_is_read_in_parts),
                 ways_env(outside_it_has_its_key),
                 ways_env(what_was_placed_outside_is_found_inside),

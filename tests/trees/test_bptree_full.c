@@ -220,8 +220,8 @@ static void a_load_ends_when_there_is_no_page(int way)
 static void without_memory_nothing_happens(int way)
 {
         static char value[20000];
-        bptree_cursor *cursor;
-        bptree *more;
+        bptree_cursor *cursor = NULL;
+        bptree *more = NULL;
         bptree_report report;
 
         begin(way);

@@ -444,6 +444,43 @@ static void two_writers_of_two_leaves_do_not_conflict(int way)
         end(1008);
 }
 
+static long long other_deletes(uint64_t number)
+{
+        return delete(number);
+}
+
+/* Under XAC_SNAPSHOT nothing that was read is validated. A leaf that is merged away must be written all the same, or
+ * what was put into it meanwhile would be lost without a conflict. */
+static void nothing_is_put_into_a_leaf_that_has_gone(int way)
+{
+        enum { KEYS = 1500, AHEAD = 45 };
+        struct actor *other = start_other(way);
+        unsigned conflicts = 0;
+        uint64_t left = KEYS / 2;
+
+        begin(way & ~WAYS_PROCESSES);
+        for (uint64_t i = 0; i < KEYS; i++)
+                check_ok(put(10 * i));
+        for (uint64_t i = 1; i < KEYS; i += 2)
+                check_ok(delete(10 * i)); /* half full: two that are low fit into one */
+        for (uint64_t i = 0; i < KEYS - 2 * AHEAD; i += 2, left--) {
+                uint64_t number = 10 * (i + 2 * AHEAD) + 5;
+
+                check_ok(xbegin(ways.env, XAC_SNAPSHOT));
+                check_ok(put(number));
+                check_equal(actor_do(other, other_deletes, 10 * i), 0);
+                int err = xend(ways.env);
+                check(err == 0 || err == XAC_CONFLICT);
+                check_code(get(number), err ? -ENOENT : 0);
+                conflicts += err != 0;
+                if (!err)
+                        check_ok(delete(number));
+        }
+        check(conflicts > 0);
+        stop_other(other);
+        end(left);
+}
+
 /* ---- many at once ---- */
 
 enum { MEMBERS = 4, EACH = 400 };
@@ -499,6 +536,7 @@ int main(void)
                 isolated_way(two_writers_of_two_leaves_do_not_conflict, IN_DECLARED, "declared, threads"),
                 isolated_way(two_writers_of_two_leaves_do_not_conflict, IN_DECLARED | WAYS_PROCESSES,
                              "declared, processes"),
+                ways_crowd(nothing_is_put_into_a_leaf_that_has_gone),
                 ways_crowd(all_get_through),
         };
 

@@ -95,14 +95,15 @@ UNIT_CRASHED = %D%/crashed_stand.h %D%/crashed.h %D%/scratch.h
 %C%_test_recover_damage_SOURCES = %D%/test_recover_damage.c $(UNIT_CRASHED)
 %C%_test_recover_damage_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 
-%C%_test_ring_SOURCES = %D%/test_ring.c $(UNIT_ENGINE)
+%C%_test_ring_SOURCES = %D%/test_ring.c %D%/step.h $(UNIT_ENGINE)
 %C%_test_ring_LDADD = $(UNIT_LIBS)
 
 %C%_test_shared_SOURCES = %D%/test_shared.c $(UNIT_ENGINE)
 %C%_test_shared_LDADD = $(UNIT_LIBS)
 
-%C%_test_shlock_SOURCES = %D%/test_shlock.c %D%/scratch.h
+%C%_test_shlock_SOURCES = %D%/test_shlock.c %D%/patient_futex.h %D%/scratch.h
 %C%_test_shlock_LDADD = $(UNIT_LIBS)
+%C%_test_shlock_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=sys_futex_wait
 
 %C%_test_sys_SOURCES = %D%/test_sys.c %D%/sys_stand.h $(UNIT_DIRECTORY)
 %C%_test_sys_LDADD = $(UNIT_LIBS)
@@ -167,8 +168,9 @@ UNIT_CRASHED = %D%/crashed_stand.h %D%/crashed.h %D%/scratch.h
 %C%_test_log_writer_SOURCES = %D%/test_log_writer.c %D%/commit_stand.h $(UNIT_LOG)
 %C%_test_log_writer_LDADD = $(UNIT_LIBS)
 
-%C%_test_log_writer_failures_SOURCES = %D%/test_log_writer_failures.c %D%/commit_stand.h $(UNIT_LOG)
+%C%_test_log_writer_failures_SOURCES = %D%/test_log_writer_failures.c %D%/patient_futex.h %D%/commit_stand.h $(UNIT_LOG)
 %C%_test_log_writer_failures_LDADD = $(UNIT_LIBS)
+%C%_test_log_writer_failures_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=sys_futex_wait
 
 %C%_test_log_writer_deaths_SOURCES = %D%/test_log_writer_deaths.c %D%/commit_stand.h %D%/log_deaths.h %D%/step.h $(UNIT_LOG)
 %C%_test_log_writer_deaths_LDADD = $(UNIT_LIBS)

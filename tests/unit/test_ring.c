@@ -4,6 +4,7 @@
 /* What a view is told of others' commits: all of it, or that it was told not all of it. */
 
 #include "tests/unit/engine.h"
+#include "tests/unit/step.h"
 
 static struct engine *engine;
 
@@ -11,7 +12,7 @@ static int setup(void **state)
 {
         (void)state;
         engine = engine_start(2048);
-        atomic_store(&engine->shared.control->view_count, 1); /* only then rings are written */
+        ring_join(&engine->shared, engine->participant[0].row); /* only then rings are written */
         return 0;
 }
 
@@ -169,6 +170,61 @@ static void test_writing_a_commit_twice_loses_nothing(void **state)
 
 #define RING_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* ---- Who reads ---- */
+
+static struct row *row_of(int who)
+{
+        return engine->participant[who].row;
+}
+
+static void test_the_last_reader_ends_it(void **state)
+{
+        const struct control *control = engine->shared.control;
+
+        (void)state;
+        assert_int_equal(ring_join(&engine->shared, row_of(1)), atomic_load(&control->sequence));
+        ring_leave(&engine->shared, row_of(0));
+        assert_true(ring_is_read(control));
+        ring_leave(&engine->shared, row_of(0)); /* again: as a successor does */
+        assert_true(ring_is_read(control));
+        ring_leave(&engine->shared, row_of(1));
+        assert_false(ring_is_read(control));
+        engine_put(engine, 2, 5, 1);
+        assert_int_equal(atomic_load(&row_of(2)->ring_end), 0);
+        ring_join(&engine->shared, row_of(0));
+        engine_put(engine, 2, 5, 2);
+        assert_int_equal(atomic_load(&row_of(2)->ring_end), 1);
+}
+
+static void leave(void *unused)
+{
+        (void)unused;
+        ring_leave(&engine->shared, row_of(0));
+}
+
+static void join(void)
+{
+        ring_join(&engine->shared, row_of(1));
+}
+
+/* Somebody comes while the last one leaves, at each instruction. */
+static void test_who_comes_while_the_last_one_leaves_is_heard(void **state)
+{
+        bool has_come = true;
+
+        (void)state;
+        if (!step_is_possible())
+                skip();
+        for (int nth = 4; has_come; nth++) {
+                ring_join(&engine->shared, row_of(0));
+                ring_leave(&engine->shared, row_of(1));
+                has_come = step_run(nth, join, leave, NULL);
+                assert_int_equal(ring_is_read(engine->shared.control), has_come);
+        }
+        ring_leave(&engine->shared, row_of(1));
+        assert_false(ring_is_read(engine->shared.control));
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -178,6 +234,8 @@ int main(void)
             RING_TEST(test_a_large_commit_is_a_lap),
             RING_TEST(test_a_ring_that_is_overtaken_says_so),
             RING_TEST(test_writing_a_commit_twice_loses_nothing),
+            RING_TEST(test_the_last_reader_ends_it),
+            RING_TEST(test_who_comes_while_the_last_one_leaves_is_heard),
         };
 
         return cmocka_run_group_tests_name("libxac/ring", tests, NULL, NULL);

@@ -11,6 +11,7 @@
 #include <limits.h>
 
 #include "libxac/checkpoint.h"
+#include "libxac/ring.h"
 
 #include "tests/support/chance.h"
 #include "tests/unit/step.h"
@@ -75,15 +76,14 @@ static void test_a_transaction_of_the_dead_leaves_nothing(void **state)
         for (uint64_t page_no = 0; page_no < 2 * PAGES; page_no++)
                 assert_int_equal(engine_store(engine, DEAD, page_no, 1, 3), 0);
         atomic_store(&dead_row()->commits, 20);
-        atomic_store(&dead_row()->view_count, 2);
-        atomic_store(&engine->shared.control->view_count, 2);
+        ring_join(&engine->shared, dead_row());
         atomic_store(&engine->shared.control->exclusive_owner, engine->participant[DEAD].owner);
         die();
         take_over();
         assert_int_equal(atomic_load(&dead_row()->snapshot), 0);
         assert_int_equal(atomic_load(&engine->shared.control->sequence), sequence);
         assert_int_equal(atomic_load(&engine->shared.control->past_commits), 20);
-        assert_int_equal(atomic_load(&engine->shared.control->view_count), 0);
+        assert_false(ring_is_read(engine->shared.control));
         assert_int_equal(atomic_load(&engine->shared.control->exclusive_owner), 0);
         assert_locks_are_free();
         engine_assert_nothing_leaked(engine);
@@ -291,7 +291,7 @@ static void test_killed_anywhere_in_a_commit(void **state)
         if (!step_is_possible())
                 skip();
         committed_value = 0;
-        atomic_store(&engine->shared.control->view_count, 1); /* the ring is written too */
+        ring_join(&engine->shared, engine->participant[HEIR].row); /* the ring is written too */
         kill_all_over(&victim, kill_in_commit);
         engine_put(engine, HEIR, 0, 9);
 }

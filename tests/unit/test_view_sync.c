@@ -10,6 +10,7 @@
 #include "tests/unit/view_stand.h"
 
 #include "libxac/checkpoint.h"
+#include "libxac/ring.h"
 
 enum { EXACT_COMMITS = 8 };
 
@@ -162,22 +163,59 @@ static void test_rings_are_filled_while_pages_are_shown(void **state)
         begin();
         touch_page_read(txn, stage_word(view, 3));
         end(0);
-        assert_int_equal(atomic_load(&control->view_count), 0);
+        assert_false(ring_is_read(control));
         stage_other_puts(stage, 1, 1);
         assert_int_equal(atomic_load(&other->ring_end), 0);
 
         begin();
         stage_load(txn, view, 3);
-        assert_int_equal(atomic_load(&control->view_count), 1);
+        assert_true(ring_is_read(control));
         end(0);
         stage_other_puts(stage, 1, 1);
         assert_int_equal(atomic_load(&other->ring_end), 1);
 
         views_remove(&txn->views, view);
         view_destroy(view);
-        assert_int_equal(atomic_load(&control->view_count), 0);
+        assert_false(ring_is_read(control));
         stage_other_puts(stage, 1, 2);
         assert_int_equal(atomic_load(&other->ring_end), 1);
+}
+
+/* P3: also while somebody stands still in the middle of a commit. */
+static void test_the_first_page_is_shown_without_a_lock(void **state)
+{
+        struct shared *shared = &stage->engine->shared;
+
+        (void)state;
+        assert_int_equal(publish_lock(shared, stage->engine->participant[STAGE_OTHER].owner), 0);
+        assert_int_equal(txn_begin(txn, XAC_RDONLY), 0);
+        assert_int_equal(stage_load(txn, view, 3), 0);
+        end(0);
+        views_remove(&txn->views, view);
+        view_destroy(view);
+        publish_unlock(shared);
+}
+
+/* A commit that was under way then has found nobody who reads rings. It is not in one, but nobody believes so. */
+static void test_a_commit_under_way_when_the_first_page_is_shown(void **state)
+{
+        struct shared *shared = &stage->engine->shared;
+        struct control *control = shared->control;
+        struct row *other = stage->engine->participant[STAGE_OTHER].row;
+
+        (void)state;
+        assert_int_equal(publish_lock(shared, stage->engine->participant[STAGE_OTHER].owner), 0);
+        begin();
+        assert_int_equal(stage_load(txn, view, 3), 0);
+        end(0);
+        publish_unlock(shared);
+        atomic_fetch_sub(&control->ring_readers, 1); /* as it has read it */
+        stage_other_puts(stage, 3, 77);
+        atomic_fetch_add(&control->ring_readers, 1);
+        assert_int_equal(atomic_load(&other->ring_end), 0);
+        begin();
+        assert_int_equal(stage_load(txn, view, 3), 77);
+        end(0);
 }
 
 /* The first page is shown late in the attempt: what was committed before that is in no ring. */
@@ -213,8 +251,6 @@ static void test_two_files_are_found_by_their_addresses(void **state)
         begin();
         stage_store(txn, view, 1, 11);
         stage_store(txn, second, 1, 22);
-        /* threads are counted, not views */
-        assert_int_equal(atomic_load(&stage->engine->shared.control->view_count), 1);
         end(0);
         stage_audit(stage, txn, second);
         begin();
@@ -491,6 +527,8 @@ int main(void)
             SYNC_TEST(test_flips_reset_the_view),
             SYNC_TEST(test_a_view_that_comes_later_shows_what_is_new),
             SYNC_TEST(test_rings_are_filled_while_pages_are_shown),
+            SYNC_TEST(test_the_first_page_is_shown_without_a_lock),
+            SYNC_TEST(test_a_commit_under_way_when_the_first_page_is_shown),
             SYNC_TEST(test_a_page_shown_late_is_compared_from_the_snapshot),
             SYNC_TEST(test_two_files_are_found_by_their_addresses),
             SYNC_TEST(test_a_view_out_of_step_is_no_transaction),

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A tree that is many times larger than the memory it may use: the version pool is small, and where control groups can be made,
+ * the processes that work on it may have no more memory than --memory-bytes, page cache included.
+ *
+ * Workers put records in random order, replace some, and delete a third of them; then all records are looked up by a scan,
+ * and bptree_check goes through all pages; once more after the last close.
+ *
+ *      large [--records N] [--value-bytes N] [--processes N] [--pool-bytes N] [--memory-bytes N] [--durable] [--seed X]
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <xac/bptree.h>
+
+#include "tests/support/chance.h"
+#include "tests/support/check.h"
+#include "tests/support/crew.h"
+#include "tests/support/scratch.h"
+
+enum { BATCH = 20, VALUE_MAX = 4096, KEY_BYTES = 24, FULL_MAX = 5000, MIB = 1 << 20 };
+
+static struct {
+        uint64_t records;
+        size_t value_bytes;
+        int processes;
+        uint64_t pool_bytes;
+        uint64_t memory_bytes; /* 0: as much as there is */
+        int open_flags;
+        uint64_t seed;
+} options = { 20000, 400, 2, MIB, 0, XAC_VOLATILE, 0 };
+
+/* ---- records ---- */
+
+/* Numbers from 0 on, scattered: an odd factor gives each number below 2^40 another one. */
+static size_t make_key(uint64_t n, char *key)
+{
+        return (size_t)snprintf(key, KEY_BYTES, "%010" PRIx64, n * UINT64_C(0x9E3779B97F4A7C15) & UINT64_C(0xffffffffff));
+}
+
+enum fate { PUT_ONCE, REPLACED, DELETED };
+
+static enum fate fate_of(uint64_t n)
+{
+        return chance_mix(options.seed ^ n) % 3;
+}
+
+static void make_value(uint64_t n, bool is_new, unsigned char *value)
+{
+        uint64_t word = chance_mix(n + is_new);
+
+        for (size_t i = 0; i < options.value_bytes; i++)
+                value[i] = (unsigned char)(word >> i % 8 * 8);
+}
+
+/* ---- a worker ---- */
+
+struct desk {
+        xac_env *env;
+        page_arena *arena;
+        bptree *tree;
+};
+
+static void desk_open(struct desk *desk, enum page_arena_access access)
+{
+        const xac_options env_options = { .pool_bytes = options.pool_bytes, .log_bytes = 8 * MIB };
+
+        check_ok(xac_open(scratch_path("env"), XAC_CREATE | options.open_flags, &env_options, &desk->env));
+        check_ok(page_arena_open_env(desk->env, "tree", access, &desk->arena));
+        check_ok(bptree_open(desk->arena, "large", BPTREE_CREATE, NULL, &desk->tree));
+}
+
+static void desk_close(struct desk *desk)
+{
+        bptree_close(desk->tree);
+        check_ok(page_arena_close(desk->arena));
+        check_ok(xac_close(desk->env));
+}
+
+/* What a transaction does: some neighbours in number, which are none by key. */
+struct batch {
+        struct desk *desk;
+        uint64_t first, step, count;
+        bool is_second; /* the round of replacing and deleting */
+};
+
+static int do_one(const struct desk *desk, uint64_t n, bool is_second)
+{
+        unsigned char value[VALUE_MAX];
+        char key[KEY_BYTES];
+        size_t key_len = make_key(n, key);
+
+        if (is_second && fate_of(n) == DELETED)
+                return bptree_delete(desk->tree, key, key_len);
+        if (is_second && fate_of(n) == PUT_ONCE)
+                return 0;
+        make_value(n, is_second, value);
+        return bptree_put(desk->tree, key, key_len, value, options.value_bytes, is_second ? 0 : BPTREE_NOOVERWRITE);
+}
+
+/* Lost: its end says so. */
+static int do_batch(void *batch_)
+{
+        const struct batch *batch = batch_;
+        int err = 0;
+
+        for (uint64_t i = 0; !err && i < batch->count; i++)
+                err = do_one(batch->desk, batch->first + i * batch->step, batch->is_second);
+        return err == -ECANCELED ? 0 : err;
+}
+
+/* In so small a pool the others' transactions may leave no room for a moment. */
+static void run_batch(struct batch *batch)
+{
+        int err;
+
+        for (int tries = 0; (err = xac_run(batch->desk->env, 0, do_batch, batch)) == XAC_FULL && tries < FULL_MAX; tries++)
+                crew_sleep_ms(1);
+        check_ok(err);
+}
+
+static void work(int index, void *unused)
+{
+        const uint64_t step = (uint64_t)options.processes;
+        struct desk desk;
+
+        (void)unused;
+        desk_open(&desk, index % 2 ? PAGE_ARENA_VIEW : PAGE_ARENA_DECLARED);
+        for (int is_second = 0; is_second <= 1; is_second++)
+                for (uint64_t n = (uint64_t)index; n < options.records; n += step * BATCH) {
+                        uint64_t left = (options.records - n + step - 1) / step;
+                        struct batch batch = { &desk, n, step, left < BATCH ? left : BATCH, is_second };
+
+                        run_batch(&batch);
+                }
+        desk_close(&desk);
+}
+
+/* ---- the audit ---- */
+
+struct audit {
+        uint64_t seen;
+        uint64_t sum; /* of what the keys are mixed to: whatever order they come in */
+        struct desk *desk;
+};
+
+static uint64_t key_print(const void *key, size_t key_len)
+{
+        uint64_t print = key_len;
+
+        for (size_t i = 0; i < key_len; i++)
+                print = chance_mix(print ^ ((const unsigned char *)key)[i]);
+        return print;
+}
+
+static int add_up(void *audit_, const bptree_record *record)
+{
+        struct audit *audit = audit_;
+
+        audit->seen++;
+        audit->sum += key_print(record->key, record->key_len) ^ ((const unsigned char *)record->value)[0];
+        check_equal(record->value_len, options.value_bytes);
+        return 0;
+}
+
+/* A scan must add up to the same as the records that should be there; each thousandth is looked up as well. */
+static void audit_tree(struct desk *desk)
+{
+        struct audit audit = { .desk = desk };
+        unsigned char value[VALUE_MAX], expected[VALUE_MAX];
+        uint64_t count = 0, sum = 0;
+        bptree_report report;
+        char key[KEY_BYTES];
+
+        for (uint64_t n = 0; n < options.records; n++) {
+                size_t key_len = make_key(n, key);
+                bool is_there = fate_of(n) != DELETED;
+
+                make_value(n, fate_of(n) == REPLACED, expected);
+                count += is_there;
+                sum += is_there ? key_print(key, key_len) ^ expected[0] : 0;
+                if (n % 1000)
+                        continue;
+                check_code(bptree_get(desk->tree, key, key_len, value, sizeof(value), NULL), is_there ? 0 : -ENOENT);
+                check(!is_there || memcmp(value, expected, options.value_bytes) == 0);
+        }
+        check_ok(bptree_scan(desk->tree, NULL, 0, NULL, 0, add_up, &audit));
+        check_equal(audit.seen, count);
+        check(audit.sum == sum);
+        int err = bptree_check(desk->arena, &report);
+        if (err)
+                check_failed(__FILE__, __LINE__, "bptree_check: %d, page %" PRIu64 ": %s", err, report.page_no, report.message);
+        check_equal(report.records, count);
+}
+
+static void audit(int index, void *unused)
+{
+        struct desk desk;
+
+        (void)unused;
+        desk_open(&desk, index % 2 ? PAGE_ARENA_VIEW : PAGE_ARENA_DECLARED);
+        audit_tree(&desk);
+        desk_close(&desk);
+}
+
+/* ---- less memory ---- */
+
+static char group[PATH_MAX];
+
+static bool write_text(const char *file, const char *text)
+{
+        char path[PATH_MAX + 64];
+        int fd;
+
+        snprintf(path, sizeof(path), "%s/%s", group, file);
+        fd = open(path, O_WRONLY | O_CLOEXEC);
+        if (fd < 0)
+                return false;
+        bool is_written = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+        close(fd);
+        return is_written;
+}
+
+/* Where this process's memory is counted: in the unified hierarchy, or in the older one's controller. */
+static bool find_parent(char *parent, size_t parent_len)
+{
+        FILE *lines = fopen("/proc/self/cgroup", "re");
+        char line[PATH_MAX], path[PATH_MAX] = "", *memory;
+        bool is_old = false;
+
+        while (lines && fgets(line, sizeof(line), lines)) {
+                line[strcspn(line, "\n")] = '\0';
+                if ((memory = strstr(line, ":memory:")) != NULL) {
+                        snprintf(path, sizeof(path), "%s", memory + strlen(":memory:"));
+                        is_old = true;
+                } else if (strncmp(line, "0::", 3) == 0 && !is_old) {
+                        snprintf(path, sizeof(path), "%s", line + 3);
+                }
+        }
+        if (lines)
+                fclose(lines);
+        return *path && snprintf(parent, parent_len, "/sys/fs/cgroup%s%s", is_old ? "/memory" : "", path) < (int)parent_len;
+}
+
+static void name_group(void)
+{
+        char parent[PATH_MAX - 32];
+
+        if (find_parent(parent, sizeof(parent)))
+                snprintf(group, sizeof(group), "%s/xac-large-%d", parent, (int)getpid());
+}
+
+/* False: that is not permitted here, or done in another way. */
+static bool enter_group(void)
+{
+        char limit[32];
+
+        if (!*group || mkdir(group, 0700) != 0)
+                return false;
+        snprintf(limit, sizeof(limit), "%" PRIu64, options.memory_bytes);
+        return (write_text("memory.max", limit) || write_text("memory.limit_in_bytes", limit)) && write_text("cgroup.procs", "0");
+}
+
+/* ---- the run ---- */
+
+static void play(int unused, void *unused_arg)
+{
+        uint64_t started_ns = crew_clock_ns();
+        const char *memory = "";
+
+        (void)unused, (void)unused_arg;
+        if (options.memory_bytes)
+                memory = enter_group() ? ", in a group with little memory" : ", without a group: not permitted";
+        crew_processes(options.processes, work, NULL);
+        crew_processes(2, audit, NULL); /* at once; the last one closes */
+        crew_processes(1, audit, NULL);
+        printf("%" PRIu64 " records, %lld MiB of tree, %" PRIu64 " KiB of pool%s%s: sound (%.1f s)\n", options.records,
+               scratch_file_size(scratch_path("env/tree")) / MIB, options.pool_bytes / 1024,
+               options.open_flags ? "" : ", durable", memory, (double)(crew_clock_ns() - started_ns) / 1e9);
+        fflush(stdout);
+}
+
+static void parse(int argc, char **argv)
+{
+        static const struct option known[] = {
+                { "records", required_argument, NULL, 'n' },      { "value-bytes", required_argument, NULL, 'v' },
+                { "processes", required_argument, NULL, 'p' },    { "pool-bytes", required_argument, NULL, 'b' },
+                { "memory-bytes", required_argument, NULL, 'm' }, { "seed", required_argument, NULL, 's' },
+                { "durable", no_argument, NULL, 'd' },            { NULL, 0, NULL, 0 },
+        };
+        for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+                uint64_t number = optarg ? strtoull(optarg, NULL, 0) : 0;
+
+                switch (c) {
+                case 'n': options.records = number; break;
+                case 'v': options.value_bytes = number; break;
+                case 'p': options.processes = (int)number; break;
+                case 'b': options.pool_bytes = number; break;
+                case 'm': options.memory_bytes = number; break;
+                case 's': options.seed = number; break;
+                case 'd': options.open_flags = 0; break;
+                default: exit(2);
+                }
+        }
+        if (!options.seed)
+                options.seed = chance_seed();
+        if (options.value_bytes < 1 || options.value_bytes > VALUE_MAX / 4 || options.processes < 1)
+                exit(2);
+}
+
+/* The files lie on a disk, so that what is not in memory is somewhere. */
+int main(int argc, char **argv)
+{
+        int status, left;
+
+        parse(argc, argv);
+        check_equal(scratch_make(0), 0);
+        if (options.memory_bytes)
+                name_group();
+        status = crew_status(crew_fork(play, 0, NULL));
+        if (*group)
+                rmdir(group); /* everybody has left it */
+        left = scratch_shared_memory_left(1);
+        scratch_remove();
+        return status != 0 || left != 0;
+}
