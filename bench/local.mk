@@ -121,6 +121,7 @@ bench_thesis_SOURCES = bench/thesis.c $(XACBENCH_COMMON)
 bench_thesis_CPPFLAGS = $(XACBENCH_CPPFLAGS)
 bench_thesis_LDADD = $(XACBENCH_LIBS)
 
+dist_doc_DATA += docs/BENCHMARKS.md
 EXTRA_DIST += \
         bench/README.md \
         bench/plot/concurrency.gp \

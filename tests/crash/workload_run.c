@@ -57,9 +57,8 @@ static void care(struct life *life, unsigned lane, uint64_t k, uint64_t mine)
                 crew_sleep_ms(workload->pause_us / 1000);
 }
 
-static void work(int thread, void *arg)
+static void commit_all(int thread, struct life *life)
 {
-        struct life *life = arg;
         struct run *run = life->run;
         const struct workload *workload = run->world->workload;
         int index = life->index * (int)workload->threads + thread;
@@ -81,7 +80,14 @@ static void work(int thread, void *arg)
                 care(life, lane, k, mine);
         }
         check_ok(workload_leave(&seat));
-        atomic_fetch_sub(&run->busy, 1);
+}
+
+static void work(int thread, void *arg)
+{
+        struct life *life = arg;
+
+        commit_all(thread, life);
+        atomic_fetch_sub(&life->run->busy, 1);
 }
 
 static void *checkpoint_all_the_time(void *arg)
@@ -192,7 +198,7 @@ static void run_victim(int index, void *arg)
         atomic_fetch_add(&life.run->busy, 1);
         check_equal(pthread_create(&killer, NULL, die_soon, &life), 0);
         open_env(&life);
-        work(0, &life);
+        commit_all(0, &life); /* busy until it is dead (kill_some) */
         for (;;)
                 crew_sleep_ms(1000);
 }

@@ -18,7 +18,7 @@ struct failing_plan {
 };
 
 /* Armed, but paused. */
-void failing_start(const struct failing_plan *plan);
+void failing_start(const struct failing_plan *wanted);
 void failing_go_on(void);
 void failing_pause(void);
 /* Nothing fails any more. Returns how many calls there were. */

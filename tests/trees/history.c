@@ -113,8 +113,8 @@ static void take_option(struct history_options *options, int option, const char 
         case 'n': options->transactions = number; break;
         case 'p': options->processes = (int)number; break;
         case 't': options->threads = (int)number; break;
-        case 'm': options->mode = mode_named(text); break;
-        case 'S': options->seconds = strtod(text, NULL); break;
+        case 'm': options->mode = mode_named(text ? text : ""); break;
+        case 'S': options->seconds = text ? strtod(text, NULL) : 0; break;
         case 'k': options->script.keys = (unsigned)number; break;
         case 'e': options->script.steps_max = (unsigned)number; break;
         case 'r': options->round = number; break;

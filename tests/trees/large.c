@@ -178,7 +178,7 @@ static int add_up(void *audit_, const bptree_record *record)
 static void audit_tree(struct desk *desk)
 {
         struct audit audit = { .desk = desk };
-        unsigned char value[VALUE_MAX], expected[VALUE_MAX];
+        unsigned char value[VALUE_MAX], expected[VALUE_MAX] = { 0 };
         uint64_t count = 0, sum = 0;
         bptree_report report;
         char key[KEY_BYTES];

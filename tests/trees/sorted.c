@@ -59,7 +59,7 @@ static void make_room(struct sorted *sorted)
         if (sorted->count < sorted->room)
                 return;
         sorted->room = sorted->room ? 2 * sorted->room : 64;
-        sorted->records = realloc(sorted->records, sorted->room * sizeof(sorted->records[0]));
+        sorted->records = realloc(sorted->records, sorted->room * sizeof(struct sorted_record *));
         check(sorted->records != NULL);
 }
 
@@ -73,7 +73,7 @@ void sorted_put(struct sorted *sorted, const void *key, size_t key_len, const vo
                 free(sorted->records[i]);
         } else {
                 make_room(sorted);
-                memmove(sorted->records + i + 1, sorted->records + i, (sorted->count - i) * sizeof(sorted->records[0]));
+                memmove(sorted->records + i + 1, sorted->records + i, (sorted->count - i) * sizeof(struct sorted_record *));
                 sorted->count++;
         }
         sorted->records[i] = record;
@@ -88,7 +88,7 @@ bool sorted_delete(struct sorted *sorted, const void *key, size_t key_len)
                 return false;
         free(sorted->records[i]);
         sorted->count--;
-        memmove(sorted->records + i, sorted->records + i + 1, (sorted->count - i) * sizeof(sorted->records[0]));
+        memmove(sorted->records + i, sorted->records + i + 1, (sorted->count - i) * sizeof(struct sorted_record *));
         return true;
 }
 
@@ -171,6 +171,8 @@ static int compare_record(void *comparison_, const bptree_record *record)
 bool sorted_is_tree(const struct sorted *sorted, bptree *tree, char *text, size_t text_len)
 {
         struct comparison comparison = { .sorted = sorted, .tree = tree, .text = text, .text_len = text_len };
+
+        *text = '\0';
         int outcome = bptree_scan(tree, NULL, 0, NULL, 0, compare_record, &comparison);
 
         if (outcome < 0)
