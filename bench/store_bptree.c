@@ -158,7 +158,7 @@ static int remove_key(void *arg, const void *key)
 }
 
 struct visit {
-        struct store_digest *digest;
+        struct store_digest digest;
         uint64_t left;
 };
 
@@ -167,15 +167,26 @@ enum { VISIT_ENDS = 1 };
 static int visit_record(void *arg, const bptree_record *record)
 {
         struct visit *visit = arg;
-        store_digest_add(visit->digest, record->key, record->key_len, record->value, record->value_len);
+        visit->digest.keys += store_word(record->key);
+        visit->digest.values += store_word(record->value);
         return --visit->left ? 0 : VISIT_ENDS;
+}
+
+static int visit_closely(void *arg, const bptree_record *record)
+{
+        const struct store_digest *digest = &((struct visit *)arg)->digest;
+        digest->look(digest->arg, record->key, record->key_len, record->value, record->value_len);
+        return visit_record(arg, record);
 }
 
 static int scan(void *arg, const void *from, uint64_t limit, struct store_digest *digest)
 {
         const struct seat *seat = arg;
-        struct visit visit = { digest, limit };
-        int err = bptree_scan(seat->tree, from, from ? seat->key_bytes : 0, NULL, 0, visit_record, &visit);
+        struct visit visit = { *digest, limit };
+        int err = bptree_scan(seat->tree, from, from ? seat->key_bytes : 0, NULL, 0,
+                              digest->look ? visit_closely : visit_record, &visit);
+        visit.digest.records += limit - visit.left;
+        *digest = visit.digest;
         return err == VISIT_ENDS ? STORE_FOUND : outcome_of(err, "bptree_scan");
 }
 

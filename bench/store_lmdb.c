@@ -231,6 +231,7 @@ static MDB_cursor *reading_cursor(struct seat *seat, MDB_txn *txn)
 static int scan(void *arg, const void *from, uint64_t limit, struct store_digest *digest)
 {
         struct seat *seat = arg;
+        struct store_digest sum = *digest; /* in registers */
         uint64_t integer;
         MDB_val k = { 0, NULL }, v;
         MDB_cursor *cursor = reading_cursor(seat, begin_read(seat));
@@ -239,7 +240,7 @@ static int scan(void *arg, const void *from, uint64_t limit, struct store_digest
                 k = key_of(seat, from, &integer);
         int err = mdb_cursor_get(cursor, &k, &v, from ? MDB_SET_RANGE : MDB_FIRST);
         for (uint64_t i = 1; !err; i++) {
-                digest_add(seat, digest, &k, &v);
+                digest_add(seat, &sum, &k, &v);
                 if (i == limit)
                         break;
                 err = mdb_cursor_get(cursor, &k, &v, MDB_NEXT);
@@ -247,6 +248,7 @@ static int scan(void *arg, const void *from, uint64_t limit, struct store_digest
         if (err && err != MDB_NOTFOUND)
                 check(err, "mdb_cursor_get");
         end_read(seat);
+        *digest = sum;
         return STORE_FOUND;
 }
 
