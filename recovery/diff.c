@@ -427,10 +427,11 @@ size_t diff_build(const unsigned char *old, const unsigned char *new, uint32_t p
                   size_t room)
 {
         uint32_t plain = smaller(PLAIN_ENOUGH, page_bytes);
-        struct output output = {.bytes = out, .room = room < plain ? room : plain};
+        struct output output = {.room = room < plain ? room : plain};
         struct plan plan;
-        uint32_t at = put_runs(&output, old, new, page_bytes, 0);
 
+        output.bytes = out;
+        uint32_t at = put_runs(&output, old, new, page_bytes, 0);
         if (!output.is_full)
                 return output.used;
         plan.old = old;
