@@ -287,6 +287,8 @@ void shared_remove(const struct shared_identity *identity)
 int shared_write_manifest_locked(struct shared *shared, int directory, struct manifest *manifest)
 {
         struct control *control = shared->control;
+        control->generation = manifest->generation; /* whoever wrote that one may have died before he said so */
+        atomic_signal_fence(memory_order_seq_cst);
         control->next_generation = manifest->generation + 1;
         int err = manifest_write(directory, manifest);
         if (!err)

@@ -143,6 +143,43 @@ static void test_the_generation_in_progress_is_accepted(void **state)
         control->generation++;
 }
 
+/* At each system call of a write: the manifest as it stands on disk is one that the header agrees with. */
+static int attach_in_between(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
+{
+        struct manifest manifest;
+
+        (void)call;
+        (void)fd;
+        (void)offset;
+        (void)byte_len;
+        sys_failure_hook hook = sys_fail;
+        sys_fail = NULL;
+        assert_int_equal(manifest_read(engine->directory, &manifest), 0);
+        engine->identity.generation = manifest.generation;
+        assert_attaches();
+        sys_fail = hook;
+        return 0;
+}
+
+/* The writer before this one died when the manifest was on disk, and before the header said so. */
+static void test_a_successor_is_believed_while_it_writes(void **state)
+{
+        struct control *control = engine->shared.control;
+        struct manifest manifest;
+
+        (void)state;
+        control->generation--;
+        assert_attaches();
+        for (int i = 0; i < 2; i++) {
+                assert_int_equal(manifest_read(engine->directory, &manifest), 0);
+                sys_fail = attach_in_between;
+                int err = shared_write_manifest_locked(&engine->shared, engine->directory, &manifest);
+                sys_fail = NULL;
+                assert_int_equal(err, 0);
+        }
+        assert_int_equal(control->generation, manifest.generation);
+}
+
 static void test_durable_and_volatile_do_not_mix(void **state)
 {
         (void)state;
@@ -357,6 +394,7 @@ int main(void)
             SHARED_TEST(test_every_field_of_the_header_counts),
             SHARED_TEST(test_what_is_not_ready_is_not_there),
             SHARED_TEST(test_the_generation_in_progress_is_accepted),
+                SHARED_TEST(test_a_successor_is_believed_while_it_writes),
             SHARED_TEST(test_durable_and_volatile_do_not_mix),
             SHARED_TEST(test_parts_of_another_size_are_not_believed),
             SHARED_TEST(test_a_part_that_is_missing_is_not_replaced),
