@@ -18,7 +18,7 @@
  * bytes again.
  *
  * Every loop is bounded: a search looks at SHIFT_REACH bytes, and there are at most SHIFTS_MAX shifts and
- * TRIES_MAX searches in vain, at places that double their distance.
+ * TRIES_MAX searches in vain, at places ever further apart.
  *
  * Applying. Shifts stand before bytes and do not overlap in what they write.
  */
@@ -32,7 +32,8 @@ enum {
         WORD = 8,
         BLOCK = 512,        /* compared by one memcmp, */
         LINE = 64,          /* then by smaller ones */
-        PLAIN_ENOUGH = 64,  /* bytes of changes; less is not worth a search */
+        PLAIN_ENOUGH = 64,  /* bytes of changes; less is not worth a search, */
+        RUN_ENOUGH = 160,   /* nor is a run of them alone, which costs less to log than to look for */
         NEEDLE = 16,        /* bytes looked for */
         NEAR = 64,          /* and how far by whole words first */
         STRIDE = 128,       /* compared by one memcmp where something moved */
@@ -356,6 +357,20 @@ static void search(const struct plan *plan, const unsigned char *needle, const u
         }
 }
 
+/* They differ at `at`: the first difference from there on that is part of a long run, or close to another one. */
+static uint32_t skip_lone_runs(const struct plan *plan, uint32_t at)
+{
+        while (at < plan->page_bytes) {
+                uint32_t limit = smaller(at + RUN_ENOUGH, plan->page_bytes);
+                uint32_t end = skip_different(plan->old, plan->new, at, limit);
+                uint32_t next = skip_equal(plan->old, plan->new, end, plan->page_bytes);
+                if (end == limit || next - end < LINE)
+                        break;
+                at = next;
+        }
+        return at;
+}
+
 /* Finds what moved, from `low` on and in ascending order of where it is now. */
 static void plan_shifts(struct plan *plan, uint32_t low)
 {
@@ -369,6 +384,7 @@ static void plan_shifts(struct plan *plan, uint32_t low)
 
                 at = skip_equal(old, new, smaller(at, plan->page_bytes), plan->page_bytes);
                 plan->is_rest_equal = is_all_seen && at == plan->page_bytes;
+                at = skip_lone_runs(plan, at);
                 if (plan->page_bytes - at < NEEDLE)
                         return;
                 struct shift best = {.won = 0};
@@ -383,7 +399,7 @@ static void plan_shifts(struct plan *plan, uint32_t low)
                 } else {
                         tries++;
                         at += stride;
-                        stride *= 2;
+                        stride *= 4;
                 }
         }
 }
