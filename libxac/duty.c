@@ -15,8 +15,29 @@ enum {
         AFTER_FAILURE_NS = 100000000 /* a full disk is not asked again at once */
 };
 
-static int do_all(struct xac_env *env, struct participant *self)
+/* When this process last made the log durable; no earlier than a tick later it does again, as each sync moves the
+ * snapshot that durable reads may want, and with it what reclaim has to keep. */
+struct duty {
+        struct xac_env *env;
+        uint64_t synced_ns;
+};
+
+static bool is_sync_due(const struct duty *duty)
 {
+        const struct log *log = &duty->env->shared.log;
+        return log_end(log) > log_durable(log) && sys_monotonic_ns() - duty->synced_ns >= TICK_NS;
+}
+
+static int sync_log(struct duty *duty, struct participant *self)
+{
+        struct log *log = &duty->env->shared.log;
+        duty->synced_ns = sys_monotonic_ns();
+        return log_wait(log, self->owner, log_end(log));
+}
+
+static int do_all(struct duty *duty, struct participant *self)
+{
+        struct xac_env *env = duty->env;
         struct shared *shared = &env->shared;
         struct log *log = &shared->log;
         const uint64_t ahead = log_segments_ahead(&log->shared->table);
@@ -25,8 +46,8 @@ static int do_all(struct xac_env *env, struct participant *self)
                 return err;
         /* For lack of space, perhaps: a checkpoint makes some. */
         int extend_err = log_wants_segment(log) ? log_segments_extend(&log->segments, self->owner, log_end(log) + ahead) : 0;
-        if (log_end(log) > log_durable(log))
-                err = log_wait(log, self->owner, log_end(log));
+        if (is_sync_due(duty))
+                err = sync_log(duty, self);
         if (!err && checkpoint_is_wanted(shared)) {
                 struct home_writer writer = { .self = self,
                                               .files = &env->files,
@@ -38,37 +59,46 @@ static int do_all(struct xac_env *env, struct participant *self)
 }
 
 /* Its row is there only while it works: idle processes take none. */
-static int work(struct xac_env *env)
+static int work(struct duty *duty)
 {
+        struct xac_env *env = duty->env;
         struct participant self;
         int err = participant_join(&self, &env->shared);
         if (err)
                 return err;
         atomic_store(&self.row->is_on_duty, 1);
-        err = do_all(env, &self);
+        err = do_all(duty, &self);
         reclaim_hand_over(&self);
         pool_flush(&self);
         participant_leave(&self);
         return err;
 }
 
-static bool is_anything_due(struct shared *shared)
+static bool is_anything_due(const struct duty *duty)
 {
-        return log_wants_segment(&shared->log) || log_end(&shared->log) > log_durable(&shared->log) ||
-               checkpoint_is_wanted(shared);
+        struct shared *shared = &duty->env->shared;
+        return log_wants_segment(&shared->log) || is_sync_due(duty) || checkpoint_is_wanted(shared);
+}
+
+/* Until the next sync is due, if there is something to sync by then. */
+static uint64_t patience_ns(const struct duty *duty)
+{
+        uint64_t passed_ns = sys_monotonic_ns() - duty->synced_ns;
+        return passed_ns < TICK_NS ? TICK_NS - passed_ns : TICK_NS;
 }
 
 static void *run(void *arg)
 {
         struct xac_env *env = arg;
         struct control *control = env->shared.control;
+        struct duty duty = { .env = env };
         while (!atomic_load(&env->duty_stops)) {
                 uint32_t seen = atomic_load(&control->duty);
                 if (!atomic_load(&control->duty_wanted))
-                        sys_futex_wait((const uint32_t *)&control->duty, seen, TICK_NS);
+                        sys_futex_wait((const uint32_t *)&control->duty, seen, patience_ns(&duty));
                 atomic_store(&control->duty_wanted, 0);
-                if (!atomic_load(&env->duty_stops) && !log_poison(&env->shared.log) && is_anything_due(&env->shared) &&
-                    work(env))
+                if (!atomic_load(&env->duty_stops) && !log_poison(&env->shared.log) && is_anything_due(&duty) &&
+                    work(&duty))
                         sys_sleep_ns(AFTER_FAILURE_NS);
         }
         return NULL;
