@@ -36,6 +36,9 @@ enum hook_step {
         HOOK_FILE_GROWN,
         HOOK_VIEW_SYNCED,
         HOOK_EXCLUSIVE,
+        HOOK_ALIAS_TAKEN,         /* its content does not count it yet */
+        HOOK_ALIAS_FREE,          /* its content still counts it */
+        HOOK_SLOT_KEPT,
         HOOK_FRAGMENT_APPENDED,
         HOOK_RECORD_STAGED,       /* in the ring, not yet decided */
         HOOK_RECORD_PUBLISHED,    /* `end` covers it */

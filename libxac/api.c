@@ -157,6 +157,13 @@ void *xac_page_write(xac_env *env, void *addr)
         return bytes;
 }
 
+int xac_page_move(xac_env *env, void *to, void *from, size_t pages)
+{
+        struct thread *thread;
+        int err = enter(env, &thread);
+        return err ? err : leave(thread, touch_move(&thread->txn, to, from, pages));
+}
+
 uint64_t xac_txn_id(xac_env *env)
 {
         struct thread *thread;

@@ -276,14 +276,15 @@ static int run_pinned(const struct home_writer *writer)
         return err;
 }
 
-/* With a transaction open, its row's epoch may follow our own flips, as it uses none of the slots
+/* With a transaction open, its row's epoch may follow our own flips, if it uses none of the slots
  * they displace; but only if nobody else's flips lie between (R14). */
 static int run_locked(const struct home_writer *writer, bool is_inherited)
 {
         struct row *row = writer->self->row;
         _Atomic uint64_t *flip_epoch = &writer->self->shared->control->flip_epoch;
         bool is_in_transaction = atomic_load(&row->snapshot) != 0;
-        bool may_follow = is_in_transaction && !is_inherited && atomic_load(flip_epoch) == atomic_load(&row->flip_epoch);
+        bool may_follow = is_in_transaction && !writer->keeps_all && !is_inherited &&
+                          atomic_load(flip_epoch) == atomic_load(&row->flip_epoch);
         int err = run_pinned(writer);
         if (may_follow)
                 atomic_store(&row->flip_epoch, atomic_load(flip_epoch));
@@ -340,7 +341,7 @@ bool checkpoint_is_due(struct shared *shared)
 {
         if (!shared_is_durable(shared))
                 return pool_is_nearly_full(shared);
-        if (checkpoint_is_wanted(shared) || log_wants_segment(&shared->log))
+        if (checkpoint_is_wanted(shared) || log_wants_segment(&shared->log) || redo_wants_push(shared))
                 call_for_duty(shared->control);
         return log_since(shared) > LOG_OVERDUE * shared->control->log_bytes || pool_is_exhausted(shared);
 }

@@ -26,7 +26,7 @@
 #include "recovery/manifest.h"
 
 enum {
-        CONTROL_VERSION = 3,
+        CONTROL_VERSION = 4,
         CACHE_LINE = 64,
         FILES_MAX = MANIFEST_FILES,
         PARTICIPANTS_MAX = 32768,
@@ -40,6 +40,8 @@ enum {
 struct file_entry {
         char name[MANIFEST_NAME_BYTES];
         _Atomic uint64_t byte_len; /* rounded up to whole pages */
+        /* What lies behind it has come by growing, in this shared memory's time: zeros, until a version goes home. */
+        _Atomic uint64_t found_len;
 };
 
 /* A process: alive while the kernel holds its byte of the lock file (R16). */
@@ -118,6 +120,7 @@ struct control {
 
         alignas(CACHE_LINE) _Atomic uint64_t flip_epoch; /* changed under the commit lock */
         _Atomic uint32_t rows_used;                      /* no row beyond this one was ever used */
+        _Atomic uint64_t unlinking; /* word of the version that is being taken out of its chain; under the commit lock */
         /* Snapshots that are no participant's (R2, R9); 0 in a volatile environment, or when there is none. */
         _Atomic uint64_t checkpoint_snapshot;
         _Atomic uint64_t durable_next;     /* of the group that is being written */
@@ -130,6 +133,8 @@ struct control {
         _Atomic uint32_t slots_allocated; /* slots 1 .. slots_allocated - 1 have memory */
         _Atomic uint32_t held_count;
         _Atomic uint32_t room_wanted; /* with fewer slots left, pages go home */
+        _Atomic uint32_t aliases_end; /* descriptors pool_slots .. aliases_end - 1 have memory */
+        uint32_t alias_free;          /* a list of its own: the first */
         struct held_list held[HELD_LISTS];
 
         alignas(CACHE_LINE) struct shlock participant_lock;
@@ -157,8 +162,19 @@ enum slot_state {
         SLOT_RETIRED    /* superseded, or displaced by home; the owner (0: all) gives it back */
 };
 
-/* A slot's descriptor. tag is 0 while the content may change (R3); the version in a slot is
- * visible to snapshots in [tag, superseded). */
+/*
+ * A slot's descriptor. tag is 0 while the content may change (R3); the version in a slot is
+ * visible to snapshots in [tag, superseded).
+ *
+ * Behind those of the pool's slots stand aliases: descriptors of versions without a slot of their own. Their
+ * content is another slot's, whose page was moved, or zeros. Everything that is said of slots is said of them too, but
+ * that they are kept in a list of their own when free, and by no participant.
+ *
+ *      alias    page 9, sequence 30, content 5 ──>  slot 5    page 2, sequence 20 to 30, shares 1
+ *
+ * A slot that has shares is not free when its own version is gone (SHARES_KEPT) but with the last alias. Shares
+ * change under the pool lock; whoever inherits that counts anew, as aliases that are not free are the truth (R7).
+ */
 struct slot {
         alignas(CACHE_LINE) _Atomic uint64_t tag;
         _Atomic uint64_t older;      /* version word of the version before; 0: home as ever */
@@ -168,7 +184,24 @@ struct slot {
         _Atomic uint32_t use;   /* slot_use(): state and owner change in one store */
         _Atomic uint32_t next;  /* in whatever list it is */
         _Atomic uint32_t newer; /* slot of the version after; a hint, its tag is to be superseded */
+        _Atomic uint32_t content; /* of an alias: the slot whose content it shows; 0: zeros */
+        _Atomic uint32_t shares;  /* of a slot: aliases that show its content, and SHARES_KEPT */
+        uint32_t recount;         /* of shares; under the pool lock */
 };
+
+#define SHARES_KEPT (UINT32_C(1) << 31) /* the slot's own version is gone: it is in no list */
+
+static inline bool slot_is_kept(const struct slot *slot)
+{
+        return atomic_load_explicit(&slot->shares, memory_order_acquire) & SHARES_KEPT;
+}
+
+/* As many as slots, where the numbers suffice. */
+static inline uint32_t control_aliases_max(uint32_t pool_slots)
+{
+        uint32_t left = (uint32_t)SLOT_MASK + 1 - pool_slots;
+        return pool_slots < left ? pool_slots : left;
+}
 
 static inline uint32_t slot_use(enum slot_state state, uint32_t owner)
 {
@@ -223,7 +256,7 @@ static inline struct control_layout control_layout(uint32_t max_participants, ui
         if (log_ring_bytes)
                 at.log_ring += (sizeof(struct log_shared) + page - 1) / page * page;
         at.slots = at.log_ring + log_ring_bytes;
-        at.rings = at.slots + (uint64_t)pool_slots * sizeof(struct slot);
+        at.rings = at.slots + ((uint64_t)pool_slots + control_aliases_max(pool_slots)) * sizeof(struct slot);
         at.rings = (at.rings + page - 1) / page * page;
         at.end = at.rings + (uint64_t)max_participants * RING_ENTRIES * sizeof(struct ring_entry);
         return at;

@@ -3,8 +3,7 @@
 
 int dirty_collect(struct dirty *dirty, int (*is_wanted)(void *arg, uint32_t slot), void *arg)
 {
-        uint32_t end = atomic_load(&dirty->shared->control->slots_allocated);
-        for (uint32_t no = 1; no < end; no++) {
+        for (uint32_t no = 0; (no = shared_next_slot(dirty->shared, no));) {
                 int wanted = is_wanted(arg, no);
                 if (wanted < 0)
                         return wanted;

@@ -44,9 +44,11 @@ static int do_all(struct duty *duty, struct participant *self)
         int err = log_poison(log);
         if (err)
                 return err;
+        if (redo_wants_push(shared))
+                err = log_push(log, self->owner);
         /* For lack of space, perhaps: a checkpoint makes some. */
         int extend_err = log_wants_segment(log) ? log_segments_extend(&log->segments, self->owner, log_end(log) + ahead) : 0;
-        if (is_sync_due(duty))
+        if (!err && is_sync_due(duty))
                 err = sync_log(duty, self);
         if (!err && checkpoint_is_wanted(shared)) {
                 struct home_writer writer = { .self = self,
@@ -77,7 +79,7 @@ static int work(struct duty *duty)
 static bool is_anything_due(const struct duty *duty)
 {
         struct shared *shared = &duty->env->shared;
-        return log_wants_segment(&shared->log) || is_sync_due(duty) || checkpoint_is_wanted(shared);
+        return redo_wants_push(shared) || log_wants_segment(&shared->log) || is_sync_due(duty) || checkpoint_is_wanted(shared);
 }
 
 /* Until the next sync is due, if there is something to sync by then. */

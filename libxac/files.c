@@ -140,6 +140,8 @@ static int grow_locked(struct files *files, uint32_t file_no, uint64_t byte_len)
         int err = files_check_cut(files, file_no, byte_len);
         if (!err)
                 err = sys_stat(file->fd, &st);
+        if (!err && (uint64_t)st.st_size > files_byte_len(files, file_no)) /* somebody else's bytes, perhaps */
+                atomic_store_explicit(&entry->found_len, byte_len, memory_order_release);
         if (!err && (uint64_t)st.st_size < byte_len)
                 err = sys_truncate(file->fd, byte_len);
         if (!err)
@@ -159,9 +161,11 @@ static int note_length(struct files *files, uint32_t file_no, int fd, uint64_t s
         if (byte_len <= files_byte_len(files, file_no))
                 return 0;
         int err = sync_or_poison(files, fd);
-        if (!err)
-                atomic_store_explicit(&entry->byte_len, byte_len, memory_order_release);
-        return err;
+        if (err)
+                return err;
+        atomic_store_explicit(&entry->found_len, byte_len, memory_order_release);
+        atomic_store_explicit(&entry->byte_len, byte_len, memory_order_release);
+        return 0;
 }
 
 static int attach_locked(struct files *files, uint32_t file_no, int fd, uint64_t size, uint64_t byte_len)

@@ -69,4 +69,15 @@ static inline char *files_version_bytes(const struct files *files, uint64_t page
         return home + (page_id_no(page) << files->shared->page_shift);
 }
 
+/* The same by its word. What home never had, because the file has grown since, is not asked for there: that would
+ * cost a page fault, and memory for nothing but zeros. */
+static inline const char *files_word_bytes(const struct files *files, uint64_t page, uint64_t word)
+{
+        const struct file_entry *entry = &files->shared->control->file[page_id_file(page)];
+        if (!word && page_id_no(page) << files->shared->page_shift >=
+                             atomic_load_explicit(&entry->found_len, memory_order_acquire))
+                return shared_zeros(files->shared);
+        return files_version_bytes(files, page, version_slot(word));
+}
+
 #endif

@@ -22,6 +22,7 @@ struct home_writer {
         /* Pages that stay in the pool: those the caller's open transaction uses. May be NULL. */
         bool (*is_in_use)(void *arg, uint64_t page);
         void *in_use_arg;
+        bool keeps_all; /* the open transaction may look at pages it has not noted: all it sees stays where it is */
         /* Told now and then, when not NULL. Not called from within the fault handler. */
         void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total);
         void *progress_arg;

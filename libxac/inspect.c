@@ -205,19 +205,21 @@ static int list_files(const struct look *look, struct inspection *inspection)
         return 0;
 }
 
-static void count_slot(const struct slot *slot, struct inspection *inspection)
+static void count_slot(const struct slot *slot, bool is_alias, struct inspection *inspection)
 {
         enum slot_state state = slot_state(slot);
+        inspection->slots_used += !is_alias && state != SLOT_FREE;
+        if (slot_is_kept(slot))
+                return; /* what it holds is counted with the aliases */
         inspection->slots_private += state == SLOT_PRIVATE;
         inspection->slots_published += state == SLOT_PUBLISHED;
         inspection->slots_retired += state == SLOT_RETIRED;
 }
 
-static int count_slots(const struct look *look, struct inspection *inspection)
+static int count_range(const struct look *look, uint32_t first, uint32_t end, struct inspection *inspection)
 {
         enum { AT_ONCE = 16384 };
-        uint32_t end = at_most(atomic_load(&look->control.slots_allocated), look->control.pool_slots);
-        for (uint32_t first = 1; first < end; first += AT_ONCE) {
+        for (; first < end; first += AT_ONCE) {
                 uint32_t count = at_most(end - first, AT_ONCE);
                 struct slot *slots;
                 int err = copy(look, look->layout.slots + first * sizeof(struct slot),
@@ -225,9 +227,23 @@ static int count_slots(const struct look *look, struct inspection *inspection)
                 if (err)
                         return err;
                 for (uint32_t i = 0; i < count; i++)
-                        count_slot(&slots[i], inspection);
+                        count_slot(&slots[i], first >= look->control.pool_slots, inspection);
                 free(slots);
         }
+        return 0;
+}
+
+static int count_slots(const struct look *look, struct inspection *inspection)
+{
+        uint32_t pool_slots = look->control.pool_slots;
+        uint32_t end = at_most(atomic_load(&look->control.slots_allocated), pool_slots);
+        uint32_t aliases_end = at_most(atomic_load(&look->control.aliases_end),
+                                       pool_slots + control_aliases_max(pool_slots));
+        int err = count_range(look, 1, end, inspection);
+        if (!err)
+                err = count_range(look, pool_slots, aliases_end, inspection);
+        if (err)
+                return err;
         inspection->pool_bytes = (uint64_t)(look->control.pool_slots - 1) * look->control.page_bytes;
         inspection->pool_bytes_allocated = (uint64_t)(end ? end - 1 : 0) * look->control.page_bytes;
         return 0;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/sys.h"
+#include "libxac/page_id.h"
 
 #define GIB (UINT64_C(1) << 30)
 #define LOG_BYTES_DEFAULT (GIB / 4)
@@ -12,7 +13,6 @@
 
 enum {
         PAGE_BYTES_DEFAULT = 4096,
-        PAGE_BYTES_MAX = 65536,
         PARTICIPANTS_DEFAULT = 1024,
         POOL_SLOTS_MIN = 64,
         MODE_DEFAULT = 0600,

@@ -20,7 +20,8 @@ enum {
         PAGE_NO_BITS = 28,
         SLOT_BITS = 24,
         SEQUENCE_BITS = 40,
-        SLOT_HOME = 0
+        SLOT_HOME = 0,
+        PAGE_BYTES_MAX = 65536
 };
 
 #define FILE_PAGES_MAX (UINT64_C(1) << PAGE_NO_BITS)

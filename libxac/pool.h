@@ -10,6 +10,8 @@
  * Lists are caches (R7): a slot's state and owner, stored before it enters a list, are the
  * truth. Whoever inherits the pool lock, or takes back a dead participant, rebuilds the lists
  * from them.
+ *
+ * Aliases (control.h) come and go one by one, under the pool lock.
  */
 
 #include <stdbool.h>
@@ -19,7 +21,7 @@
 
 /* From the cache; 0 when it is empty. The slot is private to the participant. */
 uint32_t pool_take(struct participant *self);
-/* A private or retired slot of this participant; to the cache. */
+/* A private or retired slot of this participant; to the cache, unless others show its content. */
 void pool_give_back(struct participant *self, uint32_t slot);
 /* Fills the cache from the shared list. False: the list is empty. */
 bool pool_refill(struct participant *self);
@@ -38,6 +40,11 @@ void pool_set_room_wanted(struct shared *shared);
 void pool_lock(struct shared *shared, uint32_t owner);
 void pool_unlock(struct shared *shared);
 void pool_push_free_locked(struct shared *shared, uint32_t slot);
+/* Whatever it is, its version is gone. */
+void pool_free_locked(struct shared *shared, uint32_t slot);
+/* An alias of a slot's content (0: of zeros), private to `owner`, who has that content in sight: a version that shows
+ * it is visible to its snapshot. 0: there is none. */
+uint32_t pool_share_locked(struct shared *shared, uint32_t owner, uint32_t content);
 /* Puts a retired slot where it waits until `snapshot` has ended. */
 void pool_hold_locked(struct shared *shared, uint32_t slot, uint64_t snapshot);
 /* Takes back every slot that a dead participant owned. */
@@ -46,11 +53,14 @@ void pool_take_back_locked(struct shared *shared, uint32_t dead_owner);
 void slot_list_push(struct shared *shared, struct slot_list *list, uint32_t slot);
 uint32_t slot_list_pop(struct shared *shared, struct slot_list *list); /* 0: empty */
 
-/* What every slot is doing. For statistics and audits; exact when nothing moves. */
+/* What every slot is doing. For statistics and audits; exact when nothing moves: free + private + published +
+ * retired + kept == allocated + aliases. */
 struct pool_census {
-        uint64_t allocated;
+        uint64_t allocated; /* slots; of these */
         uint64_t free;
-        uint64_t private;
+        uint64_t kept;      /* only for what aliases show */
+        uint64_t aliases;   /* that are not free */
+        uint64_t private;   /* slots and aliases */
         uint64_t published;
         uint64_t retired;
 };

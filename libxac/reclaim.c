@@ -144,14 +144,14 @@ static void reclaim_held_locked(struct participant *self, struct held_list *list
                 atomic_fetch_sub(&shared->control->held_count, 1);
                 enum verdict verdict = judge(shared, self->seen, no);
                 if (verdict == GIVE_BACK)
-                        pool_push_free_locked(shared, no);
+                        pool_free_locked(shared, no);
                 else
                         slot_list_push(shared, verdict == UNLINK ? &unlink : &wait, no);
         }
         bool is_unlinked = unlink.first && unlink_all(self, &unlink);
         for (uint32_t no; (no = slot_list_pop(shared, &unlink));) {
                 if (is_unlinked)
-                        pool_push_free_locked(shared, no);
+                        pool_free_locked(shared, no);
                 else
                         pool_hold_locked(shared, no, 0);
         }

@@ -9,6 +9,7 @@
 #include "base/hook.h"
 #include "base/sys.h"
 #include "libxac/publish.h"
+#include "libxac/version.h"
 #include "recovery/diff.h"
 
 enum {
@@ -133,18 +134,43 @@ static int append_fragment(struct redo *redo, struct participant *self)
         return 0;
 }
 
+/* What a page's content began as, and how an entry says so: *from is another page, or the page itself. */
+static const char *base_of(const struct txn_pages *pages, const struct page_entry *entry, enum log_entry_kind *kind,
+                           uint64_t *from)
+{
+        *from = entry->page;
+        if (entry->base == BASE_ZEROS) {
+                *kind = LOG_CLEARED;
+                return shared_zeros(pages->self->shared);
+        }
+        const struct page_entry *base = txn_pages_entry(pages, entry->base);
+        *from = base->page;
+        *kind = base == entry ? LOG_CHANGES : LOG_MOVED;
+        if (base->visible_slot != SLOT_HOME)
+                return shared_slot_bytes(pages->self->shared, base->visible_slot);
+        uint64_t word = version_visible(pages->self->shared, base->page, pages->snapshot);
+        return files_word_bytes(pages->files, base->page, word);
+}
+
 /* One page: what changed, or the whole of it when that is shorter. The payload has room. */
 static void add_entry(struct redo *redo, const struct txn_pages *pages, const struct page_entry *entry)
 {
         const struct shared *shared = pages->self->shared;
         const uint32_t page_bytes = shared->page_bytes;
-        const char *before = files_version_bytes(pages->files, entry->page, entry->visible_slot);
+        enum log_entry_kind kind;
+        uint64_t from;
+        const char *before = base_of(pages, entry, &kind, &from);
         const char *now = shared_slot_bytes(shared, entry->slot);
         unsigned char *at = (unsigned char *)redo->payload.items + redo->payload.count;
         unsigned char *body = at + LOG_ENTRY_HEADER;
-        enum log_entry_kind kind = LOG_CHANGES;
-        size_t byte_len =
-            diff_build((const unsigned char *)before, (const unsigned char *)now, page_bytes, body, page_bytes);
+        size_t byte_len = 0;
+        if (kind == LOG_MOVED) {
+                log_entry_encode_from(body, from);
+                byte_len = LOG_ENTRY_FROM;
+        }
+        if (now != before) /* an alias is its base */
+                byte_len += diff_build((const unsigned char *)before, (const unsigned char *)now, page_bytes,
+                                       body + byte_len, page_bytes - byte_len);
         if (byte_len > page_bytes) {
                 kind = LOG_IMAGE;
                 byte_len = page_bytes;
@@ -224,12 +250,22 @@ int redo_wait(struct participant *self, uint64_t position)
         return err;
 }
 
+static uint64_t eighths_waiting(const struct shared *shared)
+{
+        const struct log *log = &shared->log;
+        uint64_t waiting = log_end(log) - atomic_load_explicit(&log->shared->written, memory_order_relaxed);
+        return 8 * waiting / log->shared->ring_bytes;
+}
+
+bool redo_wants_push(const struct shared *shared)
+{
+        return eighths_waiting(shared) >= 4;
+}
+
 void redo_push(struct participant *self)
 {
-        struct log *log = &self->shared->log;
-        uint64_t waiting = log_end(log) - atomic_load_explicit(&log->shared->written, memory_order_relaxed);
-        if (waiting > log->shared->ring_bytes / 2)
-                log_push(log, self->owner);
+        if (eighths_waiting(self->shared) >= 6)
+                log_push(&self->shared->log, self->owner);
 }
 
 uint64_t redo_point_locked(const struct shared *shared)

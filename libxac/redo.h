@@ -43,7 +43,9 @@ void redo_free(struct redo *redo);
 
 /* Returns once everything before `position` is on disk. XAC_POISONED. */
 int redo_wait(struct participant *self, uint64_t position);
-/* For commits that do not wait: keeps room in the ring. */
+/* Commits that do not wait for the disk fill the log's ring: is it time that the background thread writes it to the files? */
+bool redo_wants_push(const struct shared *shared);
+/* After such a commit: writes it when the background thread has not. */
 void redo_push(struct participant *self);
 
 /* Where replay would have to begin: the oldest fragment of an undecided transaction, or the end of the log. */

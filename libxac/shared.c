@@ -33,6 +33,7 @@ static int map_parts(struct shared *shared, uint32_t page_bytes, uint32_t max_pa
 {
         shared->page_bytes = page_bytes;
         shared->page_shift = (uint32_t)__builtin_ctz(page_bytes);
+        shared->pool_slots = pool_slots;
         shared->layout = control_layout(max_participants, pool_slots, log_ring_bytes);
         char *base;
         int err = map_shared(shared->control_fd, shared->layout.end, &base);
@@ -195,6 +196,7 @@ static void fill_header(struct control *control, const struct shared_identity *i
         atomic_store(&control->durable_sequence, identity->is_volatile ? 0 : identity->sequence);
         atomic_store(&control->flip_epoch, 1);
         atomic_store(&control->slots_allocated, 1); /* slot 0 is home */
+        atomic_store(&control->aliases_end, identity->pool_slots);
         atomic_store(&control->room_wanted, identity->pool_slots / 4);
 }
 
@@ -211,6 +213,8 @@ static int size_parts(struct shared *shared, const struct shared_identity *ident
                 err = sys_truncate(shared->heads_fd, FILES_MAX * FILE_PAGES_MAX * sizeof(uint64_t));
         if (!err)
                 err = sys_truncate(shared->pool_fd, (uint64_t)identity->pool_slots * identity->page_bytes);
+        if (!err) /* slot 0: zeros for whoever shows them */
+                err = sys_allocate(shared->pool_fd, 0, identity->page_bytes);
         return err;
 }
 

@@ -31,6 +31,7 @@ struct shared {
         char *pool;
         uint32_t page_bytes;
         uint32_t page_shift;
+        uint32_t pool_slots;
         uint32_t process_no; /* this process's row */
 
         _Atomic(_Atomic uint64_t *) heads[FILES_MAX]; /* mapped when first needed */
@@ -111,9 +112,40 @@ static inline struct log_shared *shared_log(const struct shared *shared)
         return (struct log_shared *)((char *)shared->control + shared->layout.log);
 }
 
+/* Has the version no slot of its own (control.h)? */
+static inline bool shared_is_alias(const struct shared *shared, uint32_t slot)
+{
+        return slot >= shared->pool_slots;
+}
+
+/* The slot where the content stands; in slot 0 of the pool there are zeros. */
+static inline uint32_t shared_content(const struct shared *shared, uint32_t slot)
+{
+        if (!shared_is_alias(shared, slot))
+                return slot;
+        return atomic_load_explicit(&shared->slots[slot].content, memory_order_relaxed);
+}
+
 static inline char *shared_slot_bytes(const struct shared *shared, uint32_t slot)
 {
-        return shared->pool + ((uint64_t)slot << shared->page_shift);
+        return shared->pool + ((uint64_t)shared_content(shared, slot) << shared->page_shift);
+}
+
+static inline const char *shared_zeros(const struct shared *shared)
+{
+        return shared->pool;
+}
+
+/* The descriptor after number `no`, of slots and aliases that have memory; 0 at the end. Begin with 0. */
+static inline uint32_t shared_next_slot(const struct shared *shared, uint32_t no)
+{
+        const struct control *control = shared->control;
+        if (++no < shared->pool_slots) {
+                if (no < atomic_load_explicit(&control->slots_allocated, memory_order_relaxed))
+                        return no;
+                no = shared->pool_slots;
+        }
+        return no < atomic_load_explicit(&control->aliases_end, memory_order_relaxed) ? no : 0;
 }
 
 #endif

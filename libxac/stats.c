@@ -44,5 +44,5 @@ void stats_collect(struct shared *shared, xac_stats *stats)
         stats->mappings = mappings_in_use();
         stats->pool_bytes = (uint64_t)(control->pool_slots - 1) * shared->page_bytes;
         pool_count(shared, &census);
-        stats->pool_bytes_used = (census.private + census.published + census.retired) * shared->page_bytes;
+        stats->pool_bytes_used = (census.allocated - census.free) * shared->page_bytes;
 }

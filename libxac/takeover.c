@@ -11,7 +11,7 @@
 /* Slots whose heads a dead checkpointer was turning to home: the head says how far it came. */
 static void settle_flips_locked(struct shared *shared)
 {
-        for (uint32_t no = atomic_load(&shared->control->slots_allocated); --no > 0;) {
+        for (uint32_t no = 0; (no = shared_next_slot(shared, no));) {
                 struct slot *slot = &shared->slots[no];
                 if (slot_state(slot) != SLOT_PUBLISHED || !atomic_load(&slot->home_epoch))
                         continue;

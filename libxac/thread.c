@@ -162,6 +162,7 @@ int thread_checkpoint(struct thread *thread)
                                       .files = &thread->env->files,
                                       .is_in_use = txn_is_open(txn) ? touch_uses_page : NULL,
                                       .in_use_arg = txn,
+                                      .keeps_all = txn->is_read_only, /* touch.c: look_at */
                                       .progress = thread->env->progress,
                                       .progress_arg = thread->env->progress_arg,
                                       .may_wait = true };

@@ -24,19 +24,24 @@ bool touch_uses_page(void *arg, uint64_t page)
         return txn_pages_find(&txn->pages, page) != NULL;
 }
 
-/* A private version at the present level; a full pool is first answered by bringing pages home, but not for
- * what is lost already. */
-static int write_page(struct txn *txn, uint64_t page, struct page_entry **entry)
+/* A full pool is first answered by bringing pages home, but not for what is lost already. */
+static bool make_room(struct txn *txn)
 {
-        int err = txn_pages_write(&txn->pages, page, txn->depth, entry);
-        if (err != XAC_FULL || txn->state == TXN_DOOMED)
-                return err;
         struct home_writer writer = { .self = txn->self,
                                       .files = txn->files,
                                       .is_in_use = touch_uses_page,
                                       .in_use_arg = txn,
                                       .may_wait = true };
-        return checkpoint_run(&writer) ? XAC_FULL : txn_pages_write(&txn->pages, page, txn->depth, entry);
+        return txn->state != TXN_DOOMED && !checkpoint_run(&writer);
+}
+
+/* A private version at the present level. */
+static int write_page(struct txn *txn, uint64_t page, struct page_entry **entry)
+{
+        int err = txn_pages_write(&txn->pages, page, txn->depth, entry);
+        if (err != XAC_FULL || !make_room(txn))
+                return err;
+        return txn_pages_write(&txn->pages, page, txn->depth, entry);
 }
 
 /* The slot a page shows to this transaction when it is read. In an exact attempt that makes it a
@@ -237,6 +242,16 @@ static bool is_stray(const struct txn *txn, const struct view *view, uint64_t pa
         return txn->state == TXN_DOOMED && view && view_shows(view, page_no) == VIEW_STRAY;
 }
 
+/* Where nothing will ever be validated, nothing has to be noted. */
+static const char *look_at(const struct txn *txn, const struct view *view, uint64_t page_no, const void *addr)
+{
+        uint64_t page = page_id(view->file_no, page_no);
+        uint64_t word = version_visible(txn->self->shared, page, txn->pages.snapshot);
+        uint64_t offset = (uint64_t)((const char *)addr - view->base);
+        return files_version_bytes(txn->files, page, version_slot(word)) +
+               (offset & (view->files->shared->page_bytes - 1));
+}
+
 const void *touch_page_read(struct txn *txn, const void *addr)
 {
         uint64_t page_no = 0;
@@ -246,6 +261,8 @@ const void *touch_page_read(struct txn *txn, const void *addr)
         struct view *view = find_page(txn, addr, &page_no);
         if (is_stray(txn, view, page_no))
                 return addr;
+        if (view && txn->is_read_only)
+                return look_at(txn, view, page_no, addr);
         int err = view ? txn_pages_read(&txn->pages, page_id(view->file_no, page_no), &entry) : XAC_NOVIEW;
         if (!err)
                 return byte_at(entry, view, addr);
@@ -279,4 +296,70 @@ void *touch_page_write(struct txn *txn, void *addr)
                 return byte_at(entry, view, addr);
         txn_doom(txn, err);
         return NULL;
+}
+
+static bool is_range_in_file(const struct view *view, uint64_t page_no, uint64_t count)
+{
+        uint64_t reserved = view->reserve_bytes >> view->files->shared->page_shift;
+        return count <= reserved - page_no && is_in_file(view, page_no + count - 1);
+}
+
+static bool is_page_aligned(const struct view *view, const void *addr)
+{
+        return ((uint64_t)((const char *)addr - view->base) & (view->files->shared->page_bytes - 1)) == 0;
+}
+
+/* May the pages be moved? What is refused here leaves the transaction as it was. */
+static int check_move(struct txn *txn, const void *to, const void *from, uint64_t count)
+{
+        if (!txn_is_open(txn))
+                return XAC_NOTXN;
+        struct view *view = views_find(&txn->views, to);
+        struct view *from_view = views_find(&txn->views, from);
+        if (!view || !from_view)
+                return XAC_NOVIEW;
+        if (view != from_view || !is_page_aligned(view, to) || !is_page_aligned(view, from))
+                return -EINVAL;
+        if (count && !(is_range_in_file(view, view_page_no(view, to), count) &&
+                       is_range_in_file(view, view_page_no(view, from), count)))
+                return -EINVAL;
+        if (txn->flags & XAC_RDONLY)
+                return XAC_READONLY;
+        return txn->doom;
+}
+
+/* Hides pages that are moved, so that the next touch finds what they are then. They leave M: from now on they are in
+ * the exact read set, or the transaction is doomed. */
+static int hide_moved(struct view *view, uint64_t page_no, uint64_t count)
+{
+        for (uint64_t i = 0; i < count; i++)
+                if (view_shows(view, page_no + i) != VIEW_HIDDEN)
+                        return view_hide_run(view, page_no, count);
+        return 0;
+}
+
+static int move_pages(struct txn *txn, uint64_t to, uint64_t from, uint64_t count)
+{
+        int err = txn_pages_move(&txn->pages, to, from, count, txn->depth);
+        if (err != XAC_FULL || !make_room(txn))
+                return err;
+        return txn_pages_move(&txn->pages, to, from, count, txn->depth);
+}
+
+int touch_move(struct txn *txn, const void *to, const void *from, size_t pages)
+{
+        int err = check_move(txn, to, from, pages);
+        if (err || to == from || !pages)
+                return err;
+        struct view *view = views_find(&txn->views, to);
+        uint64_t to_no = view_page_no(view, to);
+        uint64_t from_no = view_page_no(view, from);
+        err = hide_moved(view, to_no, pages);
+        if (!err)
+                err = hide_moved(view, from_no, pages);
+        if (!err)
+                err = move_pages(txn, page_id(view->file_no, to_no), page_id(view->file_no, from_no), pages);
+        if (err)
+                txn_doom(txn, err);
+        return err;
 }

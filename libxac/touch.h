@@ -34,6 +34,9 @@ int touch_range(struct txn *txn, const void *addr, size_t byte_len, enum touch_a
 const void *touch_page_read(struct txn *txn, const void *addr);
 void *touch_page_write(struct txn *txn, void *addr);
 
+/* xac_page_move: what leaves the transaction alone is refused; what fails dooms it. */
+int touch_move(struct txn *txn, const void *to, const void *from, size_t pages);
+
 /* Does the open transaction `txn`, or a view of its thread, use the page? */
 bool touch_uses_page(void *txn, uint64_t page);
 

@@ -63,6 +63,7 @@ static int begin_outermost(struct txn *txn, int flags)
         txn_pages_begin(&txn->pages, snapshot);
         txn_move(txn, TXN_IDLE, TXN_ACTIVE);
         txn->flags = flags;
+        txn->is_read_only = flags & XAC_RDONLY;
         txn->depth = 1;
         return 0;
 }

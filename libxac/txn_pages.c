@@ -19,6 +19,7 @@ struct undo_record {
         uint32_t entry;
         uint32_t slot; /* before: 0 = only read */
         uint32_t level;
+        uint32_t base;
 };
 
 static void insert_index(struct txn_pages *pages, uint64_t page, uint32_t index)
@@ -60,6 +61,7 @@ void txn_pages_free(struct txn_pages *pages)
         vector_free(&pages->buckets, sizeof(uint64_t));
         vector_free(&pages->writes, sizeof(uint32_t));
         vector_free(&pages->undo, sizeof(struct undo_record));
+        vector_free(&pages->moves, sizeof(struct page_move));
 }
 
 void txn_pages_clear(struct txn_pages *pages)
@@ -83,28 +85,27 @@ int txn_pages_add(struct txn_pages *pages, uint64_t page, struct page_entry **en
                 return err;
         uint64_t word = version_visible(pages->self->shared, page, pages->snapshot);
         *entry = txn_pages_entry(pages, index);
-        **entry = (struct page_entry){ .page = page, .visible_slot = version_slot(word) };
-        (*entry)->bytes = files_version_bytes(pages->files, page, (*entry)->visible_slot);
+        **entry = (struct page_entry){ .page = page, .visible_slot = version_slot(word), .base = index };
+        (*entry)->bytes = (char *)(uintptr_t)files_word_bytes(pages->files, page, word); /* never written through */
         pages->entries.count++;
         insert_index(pages, page, index);
         return 0;
 }
 
-/* Room for all that recording a write may need, so that nothing fails half-way. */
-static int reserve_for_write(struct txn_pages *pages)
+int txn_pages_reserve(struct txn_pages *pages, uint32_t count)
 {
-        int err = vector_reserve(&pages->writes, pages->writes.count + 1, sizeof(uint32_t));
+        int err = vector_reserve(&pages->writes, pages->writes.count + count, sizeof(uint32_t));
         if (!err)
-                err = vector_reserve(&pages->undo, pages->undo.count + 1, sizeof(struct undo_record));
+                err = vector_reserve(&pages->undo, pages->undo.count + count, sizeof(struct undo_record));
         return err;
 }
 
-static void record_write(struct txn_pages *pages, struct page_entry *entry, uint32_t slot, uint32_t level)
+void txn_pages_record(struct txn_pages *pages, struct page_entry *entry, uint32_t slot, uint32_t level)
 {
         uint32_t index = (uint32_t)(entry - txn_pages_entry(pages, 0));
         if (level > 1) {
                 struct undo_record *undo = (struct undo_record *)pages->undo.items + pages->undo.count++;
-                *undo = (struct undo_record){ index, entry->slot, entry->level };
+                *undo = (struct undo_record){ index, entry->slot, entry->level, entry->base };
         }
         if (!entry->slot)
                 ((uint32_t *)pages->writes.items)[pages->writes.count++] = index;
@@ -120,16 +121,24 @@ static void prefetch_for_write(const struct shared *shared, const struct page_en
         __builtin_prefetch(&shared->slots[entry->visible_slot], 1);
 }
 
+/* The level that moved the page here writes it now. */
+static void replace_alias(struct txn_pages *pages, struct page_entry *entry, uint32_t slot)
+{
+        uint32_t alias = entry->slot;
+        entry->slot = slot;
+        pool_give_back(pages->self, alias);
+}
+
 int txn_pages_write(struct txn_pages *pages, uint64_t page, uint32_t level, struct page_entry **entry)
 {
         struct shared *shared = pages->self->shared;
         int err = txn_pages_read(pages, page, entry);
         if (err)
                 return err;
-        if ((*entry)->slot && (*entry)->level == level)
+        if (txn_pages_is_written_at(*entry, level) && !shared_is_alias(shared, (*entry)->slot))
                 return 0;
         prefetch_for_write(shared, *entry);
-        err = reserve_for_write(pages);
+        err = txn_pages_reserve(pages, 1);
         if (!err)
                 err = version_prepare(shared, page); /* I5 */
         if (err)
@@ -139,7 +148,10 @@ int txn_pages_write(struct txn_pages *pages, uint64_t page, uint32_t level, stru
                 return XAC_FULL;
         memcpy(shared_slot_bytes(shared, slot), (*entry)->bytes, shared->page_bytes);
         atomic_store_explicit(&shared->slots[slot].page, page, memory_order_relaxed);
-        record_write(pages, *entry, slot, level);
+        if (txn_pages_is_written_at(*entry, level))
+                replace_alias(pages, *entry, slot);
+        else
+                txn_pages_record(pages, *entry, slot, level);
         (*entry)->bytes = shared_slot_bytes(shared, slot);
         return 0;
 }
@@ -151,6 +163,7 @@ static void go_back(struct txn_pages *pages, struct page_entry *entry, const str
         uint32_t gone = entry->slot;
         entry->slot = undo->slot;
         entry->level = undo->level;
+        entry->base = undo->base;
         uint32_t shown = entry->slot ? entry->slot : entry->visible_slot;
         entry->bytes = files_version_bytes(pages->files, entry->page, shown);
         lost(arg, entry->page, gone);
@@ -167,16 +180,30 @@ void txn_pages_undo(struct txn_pages *pages, uint32_t mark, txn_pages_lost lost,
         }
 }
 
-void txn_pages_merge(struct txn_pages *pages, uint32_t mark, uint32_t outer, txn_pages_lost lost, void *arg)
+/* Both levels wrote the page: its content goes back into the slot that the outer level's pointers name. An alias,
+ * into which nobody has a pointer to write by, is given up instead. */
+static void merge_entry(struct txn_pages *pages, struct page_entry *entry, struct undo_record *undo,
+                        txn_pages_lost lost, void *arg)
 {
         struct shared *shared = pages->self->shared;
+        if (shared_is_alias(shared, undo->slot)) {
+                entry->level = undo->level;
+                pool_give_back(pages->self, undo->slot);
+                return;
+        }
+        memcpy(shared_slot_bytes(shared, undo->slot), entry->bytes, shared->page_bytes);
+        undo->base = entry->base; /* that of the content */
+        go_back(pages, entry, undo, lost, arg);
+}
+
+void txn_pages_merge(struct txn_pages *pages, uint32_t mark, uint32_t outer, txn_pages_lost lost, void *arg)
+{
         struct undo_record *records = pages->undo.items;
         uint32_t kept = mark;
         for (uint32_t i = mark; i < pages->undo.count; i++) {
                 struct page_entry *entry = txn_pages_entry(pages, records[i].entry);
                 if (records[i].slot && records[i].level == outer) {
-                        memcpy(shared_slot_bytes(shared, records[i].slot), entry->bytes, shared->page_bytes);
-                        go_back(pages, entry, &records[i], lost, arg);
+                        merge_entry(pages, entry, &records[i], lost, arg);
                         continue;
                 }
                 entry->level = outer;

@@ -14,6 +14,12 @@
  * An inner abort walks its undo records backwards; an inner commit hands them to the level
  * outside. Entries are found through a hash table that is emptied by raising its stamp.
  *
+ * A page that was moved has a content that began as another page's visible version: its base, from which the
+ * log says what changed. What was written before it was moved keeps its slot, under another page; what was not gets
+ * an alias of that version (control.h), until it is written; only what is at home is copied.
+ *
+ *      entry   b | visible version of b | alias of a's version, base a      a | a's version | alias of zeros
+ *
  * All memory is mappings of its own (base/vector), as the fault handler works here.
  */
 
@@ -30,6 +36,15 @@ struct page_entry {
         uint32_t visible_slot; /* the version visible to the snapshot: a slot or home */
         uint32_t slot;         /* private slot, 0 while only read */
         uint32_t level;        /* the level that slot belongs to */
+        uint32_t base;         /* the entry whose visible version its content began as, mostly itself; or BASE_ZEROS */
+};
+
+#define BASE_ZEROS UINT32_MAX /* it began as zeros: what stood here was moved away */
+
+/* What a page will show once it has been moved, or what was there has. */
+struct page_move {
+        uint32_t slot;
+        uint32_t base;
 };
 
 struct txn_pages {
@@ -41,6 +56,7 @@ struct txn_pages {
         uint32_t stamp;
         struct vector writes;  /* uint32_t: indices of entries with a private slot, oldest first */
         struct vector undo;    /* struct undo_record */
+        struct vector moves;   /* struct page_move, while pages are moved */
 };
 
 int txn_pages_init(struct txn_pages *pages, struct participant *self, struct files *files);
@@ -106,6 +122,22 @@ static inline int txn_pages_read(struct txn_pages *pages, uint64_t page, struct 
 /* Gives the page a private version of this level, in a slot for which the caller has room in
  * the participant's cache. -ENOMEM, -ENOSPC (no memory for its head), XAC_FULL (no slot). */
 int txn_pages_write(struct txn_pages *pages, uint64_t page, uint32_t level, struct page_entry **entry);
+
+/* Has the level a slot of its own for the page, or an alias? */
+static inline bool txn_pages_is_written_at(const struct page_entry *entry, uint32_t level)
+{
+        return entry->slot && entry->level == level;
+}
+
+/* Room for all that recording so many writes may need, so that nothing fails half-way; and one of them: the page's slot
+ * of this level, which had none. */
+int txn_pages_reserve(struct txn_pages *pages, uint32_t count);
+void txn_pages_record(struct txn_pages *pages, struct page_entry *entry, uint32_t slot, uint32_t level);
+
+/* Gives `count` pages from `to` on what those from `from` on show, all at once, as memmove does; those of `from`
+ * that are not among them become zeros. All are written by this level then, and pointers into them are no longer
+ * good. -ENOMEM, -ENOSPC, XAC_FULL: nothing has changed. */
+int txn_pages_move(struct txn_pages *pages, uint64_t to, uint64_t from, uint64_t count, uint32_t level);
 
 /* Where the undo records of a level begin. */
 static inline uint32_t txn_pages_mark(const struct txn_pages *pages)

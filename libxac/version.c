@@ -44,13 +44,16 @@ static bool read_link(struct shared *shared, uint64_t word, uint64_t *older)
         return version_is_of(word, atomic_load_explicit(&slot->tag, memory_order_acquire));
 }
 
-/* The tag goes too: it says to walkers, and to unlink_from_newer, that this link no longer counts. */
-static void link_past(struct shared *shared, uint32_t newer, struct slot *gone)
+/* The tag goes too: it says to walkers, and to unlink_from_newer, that this link no longer counts. Who dies
+ * between the two stores leaves the version's word in `unlinking`. */
+static void link_past(struct shared *shared, uint32_t newer, struct slot *gone, uint64_t word)
 {
         uint64_t beyond = atomic_load_explicit(&gone->older, memory_order_relaxed);
+        atomic_store_explicit(&shared->control->unlinking, word, memory_order_relaxed);
         atomic_store_explicit(&shared->slots[newer].older, beyond, memory_order_release);
         hook_step(HOOK_UNLINKED);
         atomic_store_explicit(&gone->tag, 0, memory_order_release);
+        atomic_store_explicit(&shared->control->unlinking, 0, memory_order_release);
 }
 
 /* Mostly the version after it has not been unlinked itself. */
@@ -61,11 +64,11 @@ static bool unlink_from_newer(struct shared *shared, struct slot *gone, uint64_t
         uint64_t older;
         if (!read_link(shared, version_word(superseded, newer), &older) || older != word)
                 return false;
-        link_past(shared, newer, gone);
+        link_past(shared, newer, gone, word);
         return true;
 }
 
-int version_unlink_locked(struct shared *shared, uint32_t no)
+static int take_out(struct shared *shared, uint32_t no)
 {
         struct slot *gone = &shared->slots[no];
         uint64_t page = atomic_load_explicit(&gone->page, memory_order_relaxed);
@@ -79,9 +82,33 @@ int version_unlink_locked(struct shared *shared, uint32_t no)
                 if (!read_link(shared, at, &older))
                         return 0; /* given back meanwhile: nobody walks on from here */
                 if (older == word) {
-                        link_past(shared, version_slot(at), gone);
+                        link_past(shared, version_slot(at), gone, word);
                         return 0;
                 }
         }
         return 0; /* home has taken the chain's end */
+}
+
+/* What somebody who died had begun: its tag must not count any more, else what comes behind it would be unlinked
+ * from there, and not from the chain. */
+static int finish_unlinking(struct shared *shared)
+{
+        uint64_t word = atomic_load_explicit(&shared->control->unlinking, memory_order_relaxed);
+        struct slot *gone = &shared->slots[version_slot(word)];
+        if (!word)
+                return 0;
+        if (version_is_of(word, atomic_load_explicit(&gone->tag, memory_order_relaxed))) { /* not used again yet */
+                int err = take_out(shared, version_slot(word));
+                if (err)
+                        return err;
+                atomic_store_explicit(&gone->tag, 0, memory_order_release);
+        }
+        atomic_store_explicit(&shared->control->unlinking, 0, memory_order_release);
+        return 0;
+}
+
+int version_unlink_locked(struct shared *shared, uint32_t no)
+{
+        int err = finish_unlinking(shared);
+        return err ? err : take_out(shared, no);
 }

@@ -209,7 +209,7 @@ static int map_run(struct view *view, uint64_t page_no, uint32_t slot, uint64_t 
 {
         struct shared *shared = view->files->shared;
         int fd = slot == SLOT_HOME ? view->files->file[view->file_no].fd : shared->pool_fd;
-        uint64_t offset = (slot == SLOT_HOME ? page_no : slot) << shared->page_shift;
+        uint64_t offset = (slot == SLOT_HOME ? page_no : shared_content(shared, slot)) << shared->page_shift;
         int prot = how == VIEW_READABLE ? PROT_READ : PROT_READ | PROT_WRITE;
         int flags = how == VIEW_STRAY ? MAP_PRIVATE : MAP_SHARED;
         if (slot != SLOT_HOME)

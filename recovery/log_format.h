@@ -45,18 +45,25 @@
  * Entry: what the transaction did to one page. No entry is cut in two by a fragment's end.
  *
  *           0      8   page: file number << 28 | page number in the file
- *           8      4   kind: 1 = changes, 2 = image (the whole page follows)
+ *           8      4   kind: 1 = changes, 2 = image (the whole page follows), 3 = moved, 4 = cleared
  *          12      4   byte_len of what follows, a multiple of 8
  *
- *   Changes, one after the other (diff.h):
+ *   Changes say how the page differs from its base, the state before this record; for a cleared page that is
+ *   zeros, for a moved one the state before this record of another page of the same file, whose name stands before
+ *   the changes:
+ *
+ *           0      8   from: file number << 28 | page number, not the page itself (moved only)
+ *
+ *   All moves of a transaction read the state before its record, at once, whatever their order. Then changes,
+ *   one after the other (diff.h):
  *
  *           0      2   kind: 1 = bytes, 2 = shift
  *           2      2   to: offset in the page
- *           4      2   from: offset in the page before this record (a shift; else 0)
+ *           4      2   from: offset in the base (a shift; else 0)
  *           6      2   length - 1
  *           8      …   the bytes, and up to 7 zeros (bytes only)
  *
- *   Shifts read the page as it was before the record, all at once; bytes are put on top.
+ *   Shifts read the base, all at once; bytes are put on top.
  *
  * A group (what one write puts on disk) begins at a multiple of LOG_BLOCK, so that no sector that
  * holds durable bytes is written again (I10), and ends with a pad, whose bytes behind the header are zero. Records
@@ -75,13 +82,14 @@
 #include <stdint.h>
 
 enum {
-        LOG_FORMAT_VERSION = 1,
+        LOG_FORMAT_VERSION = 2,
         LOG_BLOCK = 4096,          /* groups begin at multiples of it; the unit of direct writes */
         LOG_SECTOR = 512,          /* what a disk writes as a whole */
         LOG_HEADER_BYTES = 4096,   /* of a segment file, before the log's own bytes */
         LOG_HEADER_COPY = 2048,
         LOG_RECORD_HEADER = 56,
         LOG_ENTRY_HEADER = 16,
+        LOG_ENTRY_FROM = 8,        /* of a moved entry, before its changes */
         LOG_CHANGE_HEADER = 8,
         LOG_RECORD_MAX = 4 << 20,  /* byte_len of a record is at most this */
         LOG_SEGMENT_MIN = 64 << 10,
@@ -93,7 +101,7 @@ enum {
 #define LOG_FILE_PREFIX "xac.log."
 
 enum log_record_kind { LOG_COMMIT = 1, LOG_FRAGMENT = 2, LOG_PAD = 3 };
-enum log_entry_kind { LOG_CHANGES = 1, LOG_IMAGE = 2 };
+enum log_entry_kind { LOG_CHANGES = 1, LOG_IMAGE = 2, LOG_MOVED = 3, LOG_CLEARED = 4 };
 enum log_change_kind { LOG_BYTES = 1, LOG_SHIFT = 2 };
 
 static inline uint64_t log_round_up(uint64_t position)

@@ -22,6 +22,7 @@ enum {
         AT_ENTRY_PAGE = 0,
         AT_ENTRY_KIND = 8,
         AT_ENTRY_LEN = 12,
+        PAGE_FILE_SHIFT = 28, /* above it, a page's name has its file */
 
         PAD_MAX = LOG_BLOCK + LOG_RECORD_HEADER
 };
@@ -125,6 +126,27 @@ uint64_t log_entry_claimed_page(const unsigned char *payload, uint32_t *at)
         return bytes_get_u64(payload + AT_ENTRY_PAGE);
 }
 
+/* What follows the header is of the entry's kind. Takes the name of a moved page's source from it. */
+static bool take_body(struct log_entry *entry, uint32_t page_bytes)
+{
+        switch (entry->kind) {
+        case LOG_CHANGES:
+        case LOG_CLEARED:
+                return true;
+        case LOG_IMAGE:
+                return entry->byte_len == page_bytes;
+        case LOG_MOVED:
+                if (entry->byte_len < LOG_ENTRY_FROM)
+                        return false;
+                entry->from = bytes_get_u64(entry->bytes);
+                entry->bytes += LOG_ENTRY_FROM;
+                entry->byte_len -= LOG_ENTRY_FROM;
+                return entry->from != entry->page && entry->from >> PAGE_FILE_SHIFT == entry->page >> PAGE_FILE_SHIFT;
+        default:
+                return false;
+        }
+}
+
 int log_entry_next(const unsigned char *payload, size_t payload_len, size_t *at, uint32_t page_bytes,
                    struct log_entry *entry)
 {
@@ -139,12 +161,11 @@ int log_entry_next(const unsigned char *payload, size_t payload_len, size_t *at,
         entry->kind = bytes_get_u32(bytes + AT_ENTRY_KIND);
         entry->byte_len = bytes_get_u32(bytes + AT_ENTRY_LEN);
         entry->bytes = bytes + LOG_ENTRY_HEADER;
+        entry->from = 0;
         if (entry->byte_len > left - LOG_ENTRY_HEADER || entry->byte_len % 8 != 0)
                 return XAC_CORRUPT;
-        if (entry->kind != LOG_CHANGES && (entry->kind != LOG_IMAGE || entry->byte_len != page_bytes))
-                return XAC_CORRUPT;
         *at += LOG_ENTRY_HEADER + entry->byte_len;
-        return 1;
+        return take_body(entry, page_bytes) ? 1 : XAC_CORRUPT;
 }
 
 void log_entry_encode(unsigned char *bytes, uint64_t page, enum log_entry_kind kind, uint32_t byte_len)
@@ -152,4 +173,9 @@ void log_entry_encode(unsigned char *bytes, uint64_t page, enum log_entry_kind k
         bytes_put_u64(bytes + AT_ENTRY_PAGE, page);
         bytes_put_u32(bytes + AT_ENTRY_KIND, kind);
         bytes_put_u32(bytes + AT_ENTRY_LEN, byte_len);
+}
+
+void log_entry_encode_from(unsigned char *bytes, uint64_t from)
+{
+        bytes_put_u64(bytes, from);
 }

@@ -62,16 +62,20 @@ struct log_entry {
         uint64_t page; /* file number << 28 | page number */
         uint32_t kind;
         uint32_t byte_len;
-        const unsigned char *bytes;
+        const unsigned char *bytes; /* the changes, or the image */
+        uint64_t from;              /* a moved page: which it was */
 };
 
 /* Takes the entry at *at of a payload and moves *at behind it. 1, 0 at the end, or XAC_CORRUPT: the entry
- * does not fit, or is of no known kind, or an image is not page_bytes long. */
+ * does not fit, or is of no known kind, or an image is not page_bytes long, or a page comes from another file
+ * or from itself. */
 int log_entry_next(const unsigned char *payload, size_t payload_len, size_t *at, uint32_t page_bytes,
                    struct log_entry *entry);
 /* The page that the entry at the beginning of a payload claims to change, and where in it first; unverified too. */
 uint64_t log_entry_claimed_page(const unsigned char *payload, uint32_t *at);
-/* Writes an entry's LOG_ENTRY_HEADER bytes. */
+/* Writes an entry's LOG_ENTRY_HEADER bytes. Of a moved page byte_len counts the LOG_ENTRY_FROM bytes too, which
+ * are written by the second. */
 void log_entry_encode(unsigned char *bytes, uint64_t page, enum log_entry_kind kind, uint32_t byte_len);
+void log_entry_encode_from(unsigned char *bytes, uint64_t from);
 
 #endif

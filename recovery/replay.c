@@ -10,6 +10,9 @@
  * Reading begins at the oldest fragment of a transaction that was undecided at the checkpoint. So fragments
  * may come whose attempt began before: it was decided by then, and they are passed over like commits up to
  * the base.
+ *
+ * Moves read the state before their record. So a commit is gone through twice: first the contents that its
+ * moves want are put aside, then its entries are applied.
  */
 
 #include <assert.h>
@@ -44,6 +47,8 @@ struct replay {
         replay_home read_home;
         void *arg;
         unsigned char *scratch;
+        struct vector sources; /* contents of page_bytes each: what the commit's moves read, in their order */
+        uint32_t sources_used; /* by the entries applied so far */
 
         uint64_t begin;    /* position of the first record; 0: none came yet */
         uint64_t seen;     /* newest commit of the log, applied or passed over; 0: none */
@@ -129,6 +134,42 @@ static int take_fragment(struct replay *replay, const struct log_record *record,
 
 /* ---- Commits ---- */
 
+static unsigned char *source_at(const struct replay *replay, uint32_t i)
+{
+        return (unsigned char *)replay->sources.items + (size_t)i * replay->pages.page_bytes;
+}
+
+/* Puts aside what a moved page was before the record. */
+static int keep_source(struct replay *replay, const struct log_entry *entry, uint64_t sequence)
+{
+        const uint32_t page_bytes = replay->pages.page_bytes;
+
+        (void)sequence;
+        if (entry->kind != LOG_MOVED)
+                return 0;
+        int err = vector_reserve(&replay->sources, replay->sources.count + 1, page_bytes);
+        if (err)
+                return err;
+        unsigned char *source = source_at(replay, replay->sources.count++);
+        const struct replay_page *page = replay_pages_find(&replay->pages, entry->from);
+        if (!page)
+                return replay->read_home(replay->arg, entry->from, source);
+        memcpy(source, page->bytes, page_bytes);
+        return 0;
+}
+
+/* Makes the page's bytes those that the entry's changes begin with. */
+static int take_base(struct replay *replay, const struct log_entry *entry, unsigned char *bytes, bool is_new)
+{
+        if (entry->kind == LOG_MOVED)
+                memcpy(bytes, source_at(replay, replay->sources_used++), replay->pages.page_bytes);
+        else if (entry->kind == LOG_CLEARED)
+                memset(bytes, 0, replay->pages.page_bytes);
+        else if (is_new)
+                return replay->read_home(replay->arg, entry->page, bytes);
+        return 0;
+}
+
 static int apply_entry(struct replay *replay, const struct log_entry *entry, uint64_t sequence)
 {
         struct replay_page *page;
@@ -142,8 +183,7 @@ static int apply_entry(struct replay *replay, const struct log_entry *entry, uin
                 memcpy(page->bytes, entry->bytes, entry->byte_len);
                 return 0;
         }
-        if (is_new)
-                err = replay->read_home(replay->arg, entry->page, page->bytes);
+        err = take_base(replay, entry, page->bytes, is_new);
         if (err)
                 return err;
         bool is_sound = diff_apply(page->bytes, replay->pages.page_bytes, entry->bytes, entry->byte_len,
@@ -151,15 +191,17 @@ static int apply_entry(struct replay *replay, const struct log_entry *entry, uin
         return is_sound ? 0 : XAC_CORRUPT;
 }
 
-static int apply_payload(struct replay *replay, const unsigned char *payload, size_t payload_len,
-                         uint64_t sequence)
+typedef int (*visit_entry)(struct replay *replay, const struct log_entry *entry, uint64_t sequence);
+
+static int visit_payload(struct replay *replay, const unsigned char *payload, size_t payload_len,
+                         uint64_t sequence, visit_entry visit)
 {
         struct log_entry entry;
         size_t at = 0;
         int found;
 
         while ((found = log_entry_next(payload, payload_len, &at, replay->pages.page_bytes, &entry)) == 1) {
-                int err = apply_entry(replay, &entry, sequence);
+                int err = visit(replay, &entry, sequence);
 
                 if (err)
                         return err;
@@ -167,16 +209,27 @@ static int apply_payload(struct replay *replay, const unsigned char *payload, si
         return found;
 }
 
-static int apply_commit(struct replay *replay, const struct log_record *record, const struct attempt *attempt,
-                        const unsigned char *payload)
+/* All entries of a commit, those in its fragments first. */
+static int visit_commit(struct replay *replay, const struct log_record *record, const struct attempt *attempt,
+                        const unsigned char *payload, visit_entry visit)
 {
         int err = 0;
 
         if (attempt)
                 for (const struct fragment *part = attempt->first; part && !err; part = part->next)
-                        err = apply_payload(replay, part->payload, part->payload_len, record->sequence);
+                        err = visit_payload(replay, part->payload, part->payload_len, record->sequence, visit);
+        return err ? err : visit_payload(replay, payload, record->payload_len, record->sequence, visit);
+}
+
+static int apply_commit(struct replay *replay, const struct log_record *record, const struct attempt *attempt,
+                        const unsigned char *payload)
+{
+        replay->sources.count = 0;
+        replay->sources_used = 0;
+        int err = visit_commit(replay, record, attempt, payload, keep_source);
+
         if (!err)
-                err = apply_payload(replay, payload, record->payload_len, record->sequence);
+                err = visit_commit(replay, record, attempt, payload, apply_entry);
         if (err)
                 return err;
         replay->sequence = record->sequence;
@@ -253,6 +306,7 @@ void replay_close(struct replay *replay)
         for (int i = 0; i < ATTEMPT_LISTS; i++)
                 while (replay->attempts[i])
                         attempt_forget(&replay->attempts[i]);
+        vector_free(&replay->sources, replay->pages.page_bytes);
         replay_pages_free(&replay->pages);
         free(replay->scratch);
         free(replay);

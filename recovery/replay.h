@@ -4,7 +4,7 @@
 
 /*
  * Redo: builds, in memory, the pages that the log's commits changed since the manifest's checkpoint. Home is
- * only read (R17): shifts are not idempotent, so nothing may be applied to a page in its file.
+ * only read (R17): shifts and moves are not idempotent, so nothing may be applied to a page in its file.
  *
  * Fragments are kept until the commit record that names them comes; those that none names are forgotten.
  */

@@ -143,6 +143,13 @@ int replay_pages_take(struct replay_pages *pages, uint64_t page, struct replay_p
         return 0;
 }
 
+struct replay_page *replay_pages_find(const struct replay_pages *pages, uint64_t page)
+{
+        uint32_t number = table_find(pages->table, pages->table_bits, page)->number;
+
+        return number ? (struct replay_page *)pages->pages.items + (number - 1) : NULL;
+}
+
 void replay_pages_expect(const struct replay_pages *pages, uint64_t page)
 {
         __builtin_prefetch(&pages->table[table_place(page, pages->table_bits)]);

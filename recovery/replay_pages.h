@@ -35,6 +35,9 @@ void replay_pages_free(struct replay_pages *pages);
  * and its sequence is 0. 0 or -ENOMEM. */
 int replay_pages_take(struct replay_pages *pages, uint64_t page, struct replay_page **found, bool *is_new);
 
+/* The page of this name, likewise, or NULL. */
+struct replay_page *replay_pages_find(const struct replay_pages *pages, uint64_t page);
+
 /* A page will be taken soon: brings what the processor will want into its cache, first where the page is found,
  * then, in a second call, its bytes around `at`. Any name and any `at` will do. */
 void replay_pages_expect(const struct replay_pages *pages, uint64_t page);

@@ -42,6 +42,7 @@ CONTRACT_TESTS = \
         %D%/test_growth \
         %D%/test_many \
         %D%/test_mmap \
+        %D%/test_move \
         %D%/test_nesting \
         %D%/test_open_close \
         %D%/test_processes \
@@ -84,6 +85,8 @@ TESTS += %D%/durable_too.sh
 %C%_test_many_LDADD = $(CONTRACT_LIBS)
 %C%_test_mmap_SOURCES = %D%/test_mmap.c
 %C%_test_mmap_LDADD = $(CONTRACT_LIBS)
+%C%_test_move_SOURCES = %D%/test_move.c
+%C%_test_move_LDADD = $(CONTRACT_LIBS)
 %C%_test_nesting_SOURCES = %D%/test_nesting.c
 %C%_test_nesting_LDADD = $(CONTRACT_LIBS)
 %C%_test_open_close_SOURCES = %D%/test_open_close.c

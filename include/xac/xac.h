@@ -134,6 +134,10 @@ int xac_run(xac_env *env, int flags, int (*body)(void *arg), void *arg);
 int xac_advise(xac_env *env, const void *addr, size_t length, int access);
 const void *xac_page_read(xac_env *env, const void *addr);
 void *xac_page_write(xac_env *env, void *addr);
+/* Pages change places: `to` shows what `from` showed, as by memmove(), and the pages of `from` that are not among
+ * `to` read as zeros. Both begin on a page, in one file. Pointers into them are asked for again afterwards. What
+ * is in the version pool is not copied, and the log says where it went in a few bytes a page. */
+int xac_page_move(xac_env *env, void *to, void *from, size_t pages);
 
 /* Care. */
 int xac_checkpoint(xac_env *env);

@@ -68,6 +68,14 @@ static unsigned char *write_page(void *arg, unsigned file, unsigned page)
         return seat->world->workload->is_view ? bytes : xac_page_write(seat->env, bytes);
 }
 
+static bool move_pages(void *arg, unsigned file, unsigned to, unsigned from, unsigned pages)
+{
+        struct seat_of_world *seat = arg;
+        unsigned char *view = seat->views[file];
+
+        return xac_page_move(seat->env, view + (size_t)to * WORLD_PAGE, view + (size_t)from * WORLD_PAGE, pages) == 0;
+}
+
 bool workload_counter(struct seat_of_world *seat, unsigned lane, uint64_t *counter)
 {
         if (seat->world->workload->is_tree)
@@ -115,19 +123,20 @@ static void note_others(struct seat_of_world *seat, unsigned lane)
 static void write_commit(struct seat_of_world *seat, unsigned lane, uint64_t k)
 {
         const struct workload *workload = seat->world->workload;
+        const struct world_memory memory = {.page = write_page, .move = move_pages, .arg = seat};
 
         if (workload->lanes > 1)
                 note_others(seat, lane);
         if (!workload->is_nested) {
-                world_commit(seat->world, lane, k, write_page, seat);
+                world_commit(seat->world, lane, k, &memory);
                 return;
         }
         scribble(seat, lane, k);
         if (k % 2 && xbegin(seat->env, 0) == 0) {
-                world_commit(seat->world, lane, k, write_page, seat);
+                world_commit(seat->world, lane, k, &memory);
                 xend(seat->env);
         } else {
-                world_commit(seat->world, lane, k, write_page, seat);
+                world_commit(seat->world, lane, k, &memory);
         }
         scribble(seat, lane, k);
 }

@@ -4,7 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { SMALL_LOG = 256 << 10, SMALL_POOL = 4 << 20, TREE_BYTES = 4 << 20 /* a file of trees: 2 MiB or these */ };
+enum { SMALL_LOG = 256 << 10, SMALL_POOL = 4 << 20, TREE_BYTES = 4 << 20 /* a file of trees: 2 MiB or these */,
+       COB_BYTES = 28 << 20 /* and 2 MiB for each extent; less than an arena grows by if it can */ };
 
 static const struct workload table[] = {
         {.name = "single", .what = "one process, small commits",
@@ -39,6 +40,12 @@ static const struct workload table[] = {
         {.name = "nested", .what = "nested levels, inner aborts, transactions of many pages in fragments",
          .processes = 1, .threads = 2, .lanes = 1, .commits = 60, .files = 2, .pages = 40, .words = 6,
          .large_every = 9, .large_pages = 36, .is_nested = true},
+        {.name = "moves", .what = "pages change places, in levels that are undone as well, between checkpoints",
+         .processes = 2, .threads = 1, .lanes = 1, .commits = 120, .files = 2, .pages = 10, .words = 5,
+         .move_percent = 40, .checkpoint_every = 17, .is_nested = true},
+        {.name = "moved views", .what = "the same by plain pointers, sometimes more than fits one record",
+         .processes = 2, .threads = 1, .lanes = 1, .commits = 60, .files = 1, .pages = 40, .words = 3,
+         .large_every = 8, .large_pages = 20, .move_percent = 40, .is_view = true, .has_old_reader = true},
         {.name = "full", .what = "much log in small segments: nearly full all the time",
          .processes = 2, .threads = 1, .lanes = 1, .commits = 70, .files = 1, .pages = 24, .words = 4,
          .large_every = 2, .large_pages = 8, .log_bytes = 128 << 10},
@@ -58,6 +65,17 @@ static const struct workload table[] = {
          .has_durable_reader = true, .nosync_percent = 30, .kills = 3},
         {.name = "tree-lanes", .what = "the same by four processes on the same trees, each with keys of its own, by plain pointers",
          .processes = 4, .threads = 1, .lanes = 4, .commits = 40, .is_tree = true, .is_view = true},
+        {.name = "cob-tree", .what = "cache-oblivious B-trees: splits, moved pages, long values, trees dropped and made anew",
+         .processes = 1, .threads = 1, .lanes = 1, .commits = 140, .is_tree = true, .is_cob = true, .checkpoint_every = 45},
+        {.name = "cob-moves", .what = "the same, so many records that an extent is full and pages move all the time",
+         .processes = 1, .threads = 1, .lanes = 1, .commits = 60, .is_tree = true, .is_cob = true, .keys = 3500,
+         .bulk_permille = 900, .checkpoint_every = 9, .log_bytes = 2 << 20, .pool_bytes = 16 << 20},
+        {.name = "cob-trees", .what = "the same by three processes of two threads, checkpoints all the time",
+         .processes = 3, .threads = 2, .lanes = 1, .commits = 150, .is_tree = true, .is_cob = true, .has_checkpointer = true,
+         .has_durable_reader = true, .nosync_percent = 30, .kills = 3},
+        {.name = "cob-tree-lanes",
+         .what = "the same by four processes on the same trees, each with keys of its own, by plain pointers",
+         .processes = 4, .threads = 1, .lanes = 4, .commits = 40, .is_tree = true, .is_cob = true, .is_view = true},
 };
 
 const struct workload *workload_get(unsigned i)
@@ -77,6 +95,7 @@ xac_options workload_options(const struct workload *workload)
 {
         return (xac_options){.log_bytes = workload->log_bytes ? workload->log_bytes : SMALL_LOG,
                              .pool_bytes = workload->pool_bytes ? workload->pool_bytes : SMALL_POOL,
-                             .reserve_bytes = workload->is_tree ? TREE_BYTES : WORLD_PAGES * WORLD_PAGE,
+                             .reserve_bytes = workload->is_cob ? COB_BYTES :
+                                              workload->is_tree ? TREE_BYTES : WORLD_PAGES * WORLD_PAGE,
                              .max_participants = 16};
 }

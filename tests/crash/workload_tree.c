@@ -2,7 +2,7 @@
 #include "tests/crash/workloads.h"
 
 /*
- * Workloads whose commits are deeds on B+-trees.
+ * Workloads whose commits are deeds on trees.
  */
 
 enum { KEYS = 300, PERIOD = 40, LARGE_PERMILLE = 40 };
@@ -18,8 +18,11 @@ int workload_tree_open(struct seat_of_world *seat)
 
         if (seat->desk.arena)
                 return 0;
-        seat->deeds = (struct deeds){ .seed = world->seed, .lanes = world->workload->lanes, .keys = KEYS, .period = PERIOD,
-                                      .large_permille = LARGE_PERMILLE, .salt = salt, .salt_arg = world };
+        seat->deeds = (struct deeds){ .kind = world->workload->is_cob ? XTREE_COBTREE : XTREE_BPTREE, .seed = world->seed,
+                                      .lanes = world->workload->lanes,
+                                      .keys = world->workload->keys ? world->workload->keys : KEYS, .period = PERIOD,
+                                      .large_permille = LARGE_PERMILLE, .bulk_permille = world->workload->bulk_permille,
+                                      .salt = salt, .salt_arg = world };
         int err = deeds_open(&seat->desk, &seat->deeds, seat->env,
                              world->workload->is_view ? PAGE_ARENA_VIEW : PAGE_ARENA_DECLARED);
         return err ? err : xac_sync(seat->env); /* to durable readers, too, the trees are there */

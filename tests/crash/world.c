@@ -93,25 +93,44 @@ uint64_t world_salt(const struct world *world, unsigned lane, uint64_t k)
         return salt;
 }
 
-/* A page that exists as of commit k. */
-static unsigned char *draw_page(const struct world *world, struct chance *chance, unsigned lane, uint64_t k,
-                                world_page page, void *arg)
+/* A file that has pages as of commit k. */
+static unsigned draw_file(const struct world *world, struct chance *chance, unsigned lane, uint64_t k, unsigned *pages)
 {
         const struct workload *workload = world->workload;
-        unsigned file, pages = 0;
+        unsigned file;
 
-        while (pages == 0) {
+        do {
                 file = lane * workload->files + (unsigned)chance_below(chance, workload->files);
-                pages = world_pages(workload, file, k);
-        }
-        return page(arg, file, (unsigned)chance_below(chance, pages));
+                *pages = world_pages(workload, file, k);
+        } while (*pages == 0);
+        return file;
+}
+
+static unsigned char *draw_page(const struct world *world, struct chance *chance, unsigned lane, uint64_t k,
+                                const struct world_memory *memory)
+{
+        unsigned pages, file = draw_file(world, chance, lane, k, &pages);
+
+        return memory->page(memory->arg, file, (unsigned)chance_below(chance, pages));
+}
+
+/* Some pages of a file change places; its first stays, as there may be a counter in it. */
+static bool move_pages(const struct world *world, struct chance *chance, unsigned lane, uint64_t k,
+                       const struct world_memory *memory)
+{
+        unsigned pages, file = draw_file(world, chance, lane, k, &pages);
+        unsigned count = pages < 3 ? 0 : 1 + (unsigned)chance_below(chance, pages / 2);
+        unsigned to = 1 + (unsigned)chance_below(chance, pages - count);
+        unsigned from = 1 + (unsigned)chance_below(chance, pages - count);
+
+        return count == 0 || memory->move(memory->arg, file, to, from, count);
 }
 
 static bool rewrite_pages(const struct world *world, struct chance *chance, unsigned lane, uint64_t k,
-                          world_page page, void *arg)
+                          const struct world_memory *memory)
 {
         for (unsigned i = 0; i < world->workload->large_pages; i++) {
-                unsigned char *bytes = draw_page(world, chance, lane, k, page, arg);
+                unsigned char *bytes = draw_page(world, chance, lane, k, memory);
 
                 if (!bytes)
                         return false;
@@ -120,25 +139,35 @@ static bool rewrite_pages(const struct world *world, struct chance *chance, unsi
         return true;
 }
 
-bool world_commit(const struct world *world, unsigned lane, uint64_t k, world_page page, void *arg)
+static bool change_something(const struct world *world, struct chance *chance, unsigned lane, uint64_t k,
+                             const struct world_memory *memory)
+{
+        unsigned move_percent = world->workload->move_percent;
+        unsigned char *bytes;
+
+        if (move_percent && chance_percent(chance, move_percent))
+                return move_pages(world, chance, lane, k, memory);
+        bytes = draw_page(world, chance, lane, k, memory);
+        if (bytes)
+                change(chance, bytes);
+        return bytes != NULL;
+}
+
+bool world_commit(const struct world *world, unsigned lane, uint64_t k, const struct world_memory *memory)
 {
         const struct workload *workload = world->workload;
         struct chance chance = {.state = chance_mix(world->seed ^ chance_mix(world_salt(world, lane, k) + k * 8))};
         uint64_t changes = 1 + chance_below(&chance, workload->words);
-        unsigned char *first = page(arg, lane * workload->files, 0);
+        unsigned char *first = memory->page(memory->arg, lane * workload->files, 0);
 
         if (!first)
                 return false;
         memcpy(first, &k, sizeof(k));
-        for (uint64_t i = 0; i < changes; i++) {
-                unsigned char *bytes = draw_page(world, &chance, lane, k, page, arg);
-
-                if (!bytes)
+        for (uint64_t i = 0; i < changes; i++)
+                if (!change_something(world, &chance, lane, k, memory))
                         return false;
-                change(&chance, bytes);
-        }
         if (workload->large_every && k % workload->large_every == 0)
-                return rewrite_pages(world, &chance, lane, k, page, arg);
+                return rewrite_pages(world, &chance, lane, k, memory);
         return true;
 }
 
@@ -147,10 +176,23 @@ static unsigned char *state_page(void *state, unsigned file, unsigned page)
         return ((struct world_state *)state)->bytes[file][page];
 }
 
+static bool state_move(void *state, unsigned file, unsigned to, unsigned from, unsigned pages)
+{
+        unsigned char(*bytes)[WORLD_PAGE] = ((struct world_state *)state)->bytes[file];
+        static unsigned char moved[WORLD_PAGES][WORLD_PAGE];
+
+        memcpy(moved, bytes[from], (size_t)pages * WORLD_PAGE);
+        memset(bytes[from], 0, (size_t)pages * WORLD_PAGE);
+        memcpy(bytes[to], moved, (size_t)pages * WORLD_PAGE);
+        return true;
+}
+
 void world_fill(const struct world *world, const uint64_t *found, struct world_state *state)
 {
+        const struct world_memory memory = {.page = state_page, .move = state_move, .arg = state};
+
         memset(state, 0, sizeof(*state));
         for (unsigned lane = 0; lane < world->workload->lanes; lane++)
                 for (uint64_t k = 1; k <= found[lane]; k++)
-                        world_commit(world, lane, k, state_page, state);
+                        world_commit(world, lane, k, &memory);
 }

@@ -37,6 +37,7 @@ struct workload {
         unsigned files, pages; /* of each lane, of each file */
         unsigned words;    /* changes per commit: 1 ... words */
         unsigned large_every, large_pages; /* each n-th commit rewrites so many pages */
+        unsigned move_percent; /* so many of the changes are moves of pages (but the first of a file) */
         unsigned grow_every; /* a file more after so many commits, a page more after a quarter of it; 0: all at once */
         unsigned checkpoint_every, sync_every; /* by each worker, in commits; 0: never */
         unsigned pause_us;  /* between two commits, for background work */
@@ -48,7 +49,9 @@ struct workload {
         unsigned nosync_percent; /* single commits */
         bool is_nested;
         bool is_view;      /* plain pointers */
-        bool is_tree;      /* the commits are deeds on B+-trees (tests/trees/deeds.h): no files, pages, words; not nested by itself */
+        bool is_tree;      /* the commits are deeds on trees (tests/trees/deeds.h): no files, pages, words; not nested by itself */
+        bool is_cob;       /* these are cobtrees */
+        unsigned keys, bulk_permille; /* of the deeds; keys 0: as usual */
         uint64_t log_bytes, pool_bytes;
 };
 
@@ -59,8 +62,12 @@ struct world {
         struct trace_branch branches[TRACE_BRANCHES];
 };
 
-/* A page that commit k may write to, or NULL: it cannot be had, give up. */
-typedef unsigned char *(*world_page)(void *arg, unsigned file, unsigned page);
+/* Where a commit writes. */
+struct world_memory {
+        unsigned char *(*page)(void *arg, unsigned file, unsigned page); /* that it may write to; NULL: give up */
+        bool (*move)(void *arg, unsigned file, unsigned to, unsigned from, unsigned pages); /* false: give up */
+        void *arg;
+};
 
 /* Pages of a file (numbered across all lanes) as of commit k of its lane; those it has when k is only being made. */
 unsigned world_pages(const struct workload *workload, unsigned file, uint64_t k);
@@ -68,7 +75,7 @@ unsigned world_files(const struct workload *workload);
 void world_file_name(unsigned file, char name[16]);
 
 /* Writes what commit k of a lane writes. False: given up. */
-bool world_commit(const struct world *world, unsigned lane, uint64_t k, world_page page, void *arg);
+bool world_commit(const struct world *world, unsigned lane, uint64_t k, const struct world_memory *memory);
 
 /* What makes commit k another one than on the other branches. */
 uint64_t world_salt(const struct world *world, unsigned lane, uint64_t k);

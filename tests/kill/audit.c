@@ -21,7 +21,8 @@
 /*
  * What must hold when nobody moves (all of it from control.h):
  *
- *      slot    FREE or RETIRED without an owner  <=>  in exactly one shared list
+ *      slot    FREE or RETIRED without an owner  <=>  in exactly one shared list, or kept for aliases
+ *              shares                            =  aliases that are not free and show its content
  *              PRIVATE                           never
  *              PUBLISHED                         <=>  the head of its page names it
  *              with an owner                     the owner's row is used and its process lives
@@ -36,7 +37,8 @@ struct audit {
         struct shared *shared;
         bool is_alone;
         uint8_t *is_listed; /* by slot: some shared list has it */
-        uint32_t end;       /* of the slots that have memory */
+        uint32_t end;       /* of the slots that have memory, */
+        uint32_t aliases_end; /* and of the aliases, which begin at pool_slots */
         uint64_t pages_in_pool;
         struct pool_census census;
         unsigned complaints;
@@ -152,6 +154,11 @@ static void check_rows(struct audit *audit)
 
 /* ---- lists ---- */
 
+static bool exists(const struct audit *audit, uint32_t no)
+{
+        return no < audit->end || (shared_is_alias(audit->shared, no) && no < audit->aliases_end);
+}
+
 /* Marks and counts a list's slots; all of them must be in `state` and nobody's. */
 static uint32_t walk_list(struct audit *audit, uint32_t first, enum slot_state state)
 {
@@ -160,7 +167,7 @@ static uint32_t walk_list(struct audit *audit, uint32_t first, enum slot_state s
         for (uint32_t no = first; no; no = atomic_load(&audit->shared->slots[no].next)) {
                 struct slot *slot = &audit->shared->slots[no];
 
-                if (no >= audit->end || audit->is_listed[no]) {
+                if (!exists(audit, no) || audit->is_listed[no]) {
                         complain(audit, "slot %u is in two lists, in one twice, or does not exist", no);
                         return count;
                 }
@@ -182,6 +189,7 @@ static void check_lists(struct audit *audit)
         if (free_count != atomic_load(&control->free_count))
                 complain(audit, "the free list has %u slots, its count says %u", free_count,
                          atomic_load(&control->free_count));
+        walk_list(audit, control->alias_free, SLOT_FREE);
         for (uint32_t i = 0; i < HELD_LISTS; i++) {
                 uint32_t count = walk_list(audit, control->held[i].first, SLOT_RETIRED);
 
@@ -204,6 +212,12 @@ static void check_owner(struct audit *audit, uint32_t no)
 
         if (slot_state(slot) == SLOT_PUBLISHED) /* who published it may be gone */
                 return;
+        if (slot_is_kept(slot)) {
+                if (owner || audit->is_listed[no] || slot_state(slot) != SLOT_RETIRED)
+                        complain(audit, "slot %u is kept, and yet %s, owner %u's, or in a list", no,
+                                 state_name(slot_state(slot)), owner);
+                return;
+        }
         if (!owner && !audit->is_listed[no])
                 complain(audit, "slot %u is %s, nobody's and in no list: leaked", no,
                          state_name(slot_state(slot)));
@@ -233,9 +247,36 @@ static void check_published(struct audit *audit, uint32_t no)
                          (unsigned long long)atomic_load(&slot->home_epoch));
 }
 
+/* Counts for each slot the aliases that show its content. */
+static void check_shares(struct audit *audit)
+{
+        struct shared *shared = audit->shared;
+        uint32_t *shares = calloc(audit->end, sizeof(*shares));
+
+        check(shares != NULL);
+        for (uint32_t no = shared->pool_slots; no < audit->aliases_end; no++) {
+                uint32_t content = shared_content(shared, no);
+
+                if (slot_state(&shared->slots[no]) == SLOT_FREE)
+                        continue;
+                if (content < audit->end)
+                        shares[content]++;
+                else
+                        complain(audit, "alias %u shows slot %u, which does not exist", no, content);
+        }
+        for (uint32_t no = 1; no < audit->end; no++) {
+                uint32_t counted = atomic_load(&shared->slots[no].shares);
+
+                if ((counted & ~SHARES_KEPT) != shares[no] || (counted == SHARES_KEPT))
+                        complain(audit, "slot %u is shown by %u aliases, its shares are %#x", no, shares[no], counted);
+        }
+        free(shares);
+}
+
 static void check_slots(struct audit *audit)
 {
-        for (uint32_t no = 1; no < audit->end; no++) {
+        check_shares(audit);
+        for (uint32_t no = 0; (no = shared_next_slot(audit->shared, no));) {
                 enum slot_state state = slot_state(&audit->shared->slots[no]);
 
                 check_owner(audit, no);
@@ -244,7 +285,7 @@ static void check_slots(struct audit *audit)
                                  slot_owner(&audit->shared->slots[no]));
                 if (state == SLOT_PUBLISHED)
                         check_published(audit, no);
-                if (state == SLOT_RETIRED && audit->is_alone)
+                if (state == SLOT_RETIRED && !slot_is_kept(&audit->shared->slots[no]) && audit->is_alone)
                         complain(audit, "slot %u waits, retired, for nobody", no);
         }
 }
@@ -262,7 +303,7 @@ static void check_chain(struct audit *audit, uint64_t page)
                 struct slot *slot = &audit->shared->slots[no];
                 uint64_t older = atomic_load(&slot->older);
 
-                if (no >= audit->end || steps++ > audit->end) {
+                if (!exists(audit, no) || steps++ > audit->aliases_end) {
                         complain(audit, "the chain of page %llx goes astray at slot %u",
                                  (unsigned long long)page, no);
                         return;
@@ -314,10 +355,11 @@ static void check_census(struct audit *audit)
         if (census->published != audit->pages_in_pool)
                 complain(audit, "%llu slots are published, %llu pages are in the pool",
                          (unsigned long long)census->published, (unsigned long long)audit->pages_in_pool);
-        if (census->published + census->free + census->retired != census->allocated)
-                complain(audit, "%llu published, %llu free, %llu retired: not the %llu there are",
+        if (census->published + census->free + census->retired + census->kept != census->allocated + census->aliases)
+                complain(audit, "%llu published, %llu free, %llu retired, %llu kept: not the %llu and %llu there are",
                          (unsigned long long)census->published, (unsigned long long)census->free,
-                         (unsigned long long)census->retired, (unsigned long long)census->allocated);
+                         (unsigned long long)census->retired, (unsigned long long)census->kept,
+                         (unsigned long long)census->allocated, (unsigned long long)census->aliases);
 }
 
 /* The library's own threads must stand still as well, and nothing be held back for the sake of what is durable. */
@@ -342,7 +384,8 @@ unsigned audit_shared(xac_env *env, bool is_alone)
         check_ok(thread_of(env, &thread));
         lock_all(&audit, env, &thread->self);
         audit.end = atomic_load(&env->shared.control->slots_allocated);
-        audit.is_listed = calloc(audit.end, 1);
+        audit.aliases_end = atomic_load(&env->shared.control->aliases_end);
+        audit.is_listed = calloc(audit.aliases_end, 1);
         check(audit.is_listed != NULL);
 
         check_control(&audit);

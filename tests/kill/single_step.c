@@ -95,6 +95,11 @@ static void touch(void)
         check_ok(stage_add(STAGE_VICTIMS));
 }
 
+static void undo(void)
+{
+        check_ok(xabort(stage_seat.env));
+}
+
 static void open_and_map(void)
 {
         stage_enter(true);
@@ -166,6 +171,8 @@ static const struct region regions[] = {
         { .name = "view-sync", .prepare = read_all, .before = stage_survivor_commits, .run = begin },
         { .name = "begin", .is_declared = true, .prepare = read_all, .run = begin },
         { .name = "touch", .prepare = begin_only, .run = touch, .visits_max = LOOP_VISITS },
+        { .name = "touch-declared", .is_declared = true, .prepare = begin_only, .run = touch, .visits_max = LOOP_VISITS },
+        { .name = "abort", .is_declared = true, .prepare = begin_and_add, .run = undo },
         { .name = "open", .run = open_and_map, .visits_max = LOOP_VISITS, .is_slow = true },
         { .name = "takeover",
           .is_declared = true,

@@ -20,6 +20,8 @@ enum {
         MS = 1000000,
         SCATTERED_FIRST = 20, /* pages of north */
         SCATTERED_END = 28,
+        WANDERER = 18, /* pages of south between which one wanders */
+        WRITTEN_EVERY = 4,
         POOL_BYTES = 16 << 20,
         SMALL_LOG = 256 << 10,
         NUMBERS_APART = 512
@@ -77,8 +79,44 @@ static char *number_address(unsigned i, enum stage_whose whose)
         return page + whose * NUMBERS_APART;
 }
 
+static volatile uint64_t *wanderer(uint64_t number)
+{
+        return (uint64_t *)(void *)(stage_seat.south + (WANDERER + number % 2) * STAGE_PAGE_BYTES);
+}
+
+/* With each commit of a victim the page goes to the other place, and now and then the number is written into it. */
+static int wander(uint64_t number)
+{
+        void *to = (void *)(uintptr_t)wanderer(number);
+
+        if (xac_page_move(stage_seat.env, to, (void *)(uintptr_t)wanderer(number - 1), 1))
+                return -1;
+        if (number % WRITTEN_EVERY)
+                return 0;
+        if (stage_seat.is_declared)
+                to = xac_page_write(stage_seat.env, to);
+        if (to == NULL)
+                return -1;
+        *(volatile uint64_t *)to = number;
+        return 0;
+}
+
+static void check_wanderer(uint64_t number)
+{
+        for (int is_away = 0; is_away < 2; is_away++) {
+                const void *address = (const void *)(uintptr_t)wanderer(number + (uint64_t)is_away);
+
+                if (stage_seat.is_declared)
+                        address = xac_page_read(stage_seat.env, address);
+                check(address != NULL);
+                check_equal(*(const volatile uint64_t *)address, is_away ? 0 : number - number % WRITTEN_EVERY);
+        }
+}
+
 int stage_add(enum stage_whose whose)
 {
+        uint64_t number = 0;
+
         for (unsigned i = 0; i < STAGE_PAGES; i++) {
                 void *address = number_address(i, whose);
 
@@ -86,9 +124,9 @@ int stage_add(enum stage_whose whose)
                         address = xac_page_write(stage_seat.env, address);
                 if (address == NULL)
                         return -1;
-                ++*(volatile uint64_t *)address;
+                number = ++*(volatile uint64_t *)address;
         }
-        return 0;
+        return whose == STAGE_VICTIMS ? wander(number) : 0;
 }
 
 uint64_t stage_number(enum stage_whose whose)
@@ -104,6 +142,8 @@ uint64_t stage_number(enum stage_whose whose)
                 number[i] = *(const volatile uint64_t *)address;
                 check_equal(number[i], number[0]);
         }
+        if (whose == STAGE_VICTIMS)
+                check_wanderer(number[0]);
         return number[0];
 }
 

@@ -8,7 +8,8 @@
  *
  * Three pages in two files each hold two numbers, the victims' and the survivors'. Whoever
  * commits adds one to its number in all three pages at once, so a commit that is there in
- * part shows; and what victims were told stands in memory outside. The actors:
+ * part shows; and what victims were told stands in memory outside. A page of south is moved to and fro by victims,
+ * and their number says where it must be. The actors:
  *
  *      survivor   through its views (so that rings are written): commits
  *      holder     by declared access: holds a snapshot while others commit

@@ -31,7 +31,8 @@ enum {
         TALLY_ACCOUNTS = TALLY_FILES * TALLY_ACCOUNT_PAGES * TALLY_PAGE_ACCOUNTS,
         TALLY_BALANCE = 1000,
         TALLY_PAGE_BYTES = 4096,
-        TALLY_FILE_PAGES = TALLY_ACCOUNT_PAGES + TALLY_TELLERS,
+        TALLY_LODGING = TALLY_ACCOUNT_PAGES + TALLY_TELLERS, /* where pages are moved to, and back from */
+        TALLY_FILE_PAGES = TALLY_LODGING + 1,
         TALLY_ANNEX_PAGES = 512 /* of a third file, which grows */
 };
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { UNDO_MAX = 4096 };
+enum { UNDO_MAX = 16384 };
 
 struct undo {
         uint64_t *word;
@@ -77,6 +77,22 @@ static int memory_write(void *replay_, uint32_t page, uint32_t slot, uint64_t va
         return 0;
 }
 
+static int memory_move(void *replay_, uint32_t to, uint32_t from, uint32_t pages)
+{
+        struct replay *replay = replay_;
+        struct replay_page moved[SCRIPT_MOVE_MAX];
+
+        for (uint32_t i = 0; i < pages; i++)
+                moved[i] = replay->pages[from + i * SCRIPT_FILES];
+        for (uint32_t i = 0; i < pages; i++)
+                for (uint32_t slot = 0; slot < MODEL_SLOTS; slot++)
+                        memory_write(replay, from + i * SCRIPT_FILES, slot, 0);
+        for (uint32_t i = 0; i < pages; i++)
+                for (uint32_t slot = 0; slot < MODEL_SLOTS; slot++)
+                        memory_write(replay, to + i * SCRIPT_FILES, slot, moved[i].word[slot]);
+        return 0;
+}
+
 static void undo_down_to(struct replay *replay, uint32_t count)
 {
         while (replay->undo_count > count) {
@@ -112,6 +128,7 @@ static int memory_abort(void *replay_)
 static const struct script_memory memory = {
         .read = memory_read,
         .write = memory_write,
+        .move = memory_move,
         .begin = memory_begin,
         .end = memory_end,
         .abort = memory_abort,

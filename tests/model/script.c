@@ -14,6 +14,7 @@ enum step {
         STEP_COPY,
         STEP_BLIND_WRITE,
         STEP_SCAN,
+        STEP_MOVE,
         STEP_BEGIN,
         STEP_END,
         STEP_ABORT
@@ -21,9 +22,9 @@ enum step {
 
 /* How often each comes, of 32. */
 static const uint8_t step_table[32] = {
-        STEP_READ,        STEP_READ,        STEP_READ,  STEP_READ,  STEP_READ,  STEP_READ,  STEP_READ,
+        STEP_MOVE,        STEP_READ,        STEP_READ,  STEP_READ,  STEP_READ,  STEP_READ,  STEP_READ,
         STEP_READ,        STEP_READ,        STEP_WRITE, STEP_WRITE, STEP_WRITE, STEP_WRITE, STEP_ADD,
-        STEP_ADD,         STEP_ADD,         STEP_ADD,   STEP_COPY,  STEP_COPY,  STEP_COPY,  STEP_BLIND_WRITE,
+        STEP_ADD,         STEP_ADD,         STEP_ADD,   STEP_MOVE,  STEP_COPY,  STEP_COPY,  STEP_BLIND_WRITE,
         STEP_BLIND_WRITE, STEP_BLIND_WRITE, STEP_SCAN,  STEP_SCAN,  STEP_BEGIN, STEP_BEGIN, STEP_BEGIN,
         STEP_END,         STEP_END,         STEP_ABORT, STEP_ABORT,
 };
@@ -71,6 +72,14 @@ static int call_write(struct script *script, uint32_t page, uint32_t slot, uint6
 {
         if (call_is_due(script) &&
             (script->stopped = script->on->write(script->memory, page, slot, value)) != 0)
+                script->calls--;
+        return script->stopped;
+}
+
+static int call_move(struct script *script, uint32_t to, uint32_t from, uint32_t pages)
+{
+        if (call_is_due(script) &&
+            (script->stopped = script->on->move(script->memory, to, from, pages)) != 0)
                 script->calls--;
         return script->stopped;
 }
@@ -182,6 +191,46 @@ static void step_access(struct script *script, struct chance *chance, enum step 
         call_write(script, target, slot, value);
 }
 
+/* Both places get the attempt's tag, as if they had been written. */
+static void tag_moved(struct script *script, uint32_t first, uint32_t pages)
+{
+        for (uint32_t i = 0; i < pages; i++) {
+                uint32_t page = first + i * SCRIPT_FILES;
+                struct touch *touch = touch_read(script, page);
+
+                if (touch == NULL || call_write(script, page, 0, script->tag) != 0)
+                        return;
+                if (touch->is_written == 0)
+                        touch->is_written = (uint16_t)script->depth;
+        }
+}
+
+static int touch_range(struct script *script, uint32_t first, uint32_t pages)
+{
+        for (uint32_t i = 0; i < pages; i++)
+                if (touch_read(script, first + i * SCRIPT_FILES) == NULL)
+                        return -1;
+        return 0;
+}
+
+static void step_move(struct script *script, struct chance *chance, int is_readonly)
+{
+        uint32_t pages = 1 + (uint32_t)chance_below(chance, SCRIPT_MOVE_MAX);
+        uint32_t to = pick_page(script, chance), from = pick_page(script, chance);
+        uint32_t length = (pages - 1) * SCRIPT_FILES;
+
+        from = from - from % SCRIPT_FILES + to % SCRIPT_FILES;
+        if (is_readonly || to + length >= script->world->pages || from + length >= script->world->pages ||
+            to == MODEL_TICKET_PAGE || from == MODEL_TICKET_PAGE ||
+            script->touch_count + 2 * pages > SCRIPT_TOUCHES_MAX)
+                return;
+        if (touch_range(script, from, pages) != 0 || touch_range(script, to, pages) != 0 ||
+            call_move(script, to, from, pages) != 0)
+                return;
+        tag_moved(script, from, pages);
+        tag_moved(script, to, pages);
+}
+
 /* Inner levels: `readonly_from` is the level from which on nothing may be written. */
 static void step_begin(struct script *script, struct chance *chance, int *readonly_from)
 {
@@ -236,6 +285,8 @@ static void play_step(struct script *script, struct chance *chance, int *readonl
                 step_begin(script, chance, readonly_from);
         else if (step == STEP_END || step == STEP_ABORT)
                 step_close(script, step, readonly_from);
+        else if (step == STEP_MOVE)
+                step_move(script, chance, *readonly_from != 0);
         else
                 step_access(script, chance, step, *readonly_from != 0);
 }

@@ -10,7 +10,8 @@
  *
  * The first word of every page is its tag: who wrote this version of the page. A transaction
  * reads the tag of each page it touches and, when it writes the page, stores its own. So the
- * recorded tags tell which version each attempt saw and which it replaced.
+ * recorded tags tell which version each attempt saw and which it replaced. A page that is moved takes its tag
+ * along; so the pages of both places are touched before, and get the transaction's tag afterwards.
  */
 
 #include <stdint.h>
@@ -35,11 +36,15 @@ struct script_world {
         unsigned steps_max;
 };
 
+/* Pages with the same remainder by SCRIPT_FILES are neighbours in one file, and may be moved within it. */
+enum { SCRIPT_FILES = 3, SCRIPT_MOVE_MAX = 3 };
+
 /* A memory the script plays on. A call other than 0 ends the script there; value is only
  * good after 0. Levels: begin is told only of inner ones. */
 struct script_memory {
         int (*read)(void *memory, uint32_t page, uint32_t slot, uint64_t *value);
         int (*write)(void *memory, uint32_t page, uint32_t slot, uint64_t value);
+        int (*move)(void *memory, uint32_t to, uint32_t from, uint32_t pages);
         int (*begin)(void *memory, int flags);
         int (*end)(void *memory);
         int (*abort)(void *memory);

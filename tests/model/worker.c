@@ -109,6 +109,14 @@ static int library_write(void *worker_, uint32_t page, uint32_t slot, uint64_t v
         return 0;
 }
 
+static int library_move(void *worker_, uint32_t to, uint32_t from, uint32_t pages)
+{
+        struct worker *worker = worker_;
+
+        dawdle(worker);
+        return xac_page_move(worker->hold.env, hold_word(&worker->hold, to, 0), hold_word(&worker->hold, from, 0), pages);
+}
+
 static int library_begin(void *worker, int flags)
 {
         return xbegin(((struct worker *)worker)->hold.env, flags);
@@ -139,6 +147,7 @@ static int library_abort(void *worker_)
 static const struct script_memory library = {
         .read = library_read,
         .write = library_write,
+        .move = library_move,
         .begin = library_begin,
         .end = library_end,
         .abort = library_abort,

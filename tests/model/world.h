@@ -14,7 +14,7 @@
 #include "tests/model/record.h"
 #include "tests/support/crew.h"
 
-enum { WORLD_FILES = 3, WORLD_WORKERS_MAX = 32 };
+enum { WORLD_FILES = SCRIPT_FILES, WORLD_WORKERS_MAX = 32 };
 
 enum world_access { ACCESS_VIEW, ACCESS_DECLARED, ACCESS_MIXED };
 

@@ -68,6 +68,21 @@ static void pages_and_bytes_are_what_was_stored(void)
         check_said("   40  02");
 }
 
+static void pages_that_moved_say_from_where(void)
+{
+        xac_env *env;
+        uint64_t *words = tool_open(0, &env);
+
+        tool_commit(env, words, 3, 0);
+        check_ok(xbegin(env, 0));
+        check_ok(xac_page_move(env, words + 5 * 512, words + 3 * 512, 1));
+        check_ok(xend(env));
+        check_xac(0, "log", "--from", "3", "--to", "3", "--pages", TOOL_ENV);
+        check_said(TOOL_FILE " page 5  moved from page 3, 0 bytes");
+        check_said(TOOL_FILE " page 3  cleared, 0 bytes");
+        check_ok(xac_close(env));
+}
+
 /* A transaction larger than a record: fragments, each with the number of the commit they belong to. */
 static void write_much(int commits, void *unused)
 {
@@ -201,6 +216,7 @@ int main(void)
                 isolated_test(a_closed_environment_has_an_empty_log),
                 isolated_test(ranges_are_kept_to),
                 isolated_test(pages_and_bytes_are_what_was_stored),
+                isolated_test(pages_that_moved_say_from_where),
                 isolated_test(fragments_have_the_number_of_their_commit),
                 isolated_test(a_torn_tail_is_no_damage),
                 isolated_test(damage_is_told_where_it_is),

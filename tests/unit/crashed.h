@@ -165,11 +165,50 @@ static inline uint32_t crashed_change(struct crashed *crashed, unsigned char *pa
         return at + LOG_ENTRY_HEADER + (uint32_t)len;
 }
 
+/* The entry that makes a page what another one was, or zeros, and changes that a little. */
+static inline uint32_t crashed_put_move(struct crashed *crashed, unsigned char *payload, uint32_t at, uint64_t to,
+                                        enum log_entry_kind kind, uint64_t from, const unsigned char *base)
+{
+        unsigned char *page = crashed->page[to >> 28][to & 0xfffffff];
+        unsigned char *body = payload + at + LOG_ENTRY_HEADER;
+        size_t len = kind == LOG_MOVED ? LOG_ENTRY_FROM : 0;
+
+        memcpy(page, base, CRASHED_PAGE);
+        for (int i = 0; i < 3; i++)
+                page[chance_below(&crashed->chance, CRASHED_PAGE)] ^= 0x77;
+        if (kind == LOG_MOVED)
+                log_entry_encode_from(body, from);
+        len += diff_build(base, page, CRASHED_PAGE, body + len, CRASHED_PAGE);
+        log_entry_encode(payload + at, to, kind, (uint32_t)len);
+        crashed->is_touched[to >> 28][to & 0xfffffff] = true;
+        return at + LOG_ENTRY_HEADER + (uint32_t)len;
+}
+
+/* Two pages change places, or one is moved away. */
+static inline uint32_t crashed_move(struct crashed *crashed, unsigned char *payload)
+{
+        static const unsigned char zeros[CRASHED_PAGE];
+        uint64_t file = chance_below(&crashed->chance, CRASHED_FILES);
+        uint64_t to = chance_below(&crashed->chance, CRASHED_PAGES - 4);
+        uint64_t from = (to + 1 + chance_below(&crashed->chance, CRASHED_PAGES - 5)) % (CRASHED_PAGES - 4);
+        unsigned char old[2][CRASHED_PAGE];
+        uint32_t len;
+
+        memcpy(old[0], crashed->page[file][to], CRASHED_PAGE);
+        memcpy(old[1], crashed->page[file][from], CRASHED_PAGE);
+        len = crashed_put_move(crashed, payload, 0, crashed_page_id(file, to), LOG_MOVED, crashed_page_id(file, from),
+                               old[1]);
+        if (chance_percent(&crashed->chance, 50))
+                return crashed_put_move(crashed, payload, len, crashed_page_id(file, from), LOG_MOVED,
+                                        crashed_page_id(file, to), old[0]);
+        return crashed_put_move(crashed, payload, len, crashed_page_id(file, from), LOG_CLEARED, 0, zeros);
+}
+
 static inline void crashed_commit(struct crashed *crashed)
 {
         static unsigned char payload[CRASHED_PAYLOAD_MAX];
-        uint64_t count = 1 + chance_below(&crashed->chance, 3);
-        uint32_t len = 0;
+        uint64_t count = chance_percent(&crashed->chance, 20) ? 0 : 1 + chance_below(&crashed->chance, 3);
+        uint32_t len = count ? 0 : crashed_move(crashed, payload);
 
         for (uint64_t i = 0; i < count; i++)
                 len = crashed_change(crashed, payload, len);

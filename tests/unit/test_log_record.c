@@ -255,9 +255,41 @@ static void test_entries_that_make_no_sense(void **state)
         assert_int_equal(entry_result(LOG_IMAGE, PAGE_BYTES, 16 + PAGE_BYTES), 1);
         assert_int_equal(entry_result(LOG_IMAGE, 8, 24), XAC_CORRUPT);
         assert_int_equal(entry_result(0, 8, 24), XAC_CORRUPT);
-        assert_int_equal(entry_result(3, 8, 24), XAC_CORRUPT);
+        assert_int_equal(entry_result(5, 8, 24), XAC_CORRUPT);
+        assert_int_equal(entry_result(LOG_CLEARED, 0, 16), 1);
+        assert_int_equal(entry_result(LOG_CLEARED, 8, 23), XAC_CORRUPT);
+        assert_int_equal(entry_result(LOG_MOVED, 8, 24), 1);
+        assert_int_equal(entry_result(LOG_MOVED, 0, 16), XAC_CORRUPT);
+        assert_int_equal(entry_result(LOG_MOVED, 8, 16), XAC_CORRUPT);
         for (size_t payload_len = 1; payload_len < LOG_ENTRY_HEADER; payload_len++)
                 assert_int_equal(entry_result(LOG_CHANGES, 0, payload_len), XAC_CORRUPT);
+}
+
+static int move_result(uint64_t to, uint64_t from, struct log_entry *entry)
+{
+        static unsigned char payload[LOG_ENTRY_HEADER + LOG_ENTRY_FROM + 16];
+        size_t at = 0;
+
+        log_entry_encode(payload, to, LOG_MOVED, LOG_ENTRY_FROM + 16);
+        log_entry_encode_from(payload + LOG_ENTRY_HEADER, from);
+        int result = log_entry_next(payload, sizeof(payload), &at, PAGE_BYTES, entry);
+        assert_true(result != 1 || at == sizeof(payload));
+        assert_true(result != 1 || entry->bytes == payload + LOG_ENTRY_HEADER + LOG_ENTRY_FROM);
+        return result;
+}
+
+/* From another page of the same file. */
+static void test_moved_entries_say_from_where(void **state)
+{
+        struct log_entry entry;
+
+        (void)state;
+        assert_int_equal(move_result(0x130000007, 0x13fffffff, &entry), 1);
+        assert_true(entry.page == 0x130000007 && entry.from == 0x13fffffff);
+        assert_true(entry.kind == LOG_MOVED && entry.byte_len == 16);
+        assert_int_equal(move_result(7, 7, &entry), XAC_CORRUPT);
+        assert_int_equal(move_result(0x130000007, 0x120000008, &entry), XAC_CORRUPT);
+        assert_int_equal(move_result(0x130000007, 8, &entry), XAC_CORRUPT);
 }
 
 int main(void)
@@ -273,6 +305,7 @@ int main(void)
             cmocka_unit_test(test_pads_of_other_lengths_are_none),
             cmocka_unit_test(test_entries_follow_one_another),
             cmocka_unit_test(test_entries_that_make_no_sense),
+            cmocka_unit_test(test_moved_entries_say_from_where),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,8 +107,9 @@ static void test_growth_without_memory_is_an_error(void **state)
 
                 scratch_fail(nth, -ENOSPC, 0);
                 err = pool_grow(who(0));
-                if (!scratch_failed()) {
+                if (!scratch_failed() || !err) { /* what comes behind the memory is a hint */
                         assert_int_equal(err, 0);
+                        assert_true(nth > 2);
                         break;
                 }
                 assert_int_equal(err, -ENOSPC);

@@ -135,6 +135,20 @@ static void change_page(unsigned char pages[PAGES][PAGE], uint32_t page_no)
                 add_changes(page_no, before, page);
 }
 
+/* The page becomes what `base` is, which another page was before the record (or zeros), with a few other bytes. */
+static void add_move(uint32_t to, enum log_entry_kind kind, uint32_t from, const unsigned char *base)
+{
+        size_t head = kind == LOG_MOVED ? LOG_ENTRY_FROM : 0;
+
+        memcpy(now[to], base, PAGE);
+        for (uint64_t i = chance_below(&chance, 3); i > 0; i--)
+                now[to][chance_below(&chance, PAGE)] ^= 0x11;
+        if (kind == LOG_MOVED)
+                log_entry_encode_from(entry_body(), page_name(from));
+        add_entry(to, kind, head + diff_build(base, now[to], PAGE, entry_body() + head, PAGE));
+        sequence_of[to] = sequence + 1;
+}
+
 /* A record that carries the payload so far, which is empty afterwards. */
 static int put_record(uint32_t kind, uint64_t transaction, uint64_t *at)
 {
@@ -246,6 +260,75 @@ static void test_empty_entries_and_empty_commits_count(void **state)
         put_commit(0);
         put_commit(0);
         assert_same_as_model();
+}
+
+/* Pages that go round, in any order of the entries, some of them never touched before; and what is left behind. */
+static void test_moves_read_the_state_before_the_record(void **state)
+{
+        static const unsigned char zeros[PAGE];
+        static unsigned char before[PAGES][PAGE];
+
+        (void)state;
+        for (int i = 0; i < 500; i++) {
+                uint32_t file = (uint32_t)chance_below(&chance, 3), count = 2 + (uint32_t)chance_below(&chance, 5);
+                uint32_t step = 3 * (1 + (uint32_t)chance_below(&chance, 3)); /* pages of one file are 3 apart */
+                uint64_t transaction = 0;
+
+                memcpy(before, now, sizeof(now));
+                for (uint32_t n = 0; n < count; n++) {
+                        uint32_t to = file + step * n, from = file + step * ((n + 1) % count);
+
+                        if (n + 1 == count && chance_percent(&chance, 50))
+                                add_move(to, LOG_CLEARED, 0, zeros);
+                        else
+                                add_move(to, LOG_MOVED, from, before[from]);
+                        if (chance_percent(&chance, 20))
+                                put_fragment(&transaction);
+                }
+                put_commit(transaction);
+        }
+        assert_same_as_model();
+}
+
+/* Also where a page is the source and changes as well, before or after. */
+static void test_a_source_may_change_in_the_same_record(void **state)
+{
+        unsigned char before[2][PAGE];
+
+        (void)state;
+        for (int is_first = 0; is_first < 2; is_first++) {
+                memcpy(before[0], now[3], PAGE);
+                memcpy(before[1], now[6], PAGE);
+                if (is_first)
+                        change_page(now, 3);
+                sequence_of[3] = sequence + 1;
+                add_move(6, LOG_MOVED, 3, before[0]);
+                if (!is_first)
+                        change_page(now, 3);
+                put_commit(0);
+        }
+        assert_same_as_model();
+}
+
+/* What is moved or cleared needs no home, but its source does. */
+static void test_homes_of_moved_pages(void **state)
+{
+        static const unsigned char zeros[PAGE];
+
+        (void)state;
+        add_move(3, LOG_CLEARED, 0, zeros);
+        put_commit(0);
+        assert_int_equal(home_reads, 0);
+        add_move(6, LOG_MOVED, 9, now[9]);
+        put_commit(0);
+        assert_int_equal(home_reads, 1);
+        add_move(12, LOG_MOVED, 6, now[6]);
+        put_commit(0);
+        assert_int_equal(home_reads, 1);
+        home_error = -EIO;
+        add_move(15, LOG_MOVED, 18, now[18]);
+        sequence++;
+        assert_int_equal(put_record(LOG_COMMIT, 0, NULL), -EIO);
 }
 
 /* Several large transactions at a time, their fragments mixed with commits; each works on pages of its own,
@@ -571,6 +654,9 @@ int main(void)
             cmocka_unit_test_setup_teardown(test_commits_give_what_a_serial_run_gives, setup, teardown),
             cmocka_unit_test_setup_teardown(test_an_image_needs_no_home, setup, teardown),
             cmocka_unit_test_setup_teardown(test_empty_entries_and_empty_commits_count, setup, teardown),
+            cmocka_unit_test_setup_teardown(test_moves_read_the_state_before_the_record, setup, teardown),
+            cmocka_unit_test_setup_teardown(test_a_source_may_change_in_the_same_record, setup, teardown),
+            cmocka_unit_test_setup_teardown(test_homes_of_moved_pages, setup, teardown),
             cmocka_unit_test_setup_teardown(test_fragments_count_when_their_commit_comes, setup, teardown),
             cmocka_unit_test_setup_teardown(test_commits_up_to_the_base_are_passed_over, setup, teardown),
             cmocka_unit_test_setup_teardown(test_fragments_begun_before_are_passed_over, setup, teardown),

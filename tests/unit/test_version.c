@@ -110,6 +110,59 @@ static void test_unlink_keeps_the_chain_behind(void **state)
         participant_end(&engine->participant[0]);
 }
 
+static uint32_t put_version(uint64_t value)
+{
+        engine_put(engine, 1, 3, value);
+        return version_slot(version_newest(&engine->shared, engine_page(engine, 3)));
+}
+
+/* Somebody died when the link led past a version and its tag was still there: the one behind it is unlinked from the
+ * chain all the same. */
+static void test_unlinking_is_finished_for_the_dead(void **state)
+{
+        struct shared *shared = &engine->shared;
+        struct slot *slots = shared->slots;
+        uint32_t second, third, fourth;
+        uint64_t oldest;
+
+        (void)state;
+        oldest = engine_put(engine, 1, 3, 10);
+        assert_int_equal(engine_begin(engine, 0), oldest);
+        second = put_version(20);
+        third = put_version(30);
+        fourth = put_version(40);
+        atomic_store(&shared->control->unlinking, version_word(atomic_load(&slots[third].tag), third));
+        atomic_store(&slots[fourth].older, atomic_load(&slots[third].older));
+
+        assert_int_equal(publish_lock(shared, engine->participant[2].owner), 0);
+        assert_int_equal(version_unlink_locked(shared, second), 0);
+        publish_unlock(shared);
+        assert_int_equal(engine_visible(engine, 3, oldest), 10);
+        assert_int_equal(atomic_load(&slots[third].tag), 0);
+        assert_int_equal(atomic_load(&shared->control->unlinking), 0);
+        participant_end(&engine->participant[0]);
+}
+
+/* Unless it is used again by now. */
+static void test_what_is_used_again_is_not_unlinked(void **state)
+{
+        struct shared *shared = &engine->shared;
+        uint32_t first, second;
+
+        (void)state;
+        first = put_version(10);
+        engine_begin(engine, 0);
+        second = put_version(20);
+        atomic_store(&shared->control->unlinking, version_word(atomic_load(&shared->slots[second].tag) - 1, second));
+        assert_int_equal(publish_lock(shared, engine->participant[2].owner), 0);
+        assert_int_equal(version_unlink_locked(shared, first), 0);
+        publish_unlock(shared);
+        assert_int_equal(version_slot(version_newest(shared, engine_page(engine, 3))), second);
+        assert_true(atomic_load(&shared->slots[second].tag) != 0);
+        assert_int_equal(atomic_load(&shared->control->unlinking), 0);
+        participant_end(&engine->participant[0]);
+}
+
 static void test_prepare_without_memory_is_an_error(void **state)
 {
         uint64_t page = engine_page(engine, 100);
@@ -132,6 +185,8 @@ int main(void)
             VERSION_TEST(test_a_page_nobody_wrote_is_home),
             VERSION_TEST(test_every_snapshot_sees_its_own_version),
             VERSION_TEST(test_unlink_keeps_the_chain_behind),
+            VERSION_TEST(test_unlinking_is_finished_for_the_dead),
+            VERSION_TEST(test_what_is_used_again_is_not_unlinked),
             VERSION_TEST(test_prepare_without_memory_is_an_error),
         };
 

@@ -79,7 +79,7 @@ static void print_log(const struct place *place, const struct inspection *inspec
 static void print_pool(const struct inspection *inspection)
 {
         uint64_t page_bytes = inspection->page_bytes;
-        uint64_t used = inspection->slots_private + inspection->slots_published + inspection->slots_retired;
+        uint64_t used = inspection->slots_used;
 
         tool_label("pool");
         printf("%s used,\n", tool_bytes(used * page_bytes));

@@ -78,12 +78,17 @@ static bool print_changes(const struct log_entry *entry, bool has_bytes)
 
 static bool print_entry(const struct place *place, const struct log_entry *entry, bool has_bytes)
 {
-        bool is_image = entry->kind == LOG_IMAGE;
+        static const char *const kinds[] = { [LOG_CHANGES] = "changes",
+                                             [LOG_IMAGE] = "image",
+                                             [LOG_MOVED] = "moved",
+                                             [LOG_CLEARED] = "cleared" };
 
-        printf("    %s page %" PRIu64 "  %s, %s\n", place_file_name(place, place_page_file(entry->page)),
-               place_page_no(entry->page), is_image ? "image" : "changes",
-               tool_count(entry->byte_len, "byte", "bytes"));
-        if (!is_image)
+        printf("    %s page %" PRIu64 "  %s", place_file_name(place, place_page_file(entry->page)),
+               place_page_no(entry->page), kinds[entry->kind]);
+        if (entry->kind == LOG_MOVED)
+                printf(" from page %" PRIu64, place_page_no(entry->from));
+        printf(", %s\n", tool_count(entry->byte_len, "byte", "bytes"));
+        if (entry->kind != LOG_IMAGE)
                 return print_changes(entry, has_bytes);
         if (has_bytes)
                 print_bytes(entry->bytes, entry->byte_len, 0);
