@@ -5,6 +5,7 @@
 
 BENCH_PROGRAMS = \
         bench/page_touch \
+        bench/moves \
         bench/hot_path \
         bench/long_reader \
         bench/concurrency \
@@ -21,6 +22,10 @@ bench_libbench_la_SOURCES = \
         bench/support/csv.h \
         bench/support/histogram.c \
         bench/support/histogram.h \
+        bench/support/little_memory.c \
+        bench/support/little_memory.h \
+        bench/support/mappings.c \
+        bench/support/mappings.h \
         bench/support/measure.c \
         bench/support/measure.h \
         bench/support/options.c \
@@ -35,6 +40,8 @@ bench_page_touch_SOURCES = \
         bench/touch.c \
         bench/touch.h
 bench_page_touch_LDADD = bench/libbench.la $(XAC_LIBS)
+bench_moves_SOURCES = bench/moves.c
+bench_moves_LDADD = bench/libbench.la $(XAC_LIBS)
 bench_hot_path_SOURCES = bench/hot_path.c
 bench_hot_path_LDADD = bench/libbench.la $(XAC_LIBS)
 bench_long_reader_SOURCES = bench/long_reader.c
@@ -84,11 +91,15 @@ XACBENCH_COMMON = \
         bench/store.c \
         bench/store.h \
         bench/store_bptree.c \
+        bench/store_cobtree.c \
+        bench/store_dense.c \
+        bench/store_tree.h \
         bench/xacbench.h \
         bench/xacbench_check.c \
         bench/xacbench_crew.c \
         bench/xacbench_order.c \
         bench/xacbench_order.h \
+        bench/xacbench_place.c \
         bench/xacbench_records.c \
         bench/xacbench_records.h \
         bench/xacbench_work.c
@@ -117,9 +128,34 @@ bench_xacbench_SOURCES = \
 bench_xacbench_CPPFLAGS = $(XACBENCH_CPPFLAGS)
 bench_xacbench_LDADD = $(XACBENCH_LIBS)
 
-bench_thesis_SOURCES = bench/thesis.c $(XACBENCH_COMMON)
+bench_thesis_SOURCES = \
+        bench/thesis.c \
+        bench/thesis.h \
+        bench/thesis_inserts.c \
+        bench/thesis_tables.c \
+        $(XACBENCH_COMMON)
 bench_thesis_CPPFLAGS = $(XACBENCH_CPPFLAGS)
 bench_thesis_LDADD = $(XACBENCH_LIBS)
+
+# The trees compiled once more, so that every access to memory is a call (transfers_hooks.h); which is what ThreadSanitizer
+# does, and so not possible beside other sanitizers. Coverage is not counted in them.
+if !SANITIZERS
+BENCH_PROGRAMS += bench/transfers
+noinst_LTLIBRARIES += bench/libtraced.la
+bench_libtraced_la_SOURCES = $(libxactrees_core_la_SOURCES)
+bench_libtraced_la_CPPFLAGS = $(AM_CPPFLAGS) -U_FORTIFY_SOURCE
+bench_libtraced_la_CFLAGS = -std=gnu11 -pthread -fsanitize=thread
+bench_transfers_SOURCES = \
+        bench/transfers.c \
+        bench/transfers_cache.c \
+        bench/transfers_cache.h \
+        bench/transfers_hooks.c \
+        bench/transfers_hooks.h \
+        bench/xacbench_records.c \
+        bench/xacbench_records.h
+bench_transfers_LDADD = bench/libbench.la bench/libtraced.la $(XAC_LIBS)
+bench_transfers_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset,--wrap=memcmp
+endif
 
 dist_doc_DATA += docs/BENCHMARKS.md
 EXTRA_DIST += \
@@ -129,8 +165,10 @@ EXTRA_DIST += \
         bench/plot/hot_path.gp \
         bench/plot/long_reader.gp \
         bench/plot/medians.awk \
+        bench/plot/moves.gp \
         bench/plot/page_touch.gp \
         bench/plot/thesis.gp \
+        bench/plot/transfers.gp \
         bench/plot/xacbench.gp
 dist_noinst_SCRIPTS += bench/plot/draw bench/profile bench/table
 
@@ -138,7 +176,7 @@ CLEANFILES += bench-results/*.csv bench-results/*.svg bench-results/*.prof.*
 
 # The last two have hours of work; here it is minutes.
 XACBENCH_ARGS = --keys 200000 --durable-keys 10000 --reps 3 --latency-reps 1
-THESIS_ARGS = --inserts 10000 --reps 1
+THESIS_ARGS = --inserts 10000 --random-inserts 100000 --sorted-inserts 100000 --records 500000 --reps 1
 
 bench: $(BENCH_PROGRAMS)
 	@$(MKDIR_P) bench-results; \

@@ -8,11 +8,13 @@
 
 static const struct store *const stores[] = {
         &store_bptree, &store_bptree_view, &store_bptree_serial,
+        &store_cobtree, &store_cobtree_view, &store_cobtree_serial,
+        &store_dense, &store_dense_visit,
 #ifdef HAVE_LMDB
         &store_lmdb,
 #endif
 #ifdef HAVE_BDB
-        &store_bdb,
+        &store_bdb, &store_bdb_256k, &store_bdb_64m,
 #endif
 };
 
@@ -28,7 +30,7 @@ const struct store *store_find(const char *name)
 
 const char *store_names(void)
 {
-        static char names[128];
+        static char names[256];
 
         names[0] = '\0';
         for (size_t i = 0; i < STORES; i++) {

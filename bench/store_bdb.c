@@ -9,8 +9,9 @@
  *                       write by themselves. (DB_LOG_DSYNC was as fast with
  *                       one process, half as fast with sixteen; DB_LOG_DIRECT is refused.)
  *
- *  - the cache holds all records three times over; the region files, the cache among them, lie in /dev/shm, so that
- *    the kernel does not write them to disk by and by; data and log lie where every system's files lie;
+ *  - the cache holds all records three times over (bdb), or is small, as it is by default and in the thesis (bdb-256k,
+ *    bdb-64m); the region files, the cache among them, lie in /dev/shm, so that the kernel does not write them to disk by
+ *    and by; data and log lie where every system's files lie;
  *  - pages of 4 KiB for small records, of 16 KiB for large ones (--page-size: others);
  *  - locks enough for every page, as a transaction that reads or loads all of them holds them all; deadlocks are
  *    found when a lock has to wait, and the loser tries again;
@@ -41,6 +42,7 @@
 #define DATA_FILE "records.db"
 
 enum {
+        KIB = 1 << 10,
         MIB = 1 << 20,
         GIB_SHIFT = 30,
         CACHE_TIMES = 3,
@@ -97,9 +99,11 @@ static uint64_t all_bytes(const struct store_task *task)
         return task->records * (task->key_bytes + task->value_bytes + RECORD_SPARE);
 }
 
-static void configure_cache(DB_ENV *env, const struct store_task *task)
+/* cache_bytes 0: all records. */
+static void configure_cache(DB_ENV *env, const struct store_task *task, uint64_t cache_bytes)
 {
-        const uint64_t bytes = CACHE_TIMES * all_bytes(task) + (uint64_t)CACHE_SPARE_MIB * MIB;
+        const uint64_t large = CACHE_TIMES * all_bytes(task) + (uint64_t)CACHE_SPARE_MIB * MIB;
+        const uint64_t bytes = cache_bytes ? cache_bytes : large;
         const uint64_t rest = bytes & ((UINT64_C(1) << GIB_SHIFT) - 1);
 
         check(env->set_cachesize(env, (u_int32_t)(bytes >> GIB_SHIFT), (u_int32_t)rest, 1), "set_cachesize");
@@ -138,7 +142,7 @@ static void *run_checkpoints(void *arg)
         return NULL;
 }
 
-static DB_ENV *open_env(const struct store_task *task, u_int32_t thread)
+static DB_ENV *open_env(const struct store_task *task, u_int32_t thread, uint64_t cache_bytes)
 {
         const u_int32_t flags = DB_CREATE | DB_INIT_TXN | DB_INIT_LOCK | DB_INIT_LOG | DB_INIT_MPOOL | thread;
         char home[SCRATCH_PATH];
@@ -149,7 +153,7 @@ static DB_ENV *open_env(const struct store_task *task, u_int32_t thread)
         env->set_errfile(env, stderr);
         check(env->add_data_dir(env, task->directory), "add_data_dir");
         check(env->set_create_dir(env, task->directory), "set_create_dir");
-        configure_cache(env, task);
+        configure_cache(env, task, cache_bytes);
         configure_locks(env, task);
         configure_log(env, task);
         check(env->open(env, home, flags, 0600), "DB_ENV->open");
@@ -167,12 +171,12 @@ static DB *open_db(DB_ENV *env, const struct store_task *task, u_int32_t thread)
         return db;
 }
 
-static void open_process(const struct store_task *task)
+static void open_process(const struct store_task *task, uint64_t cache_bytes)
 {
         const bool has_checkpointer = task->promise != STORE_MEMORY && task->worker == 0;
         const u_int32_t thread = task->is_threaded || has_checkpointer ? DB_THREAD : 0;
 
-        process.env = open_env(task, thread);
+        process.env = open_env(task, thread, cache_bytes);
         process.db = open_db(process.env, task, thread);
         process.has_checkpointer = has_checkpointer;
         if (has_checkpointer)
@@ -180,19 +184,34 @@ static void open_process(const struct store_task *task)
                      "pthread_create");
 }
 
-static void *open_seat(const struct store_task *task)
+static void *open_seat(const struct store_task *task, uint64_t cache_bytes)
 {
         struct seat *seat = store_new_seat(sizeof(*seat));
 
         pthread_mutex_lock(&process.lock);
         if (!process.seats++)
-                open_process(task);
+                open_process(task, cache_bytes);
         pthread_mutex_unlock(&process.lock);
         seat->key_bytes = task->key_bytes;
         seat->value_bytes = task->value_bytes;
         seat->page_bytes = page_bytes_of(task);
         seat->bulk = store_new_seat(LOAD_BYTES);
         return seat;
+}
+
+static void *open_large(const struct store_task *task)
+{
+        return open_seat(task, 0);
+}
+
+static void *open_256k(const struct store_task *task)
+{
+        return open_seat(task, UINT64_C(256) * KIB);
+}
+
+static void *open_64m(const struct store_task *task)
+{
+        return open_seat(task, UINT64_C(64) * MIB);
 }
 
 static void close_process(void)
@@ -395,17 +414,13 @@ static uint64_t lost(void *seat)
         return deadlocks;
 }
 
-const struct store store_bdb = {
-        .name = "bdb",
-        .data_file = DATA_FILE,
-        .is_flawed = true,
-        .open = open_seat,
-        .close = close_seat,
-        .put = put,
-        .get = get,
-        .remove = remove_key,
-        .scan = scan,
-        .load = load,
-        .run = run,
-        .lost = lost,
-};
+#define BDB(its_name, its_open)                                                                              \
+        {                                                                                                    \
+                .name = (its_name), .data_file = DATA_FILE, .is_flawed = true, .open = (its_open),           \
+                .close = close_seat, .put = put, .get = get, .remove = remove_key, .scan = scan,             \
+                .load = load, .run = run, .lost = lost                                                       \
+        }
+
+const struct store store_bdb = BDB("bdb", open_large);
+const struct store store_bdb_256k = BDB("bdb-256k", open_256k);
+const struct store store_bdb_64m = BDB("bdb-64m", open_64m);

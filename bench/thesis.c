@@ -1,226 +1,179 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Chapter 5 of the thesis: durable inserts of random keys of 128 bytes, each a transaction of its own, into trees
- * of pages of 4 KiB, by one process and by two; beside Berkeley DB as there, and LMDB.
+ * Chapter 5 of the thesis: search trees with keys of 128 bytes in pages of 4 KiB, beside Berkeley DB as there, and
+ * LMDB.
  *
- *      milliseconds per insert                 tables 5.5, 5.6
- *      speed-up of two processes, t1 / t2      the same
- *      time of the k-th most expensive insert  figure 5-3
+ *         bench/thesis inserts,searches --systems bptree,cobtree
  *
- * Checkpoints are included as they come. The systems are configured as in bench/xacbench (store_*.c), and run
- * by the same crew.
+ * The systems are configured as in bench/xacbench (store_*.c), and run by the same crew.
  */
+
+#include "bench/thesis.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "bench/support/csv.h"
-#include "bench/support/options.h"
-#include "bench/xacbench.h"
+enum { EXPERIMENTS_MAX = 16 };
 
-enum { SYSTEMS_MAX = 8, RANKS_MAX = 32, KEY_BYTES = 128, VALUE_BYTES = 8, PAGE_BYTES = 4096, PARAM = 96 };
-
-struct cell {
-        struct samples us_per_op;
-        struct samples kth_us[RANKS_MAX];
+static const struct experiment_of_thesis {
+        const char *name;
+        void (*run)(struct thesis *thesis);
+} experiments[] = {
+        { "inserts", thesis_inserts },
+        { "searches", thesis_searches },
+        { "random", thesis_random },
+        { "sorted", thesis_sorted },
 };
 
-static struct thesis {
-        struct plan plan;
-        uint64_t inserts, repetitions;
-        struct option_numbers processes;
-        int systems;
-        const struct store *stores[SYSTEMS_MAX];
-        int ranks;
-        uint64_t rank[RANKS_MAX]; /* 1, 2, 5, 10, 20, 50 ... */
-        struct cell cells[OPTION_LIST_MAX][SYSTEMS_MAX];
-} thesis = { .inserts = 250000, .repetitions = 3 };
+enum { EXPERIMENTS = sizeof(experiments) / sizeof(experiments[0]) };
+
+static const char PURPOSE[] =
+        "The search trees, as the thesis measured them. The first argument names experiments, separated by "
+        "commas, or is \"all\":\n"
+        "inserts   durable inserts of random keys (tables 5.5, 5.6, figure 5-3)\n"
+        "searches  random searches in loaded trees that are larger than memory (table 5.1)\n"
+        "random    inserts of random keys, then a range query over everything (table 5.2)\n"
+        "sorted    inserts in ascending order (table 5.3)";
+
+static struct {
+        int count;
+        const struct experiment_of_thesis *experiments[EXPERIMENTS_MAX];
+} chosen;
 
 /* ---- the command line ---- */
 
-static void take_system(const char *word, void *arg)
+static void take_experiment(const char *word, void *arg)
+{
+        const bool is_all = strcmp(word, "all") == 0;
+        bool is_known = is_all;
+        (void)arg;
+
+        for (int i = 0; i < EXPERIMENTS; i++) {
+                if (!is_all && strcmp(word, experiments[i].name) != 0)
+                        continue;
+                is_known = true;
+                if (chosen.count == EXPERIMENTS_MAX)
+                        options_refuse("too many experiments", word);
+                chosen.experiments[chosen.count++] = &experiments[i];
+        }
+        if (!is_known)
+                options_refuse("no such experiment", word);
+}
+
+static void check_system(const char *word, void *arg)
 {
         const struct store *store = store_find(word);
         (void)arg;
 
-        if (!store || !store->data_file || thesis.systems == SYSTEMS_MAX)
+        if (!store || !store->data_file)
                 options_refuse("no such system, or not compiled in", word);
-        thesis.stores[thesis.systems++] = store;
 }
 
-static const char *default_systems(void)
+static void check_numbers(const struct thesis *thesis)
 {
-        static char names[64];
-        snprintf(names, sizeof(names), "bptree-view,bptree%s%s", store_find("bdb") ? ",bdb" : "",
-                 store_find("lmdb") ? ",lmdb" : "");
-        return names;
+        const uint64_t counts[] = { thesis->inserts,        thesis->random_inserts, thesis->sorted_inserts,
+                                    thesis->static_records, thesis->searches,       thesis->memory_mib,
+                                    thesis->repetitions };
+        for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+                if (!counts[i] || counts[i] > ORDER_RECORDS_MAX)
+                        options_refuse("too few, or too many", "a number");
 }
 
-/* Returns where the CSV file goes. */
-static const char *parse(int argc, char **argv)
+static void parse(struct thesis *thesis, int argc, char **argv)
 {
-        const char *systems = default_systems(), *processes = "1,2", *directory = NULL,
-                   *csv_path = "thesis.csv";
+        const char *names = "all", *processes = "1,2", *directory = NULL, *csv_path = "thesis.csv";
         const struct option_spec options[] = {
-                OPTION_NUMBER("inserts", thesis.inserts, "by all processes together"),
-                OPTION_TEXT("systems", systems, store_names()),
-                OPTION_TEXT("processes", processes, "numbers of processes"),
-                OPTION_NUMBER("reps", thesis.repetitions, "how often each is run"),
+                OPTION_NUMBER("inserts", thesis->inserts, "durable ones, by all processes together"),
+                OPTION_NUMBER("records", thesis->static_records, "records of the trees that are searched"),
+                OPTION_NUMBER("searches", thesis->searches, "in each of them"),
+                OPTION_NUMBER("memory-mib", thesis->memory_mib,
+                              "what searches may use, where groups are permitted"),
+                OPTION_NUMBER("random-inserts", thesis->random_inserts, "before the range query"),
+                OPTION_NUMBER("sorted-inserts", thesis->sorted_inserts, "in ascending order"),
+                OPTION_TEXT("systems", thesis->systems, store_names()),
+                OPTION_TEXT("processes", processes, "numbers of processes that insert durably"),
+                OPTION_NUMBER("reps", thesis->repetitions, "how often each is run"),
                 OPTION_TEXT("directory", directory, "where the trees lie, instead of $TMPDIR"),
                 OPTION_TEXT("csv", csv_path, "where every repetition goes"),
                 OPTION_END,
         };
 
-        options_parse(argc, argv, "Durable inserts by the search trees, as the thesis measured them.",
-                      options);
-        options_words(systems, take_system, NULL);
-        options_numbers(processes, 1, WORKERS_MAX, &thesis.processes);
-        if (!thesis.inserts || thesis.inserts > ORDER_RECORDS_MAX || !thesis.repetitions)
-                options_refuse("too few, or too many", "--inserts, --reps");
+        if (argc > 1 && argv[1][0] != '-') {
+                names = argv[1];
+                argv[1] = argv[0];
+                argc--;
+                argv++;
+        }
+        options_parse(argc, argv, PURPOSE, options);
+        options_words(names, take_experiment, NULL);
+        if (thesis->systems)
+                options_words(thesis->systems, check_system, NULL);
+        options_numbers(processes, 1, WORKERS_MAX, &thesis->processes);
+        check_numbers(thesis);
         if (directory && setenv("TMPDIR", directory, 1) != 0)
                 scratch_fail(-errno, directory);
-        return csv_path;
+        csv_open(&thesis->csv, csv_path, "thesis");
 }
 
-/* ---- measuring ---- */
+/* ---- what the experiments have in common ---- */
 
-static void plan_runs(void)
+static void take_system(const char *word, void *arg)
 {
-        const uint64_t steps[] = { 1, 2, 5 };
-        uint64_t decade = 1;
+        struct thesis_systems *systems = arg;
+        const struct store *store = store_find(word);
 
-        for (int i = 0; i < RANKS_MAX && steps[i % 3] * decade <= thesis.inserts; i++) {
-                thesis.rank[thesis.ranks++] = steps[i % 3] * decade;
-                decade *= i % 3 == 2 ? 10 : 1;
-        }
-        thesis.plan = (struct plan){
-                .experiment = experiment_find("durable-insert"),
-                .threads = 1,
-                .keys = thesis.inserts,
-                .shape = { .key_bytes = KEY_BYTES, .value_bytes = VALUE_BYTES, .is_random = true },
-                .page_bytes = PAGE_BYTES,
-                .is_timed = true,
-        };
-        thesis.plan.trace_ns = mmap(NULL, thesis.inserts * sizeof(uint32_t), PROT_READ | PROT_WRITE,
-                                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-        if (thesis.plan.trace_ns == MAP_FAILED)
-                scratch_fail(-errno, "mmap");
+        if (store && systems->count < THESIS_SYSTEMS_MAX)
+                systems->stores[systems->count++] = store;
 }
 
-static int descending(const void *a, const void *b)
+void thesis_choose(const struct thesis *thesis, const char *defaults, struct thesis_systems *systems)
 {
-        const uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-        return (left < right) - (left > right);
+        systems->count = 0;
+        options_words(thesis->systems ? thesis->systems : defaults, take_system, systems);
 }
 
-static void run_cell(struct cell *cell)
+int thesis_find(const struct thesis_systems *systems, const char *name)
 {
-        uint32_t *trace_ns = thesis.plan.trace_ns;
-        struct outcome outcome;
-        struct place place = { .is_made = false };
-
-        crew_run(&thesis.plan, &place, &outcome);
-        samples_add(&cell->us_per_op, outcome.seconds * 1e6 / (double)outcome.operations);
-        qsort(trace_ns, thesis.inserts, sizeof(*trace_ns), descending);
-        for (int i = 0; i < thesis.ranks; i++)
-                samples_add(&cell->kth_us[i], trace_ns[thesis.rank[i] - 1] / 1000.0);
-}
-
-static void measure(void)
-{
-        for (uint64_t r = 0; r < thesis.repetitions; r++)
-                for (int p = 0; p < thesis.processes.count; p++)
-                        for (int s = 0; s < thesis.systems; s++) {
-                                thesis.plan.processes = (int)thesis.processes.value[p];
-                                thesis.plan.store = thesis.stores[s];
-                                fprintf(stderr, "%srepetition %" PRIu64 " of %" PRIu64 ": %s, %d processes%s",
-                                        isatty(STDERR_FILENO) ? "\r\033[K" : "", r + 1, thesis.repetitions,
-                                        thesis.stores[s]->name, thesis.plan.processes,
-                                        isatty(STDERR_FILENO) ? "" : "\n");
-                                run_cell(&thesis.cells[p][s]);
-                        }
-        if (isatty(STDERR_FILENO))
-                fprintf(stderr, "\r\033[K");
-}
-
-/* ---- results ---- */
-
-/* The median of the ratios within each repetition. */
-static double ratio(const struct cell *above, const struct cell *below)
-{
-        struct samples ratios = { 0 };
-
-        for (size_t i = 0; i < above->us_per_op.count; i++)
-                samples_add(&ratios, above->us_per_op.value[i] / below->us_per_op.value[i]);
-        double median = samples_median(&ratios);
-        samples_free(&ratios);
-        return median;
-}
-
-static int find_system(const char *name)
-{
-        for (int s = 0; s < thesis.systems; s++)
-                if (strcmp(thesis.stores[s]->name, name) == 0)
+        for (int s = 0; s < systems->count; s++)
+                if (strcmp(systems->stores[s]->name, name) == 0)
                         return s;
         return -1;
 }
 
-static int find_alone(void)
+void thesis_progress(const struct thesis *thesis, const char *experiment, uint64_t repetition,
+                     const char *system, int processes)
 {
-        for (int p = 0; p < thesis.processes.count; p++)
-                if (thesis.processes.value[p] == 1)
-                        return p;
-        return -1;
+        const bool is_terminal = isatty(STDERR_FILENO);
+        fprintf(stderr, "%s%s: repetition %" PRIu64 " of %" PRIu64 ": %s, %d processes%s",
+                is_terminal ? "\r\033[K" : "", experiment, repetition + 1, thesis->repetitions, system,
+                processes, is_terminal ? "" : "\n");
 }
 
-static void print_times(void)
+void thesis_progress_done(void)
 {
-        const int alone = find_alone(), bdb = find_system("bdb");
-
-        printf("\n%" PRIu64
-               " durable inserts of random keys of %d bytes, pages of %d bytes; medians of %" PRIu64
-               " repetitions\n\n%-14s %5s  %-28s %10s %14s\n",
-               thesis.inserts, KEY_BYTES, PAGE_BYTES, thesis.repetitions, "system", "proc",
-               "ms per insert (min to max)", "t1/t here", "x Berkeley DB");
-        for (int p = 0; p < thesis.processes.count; p++)
-                for (int s = 0; s < thesis.systems; s++) {
-                        const struct cell *cell = &thesis.cells[p][s];
-                        char spread[64];
-                        snprintf(spread, sizeof(spread), "%.4f (%.4f to %.4f)",
-                                 samples_median(&cell->us_per_op) / 1000,
-                                 samples_min(&cell->us_per_op) / 1000, samples_max(&cell->us_per_op) / 1000);
-                        printf("%-14s %5d  %-28s", thesis.stores[s]->name, (int)thesis.processes.value[p],
-                               spread);
-                        printf(" %10.2f", alone < 0 ? 0 : ratio(&thesis.cells[alone][s], cell));
-                        printf(" %14.2f\n", bdb < 0 ? 0 : ratio(&thesis.cells[p][bdb], cell));
-                }
-        printf("\nThe thesis: 0.96 to 1.67 times as fast as Berkeley DB with one process (4 %% slower to 67 "
-               "%% faster).\n");
+        if (isatty(STDERR_FILENO))
+                fprintf(stderr, "\r\033[K");
 }
 
-static void print_ranks(void)
+double thesis_ratio(const struct samples *above, const struct samples *below)
 {
-        printf("\nThe k-th most expensive insert, milliseconds\n\n%-14s %5s", "system", "proc");
-        for (int i = 0; i < thesis.ranks; i += 3)
-                printf(" %9" PRIu64, thesis.rank[i]);
-        printf("\n");
-        for (int p = 0; p < thesis.processes.count; p++)
-                for (int s = 0; s < thesis.systems; s++) {
-                        printf("%-14s %5d", thesis.stores[s]->name, (int)thesis.processes.value[p]);
-                        for (int i = 0; i < thesis.ranks; i += 3)
-                                printf(" %9.3f", samples_median(&thesis.cells[p][s].kth_us[i]) / 1000);
-                        printf("\n");
-                }
-        printf("\n");
+        struct samples ratios = { 0 };
+
+        for (size_t i = 0; i < above->count && i < below->count; i++)
+                if (below->value[i] > 0)
+                        samples_add(&ratios, above->value[i] / below->value[i]);
+        const double median = samples_median(&ratios);
+        samples_free(&ratios);
+        return median;
 }
 
-static void write_rows(struct csv *csv, struct csv_series *series, const char *metric, const char *unit,
-                       const char *param, const struct samples *samples)
+void thesis_rows(struct csv *csv, struct csv_series *series, const char *metric, const char *unit,
+                 const char *param, const struct samples *samples)
 {
         series->metric = metric;
         series->unit = unit;
@@ -228,56 +181,19 @@ static void write_rows(struct csv *csv, struct csv_series *series, const char *m
                 csv_text_row(csv, series, param, samples->value[i]);
 }
 
-static void write_cell(struct csv *csv, int p, int s)
-{
-        const struct cell *cell = &thesis.cells[p][s];
-        struct csv_series series = { .system = thesis.stores[s]->name,
-                                     .threads = 1,
-                                     .processes = (int)thesis.processes.value[p] };
-        char param[PARAM], ranked[PARAM + 32];
-
-        snprintf(param, sizeof(param), "keys=%" PRIu64 ";key=%d;value=%d;dist=uniform", thesis.inserts,
-                 KEY_BYTES, VALUE_BYTES);
-        write_rows(csv, &series, "us_per_op", "us", param, &cell->us_per_op);
-        for (int i = 0; i < thesis.ranks; i++) {
-                snprintf(ranked, sizeof(ranked), "%s;k=%" PRIu64, param, thesis.rank[i]);
-                write_rows(csv, &series, "kth_us", "us", ranked, &cell->kth_us[i]);
-        }
-}
-
-/* t1 / t2 in each repetition. */
-static void write_speedups(struct csv *csv, int p, int s)
-{
-        const int alone = find_alone();
-        struct csv_series series = { .system = thesis.stores[s]->name,
-                                     .processes = (int)thesis.processes.value[p],
-                                     .threads = 1,
-                                     .metric = "speedup",
-                                     .unit = "t1_over_t" };
-        char param[PARAM];
-
-        snprintf(param, sizeof(param), "keys=%" PRIu64 ";key=%d;value=%d;dist=uniform", thesis.inserts,
-                 KEY_BYTES, VALUE_BYTES);
-        for (size_t i = 0; alone >= 0 && i < thesis.cells[p][s].us_per_op.count; i++)
-                csv_text_row(csv, &series, param,
-                             thesis.cells[alone][s].us_per_op.value[i] /
-                                     thesis.cells[p][s].us_per_op.value[i]);
-}
-
 int main(int argc, char **argv)
 {
-        struct csv csv;
+        static struct thesis thesis = { .inserts = 250000,
+                                        .random_inserts = 250000,
+                                        .sorted_inserts = 450000,
+                                        .static_records = 2000000,
+                                        .searches = 1000,
+                                        .memory_mib = 64,
+                                        .repetitions = 3 };
 
-        csv_open(&csv, parse(argc, argv), "thesis");
-        plan_runs();
-        measure();
-        print_times();
-        print_ranks();
-        for (int p = 0; p < thesis.processes.count; p++)
-                for (int s = 0; s < thesis.systems; s++) {
-                        write_cell(&csv, p, s);
-                        write_speedups(&csv, p, s);
-                }
-        csv_close(&csv);
+        parse(&thesis, argc, argv);
+        for (int i = 0; i < chosen.count; i++)
+                chosen.experiments[i]->run(&thesis);
+        csv_close(&thesis.csv);
         return EXIT_SUCCESS;
 }

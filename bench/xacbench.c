@@ -104,7 +104,7 @@ static void check_numbers(void)
 static const char *default_systems(void)
 {
         static char names[64];
-        snprintf(names, sizeof(names), "bptree%s%s", store_find("lmdb") ? ",lmdb" : "",
+        snprintf(names, sizeof(names), "bptree,cobtree%s%s", store_find("lmdb") ? ",lmdb" : "",
                  store_find("bdb") ? ",bdb" : "");
         return names;
 }
@@ -125,6 +125,7 @@ static void parse(int argc, char **argv)
                 OPTION_NUMBER("key-size", bench.key_bytes, "bytes of a key: 8, or 16 to 500"),
                 OPTION_NUMBER("value-size", bench.value_bytes, "bytes of a value: 8 to 1000"),
                 OPTION_TEXT("dist", distribution, "of keys: uniform, zipf or ascending"),
+                OPTION_FLAG("static", bench.plan.is_static, "what is there before was loaded in order, not put"),
                 OPTION_TEXT("reads", reads, "percentages of lookups in mixed"),
                 OPTION_NUMBER("batch", bench.batch, "inserts in a transaction of batch-insert"),
                 OPTION_NUMBER("page-size", bench.page_bytes, "of bptree and bdb; 0: what suits each"),
@@ -179,9 +180,12 @@ static void show_progress(const struct report *report, uint64_t repetition, int 
 /* Plain memory is the measure of what transactions cost; it promises nothing. */
 static bool makes_sense(const struct plan *plan)
 {
+        const char *only = plan->store->only;
         const bool is_one_worker = plan->processes * plan->threads == 1, is_private = !plan->store->data_file;
 
         if (is_private && plan->experiment->promise != STORE_MEMORY)
+                return false;
+        if (only && strcmp(only, plan->experiment->name) != 0)
                 return false;
         return is_one_worker || (!plan->experiment->is_alone && !is_private);
 }

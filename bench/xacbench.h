@@ -5,9 +5,10 @@
 /*
  * One run of one experiment: so many workers on one store.
  *
- *      xacbench.c, thesis.c    what is run, how often, with what       the command lines
+ *      xacbench.c, thesis*.c   what is run, how often, with what       the command lines
  *      xacbench_report.c       figures of many runs: table, CSV
  *      xacbench_crew.c         one run: the processes and its phases
+ *      xacbench_place.c        where it takes place
  *      xacbench_check.c        what the store must hold afterwards
  *      xacbench_work.c         what a worker does while it is measured
  *      xacbench_order.c        which records, in which order
@@ -23,6 +24,7 @@
 enum { EXIT_WRONG = 3, WORKERS_MAX = 64, RANGE_RECORDS = 100, SCANS = 5, KEYS_PER_RANGE = 10 };
 
 struct worker;
+struct little_memory;
 
 /* What an operation is, and what is done with what it leaves. */
 struct experiment {
@@ -55,6 +57,9 @@ struct plan {
         unsigned read_percent; /* of a mixed experiment */
         unsigned batch;        /* puts in a transaction of a batched one */
         size_t page_bytes;     /* 0: as the store has it */
+        bool is_static;        /* what is there before was loaded in order, not put */
+        bool is_cold;          /* nothing is read before the time begins, and the data file is on disk only */
+        const struct little_memory *memory; /* NULL, or a group that those who work enter */
         bool is_timed;         /* each operation is */
         uint32_t *
                 trace_ns; /* NULL, or in shared memory a place for each operation's time, the workers' in turn */
@@ -68,6 +73,7 @@ struct outcome {
         uint64_t lost;            /* transactions that had to be run again */
         uint64_t records;         /* in the end */
         uint64_t wrong;           /* runs before it that left something wrong, and do not count */
+        uint64_t read_bytes;      /* that the kernel read from disks while it ran; is_cold alone */
         uint64_t data_bytes;      /* allocated to the data file after it was closed; 0: it has none */
         struct histogram latency; /* of operations; empty unless they were timed */
 };
@@ -91,7 +97,7 @@ struct worker {
 
 /* What the order of this worker's records is. */
 struct order_spec plan_order(const struct plan *plan, int worker);
-/* Puts all that has to be there before the experiment begins. */
+/* Puts, or loads, all that has to be there before the experiment begins. */
 void work_preload(struct worker *worker);
 /* Ends the process with EXIT_WRONG. */
 _Noreturn void work_fail(const struct plan *plan, const char *what);
@@ -105,7 +111,7 @@ void check_lookups(struct worker *worker);
 void check_ranges(struct worker *worker);
 void check_scans(struct worker *worker);
 
-/* ---- xacbench_crew.c ---- */
+/* ---- xacbench_place.c ---- */
 
 /* Where a run takes place: zeroed at first. A directory whose store has been filled once serves read-only experiments
  * again; the others leave none behind. */
@@ -114,7 +120,17 @@ struct place {
         bool is_made, is_filled;
 };
 
+void place_make(struct place *place);
 void place_remove(struct place *place);
+/* Nobody maps the store's data file now: all of it goes to disk, and nothing of it stays in memory. */
+void place_cool(const struct place *place, const struct store *store);
+/* Where this process has mapped it, the kernel is told that reads are random: it reads the pages that are asked for, and none
+ * around them. (Who uses read() is not concerned.) */
+void place_expect_random(const struct place *place, const struct store *store);
+/* What is allocated to it; 0: it has none. */
+uint64_t place_data_bytes(const struct place *place, const struct store *store);
+
+/* ---- xacbench_crew.c ---- */
 
 /* Ends the program when anything goes wrong; but a store that is known to be flawed gets another run. */
 void crew_run(const struct plan *plan, struct place *place, struct outcome *outcome);

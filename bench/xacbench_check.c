@@ -129,28 +129,28 @@ static int by_number(const void *a, const void *b)
         return (left > right) - (left < right);
 }
 
-static uint64_t *sorted_places(const struct plan *plan)
+static uint64_t *sorted_ranks(const struct plan *plan)
 {
-        uint64_t *places = new_array(plan->preload, sizeof(*places));
+        uint64_t *ranks = new_array(plan->preload, sizeof(*ranks));
         for (uint64_t n = 0; n < plan->preload; n++)
-                places[n] = record_place(&plan->shape, n);
-        qsort(places, plan->preload, sizeof(*places), by_number);
-        return places;
+                ranks[n] = record_rank(&plan->shape, n);
+        qsort(ranks, plan->preload, sizeof(*ranks), by_number);
+        return ranks;
 }
 
 /* How many records each range had, all together. */
 void check_ranges(struct worker *worker)
 {
         const struct plan *plan = worker->plan;
-        uint64_t *places = sorted_places(plan), records = 0;
+        uint64_t *ranks = sorted_ranks(plan), records = 0;
 
         for (uint64_t i = 0; i < worker->operations; i++) {
-                const uint64_t place = record_place(&plan->shape, worker->order.numbers[i]);
-                const uint64_t *at = bsearch(&place, places, plan->preload, sizeof(*places), by_number);
-                const uint64_t left = plan->preload - (uint64_t)(at - places);
+                const uint64_t rank = record_rank(&plan->shape, worker->order.numbers[i]);
+                const uint64_t *at = bsearch(&rank, ranks, plan->preload, sizeof(*ranks), by_number);
+                const uint64_t left = plan->preload - (uint64_t)(at - ranks);
                 records += left < RANGE_RECORDS ? left : RANGE_RECORDS;
         }
-        free(places);
+        free(ranks);
         if (worker->digest.records != records)
                 work_fail(plan, "ranges had more or fewer records than there are");
 }

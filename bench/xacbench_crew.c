@@ -13,6 +13,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -20,17 +21,17 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "bench/support/little_memory.h"
 #include "bench/support/measure.h"
 
-enum { LOOK_EVERY_NS = 50000, STUCK_SECONDS = 3600, CACHE_LINE = 64, STAT_BLOCK = 512, WRONG_MAX = 10 };
+enum { LOOK_EVERY_NS = 50000, STUCK_SECONDS = 3600, CACHE_LINE = 64, WRONG_MAX = 10 };
 
 struct tally {
-        _Alignas(CACHE_LINE) uint64_t begin_ns, end_ns, operations;
+        _Alignas(CACHE_LINE) uint64_t begin_ns, end_ns, operations, read_bytes;
         struct histogram latency;
 };
 
@@ -93,7 +94,18 @@ static void open_to_work(struct member *member)
                   plan->experiment->order == ORDER_NEW && member->worker.workers == 1);
 }
 
-/* Everything that was there before is read once, so that it is in memory, and mapped. */
+/* One record is read, so that everything is mapped; some systems have done so before. */
+static void get_ready_cold(struct member *member)
+{
+        struct worker *worker = &member->worker;
+        struct store_digest digest = { 0 };
+
+        place_expect_random(member->place, worker->plan->store);
+        worker->store->scan(worker->seat, NULL, 1, &digest);
+        place_expect_random(member->place, worker->plan->store);
+}
+
+/* Everything that was there before is read once, so that it is in memory, and mapped; unless it is to be cold. */
 static void get_ready(struct member *member)
 {
         struct worker *worker = &member->worker;
@@ -101,7 +113,9 @@ static void get_ready(struct member *member)
         struct store_digest digest = { 0 };
 
         order_make(&worker->order, &spec, &worker->plan->shape);
-        if (worker->plan->preload)
+        if (worker->plan->is_cold)
+                get_ready_cold(member);
+        else if (worker->plan->preload)
                 worker->store->scan(worker->seat, NULL, UINT64_MAX, &digest);
         worker->latency = &member->board->tally[worker->number].latency;
 }
@@ -126,10 +140,26 @@ static void profile(const struct worker *worker, bool is_begin)
                 stop();
 }
 
+/* What the kernel has read from disks for this process. */
+static uint64_t bytes_read(void)
+{
+        FILE *lines = fopen("/proc/self/io", "re");
+        char line[128];
+        uint64_t bytes = 0;
+
+        while (lines && fgets(line, sizeof(line), lines))
+                if (sscanf(line, "read_bytes: %" SCNu64, &bytes) == 1)
+                        break;
+        if (lines)
+                fclose(lines);
+        return bytes;
+}
+
 static void work_measured(struct member *member)
 {
         struct worker *worker = &member->worker;
         struct tally *tally = &member->board->tally[worker->number];
+        const uint64_t read_before = worker->plan->is_cold ? bytes_read() : 0;
 
         profile(worker, true);
         worker->before_ns = tally->begin_ns = measure_now_ns();
@@ -137,6 +167,7 @@ static void work_measured(struct member *member)
         tally->end_ns = measure_now_ns();
         profile(worker, false);
         tally->operations = worker->operations;
+        tally->read_bytes = worker->plan->is_cold ? bytes_read() - read_before : 0;
 }
 
 /* The seat is open. The first worker sees how many transactions were lost: before anybody works, and after all have. */
@@ -174,6 +205,8 @@ static void run_threads(struct member *members)
         const int threads = members[0].worker.plan->threads;
         pthread_t thread[WORKERS_MAX] = { 0 };
 
+        if (members[0].worker.plan->memory)
+                little_memory_enter(members[0].worker.plan->memory);
         for (int t = 1; t < threads; t++)
                 must(-pthread_create(&thread[t], NULL, run_thread, &members[t]), "pthread_create");
         run_thread(&members[0]);
@@ -307,22 +340,6 @@ static bool run_all(const struct plan *plan, const struct place *place, struct b
         return !processes.is_wrong;
 }
 
-static void place_make(struct place *place)
-{
-        scratch_make(&place->scratch, 0);
-        place->is_made = true;
-        place->is_filled = false;
-}
-
-void place_remove(struct place *place)
-{
-        if (!place->is_made)
-                return;
-        scratch_remove_memory(place->scratch.directory);
-        scratch_remove(&place->scratch);
-        place->is_made = false;
-}
-
 static void add_up(const struct board *board, int workers, struct outcome *outcome)
 {
         uint64_t begin_ns = UINT64_MAX, end_ns = 0;
@@ -332,24 +349,12 @@ static void add_up(const struct board *board, int workers, struct outcome *outco
                 begin_ns = tally->begin_ns < begin_ns ? tally->begin_ns : begin_ns;
                 end_ns = tally->end_ns > end_ns ? tally->end_ns : end_ns;
                 outcome->operations += tally->operations;
+                outcome->read_bytes += tally->read_bytes;
                 histogram_merge(&outcome->latency, &tally->latency);
         }
         outcome->seconds = (double)(end_ns - begin_ns) / 1e9;
         outcome->lost = board->lost;
         outcome->records = board->records;
-}
-
-static uint64_t data_bytes(const struct plan *plan, const struct place *place)
-{
-        char path[SCRATCH_PATH + 64];
-        struct stat st;
-
-        if (!plan->store->data_file)
-                return 0;
-        snprintf(path, sizeof(path), "%s/%s", place->scratch.directory, plan->store->data_file);
-        if (stat(path, &st) != 0)
-                scratch_fail(-errno, path);
-        return (uint64_t)st.st_blocks * STAT_BLOCK;
 }
 
 static bool run_stages(const struct plan *plan, struct place *place, struct board *board)
@@ -359,6 +364,8 @@ static bool run_stages(const struct plan *plan, struct place *place, struct boar
         if (!place->is_filled && !run_one(plan, place, board, fill))
                 return false;
         place->is_filled = true;
+        if (plan->is_cold)
+                place_cool(place, plan->store);
         return run_all(plan, place, board, run_threads) && run_one(plan, place, board, check_alone);
 }
 
@@ -371,7 +378,7 @@ static bool run(const struct plan *plan, struct place *place, struct outcome *ou
         const bool is_right = run_stages(plan, place, board);
         if (is_right) {
                 add_up(board, plan->processes * plan->threads, outcome);
-                outcome->data_bytes = data_bytes(plan, place);
+                outcome->data_bytes = place_data_bytes(place, plan->store);
         }
         munmap(board, sizeof(*board));
         return is_right;

@@ -69,10 +69,10 @@ static void fill_in_turn(struct order *order, const struct order_spec *spec, uin
                         (uint32_t)(begin + (i * (uint64_t)spec->workers + (uint64_t)spec->worker) % count);
 }
 
-static int by_place(const void *a, const void *b, void *shape)
+static int by_rank(const void *a, const void *b, void *shape)
 {
-        const uint64_t left = record_place(shape, *(const uint32_t *)a);
-        const uint64_t right = record_place(shape, *(const uint32_t *)b);
+        const uint64_t left = record_rank(shape, *(const uint32_t *)a);
+        const uint64_t right = record_rank(shape, *(const uint32_t *)b);
         return (left > right) - (left < right);
 }
 
@@ -99,7 +99,7 @@ void order_make(struct order *order, const struct order_spec *spec, const struct
         else
                 fill_in_turn(order, spec, begin, among);
         if (spec->kind == ORDER_SORTED)
-                qsort_r(order->numbers, order->count, sizeof(*order->numbers), by_place, (void *)shape);
+                qsort_r(order->numbers, order->count, sizeof(*order->numbers), by_rank, (void *)shape);
 }
 
 void order_free(struct order *order)

@@ -30,9 +30,16 @@ static uint64_t word_of(uint64_t place, uint64_t i)
         return mix(place + (i + 1) * 0x9e3779b97f4a7c15U);
 }
 
-uint64_t record_place(const struct record_shape *shape, uint64_t number)
+static uint64_t place_of(const struct record_shape *shape, uint64_t number)
 {
         return shape->is_ascending ? number : mix(number + 1);
+}
+
+/* Random bytes are ordered by their first word, which no two have in common. */
+uint64_t record_rank(const struct record_shape *shape, uint64_t number)
+{
+        const uint64_t place = place_of(shape, number);
+        return shape->is_random ? __builtin_bswap64(word_of(place, 0)) : place;
 }
 
 static bool has_prefix(const struct record_shape *shape)
@@ -83,7 +90,7 @@ static void write_key(const struct record_shape *shape, unsigned char *key, uint
 
 void record_make_key(const struct record_shape *shape, struct record *record, uint64_t number)
 {
-        write_key(shape, record->key, record_place(shape, number));
+        write_key(shape, record->key, place_of(shape, number));
 }
 
 /* ---- values ---- */

@@ -40,7 +40,8 @@ const char *record_shape_fault(const struct record_shape *shape);
 void record_prepare(void);
 /* What does not change from record to record. */
 void record_init(const struct record_shape *shape, struct record *record);
-uint64_t record_place(const struct record_shape *shape, uint64_t number);
+/* Keys are ordered as these are. */
+uint64_t record_rank(const struct record_shape *shape, uint64_t number);
 void record_make_key(const struct record_shape *shape, struct record *record, uint64_t number);
 /* For the key that was made last. */
 void record_make_value(const struct record_shape *shape, struct record *record, uint64_t generation);

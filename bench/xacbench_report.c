@@ -21,7 +21,7 @@ static const double fractions[] = {
         [REPORT_P50] = 0.5, [REPORT_P99] = 0.99, [REPORT_P999] = 0.999, [REPORT_P99999] = 0.99999
 };
 
-static const char *const measures[] = { "lmdb", "bdb" }; /* ratios are to these */
+static const char *const measures[] = { "bptree", "dense", "lmdb", "bdb" }; /* ratios are to these */
 enum { MEASURES = sizeof(measures) / sizeof(measures[0]), SPREAD = 64 };
 
 /* ---- gathering ---- */
@@ -35,6 +35,8 @@ void report_param(const struct plan *plan, char param[REPORT_PARAM])
 
         if (plan->preload != usual_preload)
                 len += snprintf(param + len, REPORT_PARAM - (size_t)len, ";preload=%" PRIu64, plan->preload);
+        if (plan->is_static && plan->preload)
+                len += snprintf(param + len, REPORT_PARAM - (size_t)len, ";static");
         if (plan->experiment->is_mixed)
                 len += snprintf(param + len, REPORT_PARAM - (size_t)len, ";reads=%u", plan->read_percent);
         if (plan->experiment->is_batched)
@@ -110,7 +112,7 @@ static void print_header(const struct report *report)
         printf(" %9s %9s", "bytes/rec", "aborts/op");
         for (int m = 0; m < MEASURES; m++)
                 if (find_system(report, measures[m]) >= 0)
-                        printf("  x %-5s", measures[m]);
+                        printf("  x %-6s", measures[m]);
         printf("\n");
 }
 
@@ -138,9 +140,12 @@ static void print_row(const struct report *report, int crowd, int system)
         print_number(&cell->samples[REPORT_BYTES], 9, 1);
         print_number(&cell->samples[REPORT_ABORTS], 9, 4);
         for (int m = 0; m < MEASURES; m++) {
-                int base = find_system(report, measures[m]);
-                if (base >= 0)
-                        printf("  %-7.2f", ratio(cell, &report->cells[crowd][base]));
+                const int base = find_system(report, measures[m]);
+                const double times = base >= 0 ? ratio(cell, &report->cells[crowd][base]) : 0;
+                if (times > 0)
+                        printf("  %-8.2f", times);
+                else if (base >= 0)
+                        printf("  %-8s", "-");
         }
         printf("\n");
         if (cell->wrong)

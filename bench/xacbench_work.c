@@ -190,30 +190,41 @@ static bool next_record(void *arg, const void **key, const void **value)
         if (worker->at == worker->order.count)
                 return false;
         record_make_key(&plan->shape, &worker->record, worker->order.numbers[worker->at]);
-        record_make_value(&plan->shape, &worker->record, worker->at++);
+        record_make_value(&plan->shape, &worker->record, worker->order.numbers[worker->at++]);
         *key = worker->record.key;
         *value = worker->record.value;
         return true;
 }
 
-static void load(struct worker *worker)
+static void load_all(struct worker *worker)
 {
         const struct store_source source = { next_record, worker };
+        worker->at = 0;
         worker->store->load(worker->seat, &source);
+}
+
+static void load(struct worker *worker)
+{
+        load_all(worker);
         worker->operations = worker->order.count;
 }
 
 /* ---- before ---- */
 
-/* One by one, in the order of insertion, so that the store is what inserts leave. Record n is put n-th, and so has
- * generation n, which is what the checks expect. */
+/* One by one, in the order of insertion, so that the store is what inserts leave; or in the order of keys, so that it
+ * is as good as the system can make it. Record n has generation n either way, which is what the checks expect. */
 void work_preload(struct worker *worker)
 {
         const struct plan *plan = worker->plan;
-        const struct order_spec spec = { .kind = ORDER_OWN, .first = plan->preload, .count = plan->preload,
+        const bool is_loaded = plan->is_static && plan->preload;
+        const struct order_spec spec = { .kind = is_loaded ? ORDER_SORTED : ORDER_OWN,
+                                         .first = is_loaded ? 0 : plan->preload,
+                                         .count = plan->preload,
                                          .workers = 1 };
         order_make(&worker->order, &spec, &plan->shape);
-        for (uint64_t at = 0; at < worker->order.count; at++)
+        if (is_loaded)
+                load_all(worker);
+        for (uint64_t at = 0; !is_loaded && at < worker->order.count; at++)
                 (void)put_at(worker, at);
         order_free(&worker->order);
 }

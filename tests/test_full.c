@@ -198,9 +198,41 @@ static void reading_needs_no_room(int way)
         seat_leave(0);
 }
 
+static long long rewrite_pages(uint64_t value)
+{
+        run_until_committed(seat.env, 0) for (unsigned page = 0; page < SEAT_PAGES; page++)
+                seat_put(seat_word(page, 1), value);
+        return 0;
+}
+
+/* Also when the transaction itself brings home what it looks at, and the room is used again. */
+static void pointers_outlive_a_checkpoint_of_ones_own(int flags)
+{
+        struct actor *other = actor_start(0);
+        const uint64_t *pointers[SEAT_PAGES];
+
+        small_take(WAY_DECLARED);
+        actor_do(other, small_take, WAY_DECLARED);
+        actor_do(other, rewrite_pages, 1);
+        check_ok(xbegin(seat.env, flags));
+        for (unsigned page = 0; page < SEAT_PAGES; page++)
+                pointers[page] = xac_page_read(seat.env, seat.words + seat_word(page, 1));
+        check_ok(xac_checkpoint(seat.env));
+        for (uint64_t i = 0; i < 20; i++)
+                actor_do(other, rewrite_pages, 2 + i);
+        for (unsigned page = 0; page < SEAT_PAGES; page++)
+                check_equal(*pointers[page], 1);
+        check_ok(xend(seat.env));
+        actor_do(other, seat_leave, 0);
+        actor_stop(other);
+        seat_leave(0);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
+                isolated_way(pointers_outlive_a_checkpoint_of_ones_own, 0, "may write"),
+                isolated_way(pointers_outlive_a_checkpoint_of_ones_own, XAC_RDONLY, "read-only"),
                 isolated_by_access(a_transaction_larger_than_the_pool_is_xac_full),
                 isolated_by_access(inside_a_level_it_is_told_at_the_end),
                 isolated_way(a_doomed_view_reads_what_it_wrote, 0, "view"),

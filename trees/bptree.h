@@ -36,7 +36,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "trees/bpnode.h"
+#include "trees/leaf.h"
+#include "trees/leaf_cursor.h"
 #include "trees/page_alloc.h"
 
 enum { BPTREE_LEVELS_MAX = 32 };
@@ -45,27 +46,18 @@ struct bptree {
         struct page_arena *arena;
         page_no root;
         struct bpnode_shape shape;
-        struct bptree_cursor *cursors; /* that are open */
-        /* While it is not sure that the transaction in which the tree was found takes effect: says whether it is there
-         * (bptree_catalog.c). NULL: it is. */
-        int (*confirm)(struct bptree *tree);
-        uint64_t confirmed_in; /* arena_txn() in which it is known to be there */
-        struct bptree *next;   /* of the arena's */
-        uint32_t opens;        /* how often bptree_open returned it */
-        char name[BPTREE_NAME_MAX + 1];
+        struct handle handle;
 };
 
 /* A way from the root to a leaf, in one transaction. */
-struct bptree_step {
-        const struct bpnode *node;
-        page_no page;
-        unsigned i; /* the child it goes on to; in the leaf: a record, or one behind the last */
-};
-
 struct bptree_path {
         unsigned depth; /* the leaf's step */
-        struct bptree_step steps[BPTREE_LEVELS_MAX];
+        struct leaf_place steps[BPTREE_LEVELS_MAX];
 };
+
+/* The tree of a catalog's record. */
+void bptree_init(struct page_arena *arena, const struct catalog_record *record, bptree_compare compare, void *compare_arg,
+                 struct bptree *tree);
 
 /* ---- going down ---- */
 
@@ -130,48 +122,6 @@ static inline int bptree_leaf_page(const struct bptree *tree, struct bpnode_key 
         return 0;
 }
 
-/* How a body ends that has changed nothing: what it found stands beside it, and the transaction has the last word on
- * whether what it saw was true. */
-static inline int bptree_settle(int *result, int outcome)
-{
-        if (outcome == ARENA_LOST)
-                return ARENA_LOST;
-        *result = outcome;
-        return 0;
-}
-
-/* Before each public operation. */
-static inline int bptree_enter(struct bptree *tree)
-{
-        return tree->confirm ? tree->confirm(tree) : 0;
-}
-
-/* Whether a key of this length can be in this tree, and a value of that. */
-static inline bool bptree_takes_key(const struct bptree *tree, size_t len)
-{
-        return tree->shape.is_fixed ? len == 8 : len && len <= BPTREE_KEY_MAX;
-}
-
-static inline bool bptree_takes_value(const struct bptree *tree, size_t len)
-{
-        return tree->shape.is_fixed ? len == tree->shape.value_bytes : len <= BPTREE_VALUE_MAX;
-}
-
-/* How a record of a leaf is shown to the world. Inline, as it is done for each one in a scan. */
-static inline void bptree_show(const struct bpnode_record *stored, bptree_record *record)
-{
-        struct bpnode_overflow chain;
-        record->key = stored->key.bytes;
-        record->key_len = stored->key.len;
-        record->value = stored->value;
-        record->value_len = stored->value_len;
-        if (stored->is_overflow) {
-                memcpy(&chain, stored->value, sizeof(chain));
-                record->value = NULL;
-                record->value_len = chain.byte_len;
-        }
-}
-
 /* ---- bptree_path.c; -ESTALE, XAC_CORRUPT, ARENA_LOST ---- */
 
 /* To the key, or to where it would be. */
@@ -184,7 +134,7 @@ int bptree_path_last(const struct bptree *tree, struct bptree_path *path);
 int bptree_path_next_leaf(const struct bptree *tree, struct bptree_path *path);
 int bptree_path_previous_leaf(const struct bptree *tree, struct bptree_path *path);
 
-static inline struct bptree_step *bptree_path_leaf(struct bptree_path *path)
+static inline struct leaf_place *bptree_path_leaf(struct bptree_path *path)
 {
         return &path->steps[path->depth];
 }
@@ -218,20 +168,5 @@ int bptree_split_reserve(const struct bptree *tree, const struct bptree_path *pa
 /* Inserts a record at the end of the path, where there is no room for it. ARENA_LOST. */
 int bptree_split(const struct bptree *tree, struct bptree_path *path, const struct bpnode_record *record,
                  struct page_reserve *reserve);
-
-/* ---- bptree_cursor.c ---- */
-
-/* Before a change of the tree in this transaction: its cursors note their keys. -ENOMEM. */
-int bptree_save_cursors(struct bptree *tree);
-/* The tree is gone, or its handle: no cursor finds its place again. */
-void bptree_forget_cursors(struct bptree *tree);
-void bptree_orphan_cursors(struct bptree *tree);
-/* They go on in this transaction, or level of one, if they were valid in that one. */
-void bptree_carry_cursors(struct bptree *tree, uint64_t txn);
-
-static inline int bptree_before_change(struct bptree *tree)
-{
-        return tree->cursors ? bptree_save_cursors(tree) : 0;
-}
 
 #endif

@@ -5,21 +5,8 @@
 
 void catalog_tree(struct page_arena *arena, struct bptree *catalog)
 {
-        memset(catalog, 0, sizeof(*catalog));
-        catalog->arena = arena;
-        catalog->root = PAGE_CATALOG;
-        catalog->shape = (struct bpnode_shape){ .page_bytes = arena->page_bytes, .tree_id = CATALOG_TREE_ID };
-}
-
-void catalog_tree_of(struct page_arena *arena, const struct catalog_record *record, struct bptree *tree)
-{
-        memset(tree, 0, sizeof(*tree));
-        tree->arena = arena;
-        tree->root = record->root;
-        tree->shape = (struct bpnode_shape){ .page_bytes = arena->page_bytes,
-                                             .tree_id = record->tree_id,
-                                             .is_fixed = record->key_bytes != 0,
-                                             .value_bytes = record->value_bytes };
+        const struct catalog_record record = { .root = PAGE_CATALOG, .tree_id = CATALOG_TREE_ID };
+        bptree_init(arena, &record, NULL, NULL, catalog);
 }
 
 int catalog_is_made(struct page_arena *arena, bool *is_made)
@@ -36,10 +23,17 @@ int catalog_parse(const void *value, size_t value_len, struct catalog_record *re
         if (!value || value_len != sizeof(*record))
                 return XAC_CORRUPT;
         memcpy(record, value, sizeof(*record));
-        bool is_fixed = record->key_bytes == 8 && record->value_bytes <= BPTREE_FIXED_VALUE_MAX && !record->flags;
-        bool is_variable = !record->key_bytes && !record->value_bytes && record->flags <= CATALOG_OWN_ORDER;
+        bool is_fixed = record->key_bytes == 8 && record->value_bytes <= BPTREE_FIXED_VALUE_MAX &&
+                        !(record->flags & CATALOG_OWN_ORDER);
+        bool is_variable = !record->key_bytes && !record->value_bytes;
         bool is_place = record->root >= PAGES_FIXED && record->tree_id > CATALOG_TREE_ID;
-        return is_place && (is_fixed || is_variable) ? 0 : XAC_CORRUPT;
+        bool is_kind = !(record->flags & ~(uint32_t)(CATALOG_OWN_ORDER | CATALOG_COBTREE));
+        return is_place && is_kind && (is_fixed || is_variable) ? 0 : XAC_CORRUPT;
+}
+
+bool catalog_takes_name(const char *name)
+{
+        return name && *name && strlen(name) <= BPTREE_NAME_MAX;
 }
 
 int catalog_find(struct page_arena *arena, const char *name, struct catalog_record *record)

@@ -36,7 +36,7 @@ int bptree_free_node(const struct bptree *tree, page_no page)
 }
 
 /* The child that the parent's step names is empty. */
-static int drop_child(const struct bptree *tree, const struct bptree_step *parent, page_no page)
+static int drop_child(const struct bptree *tree, const struct leaf_place *parent, page_no page)
 {
         struct bpnode *node = arena_write(tree->arena, parent->page);
         if (!node)
@@ -62,7 +62,7 @@ static int read_child(const struct bptree *tree, const struct bpnode *parent, un
 }
 
 /* Merges the children at i and i + 1 if they fit into one page. */
-static int merge_children(const struct bptree *tree, const struct bptree_step *parent, unsigned i, bool *is_done)
+static int merge_children(const struct bptree *tree, const struct leaf_place *parent, unsigned i, bool *is_done)
 {
         const struct bpnode_shape *shape = &tree->shape;
         const struct bpnode *above = parent->node;
@@ -88,7 +88,7 @@ static int merge_children(const struct bptree *tree, const struct bptree_step *p
 /* The node of a step is low. *is_done: a page less. */
 static int tidy_step(const struct bptree *tree, struct bptree_path *path, unsigned step, bool *is_done)
 {
-        const struct bptree_step *parent = &path->steps[step - 1];
+        const struct leaf_place *parent = &path->steps[step - 1];
         unsigned count = parent->node->count;
         int err = 0;
         *is_done = false;
@@ -136,7 +136,7 @@ static int tidy(const struct bptree *tree, struct bptree_path *path)
 {
         bool is_done = true;
         for (unsigned step = path->depth; step && is_done; step--) {
-                struct bptree_step *at = &path->steps[step];
+                struct leaf_place *at = &path->steps[step];
                 at->node = arena_read(tree->arena, at->page);
                 if (!at->node)
                         return ARENA_LOST;
@@ -152,7 +152,7 @@ static int tidy(const struct bptree *tree, struct bptree_path *path)
 /* The change itself, when everything is ready for it (T3). */
 static int remove_at(const struct bptree *tree, struct bptree_path *path, struct bpnode_overflow chain)
 {
-        const struct bptree_step *at = bptree_path_leaf(path);
+        const struct leaf_place *at = bptree_path_leaf(path);
         struct bpnode *leaf = arena_write(tree->arena, at->page);
         if (!leaf)
                 return ARENA_LOST;
@@ -174,7 +174,7 @@ static int look(const struct bptree *tree, struct bpnode_key key, struct bptree_
                 return err;
         if (!is_equal)
                 return -ENOENT;
-        const struct bptree_step *at = bptree_path_leaf(path);
+        const struct leaf_place *at = bptree_path_leaf(path);
         struct bpnode_record record = bpnode_record_at(&tree->shape, at->node, at->i);
         if (!record.is_overflow)
                 return 0;
@@ -190,8 +190,8 @@ static int remove_body(void *arg)
         removal->result = 0;
         int err = look(removal->tree, removal->key, &path, &chain);
         if (err)
-                return bptree_settle(&removal->result, err);
-        err = bptree_before_change(removal->tree);
+                return handle_settle(&removal->result, err);
+        err = leaf_cursors_before_change(&removal->tree->handle);
         return err ? err : remove_at(removal->tree, &path, chain);
 }
 
@@ -205,9 +205,9 @@ int bptree_remove_key(struct bptree *tree, struct bpnode_key key)
 int bptree_delete(bptree *tree, const void *key, size_t key_len)
 {
         struct removal removal = { tree, { key, key_len }, 0 };
-        if (!bptree_takes_key(tree, key_len))
+        if (!leaf_takes_key(&tree->shape, key_len))
                 return -EINVAL;
-        int err = bptree_enter(tree);
+        int err = handle_enter(&tree->handle);
         if (!err)
                 err = arena_run(tree->arena, 0, remove_body, &removal);
         return err ? err : removal.result;

@@ -20,7 +20,7 @@ static int reach_end(struct load *load)
         int err = bptree_path_last(load->tree, &load->path);
         if (err)
                 return err;
-        struct bptree_step *at = bptree_path_leaf(&load->path);
+        struct leaf_place *at = bptree_path_leaf(&load->path);
         load->leaf = arena_write(load->tree->arena, at->page);
         if (!load->leaf)
                 return ARENA_LOST;
@@ -33,7 +33,7 @@ static int check_record(const struct load *load, const bptree_record *record)
 {
         const struct bpnode_shape *shape = &load->tree->shape;
         struct bpnode_key key = { record->key, record->key_len };
-        if (!bptree_takes_key(load->tree, key.len) || !bptree_takes_value(load->tree, record->value_len))
+        if (!leaf_takes_key(&load->tree->shape, key.len) || !leaf_takes_value(&load->tree->shape, record->value_len))
                 return -EINVAL;
         if (!load->leaf->count)
                 return 0;
@@ -44,7 +44,7 @@ static int check_record(const struct load *load, const bptree_record *record)
 static int append(struct load *load, const bptree_record *given)
 {
         const struct bpnode_shape *shape = &load->tree->shape;
-        struct bptree_step *at = bptree_path_leaf(&load->path);
+        struct leaf_place *at = bptree_path_leaf(&load->path);
         struct bpnode_record record = { .key = { given->key, given->key_len },
                                         .value = given->value,
                                         .value_len = given->value_len };
@@ -61,7 +61,7 @@ static int load_body(void *arg)
 {
         struct load *load = arg;
         bptree_record record;
-        int err = bptree_before_change(load->tree);
+        int err = leaf_cursors_before_change(&load->tree->handle);
         if (!err)
                 err = reach_end(load);
         while (!err) {
@@ -80,9 +80,9 @@ int bptree_load(bptree *tree, int (*next)(void *arg, bptree_record *record), voi
 {
         struct load load = { .tree = tree, .next = next, .arg = arg };
         uint64_t txn = arena_txn(tree->arena);
-        int err = bptree_enter(tree);
+        int err = handle_enter(&tree->handle);
         if (!err)
                 err = arena_run_once(tree->arena, 0, load_body, &load);
-        bptree_carry_cursors(tree, txn); /* it was a level of its own */
+        leaf_cursors_carry(&tree->handle, txn); /* it was a level of its own */
         return err;
 }

@@ -12,14 +12,14 @@ static int begin(const struct bptree *tree, struct bptree_path *path)
         if (root->level >= BPTREE_LEVELS_MAX)
                 return XAC_CORRUPT;
         path->depth = root->level; /* T5 */
-        path->steps[0] = (struct bptree_step){ root, tree->root, 0 };
+        path->steps[0] = (struct leaf_place){ root, tree->root, 0 };
         return 0;
 }
 
 /* From the step to the child that it names. */
 static int enter_child(const struct bptree *tree, struct bptree_path *path, unsigned step)
 {
-        struct bptree_step *child = &path->steps[step + 1];
+        struct leaf_place *child = &path->steps[step + 1];
         int err = bptree_child(tree, path->steps[step].node, path->steps[step].i, &child->page);
         child->i = 0;
         return err ? err : bptree_node(tree, child->page, path->depth - step - 1, &child->node);
@@ -34,7 +34,7 @@ int bptree_path_seek(const struct bptree *tree, struct bpnode_key key, struct bp
         }
         if (err)
                 return err;
-        struct bptree_step *leaf = bptree_path_leaf(path);
+        struct leaf_place *leaf = bptree_path_leaf(path);
         leaf->i = bpnode_find(&tree->shape, leaf->node, key, is_equal);
         return 0;
 }

@@ -15,32 +15,16 @@ struct put {
         int result;
 };
 
-static size_t stored_bytes(const struct bptree *tree, const struct bpnode_record *record)
-{
-        return bpnode_leaf_bytes(&tree->shape, record->key.len, record->value_len);
-}
-
-/* Room in the leaf for a record that is to be at i, in place of the one that is there or before it. */
-static size_t room_at(const struct bptree *tree, const struct bpnode *leaf, unsigned i, bool is_equal)
-{
-        size_t room = bpnode_room(&tree->shape, leaf);
-        if (is_equal) {
-                struct bpnode_record old = bpnode_record_at(&tree->shape, leaf, i);
-                room += stored_bytes(tree, &old);
-        }
-        return room;
-}
-
 /* The change itself, when everything is ready for it (T3). */
 static int store_at(const struct bptree *tree, struct bptree_path *path, bool is_equal,
                     const struct bpnode_record *record, struct page_reserve *reserve)
 {
-        const struct bptree_step *at = bptree_path_leaf(path);
+        const struct leaf_place *at = bptree_path_leaf(path);
         struct bpnode *leaf;
         int err = bptree_write_node(tree, at->page, 0, &leaf);
         if (err)
                 return err;
-        if (stored_bytes(tree, record) <= room_at(tree, leaf, at->i, is_equal)) {
+        if (leaf_bytes(&tree->shape, record) <= leaf_room_at(&tree->shape, leaf, at->i, is_equal)) {
                 if (is_equal)
                         bpnode_replace(&tree->shape, leaf, at->i, record);
                 else
@@ -52,20 +36,6 @@ static int store_at(const struct bptree *tree, struct bptree_path *path, bool is
         return bptree_split(tree, path, record, reserve);
 }
 
-/* The value that is replaced, when it lies in overflow pages; its chain was followed to its end (T3). */
-static int old_chain(const struct bptree *tree, const struct bptree_step *at, bool is_equal,
-                     struct bpnode_overflow *chain)
-{
-        *chain = (struct bpnode_overflow){ 0 };
-        if (!is_equal)
-                return 0;
-        struct bpnode_record old = bpnode_record_at(&tree->shape, at->node, at->i);
-        if (!old.is_overflow)
-                return 0;
-        *chain = overflow_of(old.value);
-        return overflow_probe(tree->arena, tree->shape.tree_id, *chain);
-}
-
 /* What a put needs before it changes anything. */
 struct supplies {
         struct page_reserve reserve;  /* for splits */
@@ -74,32 +44,17 @@ struct supplies {
         struct bpnode_overflow old; /* the value that goes */
 };
 
-static int store_value(const struct bptree *tree, struct supplies *supplies)
-{
-        struct bpnode_record *record = &supplies->record;
-        const void *value = record->value;
-        size_t value_len = record->value_len;
-        if (bpnode_is_inline(&tree->shape, record->key.len, value_len))
-                return 0;
-        record->value = &supplies->place;
-        record->value_len = sizeof(supplies->place);
-        record->is_overflow = true;
-        return overflow_write(tree->arena, tree->shape.tree_id, value, value_len, &supplies->place);
-}
-
 /* Leaves no page taken when it fails. */
 static int prepare(const struct bptree *tree, struct bptree_path *path, bool is_equal, struct supplies *supplies)
 {
-        const struct bptree_step *at = bptree_path_leaf(path);
-        const struct bpnode_record *record = &supplies->record;
-        bool is_inline = bpnode_is_inline(&tree->shape, record->key.len, record->value_len);
-        size_t stored = is_inline ? record->value_len : sizeof(supplies->place);
-        int err = old_chain(tree, at, is_equal, &supplies->old);
-        if (!err && bpnode_leaf_bytes(&tree->shape, record->key.len, stored) > room_at(tree, at->node, at->i, is_equal))
+        const struct bpnode_shape *shape = &tree->shape;
+        const struct leaf_place *at = bptree_path_leaf(path);
+        int err = is_equal ? leaf_chain(tree->arena, shape, at->node, at->i, &supplies->old) : 0;
+        if (!err && leaf_bytes_to_store(shape, &supplies->record) > leaf_room_at(shape, at->node, at->i, is_equal))
                 err = bptree_split_reserve(tree, path, &supplies->reserve);
         if (err)
                 return err;
-        err = store_value(tree, supplies);
+        err = leaf_store_value(tree->arena, shape, &supplies->record, &supplies->place);
         if (!err || err == ARENA_LOST)
                 return err;
         int release_err = page_alloc_release(tree->arena, &supplies->reserve);
@@ -111,6 +66,7 @@ int bptree_store(const struct bptree *tree, struct bptree_path *path, bool is_eq
 {
         struct supplies supplies;
         supplies.reserve.count = 0;
+        supplies.old.byte_len = 0;
         supplies.record = (struct bpnode_record){ .key = key, .value = value, .value_len = value_len };
         int err = prepare(tree, path, is_equal, &supplies);
         if (!err)
@@ -132,48 +88,25 @@ static int put_slowly(const struct put *put)
 }
 
 /* The leaf is the right one, and may be written. */
-static int put_into(const struct put *put, struct bpnode *leaf)
+static inline int put_into(const struct put *put, struct bpnode *leaf)
 {
-        const struct bpnode_shape *shape = &put->tree->shape;
         struct bpnode_record record = { .key = put->key, .value = put->value, .value_len = put->value_len };
-        bool is_equal;
-        if (!bpnode_is_inline(shape, put->key.len, put->value_len))
-                return put_slowly(put);
-        unsigned i = bpnode_find(shape, leaf, put->key, &is_equal);
-        size_t room = bpnode_room(shape, leaf);
-        if (is_equal) {
-                struct bpnode_record old = bpnode_record_at(shape, leaf, i);
-                if (old.is_overflow || room + stored_bytes(put->tree, &old) < stored_bytes(put->tree, &record))
-                        return put_slowly(put);
-                bpnode_replace(shape, leaf, i, &record);
-                return 0;
-        }
-        if (room < stored_bytes(put->tree, &record))
-                return put_slowly(put);
-        bpnode_insert(shape, leaf, i, &record);
-        return 0;
-}
-
-/* Whether something lies in the page: a cursor's record, say, whose key is put again. */
-static bool is_inside(const struct bptree *tree, const struct bpnode *leaf, const void *bytes)
-{
-        return (uintptr_t)bytes - (uintptr_t)leaf < tree->shape.page_bytes;
+        int err = leaf_put(&put->tree->shape, leaf, &record);
+        return err == -EAGAIN ? put_slowly(put) : err;
 }
 
 /* From a copy, as the page is going to be rearranged under the original. */
 static int put_copy(const struct put *put, struct bpnode *leaf)
 {
+        struct bpnode_record record = { .key = put->key, .value = put->value, .value_len = put->value_len };
         struct put copy = *put;
-        char *bytes = malloc(put->key.len + put->value_len + 1);
-        if (!bytes)
-                return -ENOMEM;
-        memcpy(bytes, put->key.bytes, put->key.len);
-        if (put->value_len)
-                memcpy(bytes + put->key.len, put->value, put->value_len);
-        copy.key.bytes = bytes;
-        copy.value = bytes + put->key.len;
-        int err = put_into(&copy, leaf);
-        free(bytes);
+        int err = leaf_copy_record(&record, &record);
+        if (err)
+                return err;
+        copy.key = record.key;
+        copy.value = record.value;
+        err = put_into(&copy, leaf);
+        free((void *)record.key.bytes);
         return err;
 }
 
@@ -199,15 +132,15 @@ static int put_body(void *arg)
         if (!err && put->flags & BPTREE_NOOVERWRITE)
                 err = look_first(put, page);
         if (err)
-                return bptree_settle(&put->result, err);
-        err = bptree_before_change(put->tree);
+                return handle_settle(&put->result, err);
+        err = leaf_cursors_before_change(&put->tree->handle);
         if (err)
                 return err;
         struct bpnode *leaf;
         err = bptree_write_node(put->tree, page, 0, &leaf);
         if (err)
                 return err;
-        if (is_inside(put->tree, leaf, put->key.bytes) || is_inside(put->tree, leaf, put->value))
+        if (leaf_is_inside(&put->tree->shape, leaf, put->key.bytes) || leaf_is_inside(&put->tree->shape, leaf, put->value))
                 return put_copy(put, leaf);
         return put_into(put, leaf);
 }
@@ -222,9 +155,9 @@ int bptree_put_value(struct bptree *tree, struct bpnode_key key, const void *val
 int bptree_put(bptree *tree, const void *key, size_t key_len, const void *value, size_t value_len, int flags)
 {
         struct put put = { tree, { key, key_len }, value, value_len, flags, 0 };
-        if (!bptree_takes_key(tree, key_len) || !bptree_takes_value(tree, value_len) || flags & ~BPTREE_NOOVERWRITE)
+        if (!leaf_takes_key(&tree->shape, key_len) || !leaf_takes_value(&tree->shape, value_len) || flags & ~BPTREE_NOOVERWRITE)
                 return -EINVAL;
-        int err = bptree_enter(tree);
+        int err = handle_enter(&tree->handle);
         if (!err)
                 err = arena_run(tree->arena, 0, put_body, &put);
         return err ? err : put.result;

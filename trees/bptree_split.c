@@ -65,7 +65,7 @@ static int grow_root(const struct bptree *tree, struct bptree_path *path, struct
         bpnode_insert_child(&tree->shape, root, 0, (struct bpnode_key){ "", 0 }, page);
         memmove(&path->steps[1], &path->steps[0], (path->depth + 1) * sizeof(path->steps[0]));
         path->depth++;
-        path->steps[0] = (struct bptree_step){ .node = root, .page = tree->root, .i = 0 };
+        path->steps[0] = (struct leaf_place){ .node = root, .page = tree->root, .i = 0 };
         path->steps[1].page = page;
         return 0;
 }

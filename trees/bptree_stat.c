@@ -35,13 +35,13 @@ static int stat_body(void *arg)
 {
         struct census *census = arg;
         census->stats = (bptree_stats){ 0 };
-        return bptree_settle(&census->result, bptree_walk(census->tree, count_node, census));
+        return handle_settle(&census->result, bptree_walk(census->tree, count_node, census));
 }
 
 int bptree_stat(bptree *tree, bptree_stats *stats)
 {
         struct census census = { .tree = tree };
-        int err = bptree_enter(tree);
+        int err = handle_enter(&tree->handle);
         if (!err)
                 err = arena_run(tree->arena, XAC_RDONLY, stat_body, &census);
         if (!err)

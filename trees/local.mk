@@ -3,11 +3,15 @@
 # Search structures: serial code over an arena of pages, made concurrent and durable by libxac, of which
 # they know <xac/xac.h> alone. A library of its own, libxactrees.
 
-xacinclude_HEADERS += include/xac/page_arena.h include/xac/bptree.h
+xacinclude_HEADERS += include/xac/page_arena.h include/xac/bptree.h include/xac/cobtree.h
 
 # Everything but the list of exported names: tests that see inside link this.
 noinst_LTLIBRARIES += libxactrees-core.la
 libxactrees_core_la_SOURCES = \
+        %D%/arena_check.c \
+        %D%/arena_check.h \
+        %D%/arena_check_bptree.c \
+        %D%/arena_check_cobtree.c \
         %D%/bpnode.c \
         %D%/bpnode.h \
         %D%/bpnode_cells.c \
@@ -21,10 +25,6 @@ libxactrees_core_la_SOURCES = \
         %D%/bptree.h \
         %D%/bptree_catalog.c \
         %D%/bptree_catalog.h \
-        %D%/bptree_catalog_open.c \
-        %D%/bptree_check.c \
-        %D%/bptree_check.h \
-        %D%/bptree_check_nodes.c \
         %D%/bptree_cursor.c \
         %D%/bptree_delete.c \
         %D%/bptree_load.c \
@@ -33,6 +33,35 @@ libxactrees_core_la_SOURCES = \
         %D%/bptree_scan.c \
         %D%/bptree_split.c \
         %D%/bptree_stat.c \
+        %D%/cobindex.c \
+        %D%/cobindex.h \
+        %D%/cobindex_change.c \
+        %D%/cobindex_check.c \
+        %D%/cobindex_extent.c \
+        %D%/cobindex_extent.h \
+        %D%/cobindex_make.c \
+        %D%/cobindex_room.c \
+        %D%/cobindex_separator.c \
+        %D%/cobindex_separator.h \
+        %D%/cobindex_top.c \
+        %D%/cobindex_top.h \
+        %D%/cobindex_top_extents.c \
+        %D%/cobtree.c \
+        %D%/cobtree.h \
+        %D%/cobtree_cursor.c \
+        %D%/cobtree_delete.c \
+        %D%/cobtree_load.c \
+        %D%/cobtree_put.c \
+        %D%/cobtree_scan.c \
+        %D%/cobtree_stat.c \
+        %D%/handle.h \
+        %D%/leaf.c \
+        %D%/leaf.h \
+        %D%/leaf_cursor.c \
+        %D%/leaf_cursor.h \
+        %D%/leaf_scan.c \
+        %D%/naming_drop.c \
+        %D%/naming_open.c \
         %D%/overflow.c \
         %D%/overflow.h \
         %D%/page_alloc.c \
@@ -40,7 +69,11 @@ libxactrees_core_la_SOURCES = \
         %D%/page_arena.c \
         %D%/page_arena.h \
         %D%/page_map.h \
-        %D%/page_run.c
+        %D%/page_run.c \
+        %D%/pma.c \
+        %D%/pma.h \
+        %D%/veb.c \
+        %D%/veb.h
 
 lib_LTLIBRARIES += libxactrees.la
 libxactrees_la_SOURCES =

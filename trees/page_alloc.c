@@ -37,6 +37,13 @@ static bool header_is_sound(const struct page_arena *arena, const struct arena_h
                header->next_tree_id >= TREE_ID_MIN;
 }
 
+/* Nothing was ever written, and not only to the first byte. */
+static bool header_is_fresh(const struct arena_header *header)
+{
+        static const struct arena_header fresh;
+        return !memcmp(header, &fresh, sizeof(fresh));
+}
+
 /* The arena reaches as far as its groups when this has returned 0. */
 int page_alloc_groups(struct page_arena *arena, uint32_t *groups)
 {
@@ -44,7 +51,7 @@ int page_alloc_groups(struct page_arena *arena, uint32_t *groups)
         const struct arena_header *header = arena_read(arena, PAGE_HEADER);
         if (!header)
                 return ARENA_LOST;
-        if (header->kind == PAGE_FRESH)
+        if (header_is_fresh(header))
                 return 0;
         if (!header_is_sound(arena, header))
                 return XAC_CORRUPT;
@@ -62,8 +69,8 @@ int page_alloc_look_for(struct page_arena *arena, page_no page)
 }
 
 /* Behind the last group, of which there are `groups`; the first comes with the header. The file grows first, as only
- * that can fail. */
-static int group_add(struct page_arena *arena, uint32_t groups)
+ * that can fail. The caller says whose it is. */
+static int group_append(struct page_arena *arena, uint32_t groups, struct group_map **made)
 {
         int err = arena_grow(arena, ((uint64_t)groups + 1) * GROUP_PAGES);
         if (err)
@@ -84,9 +91,20 @@ static int group_add(struct page_arena *arena, uint32_t groups)
                                                  .next_tree_id = TREE_ID_MIN };
         header->groups = groups + 1;
         header->not_groups = ~header->groups;
-        *map = (struct group_map){ .kind = PAGE_IS_MAP, .group = groups, .owner = arena->token, .used_at = now_s() };
+        *map = (struct group_map){ .kind = PAGE_IS_MAP, .group = groups, .used_at = now_s() };
         memset(map->free, 0xff, sizeof(map->free));
         map->free[0] &= ~map_fixed_bits(groups);
+        *made = map;
+        return 0;
+}
+
+static int group_add(struct page_arena *arena, uint32_t groups)
+{
+        struct group_map *map;
+        int err = group_append(arena, groups, &map);
+        if (err)
+                return err;
+        map->owner = arena->token;
         arena->own_group = groups;
         return 0;
 }
@@ -249,6 +267,72 @@ int page_alloc_release(struct page_arena *arena, struct page_reserve *reserve)
         return err;
 }
 
+/* ---- whole groups ---- */
+
+/* Takes all of it. */
+static int group_empty(struct page_arena *arena, uint32_t group)
+{
+        struct group_map *map = arena_write(arena, map_of(group));
+        if (!map)
+                return ARENA_LOST;
+        memset(map->free, 0, sizeof(map->free));
+        map->owner = 0;
+        if (arena->own_group == group)
+                arena->own_group = NO_GROUP;
+        return 0;
+}
+
+/* One of some groups that is wholly free, and nobody else's, or NO_GROUP. */
+static int group_look_for_whole(struct page_arena *arena, uint32_t groups, uint32_t *group)
+{
+        for (uint32_t i = 0; i < PROBES && i < groups; i++) {
+                const struct group_map *map;
+                *group = groups > PROBES ? (uint32_t)(next_random(arena) % groups) : i;
+                int err = map_read(arena, *group, &map);
+                if (err)
+                        return err;
+                if (map_is_empty(map) && is_worth_owning(arena, map))
+                        return 0;
+        }
+        *group = NO_GROUP;
+        return 0;
+}
+
+/* When the arena cannot grow, for the reason `err`: any group that is wholly free. */
+static int group_look_for_any_whole(struct page_arena *arena, uint32_t groups, uint32_t *group, int err)
+{
+        for (*group = 1; *group < groups; ++*group) {
+                const struct group_map *map;
+                int bad = map_read(arena, *group, &map);
+                if (bad)
+                        return bad;
+                if (map_is_empty(map))
+                        return 0;
+        }
+        return err;
+}
+
+/* The first group is never whole: an arena that has none gets that one as well. */
+int page_alloc_take_group(struct page_arena *arena, uint32_t *group)
+{
+        uint32_t groups;
+        struct group_map *map;
+        int err = page_alloc_groups(arena, &groups);
+        if (!err && !groups && !(err = group_append(arena, 0, &map)))
+                groups = 1;
+        if (!err)
+                err = group_look_for_whole(arena, groups, group);
+        if (err)
+                return err;
+        if (*group == NO_GROUP) {
+                *group = groups;
+                err = group_append(arena, groups, &map);
+                if (err && err != ARENA_LOST && err != XAC_CORRUPT)
+                        err = group_look_for_any_whole(arena, groups, group, err);
+        }
+        return err ? err : group_empty(arena, *group);
+}
+
 /* ---- freeing ---- */
 
 /* The map that a page stands in, when there is such a page. */
@@ -267,6 +351,25 @@ int page_alloc_free(struct page_arena *arena, page_no page)
         if (map_says_free(before, page) || page < PAGES_FIXED || page == map_of(group_of(page)))
                 return XAC_CORRUPT;
         return give_back(arena, &page, 1);
+}
+
+int page_alloc_free_group(struct page_arena *arena, uint32_t group)
+{
+        const struct group_map *before;
+        int err = page_alloc_reach_group(arena, group);
+        if (!err)
+                err = map_read(arena, group, &before);
+        if (err)
+                return err;
+        if (map_has_free(before))
+                return XAC_CORRUPT;
+        struct group_map *map = arena_write(arena, map_of(group));
+        if (!map)
+                return ARENA_LOST;
+        memset(map->free, 0xff, sizeof(map->free));
+        map->free[0] &= ~map_fixed_bits(group);
+        map->owner = 0;
+        return 0;
 }
 
 int page_alloc_is_free(struct page_arena *arena, page_no page, bool *is_free)

@@ -17,6 +17,8 @@
  * of the transaction while arena->own_group is not: after an abort, or a takeover, the map says that the group is not
  * (or no longer) this arena's.
  *
+ * Whole groups are taken, too: all of a group's pages at once. They have no owner.
+ *
  * Taking and giving back are part of the transaction: what is aborted never happened. A structure reserves all the
  * pages that an operation may need before it changes anything, so that a full disk leaves nothing half done.
  *
@@ -45,6 +47,10 @@ int page_alloc_release(struct page_arena *arena, struct page_reserve *reserve);
 /* Takes `count` pages into an array: all or none. The same errors. */
 int page_alloc_take_many(struct page_arena *arena, page_no *pages, size_t count);
 
+/* Takes a group, all of its pages but the map; what is in them means nothing. The same errors. */
+int page_alloc_take_group(struct page_arena *arena, uint32_t *group);
+/* Gives it back. ARENA_LOST; XAC_CORRUPT: a page of it was free, or there is no such group. */
+int page_alloc_free_group(struct page_arena *arena, uint32_t group);
 /* Frees a page, which is not written: only the map says so. ARENA_LOST; XAC_CORRUPT: it was free, or cannot be. */
 int page_alloc_free(struct page_arena *arena, page_no page);
 
@@ -71,6 +77,14 @@ static inline int page_alloc_reach(struct page_arena *arena, page_no page)
         if (((uint64_t)page + 1) << arena->page_shift <= arena->byte_len)
                 return 0;
         return page_alloc_look_for(arena, page);
+}
+
+/* The same for a group that was taken as a whole, of which there are as many as page numbers allow. */
+static inline int page_alloc_reach_group(struct page_arena *arena, uint32_t group)
+{
+        if (!group || group > UINT32_MAX / GROUP_PAGES)
+                return XAC_CORRUPT;
+        return page_alloc_reach(arena, group * GROUP_PAGES + GROUP_PAGES - 1);
 }
 
 #endif

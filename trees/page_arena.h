@@ -10,7 +10,9 @@
  *      arena_write    the same page, to be changed: valid until the transaction ends. What was read before may
  *                     be an older version of it by then, and is not to be used any more
  *
- * Both return NULL only in declared access, when the transaction is lost: callers return ARENA_LOST, and
+ *      arena_move     a page takes the place of another
+ *
+ * The first two return NULL only in declared access, when the transaction is lost: callers return ARENA_LOST, and
  * nobody looks at anything any more.
  *
  * The pages come in groups of GROUP_PAGES. The first of each group is its map, which says which are free
@@ -43,13 +45,15 @@ enum page_kind {
         PAGE_IS_HEADER = 2,
         PAGE_IS_LEAF = 3,
         PAGE_IS_INNER = 4,
-        PAGE_IS_OVERFLOW = 5
+        PAGE_IS_OVERFLOW = 5,
+        PAGE_IS_COBTREE = 6, /* root */
+        PAGE_IS_INDEX = 7
 };
 
 /* How the pages are reached. */
 enum arena_way { ARENA_PLAIN, ARENA_VIEW = PAGE_ARENA_VIEW, ARENA_DECLARED = PAGE_ARENA_DECLARED };
 
-struct bptree;
+struct handle;
 
 struct page_arena {
         char *base;           /* page n is at base + n * page_bytes */
@@ -64,7 +68,7 @@ struct page_arena {
         uint32_t own_group;   /* page_alloc: where this arena takes pages; NO_GROUP */
         uint64_t token;       /* page_alloc: what it writes into the map of its own group */
         uint64_t random;      /* page_alloc: where it looks next */
-        struct bptree *trees; /* that are open */
+        struct handle *trees; /* that are open, of both kinds */
 };
 
 /* ---- page_run.c ---- */
@@ -92,6 +96,10 @@ static inline void *arena_write(const struct page_arena *arena, page_no page)
         char *addr = arena->base + ((uint64_t)page << arena->page_shift);
         return arena->way == ARENA_DECLARED ? xac_page_write(arena->env, addr) : addr;
 }
+
+/* A page takes the place of another, of which nothing is kept. Where it was is a fresh page, at least by its first 64 bytes. What was
+ * read of either is not to be used any more. In an environment nothing is copied. ARENA_LOST. */
+int arena_move(const struct page_arena *arena, page_no to, page_no from);
 
 /* Runs the body in the open transaction, or in one of its own with these flags, repeated on conflicts. ARENA_LOST from
  * the body becomes -ECANCELED inside a transaction, and outside the reason; any other result is returned. A body that

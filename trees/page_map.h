@@ -75,6 +75,12 @@ static inline unsigned map_count_free(const struct group_map *map)
         return count;
 }
 
+/* Whether all pages are free that can be. */
+static inline bool map_is_empty(const struct group_map *map)
+{
+        return map_count_free(map) == GROUP_PAGES - 1 && map->group;
+}
+
 static inline bool map_says_free(const struct group_map *map, page_no page)
 {
         return map->free[page % GROUP_PAGES / 64] >> page % 64 & 1;

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -61,6 +62,29 @@ int arena_grow(struct page_arena *arena, uint64_t pages)
         if (!arena_extend(arena, step_groups(groups) * group_bytes))
                 return 0;
         return arena_extend(arena, groups * group_bytes); /* perhaps there is room for as much as that */
+}
+
+/* ---- moves ---- */
+
+enum { FRONT_BYTES = 64 };
+
+static int lost_if(int err)
+{
+        return err ? ARENA_LOST : 0;
+}
+
+static int move_plain(const struct page_arena *arena, char *to, char *from)
+{
+        memcpy(to, from, arena->page_bytes);
+        memset(from, 0, FRONT_BYTES);
+        return 0;
+}
+
+int arena_move(const struct page_arena *arena, page_no to, page_no from)
+{
+        char *to_addr = arena->base + ((uint64_t)to << arena->page_shift);
+        char *from_addr = arena->base + ((uint64_t)from << arena->page_shift);
+        return arena->env ? lost_if(xac_page_move(arena->env, to_addr, from_addr, 1)) : move_plain(arena, to_addr, from_addr);
 }
 
 /* ---- transactions ---- */

@@ -19,7 +19,7 @@ void scratch_fail(int err, const char *what)
 }
 
 /* What is to be removed when the process that made it exits early. */
-enum { SCRATCHES = 8 };
+enum { SCRATCHES = 24 };
 static struct {
         char directory[SCRATCHES][SCRATCH_PATH]; /* "": none */
         pid_t maker;

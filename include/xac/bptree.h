@@ -115,6 +115,10 @@ int bptree_delete(bptree *tree, const void *key, size_t key_len);
  * that is read-only, so that each record is visited once. */
 int bptree_scan(bptree *tree, const void *from, size_t from_len, const void *to, size_t to_len,
                 int (*visit)(void *arg, const bptree_record *record), void *arg);
+/* The same for records of fixed size (key_bytes 8), many at a time: `records` has `count` of them in order, each its key and
+ * then its value, 8 + value_bytes bytes, side by side. Good until the visit returns. Other trees: -EINVAL. */
+int bptree_scan_runs(bptree *tree, const void *from, size_t from_len, const void *to, size_t to_len,
+                     int (*visit)(void *arg, const void *records, size_t count), void *arg);
 
 /* Appends records, in ascending order and beyond the last one there is, in pages as full as can be. `next` fills in a record and
  * returns 1, or 0 at the end, or a negative number, which is returned. -EINVAL (order, lengths). All in one transaction;

@@ -52,6 +52,8 @@ struct naive {
         uint32_t piece_count, page_count;
         struct piece piece[PIECES_MAX]; /* of transactions that are still open, in order */
         struct naive_page page[PAGES_MAX];
+        unsigned char (*source)[PAGE]; /* what the moves of a commit read, in their order */
+        uint32_t source_count, source_used;
 };
 
 static struct naive naive;
@@ -76,17 +78,36 @@ static struct naive_page *naive_find(uint64_t page)
         return NULL;
 }
 
-static int naive_entry(const unsigned char *entry, uint64_t sequence)
+static int naive_keep_source(const unsigned char *entry, uint64_t sequence)
+{
+        const struct naive_page *page;
+        uint64_t from;
+
+        (void)sequence;
+        if (bytes_get_u32(entry + 8) != LOG_MOVED)
+                return 0;
+        naive.source = realloc(naive.source, (naive.source_count + 1) * sizeof(naive.source[0]));
+        fuzz_check(naive.source != NULL);
+        from = bytes_get_u64(entry + LOG_ENTRY_HEADER);
+        page = naive_find(from);
+        if (!page)
+                return home_content(from, naive.source[naive.source_count++]);
+        memcpy(naive.source[naive.source_count++], page->bytes, PAGE);
+        return 0;
+}
+
+static int naive_apply(const unsigned char *entry, uint64_t sequence)
 {
         uint64_t page_no = bytes_get_u64(entry);
-        uint32_t byte_len = bytes_get_u32(entry + 12);
+        uint32_t kind = bytes_get_u32(entry + 8), byte_len = bytes_get_u32(entry + 12);
+        const unsigned char *body = entry + LOG_ENTRY_HEADER;
         struct naive_page *page = naive_find(page_no);
 
         if (!page) {
                 fuzz_check(naive.page_count < PAGES_MAX);
                 page = &naive.page[naive.page_count++];
                 page->page = page_no;
-                if (bytes_get_u32(entry + 8) == LOG_CHANGES) {
+                if (kind == LOG_CHANGES) {
                         int err = home_content(page_no, page->bytes);
 
                         if (err)
@@ -94,32 +115,61 @@ static int naive_entry(const unsigned char *entry, uint64_t sequence)
                 }
         }
         page->sequence = sequence;
-        if (bytes_get_u32(entry + 8) == LOG_IMAGE)
-                memcpy(page->bytes, entry + LOG_ENTRY_HEADER, PAGE);
-        else if (!model_apply(page->bytes, PAGE, entry + LOG_ENTRY_HEADER, byte_len))
-                return XAC_CORRUPT;
-        return 0;
+        if (kind == LOG_IMAGE) {
+                memcpy(page->bytes, body, PAGE);
+                return 0;
+        }
+        if (kind == LOG_CLEARED)
+                memset(page->bytes, 0, PAGE);
+        if (kind == LOG_MOVED) {
+                memcpy(page->bytes, naive.source[naive.source_used++], PAGE);
+                body += LOG_ENTRY_FROM;
+                byte_len -= LOG_ENTRY_FROM;
+        }
+        return model_apply(page->bytes, PAGE, body, byte_len) ? 0 : XAC_CORRUPT;
 }
 
-static int naive_payload(const unsigned char *payload, size_t payload_len, uint64_t sequence)
+/* Is what follows the header of the entry's kind? */
+static bool is_body_sound(const unsigned char *entry, uint32_t byte_len)
+{
+        uint64_t page = bytes_get_u64(entry), from;
+
+        switch (bytes_get_u32(entry + 8)) {
+        case LOG_CHANGES:
+        case LOG_CLEARED:
+                return true;
+        case LOG_IMAGE:
+                return byte_len == PAGE;
+        case LOG_MOVED:
+                if (byte_len < 8)
+                        return false;
+                from = bytes_get_u64(entry + LOG_ENTRY_HEADER);
+                return from != page && from >> 28 == page >> 28;
+        default:
+                return false;
+        }
+}
+
+typedef int (*naive_visit)(const unsigned char *entry, uint64_t sequence);
+
+static int naive_payload(const unsigned char *payload, size_t payload_len, uint64_t sequence, naive_visit visit)
 {
         int err = 0;
 
         for (size_t at = 0; !err && at < payload_len;) {
                 const unsigned char *entry = payload + at;
-                uint32_t kind, byte_len;
+                uint32_t byte_len;
 
                 if (payload_len - at < LOG_ENTRY_HEADER)
                         return XAC_CORRUPT;
-                kind = bytes_get_u32(entry + 8);
                 byte_len = bytes_get_u32(entry + 12);
                 at += LOG_ENTRY_HEADER;
                 if (byte_len > payload_len - at || byte_len % 8)
                         return XAC_CORRUPT;
-                if (kind != LOG_CHANGES && !(kind == LOG_IMAGE && byte_len == PAGE))
+                if (!is_body_sound(entry, byte_len))
                         return XAC_CORRUPT;
                 at += byte_len;
-                err = naive_entry(entry, sequence);
+                err = visit(entry, sequence);
         }
         return err;
 }
@@ -161,10 +211,21 @@ static int naive_fragment(const struct log_record *record, const unsigned char *
         return 0;
 }
 
+/* All of a transaction's entries. */
+static int naive_all(const struct log_record *record, const unsigned char *payload, naive_visit visit)
+{
+        int err = 0;
+
+        for (uint32_t i = 0; !err && i < naive.piece_count; i++)
+                if (naive.piece[i].transaction == record->transaction)
+                        err = naive_payload(naive.piece[i].bytes, naive.piece[i].byte_len, record->sequence, visit);
+        return err ? err : naive_payload(payload, record->payload_len, record->sequence, visit);
+}
+
 static int naive_commit(const struct log_record *record, const unsigned char *payload)
 {
         uint64_t sequence = record->sequence;
-        int err = 0;
+        int err;
 
         if (naive.seen ? sequence != naive.seen + 1 : !sequence || sequence > naive.base + 1)
                 return XAC_CORRUPT;
@@ -174,11 +235,10 @@ static int naive_commit(const struct log_record *record, const unsigned char *pa
                 return XAC_CORRUPT;
         naive.seen = sequence;
         if (sequence > naive.base) {
-                for (uint32_t i = 0; !err && i < naive.piece_count; i++)
-                        if (naive.piece[i].transaction == record->transaction)
-                                err = naive_payload(naive.piece[i].bytes, naive.piece[i].byte_len, sequence);
+                naive.source_count = naive.source_used = 0;
+                err = naive_all(record, payload, naive_keep_source);
                 if (!err)
-                        err = naive_payload(payload, record->payload_len, sequence);
+                        err = naive_all(record, payload, naive_apply);
                 if (err)
                         return err;
                 naive.sequence = sequence;
@@ -215,18 +275,30 @@ struct maker {
         uint64_t committed;  /* the last of them that was */
 };
 
-static size_t make_entry(struct fuzz_input *input, unsigned char *out)
+/* Where the page comes from: mostly another one of the same file. */
+static uint64_t make_from(struct fuzz_input *input, uint64_t page)
 {
         uint8_t how = fuzz_u8(input);
-        uint64_t page = how & 8 ? UINT64_C(9) + (how & 7) : (uint64_t)(how & 3) << 28 | (how & 7);
-        uint32_t kind = how & 16 ? LOG_IMAGE : LOG_CHANGES;
-        uint32_t len = 0;
+        uint64_t from = (page & ~UINT64_C(15)) | (how & 15);
 
-        if (how & 16) {
+        return how & 128 ? from ^ UINT64_C(1) << 28 : from;
+}
+
+static size_t make_entry(struct fuzz_input *input, unsigned char *out)
+{
+        static const uint32_t kinds[] = {LOG_IMAGE, LOG_IMAGE, LOG_MOVED, LOG_CLEARED};
+        uint8_t how = fuzz_u8(input);
+        uint64_t page = how & 8 ? UINT64_C(9) + (how & 7) : (uint64_t)(how & 3) << 28 | (how & 7);
+        uint32_t kind = how & 16 ? kinds[how >> 5 & 3] : LOG_CHANGES;
+        uint32_t len = kind == LOG_MOVED ? LOG_ENTRY_FROM : 0;
+
+        if (kind == LOG_IMAGE) {
                 fuzz_noise(how, out + LOG_ENTRY_HEADER, PAGE);
                 len = PAGE;
         } else {
-                for (unsigned i = how >> 5 & 3; i-- > 0;)
+                if (kind == LOG_MOVED)
+                        log_entry_encode_from(out + LOG_ENTRY_HEADER, make_from(input, page));
+                for (unsigned i = kind == LOG_CHANGES ? how >> 5 & 3 : how >> 7; i-- > 0;)
                         len += (uint32_t)model_change(input, PAGE, out + LOG_ENTRY_HEADER + len);
         }
         if (how >= 248) /* perhaps senseless */

@@ -7,6 +7,7 @@ FUZZ_TARGETS = \
         %D%/fuzz_area \
         %D%/fuzz_bpnode \
         %D%/fuzz_bptree \
+        %D%/fuzz_cobtree \
         %D%/fuzz_diff \
         %D%/fuzz_log_reader \
         %D%/fuzz_manifest \
@@ -22,11 +23,16 @@ FUZZ_LIBS = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_fuzz_area_SOURCES = %D%/fuzz_area.c $(FUZZ_COMMON)
 %C%_fuzz_area_LDADD = $(FUZZ_LIBS)
 
-%C%_fuzz_bpnode_SOURCES = %D%/fuzz_bpnode.c tests/trees/sorted.c tests/trees/sorted.h $(FUZZ_COMMON)
+%C%_fuzz_bpnode_SOURCES = %D%/fuzz_bpnode.c $(TREES_SORTED) $(TREES_EITHER) $(FUZZ_COMMON)
 %C%_fuzz_bpnode_LDADD = tests/support/libsupport.la libxactrees-core.la $(UNIT_LIBS)
 
-%C%_fuzz_bptree_SOURCES = %D%/fuzz_bptree.c tests/trees/sorted.c tests/trees/sorted.h $(FUZZ_COMMON)
+FUZZ_TREE = %D%/fuzz_tree.c %D%/fuzz_tree.h $(TREES_SORTED) $(TREES_EITHER) $(FUZZ_COMMON)
+
+%C%_fuzz_bptree_SOURCES = %D%/fuzz_bptree.c $(FUZZ_TREE)
 %C%_fuzz_bptree_LDADD = tests/support/libsupport.la libxactrees-core.la $(UNIT_LIBS)
+
+%C%_fuzz_cobtree_SOURCES = %D%/fuzz_cobtree.c $(FUZZ_TREE)
+%C%_fuzz_cobtree_LDADD = tests/support/libsupport.la libxactrees-core.la $(UNIT_LIBS)
 
 %C%_fuzz_diff_SOURCES = %D%/fuzz_diff.c $(FUZZ_COMMON)
 %C%_fuzz_diff_LDADD = $(FUZZ_LIBS)
@@ -41,7 +47,7 @@ FUZZ_LIBS = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_fuzz_replay_LDADD = $(FUZZ_LIBS)
 
 %C%_make_corpus_SOURCES = %D%/make_corpus.c
-%C%_make_corpus_LDADD = $(UNIT_LIBS)
+%C%_make_corpus_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 
 dist_check_SCRIPTS += %D%/run.sh %D%/make_corpus.sh
 EXTRA_DIST += %D%/corpus

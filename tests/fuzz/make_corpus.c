@@ -2,7 +2,8 @@
 
 /*
  * Makes seeds for the fuzz targets from a real environment: small commits, a large one, a checkpoint,
- * growth; and what the files hold at several moments of it. Usage: make_corpus ENVIRONMENT CORPUS
+ * growth; and what the files hold at several moments of it. For trees: operations at random. Usage: make_corpus ENVIRONMENT
+ * CORPUS
  */
 
 #include <errno.h>
@@ -20,6 +21,7 @@
 #include "recovery/bytes.h"
 #include "recovery/log_reader.h"
 #include "recovery/manifest_slot.h"
+#include "tests/support/chance.h"
 
 enum { PAGES = 8, PAGE = 4096, LOG_MAX = 12 * 1024, FILE_MAX = 128 * 1024 };
 
@@ -214,6 +216,29 @@ static void take_seeds(const char *moment, bool has_new_area)
         close(directory);
 }
 
+/* ---- Trees ---- */
+
+/* Each kind of trees and arenas that the first byte can ask for (fuzz_tree.c), damaged or not. */
+static void seed_operations(const char *target)
+{
+        static const unsigned char kinds[] = {0, 2, 4, 8 | 2, 16, 16 | 2, 32, 32 | 8, 32 | 16, 1, 1 | 2, 1 | 32};
+        unsigned char bytes[1200];
+        char name[16];
+
+        for (unsigned i = 0; i < sizeof(kinds); i++) {
+                struct chance chance = {i};
+                size_t len = kinds[i] & 1 ? 600 : sizeof(bytes);
+
+                for (size_t at = 0; at < len; at++)
+                        bytes[at] = (unsigned char)chance_next(&chance);
+                bytes[0] = kinds[i];
+                snprintf(name, sizeof(name), "trees-%02u", i + 1);
+                int fd = seed_open(target, name);
+                seed_write(fd, bytes, len);
+                close(fd);
+        }
+}
+
 /* ---- The environment ---- */
 
 struct step {
@@ -222,7 +247,7 @@ struct step {
         unsigned value;
 };
 
-enum { WORD, INSERT, SEVERAL };
+enum { WORD, INSERT, SEVERAL, MOVE };
 
 static int commit(void *arg)
 {
@@ -237,6 +262,8 @@ static int commit(void *arg)
                 memmove(page + 64, page + 40, 600);
                 memcpy(page + 40, &step->value, sizeof(step->value));
                 break;
+        case MOVE:
+                return xac_page_move(env, view + (size_t)step->value * PAGE, page, 2);
         default:
                 for (unsigned i = 0; i < 4; i++)
                         memset(page + i * PAGE + (size_t)step->value % 4000, (int)step->value, 40);
@@ -274,11 +301,13 @@ int main(int argc, char **argv)
         for (unsigned i = 1; i <= 2; i++)
                 run(INSERT, 1, i * 104729);
         run(SEVERAL, 2, 12345);
+        run(MOVE, 1, 5);
         if (xac_mmap(env, "index", PAGE, 0) == MAP_FAILED)
                 give_up("xac_mmap", -errno);
         take_seeds("inserts", false);
         need("xac_checkpoint", xac_checkpoint(env));
         take_seeds("second", true);
         need("xac_close", xac_close(env));
+        seed_operations("cobtree");
         return 0;
 }

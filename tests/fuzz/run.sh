@@ -16,7 +16,7 @@ runs=${FUZZ_RUNS:-1000000}
 seconds=${FUZZ_SECONDS:-0}
 jobs=${FUZZ_JOBS:-1}
 build=$(pwd)/fuzz-build
-targets=${*:-diff replay area manifest log_reader bpnode bptree}
+targets=${*:-diff replay area manifest log_reader bpnode bptree cobtree}
 
 clang=
 for candidate in ${FUZZ_CLANG:-clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14}; do
@@ -76,11 +76,15 @@ objects=$(
                 [ "$(basename "$source")" = fault_sigsegv.c ] || compile quiet "libxac/$(basename "$source")"
         done
         compile quiet tests/fuzz/fuzz.c tests/fuzz/model.c tests/fuzz/log_image.c tests/support/chance.c \
-                tests/support/check.c tests/trees/sorted.c
+                tests/support/check.c tests/trees/sorted.c tests/trees/xtree.c
 )
 for target in $targets; do
+        more=
+        case $target in
+        bptree | cobtree) more=$srcdir/tests/fuzz/fuzz_tree.c ;;
+        esac
         # shellcheck disable=SC2086 # lists of words
-        $clang $flags $sanitizers -fsanitize=fuzzer "$srcdir/tests/fuzz/fuzz_$target.c" $objects -lpthread \
+        $clang $flags $sanitizers -fsanitize=fuzzer "$srcdir/tests/fuzz/fuzz_$target.c" $more $objects -lpthread \
                 -o "$build/fuzz_$target"
 done
 

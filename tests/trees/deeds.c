@@ -10,6 +10,8 @@
 enum {
         CHANGES_MAX = 4,
         RUN_MAX = 24,
+        BULK = 100,
+        BULK_VALUE = 600, /* and up to half as much again */
         VALUE_MAX = 14000,
         NUMBER_BYTES = 16, /* a value of "numbers" */
         GROW_PERCENT = 75,
@@ -153,6 +155,23 @@ static int change_run(struct deed *deed)
         return err;
 }
 
+/* A page for every four or five of them: so a tree gets as large as its keys permit. */
+static int change_bulk(struct deed *deed)
+{
+        unsigned n = (unsigned)chance_below(&deed->chance, deed->deeds->keys), end = n + BULK;
+        bool is_put = draw_is_put(deed);
+        int err = 0;
+
+        for (; !err && n < end && n < deed->deeds->keys; n++) {
+                size_t key_len = make_key(deed, DEEDS_WORDS, n), value_len = BULK_VALUE + n % (BULK_VALUE / 2);
+
+                memset(deed->value, (int)(n + deed->k), value_len);
+                err = is_put ? deed->target->put(deed->arg, DEEDS_WORDS, deed->key, key_len, deed->value, value_len) :
+                               deed->target->remove(deed->arg, DEEDS_WORDS, deed->key, key_len);
+        }
+        return err;
+}
+
 /* ---- a deed ---- */
 
 /* A level that is kept or undone. */
@@ -198,6 +217,8 @@ static int do_deed(const struct deeds *deeds, unsigned lane, uint64_t k, const s
                 err = change_run(&deed);
         if (!err)
                 err = change_some(&deed);
+        if (!err && deeds->bulk_permille && chance_below(&deed.chance, 1000) < deeds->bulk_permille)
+                err = change_bulk(&deed);
         return err ? err : note_number(&deed);
 }
 
@@ -219,30 +240,30 @@ static int open_tree(struct deeds_desk *desk, unsigned tree)
         char name[16];
 
         if (desk->trees[tree])
-                bptree_close(desk->trees[tree]);
+                xtree_close(desk->trees[tree]);
         desk->trees[tree] = NULL;
         name_tree(tree, name);
-        int err = bptree_open(desk->arena, name, BPTREE_CREATE, tree == DEEDS_NUMBERS ? &fixed : &variable, &desk->trees[tree]);
+        int err = xtree_open(desk->arena, name, XTREE_CREATE, tree == DEEDS_NUMBERS ? &fixed : &variable, &desk->trees[tree]);
         desk->is_doubtful[tree] = err != 0;
         return err;
 }
 
-static int tree_put(void *desk_, unsigned tree, const void *key, size_t key_len, const void *value, size_t value_len)
+static int do_put(void *desk_, unsigned tree, const void *key, size_t key_len, const void *value, size_t value_len)
 {
         const struct deeds_desk *desk = desk_;
 
-        return bptree_put(desk->trees[tree], key, key_len, value, value_len, 0);
+        return xtree_put(desk->trees[tree], key, key_len, value, value_len, 0);
 }
 
-static int tree_remove(void *desk_, unsigned tree, const void *key, size_t key_len)
+static int do_remove(void *desk_, unsigned tree, const void *key, size_t key_len)
 {
         const struct deeds_desk *desk = desk_;
-        int err = bptree_delete(desk->trees[tree], key, key_len);
+        int err = xtree_delete(desk->trees[tree], key, key_len);
 
         return err == -ENOENT ? 0 : err;
 }
 
-static int tree_renew(void *desk_, unsigned tree)
+static int do_renew(void *desk_, unsigned tree)
 {
         struct deeds_desk *desk = desk_;
         char name[16];
@@ -255,14 +276,14 @@ static int tree_renew(void *desk_, unsigned tree)
         return err;
 }
 
-static int tree_begin(void *desk, bool is_kept)
+static int do_begin(void *desk, bool is_kept)
 {
         (void)is_kept;
         return xbegin(((struct deeds_desk *)desk)->env, 0);
 }
 
 /* What was made anew in there is not there any more. */
-static int tree_end(void *desk_, bool is_kept)
+static int do_end(void *desk_, bool is_kept)
 {
         struct deeds_desk *desk = desk_;
         int err = is_kept ? xend(desk->env) : xabort(desk->env);
@@ -274,16 +295,17 @@ static int tree_end(void *desk_, bool is_kept)
 }
 
 static const struct target on_trees = {
-        .put = tree_put,
-        .remove = tree_remove,
-        .renew = tree_renew,
-        .begin = tree_begin,
-        .end = tree_end,
+        .put = do_put,
+        .remove = do_remove,
+        .renew = do_renew,
+        .begin = do_begin,
+        .end = do_end,
 };
 
 int deeds_open(struct deeds_desk *desk, const struct deeds *deeds, xac_env *env, enum page_arena_access access)
 {
         *desk = (struct deeds_desk){ .deeds = deeds, .env = env };
+        xtree_choose(deeds->kind);
         int err = page_arena_open_env(env, "deeds", access, &desk->arena);
 
         for (unsigned tree = 0; !err && tree < DEEDS_OWN + deeds->lanes; tree++)
@@ -295,7 +317,7 @@ int deeds_close(struct deeds_desk *desk)
 {
         for (unsigned tree = 0; tree < DEEDS_TREES_MAX; tree++)
                 if (desk->trees[tree])
-                        bptree_close(desk->trees[tree]);
+                        xtree_close(desk->trees[tree]);
         return desk->arena ? page_arena_close(desk->arena) : 0;
 }
 
@@ -312,7 +334,7 @@ int deeds_refresh(struct deeds_desk *desk)
 static int read_counter(struct deeds_desk *desk, unsigned lane, uint64_t *k)
 {
         unsigned char number[8];
-        int err = bptree_get(desk->trees[DEEDS_OWN + lane], counter_key, sizeof(counter_key), number, sizeof(number), NULL);
+        int err = xtree_get(desk->trees[DEEDS_OWN + lane], counter_key, sizeof(counter_key), number, sizeof(number), NULL);
 
         *k = err ? 0 : read_number(number);
         return err == -ENOENT ? 0 : err;

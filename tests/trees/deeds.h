@@ -20,18 +20,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <xac/bptree.h>
-
 #include "tests/trees/sorted.h"
+#include "tests/trees/xtree.h"
 
 enum { DEEDS_NUMBERS, DEEDS_WORDS, DEEDS_OWN /* + lane */, DEEDS_LANES_MAX = 16, DEEDS_TREES_MAX = DEEDS_OWN + DEEDS_LANES_MAX };
 
 struct deeds {
+        enum xtree_kind kind; /* which deeds_open chooses for the process */
         uint64_t seed;
         unsigned lanes;
         unsigned keys;   /* of each lane, in each tree */
         unsigned period; /* deeds in which trees grow, and in which they shrink again */
         unsigned large_permille; /* of the changes put values of several pages */
+        unsigned bulk_permille;  /* of the deeds put or delete many neighbours, a few to a page */
         /* For histories that go on otherwise after a crash than they did before: another number, another deed. NULL: no such. */
         uint64_t (*salt)(const void *arg, unsigned lane, uint64_t k);
         const void *salt_arg;
@@ -44,7 +45,7 @@ struct deeds_desk {
         const struct deeds *deeds;
         xac_env *env;
         page_arena *arena;
-        bptree *trees[DEEDS_TREES_MAX];
+        xtree *trees[DEEDS_TREES_MAX];
         bool is_doubtful[DEEDS_TREES_MAX]; /* made anew in a transaction that may not have taken effect */
 };
 

@@ -6,8 +6,8 @@
  * code then, and has happened or not, as a whole; a transaction that is lost is lost as a whole. Once nothing fails any more,
  * bptree_check finds nothing, all trees hold what the codes said, and the script runs through.
  *
- * One test for each way in. There are many calls, so that SAMPLES of them fail unless XAC_TEST_LONG is set, chosen by the
- * seed. Replay one case: XAC_TEST_CASE=entry,k,errno,is_lasting (as printed).
+ * One test for each way in and each kind of tree. There are many calls, so that SAMPLES of them fail unless XAC_TEST_LONG is set, chosen by the
+ * seed. Replay one case: XAC_TEST_CASE=kind of tree,entry,k,errno,is_lasting (as printed).
  */
 
 #include <signal.h>
@@ -31,6 +31,7 @@ enum { SAMPLES = 40, CASE_SECONDS = 20, SECONDS = 100, REPORTS_MAX = 4 };
 
 struct failing_case {
         enum entry entry;
+        enum xtree_kind kind_of_tree;
         struct failing_plan plan;
         int kind;
 };
@@ -48,7 +49,7 @@ static void run_case(int unused, void *case_)
 
         (void)unused;
         alarm(CASE_SECONDS);
-        script_prepare(this->entry);
+        script_prepare(this->entry, this->kind_of_tree);
         failing_start(&this->plan);
         script_play();
         int calls = failing_stop();
@@ -83,28 +84,31 @@ static void try_case(const struct failing_case *this)
         }
         if (tally->wrong++ < REPORTS_MAX)
                 dprintf(STDERR_FILENO,
-                        "%s%s: call number %d (%s) gives %s, %s: ended by signal %d, status %d\n"
-                        "replay: XAC_TEST_CASE=%d,%d,%d,%d\n",
-                        crash.said, entries[this->entry].name, this->plan.nth, failing_name(this->kind), strerror(-this->plan.with),
-                        this->plan.is_lasting ? "from then on" : "once", crash.signal, crash.status, this->entry,
-                        this->plan.nth, this->plan.with, this->plan.is_lasting);
+                        "%s%s, %s: call number %d (%s) gives %s, %s: ended by signal %d, status %d\n"
+                        "replay: XAC_TEST_CASE=%d,%d,%d,%d,%d\n",
+                        crash.said, xtree_names[this->kind_of_tree], entries[this->entry].name, this->plan.nth, failing_name(this->kind), strerror(-this->plan.with),
+                        this->plan.is_lasting ? "from then on" : "once", crash.signal, crash.status,
+                        this->kind_of_tree, this->entry, this->plan.nth, this->plan.with, this->plan.is_lasting);
 }
 
-static void try_number(enum entry entry, int nth)
+static void try_number(const struct failing_case *usual, int nth)
 {
-        int kind = tally->kinds[nth];
+        struct failing_case this = *usual;
 
-        for (const int *with = failing_errors(kind); *with; with++)
+        this.kind = tally->kinds[nth];
+
+        for (const int *with = failing_errors(this.kind); *with; with++)
                 for (int is_lasting = 0; is_lasting <= 1; is_lasting++) {
-                        const struct failing_case this = { entry, { nth, *with, is_lasting }, kind };
-
+                        this.plan = (struct failing_plan){ nth, *with, is_lasting };
                         try_case(&this);
                 }
 }
 
-static void try_entry(int entry)
+/* Tests are numbered: entry + ENTRIES * kind of tree. */
+static void try_entry(int number)
 {
-        const struct failing_case nothing_fails = { .entry = (enum entry)entry };
+        const struct failing_case nothing_fails = { .entry = (enum entry)(number % ENTRIES),
+                                                    .kind_of_tree = (enum xtree_kind)(number / ENTRIES) };
         struct chance chance = { chance_seed() };
         int stride = 1;
 
@@ -115,22 +119,24 @@ static void try_entry(int entry)
                 stride = tally->calls * 2 / SAMPLES + 1;
         for (int nth = 1 + (int)chance_below(&chance, (uint64_t)stride); nth <= tally->calls;
              nth += 1 + (int)chance_below(&chance, 2 * (uint64_t)stride - 1))
-                try_number((enum entry)entry, nth);
-        dprintf(STDOUT_FILENO, "%s: %d calls; %d cases, %d stuck, %d wrong\n", entries[entry].name, tally->calls, tally->cases,
-                tally->stuck, tally->wrong);
+                try_number(&nothing_fails, nth);
+        dprintf(STDOUT_FILENO, "%s, %s: %d calls; %d cases, %d stuck, %d wrong\n", xtree_names[nothing_fails.kind_of_tree],
+                entries[nothing_fails.entry].name, tally->calls, tally->cases, tally->stuck, tally->wrong);
         check_equal(tally->wrong, 0);
 }
 
 static void replay_one(void)
 {
         struct failing_case this = { .entry = IN_MEMORY };
-        int entry, is_lasting;
+        int kind, entry, is_lasting;
 
-        check(sscanf(getenv("XAC_TEST_CASE"), "%d,%d,%d,%d", &entry, &this.plan.nth, &this.plan.with, &is_lasting) == 4);
-        check(entry >= 0 && entry < ENTRIES);
+        check(sscanf(getenv("XAC_TEST_CASE"), "%d,%d,%d,%d,%d", &kind, &entry, &this.plan.nth, &this.plan.with,
+                     &is_lasting) == 5);
+        check(entry >= 0 && entry < ENTRIES && kind >= 0 && kind < XTREE_KINDS);
         this.entry = (enum entry)entry;
+        this.kind_of_tree = (enum xtree_kind)kind;
         tally = crew_shared(sizeof(*tally));
-        try_case(&(struct failing_case){ .entry = this.entry });
+        try_case(&(struct failing_case){ .entry = this.entry, .kind_of_tree = this.kind_of_tree });
         this.kind = tally->kinds[this.plan.nth];
         this.plan.is_lasting = is_lasting;
         try_case(&this);
@@ -139,16 +145,19 @@ static void replay_one(void)
 
 int main(void)
 {
-        struct isolated isolated[ENTRIES];
-        struct CMUnitTest tests[ENTRIES];
+        enum { EACH = ENTRIES * XTREE_KINDS };
+        static char names[EACH][48];
+        struct isolated isolated[EACH];
+        struct CMUnitTest tests[EACH];
         const struct CMUnitTest replay[] = { isolated_test(replay_one) };
 
         setenv("TMPDIR", "/dev/shm", 0); /* many syncs */
         if (getenv("XAC_TEST_CASE"))
                 return cmocka_run_group_tests_name("failure", replay, NULL, NULL);
-        for (int i = 0; i < ENTRIES; i++) {
+        for (int i = 0; i < EACH; i++) {
+                snprintf(names[i], sizeof(names[i]), "%s, %s", xtree_names[i / ENTRIES], entries[i % ENTRIES].name);
                 isolated[i] = (struct isolated){ .each = try_entry, .way = i, .seconds = getenv("XAC_TEST_LONG") ? 36 * SECONDS : SECONDS };
-                tests[i] = (struct CMUnitTest){ .name = entries[i].name, .test_func = isolate_run, .initial_state = &isolated[i] };
+                tests[i] = (struct CMUnitTest){ .name = names[i], .test_func = isolate_run, .initial_state = &isolated[i] };
         }
         return cmocka_run_group_tests_name("failure", tests, NULL, NULL);
 }

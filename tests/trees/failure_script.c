@@ -40,8 +40,8 @@ static struct stage {
         enum entry entry;
         xac_env *env;
         page_arena *arena;
-        bptree *trees[TREES];
-        bptree_cursor *cursor;
+        xtree *trees[TREES];
+        xtree_cursor *cursor;
         struct content content, before; /* as of the transaction's begin */
         bool is_inside;   /* a transaction */
         bool is_lost;     /* it can only end */
@@ -141,7 +141,7 @@ static void put(unsigned tree, unsigned n, size_t value_len)
         if (tree == NUMBERS)
                 value_len = made_with[NUMBERS].value_bytes;
         memset(value, (int)(n + value_len), value_len);
-        bool done = attempt(bptree_put(stage.trees[tree], key, key_len, value, value_len, 0));
+        bool done = attempt(xtree_put(stage.trees[tree], key, key_len, value, value_len, 0));
         note_change(done, tree, key, key_len, value, value_len);
 }
 
@@ -159,7 +159,7 @@ static void delete_some(unsigned tree, unsigned from, unsigned count, unsigned s
 
                 if (!sorted_get(&stage.content.trees[tree], key, key_len))
                         continue;
-                bool done = attempt(bptree_delete(stage.trees[tree], key, key_len));
+                bool done = attempt(xtree_delete(stage.trees[tree], key, key_len));
                 note_change(done, tree, key, key_len, NULL, 0);
         }
 }
@@ -184,7 +184,7 @@ static void open_tree(unsigned tree)
 {
         if (!stage.arena || stage.trees[tree] || stage.is_lost || stage.is_poisoned)
                 return;
-        bool done = attempt(bptree_open(stage.arena, names[tree], BPTREE_CREATE, &made_with[tree], &stage.trees[tree]));
+        bool done = attempt(xtree_open(stage.arena, names[tree], XTREE_CREATE, &made_with[tree], &stage.trees[tree]));
         check(done == (stage.trees[tree] != NULL));
         if (stage.is_poisoned) {
                 copy_content(&stage.doubtful, &stage.content);
@@ -207,7 +207,7 @@ static void drop_tree(unsigned tree)
         sorted_clear(&content->trees[tree]);
         if (!done)
                 return;
-        bptree_close(stage.trees[tree]);
+        xtree_close(stage.trees[tree]);
         stage.trees[tree] = NULL;
 }
 
@@ -215,11 +215,11 @@ static void close_all(void)
 {
         failing_pause();
         if (stage.cursor)
-                bptree_cursor_close(stage.cursor);
+                xtree_cursor_close(stage.cursor);
         stage.cursor = NULL;
         for (unsigned tree = 0; tree < TREES; tree++) {
                 if (stage.trees[tree])
-                        bptree_close(stage.trees[tree]);
+                        xtree_close(stage.trees[tree]);
                 stage.trees[tree] = NULL;
         }
 }
@@ -235,15 +235,15 @@ static int count_records(void *count, const bptree_record *record)
 
 static void look(void)
 {
-        bptree_stats stats;
+        xtree_stats stats;
         bptree_report report;
         size_t count = 0;
 
         if (!can_go_on(WORDS))
                 return;
-        if (attempt(bptree_scan(stage.trees[WORDS], NULL, 0, NULL, 0, count_records, &count)))
+        if (attempt(xtree_scan(stage.trees[WORDS], NULL, 0, NULL, 0, count_records, &count)))
                 check_equal(count, stage.content.trees[WORDS].count);
-        if (can_go_on(WORDS) && attempt(bptree_stat(stage.trees[WORDS], &stats)))
+        if (can_go_on(WORDS) && attempt(xtree_stat(stage.trees[WORDS], &stats)))
                 check_equal(stats.records, stage.content.trees[WORDS].count);
         if (can_go_on(WORDS))
                 (void)attempt(bptree_check(stage.arena, &report));
@@ -253,13 +253,13 @@ static void walk(void)
 {
         struct sorted *words = &stage.content.trees[WORDS];
 
-        if (!can_go_on(WORDS) || words->count < 4 || !attempt(bptree_cursor_open(stage.trees[WORDS], &stage.cursor)))
+        if (!can_go_on(WORDS) || words->count < 4 || !attempt(xtree_cursor_open(stage.trees[WORDS], &stage.cursor)))
                 return;
         /* Inside a transaction each step is one of the same; outside each is its own. */
-        if (attempt(bptree_cursor_first(stage.cursor)) && attempt(bptree_cursor_next(stage.cursor)) &&
-            attempt(bptree_cursor_next(stage.cursor))) {
+        if (attempt(xtree_cursor_first(stage.cursor)) && attempt(xtree_cursor_next(stage.cursor)) &&
+            attempt(xtree_cursor_next(stage.cursor))) {
                 struct sorted_record *third = words->records[2];
-                bool done = attempt(bptree_cursor_delete(stage.cursor));
+                bool done = attempt(xtree_cursor_delete(stage.cursor));
                 unsigned char key[BPTREE_KEY_MAX];
                 size_t key_len = third->key_len;
 
@@ -267,7 +267,7 @@ static void walk(void)
                 note_change(done, WORDS, key, key_len, NULL, 0);
                 put(WORDS, 1, 300); /* with a cursor that has to keep its place */
         }
-        bptree_cursor_close(stage.cursor);
+        xtree_cursor_close(stage.cursor);
         stage.cursor = NULL;
 }
 
@@ -303,9 +303,9 @@ static void load(void)
         delete_some(PASSING, 10000, 40, 1);
         if (!can_go_on(PASSING))
                 return;
-        bool done = attempt(bptree_load(stage.trees[PASSING], next_to_load, &loading));
+        bool done = attempt(xtree_load(stage.trees[PASSING], next_to_load, &loading));
         if (!done && !entries[stage.entry].is_env)
-                check_ok(bptree_scan(stage.trees[PASSING], NULL, 0, NULL, 0, count_records, &there));
+                check_ok(xtree_scan(stage.trees[PASSING], NULL, 0, NULL, 0, count_records, &there));
         copy_content(&content, &stage.content);
         loading.next = 10000;
         for (bptree_record record; next_to_load(&loading, &record) && (done || stage.is_poisoned ||
@@ -380,7 +380,7 @@ void script_play(void)
 static bool content_is(const struct content *content, char *text, size_t text_len)
 {
         for (unsigned tree = 0; tree < TREES; tree++) {
-                int err = bptree_open(stage.arena, names[tree], 0, &made_with[tree], &stage.trees[tree]);
+                int err = xtree_open(stage.arena, names[tree], 0, &made_with[tree], &stage.trees[tree]);
 
                 if (err != (content->exists[tree] ? 0 : -ENOENT)) {
                         snprintf(text, text_len, "opening %s gives %d (%s)", names[tree], err, xac_strerror(err));
@@ -467,8 +467,9 @@ void script_prove(void)
         clear_content(&stage.doubtful);
 }
 
-void script_prepare(enum entry entry)
+void script_prepare(enum entry entry, enum xtree_kind kind)
 {
+        xtree_choose(kind);
         stage = (struct stage){ .entry = entry };
         open_env();
 }

@@ -11,6 +11,8 @@
 
 #include <xac/page_arena.h>
 
+#include "tests/trees/xtree.h"
+
 enum entry { IN_MEMORY, IN_FILE, IN_VIEW, DECLARED, DECLARED_DURABLE, VIEW_NOSYNC, ENTRIES };
 
 extern const struct entry_facts {
@@ -21,7 +23,7 @@ extern const struct entry_facts {
 } entries[ENTRIES];
 
 /* In the scratch directory; nothing fails yet. */
-void script_prepare(enum entry entry);
+void script_prepare(enum entry entry, enum xtree_kind kind);
 void script_play(void);
 /* Nothing fails any more: everything is as the codes said, and the script runs through; closes and frees all. */
 void script_prove(void);

@@ -2,7 +2,7 @@
 
 /*
  * The history test of the trees: processes and threads play random transactions on the same few keys of three
- * B+-trees in two files of one environment. After each round all that they were told is judged (history_judge.h), the trees
+ * trees of either kind in two files of one environment. After each round all that they were told is judged (history_judge.h), the trees
  * must hold what the judge has, and bptree_check must find nothing; it looks in the middle of the rounds, too, from another
  * process.
  *
@@ -54,6 +54,7 @@ static const struct option long_options[] = {
         { "processes", required_argument, NULL, 'p' },
         { "threads", required_argument, NULL, 't' },
         { "mode", required_argument, NULL, 'm' },
+        { "tree", required_argument, NULL, 'T' },
         { "seconds", required_argument, NULL, 'S' },
         { "keys", required_argument, NULL, 'k' },
         { "steps", required_argument, NULL, 'e' },
@@ -73,7 +74,8 @@ static _Noreturn void usage(void)
 {
         fprintf(stderr,
                 "usage: history [--seed N] [--transactions N] [--seconds S] [--round N] [--processes N] [--threads N]\n"
-                "               [--mode view|declared|mixed] [--keys N] [--steps N] [--pool-bytes N] [--page-bytes N]\n"
+                "               [--tree bptree|cobtree] [--mode view|declared|mixed] [--keys N] [--steps N]\n"
+                "               [--pool-bytes N] [--page-bytes N]\n"
                 "               [--snapshots] [--checkpoints] [--reopen] [--durable|--nosync] [--durable-reads]\n");
         exit(2);
 }
@@ -86,6 +88,13 @@ static enum history_mode mode_named(const char *name)
                 if (strcmp(name, names[i]) == 0)
                         return i;
         usage();
+}
+
+/* Inherited by all processes. */
+static void choose_tree(const char *name)
+{
+        if (!xtree_choose_named(name))
+                usage();
 }
 
 static void take_flag(struct history_options *options, int option)
@@ -114,6 +123,7 @@ static void take_option(struct history_options *options, int option, const char 
         case 'p': options->processes = (int)number; break;
         case 't': options->threads = (int)number; break;
         case 'm': options->mode = mode_named(text ? text : ""); break;
+        case 'T': choose_tree(text ? text : ""); break;
         case 'S': options->seconds = text ? strtod(text, NULL) : 0; break;
         case 'k': options->script.keys = (unsigned)number; break;
         case 'e': options->script.steps_max = (unsigned)number; break;
@@ -297,9 +307,9 @@ static void report(const struct run *run)
         const struct history_options *options = &run->world->options;
         double seconds = (double)(crew_clock_ns() - run->started_ns) / 1e9;
 
-        printf("seed %" PRIu64 ", %d x %d, %s%s%s, %u keys: %.0f per s, %" PRIu64 " conflicts, %" PRIu64
+        printf("%s, seed %" PRIu64 ", %d x %d, %s%s%s, %u keys: %.0f per s, %" PRIu64 " conflicts, %" PRIu64
                " times full, %" PRIu64 " looks: %" PRIu64 " transactions, %" PRIu64 " differences\n",
-               options->seed, options->processes, options->threads, modes[options->mode],
+               xtree_names[xtree_is_cob()], options->seed, options->processes, options->threads, modes[options->mode],
                options->open_flags & XAC_VOLATILE ? "" : options->open_flags & XAC_NOSYNC ? ", nosync" : ", durable",
                options->script.has_snapshots ? ", snapshots" : "", options->script.keys,
                (double)run->transactions / seconds, run->conflicts, run->full, run->looks, run->transactions,

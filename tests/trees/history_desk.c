@@ -59,7 +59,7 @@ static int desk_get(void *desk_, unsigned tree, unsigned number, uint64_t *tag)
 
         dawdle(desk);
         history_key_make(&key, tree, number);
-        err = bptree_get(desk->trees[tree], key.bytes, key.len, desk->value, sizeof(desk->value), &len);
+        err = xtree_get(desk->trees[tree], key.bytes, key.len, desk->value, sizeof(desk->value), &len);
         if (!err)
                 *tag = value_tag(tree, number, desk->value, len);
         return err;
@@ -73,7 +73,7 @@ static int desk_put(void *desk_, unsigned tree, unsigned number, uint64_t tag, i
 
         dawdle(desk);
         history_key_make(&key, tree, number);
-        return bptree_put(desk->trees[tree], key.bytes, key.len, desk->value, len, flags);
+        return xtree_put(desk->trees[tree], key.bytes, key.len, desk->value, len, flags);
 }
 
 static int desk_remove(void *desk_, unsigned tree, unsigned number)
@@ -83,17 +83,17 @@ static int desk_remove(void *desk_, unsigned tree, unsigned number)
 
         dawdle(desk);
         history_key_make(&key, tree, number);
-        return bptree_delete(desk->trees[tree], key.bytes, key.len);
+        return xtree_delete(desk->trees[tree], key.bytes, key.len);
 }
 
 static int desk_count(void *desk_, unsigned tree, uint64_t *records)
 {
         struct desk *desk = desk_;
-        bptree_stats stats = { 0 };
+        xtree_stats stats = { 0 };
         int err;
 
         dawdle(desk);
-        err = bptree_stat(desk->trees[tree], &stats);
+        err = xtree_stat(desk->trees[tree], &stats);
         *records = stats.records;
         return err;
 }
@@ -120,8 +120,8 @@ static int scan_visit(void *scan_, const bptree_record *record)
         uint64_t tag;
 
         if (!record->value)
-                scan->lost = bptree_get(desk->trees[scan->tree], record->key, record->key_len, desk->value,
-                                        sizeof(desk->value), &len);
+                scan->lost = xtree_get(desk->trees[scan->tree], record->key, record->key_len, desk->value,
+                                       sizeof(desk->value), &len);
         if (scan->lost)
                 return ENDED;
         check_equal(len, record->value_len);
@@ -140,7 +140,7 @@ static int desk_scan(void *desk_, unsigned tree, unsigned from, unsigned to,
         dawdle(desk);
         history_key_make(&first, tree, from);
         history_key_make(&end, tree, to);
-        result = bptree_scan(desk->trees[tree], first.bytes, first.len, end.bytes, end.len, scan_visit, &scan);
+        result = xtree_scan(desk->trees[tree], first.bytes, first.len, end.bytes, end.len, scan_visit, &scan);
         if (result == ENDED)
                 result = 0;
         return result ? result : scan.lost;
@@ -156,11 +156,11 @@ static int desk_seek(void *desk_, unsigned tree, unsigned how, unsigned number)
 
         dawdle(desk);
         if (how == SCRIPT_FIRST)
-                return bptree_cursor_first(desk->cursors[tree]);
+                return xtree_cursor_first(desk->cursors[tree]);
         if (how == SCRIPT_LAST)
-                return bptree_cursor_last(desk->cursors[tree]);
+                return xtree_cursor_last(desk->cursors[tree]);
         history_key_make(&key, tree, number);
-        return bptree_cursor_seek(desk->cursors[tree], key.bytes, key.len, hows[how]);
+        return xtree_cursor_seek(desk->cursors[tree], key.bytes, key.len, hows[how]);
 }
 
 static int desk_step(void *desk_, unsigned tree, bool is_forward)
@@ -168,17 +168,17 @@ static int desk_step(void *desk_, unsigned tree, bool is_forward)
         struct desk *desk = desk_;
 
         dawdle(desk);
-        return is_forward ? bptree_cursor_next(desk->cursors[tree]) : bptree_cursor_previous(desk->cursors[tree]);
+        return is_forward ? xtree_cursor_next(desk->cursors[tree]) : xtree_cursor_previous(desk->cursors[tree]);
 }
 
 /* A value that is read in two parts is the same. */
 static int read_value(struct desk *desk, unsigned tree, size_t value_len)
 {
         size_t half = value_len / 2, first = 0, second = 0;
-        int err = bptree_cursor_read(desk->cursors[tree], half, desk->value + half, sizeof(desk->value) - half, &second);
+        int err = xtree_cursor_read(desk->cursors[tree], half, desk->value + half, sizeof(desk->value) - half, &second);
 
         if (!err)
-                err = bptree_cursor_read(desk->cursors[tree], 0, desk->value, half, &first);
+                err = xtree_cursor_read(desk->cursors[tree], 0, desk->value, half, &first);
         if (!err)
                 check_equal(first + second, value_len);
         return err;
@@ -188,7 +188,7 @@ static int desk_record(void *desk_, unsigned tree, unsigned *key, uint64_t *tag)
 {
         struct desk *desk = desk_;
         bptree_record record = { 0 };
-        int err = bptree_cursor_record(desk->cursors[tree], &record);
+        int err = xtree_cursor_record(desk->cursors[tree], &record);
 
         if (err)
                 return err;
@@ -207,7 +207,7 @@ static int desk_remove_here(void *desk_, unsigned tree)
         struct desk *desk = desk_;
 
         dawdle(desk);
-        return bptree_cursor_delete(desk->cursors[tree]);
+        return xtree_cursor_delete(desk->cursors[tree]);
 }
 
 /* ---- levels ---- */
@@ -257,17 +257,17 @@ void desk_open(struct desk *desk, xac_env *env, enum page_arena_access access)
         for (unsigned i = 0; i < 2; i++)
                 check_ok(page_arena_open_env(env, files[i], access, &desk->arenas[i]));
         for (unsigned tree = 0; tree < HISTORY_TREES; tree++) {
-                check_ok(bptree_open(desk->arenas[file_of(tree)], history_tree_names[tree], BPTREE_CREATE,
-                                     &history_tree_options[tree], &desk->trees[tree]));
-                check_ok(bptree_cursor_open(desk->trees[tree], &desk->cursors[tree]));
+                check_ok(xtree_open(desk->arenas[file_of(tree)], history_tree_names[tree], XTREE_CREATE,
+                                    &history_tree_options[tree], &desk->trees[tree]));
+                check_ok(xtree_cursor_open(desk->trees[tree], &desk->cursors[tree]));
         }
 }
 
 void desk_close(struct desk *desk)
 {
         for (unsigned tree = 0; tree < HISTORY_TREES; tree++) {
-                bptree_cursor_close(desk->cursors[tree]);
-                bptree_close(desk->trees[tree]);
+                xtree_cursor_close(desk->cursors[tree]);
+                xtree_close(desk->trees[tree]);
         }
         for (unsigned i = 0; i < 2; i++)
                 check_ok(page_arena_close(desk->arenas[i]));

@@ -7,17 +7,16 @@
  * sees such a thing, whatever becomes of it.
  */
 
-#include <xac/bptree.h>
-
 #include "tests/support/chance.h"
 #include "tests/trees/history_keys.h"
 #include "tests/trees/history_script.h"
+#include "tests/trees/xtree.h"
 
 struct desk {
         xac_env *env;
         page_arena *arenas[2]; /* the last tree is in a file of its own */
-        bptree *trees[HISTORY_TREES];
-        bptree_cursor *cursors[HISTORY_TREES];
+        xtree *trees[HISTORY_TREES];
+        xtree_cursor *cursors[HISTORY_TREES];
         struct chance chance; /* for what is not part of a script */
         unsigned char value[HISTORY_VALUE_MAX];
 };

@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <xac/bptree.h>
-
 #include "tests/support/check.h"
+#include "tests/trees/xtree.h"
 
 enum { REPORTS_MAX = 4, CHANGES_MAX = SCRIPT_WORDS_MAX };
 
@@ -131,7 +130,7 @@ static int plain_get(void *judge, unsigned tree, unsigned key, uint64_t *tag)
 
 static int plain_put(void *judge, unsigned tree, unsigned key, uint64_t tag, int flags)
 {
-        if (flags & BPTREE_NOOVERWRITE && look(judge, tree, key))
+        if (flags & XTREE_NOOVERWRITE && look(judge, tree, key))
                 return -EEXIST;
         change(judge, tree, key, tag);
         return 0;

@@ -3,9 +3,8 @@
 
 #include <errno.h>
 
-#include <xac/bptree.h>
-
 #include "tests/support/chance.h"
+#include "tests/trees/xtree.h"
 
 enum step {
         STEP_GET,
@@ -281,7 +280,7 @@ static void step_access(struct script *script, struct chance *chance, enum step 
         if (step == STEP_GET)
                 call_get(script, tree, key);
         else if (step == STEP_PUT || step == STEP_PUT_NEW)
-                call_put(script, tree, key, step == STEP_PUT ? 0 : BPTREE_NOOVERWRITE);
+                call_put(script, tree, key, step == STEP_PUT ? 0 : XTREE_NOOVERWRITE);
         else if (step == STEP_DELETE)
                 call_remove(script, tree, key);
         else if (step == STEP_PUT_RUN || step == STEP_DELETE_RUN)

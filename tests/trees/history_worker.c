@@ -26,6 +26,7 @@ struct worker {
         uint64_t body_left_ns; /* under xac_run, the next attempt begins after this */
         uint64_t newest;       /* of the library: before it began */
         uint64_t snapshot;     /* and what it saw */
+        uint64_t sequence;     /* of a call outside of transactions: the number of its commit */
         enum script_wish wish;
         struct script script;
 };
@@ -62,6 +63,26 @@ static uint64_t own_sequence(const struct worker *worker)
         return newest > worker->newest && newest > txn->pages.snapshot ? newest : 0;
 }
 
+/*
+ * A call outside of transactions may run several: its own, and before or after it some that only move pages, and do not wait
+ * for the disk. What it says is true as of its own.
+ */
+static _Thread_local struct worker *alone; /* who is in such a call */
+
+int __real_arena_run(struct page_arena *arena, int flags, int (*body)(void *arg), void *arg);
+int __wrap_arena_run(struct page_arena *arena, int flags, int (*body)(void *arg), void *arg);
+
+int __wrap_arena_run(struct page_arena *arena, int flags, int (*body)(void *arg), void *arg)
+{
+        int err = __real_arena_run(arena, flags, body, arg);
+
+        if (alone && !(flags & XAC_NOSYNC)) {
+                alone->snapshot = txn_of(alone)->pages.snapshot;
+                alone->sequence = own_sequence(alone);
+        }
+        return err;
+}
+
 /* ---- attempts and their records ---- */
 
 static void attempt_begin(struct worker *worker, uint64_t seed, uint64_t begin_ns)
@@ -78,7 +99,7 @@ static void attempt_begin(struct worker *worker, uint64_t seed, uint64_t begin_n
         worker->script.calls_max = UINT32_MAX;
 }
 
-static void attempt_record(struct worker *worker, int outcome, uint64_t end_ns)
+static void attempt_record(struct worker *worker, int outcome, uint64_t sequence, uint64_t end_ns)
 {
         const struct script *script = &worker->script;
         struct record_log *log = worker->log;
@@ -90,7 +111,7 @@ static void attempt_record(struct worker *worker, int outcome, uint64_t end_ns)
                 .begin_ns = worker->begin_ns,
                 .end_ns = end_ns,
                 .snapshot = worker->snapshot,
-                .sequence = outcome ? 0 : own_sequence(worker),
+                .sequence = outcome ? 0 : sequence,
                 .outcome = outcome,
                 .calls = script->calls,
                 .was_stopped = script->stopped != 0,
@@ -128,9 +149,11 @@ static void outcome_check(const struct worker *worker, int outcome)
 static int attempt_alone(struct worker *worker, uint64_t seed)
 {
         attempt_begin(worker, seed, crew_clock_ns());
+        worker->sequence = 0;
+        alone = worker;
         script_play(&worker->script);
-        worker->snapshot = txn_of(worker)->pages.snapshot;
-        attempt_record(worker, worker->script.stopped, crew_clock_ns());
+        alone = NULL;
+        attempt_record(worker, worker->script.stopped, worker->sequence, crew_clock_ns());
         outcome_check(worker, worker->script.stopped);
         return worker->script.stopped;
 }
@@ -160,7 +183,7 @@ static int attempt_plainly(struct worker *worker, uint64_t seed)
         } else {
                 outcome = xend(worker->env);
         }
-        attempt_record(worker, outcome, crew_clock_ns());
+        attempt_record(worker, outcome, own_sequence(worker), crew_clock_ns());
         outcome_check(worker, outcome);
         check(outcome != 0 || !worker->script.stopped);
         return outcome;
@@ -173,7 +196,7 @@ static int attempt_body(void *worker_)
         bool gives_up;
 
         if (worker->is_attempting) {
-                attempt_record(worker, XAC_CONFLICT, crew_clock_ns());
+                attempt_record(worker, XAC_CONFLICT, 0, crew_clock_ns());
                 outcome_check(worker, XAC_CONFLICT);
         }
         attempt_begin(worker, worker->script.seed, worker->body_left_ns);
@@ -192,7 +215,7 @@ static int attempt_by_run(struct worker *worker, uint64_t seed)
         outcome = xac_run(worker->env, script_flags(&worker->world->options.script, seed), attempt_body, worker);
         check(worker->is_attempting);
         check(outcome != XAC_CONFLICT);
-        attempt_record(worker, outcome, crew_clock_ns());
+        attempt_record(worker, outcome, own_sequence(worker), crew_clock_ns());
         outcome_check(worker, outcome);
         return outcome;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Processes that work on the same B+-trees are killed (SIGKILL) at random moments, single ones, several, and now and then
+ * Processes that work on the same trees are killed (SIGKILL) at random moments, single ones, several, and now and then
  * all at once. Shown by an auditor, which is a process too:
  *
  *      - the deeds of each worker (deeds.h) are there up to the last one that it was told of, or one more, and none in part:
@@ -12,7 +12,8 @@
  * In the modes called "machine" the shared memory goes as well when all are killed, which is a power cut that spares
  * what the kernel had yet to write: then what was promised to be durable is there, and nothing in part.
  *
- *      killed [--kills N] [--seconds S] [--only MODE] [--seed X] [--verbose]      N kills, or S seconds, in each mode
+ *      killed [--kills N] [--seconds S] [--tree bptree|cobtree] [--only MODE] [--seed X] [--verbose]
+ *                                                      N kills, or S seconds, in each mode on each kind of tree
  */
 
 #include <getopt.h>
@@ -63,6 +64,7 @@ static struct {
         uint64_t kills;
         double seconds;
         const char *only;
+        const char *tree; /* NULL: each */
         bool is_verbose;
 } options = { .seconds = WORTH_MS / 1000.0 };
 
@@ -146,12 +148,12 @@ static void do_deed(struct job *job)
 static void do_something_else(struct job *job)
 {
         uint64_t draw = chance_below(&job->chance, 1000);
-        bptree_stats stats;
+        xtree_stats stats;
 
         if (draw < 8)
                 check_ok(xac_checkpoint(job->env));
         else if (draw < 16)
-                check_ok(bptree_stat(job->desk.trees[draw % 2 ? DEEDS_NUMBERS : DEEDS_WORDS], &stats));
+                check_ok(xtree_stat(job->desk.trees[draw % 2 ? DEEDS_NUMBERS : DEEDS_WORDS], &stats));
         else if (draw < 24 && !(mode->open_flags & XAC_VOLATILE)) {
                 check_ok(xac_sync(job->env));
                 tell(job, atomic_load(&ledger->lane[job->lane].told), true);
@@ -384,29 +386,33 @@ static void play(int unused, void *unused_arg)
         inspect(&alone);
         inspect(&alone); /* whoever was alone was the last to close it */
         deeds_forget(&state);
-        printf("%s: %" PRIu64 " kills in %.1f s (%" PRIu64 " times everybody), %" PRIu64 " deeds done, %" PRIu64
+        printf("%s, %s: %" PRIu64 " kills in %.1f s (%" PRIu64 " times everybody), %" PRIu64 " deeds done, %" PRIu64
                " left in good order, %" PRIu64 " audits\n",
-               mode->name, count.kills, (double)(crew_clock_ns() - started_ns) / 1e9, count.all,
+               xtree_names[ledger->deeds.kind], mode->name, count.kills, (double)(crew_clock_ns() - started_ns) / 1e9, count.all,
                atomic_load(&ledger->deeds_done), atomic_load(&ledger->leaves), count.audits);
         fflush(stdout);
 }
 
 /* In a process of its own, so that whatever happens the scratch directory is removed. */
-static bool try_mode(const struct mode *chosen)
+static bool try_mode(const struct mode *chosen, enum xtree_kind kind)
 {
         int status, left;
 
         mode = chosen;
         ledger = crew_shared(sizeof(*ledger));
-        ledger->deeds = (struct deeds){ .seed = chance_next(&chance), .lanes = LANES, .keys = 60, .period = 400,
+        ledger->deeds = (struct deeds){ .kind = kind, .seed = chance_next(&chance), .lanes = LANES, .keys = 60, .period = 400,
                                         .large_permille = 30 };
+        if (kind == XTREE_COBTREE) { /* pages move in larger trees only */
+                ledger->deeds.keys = 400;
+                ledger->deeds.bulk_permille = 40;
+        }
         check_equal(scratch_make(1), 0);
         directory = scratch_path("env");
         status = crew_status(crew_fork(play, 0, NULL));
         left = scratch_shared_memory_left(1);
         scratch_remove();
         if (status || left)
-                printf("FAILED: %s (status %x, shared memory left: %d)\n", mode->name, status, left);
+                printf("FAILED: %s, %s (status %x, shared memory left: %d)\n", xtree_names[kind], mode->name, status, left);
         return !status && !left;
 }
 
@@ -414,14 +420,16 @@ static void parse(int argc, char **argv)
 {
         static const struct option known[] = {
                 { "kills", required_argument, NULL, 'k' }, { "seconds", required_argument, NULL, 's' },
-                { "only", required_argument, NULL, 'o' },  { "seed", required_argument, NULL, 'x' },
-                { "verbose", no_argument, NULL, 'v' },     { NULL, 0, NULL, 0 },
+                { "only", required_argument, NULL, 'o' },  { "tree", required_argument, NULL, 't' },
+                { "seed", required_argument, NULL, 'x' },  { "verbose", no_argument, NULL, 'v' },
+                { NULL, 0, NULL, 0 },
         };
         for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
                 switch (c) {
                 case 'k': options.kills = strtoull(optarg, NULL, 0); break;
                 case 's': options.seconds = strtod(optarg, NULL); break;
                 case 'o': options.only = optarg; break;
+                case 't': options.tree = optarg; break;
                 case 'x': setenv("XAC_TEST_SEED", optarg, 1); break;
                 case 'v': options.is_verbose = true; break;
                 default: exit(2);
@@ -429,19 +437,36 @@ static void parse(int argc, char **argv)
         }
 }
 
+/* Returns how many were tried; -1: one went wrong. */
+static int try_modes(enum xtree_kind kind)
+{
+        int tried = 0;
+
+        if (options.tree && strcmp(options.tree, xtree_names[kind]) != 0)
+                return 0;
+        for (unsigned i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+                if (options.only && strcmp(options.only, modes[i].name) != 0)
+                        continue;
+                if (!try_mode(&modes[i], kind))
+                        return -1;
+                tried++;
+        }
+        return tried;
+}
+
 int main(int argc, char **argv)
 {
-        bool is_fine = true;
-        unsigned tried = 0;
+        int tried = 0;
 
         parse(argc, argv);
         setvbuf(stdout, NULL, _IOLBF, 0);
         chance.state = chance_seed();
-        for (unsigned i = 0; is_fine && i < sizeof(modes) / sizeof(modes[0]); i++) {
-                if (options.only && strcmp(options.only, modes[i].name) != 0)
-                        continue;
-                is_fine = try_mode(&modes[i]);
-                tried++;
+        for (int kind = 0; kind < XTREE_KINDS; kind++) {
+                int more = try_modes((enum xtree_kind)kind);
+
+                if (more < 0)
+                        return 1;
+                tried += more;
         }
-        return !is_fine || !tried;
+        return !tried;
 }

@@ -7,7 +7,8 @@
  * Workers put records in random order, replace some, and delete a third of them; then all records are looked up by a scan,
  * and bptree_check goes through all pages; once more after the last close.
  *
- *      large [--records N] [--value-bytes N] [--processes N] [--pool-bytes N] [--memory-bytes N] [--durable] [--seed X]
+ *      large [--tree bptree|cobtree] [--records N] [--value-bytes N] [--processes N] [--pool-bytes N] [--memory-bytes N]
+ *            [--durable] [--seed X]      each kind of tree, unless told
  */
 
 #include <errno.h>
@@ -22,12 +23,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <xac/bptree.h>
-
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
 #include "tests/support/scratch.h"
+#include "tests/trees/xtree.h"
 
 enum { BATCH = 20, VALUE_MAX = 4096, KEY_BYTES = 24, FULL_MAX = 5000, MIB = 1 << 20 };
 
@@ -39,7 +39,8 @@ static struct {
         uint64_t memory_bytes; /* 0: as much as there is */
         int open_flags;
         uint64_t seed;
-} options = { 20000, 400, 2, MIB, 0, XAC_VOLATILE, 0 };
+        const char *tree; /* NULL: each */
+} options = { 20000, 400, 2, MIB, 0, XAC_VOLATILE, 0, NULL };
 
 /* ---- records ---- */
 
@@ -69,21 +70,23 @@ static void make_value(uint64_t n, bool is_new, unsigned char *value)
 struct desk {
         xac_env *env;
         page_arena *arena;
-        bptree *tree;
+        xtree *tree;
 };
 
 static void desk_open(struct desk *desk, enum page_arena_access access)
 {
-        const xac_options env_options = { .pool_bytes = options.pool_bytes, .log_bytes = 8 * MIB };
+        /* Pages that a put moves are part of its transaction, and are in the pool meanwhile. */
+        const uint64_t pool_bytes = xtree_is_cob() ? 4 * options.pool_bytes : options.pool_bytes;
+        const xac_options env_options = { .pool_bytes = pool_bytes, .log_bytes = 8 * MIB };
 
         check_ok(xac_open(scratch_path("env"), XAC_CREATE | options.open_flags, &env_options, &desk->env));
         check_ok(page_arena_open_env(desk->env, "tree", access, &desk->arena));
-        check_ok(bptree_open(desk->arena, "large", BPTREE_CREATE, NULL, &desk->tree));
+        check_ok(xtree_open(desk->arena, "large", XTREE_CREATE, NULL, &desk->tree));
 }
 
 static void desk_close(struct desk *desk)
 {
-        bptree_close(desk->tree);
+        xtree_close(desk->tree);
         check_ok(page_arena_close(desk->arena));
         check_ok(xac_close(desk->env));
 }
@@ -102,11 +105,11 @@ static int do_one(const struct desk *desk, uint64_t n, bool is_second)
         size_t key_len = make_key(n, key);
 
         if (is_second && fate_of(n) == DELETED)
-                return bptree_delete(desk->tree, key, key_len);
+                return xtree_delete(desk->tree, key, key_len);
         if (is_second && fate_of(n) == PUT_ONCE)
                 return 0;
         make_value(n, is_second, value);
-        return bptree_put(desk->tree, key, key_len, value, options.value_bytes, is_second ? 0 : BPTREE_NOOVERWRITE);
+        return xtree_put(desk->tree, key, key_len, value, options.value_bytes, is_second ? 0 : XTREE_NOOVERWRITE);
 }
 
 /* Lost: its end says so. */
@@ -192,10 +195,10 @@ static void audit_tree(struct desk *desk)
                 sum += is_there ? key_print(key, key_len) ^ expected[0] : 0;
                 if (n % 1000)
                         continue;
-                check_code(bptree_get(desk->tree, key, key_len, value, sizeof(value), NULL), is_there ? 0 : -ENOENT);
+                check_code(xtree_get(desk->tree, key, key_len, value, sizeof(value), NULL), is_there ? 0 : -ENOENT);
                 check(!is_there || memcmp(value, expected, options.value_bytes) == 0);
         }
-        check_ok(bptree_scan(desk->tree, NULL, 0, NULL, 0, add_up, &audit));
+        check_ok(xtree_scan(desk->tree, NULL, 0, NULL, 0, add_up, &audit));
         check_equal(audit.seen, count);
         check(audit.sum == sum);
         int err = bptree_check(desk->arena, &report);
@@ -285,7 +288,7 @@ static void play(int unused, void *unused_arg)
         crew_processes(options.processes, work, NULL);
         crew_processes(2, audit, NULL); /* at once; the last one closes */
         crew_processes(1, audit, NULL);
-        printf("%" PRIu64 " records, %lld MiB of tree, %" PRIu64 " KiB of pool%s%s: sound (%.1f s)\n", options.records,
+        printf("%s: %" PRIu64 " records, %lld MiB of file, %" PRIu64 " KiB of pool%s%s: sound (%.1f s)\n", xtree_names[xtree_is_cob()], options.records,
                scratch_file_size(scratch_path("env/tree")) / MIB, options.pool_bytes / 1024,
                options.open_flags ? "" : ", durable", memory, (double)(crew_clock_ns() - started_ns) / 1e9);
         fflush(stdout);
@@ -297,7 +300,8 @@ static void parse(int argc, char **argv)
                 { "records", required_argument, NULL, 'n' },      { "value-bytes", required_argument, NULL, 'v' },
                 { "processes", required_argument, NULL, 'p' },    { "pool-bytes", required_argument, NULL, 'b' },
                 { "memory-bytes", required_argument, NULL, 'm' }, { "seed", required_argument, NULL, 's' },
-                { "durable", no_argument, NULL, 'd' },            { NULL, 0, NULL, 0 },
+                { "durable", no_argument, NULL, 'd' },            { "tree", required_argument, NULL, 't' },
+                { NULL, 0, NULL, 0 },
         };
         for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
                 uint64_t number = optarg ? strtoull(optarg, NULL, 0) : 0;
@@ -310,6 +314,7 @@ static void parse(int argc, char **argv)
                 case 'm': options.memory_bytes = number; break;
                 case 's': options.seed = number; break;
                 case 'd': options.open_flags = 0; break;
+                case 't': options.tree = optarg; break;
                 default: exit(2);
                 }
         }
@@ -320,11 +325,11 @@ static void parse(int argc, char **argv)
 }
 
 /* The files lie on a disk, so that what is not in memory is somewhere. */
-int main(int argc, char **argv)
+static bool play_kind(enum xtree_kind kind)
 {
         int status, left;
 
-        parse(argc, argv);
+        xtree_choose(kind);
         check_equal(scratch_make(0), 0);
         if (options.memory_bytes)
                 name_group();
@@ -333,5 +338,20 @@ int main(int argc, char **argv)
                 rmdir(group); /* everybody has left it */
         left = scratch_shared_memory_left(1);
         scratch_remove();
-        return status != 0 || left != 0;
+        return status == 0 && left == 0;
+}
+
+int main(int argc, char **argv)
+{
+        int played = 0;
+
+        parse(argc, argv);
+        for (int kind = 0; kind < XTREE_KINDS; kind++) {
+                if (options.tree && strcmp(options.tree, xtree_names[kind]) != 0)
+                        continue;
+                if (!play_kind((enum xtree_kind)kind))
+                        return 1;
+                played++;
+        }
+        return !played;
 }

@@ -3,19 +3,26 @@
 # The trees: unit tests that see inside, and tests of the public functions by all three ways in.
 
 TREES_TESTS = \
+        %D%/test_arena_check \
         %D%/test_bpnode \
         %D%/test_bpnode_check \
         %D%/test_bpnode_split \
-        %D%/test_bptree \
         %D%/test_bptree_check \
-        %D%/test_bptree_cursor \
-        %D%/test_bptree_full \
-        %D%/test_bptree_model \
-        %D%/test_bptree_transactions \
+        %D%/test_cobindex \
+        %D%/test_cobtree_check \
         %D%/test_page_alloc \
+        %D%/test_page_alloc_groups \
         %D%/test_page_alloc_shared \
         %D%/test_page_arena \
-        %D%/test_page_run
+        %D%/test_page_run \
+        %D%/test_pma \
+        %D%/test_tree \
+        %D%/test_tree_cursor \
+        %D%/test_tree_full \
+        %D%/test_tree_model \
+        %D%/test_tree_patterns \
+        %D%/test_tree_transactions \
+        %D%/test_veb
 
 check_PROGRAMS += $(TREES_TESTS)
 TESTS += $(TREES_TESTS)
@@ -25,7 +32,11 @@ dist_check_SCRIPTS += %D%/count_lines.sh
 TESTS += %D%/count_lines.sh
 
 TREES_TEST_LIBS = tests/support/libsupport.la $(TREES_CORE_LIBS) $(CMOCKA_LIBS)
-TREES_WAYS = %D%/ways.c %D%/ways.h
+
+# What both kinds of trees promise is tested on each (xtree.h).
+TREES_EITHER = %D%/xtree.c %D%/xtree.h
+TREES_SORTED = %D%/sorted.c %D%/sorted.h
+TREES_WAYS = %D%/ways.c %D%/ways.h $(TREES_EITHER)
 
 TREES_ACCOUNT = %D%/account.c %D%/account.h $(TREES_WAYS)
 
@@ -65,36 +76,52 @@ check_PROGRAMS += %D%/history
         %D%/history_script.h \
         %D%/history_worker.c \
         %D%/history_worker.h \
-        %D%/history_world.h
+        %D%/history_world.h \
+        $(TREES_EITHER)
 %C%_history_LDADD = $(TREES_INSIDE_LIBS)
+%C%_history_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=arena_run
 
-%C%_test_bptree_SOURCES = %D%/test_bptree.c $(TREES_WAYS)
-%C%_test_bptree_LDADD = $(TREES_TEST_LIBS)
-%C%_test_bptree_check_SOURCES = %D%/test_bptree_check.c $(TREES_WAYS)
+%C%_test_tree_SOURCES = %D%/test_tree.c $(TREES_WAYS)
+%C%_test_tree_LDADD = $(TREES_TEST_LIBS)
+TREES_DAMAGED = %D%/damaged.c %D%/damaged.h $(TREES_WAYS)
+%C%_test_arena_check_SOURCES = %D%/test_arena_check.c $(TREES_DAMAGED)
+%C%_test_arena_check_LDADD = $(TREES_TEST_LIBS)
+%C%_test_bptree_check_SOURCES = %D%/test_bptree_check.c $(TREES_DAMAGED)
 %C%_test_bptree_check_LDADD = $(TREES_TEST_LIBS)
-%C%_test_bptree_cursor_SOURCES = %D%/test_bptree_cursor.c $(TREES_WAYS)
-%C%_test_bptree_cursor_LDADD = $(TREES_TEST_LIBS)
-%C%_test_bptree_transactions_SOURCES = %D%/test_bptree_transactions.c $(TREES_WAYS)
-%C%_test_bptree_transactions_LDADD = $(TREES_TEST_LIBS)
-%C%_test_bptree_full_SOURCES = %D%/test_bptree_full.c %D%/sorted.c %D%/sorted.h $(TREES_WAYS)
-%C%_test_bptree_full_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc
-%C%_test_bptree_full_LDADD = $(TREES_TEST_LIBS)
-%C%_test_bptree_model_SOURCES = \
-        %D%/test_bptree_model.c \
-        %D%/bptree_model.c \
-        %D%/bptree_model.h \
-        %D%/bptree_model_cursors.c \
-        %D%/bptree_model_records.c \
-        %D%/bptree_model_state.h \
-        %D%/sorted.c \
-        %D%/sorted.h \
+%C%_test_cobtree_check_SOURCES = %D%/test_cobtree_check.c $(TREES_DAMAGED)
+%C%_test_cobtree_check_LDADD = $(TREES_TEST_LIBS)
+%C%_test_tree_cursor_SOURCES = %D%/test_tree_cursor.c $(TREES_WAYS)
+%C%_test_tree_cursor_LDADD = $(TREES_TEST_LIBS)
+%C%_test_tree_transactions_SOURCES = %D%/test_tree_transactions.c $(TREES_WAYS)
+%C%_test_tree_transactions_LDADD = $(TREES_TEST_LIBS)
+%C%_test_tree_full_SOURCES = %D%/test_tree_full.c $(TREES_SORTED) $(TREES_WAYS)
+%C%_test_tree_full_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc
+%C%_test_tree_full_LDADD = $(TREES_TEST_LIBS)
+%C%_test_tree_model_SOURCES = \
+        %D%/test_tree_model.c \
+        %D%/tree_model.c \
+        %D%/tree_model.h \
+        %D%/tree_model_cursors.c \
+        %D%/tree_model_records.c \
+        %D%/tree_model_state.h \
+        $(TREES_SORTED) \
         $(TREES_WAYS)
-%C%_test_bptree_model_LDADD = $(TREES_TEST_LIBS)
+%C%_test_tree_model_LDADD = $(TREES_TEST_LIBS)
+dist_check_SCRIPTS += %D%/run-model.sh
+# For long: make check-trees-model TREES_OPERATIONS=10000000
+TREES_OPERATIONS = 1000000
+check-trees-model: %D%/test_tree_model
+	$(SHELL) $(srcdir)/%D%/run-model.sh --operations $(TREES_OPERATIONS)
+
+# Sees inside the library, for what its commits write.
+%C%_test_tree_patterns_SOURCES = %D%/test_tree_patterns.c %D%/patterns.c %D%/patterns.h $(TREES_WAYS)
+%C%_test_tree_patterns_LDADD = $(TREES_INSIDE_LIBS)
+%C%_test_tree_patterns_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=commit_run
 dist_check_SCRIPTS += %D%/test_history.sh %D%/run-history.sh
 TESTS += %D%/test_history.sh
 
 # Deaths: briefly here, for long by make check-kill.
-TREES_DEEDS = %D%/deeds.c %D%/deeds.h %D%/sorted.c %D%/sorted.h
+TREES_DEEDS = %D%/deeds.c %D%/deeds.h $(TREES_SORTED) $(TREES_EITHER)
 check_PROGRAMS += %D%/killed
 TESTS += %D%/killed
 %C%_killed_SOURCES = %D%/killed.c tests/kill/audit.c tests/kill/audit.h $(TREES_DEEDS)
@@ -104,7 +131,7 @@ TESTS += %D%/killed
 check_PROGRAMS += %D%/failure
 TESTS += %D%/failure
 %C%_failure_SOURCES = %D%/failure.c %D%/failure_script.c %D%/failure_script.h %D%/failing.c %D%/failing.h \
-        %D%/sorted.c %D%/sorted.h tests/kill/audit.c tests/kill/audit.h
+        $(TREES_SORTED) $(TREES_EITHER) tests/kill/audit.c tests/kill/audit.h
 %C%_failure_LDADD = $(TREES_INSIDE_LIBS)
 %C%_failure_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=strdup \
         -Wl,--wrap=open -Wl,--wrap=fstat -Wl,--wrap=ftruncate -Wl,--wrap=mmap -Wl,--wrap=mprotect
@@ -112,11 +139,22 @@ TESTS += %D%/failure
 # Room that runs out.
 check_PROGRAMS += %D%/room
 TESTS += %D%/room
-%C%_room_SOURCES = %D%/room.c %D%/sorted.c %D%/sorted.h $(TREES_WAYS)
+%C%_room_SOURCES = %D%/room.c $(TREES_SORTED) $(TREES_WAYS)
 %C%_room_LDADD = $(TREES_TEST_LIBS)
 
 # Larger than memory: small here, large by make check-stress.
 check_PROGRAMS += %D%/large
 TESTS += %D%/large
-%C%_large_SOURCES = %D%/large.c
+%C%_large_SOURCES = %D%/large.c $(TREES_EITHER)
 %C%_large_LDADD = $(TREES_TEST_LIBS)
+
+# What the cache-oblivious tree is made of.
+%C%_test_veb_SOURCES = %D%/test_veb.c
+%C%_test_veb_LDADD = $(TREES_TEST_LIBS) -lm
+%C%_test_pma_SOURCES = %D%/test_pma.c
+%C%_test_pma_LDADD = $(TREES_TEST_LIBS)
+%C%_test_cobindex_SOURCES = %D%/test_cobindex.c %D%/cobindex_model.c %D%/cobindex_model.h $(TREES_WAYS)
+%C%_test_cobindex_LDADD = $(TREES_TEST_LIBS)
+%C%_test_cobindex_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=xac_page_write -Wl,--wrap=xac_page_move
+%C%_test_page_alloc_groups_SOURCES = %D%/test_page_alloc_groups.c $(TREES_ACCOUNT)
+%C%_test_page_alloc_groups_LDADD = $(TREES_TEST_LIBS)

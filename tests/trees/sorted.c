@@ -116,7 +116,7 @@ void sorted_copy(struct sorted *to, const struct sorted *from)
 
 struct comparison {
         const struct sorted *sorted;
-        bptree *tree;
+        xtree *tree;
         size_t i;
         char *text;
         size_t text_len;
@@ -145,10 +145,10 @@ static int compare_value(const struct comparison *comparison, const struct sorte
                 return 0;
         value = malloc(expected->value_len + 1);
         check(value != NULL);
-        err = bptree_get(comparison->tree, record->key, record->key_len, value, expected->value_len + 1, &value_len);
+        err = xtree_get(comparison->tree, record->key, record->key_len, value, expected->value_len + 1, &value_len);
         order = err || value_len != expected->value_len ? 1 : memcmp(value, sorted_value(expected), value_len);
         free(value);
-        return order ? differs(comparison, "bptree_get gives another value", err) : 0;
+        return order ? differs(comparison, "xtree_get gives another value", err) : 0;
 }
 
 static int compare_record(void *comparison_, const bptree_record *record)
@@ -168,12 +168,12 @@ static int compare_record(void *comparison_, const bptree_record *record)
         return outcome;
 }
 
-bool sorted_is_tree(const struct sorted *sorted, bptree *tree, char *text, size_t text_len)
+bool sorted_is_tree(const struct sorted *sorted, xtree *tree, char *text, size_t text_len)
 {
         struct comparison comparison = { .sorted = sorted, .tree = tree, .text = text, .text_len = text_len };
 
         *text = '\0';
-        int outcome = bptree_scan(tree, NULL, 0, NULL, 0, compare_record, &comparison);
+        int outcome = xtree_scan(tree, NULL, 0, NULL, 0, compare_record, &comparison);
 
         if (outcome < 0)
                 differs(&comparison, "the scan failed", outcome);

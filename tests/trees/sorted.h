@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <xac/bptree.h>
+#include "tests/trees/xtree.h"
 
 struct sorted_record {
         uint32_t key_len;
@@ -43,6 +43,6 @@ void sorted_copy(struct sorted *to, const struct sorted *from);
 
 /* Whether the tree holds exactly these records: a scan, and each value. What differs is said in `text`. A code of the library's other
  * than 0 is said there, too. Inside a transaction, or outside if nobody changes the tree. */
-bool sorted_is_tree(const struct sorted *sorted, bptree *tree, char *text, size_t text_len);
+bool sorted_is_tree(const struct sorted *sorted, xtree *tree, char *text, size_t text_len);
 
 #endif

@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# The history test of the trees over the mixes of processes, threads, ways in and promises, as short as `make check` can
-# wait for; XAC_TEST_SEED replays it. XAC_HISTORY_TRANSACTIONS is the sum over all mixes; run-history.sh goes on for longer.
+# The history test of either kind of tree over the mixes of processes, threads, ways in and promises, as short as `make check`
+# can wait for; XAC_TEST_SEED replays it. XAC_HISTORY_TRANSACTIONS is the sum over all mixes; run-history.sh goes on for longer.
 #
 # Run it in the build directory, or tell where the program is by HISTORY.
 
 set -u
 
 history=${HISTORY:-${builddir:-.}/tests/trees/history}
-total=${XAC_HISTORY_TRANSACTIONS:-36000}
+total=${XAC_HISTORY_TRANSACTIONS:-48000}
 seed=${XAC_TEST_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
 echo "seed $seed (XAC_TEST_SEED replays it)"
 
@@ -34,11 +34,13 @@ failed=0
 while read -r share options; do
         [ -n "$share" ] || continue
         number=$((number + 1))
-        options="--transactions $((total * share / 1000 + 1)) $options --seed $(((seed + number) % 4294967295 + 1))"
-        # shellcheck disable=SC2086 # a list of words
-        "$history" $options </dev/null || failed=1
-        [ $failed -eq 0 ] || echo "replay: $history $options"
-        [ $failed -eq 0 ] || break
+        options="--transactions $((total * share / 2000 + 1)) $options --seed $(((seed + number) % 4294967295 + 1))"
+        for tree in bptree cobtree; do
+                # shellcheck disable=SC2086 # a list of words
+                "$history" --tree $tree $options </dev/null || failed=1
+                [ $failed -eq 0 ] || echo "replay: $history --tree $tree $options"
+                [ $failed -eq 0 ] || break 2
+        done
 done <<END
 $mixes
 END

@@ -285,7 +285,7 @@ static void an_arena_may_be_opened_inside_a_transaction(int way)
 static void an_arena_with_trees_is_busy(int way)
 {
         ways_open(way);
-        ways.arena->trees = (struct bptree *)ways.arena;
+        ways.arena->trees = (struct handle *)ways.arena;
         check_code(page_arena_close(ways.arena), -EBUSY);
         ways.arena->trees = NULL;
         ways_close();

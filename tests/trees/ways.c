@@ -4,18 +4,25 @@
 #include "tests/support/check.h"
 #include "tests/support/scratch.h"
 #include "tests/support/seat.h"
+#include "tests/trees/xtree.h"
 
 _Thread_local struct ways ways;
 
+static void choose_kind(int way)
+{
+        xtree_choose(way & WAYS_COBTREE ? XTREE_COBTREE : XTREE_BPTREE);
+}
+
 uint32_t ways_page_bytes(int way)
 {
-        return way & WAYS_BIG ? 65536 : 4096;
+        return way & WAYS_BIG ? 65536 : way & WAYS_MIDDLE ? 16384 : 4096;
 }
 
 page_arena *ways_open_with(int way, const xac_options *options)
 {
         enum page_arena_access access = (way & WAYS_KIND) == IN_VIEW ? PAGE_ARENA_VIEW : PAGE_ARENA_DECLARED;
 
+        choose_kind(way);
         check_ok(xac_open(scratch_path("env"), seat_open_flags(0), options, &ways.env));
         check_ok(page_arena_open_env(ways.env, "pages", access, &ways.arena));
         return ways.arena;
@@ -25,6 +32,7 @@ page_arena *ways_open(int way)
 {
         const xac_options options = { .page_bytes = ways_page_bytes(way) };
 
+        choose_kind(way);
         ways.env = NULL;
         switch (way & WAYS_KIND) {
         case IN_MEMORY:

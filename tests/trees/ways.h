@@ -19,8 +19,10 @@ enum way_in {
         IN_VIEW,
         IN_DECLARED,
         WAYS_KIND = 3,
-        WAYS_BIG = 4,      /* pages of 65,536 bytes instead of 4,096 */
-        WAYS_PROCESSES = 8 /* others are processes instead of threads */
+        WAYS_BIG = 4,       /* pages of 65,536 bytes instead of 4,096 */
+        WAYS_PROCESSES = 8, /* others are processes instead of threads */
+        WAYS_COBTREE = 16,  /* trees are cobtrees (xtree.h) */
+        WAYS_MIDDLE = 32    /* pages of 16,384 bytes */
 };
 
 /* What this thread opened. */
@@ -55,5 +57,22 @@ void ways_abort(void);
                 isolated_way(body, IN_DECLARED, "declared, threads"),                     \
                 isolated_way(body, IN_VIEW | WAYS_PROCESSES, "view, processes"),          \
                 isolated_way(body, IN_DECLARED | WAYS_PROCESSES, "declared, processes")
+
+/* The same for each kind of tree. */
+#define isolated_trees(body, way, name)               \
+        isolated_way(body, way, "bptree, " name), isolated_way(body, (way) | WAYS_COBTREE, "cobtree, " name)
+#define trees_plain(body)                                                                                     \
+        isolated_trees(body, IN_MEMORY, "memory"), isolated_trees(body, IN_FILE, "file"),                     \
+                isolated_trees(body, IN_MEMORY | WAYS_BIG, "memory, 64 KiB"),                                 \
+                isolated_trees(body, IN_FILE | WAYS_BIG, "file, 64 KiB")
+#define trees_env(body)                                                                                       \
+        isolated_trees(body, IN_VIEW, "view"), isolated_trees(body, IN_DECLARED, "declared"),                 \
+                isolated_trees(body, IN_VIEW | WAYS_BIG, "view, 64 KiB"),                                     \
+                isolated_trees(body, IN_DECLARED | WAYS_BIG, "declared, 64 KiB")
+#define trees_all(body) trees_plain(body), trees_env(body)
+#define trees_crowd(body)                                                                                     \
+        isolated_trees(body, IN_VIEW, "view, threads"), isolated_trees(body, IN_DECLARED, "declared, threads"), \
+                isolated_trees(body, IN_VIEW | WAYS_PROCESSES, "view, processes"),                            \
+                isolated_trees(body, IN_DECLARED | WAYS_PROCESSES, "declared, processes")
 
 #endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BENCH_STORE_TREE_H
+#define BENCH_STORE_TREE_H
+
+/*
+ * The stores of a tree of libxactrees, by its three ways in. Both trees have the same calls under other names, so this is
+ * included by store_bptree.c and store_cobtree.c, which say which one it is (records and options are the B+-tree's):
+ *
+ *      #define TREE(name) bptree##name
+ *      #include "bench/store_tree.h"
+ *
+ * and the compiler makes of it what it would make of a file for each: no call goes through a pointer that an application's
+ * would not.
+ *
+ *      NAME            by declared access in an environment
+ *      NAME-view       by plain pointers into a view of an environment
+ *      NAME-serial     in plain memory: one worker, no transactions, nothing survives
+ *
+ *      memory          XAC_VOLATILE
+ *      nosync          XAC_NOSYNC
+ *      durable         no flag: the default
+ *
+ *  - all options are the defaults: pages of 4 KiB, a log of 256 MiB, of which a checkpoint runs in the background
+ *    whenever half is used; a pool of half of the machine's memory, 4 GiB at most;
+ *  - records with keys of 8 bytes and values of up to 256 are of fixed size (options.key_bytes);
+ *  - single operations are calls outside of transactions, so that each is one of its own.
+ */
+
+#include "bench/store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <xac/bptree.h>
+
+#include "bench/support/scratch.h"
+
+/* A call's name, for messages. */
+#define TREE_TEXT_OF(name)       #name
+#define TREE_TEXT_EXPANDED(name) TREE_TEXT_OF(name)
+#define TREE_TEXT(name)          TREE_TEXT_EXPANDED(TREE(name))
+
+struct seat {
+        size_t key_bytes, value_bytes;
+        xac_env *env; /* NULL: in plain memory */
+        page_arena *arena;
+        TREE() *tree;
+};
+
+/* ---- seats ---- */
+
+static xac_env *open_env(const struct store_task *task)
+{
+        const int flags[] = {
+                [STORE_MEMORY] = XAC_VOLATILE, [STORE_NOSYNC] = XAC_NOSYNC, [STORE_DURABLE] = 0
+        };
+        const xac_options options = { .page_bytes = (uint32_t)task->page_bytes };
+        xac_env *env;
+
+        must(xac_open(task->directory, XAC_CREATE | flags[task->promise], &options, &env), "xac_open");
+        return env;
+}
+
+static bool is_fixed(const struct seat *seat)
+{
+        return seat->key_bytes == 8 && seat->value_bytes <= BPTREE_FIXED_VALUE_MAX;
+}
+
+static void open_tree(struct seat *seat, const struct store_task *task)
+{
+        seat->key_bytes = task->key_bytes;
+        seat->value_bytes = task->value_bytes;
+        const bptree_options options = { .key_bytes = is_fixed(seat) ? 8 : 0,
+                                         .value_bytes = is_fixed(seat) ? (uint32_t)seat->value_bytes : 0 };
+
+        must(TREE(_open)(seat->arena, "records", BPTREE_CREATE, &options, &seat->tree), TREE_TEXT(_open));
+}
+
+static void *open_seat(const struct store_task *task, enum page_arena_access access)
+{
+        struct seat *seat = store_new_seat(sizeof(*seat));
+
+        seat->env = open_env(task);
+        must(page_arena_open_env(seat->env, "tree", access, &seat->arena), "page_arena_open_env");
+        open_tree(seat, task);
+        return seat;
+}
+
+static void *open_declared(const struct store_task *task)
+{
+        return open_seat(task, PAGE_ARENA_DECLARED);
+}
+
+static void *open_view(const struct store_task *task)
+{
+        return open_seat(task, PAGE_ARENA_VIEW);
+}
+
+static void *open_serial(const struct store_task *task)
+{
+        struct seat *seat = store_new_seat(sizeof(*seat));
+
+        must(page_arena_open_memory(0, (uint32_t)task->page_bytes, &seat->arena), "page_arena_open_memory");
+        open_tree(seat, task);
+        return seat;
+}
+
+static void close_seat(void *arg)
+{
+        struct seat *seat = arg;
+
+        TREE(_close)(seat->tree);
+        must(page_arena_close(seat->arena), "page_arena_close");
+        if (seat->env)
+                must(xac_close(seat->env), "xac_close");
+        free(seat);
+}
+
+/* ---- transactions ---- */
+
+struct body {
+        int (*run)(void *arg);
+        void *arg;
+};
+
+/* Whoever has lost ends the transaction, so that its end says so, and xac_run begins again. */
+static int run_body(void *arg)
+{
+        const struct body *body = arg;
+        int outcome = body->run(body->arg);
+        return outcome == STORE_LOST ? 0 : outcome;
+}
+
+static void run(void *arg, bool is_read_only, int (*body_run)(void *arg), void *body_arg)
+{
+        const struct seat *seat = arg;
+        struct body body = { body_run, body_arg };
+
+        if (seat->env)
+                must(xac_run(seat->env, is_read_only ? XAC_RDONLY : 0, run_body, &body), "xac_run");
+        else
+                body_run(body_arg);
+}
+
+/* ---- operations ---- */
+
+static int outcome_of(int err, const char *what)
+{
+        if (err == 0)
+                return STORE_FOUND;
+        if (err == -ENOENT)
+                return STORE_ABSENT;
+        if (err != -ECANCELED)
+                scratch_fail(err, what);
+        return STORE_LOST;
+}
+
+static int put(void *arg, const void *key, const void *value)
+{
+        const struct seat *seat = arg;
+        return outcome_of(TREE(_put)(seat->tree, key, seat->key_bytes, value, seat->value_bytes, 0),
+                          TREE_TEXT(_put));
+}
+
+static int get(void *arg, const void *key, void *value)
+{
+        const struct seat *seat = arg;
+        return outcome_of(TREE(_get)(seat->tree, key, seat->key_bytes, value, seat->value_bytes, NULL),
+                          TREE_TEXT(_get));
+}
+
+static int remove_key(void *arg, const void *key)
+{
+        const struct seat *seat = arg;
+        return outcome_of(TREE(_delete)(seat->tree, key, seat->key_bytes), TREE_TEXT(_delete));
+}
+
+struct visit {
+        struct store_digest digest;
+        uint64_t left;
+};
+
+enum { VISIT_ENDS = 1 };
+
+static int visit_record(void *arg, const bptree_record *record)
+{
+        struct visit *visit = arg;
+        visit->digest.keys += store_word(record->key);
+        visit->digest.values += store_word(record->value);
+        return --visit->left ? 0 : VISIT_ENDS;
+}
+
+static int visit_closely(void *arg, const bptree_record *record)
+{
+        const struct store_digest *digest = &((struct visit *)arg)->digest;
+        digest->look(digest->arg, record->key, record->key_len, record->value, record->value_len);
+        return visit_record(arg, record);
+}
+
+/* Records of fixed size come many at a time. */
+struct runs {
+        struct visit visit;
+        size_t key_bytes, value_bytes;
+};
+
+static int visit_run(void *arg, const void *records, size_t count)
+{
+        struct runs *runs = arg;
+        struct store_digest *digest = &runs->visit.digest;
+        const size_t stride = runs->key_bytes + runs->value_bytes;
+        const char *at = records;
+
+        if (count > runs->visit.left)
+                count = runs->visit.left;
+        uint64_t keys = 0, values = 0;
+        for (const char *end = at + count * stride; at < end; at += stride) {
+                keys += store_word(at);
+                values += store_word(at + runs->key_bytes);
+        }
+        digest->keys += keys;
+        digest->values += values;
+        runs->visit.left -= count;
+        return runs->visit.left ? 0 : VISIT_ENDS;
+}
+
+static int scan_runs(const struct seat *seat, const void *from, struct visit *visit)
+{
+        struct runs runs = { *visit, seat->key_bytes, seat->value_bytes };
+        int err = TREE(_scan_runs)(seat->tree, from, from ? seat->key_bytes : 0, NULL, 0, visit_run, &runs);
+        *visit = runs.visit;
+        return err;
+}
+
+static int scan_records(const struct seat *seat, const void *from, struct visit *visit)
+{
+        return TREE(_scan)(seat->tree, from, from ? seat->key_bytes : 0, NULL, 0,
+                           visit->digest.look ? visit_closely : visit_record, visit);
+}
+
+static int scan(void *arg, const void *from, uint64_t limit, struct store_digest *digest)
+{
+        const struct seat *seat = arg;
+        struct visit visit = { *digest, limit };
+        int err = is_fixed(seat) && !digest->look ? scan_runs(seat, from, &visit) : scan_records(seat, from, &visit);
+        visit.digest.records += limit - visit.left;
+        *digest = visit.digest;
+        return err == VISIT_ENDS ? STORE_FOUND : outcome_of(err, TREE_TEXT(_scan));
+}
+
+struct loading {
+        const struct store_source *source;
+        size_t key_bytes, value_bytes;
+};
+
+static int next_record(void *arg, bptree_record *record)
+{
+        const struct loading *loading = arg;
+
+        record->key_len = loading->key_bytes;
+        record->value_len = loading->value_bytes;
+        return loading->source->next(loading->source->arg, &record->key, &record->value);
+}
+
+static void load(void *arg, const struct store_source *source)
+{
+        const struct seat *seat = arg;
+        struct loading loading = { source, seat->key_bytes, seat->value_bytes };
+        must(TREE(_load)(seat->tree, next_record, &loading), TREE_TEXT(_load));
+}
+
+static uint64_t lost(void *arg)
+{
+        const struct seat *seat = arg;
+        xac_stats stats = { 0 };
+
+        if (seat->env)
+                must(xac_stat(seat->env, &stats), "xac_stat");
+        return stats.conflicts;
+}
+
+#define STORE_OF_TREE(its_name, its_file, its_filler, its_open)                                          \
+        {                                                                                                \
+                .name = (its_name), .data_file = (its_file), .filler = (its_filler), .open = (its_open), \
+                .close = close_seat, .put = put, .get = get, .remove = remove_key, .scan = scan,         \
+                .load = load, .run = run, .lost = lost                                                   \
+        }
+
+#endif

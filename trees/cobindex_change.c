@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+#include "trees/cobindex.h"
+
+#include "trees/cobindex_extent.h"
+#include "trees/cobindex_top.h"
+
+int cobindex_use_first(const struct cobindex *index, struct cobindex_place *place)
+{
+        struct top top;
+        struct extent extent;
+        int err = top_open(index, &top);
+        if (!err)
+                err = top_extent(&top, 0, &extent);
+        if (!err && pma_is_used(extent_used(&extent), 0))
+                err = XAC_CORRUPT;
+        if (err)
+                return err;
+        *place = (struct cobindex_place){ 0, extent.group, 0 };
+        return extent_set_used(&extent, 0, true);
+}
+
+/* In the middle of the gap, so that there is room on either side of it. Directly behind where nothing is further on: there
+ * records come in order. */
+static int choose_in_gap(const struct cobindex *index, const struct extent *extent, struct cobindex_place *place)
+{
+        struct top top;
+        unsigned end = pma_next(extent_used(extent), place->i + 1);
+        if (end == PMA_PLACES) {
+                int err = top_open(index, &top);
+                if (err)
+                        return err;
+                end = place->extent + 1 < top.extents ? index->segments : place->i + 2;
+        }
+        place->i += (end - place->i) / 2;
+        return 0;
+}
+
+int cobindex_place_behind(const struct cobindex *index, struct cobindex_place place, struct cobindex_place *next,
+                          bool *is_free)
+{
+        struct extent extent;
+        struct top top;
+        *next = place;
+        *is_free = false;
+        if (place.i + 1 < index->segments) {
+                int err = extent_open(index, place.group, &extent);
+                if (err || pma_is_used(extent_used(&extent), place.i + 1))
+                        return err;
+                *is_free = true;
+                return choose_in_gap(index, &extent, next);
+        }
+        int err = top_open(index, &top);
+        if (err || place.extent + 1 >= top.extents)
+                return err;
+        err = top_extent(&top, place.extent + 1, &extent);
+        if (err)
+                return err;
+        *next = (struct cobindex_place){ place.extent + 1, extent.group, 0 };
+        *is_free = pma_next(extent_used(&extent), 0) == PMA_PLACES;
+        return 0;
+}
+
+int cobindex_use_next(const struct cobindex *index, struct cobindex_place place, struct bpnode_key key,
+                      const struct cobindex_place *next)
+{
+        struct extent extent;
+        struct top top;
+        struct separator separator;
+        separator_make(index, key, &separator);
+        int err = extent_open(index, next->group, &extent);
+        if (!err && (next->i >= index->segments || pma_is_used(extent_used(&extent), next->i)))
+                err = XAC_CORRUPT;
+        if (err)
+                return err;
+        if (next->extent == place.extent) {
+                err = extent_separate(&extent, next->i, &separator);
+        } else {
+                err = top_open(index, &top);
+                if (!err)
+                        err = top_separate(&top, next->extent, &separator);
+        }
+        return err ? err : extent_set_used(&extent, next->i, true);
+}
+
+int cobindex_append(const struct cobindex *index, struct cobindex_place place, struct bpnode_key key)
+{
+        struct extent extent;
+        struct separator separator;
+        separator_make(index, key, &separator);
+        int err = extent_open(index, place.group, &extent);
+        if (!err && (place.i >= index->segments || pma_next(extent_used(&extent), place.i) < PMA_PLACES))
+                err = XAC_CORRUPT;
+        if (!err && pma_next(extent_used(&extent), 0) < PMA_PLACES)
+                err = extent_separate(&extent, place.i, &separator);
+        return err ? err : extent_set_used(&extent, place.i, true);
+}
+
+/* Whoever still reads the page finds that it is none of the tree any more. */
+static int clear_page(const struct cobindex *index, struct cobindex_place place)
+{
+        struct bpnode *page = arena_write(index->arena, cobindex_segment_page(index, place));
+        if (!page)
+                return ARENA_LOST;
+        memset(page, 0, sizeof(*page));
+        return 0;
+}
+
+/* An extent has become empty: before it stands what stands before the next one (C2). */
+static int vacate(const struct cobindex *index, uint32_t extent)
+{
+        struct top top;
+        struct separator separator = separator_none;
+        int err = top_open(index, &top);
+        if (!err && extent + 1 < top.extents)
+                err = top_separator(&top, extent + 1, &separator);
+        return err || extent >= top.extents ? err : top_separate(&top, extent, &separator);
+}
+
+int cobindex_free(const struct cobindex *index, struct cobindex_place place)
+{
+        struct extent extent;
+        struct draft draft;
+        int err = extent_open(index, place.group, &extent);
+        if (!err && (place.i >= index->segments || !pma_is_used(extent_used(&extent), place.i)))
+                err = XAC_CORRUPT;
+        if (!err)
+                err = extent_load(&extent, &draft);
+        if (err)
+                return err;
+        pma_clear(&draft.used, place.i);
+        err = extent_store(&extent, &draft);
+        if (!err)
+                err = clear_page(index, place);
+        return err || pma_next(&draft.used, 0) < PMA_PLACES ? err : vacate(index, place.extent);
+}
+
+int cobindex_separate(const struct cobindex *index, struct cobindex_place place, struct bpnode_key key)
+{
+        struct extent extent;
+        struct top top;
+        struct separator separator;
+        separator_make(index, key, &separator);
+        int err = extent_open(index, place.group, &extent);
+        if (!err && (place.i >= index->segments || !pma_is_used(extent_used(&extent), place.i)))
+                err = XAC_CORRUPT;
+        if (err)
+                return err;
+        if (pma_next(extent_used(&extent), 0) < place.i)
+                return extent_separate(&extent, place.i, &separator);
+        err = top_open(index, &top);
+        if (!err && (!place.extent || place.extent >= top.extents))
+                err = XAC_CORRUPT;
+        return err ? err : top_separate(&top, place.extent, &separator);
+}
