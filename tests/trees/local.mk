@@ -20,6 +20,7 @@ TREES_TESTS = \
         %D%/test_tree_cursor \
         %D%/test_tree_full \
         %D%/test_tree_model \
+        %D%/test_tree_names \
         %D%/test_tree_patterns \
         %D%/test_tree_transactions \
         %D%/test_veb
@@ -81,8 +82,10 @@ check_PROGRAMS += %D%/history
 %C%_history_LDADD = $(TREES_INSIDE_LIBS)
 %C%_history_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=arena_run
 
-%C%_test_tree_SOURCES = %D%/test_tree.c $(TREES_WAYS)
+%C%_test_tree_SOURCES = %D%/test_tree.c %D%/one_tree.h $(TREES_WAYS)
 %C%_test_tree_LDADD = $(TREES_TEST_LIBS)
+%C%_test_tree_names_SOURCES = %D%/test_tree_names.c %D%/one_tree.h $(TREES_WAYS)
+%C%_test_tree_names_LDADD = $(TREES_TEST_LIBS)
 TREES_DAMAGED = %D%/damaged.c %D%/damaged.h $(TREES_WAYS)
 %C%_test_arena_check_SOURCES = %D%/test_arena_check.c $(TREES_DAMAGED)
 %C%_test_arena_check_LDADD = $(TREES_TEST_LIBS)
