@@ -69,9 +69,12 @@ static uint64_t own_sequence(const struct worker *worker)
  */
 static _Thread_local struct worker *alone; /* who is in such a call */
 
+/* The linker's names. NOLINTBEGIN(bugprone-reserved-identifier) */
 int __real_arena_run(struct page_arena *arena, int flags, int (*body)(void *arg), void *arg);
 int __wrap_arena_run(struct page_arena *arena, int flags, int (*body)(void *arg), void *arg);
+/* NOLINTEND(bugprone-reserved-identifier) */
 
+/* NOLINTNEXTLINE(bugprone-reserved-identifier) */
 int __wrap_arena_run(struct page_arena *arena, int flags, int (*body)(void *arg), void *arg)
 {
         int err = __real_arena_run(arena, flags, body, arg);

@@ -49,9 +49,12 @@ const char *const pattern_record_names[RECORDS_KINDS] = {
 
 static struct pattern_tally *counted; /* NULL: nobody wants to know */
 
+/* The linker's names. NOLINTBEGIN(bugprone-reserved-identifier) */
 int __real_commit_run(struct txn *txn);
 int __wrap_commit_run(struct txn *txn);
+/* NOLINTEND(bugprone-reserved-identifier) */
 
+/* NOLINTNEXTLINE(bugprone-reserved-identifier) */
 int __wrap_commit_run(struct txn *txn)
 {
         uint64_t pages = txn->pages.writes.count;
