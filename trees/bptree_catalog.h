@@ -3,9 +3,9 @@
 #define TREES_BPTREE_CATALOG_H
 
 /*
- * The catalog of an arena: a tree from the names of trees to what they are (handle.h). It is a tree like all others, but for
- * its root, which stands at a fixed place (page_arena.h), and is made together with the first tree: until then that
- * page is fresh, and the catalog empty.
+ * The catalog of an arena: a tree from the names of trees to what they are (handle.h). It is a tree like all others,
+ * but for its root, which stands at a fixed place (page_arena.h), and is made together with the first tree: until
+ * then that page is fresh, and the catalog empty.
  *
  * Its functions are called inside a transaction.
  */

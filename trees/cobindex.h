@@ -7,8 +7,9 @@
  * index over its segments. Knows nothing of what is in a segment but the first key there.
  *
  *      root      | struct cobindex_root: extents, the numbers of the top pages | top ... |
- *      top       one array over the rest of the root page and all top pages, behind the header of each: the nodes of a tree in van
- *                Emde Boas layout over the extents, and then for each extent, in the order of keys, its group
+ *      top       one array over the rest of the root page and all top pages, behind the header of each: the nodes of
+ *                a tree in van Emde Boas layout over the extents, and then for each extent, in the order of keys, its
+ *                group
  *      extent    one group of pages (page_alloc.h):
  *
  *                | map | index 0 | index 1 ... | segment 0 | segment 1 | ... |
@@ -20,13 +21,15 @@
  * Invariants:
  *
  *  C1  The separator before a used segment is not greater than any key of it, and greater than all keys before it.
- *  C2  That of the first used segment of an extent stands in the top, before its extent; that of the tree's first nowhere. All others
- *      stand in their extent: the node before a place has the separator of the first used segment that is at or
- *      behind it and not the first of the extent, and is zeros, greater than all keys, where there is none. Likewise in the top: the
- *      node before an extent has the separator of the first extent at or behind it that is not empty, or zeros. So separators ascend.
+ *  C2  That of the first used segment of an extent stands in the top, before its extent; that of the tree's first
+ *      nowhere. All others stand in their extent: the node before a place has the separator of the first used segment
+ *      that is at or behind it and not the first of the extent, and is zeros, greater than all keys, where there is
+ *      none. Likewise in the top: the node before an extent has the separator of the first extent at or behind it
+ *      that is not empty, or zeros. So separators ascend.
  *  C3  Empty segments have a 0 in `used`. What is in their pages means nothing.
  *  C4  A tree has one extent at least. All nodes behind the last place are zeros.
- *  C5  What an insert with room reads: root, seldom a top page, an index page or two, the segment. What it writes: the segment.
+ *  C5  What an insert with room reads: root, seldom a top page, an index page or two, the segment. What it writes:
+ *      the segment.
  */
 
 #include "trees/bpnode.h"
@@ -92,8 +95,8 @@ static inline page_no cobindex_segment_page(const struct cobindex *index, struct
         return place.group * GROUP_PAGES + 1 + index->index_pages + place.i;
 }
 
-/* All functions: ARENA_LOST, -ENOMEM, XAC_CORRUPT, and -ESTALE when the root page is none of this tree. A place is good until the next
- * change, in the same transaction. */
+/* All functions: ARENA_LOST, -ENOMEM, XAC_CORRUPT, and -ESTALE when the root page is none of this tree. A place is
+ * good until the next change, in the same transaction. */
 
 /* ---- reading (cobindex.c) ---- */
 
@@ -121,18 +124,18 @@ int cobindex_append_extent(const struct cobindex *index, struct bpnode_key key);
 
 /* The first segment of an empty tree: segment 0 of extent 0 (the caller writes its page). */
 int cobindex_use_first(const struct cobindex *index, struct cobindex_place *place);
-/* An empty segment between a used one and the next used one; behind the last one of an extent also segment 0 of the next extent, if
- * all of that is empty. Not is_free: cobindex_make_room() first. */
+/* An empty segment between a used one and the next used one; behind the last one of an extent also segment 0 of the
+ * next extent, if all of that is empty. Not is_free: cobindex_make_room() first. */
 int cobindex_place_behind(const struct cobindex *index, struct cobindex_place place, struct cobindex_place *next,
                           bool *is_free);
 /* That segment is used from now on, for the keys from `key` on that were in place's. The caller writes both pages. */
 int cobindex_use_next(const struct cobindex *index, struct cobindex_place place, struct bpnode_key key,
                       const struct cobindex_place *next);
-/* For bulk loads: a segment of the last extent, behind all that are used. In an extent that is empty the separator is that
- * of cobindex_append_extent(), and this one is not looked at. */
+/* For bulk loads: a segment of the last extent, behind all that are used. In an extent that is empty the separator is
+ * that of cobindex_append_extent(), and this one is not looked at. */
 int cobindex_append(const struct cobindex *index, struct cobindex_place place, struct bpnode_key key);
-/* A segment is not used any more. Its keys are those of the one before it; if it is the first of its extent, of the one behind it, unless
- * it is the only one there. */
+/* A segment is not used any more. Its keys are those of the one before it; if it is the first of its extent, of the
+ * one behind it, unless it is the only one there. */
 int cobindex_free(const struct cobindex *index, struct cobindex_place place);
 /* Another separator before a used segment that is not the tree's first. */
 int cobindex_separate(const struct cobindex *index, struct cobindex_place place, struct bpnode_key key);
@@ -140,22 +143,23 @@ int cobindex_separate(const struct cobindex *index, struct cobindex_place place,
 /* ---- room (cobindex_room.c) ---- */
 
 /*
- * Room behind a used segment, in steps. Each call moves COBINDEX_STEP_MOVES pages at most, so that it writes COBINDEX_STEP_PAGES pages
- * at most (more only where an extent is added to a large top), and leaves everything in order. *place follows the segment.
+ * Room behind a used segment, in steps. Each call moves COBINDEX_STEP_MOVES pages at most, so that it writes
+ * COBINDEX_STEP_PAGES pages at most (more only where an extent is added to a large top), and leaves everything in
+ * order. *place follows the segment.
  *
- * 0: cobindex_place_behind() finds one now. -EAGAIN: call it again, in a transaction of its own where possible. -ENOSPC, -ENOMEM:
- * nothing has happened. is_append: the record that is to be inserted is the last of the tree.
+ * 0: cobindex_place_behind() finds one now. -EAGAIN: call it again, in a transaction of its own where possible.
+ * -ENOSPC, -ENOMEM: nothing has happened. is_append: the record that is to be inserted is the last of the tree.
  */
 enum { COBINDEX_STEP_MOVES = 20, COBINDEX_STEP_PAGES = 48 };
 int cobindex_make_room(const struct cobindex *index, struct cobindex_place *place, bool is_append);
-/* After a segment was freed: hands the pages of an extent that is nearly empty to its neighbour, a step; an extent that is empty is
- * removed, and its group free. -EAGAIN: there is more to do. */
+/* After a segment was freed: hands the pages of an extent that is nearly empty to its neighbour, a step; an extent
+ * that is empty is removed, and its group free. -EAGAIN: there is more to do. */
 int cobindex_shrink(const struct cobindex *index, uint32_t number);
 
 /* ---- checking (cobindex_check.c); any bytes may be there ---- */
 
-/* C2 to C4, and the bits of C3. Visits the root page, all top pages and index pages, each one before anything in it is believed. XAC_CORRUPT:
- * what is wrong, and in which page; or what the visit returned. */
+/* C2 to C4, and the bits of C3. Visits the root page, all top pages and index pages, each one before anything in it
+ * is believed. XAC_CORRUPT: what is wrong, and in which page; or what the visit returned. */
 int cobindex_walk(const struct cobindex *index, int (*visit)(void *arg, page_no page), void *arg, const char **fault,
                   page_no *page);
 

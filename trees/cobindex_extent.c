@@ -179,13 +179,13 @@ static int find_rest(struct extent *extent, uint64_t number, unsigned n, unsigne
 }
 
 /*
- * As the layout goes: the upper half, and then the bottom tree that it leads to, likewise cut in two. Each of the three is
- * searched by counting, which has no order, and so no step that waits for another:
+ * As the layout goes: the upper half, and then the bottom tree that it leads to, likewise cut in two. Each of the
+ * three is searched by counting, which has no order, and so no step that waits for another:
  *
  *      | 15 nodes, 4 levels | tree 0: 3 nodes, 2 levels; 4 times 7 nodes, 3 levels | tree 1 ... | ... tree 15 |
  *
- * Among 6,000 segments whose index was in a cache a whole search took 38 ns so, and level by level 72 ns without branches, 90 with
- * branches.
+ * Among 6,000 segments whose index was in a cache a whole search took 38 ns so, and level by level 72 ns without
+ * branches, 90 with branches.
  */
 static int find_fixed(struct extent *extent, uint64_t number, unsigned *place)
 {

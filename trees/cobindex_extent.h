@@ -77,7 +77,8 @@ int extent_load(struct extent *extent, struct draft *draft);
 /* Writes what is not so yet. ARENA_LOST; XAC_CORRUPT not after extent_load(). */
 int extent_store(struct extent *extent, const struct draft *draft);
 
-/* A segment, its page and what is known of it, takes another place, of the same extent or not, of which the drafts say so. ARENA_LOST. */
+/* A segment, its page and what is known of it, takes another place, of the same extent or not, of which the drafts
+ * say so. ARENA_LOST. */
 int extent_move(const struct extent *from, struct draft *from_draft, unsigned i, const struct extent *to,
                 struct draft *to_draft, unsigned k);
 

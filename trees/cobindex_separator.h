@@ -10,8 +10,8 @@
  *
  * All zeros is greater than all keys (only that the greatest of all 8-byte keys is not less than it).
  *
- * A separator that is longer than its node, and each one of a tree with its own comparison, of which no byte is kept, is marked as cut:
- * a key that has all bytes that are there is compared with the first key of the segment behind it.
+ * A separator that is longer than its node, and each one of a tree with its own comparison, of which no byte is kept,
+ * is marked as cut: a key that has all bytes that are there is compared with the first key of the segment behind it.
  */
 
 #include "trees/bpnode_fixed.h"

@@ -104,10 +104,11 @@ static inline int top_extent(const struct top *top, uint32_t number, struct exte
 /* The separator before an extent that is not the first. */
 int top_separator(const struct top *top, uint32_t extent, struct separator *separator);
 
-/* Another separator before an extent that is not the first, and is not empty or becomes so: the empty ones before it have it, too. */
+/* Another separator before an extent that is not the first, and is not empty or becomes so: the empty ones before it
+ * have it, too. */
 int top_separate(struct top *top, uint32_t extent, const struct separator *separator);
-/* One more extent, new and empty, behind all others or before that number > 0; separator: what stands before it. -ENOSPC, -ENOMEM:
- * nothing has happened. */
+/* One more extent, new and empty, behind all others or before that number > 0; separator: what stands before it.
+ * -ENOSPC, -ENOMEM: nothing has happened. */
 int top_insert(struct top *top, uint32_t extent, const struct separator *separator);
 /* Its group is the caller's then. */
 int top_remove(struct top *top, uint32_t extent);

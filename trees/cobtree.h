@@ -3,8 +3,9 @@
 #define TREES_COBTREE_H
 
 /*
- * The inside of <xac/cobtree.h>: what the files of the tree share. Serial code over an arena, as the B+-tree is; segments are
- * its leaves (bpnode.h), and what is done within one is the same code (leaf.h). cobindex.h leads to them.
+ * The inside of <xac/cobtree.h>: what the files of the tree share. Serial code over an arena, as the B+-tree is;
+ * segments are its leaves (bpnode.h), and what is done within one is the same code (leaf.h). cobindex.h leads to
+ * them.
  *
  * The life of a put:
  *
@@ -17,12 +18,12 @@
  *         before   | 1 2 3 4 5 6 |               | 7 8 |
  *         after    | 1 2 3       | 4 5 6 +       | 7 8 |
  *
- *  5. That is not empty: pages have to move. Where one step of cobindex_make_room is enough, it is part of the put. Else the put's own
- *     transaction ends without a change, each step is one of its own, and the put begins anew; inside an open transaction all
- *     steps are part of that.
+ *  5. That is not empty: pages have to move. Where one step of cobindex_make_room is enough, it is part of the put.
+ *     Else the put's own transaction ends without a change, each step is one of its own, and the put begins anew;
+ *     inside an open transaction all steps are part of that.
  *
- * The invariants of the index are C1 to C5 (cobindex.h); of those of bptree.h T1, T3 and T4 hold here as well. No used segment is
- * empty: the first record makes a segment used, and the last one takes it along.
+ * The invariants of the index are C1 to C5 (cobindex.h); of those of bptree.h T1, T3 and T4 hold here as well. No
+ * used segment is empty: the first record makes a segment used, and the last one takes it along.
  */
 
 #include <xac/cobtree.h>

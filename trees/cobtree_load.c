@@ -5,8 +5,8 @@
 #include "trees/overflow.h"
 
 /*
- * Sorted records, behind the last one: the last segment stays at hand and is filled to its end. The next one is the place behind
- * it, but every eighth place stays empty, for puts to come:
+ * Sorted records, behind the last one: the last segment stays at hand and is filled to its end. The next one is the
+ * place behind it, but every eighth place stays empty, for puts to come:
  *
  *      | full | full | full | full | full | full | full |      | full | ...
  *

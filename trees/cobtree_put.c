@@ -5,8 +5,8 @@
 
 #include "trees/overflow.h"
 
-/* Internal outcome, outside of an open transaction: one step of cobindex_make_room is not enough. They come first, each in a
- * transaction of its own, and then the put again. */
+/* Internal outcome, outside of an open transaction: one step of cobindex_make_room is not enough. They come first,
+ * each in a transaction of its own, and then the put again. */
 enum { NEEDS_ROOM = -4094 };
 
 struct put {
@@ -43,7 +43,8 @@ static int room_step(const struct put *put, struct cobindex_place *place, const 
         return err ? err : cobindex_make_room(&tree->index, place, is_last);
 }
 
-/* Inside of the transaction that the put is part of. Mostly one step is enough: a few pages move along to the next gap. */
+/* Inside of the transaction that the put is part of. Mostly one step is enough: a few pages move along to the next
+ * gap. */
 static int make_room(const struct put *put, struct cobindex_place *place)
 {
         const struct bpnode *leaf;
@@ -176,8 +177,8 @@ static int put_prepared(const struct put *put, struct cobindex_place place)
         return err;
 }
 
-/* A segment that is full, or a value in overflow pages: the new one or the old. Pages may move, and what was given may be in one of
- * them: a cursor's record, say. A value that is too long for a segment is in none. */
+/* A segment that is full, or a value in overflow pages: the new one or the old. Pages may move, and what was given
+ * may be in one of them: a cursor's record, say. A value that is too long for a segment is in none. */
 static int put_slowly(const struct put *put, struct cobindex_place place)
 {
         struct bpnode_record moving = put->record;

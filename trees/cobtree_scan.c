@@ -24,8 +24,9 @@ static struct coming coming_behind(const struct pma_map *map, unsigned i)
         return (struct coming){ i + 1 < PMA_PLACES ? pma_next(map, i + 1) : PMA_PLACES, NULL };
 }
 
-/* Asks early for a segment that it will come to, unless the visitor ends the scan: after so many others, so that short scans
- * do not ask for what they do not need. Its header says how many records are to be fetched, and is on its way then. */
+/* Asks early for a segment that it will come to, unless the visitor ends the scan: after so many others, so that
+ * short scans do not ask for what they do not need. Its header says how many records are to be fetched, and is on its
+ * way then. */
 static int look_ahead(const struct scan *scan, page_no first, struct coming *coming, unsigned after)
 {
         if (coming->leaf || coming->i == PMA_PLACES || scan->is_last || scan->seen < after)
@@ -37,7 +38,8 @@ static int look_ahead(const struct scan *scan, page_no first, struct coming *com
         return 0;
 }
 
-/* What is fetched while the first of these is visited: the next one; where that is over soon, as runs are, the next but one. */
+/* What is fetched while the first of these is visited: the next one; where that is over soon, as runs are, the next
+ * but one. */
 static const struct bpnode *fetched(const struct scan *scan, const struct coming *coming)
 {
         if (scan->is_last)

@@ -3,8 +3,8 @@
 #define TREES_LEAF_H
 
 /*
- * What the operations of both kinds of trees do once they have come to a leaf: records shown, found, put where there is room;
- * values that do not lie in the leaf. Knows no way to a leaf.
+ * What the operations of both kinds of trees do once they have come to a leaf: records shown, found, put where there
+ * is room; values that do not lie in the leaf. Knows no way to a leaf.
  */
 
 #include <errno.h>
@@ -73,8 +73,8 @@ struct leaf_visitor {
         void *arg;
 };
 
-/* leaf_scan.c: shows the records from i to before end; what a visit returned that was not 0. `ahead`: the leaf that comes next, which is
- * fetched meanwhile, and whose header is at hand; NULL: nobody knows. */
+/* leaf_scan.c: shows the records from i to before end; what a visit returned that was not 0. `ahead`: the leaf that
+ * comes next, which is fetched meanwhile, and whose header is at hand; NULL: nobody knows. */
 int leaf_scan(const struct bpnode_shape *shape, const struct bpnode *leaf, unsigned i, unsigned end,
               const struct bpnode *ahead, const struct leaf_visitor *visitor);
 
@@ -94,8 +94,8 @@ static inline bool leaf_find_end(const struct bpnode_shape *shape, const struct 
 
 /* ---- puts ---- */
 
-/* Puts a record where that is a matter of this leaf alone: there is room, and no value lies in overflow pages. -EAGAIN: it is
- * not, and nothing was done. */
+/* Puts a record where that is a matter of this leaf alone: there is room, and no value lies in overflow pages.
+ * -EAGAIN: it is not, and nothing was done. */
 static inline int leaf_put(const struct bpnode_shape *shape, struct bpnode *leaf, const struct bpnode_record *record)
 {
         bool is_equal;

@@ -2,12 +2,14 @@
 #include "trees/leaf.h"
 
 /*
- * The innermost loops of scans. Each is a function of its own, which the compiler is kept from inlining: it then has all it needs in
- * registers across the calls of the visitor. Inlined into its caller, a record took 2.5 ns, so 1.4, as the same loop over an array.
+ * The innermost loops of scans. Each is a function of its own, which the compiler is kept from inlining: it then has
+ * all it needs in registers across the calls of the visitor. Inlined into its caller, a record took 2.5 ns, so 1.4,
+ * as the same loop over an array.
  *
- * With each record the same place of the leaf that comes next is fetched: when its turn comes it is in the cache, and at no moment
- * is more asked for than memory delivers meanwhile. Lines are fetched more than once; to look whether that is needed costs more.
- * No line is fetched that has no record: that alone made 1.7 ns of 2.1 where segments are differently full.
+ * With each record the same place of the leaf that comes next is fetched: when its turn comes it is in the cache, and
+ * at no moment is more asked for than memory delivers meanwhile. Lines are fetched more than once; to look whether
+ * that is needed costs more. No line is fetched that has no record: that alone made 1.7 ns of 2.1 where segments are
+ * differently full.
  *
  * `ahead` is the distance to the next leaf; 0: there is nothing to fetch, and what is fetched is there already.
  */
@@ -17,8 +19,8 @@ typedef int leaf_visit(void *arg, const bptree_record *record);
 enum { LINE_BYTES = 64 };
 
 /* Records side by side: key, value, key, value. */
-static __attribute__((noinline, aligned(64))) int scan_fixed(const char *at, const char *behind, size_t stride, ptrdiff_t ahead,
-                                                leaf_visit *visit, void *arg)
+static __attribute__((noinline, aligned(64))) int scan_fixed(const char *at, const char *behind, size_t stride,
+                                                             ptrdiff_t ahead, leaf_visit *visit, void *arg)
 {
         bptree_record record = { .key_len = 8, .value_len = stride - 8 };
         for (; at < behind; at += stride) {
@@ -32,8 +34,8 @@ static __attribute__((noinline, aligned(64))) int scan_fixed(const char *at, con
         return 0;
 }
 
-static __attribute__((noinline, aligned(64))) int scan_variable(const struct bpnode *leaf, unsigned i, unsigned end, ptrdiff_t ahead,
-                                                   leaf_visit *visit, void *arg)
+static __attribute__((noinline, aligned(64))) int scan_variable(const struct bpnode *leaf, unsigned i, unsigned end,
+                                                                ptrdiff_t ahead, leaf_visit *visit, void *arg)
 {
         const struct bpnode_shape shape = { .is_fixed = false }; /* so that nobody asks for each record */
         bptree_record record;
@@ -57,8 +59,8 @@ static int scan_some_fixed(const struct bpnode_shape *shape, const struct bpnode
         return scan_fixed(records + i * stride, records + end * stride, stride, ahead, visit, arg);
 }
 
-/* All at once: what comes is on its way while the visitor works on what is here. Its header may be on its way, too: it is taken to be as
- * full as this one. */
+/* All at once: what comes is on its way while the visitor works on what is here. Its header may be on its way, too:
+ * it is taken to be as full as this one. */
 static int scan_run(const struct bpnode_shape *shape, const struct bpnode *leaf, unsigned i, unsigned end,
                     const struct bpnode *ahead, const struct leaf_visitor *visitor)
 {

@@ -97,8 +97,8 @@ static inline void *arena_write(const struct page_arena *arena, page_no page)
         return arena->way == ARENA_DECLARED ? xac_page_write(arena->env, addr) : addr;
 }
 
-/* A page takes the place of another, of which nothing is kept. Where it was is a fresh page, at least by its first 64 bytes. What was
- * read of either is not to be used any more. In an environment nothing is copied. ARENA_LOST. */
+/* A page takes the place of another, of which nothing is kept. Where it was is a fresh page, at least by its first 64
+ * bytes. What was read of either is not to be used any more. In an environment nothing is copied. ARENA_LOST. */
 int arena_move(const struct page_arena *arena, page_no to, page_no from);
 
 /* Runs the body in the open transaction, or in one of its own with these flags, repeated on conflicts. ARENA_LOST from

@@ -15,8 +15,9 @@
  * at even distances, but for the gaps: half of them come directly behind the page that was full (M. Bender, H. Hu,
  * "An adaptive packed-memory array", 2006), for that is where the next insert is likely to come.
  *
- * Twelve thousand inserts of segments at random places (cobindex_room.c) moved 8 pages each, 9 if windows of 85 % were allowed, 10 without
- * looking for near gaps; runs of 200 in one place 14; descending ones 30, and 39 with a quarter of the gaps behind the full page.
+ * Twelve thousand inserts of segments at random places (cobindex_room.c) moved 8 pages each, 9 if windows of 85 %
+ * were allowed, 10 without looking for near gaps; runs of 200 in one place 14; descending ones 30, and 39 with a
+ * quarter of the gaps behind the full page.
  *
  * The moves are in an order in which each one goes to a place that is free by then and passes no other page: after any
  * number of them the pages are in order.
@@ -53,8 +54,8 @@ static inline unsigned pma_even(unsigned places, unsigned count, unsigned i)
 {
         return i * places / count;
 }
-/* All pages at even distances, as if there were some more before the first one and behind the last one: for those there is room
- * then. Those stay that are there but for so many places. There is no hot one. */
+/* All pages at even distances, as if there were some more before the first one and behind the last one: for those
+ * there is room then. Those stay that are there but for so many places. There is no hot one. */
 void pma_plan_shift(const struct pma_map *map, unsigned places, unsigned before, unsigned behind, unsigned tolerance,
                     struct pma_plan *plan);
 

@@ -15,12 +15,12 @@
  * xac_run() does). Inside an open transaction a call that fails has changed nothing, unless it returns -ECANCELED:
  * then the transaction is lost, and xend() says why. Outside, -ECANCELED is never returned, but the reason itself.
  *
- * Keys have 1 to BPTREE_KEY_MAX bytes and are ordered as memcmp() orders them (a key before its extensions), or by the
- * tree's comparison. Values have 0 to BPTREE_VALUE_MAX bytes; those longer than a quarter page, or too long for half a page together with
- * their key, lie in overflow pages.
+ * Keys have 1 to BPTREE_KEY_MAX bytes and are ordered as memcmp() orders them (a key before its extensions), or by
+ * the tree's comparison. Values have 0 to BPTREE_VALUE_MAX bytes; those longer than a quarter page, or too long for
+ * half a page together with their key, lie in overflow pages.
  *
- * What is not a tree at all, or another one's page, is noticed (XAC_CORRUPT); the records inside of a page are taken as they are. A file
- * that may have been damaged is first asked by bptree_check(), which any bytes may be given.
+ * What is not a tree at all, or another one's page, is noticed (XAC_CORRUPT); the records inside of a page are taken
+ * as they are. A file that may have been damaged is first asked by bptree_check(), which any bytes may be given.
  *
  * A bptree and its cursors belong to one thread, which has one bptree open for each tree: a cursor keeps its place
  * when records are put or deleted through the very bptree that it was opened on.
@@ -115,14 +115,14 @@ int bptree_delete(bptree *tree, const void *key, size_t key_len);
  * that is read-only, so that each record is visited once. */
 int bptree_scan(bptree *tree, const void *from, size_t from_len, const void *to, size_t to_len,
                 int (*visit)(void *arg, const bptree_record *record), void *arg);
-/* The same for records of fixed size (key_bytes 8), many at a time: `records` has `count` of them in order, each its key and
- * then its value, 8 + value_bytes bytes, side by side. Good until the visit returns. Other trees: -EINVAL. */
+/* The same for records of fixed size (key_bytes 8), many at a time: `records` has `count` of them in order, each its
+ * key and then its value, 8 + value_bytes bytes, side by side. Good until the visit returns. Other trees: -EINVAL. */
 int bptree_scan_runs(bptree *tree, const void *from, size_t from_len, const void *to, size_t to_len,
                      int (*visit)(void *arg, const void *records, size_t count), void *arg);
 
-/* Appends records, in ascending order and beyond the last one there is, in pages as full as can be. `next` fills in a record and
- * returns 1, or 0 at the end, or a negative number, which is returned. -EINVAL (order, lengths). All in one transaction;
- * outside of one it is tried once, as `next` cannot start anew: XAC_CONFLICT. */
+/* Appends records, in ascending order and beyond the last one there is, in pages as full as can be. `next` fills in a
+ * record and returns 1, or 0 at the end, or a negative number, which is returned. -EINVAL (order, lengths). All in
+ * one transaction; outside of one it is tried once, as `next` cannot start anew: XAC_CONFLICT. */
 int bptree_load(bptree *tree, int (*next)(void *arg, bptree_record *record), void *arg);
 
 /* Cursors. Opened nowhere in particular (-EINVAL until they were moved). They are used inside one transaction, and may be
@@ -145,8 +145,8 @@ int bptree_cursor_delete(bptree_cursor *cursor);
 
 /* Walks the whole tree: takes as long as reading it. */
 int bptree_stat(bptree *tree, bptree_stats *stats);
-/* Checks every page of the arena: order, bounds, fill, reachability, free pages. XAC_CORRUPT: report->message says what and
- * report->page_no where. */
+/* Checks every page of the arena: order, bounds, fill, reachability, free pages. XAC_CORRUPT: report->message says
+ * what and report->page_no where. */
 int bptree_check(page_arena *arena, bptree_report *report);
 
 #ifdef __cplusplus

@@ -3,9 +3,10 @@
 #define XAC_COBTREE_H
 
 /*
- * A cache-oblivious B-tree in the pages of an arena: the calls, outcomes and promises of <xac/bptree.h>, word for word, on
- * another structure. Records lie in a packed memory array, in which a scan runs from page to page as they lie; a static
- * index in van Emde Boas layout leads to them. docs/COBTREE.md has the idea, its sources, and figures beside the B+-tree's.
+ * A cache-oblivious B-tree in the pages of an arena: the calls, outcomes and promises of <xac/bptree.h>, word for
+ * word, on another structure. Records lie in a packed memory array, in which a scan runs from page to page as they
+ * lie; a static index in van Emde Boas layout leads to them. docs/COBTREE.md has the idea, its sources, and figures
+ * beside the B+-tree's.
  *
  *         page_arena *arena;
  *         cobtree *words;
@@ -15,8 +16,9 @@
  *
  * Take the B+-tree unless you scan much: a tree begins with 2 MiB of address space, and a put is a little slower.
  *
- * What differs from the B+-tree: outside of a transaction a put that needs much room runs some transactions that move pages before
- * its own. Inside an open one all of that is part of it, so that a few puts may write some hundred pages.
+ * What differs from the B+-tree: outside of a transaction a put that needs much room runs some transactions that move
+ * pages before its own. Inside an open one all of that is part of it, so that a few puts may write some hundred
+ * pages.
  */
 
 #include <xac/bptree.h>
@@ -34,8 +36,8 @@ enum cobtree_flags {
 typedef struct cobtree cobtree;
 typedef struct cobtree_cursor cobtree_cursor;
 
-/* Records, options, statistics and reports are the B+-tree's. Trees of both kinds share the names of an arena: the name of a tree of the
- * other kind is -EINVAL. bptree_drop(), bptree_names() and bptree_check() serve both. */
+/* Records, options, statistics and reports are the B+-tree's. Trees of both kinds share the names of an arena: the
+ * name of a tree of the other kind is -EINVAL. bptree_drop(), bptree_names() and bptree_check() serve both. */
 typedef bptree_options cobtree_options;
 typedef bptree_record cobtree_record;
 

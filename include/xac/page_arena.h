@@ -36,8 +36,8 @@ enum page_arena_access {
  * -EINVAL, -ENOMEM. */
 int page_arena_open_memory(uint64_t max_bytes, uint32_t page_bytes, page_arena **arena);
 
-/* Creates the file when there is none or it is empty. -EINVAL, -ENOMEM, XAC_FORMAT (no arena, or other page_bytes), and the errors of
- * open(2), ftruncate(2) and mmap(2). */
+/* Creates the file when there is none or it is empty. -EINVAL, -ENOMEM, XAC_FORMAT (no arena, or other page_bytes),
+ * and the errors of open(2), ftruncate(2) and mmap(2). */
 int page_arena_open_file(const char *path, uint64_t max_bytes, uint32_t page_bytes, page_arena **arena);
 
 /* The environment's page size counts. Creates the file when there is none or it is empty, in a transaction of its own or
