@@ -163,7 +163,8 @@ static void no_damage_makes_it_fall(int way)
         damaged_end();
 }
 
-#define in_memory(body) isolated_trees(body, IN_MEMORY, "memory")
+#define in_memory(body)      isolated_trees(body, IN_MEMORY, "memory")
+#define in_large_pages(body) isolated_way(body, IN_MEMORY + WAYS_BIG, "bptree, memory, 64 KiB")
 
 int main(void)
 {
@@ -173,11 +174,11 @@ int main(void)
                 in_memory(maps_and_headers_that_are_damaged),
                 in_memory(entries_that_cannot_be),
                 in_memory(no_damage_makes_it_fall),
-                isolated_way(chains_that_are_broken, IN_MEMORY | WAYS_BIG, "bptree, memory, 64 KiB"),
-                isolated_way(pages_that_are_lost_or_given_twice, IN_MEMORY | WAYS_BIG, "bptree, memory, 64 KiB"),
-                isolated_way(maps_and_headers_that_are_damaged, IN_MEMORY | WAYS_BIG, "bptree, memory, 64 KiB"),
-                isolated_way(entries_that_cannot_be, IN_MEMORY | WAYS_BIG, "bptree, memory, 64 KiB"),
-                isolated_trees(no_damage_makes_it_fall, IN_MEMORY | WAYS_BIG, "memory, 64 KiB"),
+                in_large_pages(chains_that_are_broken),
+                in_large_pages(pages_that_are_lost_or_given_twice),
+                in_large_pages(maps_and_headers_that_are_damaged),
+                in_large_pages(entries_that_cannot_be),
+                isolated_trees(no_damage_makes_it_fall, IN_MEMORY + WAYS_BIG, "memory, 64 KiB"),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
