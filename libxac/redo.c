@@ -250,21 +250,21 @@ int redo_wait(struct participant *self, uint64_t position)
         return err;
 }
 
-static uint64_t eighths_waiting(const struct shared *shared)
+static bool is_filled(const struct shared *shared, uint64_t eighths)
 {
         const struct log *log = &shared->log;
         uint64_t waiting = log_end(log) - atomic_load_explicit(&log->shared->written, memory_order_relaxed);
-        return 8 * waiting / log->shared->ring_bytes;
+        return waiting >= log->shared->ring_bytes / 8 * eighths;
 }
 
 bool redo_wants_push(const struct shared *shared)
 {
-        return eighths_waiting(shared) >= 4;
+        return is_filled(shared, 4);
 }
 
 void redo_push(struct participant *self)
 {
-        if (eighths_waiting(self->shared) >= 6)
+        if (is_filled(self->shared, 6))
                 log_push(&self->shared->log, self->owner);
 }
 
