@@ -14,9 +14,14 @@ static size_t mapped_len(uint32_t capacity, size_t item_len)
         return (byte_len + VECTOR_MIN_BYTES - 1) / VECTOR_MIN_BYTES * VECTOR_MIN_BYTES;
 }
 
+static uint64_t first_capacity(size_t item_len)
+{
+        return item_len < VECTOR_MIN_BYTES ? VECTOR_MIN_BYTES / item_len : 1;
+}
+
 int vector_grow(struct vector *vector, uint32_t count, size_t item_len)
 {
-        uint64_t capacity = vector->capacity ? 2 * (uint64_t)vector->capacity : VECTOR_MIN_BYTES / item_len;
+        uint64_t capacity = vector->capacity ? 2 * (uint64_t)vector->capacity : first_capacity(item_len);
         while (capacity < count)
                 capacity *= 2;
         if (capacity > UINT32_MAX / 2)

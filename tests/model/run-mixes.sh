@@ -44,6 +44,7 @@ mixes='
  10 --mode declared --processes 2 --threads 2 --nosync --durable-reads --checkpoints
   5 --mode declared --processes 3 --durable-reads --ticket --pages 12
   8 --mode declared --processes 2 --threads 2 --durable-reads --crash
+  1 --mode declared --processes 2 --pages 48 --page-bytes 65536 --durable --crash
   2 --mode view --processes 2 --nosync --durable-reads
   3 --mode mixed --processes 2 --threads 2 --durable-reads --snapshots --pages 96
   2 --mode mixed --processes 2 --nosync --durable-reads --crash --checkpoints
@@ -53,7 +54,7 @@ mixes='
   3 --mode view --processes 2 --threads 2 --strict
  10 --mode view --processes 2 --threads 2 --track
  10 --mode view --processes 2 --ticket --pages 9
- 20 --mode mixed --processes 2 --threads 2 --snapshots --pages 96
+ 19 --mode mixed --processes 2 --threads 2 --snapshots --pages 96
  10 --mode mixed --processes 1 --threads 2 --ticket --reopen
  20 --mode mixed --processes 2 --pool-bytes 1048576 --checkpoints
 '

@@ -5,7 +5,7 @@
 #
 #   run-random.sh [--seconds N] [--seed S]
 #
-# Runs last a second or so each; what failed is printed as a command that repeats it. Run it in
+# Runs last a second or so each, none longer than LIMIT_S; what failed is printed as a command that repeats it. Run it in
 # the build directory, or tell where the program is by MODEL.
 
 set -u
@@ -13,6 +13,7 @@ set -u
 model=${MODEL:-${builddir:-.}/tests/model/model}
 seconds=${XAC_STRESS_SECONDS:-120}
 seed=${XAC_TEST_SEED:-}
+LIMIT_S=240
 
 usage()
 {
@@ -65,9 +66,9 @@ while [ "$(date +%s)" -lt "$end" ]; do
         runs=$((runs + 1))
         options=$(draw "$seed" $runs)
         # shellcheck disable=SC2086 # a list of words
-        if ! "$model" $options </dev/null >"$log" 2>&1; then
+        if ! timeout "$LIMIT_S" "$model" $options </dev/null >"$log" 2>&1; then
                 cat "$log"
-                echo "replay: $model $options"
+                echo "failed, or took longer than $LIMIT_S s; replay: $model $options"
                 exit 1
         fi
         grep -h ' transactions, [0-9]* differences$' "$log"

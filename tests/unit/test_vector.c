@@ -31,6 +31,27 @@ static void test_items_stay_while_it_grows(void **state)
         vector_free(&vector, sizeof(struct item));
 }
 
+static void test_items_of_any_length(void **state)
+{
+        (void)state;
+        for (size_t item_len = 1; item_len <= 65536; item_len = 2 * item_len + item_len % 3) {
+                struct vector vector = {0};
+
+                for (uint32_t i = 0; i < 40; i++) {
+                        assert_int_equal(vector_reserve(&vector, i + 1, item_len), 0);
+                        assert_true(vector.capacity >= i + 1);
+                        memset((unsigned char *)vector.items + i * item_len, (int)i, item_len);
+                        vector.count++;
+                }
+                for (uint32_t i = 0; i < 40; i++) {
+                        const unsigned char *item = (unsigned char *)vector.items + i * item_len;
+                        assert_int_equal(item[0], i);
+                        assert_memory_equal(item, item + 1, item_len - 1);
+                }
+                vector_free(&vector, item_len);
+        }
+}
+
 static void test_a_failure_loses_nothing(void **state)
 {
         struct vector vector = {0};
@@ -62,8 +83,10 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_items_stay_while_it_grows),
+            cmocka_unit_test(test_items_of_any_length),
             cmocka_unit_test(test_a_failure_loses_nothing),
         };
 
+        alarm(60);
         return cmocka_run_group_tests_name("base/vector", tests, NULL, NULL);
 }
