@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "trees/cobtree.h"
 
+#include <string.h>
+
 /* Goes through the segments as they lie: which places of an extent are used, its index says once. */
 
 struct scan {
@@ -13,6 +15,9 @@ struct scan {
         int result;
 };
 
+/* Where runs are shown, memory delivers so many segments while one is visited. */
+enum { REACH_OF_RUNS = 8 };
+
 /* A segment that it comes to: its place in the extent, and what arena_read has said, if it was asked already. */
 struct coming {
         unsigned i; /* PMA_PLACES: there is none */
@@ -24,68 +29,72 @@ static struct coming coming_behind(const struct pma_map *map, unsigned i)
         return (struct coming){ i + 1 < PMA_PLACES ? pma_next(map, i + 1) : PMA_PLACES, NULL };
 }
 
-/* Asks early for a segment that it will come to, unless the visitor ends the scan: after so many others, so that
- * short scans do not ask for what they do not need. Its header says how many records are to be fetched, and is on its
- * way then. */
-static int look_ahead(const struct scan *scan, page_no first, struct coming *coming, unsigned after)
+/* How many segments ahead it asks: the more it has seen, so that short scans do not ask for what they do not need. */
+static unsigned reach_of(const struct scan *scan)
 {
-        if (coming->leaf || coming->i == PMA_PLACES || scan->is_last || scan->seen < after)
+        if (scan->is_last || !scan->seen)
                 return 0;
-        coming->leaf = arena_read(scan->tree->index.arena, first + coming->i);
-        if (!coming->leaf)
-                return ARENA_LOST;
-        __builtin_prefetch(coming->leaf);
-        return 0;
+        if (!scan->visitor.visit_run)
+                return 1;
+        return 2 * (scan->seen - 1) < REACH_OF_RUNS ? 2 * (scan->seen - 1) : REACH_OF_RUNS;
 }
 
-/* What is fetched while the first of these is visited: the next one; where that is over soon, as runs are, the next
- * but one. */
-static const struct bpnode *fetched(const struct scan *scan, const struct coming *coming)
+/* Asks early for segments that it will come to, unless the visitor ends the scan, and has them fetched. */
+static int look_ahead(const struct scan *scan, page_no first, struct coming *coming)
 {
-        if (scan->is_last)
-                return NULL;
-        return scan->visitor.visit_run && coming[2].leaf ? coming[2].leaf : coming[1].leaf;
+        const struct cobindex *index = &scan->tree->index;
+        const unsigned reach = reach_of(scan);
+        for (unsigned i = 1; i <= reach && coming[i].i != PMA_PLACES; i++) {
+                if (coming[i].leaf)
+                        continue;
+                coming[i].leaf = arena_read(index->arena, first + coming[i].i);
+                if (!coming[i].leaf)
+                        return ARENA_LOST;
+                if (scan->visitor.visit_run)
+                        leaf_fetch(&index->shape, coming[i].leaf, coming[0].leaf);
+                else
+                        __builtin_prefetch(coming[i].leaf); /* leaf_scan does the rest, when it sees how much there is */
+        }
+        return 0;
 }
 
 /* The first of those that are coming. */
 static int scan_segment(struct scan *scan, page_no first, struct coming *coming)
 {
-        enum { NEXT_AFTER = 1, NEXT_BUT_ONE_AFTER = 3 };
         const struct cobtree *tree = scan->tree;
         const struct bpnode_shape *shape = &tree->index.shape;
-        const struct bpnode *leaf = coming[0].leaf;
         unsigned i = 0, end;
         bool is_equal;
-        int err = leaf && cobtree_is_segment(tree, leaf) ? 0 : cobtree_read(tree, first + coming[0].i, &leaf);
+        int err = 0;
+        if (!coming->leaf || !cobtree_is_segment(tree, coming->leaf))
+                err = cobtree_read(tree, first + coming->i, &coming->leaf);
         if (err)
                 return err;
+        const struct bpnode *leaf = coming->leaf;
         if (!scan->seen && scan->from)
                 i = bpnode_find(shape, leaf, *scan->from, &is_equal);
         scan->is_last = leaf_find_end(shape, leaf, scan->to, &end);
-        err = look_ahead(scan, first, &coming[1], NEXT_AFTER);
-        if (!err)
-                err = look_ahead(scan, first, &coming[2], NEXT_BUT_ONE_AFTER);
+        err = look_ahead(scan, first, coming);
         if (err)
                 return err;
         scan->seen++;
-        scan->result = leaf_scan(shape, leaf, i, end, fetched(scan, coming), &scan->visitor);
+        scan->result = leaf_scan(shape, leaf, i, end, scan->is_last ? NULL : coming[1].leaf, &scan->visitor);
         return 0;
 }
 
 /* From a place of an extent on. */
 static int scan_extent(struct scan *scan, struct cobindex_place place, const struct pma_map *map)
 {
-        struct coming coming[3] = { { pma_next(map, place.i), NULL } };
-        coming[1] = coming_behind(map, coming[0].i);
-        coming[2] = coming_behind(map, coming[1].i);
+        struct coming coming[REACH_OF_RUNS + 1] = { { pma_next(map, place.i), NULL } };
+        for (unsigned i = 0; i < REACH_OF_RUNS; i++)
+                coming[i + 1] = coming_behind(map, coming[i].i);
         place.i = 0;
         const page_no first = cobtree_page(scan->tree, place);
         int err = 0;
         while (!err && coming[0].i < scan->tree->index.segments && !scan->result && !scan->is_last) {
                 err = scan_segment(scan, first, coming);
-                coming[0] = coming[1];
-                coming[1] = coming[2];
-                coming[2] = coming_behind(map, coming[1].i);
+                memmove(&coming[0], &coming[1], sizeof(coming) - sizeof(coming[0]));
+                coming[REACH_OF_RUNS] = coming_behind(map, coming[REACH_OF_RUNS - 1].i);
         }
         return err;
 }

@@ -59,18 +59,6 @@ static int scan_some_fixed(const struct bpnode_shape *shape, const struct bpnode
         return scan_fixed(records + i * stride, records + end * stride, stride, ahead, visit, arg);
 }
 
-/* All at once: what comes is on its way while the visitor works on what is here. Its header may be on its way, too:
- * it is taken to be as full as this one. */
-static int scan_run(const struct bpnode_shape *shape, const struct bpnode *leaf, unsigned i, unsigned end,
-                    const struct bpnode *ahead, const struct leaf_visitor *visitor)
-{
-        const size_t stride = bpnode_fixed_stride(shape, 0);
-        const size_t coming = ahead ? bpnode_used(shape, leaf) : 0;
-        for (size_t at = 0; at < coming; at += LINE_BYTES)
-                __builtin_prefetch((const char *)(ahead + 1) + at);
-        return i < end ? visitor->visit_run(visitor->arg, (const char *)(leaf + 1) + i * stride, end - i) : 0;
-}
-
 /* The records that are in both leaves by their numbers, then what one of them has more. */
 static int scan_fixed_ahead(const struct bpnode_shape *shape, const struct bpnode *leaf, unsigned i, unsigned end,
                             const struct bpnode *ahead, leaf_visit *visit, void *arg)
@@ -91,10 +79,17 @@ int leaf_scan(const struct bpnode_shape *shape, const struct bpnode *leaf, unsig
 {
         const ptrdiff_t distance = ahead ? (const char *)ahead - (const char *)leaf : 0;
         if (visitor->visit_run)
-                return scan_run(shape, leaf, i, end, ahead, visitor);
+                return i < end ? visitor->visit_run(visitor->arg, bpnode_fixed_at(shape, leaf, i), end - i) : 0;
         if (!shape->is_fixed)
                 return scan_variable(leaf, i, end, distance, visitor->visit, visitor->arg);
         if (ahead)
                 return scan_fixed_ahead(shape, leaf, i, end, ahead, visitor->visit, visitor->arg);
         return scan_some_fixed(shape, leaf, i, end, 0, visitor->visit, visitor->arg);
+}
+
+void leaf_fetch(const struct bpnode_shape *shape, const struct bpnode *coming, const struct bpnode *leaf)
+{
+        const size_t byte_len = sizeof(*coming) + bpnode_used(shape, leaf);
+        for (size_t at = 0; at < byte_len; at += LINE_BYTES)
+                __builtin_prefetch((const char *)coming + at, 0, 2);
 }
