@@ -277,30 +277,19 @@ int sys_truncate(int fd, uint64_t byte_len)
         return err;
 }
 
-static int allocate(int fd, int mode, uint64_t offset, uint64_t byte_len)
+int sys_allocate(int fd, uint64_t offset, uint64_t byte_len)
 {
-        struct sys_change change = {
-            .call = SYS_ALLOCATE, .fd = fd, .flags = mode, .offset = offset, .byte_len = byte_len};
+        struct sys_change change = {.call = SYS_ALLOCATE, .fd = fd, .offset = offset, .byte_len = byte_len};
         int err;
 
         do {
                 record_begin(&change);
                 err = injected(SYS_ALLOCATE, fd, offset, byte_len);
                 if (!err)
-                        err = status((int)syscall(SYS_fallocate, fd, mode, (off_t)offset, (off_t)byte_len));
+                        err = status((int)syscall(SYS_fallocate, fd, 0, (off_t)offset, (off_t)byte_len));
                 record_end(&change, err);
         } while (err == -EINTR);
         return err;
-}
-
-int sys_allocate(int fd, uint64_t offset, uint64_t byte_len)
-{
-        return allocate(fd, 0, offset, byte_len);
-}
-
-int sys_punch_hole(int fd, uint64_t offset, uint64_t byte_len)
-{
-        return allocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, byte_len);
 }
 
 static int sync_by(long number, int is_data_only, int fd)

@@ -56,7 +56,7 @@ struct sys_change {
         enum sys_call call; /* OPEN (only with O_CREAT or O_TRUNC), MKDIR, LINK, UNLINK, TRUNCATE,
                              * ALLOCATE, PWRITE, SYNC */
         int fd;             /* the directory where the call takes a name */
-        int flags;          /* OPEN: open(2)'s; ALLOCATE: fallocate(2)'s mode; SYNC: 1 = data only */
+        int flags;          /* OPEN: open(2)'s; SYNC: 1 = data only */
         const char *name;
         const char *to; /* LINK: the new name */
         uint64_t offset;
@@ -87,7 +87,6 @@ int sys_chmod(int fd, mode_t mode);
 int sys_chgrp(int fd, gid_t group);
 int sys_truncate(int fd, uint64_t byte_len);
 int sys_allocate(int fd, uint64_t offset, uint64_t byte_len);
-int sys_punch_hole(int fd, uint64_t offset, uint64_t byte_len); /* the size stays; SYS_ALLOCATE */
 
 /* All of it, or an error; sys_read_all returns -ENODATA when the file ends before. */
 int sys_read_all(int fd, void *bytes, size_t byte_len, uint64_t offset);

@@ -198,17 +198,10 @@ static void measure(struct experiment *experiment)
         }
 }
 
-/* The median of the ratios within each repetition; 0 if either was not measured. */
+/* How many times as fast. */
 static double ratio(const struct cell *cell, const struct cell *base)
 {
-        const struct samples *above = &cell->samples[THROUGHPUT], *below = &base->samples[THROUGHPUT];
-        struct samples ratios = { 0 };
-
-        for (size_t i = 0; i < above->count && i < below->count; i++)
-                samples_add(&ratios, above->value[i] / below->value[i]);
-        double median = samples_median(&ratios);
-        samples_free(&ratios);
-        return median;
+        return samples_ratio(&cell->samples[THROUGHPUT], &base->samples[THROUGHPUT]);
 }
 
 /* One worker alone: by itself it is always on the same page. */

@@ -172,18 +172,10 @@ static void print_table(const struct experiment *experiment)
         printf("\n");
 }
 
-/* The median over pairs of neighbouring phases. */
+/* Of neighbouring phases. */
 static double slowdown(const struct experiment *experiment)
 {
-        const struct samples *of_free = &experiment->samples[FREE][RATE],
-                             *of_held = &experiment->samples[HELD][RATE];
-        struct samples ratios = { 0 };
-
-        for (size_t i = 0; i < of_free->count; i++)
-                samples_add(&ratios, of_free->value[i] / of_held->value[i]);
-        double median = samples_median(&ratios);
-        samples_free(&ratios);
-        return median;
+        return samples_ratio(&experiment->samples[FREE][RATE], &experiment->samples[HELD][RATE]);
 }
 
 static int print_verdicts(const struct experiment *experiment)

@@ -160,18 +160,6 @@ void thesis_progress_done(void)
                 fprintf(stderr, "\r\033[K");
 }
 
-double thesis_ratio(const struct samples *above, const struct samples *below)
-{
-        struct samples ratios = { 0 };
-
-        for (size_t i = 0; i < above->count && i < below->count; i++)
-                if (below->value[i] > 0)
-                        samples_add(&ratios, above->value[i] / below->value[i]);
-        const double median = samples_median(&ratios);
-        samples_free(&ratios);
-        return median;
-}
-
 void thesis_rows(struct csv *csv, struct csv_series *series, const char *metric, const char *unit,
                  const char *param, const struct samples *samples)
 {

@@ -53,9 +53,6 @@ int thesis_find(const struct thesis_systems *systems, const char *name); /* its 
 void thesis_progress(const struct thesis *thesis, const char *experiment, uint64_t repetition,
                      const char *system, int processes);
 void thesis_progress_done(void);
-
-/* The median of the ratios within each repetition; 0: one of them was not measured, or is nothing. */
-double thesis_ratio(const struct samples *above, const struct samples *below);
 void thesis_rows(struct csv *csv, struct csv_series *series, const char *metric, const char *unit,
                  const char *param, const struct samples *samples);
 

@@ -112,8 +112,8 @@ static void print_cell(const struct thesis *thesis, int p, int s)
         snprintf(spread, sizeof(spread), "%.4f (%.4f to %.4f)", samples_median(us) / 1000,
                  samples_min(us) / 1000, samples_max(us) / 1000);
         printf("%-14s %5d  %-28s", inserts.systems.stores[s]->name, (int)thesis->processes.value[p], spread);
-        printf(" %10.2f", alone < 0 ? 0 : thesis_ratio(&inserts.cells[alone][s].us_per_op, us));
-        printf(" %14.2f\n", bdb < 0 ? 0 : thesis_ratio(&inserts.cells[p][bdb].us_per_op, us));
+        printf(" %10.2f", alone < 0 ? 0 : samples_ratio(&inserts.cells[alone][s].us_per_op, us));
+        printf(" %14.2f\n", bdb < 0 ? 0 : samples_ratio(&inserts.cells[p][bdb].us_per_op, us));
 }
 
 static void print_times(const struct thesis *thesis)

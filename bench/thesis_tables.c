@@ -129,7 +129,7 @@ static void print_table(const struct thesis *thesis, const struct table *table)
                         printf("  %-30s", spread);
                 }
                 for (int m = 0; m < METRICS_MAX; m++)
-                        printf(" %7.2f", thesis_ratio(&table->rows[0].metric[m], &table->rows[s].metric[m]));
+                        printf(" %7.2f", samples_ratio(&table->rows[0].metric[m], &table->rows[s].metric[m]));
                 printf("\n");
         }
         fflush(stdout);

@@ -206,7 +206,7 @@ static void run_threads(struct member *members)
         pthread_t thread[WORKERS_MAX] = { 0 };
 
         if (members[0].worker.plan->memory)
-                little_memory_enter(members[0].worker.plan->memory);
+                must(little_memory_enter(members[0].worker.plan->memory), "to enter a control group");
         for (int t = 1; t < threads; t++)
                 must(-pthread_create(&thread[t], NULL, run_thread, &members[t]), "pthread_create");
         run_thread(&members[0]);

@@ -81,17 +81,10 @@ void report_free(struct report *report)
 
 /* ---- the table ---- */
 
-/* How many times as fast: the median of the ratios within each repetition; 0 if either was not measured. */
+/* How many times as fast. */
 static double ratio(const struct report_cell *cell, const struct report_cell *base)
 {
-        const struct samples *above = &cell->samples[REPORT_OPS], *below = &base->samples[REPORT_OPS];
-        struct samples ratios = { 0 };
-
-        for (size_t i = 0; i < above->count && i < below->count; i++)
-                samples_add(&ratios, above->value[i] / below->value[i]);
-        double median = samples_median(&ratios);
-        samples_free(&ratios);
-        return median;
+        return samples_ratio(&cell->samples[REPORT_OPS], &base->samples[REPORT_OPS]);
 }
 
 static int find_system(const struct report *report, const char *name)

@@ -43,6 +43,7 @@ CONTRACT_TESTS = \
         %D%/test_many \
         %D%/test_mmap \
         %D%/test_move \
+        %D%/test_move_model \
         %D%/test_nesting \
         %D%/test_open_close \
         %D%/test_processes \
@@ -87,6 +88,8 @@ TESTS += %D%/durable_too.sh
 %C%_test_mmap_LDADD = $(CONTRACT_LIBS)
 %C%_test_move_SOURCES = %D%/test_move.c
 %C%_test_move_LDADD = $(CONTRACT_LIBS)
+%C%_test_move_model_SOURCES = %D%/test_move_model.c
+%C%_test_move_model_LDADD = $(CONTRACT_LIBS)
 %C%_test_nesting_SOURCES = %D%/test_nesting.c
 %C%_test_nesting_LDADD = $(CONTRACT_LIBS)
 %C%_test_open_close_SOURCES = %D%/test_open_close.c

@@ -2,11 +2,10 @@
 
 /*
  * xac_page_move: pages that change places within a transaction, by plain pointers and by declared access,
- * and after commits, aborts, checkpoints and crashes.
+ * and after commits, aborts and checkpoints. At random, and after crashes: test_move_model.c.
  */
 
 #include <stdbool.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include <xac/xac.h>
@@ -14,15 +13,9 @@
 #include "tests/support/actor.h"
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
-#include "tests/support/crew.h"
 #include "tests/support/isolate.h"
 #include "tests/support/scratch.h"
 #include "tests/support/seat.h"
-
-static int move(unsigned to, unsigned from, size_t pages)
-{
-        return xac_page_move(seat.env, seat.words + seat_word(to, 0), seat.words + seat_word(from, 0), pages);
-}
 
 static uint64_t first_of(unsigned page)
 {
@@ -69,7 +62,7 @@ static void a_page_is_where_it_was_moved(int way)
         seat_take((uint64_t)way);
         fill(4);
         check_ok(xbegin(seat.env, 0));
-        check_ok(move(9, 2, 1));
+        check_ok(seat_move(9, 2, 1));
         check_shows(9, 2);
         check_shows(2, -1);
         check_shows(3, 3);
@@ -92,7 +85,7 @@ static void writes_before_and_after_go_along(int way)
         check_shows(5, 5);
         seat_put(seat_word(1, 0), 1);
         seat_put(seat_word(5, 7), 55);
-        check_ok(move(5, 1, 1));
+        check_ok(seat_move(5, 1, 1));
         check_equal(first_of(5), 1);
         check_equal(last_of(5), 201);
         check_equal(seat_get(seat_word(5, 7)), 0);
@@ -116,16 +109,16 @@ static void a_chain_of_moves_is_one_move(int way)
         seat_take((uint64_t)way);
         fill(4);
         check_ok(xbegin(seat.env, 0));
-        check_ok(move(10, 1, 1));
-        check_ok(move(11, 10, 1));
-        check_ok(move(1, 2, 1));
-        check_ok(move(2, 11, 1)); /* 1 and 2 have changed places */
+        check_ok(seat_move(10, 1, 1));
+        check_ok(seat_move(11, 10, 1));
+        check_ok(seat_move(1, 2, 1));
+        check_ok(seat_move(2, 11, 1)); /* 1 and 2 have changed places */
         check_shows(1, 2);
         check_shows(2, 1);
         check_shows(10, -1);
         check_shows(11, -1);
-        check_ok(move(20, 3, 1));
-        check_ok(move(3, 20, 1)); /* there and back */
+        check_ok(seat_move(20, 3, 1));
+        check_ok(seat_move(3, 20, 1)); /* there and back */
         check_ok(xend(seat.env));
         reopen(way);
         check_committed(1, 2);
@@ -146,7 +139,7 @@ static void ranges_may_overlap(int way)
 
                 fill(PAGES);
                 check_ok(xbegin(seat.env, 0));
-                check_ok(move((unsigned)to, (unsigned)from, RANGE));
+                check_ok(seat_move((unsigned)to, (unsigned)from, RANGE));
                 for (int page = 0; page < PAGES; page++) {
                         bool is_to = page >= to && page < to + RANGE;
                         bool is_from = page >= from && page < from + RANGE;
@@ -170,7 +163,7 @@ static void plain_and_declared_access_agree(void)
         check_ok(xbegin(seat.env, 0));
         seat.words[seat_word(3, 0)] = 33;
         check_equal(seat.words[seat_word(4, 0)], 104);
-        check_ok(move(4, 3, 2));
+        check_ok(seat_move(4, 3, 2));
         check_equal(seat.words[seat_word(4, 0)], 33);
         moved = xac_page_write(seat.env, seat.words + seat_word(4, 0));
         check(moved != NULL);
@@ -197,12 +190,12 @@ static void an_inner_abort_moves_back(int way)
         fill(4);
         check_ok(xbegin(seat.env, 0));
         seat_put(seat_word(1, 5), 15);
-        check_ok(move(8, 0, 1));
+        check_ok(seat_move(8, 0, 1));
         check_ok(xbegin(seat.env, 0));
-        check_ok(move(9, 8, 1));
-        check_ok(move(8, 1, 1));
+        check_ok(seat_move(9, 8, 1));
+        check_ok(seat_move(8, 1, 1));
         seat_put(seat_word(8, 5), 85);
-        check_ok(move(1, 2, 2));
+        check_ok(seat_move(1, 2, 2));
         check_shows(9, 0);
         check_shows(2, 3);
         check_ok(xabort(seat.env));
@@ -228,11 +221,11 @@ static void an_inner_commit_keeps_them(int way)
         seat_take((uint64_t)way);
         fill(4);
         check_ok(xbegin(seat.env, 0));
-        check_ok(move(8, 0, 1));
+        check_ok(seat_move(8, 0, 1));
         seat_put(seat_word(1, 5), 15);
         check_ok(xbegin(seat.env, 0));
-        check_ok(move(9, 8, 1));
-        check_ok(move(8, 1, 1));
+        check_ok(seat_move(9, 8, 1));
+        check_ok(seat_move(8, 1, 1));
         check_ok(xend(seat.env));
         check_shows(9, 0);
         check_shows(8, 1);
@@ -256,7 +249,7 @@ static void an_abort_moves_back(int way)
         fill(4);
         check_ok(xbegin(seat.env, 0));
         seat_put(seat_word(2, 0), 22);
-        check_ok(move(1, 2, 2));
+        check_ok(seat_move(1, 2, 2));
         check_ok(xabort(seat.env));
         for (int page = 0; page < 4; page++)
                 check_committed((unsigned)page, page);
@@ -267,7 +260,7 @@ static void an_abort_moves_back(int way)
 
 static long long commit_move(uint64_t pages)
 {
-        run_until_committed(seat.env, 0) check_ok(move((unsigned)(pages >> 32), (unsigned)(pages & 0xffffffff), 1));
+        run_until_committed(seat.env, 0) check_ok(seat_move((unsigned)(pages >> 32), (unsigned)(pages & 0xffffffff), 1));
         return 0;
 }
 
@@ -286,7 +279,7 @@ static void both_pages_are_written(int way)
         for (unsigned page = 1; page <= 2; page++)
                 for (int flags = 0; flags <= XAC_SNAPSHOT; flags += XAC_SNAPSHOT) {
                         check_ok(xbegin(seat.env, flags));
-                        check_ok(move(1, 2, 1));
+                        check_ok(seat_move(1, 2, 1));
                         actor_do(other, seat_commit_add, seat_word(page, 9)); /* what was, or what comes there */
                         check_code(xend(seat.env), XAC_CONFLICT);
 
@@ -339,8 +332,8 @@ static void what_is_refused_changes_nothing(void)
         other = xac_mmap(seat.env, "other", SEAT_PAGE_BYTES, 0);
         check(other != MAP_FAILED);
         check_code(xac_page_move(NULL, seat.words, seat.words, 1), -EINVAL);
-        check_code(move(0, 1, 1), XAC_NOTXN);
-        check_code(move(0, 1, 0), XAC_NOTXN);
+        check_code(seat_move(0, 1, 1), XAC_NOTXN);
+        check_code(seat_move(0, 1, 0), XAC_NOTXN);
 
         check_ok(xbegin(seat.env, 0));
         check_code(xac_page_move(seat.env, local, seat.words, 1), XAC_NOVIEW);
@@ -351,25 +344,25 @@ static void what_is_refused_changes_nothing(void)
         check_code(xac_page_move(seat.env, other, seat.words, 1), -EINVAL);
         check_code(xac_page_move(seat.env, seat.words + 1, seat.words + seat_word(1, 0), 1), -EINVAL);
         check_code(xac_page_move(seat.env, seat.words, seat.words + seat_word(1, 1), 1), -EINVAL);
-        check_code(move(0, 1, SEAT_PAGES), -EINVAL);
-        check_code(move(1, 0, SEAT_PAGES), -EINVAL);
-        check_code(move(0, 1, SIZE_MAX), -EINVAL);
-        check_code(move(0, 1, SIZE_MAX / SEAT_PAGE_BYTES + 2), -EINVAL);
-        check_ok(move(0, 1, 0));
-        check_ok(move(1, 1, 2));
-        check_ok(move((unsigned)half, 0, half));
-        check_ok(move(0, (unsigned)half, half));
+        check_code(seat_move(0, 1, SEAT_PAGES), -EINVAL);
+        check_code(seat_move(1, 0, SEAT_PAGES), -EINVAL);
+        check_code(seat_move(0, 1, SIZE_MAX), -EINVAL);
+        check_code(seat_move(0, 1, SIZE_MAX / SEAT_PAGE_BYTES + 2), -EINVAL);
+        check_ok(seat_move(0, 1, 0));
+        check_ok(seat_move(1, 1, 2));
+        check_ok(seat_move((unsigned)half, 0, half));
+        check_ok(seat_move(0, (unsigned)half, half));
         check_ok(xend(seat.env));
         for (int page = 0; page < 4; page++)
                 check_committed((unsigned)page, page);
 
         check_ok(xbegin(seat.env, XAC_RDONLY));
-        check_code(move(0, 1, 1), XAC_READONLY);
+        check_code(seat_move(0, 1, 1), XAC_READONLY);
         check_shows(0, 0);
         check_ok(xend(seat.env));
         check_ok(xbegin(seat.env, 0));
         check(xac_page_read(seat.env, local) == NULL);
-        check_code(move(0, 1, 1), XAC_NOVIEW); /* lost already */
+        check_code(seat_move(0, 1, 1), XAC_NOVIEW); /* lost already */
         check_code(xend(seat.env), XAC_NOVIEW);
         check_ok(xac_munmap(seat.env, other));
         seat_leave(0);
@@ -406,16 +399,16 @@ static void a_full_pool_is_told(int way)
         for (int i = 0; i < 3; i++) {
                 check_ok(xbegin(seat.env, 0));
                 seat_put(seat_word(1, 5), 15);
-                check_code(move(LARGE, 0, LARGE), XAC_FULL);
+                check_code(seat_move(LARGE, 0, LARGE), XAC_FULL);
                 check_shows(1, 1);
-                check_code(move(8, 0, 1), XAC_FULL); /* lost already */
+                check_code(seat_move(8, 0, 1), XAC_FULL); /* lost already */
                 check_code(xend(seat.env), XAC_FULL);
                 check_committed(1, 1);
                 check_equal(seat_commit_get(seat_word(1, 5)), 0);
         }
         for (unsigned i = 0; i < 40; i++) { /* many times the pool, as checkpoints make room */
                 check_ok(xbegin(seat.env, 0));
-                check_ok(move(i % 2 ? 0 : LARGE, i % 2 ? LARGE : 0, 40));
+                check_ok(seat_move(i % 2 ? 0 : LARGE, i % 2 ? LARGE : 0, 40));
                 check_ok(xend(seat.env));
         }
         check_committed(3, 3);
@@ -440,7 +433,7 @@ static void what_is_in_the_pool_is_not_copied(int way)
         check(used >= (uint64_t)PAGES * SEAT_PAGE_BYTES);
         for (unsigned i = 0; i < 5; i++) {
                 check_ok(xbegin(seat.env, 0));
-                check_ok(move(i % 2 ? 0 : PAGES, i % 2 ? PAGES : 0, PAGES));
+                check_ok(seat_move(i % 2 ? 0 : PAGES, i % 2 ? PAGES : 0, PAGES));
                 check_equal(seat_stat(pool_bytes_used), used);
                 check_ok(xend(seat.env));
                 check_equal(seat_stat(pool_bytes_used), used);
@@ -456,172 +449,7 @@ static void what_is_in_the_pool_is_not_copied(int way)
         seat_leave(0);
 }
 
-/* ---- At random, against a model ---- */
-
-enum { MODEL_PAGES = 24, LEVELS = 4, RUN_PAGES = 6, WORDS = 3, STEPS = 60 };
-
-struct model {
-        struct chance chance;
-        int way;
-        unsigned depth;
-        uint64_t word[LEVELS + 1][MODEL_PAGES][WORDS]; /* [0] is what is committed */
-};
-
-static size_t model_word(unsigned page, unsigned i)
-{
-        return seat_word(page, i * ((SEAT_PAGE_WORDS - 1) / (WORDS - 1)));
-}
-
-static unsigned draw(struct model *model, unsigned below)
-{
-        return (unsigned)chance_below(&model->chance, below);
-}
-
-/* By plain pointers where the seat has a way for both. */
-static void change_way(struct model *model)
-{
-        seat.way = model->way & WAY_DECLARED || draw(model, 2) ? WAY_DECLARED : model->way;
-}
-
-static void model_check(struct model *model)
-{
-        for (unsigned page = 0; page < MODEL_PAGES; page++)
-                for (unsigned i = 0; i < WORDS; i++) {
-                        change_way(model);
-                        check_equal(seat_get(model_word(page, i)), model->word[model->depth][page][i]);
-                }
-}
-
-static void model_move(struct model *model)
-{
-        unsigned pages = 1 + draw(model, RUN_PAGES);
-        unsigned to = draw(model, MODEL_PAGES - pages + 1), from = draw(model, MODEL_PAGES - pages + 1);
-        uint64_t(*now)[WORDS] = model->word[model->depth];
-        uint64_t moved[RUN_PAGES][WORDS];
-
-        check_ok(move(to, from, pages));
-        memcpy(moved, now[from], pages * sizeof(now[0]));
-        memset(now[from], 0, pages * sizeof(now[0]));
-        memcpy(now[to], moved, pages * sizeof(now[0]));
-}
-
-static void model_access(struct model *model)
-{
-        unsigned page = draw(model, MODEL_PAGES), i = draw(model, WORDS);
-
-        change_way(model);
-        if (draw(model, 2)) {
-                uint64_t value = chance_next(&model->chance);
-
-                seat_put(model_word(page, i), value);
-                model->word[model->depth][page][i] = value;
-        }
-        check_equal(seat_get(model_word(page, i)), model->word[model->depth][page][i]);
-}
-
-static void model_enter(struct model *model)
-{
-        check_ok(xbegin(seat.env, 0));
-        model->depth++;
-        memcpy(model->word[model->depth], model->word[model->depth - 1], sizeof(model->word[0]));
-}
-
-static void model_leave(struct model *model)
-{
-        if (draw(model, 3)) {
-                check_ok(xend(seat.env));
-                memcpy(model->word[model->depth - 1], model->word[model->depth], sizeof(model->word[0]));
-        } else {
-                check_ok(xabort(seat.env));
-        }
-        model->depth--;
-}
-
-static void model_transaction(struct model *model)
-{
-        model_enter(model);
-        for (unsigned steps = draw(model, STEPS); steps > 0; steps--) {
-                unsigned what = draw(model, 16);
-
-                if (what < 5)
-                        model_move(model);
-                else if (what < 12)
-                        model_access(model);
-                else if (what < 14 && model->depth < LEVELS)
-                        model_enter(model);
-                else if (model->depth > 1)
-                        model_leave(model);
-        }
-        if (draw(model, 4) == 0)
-                model_check(model);
-        while (model->depth > 0)
-                model_leave(model);
-}
-
-static void whatever_happens_a_model_agrees(int way)
-{
-        static struct model model;
-
-        model = (struct model){ .chance = { chance_seed() }, .way = way };
-        seat_take((uint64_t)way);
-        for (int i = 0; i < 400; i++) {
-                model_transaction(&model);
-                if (draw(&model, 40) == 0)
-                        check_ok(xac_checkpoint(seat.env));
-                if (draw(&model, 80) == 0)
-                        reopen(way);
-                if (i % 10 == 0) {
-                        check_ok(xbegin(seat.env, XAC_RDONLY));
-                        model_check(&model);
-                        check_ok(xend(seat.env));
-                }
-        }
-        seat_leave(0);
-}
-
 /* ---- The log ---- */
-
-struct doomed_run {
-        struct model model;
-        struct crew_turn done;
-};
-
-static void run_and_be_killed(int index, void *arg)
-{
-        enum { TRANSACTIONS = 150 };
-        struct doomed_run *run = arg;
-
-        (void)index;
-        seat_take((uint64_t)run->model.way);
-        for (int i = 0; i < TRANSACTIONS; i++) {
-                model_transaction(&run->model);
-                if (i == TRANSACTIONS / 3)
-                        check_ok(xac_checkpoint(seat.env));
-        }
-        crew_turn_pass(&run->done);
-        for (;;)
-                crew_sleep_ms(1000);
-}
-
-static void recovery_moves_as_well(int way)
-{
-        struct doomed_run *run = crew_shared(sizeof(*run));
-        pid_t pid;
-
-        if (!seat_is_durable())
-                isolate_skip("the environment is volatile");
-        run->model.chance.state = chance_seed();
-        run->model.way = way;
-        pid = crew_fork(run_and_be_killed, 0, run);
-        crew_turn_await(&run->done, 1);
-        crew_kill(pid);
-        scratch_shared_memory_left(1); /* the machine's memory is gone, too */
-        seat_take((uint64_t)way);
-        check_ok(xbegin(seat.env, XAC_RDONLY));
-        model_check(&run->model);
-        check_ok(xend(seat.env));
-        seat_leave(0);
-}
 
 /* Not the pages go into the log but where they came from. */
 static void a_move_takes_few_bytes_of_log(void)
@@ -638,7 +466,7 @@ static void a_move_takes_few_bytes_of_log(void)
         before = seat_stat(log_record_bytes);
         check_ok(xbegin(seat.env, 0));
         seat_put(seat_word(3, 77), 5);
-        check_ok(move(MOVED / 2, 0, MOVED));
+        check_ok(seat_move(MOVED / 2, 0, MOVED));
         seat_put(seat_word(MOVED / 2 + 5, 77), 6);
         check_ok(xend(seat.env));
         check(seat_stat(log_record_bytes) - before < 1000);
@@ -663,8 +491,6 @@ int main(void)
                 isolated_by_access(a_full_pool_is_told),
                 isolated_way(what_is_in_the_pool_is_not_copied, 0, "alone"),
                 isolated_way(what_is_in_the_pool_is_not_copied, 1, "with a reader"),
-                isolated_by_access(whatever_happens_a_model_agrees),
-                isolated_by_access(recovery_moves_as_well),
                 isolated_test(a_move_takes_few_bytes_of_log),
         };
         return cmocka_run_group_tests_name("move", tests, NULL, NULL);

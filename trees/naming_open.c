@@ -189,9 +189,25 @@ static int find(struct opening *opening, const bptree_options *given, struct han
         return err ? err : share(opening, open);
 }
 
-static void enlist(struct handle *handle, void *tree, const struct opening *opening)
+static struct handle *begin_bptree(const struct opening *opening, struct bptree *tree)
+{
+        const bptree_options *options = opening->options;
+        bptree_init(opening->arena, &opening->record, options->compare, options->compare_arg, tree);
+        return &tree->handle;
+}
+
+static struct handle *begin_cobtree(const struct opening *opening, struct cobtree *tree)
+{
+        const bptree_options *options = opening->options;
+        cobtree_init(opening->arena, &opening->record, options->compare, options->compare_arg, tree);
+        return &tree->handle;
+}
+
+/* `tree` is memory for a bptree or cobtree, and becomes one. */
+static struct handle *begin(const struct opening *opening, void *tree)
 {
         struct page_arena *arena = opening->arena;
+        struct handle *handle = opening->kind ? begin_cobtree(opening, tree) : begin_bptree(opening, tree);
         handle->arena = arena;
         handle->tree = tree;
         handle->record = opening->record;
@@ -203,6 +219,23 @@ static void enlist(struct handle *handle, void *tree, const struct opening *open
         handle->confirm = arena->env && handle->confirmed_in ? confirm : NULL;
         handle->next = arena->trees;
         arena->trees = handle;
+        return handle;
+}
+
+static int open_handle(struct opening *opening, const bptree_options *given, struct handle **open)
+{
+        int err = check_call(opening);
+        if (err)
+                return err;
+        void *tree = malloc(opening->kind ? sizeof(struct cobtree) : sizeof(struct bptree)); /* first: it can fail (T3) */
+        if (!tree)
+                return -ENOMEM;
+        err = find(opening, given, open);
+        if (err || *open)
+                free(tree);
+        else
+                *open = begin(opening, tree);
+        return err;
 }
 
 static const bptree_options defaults;
@@ -211,46 +244,18 @@ int bptree_open(page_arena *arena, const char *name, int flags, const bptree_opt
 {
         struct opening opening = { arena, name, flags, 0, options ? options : &defaults, { 0 }, 0 };
         struct handle *open = NULL;
-        *tree = NULL;
-        int err = check_call(&opening);
-        if (err)
-                return err;
-        struct bptree *made = malloc(sizeof(*made)); /* first: it can fail (T3) */
-        if (!made)
-                return -ENOMEM;
-        err = find(&opening, options, &open);
-        if (err || open) {
-                free(made);
-                *tree = err ? NULL : open->tree;
-                return err;
-        }
-        bptree_init(arena, &opening.record, opening.options->compare, opening.options->compare_arg, made);
-        enlist(&made->handle, made, &opening);
-        *tree = made;
-        return 0;
+        int err = open_handle(&opening, options, &open);
+        *tree = err ? NULL : open->tree;
+        return err;
 }
 
 int cobtree_open(page_arena *arena, const char *name, int flags, const cobtree_options *options, cobtree **tree)
 {
         struct opening opening = { arena, name, flags, CATALOG_COBTREE, options ? options : &defaults, { 0 }, 0 };
         struct handle *open = NULL;
-        *tree = NULL;
-        int err = check_call(&opening);
-        if (err)
-                return err;
-        struct cobtree *made = malloc(sizeof(*made));
-        if (!made)
-                return -ENOMEM;
-        err = find(&opening, options, &open);
-        if (err || open) {
-                free(made);
-                *tree = err ? NULL : open->tree;
-                return err;
-        }
-        cobtree_init(arena, &opening.record, opening.options->compare, opening.options->compare_arg, made);
-        enlist(&made->handle, made, &opening);
-        *tree = made;
-        return 0;
+        int err = open_handle(&opening, options, &open);
+        *tree = err ? NULL : open->tree;
+        return err;
 }
 
 /* ---- closing ---- */

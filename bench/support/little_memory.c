@@ -9,20 +9,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bench/support/scratch.h"
-
-static bool write_text(const struct little_memory *memory, const char *file, const char *text)
+static int write_text(const struct little_memory *memory, const char *file, const char *text)
 {
         char path[PATH_MAX + 64];
-        int fd;
+        int fd, err = 0;
 
         snprintf(path, sizeof(path), "%s/%s", memory->path, file);
         fd = open(path, O_WRONLY | O_CLOEXEC);
         if (fd < 0)
-                return false;
-        const bool is_written = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+                return -errno;
+        if (write(fd, text, strlen(text)) < 0)
+                err = -errno;
         close(fd);
-        return is_written;
+        return err;
 }
 
 /* Takes a line of /proc/self/cgroup: of the older hierarchy of memory, or of the unified one. */
@@ -60,21 +59,20 @@ bool little_memory_make(struct little_memory *memory, uint64_t bytes)
 
         if (!find_parent(parent))
                 return false;
-        if (snprintf(memory->path, sizeof(memory->path), "%s/xac-bench-%d", parent, (int)getpid()) >=
+        if (snprintf(memory->path, sizeof(memory->path), "%s/xac-%d", parent, (int)getpid()) >=
                     PATH_MAX ||
             mkdir(memory->path, 0700) != 0)
                 return false;
         snprintf(limit, sizeof(limit), "%" PRIu64, bytes);
-        if (write_text(memory, "memory.max", limit) || write_text(memory, "memory.limit_in_bytes", limit))
+        if (!write_text(memory, "memory.max", limit) || !write_text(memory, "memory.limit_in_bytes", limit))
                 return true;
         little_memory_remove(memory);
         return false;
 }
 
-void little_memory_enter(const struct little_memory *memory)
+int little_memory_enter(const struct little_memory *memory)
 {
-        if (!write_text(memory, "cgroup.procs", "0"))
-                scratch_fail(-errno, memory->path);
+        return write_text(memory, "cgroup.procs", "0");
 }
 
 void little_memory_remove(const struct little_memory *memory)

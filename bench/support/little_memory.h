@@ -18,8 +18,8 @@ struct little_memory {
 
 /* False: that is not permitted here, or done in another way. */
 bool little_memory_make(struct little_memory *memory, uint64_t bytes);
-/* This process is a member from now on. Ends the program when that fails. */
-void little_memory_enter(const struct little_memory *memory);
+/* This process is a member from now on. 0 or -errno. */
+int little_memory_enter(const struct little_memory *memory);
 /* Once all members have ended. */
 void little_memory_remove(const struct little_memory *memory);
 

@@ -72,3 +72,15 @@ double samples_max(const struct samples *samples)
 {
         return quantile(samples, 1);
 }
+
+double samples_ratio(const struct samples *above, const struct samples *below)
+{
+        struct samples ratios = { 0 };
+
+        for (size_t i = 0; i < above->count && i < below->count; i++)
+                if (below->value[i] > 0)
+                        samples_add(&ratios, above->value[i] / below->value[i]);
+        const double median = samples_median(&ratios);
+        samples_free(&ratios);
+        return median;
+}

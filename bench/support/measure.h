@@ -45,4 +45,7 @@ double samples_median(const struct samples *samples);
 double samples_min(const struct samples *samples);
 double samples_max(const struct samples *samples);
 
+/* The median of the ratios above : below within each repetition; 0 if there are none. */
+double samples_ratio(const struct samples *above, const struct samples *below);
+
 #endif

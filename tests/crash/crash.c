@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Every state that a power cut can leave, tried (P5). Records workloads (workloads.c), builds what a
+ * Every state that a power cut can leave, tried (P5). Records workloads (workloads.h), builds what a
  * crash could have left after each event (disk.h, choices.h), and has each image opened and verified (verify.c).
  *
  *      crash                                      a small round of everything: what make check runs

@@ -253,17 +253,6 @@ static const char *apply_bytes(struct disk *disk, const struct trace_event *even
         return NULL;
 }
 
-static void apply_punch(struct disk *disk, const struct trace_event *event, uint64_t place)
-{
-        struct disk_file *file = find_file(disk, event->file);
-        uint64_t end = event->offset + (uint64_t)event->value;
-
-        if (file && end > cell_value(&file->size))
-                end = cell_value(&file->size);
-        if (file && end > event->offset)
-                put_bytes(file, event->offset, end - event->offset, NULL, place, true);
-}
-
 const char *disk_apply(struct disk *disk, const struct trace_event *event, uint64_t place)
 {
         switch ((enum trace_kind)event->kind) {
@@ -273,7 +262,6 @@ const char *disk_apply(struct disk *disk, const struct trace_event *event, uint6
         case TRACE_SIZE:
         case TRACE_EXTEND:
         case TRACE_WRITE: return apply_bytes(disk, event, place);
-        case TRACE_PUNCH: apply_punch(disk, event, place); break;
         case TRACE_WRITTEN: {
                 const unsigned char *events = (const unsigned char *)event - place;
                 const struct trace_event *write = (const void *)(events + event->begin);

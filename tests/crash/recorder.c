@@ -2,7 +2,6 @@
 #include "tests/crash/recorder.h"
 
 #include <fcntl.h>
-#include <linux/falloc.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
@@ -191,12 +190,6 @@ static void add_size(const struct sys_change *change)
                 event = add_file_event(TRACE_SIZE, change->fd, 0);
                 if (event)
                         event->value = (int64_t)change->byte_len;
-        } else if (change->flags & FALLOC_FL_PUNCH_HOLE) {
-                event = add_file_event(TRACE_PUNCH, change->fd, 0);
-                if (event) {
-                        event->offset = change->offset;
-                        event->value = (int64_t)change->byte_len;
-                }
         } else {
                 event = add_file_event(TRACE_EXTEND, change->fd, 0);
                 if (event)

@@ -10,7 +10,7 @@
  *
  *      WRITE ... WRITTEN    the bytes may reach the disk, in any part, from WRITE on
  *      SYNC ... SYNCED      makes certain what was WRITTEN before SYNC
- *      FILE, LINK, UNLINK, SIZE, EXTEND, PUNCH
+ *      FILE, LINK, UNLINK, SIZE, EXTEND
  *                           under a lock of the trace, together with the call itself
  *
  * A process may be killed: what it was about to add is there or not, a call that it was in the middle of has not ended.
@@ -28,7 +28,6 @@ enum trace_kind {
         TRACE_UNLINK,   /* a name follows */
         TRACE_SIZE,     /* `file` was cut or extended to `value` bytes */
         TRACE_EXTEND,   /* `file` has at least `value` bytes now */
-        TRACE_PUNCH,    /* zeros at `offset`, `value` bytes long */
         TRACE_WRITE,    /* the bytes follow */
         TRACE_WRITTEN,  /* the write at place `begin` moved `value` bytes (or -errno) */
         TRACE_SYNC,     /* `file` (or the directory) is being synced */

@@ -18,7 +18,7 @@
 
 const char fuzz_target[] = "bpnode";
 
-enum { TREE_ID = 7, VALUE_BYTES = 24, VALUE_MAX = 3000, CHANGES_MAX = 600, BOUNDS_MAX = 2 };
+enum { TREE_ID = 7, VALUE_BYTES = 24, VALUE_MAX = 3000, CHANGES_MAX = 600 };
 
 struct stage {
         struct fuzz_input *input;
@@ -30,18 +30,6 @@ struct stage {
         unsigned char key[BPTREE_KEY_MAX];
         unsigned char value[1 + VALUE_MAX];
 };
-
-/* As memcmp does, so that the model orders likewise. */
-static int compare(void *arg, const void *a_, size_t a_len, const void *b_, size_t b_len)
-{
-        const unsigned char *a = a_, *b = b_;
-
-        (void)arg;
-        for (size_t i = 0; i < a_len && i < b_len; i++)
-                if (a[i] != b[i])
-                        return a[i] < b[i] ? -1 : 1;
-        return a_len < b_len ? -1 : a_len > b_len;
-}
 
 static struct bpnode *new_page(const struct stage *stage)
 {
@@ -393,7 +381,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_len)
                                              .tree_id = TREE_ID,
                                              .is_fixed = how & 4,
                                              .value_bytes = how & 4 ? VALUE_BYTES : 0,
-                                             .compare = (how & 20) == 16 ? compare : NULL };
+                                             .compare = (how & 20) == 16 ? sorted_compare : NULL };
         stage.node = new_page(&stage);
         if ((how & 0x60) == 0x60)
                 take_as_they_come(&stage);

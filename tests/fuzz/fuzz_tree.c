@@ -59,18 +59,6 @@ struct stage {
         unsigned char room[VALUE_MAX];
 };
 
-/* As memcmp does, so that the model orders likewise. */
-static int compare(void *arg, const void *a_, size_t a_len, const void *b_, size_t b_len)
-{
-        const unsigned char *a = a_, *b = b_;
-
-        (void)arg;
-        for (size_t i = 0; i < a_len && i < b_len; i++)
-                if (a[i] != b[i])
-                        return a[i] < b[i] ? -1 : 1;
-        return a_len < b_len ? -1 : a_len > b_len;
-}
-
 /* ---- what the input says ---- */
 
 static struct tree *read_tree(struct stage *stage)
@@ -362,7 +350,7 @@ static void load(struct stage *stage, struct tree *tree)
         stage->key_len = 8;
         memset(stage->key, 0xff, 6);
         memset(stage->key + 6, 0, 2);
-        if (last && compare(NULL, last->bytes, last->key_len, stage->key, stage->key_len) >= 0)
+        if (last && sorted_compare(NULL, last->bytes, last->key_len, stage->key, stage->key_len) >= 0)
                 return;
         before = *stage;
         before.input = NULL;
@@ -549,7 +537,7 @@ void fuzz_tree_run(enum xtree_kind kind, const uint8_t *bytes, size_t byte_len)
         stage.trees[0] = (struct tree){ .name = "first" };
         if (how & 2)
                 stage.trees[0].options = (bptree_options){ .key_bytes = 8, .value_bytes = FIXED_VALUE };
-        stage.trees[1] = (struct tree){ .name = "second", .options = { .compare = how & 4 ? compare : NULL } };
+        stage.trees[1] = (struct tree){ .name = "second", .options = { .compare = how & 4 ? sorted_compare : NULL } };
         uint64_t few = xtree_is_cob() ? FEW_BYTES_COB : FEW_BYTES;
         fuzz_check(page_arena_open_memory(how & 16 ? few : MANY_BYTES, how & 8 ? 16384 : 4096, &stage.arena) ==
                    ((how & 24) == 24 ? -EINVAL : 0));

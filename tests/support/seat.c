@@ -59,6 +59,11 @@ void seat_put(size_t word, uint64_t value)
         *(volatile uint64_t *)address = value;
 }
 
+int seat_move(unsigned to, unsigned from, size_t pages)
+{
+        return xac_page_move(seat.env, seat.words + seat_word(to, 0), seat.words + seat_word(from, 0), pages);
+}
+
 long long seat_read(uint64_t word)
 {
         if ((seat.way & WAY_DECLARED) && xac_page_read(seat.env, seat.words + word) == NULL)

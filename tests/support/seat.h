@@ -39,6 +39,7 @@ int seat_is_durable(void);
 /* In the open transaction, the seat's way. */
 uint64_t seat_get(size_t word);
 void seat_put(size_t word, uint64_t value);
+int seat_move(unsigned to, unsigned from, size_t pages); /* xac_page_move's result */
 /* The same; -1 when declared access was refused (the transaction is then doomed). */
 long long seat_read(uint64_t word);
 long long seat_add(uint64_t word); /* word + 1; the new value */

@@ -12,17 +12,14 @@
  */
 
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "bench/support/little_memory.h"
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
@@ -217,74 +214,17 @@ static void audit(int index, void *unused)
         desk_close(&desk);
 }
 
-/* ---- less memory ---- */
-
-static char group[PATH_MAX];
-
-static bool write_text(const char *file, const char *text)
-{
-        char path[PATH_MAX + 64];
-        int fd;
-
-        snprintf(path, sizeof(path), "%s/%s", group, file);
-        fd = open(path, O_WRONLY | O_CLOEXEC);
-        if (fd < 0)
-                return false;
-        bool is_written = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-        close(fd);
-        return is_written;
-}
-
-/* Where this process's memory is counted: in the unified hierarchy, or in the older one's controller. */
-static bool find_parent(char *parent, size_t parent_len)
-{
-        FILE *lines = fopen("/proc/self/cgroup", "re");
-        char line[PATH_MAX], path[PATH_MAX] = "", *memory;
-        bool is_old = false;
-
-        while (lines && fgets(line, sizeof(line), lines)) {
-                line[strcspn(line, "\n")] = '\0';
-                if ((memory = strstr(line, ":memory:")) != NULL) {
-                        snprintf(path, sizeof(path), "%s", memory + strlen(":memory:"));
-                        is_old = true;
-                } else if (strncmp(line, "0::", 3) == 0 && !is_old) {
-                        snprintf(path, sizeof(path), "%s", line + 3);
-                }
-        }
-        if (lines)
-                fclose(lines);
-        return *path && snprintf(parent, parent_len, "/sys/fs/cgroup%s%s", is_old ? "/memory" : "", path) < (int)parent_len;
-}
-
-static void name_group(void)
-{
-        char parent[PATH_MAX - 32];
-
-        if (find_parent(parent, sizeof(parent)))
-                snprintf(group, sizeof(group), "%s/xac-large-%d", parent, (int)getpid());
-}
-
-/* False: that is not permitted here, or done in another way. */
-static bool enter_group(void)
-{
-        char limit[32];
-
-        if (!*group || mkdir(group, 0700) != 0)
-                return false;
-        snprintf(limit, sizeof(limit), "%" PRIu64, options.memory_bytes);
-        return (write_text("memory.max", limit) || write_text("memory.limit_in_bytes", limit)) && write_text("cgroup.procs", "0");
-}
-
 /* ---- the run ---- */
 
-static void play(int unused, void *unused_arg)
+/* A group with little memory is given where that is wanted and permitted. */
+static void play(int unused, void *group)
 {
         uint64_t started_ns = crew_clock_ns();
         const char *memory = "";
 
-        (void)unused, (void)unused_arg;
+        (void)unused;
         if (options.memory_bytes)
-                memory = enter_group() ? ", in a group with little memory" : ", without a group: not permitted";
+                memory = group && !little_memory_enter(group) ? ", in a group with little memory" : ", without a group: not permitted";
         crew_processes(options.processes, work, NULL);
         crew_processes(2, audit, NULL); /* at once; the last one closes */
         crew_processes(1, audit, NULL);
@@ -327,15 +267,15 @@ static void parse(int argc, char **argv)
 /* The files lie on a disk, so that what is not in memory is somewhere. */
 static bool play_kind(enum xtree_kind kind)
 {
+        struct little_memory group;
+        bool is_made = options.memory_bytes && little_memory_make(&group, options.memory_bytes);
         int status, left;
 
         xtree_choose(kind);
         check_equal(scratch_make(0), 0);
-        if (options.memory_bytes)
-                name_group();
-        status = crew_status(crew_fork(play, 0, NULL));
-        if (*group)
-                rmdir(group); /* everybody has left it */
+        status = crew_status(crew_fork(play, 0, is_made ? &group : NULL));
+        if (is_made)
+                little_memory_remove(&group);
         left = scratch_shared_memory_left(1);
         scratch_remove();
         return status == 0 && left == 0;

@@ -119,7 +119,7 @@ check-trees-model: %D%/test_tree_model
 # Sees inside the library, for what its commits write.
 %C%_test_tree_patterns_SOURCES = %D%/test_tree_patterns.c %D%/patterns.c %D%/patterns.h $(TREES_WAYS)
 %C%_test_tree_patterns_LDADD = $(TREES_INSIDE_LIBS)
-%C%_test_tree_patterns_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=commit_run
+%C%_test_tree_patterns_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=commit_run -Wl,--wrap=arena_move
 dist_check_SCRIPTS += %D%/test_history.sh %D%/run-history.sh
 TESTS += %D%/test_history.sh
 
@@ -148,7 +148,8 @@ TESTS += %D%/room
 # Larger than memory: small here, large by make check-stress.
 check_PROGRAMS += %D%/large
 TESTS += %D%/large
-%C%_large_SOURCES = %D%/large.c $(TREES_EITHER)
+%C%_large_SOURCES = %D%/large.c bench/support/little_memory.c bench/support/little_memory.h $(TREES_EITHER)
+%C%_large_CPPFLAGS = $(AM_CPPFLAGS)
 %C%_large_LDADD = $(TREES_TEST_LIBS)
 
 # What the cache-oblivious tree is made of.

@@ -7,14 +7,19 @@
 
 #include "tests/support/check.h"
 
-static int compare(const struct sorted_record *record, const void *key, size_t key_len)
+int sorted_compare(void *unused, const void *a, size_t a_len, const void *b, size_t b_len)
 {
-        size_t shorter = record->key_len < key_len ? record->key_len : key_len;
-        int order = memcmp(record->bytes, key, shorter);
+        int order = memcmp(a, b, a_len < b_len ? a_len : b_len);
 
+        (void)unused;
         if (order)
                 return order;
-        return record->key_len < key_len ? -1 : record->key_len > key_len;
+        return a_len < b_len ? -1 : a_len > b_len;
+}
+
+static int compare(const struct sorted_record *record, const void *key, size_t key_len)
+{
+        return sorted_compare(NULL, record->bytes, record->key_len, key, key_len);
 }
 
 size_t sorted_find(const struct sorted *sorted, const void *key, size_t key_len, bool *is_equal)

@@ -30,6 +30,9 @@ static inline const unsigned char *sorted_value(const struct sorted_record *reco
         return record->bytes + record->key_len;
 }
 
+/* The order of the keys, also as a comparison that a tree is given (bptree_compare). */
+int sorted_compare(void *unused, const void *a, size_t a_len, const void *b, size_t b_len);
+
 /* Where the key is or would be. */
 size_t sorted_find(const struct sorted *sorted, const void *key, size_t key_len, bool *is_equal);
 /* NULL: it is not there. */

@@ -29,6 +29,7 @@ UNIT_TESTS = \
         %D%/test_recover \
         %D%/test_recover_damage \
         %D%/test_replay \
+        %D%/test_replay_damage \
         %D%/test_ring \
         %D%/test_shared \
         %D%/test_shlock \
@@ -51,6 +52,7 @@ UNIT_DIRECTORY = %D%/directory.h %D%/scratch.h
 UNIT_ENGINE = %D%/engine.h %D%/scratch.h
 UNIT_STAGE = %D%/stage.h $(UNIT_ENGINE)
 UNIT_LOG = %D%/log_stand.h %D%/scratch.h
+UNIT_REPLAY = %D%/replay_stand.h %D%/scratch.h
 UNIT_CRASHED = %D%/crashed_stand.h %D%/crashed.h %D%/scratch.h
 
 %C%_test_area_SOURCES = %D%/test_area.c $(UNIT_DIRECTORY)
@@ -150,8 +152,11 @@ UNIT_CRASHED = %D%/crashed_stand.h %D%/crashed.h %D%/scratch.h
 %C%_test_log_damage_SOURCES = %D%/test_log_damage.c %D%/hand_log.h %D%/hand_reader.h $(UNIT_DIRECTORY)
 %C%_test_log_damage_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 
-%C%_test_replay_SOURCES = %D%/test_replay.c %D%/scratch.h
+%C%_test_replay_SOURCES = %D%/test_replay.c $(UNIT_REPLAY)
 %C%_test_replay_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+
+%C%_test_replay_damage_SOURCES = %D%/test_replay_damage.c $(UNIT_REPLAY)
+%C%_test_replay_damage_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 
 %C%_test_log_header_SOURCES = %D%/test_log_header.c $(UNIT_LOG)
 %C%_test_log_header_LDADD = $(UNIT_LIBS)

