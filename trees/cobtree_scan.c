@@ -15,8 +15,8 @@ struct scan {
         int result;
 };
 
-/* Where runs are shown, memory delivers so many segments while one is visited. */
-enum { REACH_OF_RUNS = 8 };
+/* Where runs are shown, memory delivers about so much while a segment is visited. */
+enum { REACH_BYTES = 8 * 4096, REACH_MAX = REACH_BYTES / 4096 };
 
 /* A segment that it comes to: its place in the extent, and what arena_read has said, if it was asked already. */
 struct coming {
@@ -36,7 +36,8 @@ static unsigned reach_of(const struct scan *scan)
                 return 0;
         if (!scan->visitor.visit_run)
                 return 1;
-        return 2 * (scan->seen - 1) < REACH_OF_RUNS ? 2 * (scan->seen - 1) : REACH_OF_RUNS;
+        const unsigned most = 1 + (REACH_BYTES - 1) / scan->tree->index.shape.page_bytes;
+        return 2 * (scan->seen - 1) < most ? 2 * (scan->seen - 1) : most;
 }
 
 /* Asks early for segments that it will come to, unless the visitor ends the scan, and has them fetched. */
@@ -85,8 +86,8 @@ static int scan_segment(struct scan *scan, page_no first, struct coming *coming)
 /* From a place of an extent on. */
 static int scan_extent(struct scan *scan, struct cobindex_place place, const struct pma_map *map)
 {
-        struct coming coming[REACH_OF_RUNS + 1] = { { pma_next(map, place.i), NULL } };
-        for (unsigned i = 0; i < REACH_OF_RUNS; i++)
+        struct coming coming[REACH_MAX + 1] = { { pma_next(map, place.i), NULL } };
+        for (unsigned i = 0; i < REACH_MAX; i++)
                 coming[i + 1] = coming_behind(map, coming[i].i);
         place.i = 0;
         const page_no first = cobtree_page(scan->tree, place);
@@ -94,7 +95,7 @@ static int scan_extent(struct scan *scan, struct cobindex_place place, const str
         while (!err && coming[0].i < scan->tree->index.segments && !scan->result && !scan->is_last) {
                 err = scan_segment(scan, first, coming);
                 memmove(&coming[0], &coming[1], sizeof(coming) - sizeof(coming[0]));
-                coming[REACH_OF_RUNS] = coming_behind(map, coming[REACH_OF_RUNS - 1].i);
+                coming[REACH_MAX] = coming_behind(map, coming[REACH_MAX - 1].i);
         }
         return err;
 }

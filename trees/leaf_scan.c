@@ -16,7 +16,7 @@
 
 typedef int leaf_visit(void *arg, const bptree_record *record);
 
-enum { LINE_BYTES = 64 };
+enum { LINE_BYTES = 64, FETCHED_MAX = 4096 /* then the processor sees by itself where that leads */ };
 
 /* Records side by side: key, value, key, value. */
 static __attribute__((noinline, aligned(64))) int scan_fixed(const char *at, const char *behind, size_t stride,
@@ -90,6 +90,6 @@ int leaf_scan(const struct bpnode_shape *shape, const struct bpnode *leaf, unsig
 void leaf_fetch(const struct bpnode_shape *shape, const struct bpnode *coming, const struct bpnode *leaf)
 {
         const size_t byte_len = sizeof(*coming) + bpnode_used(shape, leaf);
-        for (size_t at = 0; at < byte_len; at += LINE_BYTES)
+        for (size_t at = 0; at < byte_len && at < FETCHED_MAX; at += LINE_BYTES)
                 __builtin_prefetch((const char *)coming + at, 0, 2);
 }
