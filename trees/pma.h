@@ -43,8 +43,9 @@ struct pma_plan {
         struct pma_move moves[PMA_PLACES];
 };
 
-/* Room behind the page at `hot`, among the first `places` places. False: every window around it is too full. */
-bool pma_plan_room(const struct pma_map *map, unsigned places, unsigned hot, struct pma_plan *plan);
+/* Room behind the page at `hot`, among the first `places` places. False: every window around it is too full. is_trend: more
+ * pages are going to come there, so that windows are not the smallest, nor large, and all gaps come behind that page. */
+bool pma_plan_room(const struct pma_map *map, unsigned places, unsigned hot, bool is_trend, struct pma_plan *plan);
 
 /* The same by moving pages along up to the nearest gap, `reach` of them at most. False: it is further away. */
 bool pma_plan_near(const struct pma_map *map, unsigned places, unsigned hot, unsigned reach, struct pma_plan *plan);
