@@ -4,7 +4,7 @@
 
 /*
  * What the handles of both kinds of trees have in common: the name, what the catalog says of it, whether that is
- * certain yet, and the cursors that are open. naming.h makes handles; everybody else asks handle_enter().
+ * certain yet, and the cursors that are open. naming_open.c makes handles; everybody else asks handle_enter().
  */
 
 #include <xac/bptree.h>
