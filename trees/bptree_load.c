@@ -29,18 +29,6 @@ static int reach_end(struct load *load)
         return 0;
 }
 
-static int check_record(const struct load *load, const bptree_record *record)
-{
-        const struct bpnode_shape *shape = &load->tree->shape;
-        struct bpnode_key key = { record->key, record->key_len };
-        if (!leaf_takes_key(&load->tree->shape, key.len) || !leaf_takes_value(&load->tree->shape, record->value_len))
-                return -EINVAL;
-        if (!load->leaf->count)
-                return 0;
-        struct bpnode_key last = bpnode_key_at(shape, load->leaf, load->leaf->count - 1u);
-        return bpnode_compare(shape, last, key) < 0 ? 0 : -EINVAL;
-}
-
 static int append(struct load *load, const bptree_record *given)
 {
         const struct bpnode_shape *shape = &load->tree->shape;
@@ -69,7 +57,7 @@ static int load_body(void *arg)
                 int more = load->next(load->arg, &record);
                 if (more <= 0)
                         return more;
-                err = check_record(load, &record);
+                err = leaf_check_next(&load->tree->shape, load->leaf, &record);
                 if (!err)
                         err = append(load, &record);
         }

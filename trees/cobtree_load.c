@@ -32,18 +32,6 @@ static int reach_end(struct load *load)
         return err == -ENOENT ? 0 : err;
 }
 
-static int check_record(const struct load *load, const cobtree_record *record)
-{
-        const struct bpnode_shape *shape = &load->tree->index.shape;
-        struct bpnode_key key = { record->key, record->key_len };
-        if (!leaf_takes_key(shape, key.len) || !leaf_takes_value(shape, record->value_len))
-                return -EINVAL;
-        if (!load->leaf || !load->leaf->count)
-                return 0;
-        struct bpnode_key last = bpnode_key_at(shape, load->leaf, load->leaf->count - 1u);
-        return bpnode_compare(shape, last, key) < 0 ? 0 : -EINVAL;
-}
-
 /* The shortest key that is greater than the last one and not than this. */
 static struct bpnode_key separator_before(const struct load *load, struct bpnode_key key)
 {
@@ -126,7 +114,7 @@ static int load_body(void *arg)
                 int more = load->next(load->arg, &record);
                 if (more <= 0)
                         return more;
-                err = check_record(load, &record);
+                err = leaf_check_next(&load->tree->index.shape, load->leaf, &record);
                 if (!err)
                         err = append(load, &record);
         }

@@ -64,6 +64,21 @@ static inline size_t leaf_room_at(const struct bpnode_shape *shape, const struct
         return room;
 }
 
+/* ---- loads ---- */
+
+/* Whether a record may be put behind the last one of a tree, which is that of this leaf (NULL, or empty: there is
+ * none). -EINVAL: by its lengths, or its order. */
+static inline int leaf_check_next(const struct bpnode_shape *shape, const struct bpnode *leaf, const bptree_record *record)
+{
+        struct bpnode_key key = { record->key, record->key_len };
+        if (!leaf_takes_key(shape, key.len) || !leaf_takes_value(shape, record->value_len))
+                return -EINVAL;
+        if (!leaf || !leaf->count)
+                return 0;
+        struct bpnode_key last = bpnode_key_at(shape, leaf, leaf->count - 1u);
+        return bpnode_compare(shape, last, key) < 0 ? 0 : -EINVAL;
+}
+
 /* ---- scans ---- */
 
 /* Who sees the records of a scan: one of the two. */

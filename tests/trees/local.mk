@@ -21,6 +21,7 @@ TREES_TESTS = \
         %D%/test_tree_full \
         %D%/test_tree_model \
         %D%/test_tree_names \
+        %D%/test_tree_pages \
         %D%/test_tree_patterns \
         %D%/test_tree_transactions \
         %D%/test_veb
@@ -129,6 +130,8 @@ check_PROGRAMS += %D%/killed
 TESTS += %D%/killed
 %C%_killed_SOURCES = %D%/killed.c tests/kill/audit.c tests/kill/audit.h $(TREES_DEEDS)
 %C%_killed_LDADD = $(TREES_INSIDE_LIBS)
+%C%_test_tree_pages_SOURCES = %D%/test_tree_pages.c tests/kill/audit.c tests/kill/audit.h $(TREES_DEEDS)
+%C%_test_tree_pages_LDADD = $(TREES_INSIDE_LIBS)
 
 # Calls that fail: the library's and the trees' own, and allocations.
 check_PROGRAMS += %D%/failure
