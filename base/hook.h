@@ -49,6 +49,7 @@ enum hook_step {
         HOOK_SEGMENT_FILLED,      /* zeros written, no header */
         HOOK_SEGMENT_READY,       /* header on disk, not in the table */
         HOOK_CHECKPOINT_PINNED,
+        HOOK_SLOT_SEEN,           /* by a checkpoint, that knows only its tag */
         HOOK_AREA_WRITTEN,
         HOOK_MANIFEST_NAMED,      /* the manifest names the new checkpoint */
         HOOK_RECYCLED,

@@ -68,17 +68,19 @@ static int is_not_home(struct shared *shared, uint32_t no, uint64_t tag)
         return version_newest(shared, page) == version_word(tag, no);
 }
 
-/* Is it visible(page, C), and not home? The pin keeps it where it is if so. 1, 0 or -ENOMEM. */
+/* Is it visible(page, C), and not home? The pin keeps it where it is if so. The tag is asked twice: between the
+ * looks the slot may have been used for a newer commit, which is in no sense pinned. 1, 0 or -ENOMEM. */
 static int is_visible(void *arg, uint32_t no)
 {
         struct checkpoint *checkpoint = arg;
         const struct slot *slot = &checkpoint->shared->slots[no];
         uint64_t tag = atomic_load(&slot->tag);
-        enum slot_state state = slot_state(slot);
         if (!tag || tag > checkpoint->sequence)
                 return 0;
+        hook_step(HOOK_SLOT_SEEN);
+        enum slot_state state = slot_state(slot);
         uint64_t superseded = atomic_load(&slot->superseded);
-        if (superseded && superseded <= checkpoint->sequence)
+        if ((superseded && superseded <= checkpoint->sequence) || atomic_load(&slot->tag) != tag)
                 return 0;
         if (state == SLOT_PUBLISHED)
                 return is_not_home(checkpoint->shared, no, tag);
@@ -341,7 +343,8 @@ bool checkpoint_is_due(struct shared *shared)
 {
         if (!shared_is_durable(shared))
                 return pool_is_nearly_full(shared);
-        if (checkpoint_is_wanted(shared) || log_wants_segment(&shared->log) || redo_wants_push(shared))
+        if (checkpoint_is_wanted(shared) || log_wants_segment(&shared->log) || redo_wants_push(shared) ||
+            pool_wants_growth(shared))
                 call_for_duty(shared->control);
         return log_since(shared) > LOG_OVERDUE * shared->control->log_bytes || pool_is_exhausted(shared);
 }

@@ -4,6 +4,7 @@
 
 UNIT_TESTS = \
         %D%/test_area \
+        %D%/test_checkpoint_reuse \
         %D%/test_checksum \
         %D%/test_commit \
         %D%/test_diff \
@@ -70,6 +71,8 @@ UNIT_CRASHED = %D%/crashed_stand.h %D%/crashed.h %D%/scratch.h
 %C%_test_files_SOURCES = %D%/test_files.c %D%/engine_stand.h $(UNIT_ENGINE)
 %C%_test_files_LDADD = $(UNIT_LIBS)
 
+%C%_test_checkpoint_reuse_SOURCES = %D%/test_checkpoint_reuse.c
+%C%_test_checkpoint_reuse_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_home_SOURCES = %D%/test_home.c %D%/engine_stand.h $(UNIT_ENGINE)
 %C%_test_home_LDADD = $(UNIT_LIBS)
 
