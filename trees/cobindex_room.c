@@ -4,20 +4,20 @@
 /*
  * Room for segments, and none where there are too few. Each step looks at what is there:
  *
- *  0. Where segments have been split in order (`streak` of the extent), more are going to come at the same place. There the
- *     gaps of a window all come behind the full segment; and an extent that is nearly full is divided at that place, as
- *     it is, so that what stays behind is full and what is left of it empty.
+ *  0. Where segments have been split in order (`streak` of the extent), more are going to come at the same place. There
+ *     the gaps of a window all come behind the full segment; and an extent that is nearly full is divided at that
+ *     place, so that what stays behind is full, and what is ahead empty.
  *  1. A plan of few moves is carried out: pages move along up to a near gap, or a window is spread out (pma.h).
  *  2. Otherwise much is to be done, and a put does a step of that only:
- *     - a neighbour with clearly fewer used segments gets pages, those at the edge. If there is no room at its edge, its own pages
- *       move away from there first, where that pays;
+ *     - a neighbour with clearly fewer used segments gets pages, those at the edge. If there is no room at its edge,
+ *       its own pages move away from there first, where that pays;
  *     - or else an extent that has gaps enough is spread out, roughly, as others insert into it at the same time;
  *     - or else it gets an empty neighbour behind it.
- *     After that step (`turn` of the extent says that it was done) the put moves pages along up to the next gap, though it be further away.
- *     Where there is none for a long way the steps go on: without `turn` the spreading is exact, and so comes to an end.
+ *     After that step (`turn` of the extent says that it was done) the put moves pages along up to the next gap, though
+ *     it be further away. Where there is none for a long way the steps go on: with `turn` the spreading is exact, and so
+ *     comes to an end. Of a division `turn` says that it was begun, and that it is the pages ahead that go.
  *
- * Of 60,000 inserts of segments at random places in a growing tree 330 took ten steps or more, 74 twenty, and none 32; 900 and 250, when each put
- * did all that was to be done.
+ * Of 60,000 inserts of segments at random places in a growing tree THE_COUNT.
  */
 
 #include <errno.h>
@@ -31,7 +31,7 @@ enum {
         NEARLY_EMPTY = 8,  /* such a part of an extent is */
         ROOMY_PERCENT = 60, /* more than that are not brought together */
         STEPS_AT_ONCE = 4,  /* a put waits for so many */
-        REACH = 40,         /* pages that are moved along for a single gap */
+        REACH = 20,         /* pages that are moved along for a single gap */
         NEARLY = 8,         /* places beside where a page is to be in the end */
         MANY = 48,
         STREAK = 16,        /* so many are no chance */
@@ -48,12 +48,27 @@ static unsigned used_in(const struct extent *extent)
 
 /* ---- within an extent ---- */
 
+/* The places that some moves leave or take. */
+static void moves_extend(const struct pma_move *moves, unsigned count, unsigned *begin, unsigned *end)
+{
+        *begin = PMA_PLACES;
+        *end = 0;
+        for (unsigned i = 0; i < count; i++) {
+                const unsigned low = moves[i].from < moves[i].to ? moves[i].from : moves[i].to;
+                const unsigned high = moves[i].from < moves[i].to ? moves[i].to : moves[i].from;
+                *begin = low < *begin ? low : *begin;
+                *end = high + 1U > *end ? high + 1U : *end;
+        }
+}
+
 /* Moves of a plan, as many as one step may. */
 static int move_step(struct extent *extent, const struct pma_plan *plan, struct cobindex_place *place)
 {
         const unsigned count = plan->count < COBINDEX_STEP_MOVES ? plan->count : COBINDEX_STEP_MOVES;
         struct draft draft;
-        int err = extent_load(extent, &draft, plan->begin, plan->end);
+        unsigned begin, end;
+        moves_extend(plan->moves, count, &begin, &end);
+        int err = extent_load(extent, &draft, begin, end);
         for (unsigned i = 0; !err && i < count; i++) {
                 const struct pma_move *move = &plan->moves[i];
                 err = extent_move(extent, &draft, move->from, extent, &draft, move->to);
@@ -226,8 +241,8 @@ static int balance_step(struct top *top, struct extent *extent, const struct pma
         }
         if (!fits)
                 return add_extent(top, place->extent);
-        pma_plan_shift(extent_used(extent), segments, 0, 0, NEARLY, &even);
-        return move_step(extent, extent_turn(extent) || !even.count ? fits : &even, place);
+        pma_plan_shift(extent_used(extent), segments, 0, 0, extent_turn(extent) ? 0 : NEARLY, &even);
+        return move_step(extent, even.count ? &even : fits, place);
 }
 
 /* An empty extent before the place's one, or behind it; the number follows. */

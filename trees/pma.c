@@ -98,13 +98,13 @@ static bool is_within_bound(unsigned k, unsigned size, unsigned used)
         return used + 1 <= size * bound / FULL;
 }
 
-/* Half of the gaps behind the page at `hot`, the others everywhere; or all there. */
+/* A quarter of the gaps behind the page at `hot`, the others everywhere; or all there. */
 static void plan_window(const struct pma_map *map, unsigned hot, bool is_trend, struct pma_plan *plan)
 {
         struct layout layout;
         layout_read(&layout, map, plan->begin, plan->end);
         const unsigned gaps = plan->end - plan->begin - layout.count;
-        const unsigned behind = gaps > 1 && !is_trend ? gaps / 2 : gaps;
+        const unsigned behind = gaps > 1 && !is_trend ? gaps / 4 + 1 : gaps;
         unsigned skipped = 0;
         for (unsigned i = 0; i < layout.count; i++) {
                 layout.to[i] = (uint16_t)(plan->begin + i + i * (gaps - behind) / layout.count + skipped);
