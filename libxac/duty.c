@@ -11,8 +11,9 @@
 #include "libxac/redo.h"
 
 enum {
-        TICK_NS = 200000000,     /* so old may a commit get that did not wait for the disk */
-        AFTER_FAILURE_NS = 100000000 /* a full disk is not asked again at once */
+        TICK_NS = 200000000,          /* so old may a commit get that did not wait for the disk */
+        AFTER_FAILURE_NS = 100000000, /* a full disk is not asked again at once */
+        GROWTHS = 4                   /* pieces of the pool at once */
 };
 
 /* When this process last made the log durable; no earlier than a tick later it does again, as each sync moves the
@@ -35,6 +36,13 @@ static int sync_log(struct duty *duty, struct participant *self)
         return log_wait(log, self->owner, log_end(log));
 }
 
+/* A little at a time: the log must not wait for it. What cannot be had now is found missing by who needs it. */
+static void grow_pool(struct participant *self)
+{
+        for (int i = 0; i < GROWTHS && pool_wants_growth(self->shared) && !reclaim_ahead(self); i++)
+                ;
+}
+
 static int do_all(struct duty *duty, struct participant *self)
 {
         struct xac_env *env = duty->env;
@@ -46,6 +54,7 @@ static int do_all(struct duty *duty, struct participant *self)
                 return err;
         if (redo_wants_push(shared))
                 err = log_push(log, self->owner);
+        grow_pool(self);
         /* For lack of space, perhaps: a checkpoint makes some. */
         int extend_err = log_wants_segment(log) ? log_segments_extend(&log->segments, self->owner, log_end(log) + ahead) : 0;
         if (!err && is_sync_due(duty))
@@ -79,7 +88,8 @@ static int work(struct duty *duty)
 static bool is_anything_due(const struct duty *duty)
 {
         struct shared *shared = &duty->env->shared;
-        return redo_wants_push(shared) || log_wants_segment(&shared->log) || is_sync_due(duty) || checkpoint_is_wanted(shared);
+        return redo_wants_push(shared) || log_wants_segment(&shared->log) || is_sync_due(duty) ||
+               checkpoint_is_wanted(shared) || pool_wants_growth(shared);
 }
 
 /* Until the next sync is due, if there is something to sync by then. */

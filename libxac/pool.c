@@ -8,8 +8,10 @@
 #include "base/sys.h"
 
 enum {
-        CHUNK_SLOTS = 256, /* memory is allocated in pieces of as many slots */
-        BATCH_MAX = 64,    /* slots that move between cache and shared list at once */
+        CHUNK_SLOTS = 256,  /* memory is allocated in pieces of as many slots */
+        BATCH_MAX = 64,     /* slots that move between cache and shared list at once */
+        AHEAD_FROM = 4096,  /* from so many on the pool grows before it must, */
+        AHEAD_SLOTS = 1024, /* and so many are to be free */
         ALIAS_CHUNK = 256
 };
 
@@ -128,50 +130,86 @@ void pool_flush(struct participant *self)
         pool_unlock(self->shared);
 }
 
-static int grow_locked(struct shared *shared, uint32_t *first_new)
+/* The slots [first, end) get their memory. More than once does no harm, and may happen: without the lock. */
+static int allocate(const struct shared *shared, uint32_t first, uint32_t end)
 {
-        struct control *control = shared->control;
-        uint32_t first = atomic_load(&control->slots_allocated);
-        uint32_t end = first + CHUNK_SLOTS < control->pool_slots ? first + CHUNK_SLOTS : control->pool_slots;
-        if (first == end)
-                return -ENOSPC;
         int err = sys_allocate(shared->pool_fd, (uint64_t)first << shared->page_shift,
                                (uint64_t)(end - first) << shared->page_shift);
         if (!err)
                 err = sys_allocate(shared->control_fd, shared->layout.slots + first * sizeof(struct slot),
                                    (end - first) * sizeof(struct slot));
-        if (err)
-                return -ENOSPC;
-        atomic_store(&control->slots_allocated, end);
+        return err ? -ENOSPC : 0;
+}
+
+static void enter_locked(struct shared *shared, uint32_t first, uint32_t end)
+{
+        atomic_store(&shared->control->slots_allocated, end);
         hook_step(HOOK_POOL_GROWN);
         for (uint32_t no = end; no-- > first;)
                 pool_push_free_locked(shared, no);
-        *first_new = first;
-        return 0;
+}
+
+/* The chunk that comes next: [first, *end). Empty at the ceiling. */
+static uint32_t next_chunk(const struct shared *shared, uint32_t *end)
+{
+        uint32_t first = atomic_load(&shared->control->slots_allocated);
+        uint32_t left = shared->pool_slots - first;
+        *end = first + (left < CHUNK_SLOTS ? left : CHUNK_SLOTS);
+        return first;
 }
 
 /* The slots will be written in a moment: their first touches cost less all at once. Only a hint. */
-static void touch_new(struct shared *shared, uint32_t first)
+static void touch_new(struct shared *shared, uint32_t first, uint32_t end)
 {
 #ifdef MADV_POPULATE_WRITE
-        uint32_t end = atomic_load(&shared->control->slots_allocated);
         sys_madvise(shared_slot_bytes(shared, first), (uint64_t)(end - first) << shared->page_shift,
                     MADV_POPULATE_WRITE);
 #else
         (void)shared;
         (void)first;
+        (void)end;
 #endif
 }
 
 int pool_grow(struct participant *self)
 {
-        uint32_t first;
-        pool_lock(self->shared, self->owner);
-        int err = grow_locked(self->shared, &first);
-        pool_unlock(self->shared);
+        struct shared *shared = self->shared;
+        uint32_t end;
+        pool_lock(shared, self->owner);
+        uint32_t first = next_chunk(shared, &end);
+        int err = first == end ? -ENOSPC : allocate(shared, first, end);
         if (!err)
-                touch_new(self->shared, first);
+                enter_locked(shared, first, end);
+        pool_unlock(shared);
+        if (!err)
+                touch_new(shared, first, end);
         return err;
+}
+
+/* Memory that was never touched costs more than all else that an insert does (2 us a page here): it is prepared before
+ * anybody can take it, and others take slots meanwhile. */
+int pool_grow_ahead(struct participant *self)
+{
+        struct shared *shared = self->shared;
+        uint32_t end;
+        uint32_t first = next_chunk(shared, &end);
+        int err = first == end ? -ENOSPC : allocate(shared, first, end);
+        if (err)
+                return err;
+        touch_new(shared, first, end);
+        pool_lock(shared, self->owner);
+        if (atomic_load(&shared->control->slots_allocated) == first) /* else somebody could not wait */
+                enter_locked(shared, first, end);
+        pool_unlock(shared);
+        return 0;
+}
+
+bool pool_wants_growth(const struct shared *shared)
+{
+        const struct control *control = shared->control;
+        uint32_t allocated = atomic_load_explicit(&control->slots_allocated, memory_order_relaxed);
+        return allocated >= AHEAD_FROM && allocated < shared->pool_slots &&
+               atomic_load_explicit(&control->free_count, memory_order_relaxed) < AHEAD_SLOTS;
 }
 
 /* Slots that the shared list has or could have. */

@@ -197,6 +197,12 @@ uint32_t reclaim_take(struct participant *self)
         return slot;
 }
 
+int reclaim_ahead(struct participant *self)
+{
+        reclaim_shared(self, false);
+        return pool_wants_growth(self->shared) ? pool_grow_ahead(self) : 0;
+}
+
 void reclaim_hand_over(struct participant *self)
 {
         snapshots_read(self->seen, self->shared);

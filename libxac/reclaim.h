@@ -20,6 +20,8 @@ void reclaim_after_commit(struct participant *self);
 uint32_t reclaim_take(struct participant *self);
 /* Hands everything retired over to the shared lists; before leaving. */
 void reclaim_hand_over(struct participant *self);
+/* Slots before anybody needs them: those whose snapshot has ended, else new memory. 0, or -ENOSPC. */
+int reclaim_ahead(struct participant *self);
 /* Looks at every superseded slot that this process may judge, also those that wait. */
 void reclaim_everything(struct participant *self);
 

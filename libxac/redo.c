@@ -14,7 +14,10 @@
 
 enum {
         RETRY_NS = 10000000, /* after a local failure that keeps everybody from writing the log, */
-        RETRIES = 200        /* such as a lack of descriptors; then nothing can be promised any more */
+        RETRIES = 200,       /* such as a lack of descriptors; then nothing can be promised any more */
+        SAMPLES = 16,        /* words of a page */
+        LIKELY_GAIN = 4,     /* so many more of them must be equal in another page */
+        LIKELY_PAGES_MAX = 8 /* written by the transaction; more are too many to compare */
 };
 
 /* ---- the log's host ---- */
@@ -134,6 +137,49 @@ static int append_fragment(struct redo *redo, struct participant *self)
         return 0;
 }
 
+/* What stood in a page before the transaction. */
+static const char *bytes_before(const struct txn_pages *pages, const struct page_entry *entry)
+{
+        if (entry->visible_slot != SLOT_HOME)
+                return shared_slot_bytes(pages->self->shared, entry->visible_slot);
+        uint64_t word = version_visible(pages->self->shared, entry->page, pages->snapshot);
+        return files_word_bytes(pages->files, entry->page, word);
+}
+
+/* How many words of two pages are equal, of SAMPLES that are looked at. */
+static uint32_t likeness(const char *a, const char *b, uint32_t page_bytes)
+{
+        uint32_t equal = 0;
+        for (uint32_t i = 0; i < SAMPLES; i++) {
+                uint32_t at = page_bytes / SAMPLES * i + page_bytes / SAMPLES / 2;
+                equal += memcmp(a + at, b + at, sizeof(uint64_t)) == 0;
+        }
+        return equal;
+}
+
+/* A page that is quite another one now may have got what stood beside it, as in a split: the written page that it
+ * was most like before, or NULL. */
+static const struct page_entry *likely_base(const struct txn_pages *pages, const struct page_entry *entry,
+                                            const char *before, const char *now)
+{
+        const uint32_t page_bytes = pages->self->shared->page_bytes;
+        const struct page_entry *best = NULL;
+        uint32_t best_likeness = likeness(before, now, page_bytes) + LIKELY_GAIN;
+        if (best_likeness > SAMPLES)
+                return NULL;
+        for (uint32_t i = 0; i < pages->writes.count; i++) {
+                const struct page_entry *other = txn_pages_write_at(pages, i);
+                if (other == entry || page_id_file(other->page) != page_id_file(entry->page))
+                        continue;
+                uint32_t other_likeness = likeness(bytes_before(pages, other), now, page_bytes);
+                if (other_likeness < best_likeness)
+                        continue;
+                best = other;
+                best_likeness = other_likeness;
+        }
+        return best;
+}
+
 /* What a page's content began as, and how an entry says so: *from is another page, or the page itself. */
 static const char *base_of(const struct txn_pages *pages, const struct page_entry *entry, enum log_entry_kind *kind,
                            uint64_t *from)
@@ -144,12 +190,18 @@ static const char *base_of(const struct txn_pages *pages, const struct page_entr
                 return shared_zeros(pages->self->shared);
         }
         const struct page_entry *base = txn_pages_entry(pages, entry->base);
+        const char *before = bytes_before(pages, base);
+        if (base == entry && pages->writes.count > 1 && pages->writes.count <= LIKELY_PAGES_MAX) {
+                const char *now = shared_slot_bytes(pages->self->shared, entry->slot);
+                const struct page_entry *likely = likely_base(pages, entry, before, now);
+                if (likely) {
+                        base = likely;
+                        before = bytes_before(pages, base);
+                }
+        }
         *from = base->page;
         *kind = base == entry ? LOG_CHANGES : LOG_MOVED;
-        if (base->visible_slot != SLOT_HOME)
-                return shared_slot_bytes(pages->self->shared, base->visible_slot);
-        uint64_t word = version_visible(pages->self->shared, base->page, pages->snapshot);
-        return files_word_bytes(pages->files, base->page, word);
+        return before;
 }
 
 /* One page: what changed, or the whole of it when that is shorter. The payload has room. */

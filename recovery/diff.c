@@ -18,7 +18,8 @@
  * bytes again.
  *
  * Every loop is bounded: a search looks at SHIFT_REACH bytes, and there are at most SHIFTS_MAX shifts and
- * TRIES_MAX searches in vain, at places ever further apart.
+ * TRIES_MAX searches in vain, two in a run of differing bytes: where nothing is found at its beginning it is new, as a
+ * rule, and searching it to its end costs more than all else.
  *
  * Applying. Shifts stand before bytes and do not overlap in what they write.
  */
@@ -377,7 +378,7 @@ static void plan_shifts(struct plan *plan, uint32_t low)
         const unsigned char *old = plan->old;
         const unsigned char *new = plan->new;
         uint32_t at = low; /* where to look next; the next shift begins at `low` or behind */
-        uint32_t stride = NEEDLE;
+        bool is_second = false; /* the second look at this run */
 
         for (int tries = 0; tries < TRIES_MAX && plan->count < SHIFTS_MAX;) {
                 bool is_all_seen = at == low;
@@ -395,11 +396,11 @@ static void plan_shifts(struct plan *plan, uint32_t low)
                         plan->shift[plan->count++] = best;
                         low = best.to + best.len;
                         at = low;
-                        stride = NEEDLE;
+                        is_second = false;
                 } else {
                         tries++;
-                        at += stride;
-                        stride *= 4;
+                        at = is_second ? skip_different(old, new, at, plan->page_bytes) : at + NEEDLE;
+                        is_second = !is_second;
                 }
         }
 }

@@ -5,7 +5,7 @@
  * How a file becomes a segment, and free again.
  *
  *      new       created ── zeros, fsync ──┐
- *                                          ├── header, fsync ── directory, fsync ── table ── limit
+ *      in haste  created ── space ─────────┼── header, fsync ── directory, fsync ── table ── limit
  *      recycled  taken from the free list ─┘
  *
  * From the moment it is taken to the moment the table has it, the file is `pending`. A failure or a death in between
@@ -147,12 +147,23 @@ static int create_locked(struct log_segments *segments, int *fd)
         return err;
 }
 
+/* Zeros, or the space for them; where a file system has no such call, zeros. */
+static int fill(const struct log_table *table, int fd)
+{
+        const uint64_t byte_len = LOG_HEADER_BYTES + table->segment_bytes;
+        int err = -EOPNOTSUPP;
+
+        if (atomic_load_explicit(&table->is_outrun, memory_order_relaxed))
+                err = sys_allocate(fd, 0, byte_len); /* synced with the header */
+        return err == -EOPNOTSUPP ? fill_with_zeros(fd, byte_len) : err;
+}
+
 static int fill_new(struct log_segments *segments, int fd)
 {
         int err = sys_chmod(fd, (mode_t)segments->mode);
 
         if (!err)
-                err = fill_with_zeros(fd, LOG_HEADER_BYTES + segments->table->segment_bytes);
+                err = fill(segments->table, fd);
         if (!err)
                 hook_step(HOOK_SEGMENT_FILLED);
         return err;

@@ -6,6 +6,10 @@
  * The segment files of the log: made ahead of use, filled with zeros and synced, so that an append is
  * one write without file-system metadata; found again by position; recycled.
  *
+ * Zeros are for speed alone, and only committers that wait for the disk gain by them (135 against 260 us for a synced
+ * append). While commits do not wait, new files are allocated and no more: their zeros would be as many bytes
+ * again as the log has. What nobody has written reads as zeros then, too.
+ *
  * A file is in use for one segment, or free. Which is which stands in shared memory (the table below) while
  * the environment is open, and in the headers of the files always. A header is on disk before the
  * segment is entered into the table, and the table before `limit` covers it.
@@ -44,6 +48,7 @@ struct log_table {
         _Atomic uint32_t next_file_no; /* never used so far */
         _Atomic uint32_t pending;    /* file_no: being made into the segment at `limit`; 0: none */
         _Atomic uint32_t haste;      /* 2 to the power of this: how many segments are to be made ahead of use */
+        _Atomic uint32_t is_outrun;  /* the last write was not to be synced at once: new files are only allocated */
         _Atomic uint32_t free_count;
         uint32_t free_file[LOG_SEGMENTS_MAX];
         struct log_segment_entry segment[LOG_SEGMENTS_MAX]; /* by segment number, modulo */
@@ -103,7 +108,8 @@ static inline void log_segments_hurry(struct log_table *table)
 }
 
 /* Adds segments at the end, from free files or new ones, until positions below `wanted` are covered. On disk,
- * header and zeros, when it returns. `owner` is the caller's number for the lock. -ENOSPC, -EMFILE, -EIO, ... */
+ * header and zeros (or the space for them), when it returns. `owner` is the caller's number for the lock. -ENOSPC,
+ * -EMFILE, -EIO, ... */
 int log_segments_extend(struct log_segments *segments, uint32_t owner, uint64_t wanted);
 /* One more; the caller holds the lock. */
 int log_segments_add_locked(struct log_segments *segments);

@@ -199,7 +199,8 @@ static int group_close(struct log *log, uint32_t owner, struct group *group)
         return 0;
 }
 
-/* Direct writes, unless something pushed before has to be synced as well. */
+/* Direct writes, unless something pushed before has to be synced as well. Then, and when it is pushed itself, commits
+ * do not wait, or bring more than the ring holds. */
 static int group_write(struct log *log, const struct group *group)
 {
         uint64_t durable = log_durable(log);
@@ -207,6 +208,7 @@ static int group_write(struct log *log, const struct group *group)
         bool is_direct = is_synced && group->from == durable;
         int err = 0;
 
+        atomic_store_explicit(&log->shared->table.is_outrun, !is_direct, memory_order_relaxed);
         for (uint64_t at = group->from; !err && at < group->to;) { /* in two parts at the ring's edge */
                 const char *bytes;
                 uint64_t part = log_stage_look(log, at, group->to, &bytes);

@@ -273,6 +273,67 @@ static void a_crash_of_the_crash(void)
         leave();
 }
 
+/* ---- Pages that get what stood beside them ---- */
+
+enum { PAGE_WORDS = 512, GENERATIONS = 8 };
+
+static uint64_t word_of(unsigned generation, size_t i)
+{
+        return (generation + 1) * UINT64_C(0x9E3779B97F4A7C15) * (i + 1);
+}
+
+static uint64_t *page_to_write(size_t page)
+{
+        uint64_t *bytes = xac_page_write(env, &words[page * PAGE_WORDS]);
+
+        check(bytes != NULL);
+        return bytes;
+}
+
+static void fill_page(uint64_t *bytes, unsigned generation)
+{
+        for (size_t i = 0; i < PAGE_WORDS; i++)
+                bytes[i] = word_of(generation, i);
+}
+
+/* Pages 2 and 3 get what page 1 was, with a word of their own each; page 1 becomes quite another one, generation after
+ * generation, some of them from home. */
+static void splits_pages(int index, void *arg)
+{
+        (void)index;
+        enter(0, 0);
+        check_ok(xbegin(env, 0));
+        fill_page(page_to_write(1), 0);
+        check_ok(xend(env));
+        for (unsigned generation = 1; generation <= GENERATIONS; generation++) {
+                if (generation % 3 == 0)
+                        check_ok(xac_checkpoint(env));
+                uint64_t before = stats().log_record_bytes;
+                check_ok(xbegin(env, 0));
+                uint64_t *old = page_to_write(1), *low = page_to_write(2), *high = page_to_write(3);
+                memcpy(low, old, PAGE_WORDS * sizeof(*old));
+                memcpy(high, old, PAGE_WORDS * sizeof(*old));
+                low[7] = generation;
+                high[PAGE_WORDS - 7] = generation;
+                fill_page(old, generation);
+                check_ok(xend(env));
+                check(stats().log_record_bytes - before < 4096 + 500);
+        }
+        is_done(arg);
+}
+
+static void what_stood_beside_is_logged_as_such(void)
+{
+        then_the_machine_goes_down(splits_pages, NULL);
+        enter(0, 0);
+        for (size_t i = 0; i < PAGE_WORDS; i++) {
+                check_equal(get(PAGE_WORDS + i, 0), word_of(GENERATIONS, i));
+                check_equal(get(2 * PAGE_WORDS + i, 0), i == 7 ? GENERATIONS : word_of(GENERATIONS - 1, i));
+                check_equal(get(3 * PAGE_WORDS + i, 0), i == PAGE_WORDS - 7 ? GENERATIONS : word_of(GENERATIONS - 1, i));
+        }
+        leave();
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -281,6 +342,7 @@ int main(void)
             isolated_test(checkpoints_bound_the_log),
             isolated_test(transactions_larger_than_the_log_survive),
             isolated_test(nosync_is_made_durable_by_sync),
+            isolated_test(what_stood_beside_is_logged_as_such),
             isolated_test(durable_reads_show_what_is_durable),
             isolated_test(flags_that_make_no_sense_are_einval),
             isolated_test(volatile_and_durable_sessions_take_turns),

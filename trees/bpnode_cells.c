@@ -5,7 +5,8 @@
 
 enum {
         PAGE_MAX = 65536,
-        CELL_MIN = 3 /* value length and one byte of key; an inner cell has four */
+        CELL_MIN = 3, /* value length and one byte of key; an inner cell has four */
+        STAY_PART = 4 /* of a page: so much that moves in a split stays where it is in the page */
 };
 
 /* ---- prefix and heads ---- */
@@ -61,6 +62,42 @@ static size_t gap(const struct bpnode *node)
         return node->cells_begin - sizeof(struct bpnode) - node->count * sizeof(struct bpnode_slot);
 }
 
+/* The lowest hole between cells, where `byte_len` bytes fit; 0: there is none. A split leaves holes as large as
+ * records are, and a cell that is put there moves no others.
+ *
+ *      | hdr | slots | cell | dead | cell | dead | cell |
+ *                           ^ here
+ *
+ * Cells are found in the order of their places by a map of bits: no two begin within CELL_MIN bytes. */
+static uint32_t find_hole(const struct bpnode_shape *shape, const struct bpnode *node, size_t byte_len)
+{
+        enum { WORD_BITS = 64 };
+        uint16_t at_place[PAGE_MAX / CELL_MIN + 1];
+        uint64_t is_taken[PAGE_MAX / CELL_MIN / WORD_BITS + 1];
+        const unsigned words = shape->page_bytes / CELL_MIN / WORD_BITS + 1;
+        const struct bpnode_slot *slots = bpnode_slots(node);
+        const uint32_t last = shape->page_bytes - (uint32_t)byte_len;
+        uint32_t end = node->cells_begin;
+
+        memset(is_taken, 0, words * sizeof(is_taken[0]));
+        for (unsigned i = 0; i < node->count; i++) {
+                const unsigned place = slots[i].offset / CELL_MIN;
+
+                at_place[place] = (uint16_t)i;
+                is_taken[place / WORD_BITS] |= UINT64_C(1) << place % WORD_BITS;
+        }
+        for (unsigned word = end / CELL_MIN / WORD_BITS; word < words; word++) {
+                for (uint64_t bits = is_taken[word]; bits; bits &= bits - 1) {
+                        const unsigned i = at_place[word * WORD_BITS + (unsigned)__builtin_ctzll(bits)];
+
+                        if (slots[i].offset >= end + byte_len)
+                                return end <= last ? end : 0;
+                        end = slots[i].offset + (uint32_t)bpnode_cell_bytes(node, i);
+                }
+        }
+        return end <= last ? end : 0;
+}
+
 /* Slides the cells to the end of the page, in the order they are in: what has not moved need not be
  * logged, and what has is found as shifts (recovery/diff.h).
  *
@@ -94,14 +131,33 @@ static void compact(const struct bpnode_shape *shape, struct bpnode *node)
         widen_prefix(shape, node);
 }
 
-static unsigned char *take_cell(struct bpnode *node, struct bpnode_slot *slot, struct bpnode_key key,
-                                size_t byte_len)
+/* Room for one more record: the offset of its cell, of which dead bytes and the beginning of the cells know. The gap
+ * comes last where holes will be of use: their slots need it. */
+static uint32_t take_room(const struct bpnode_shape *shape, struct bpnode *node, size_t byte_len)
 {
-        node->cells_begin -= (uint32_t)byte_len;
+        const size_t slot_bytes = sizeof(struct bpnode_slot);
+        const size_t with_slot = byte_len + slot_bytes;
+        uint32_t hole = 0;
+
+        if (gap(node) < with_slot + node->dead_bytes / byte_len * slot_bytes && gap(node) >= slot_bytes &&
+            node->dead_bytes >= byte_len)
+                hole = find_hole(shape, node, byte_len);
+        if (hole) {
+                node->dead_bytes = (uint16_t)(node->dead_bytes - byte_len);
+                return hole;
+        }
+        if (gap(node) < with_slot)
+                compact(shape, node);
+        assert(gap(node) >= with_slot);
+        return node->cells_begin -= (uint32_t)byte_len;
+}
+
+static unsigned char *name_cell(struct bpnode *node, struct bpnode_slot *slot, struct bpnode_key key, uint32_t offset)
+{
         slot->head = bpnode_head(key, node->prefix_len);
-        slot->offset = (uint16_t)node->cells_begin;
+        slot->offset = (uint16_t)offset;
         slot->key_len = (uint16_t)key.len;
-        return (unsigned char *)node + node->cells_begin;
+        return (unsigned char *)node + offset;
 }
 
 /* ---- one record ---- */
@@ -112,14 +168,12 @@ unsigned char *bpnode_cells_insert(const struct bpnode_shape *shape, struct bpno
         const size_t front = bpnode_cell_front(node->level);
         const size_t byte_len = front + key.len + value_len;
         struct bpnode_slot *slot = bpnode_slots(node) + i;
+        const uint32_t offset = take_room(shape, node, byte_len);
 
-        if (gap(node) < byte_len + sizeof(*slot))
-                compact(shape, node);
-        assert(gap(node) >= byte_len + sizeof(*slot));
         narrow_prefix(shape, node, i, key);
         memmove(slot + 1, slot, (node->count - i) * sizeof(*slot));
         node->count++;
-        unsigned char *cell = take_cell(node, slot, key, byte_len);
+        unsigned char *cell = name_cell(node, slot, key, offset);
         if (shape->compare)
                 slot->head = 0;
         if (key.len)
@@ -185,25 +239,50 @@ static void settle(const struct bpnode_shape *shape, struct bpnode *node)
 static void append_cell(struct bpnode *to, const struct bpnode *from, unsigned i)
 {
         const size_t byte_len = bpnode_cell_bytes(from, i);
+
+        to->cells_begin -= (uint32_t)byte_len;
         unsigned char *cell =
-                take_cell(to, bpnode_slots(to) + to->count, (struct bpnode_key){ NULL, 0 }, byte_len);
+                name_cell(to, bpnode_slots(to) + to->count, (struct bpnode_key){ NULL, 0 }, to->cells_begin);
 
         memcpy(cell, bpnode_cell(from, i), byte_len);
         bpnode_slots(to)[to->count].key_len = bpnode_slots(from)[i].key_len;
         to->count++;
 }
 
+/* The records before `first` go, whose cells have so many bytes; all others stay where they are in the page. */
+static void drop_before(const struct bpnode_shape *shape, struct bpnode *node, unsigned first, size_t dropped_bytes)
+{
+        struct bpnode_slot *slots = bpnode_slots(node);
+
+        node->count = (uint16_t)(node->count - first);
+        memmove(slots, slots + first, node->count * sizeof(*slots));
+        node->dead_bytes = (uint16_t)(node->dead_bytes + dropped_bytes);
+        settle(shape, node);
+        widen_prefix(shape, node);
+}
+
+/* The records before `first` go from the left node, the others from the right one, and no cell moves: where there
+ * is a log the right page differs little from what the left one was (libxac/redo.c). Few records are put side by
+ * side instead, as are those of a tree that grows in order. */
 void bpnode_cells_move(const struct bpnode_shape *shape, struct bpnode *node, unsigned first,
                        struct bpnode *right)
 {
+        const size_t all_bytes = shape->page_bytes - node->cells_begin - node->dead_bytes;
         size_t moved_bytes = 0;
 
-        for (unsigned i = first; i < node->count; i++) {
+        for (unsigned i = first; i < node->count; i++)
                 moved_bytes += bpnode_cell_bytes(node, i);
-                append_cell(right, node, i);
+        if (moved_bytes >= shape->page_bytes / STAY_PART) {
+                memcpy(right, node, shape->page_bytes);
+                right->last = 0;
+                right->run = 0;
+                drop_before(shape, right, first, all_bytes - moved_bytes);
+        } else {
+                for (unsigned i = first; i < node->count; i++)
+                        append_cell(right, node, i);
+                if (!shape->compare)
+                        set_prefix(right, longest_prefix(right));
         }
-        if (!shape->compare)
-                set_prefix(right, longest_prefix(right));
         node->count = (uint16_t)first;
         node->dead_bytes = (uint16_t)(node->dead_bytes + moved_bytes);
         settle(shape, node);

@@ -373,22 +373,58 @@ static void test_room_of_what_was_moved_needs_no_compaction(void **state)
         model_end(left);
 }
 
+/* One of twenty keys from "aa00" on, or from "bb00". */
+static void insert_kind(struct model *model, unsigned i, char letter, unsigned no, size_t value_len)
+{
+        unsigned char key[] = { (unsigned char)letter, (unsigned char)letter, '0', (unsigned char)no };
+        struct bpnode_record record = { { key, 4 }, maker.value, value_len, false };
+
+        model_insert(model, i, &record, 0);
+}
+
+/* Both kinds, whose cells lie in turn; then the second goes. */
+static struct model *make_holes(const struct bpnode_shape *shape, size_t value_len)
+{
+        struct model *model = model_start(shape, 0);
+
+        for (unsigned i = 0; i < 20; i++) {
+                insert_kind(model, i, 'a', i, value_len);
+                insert_kind(model, model->count, 'b', i, value_len);
+        }
+        for (unsigned i = 0; i < 20; i++)
+                model_remove(model, model->count - 1);
+        model_verify(model);
+        assert_true(model->node->dead_bytes > 0);
+        return model;
+}
+
 /* Compaction: keys that had kept the prefix short are gone. */
 static void test_prefixes_grow_when_nodes_are_compacted(void **state)
 {
-        const struct bpnode_shape *shape = &shapes[3];
-        struct model *model = make_two_kinds(shape, 80);
-        struct bpnode_record record = { { "aa0z", 4 }, maker.value, 1000, false };
+        struct model *model = make_holes(&shapes[3], 80);
 
         (void)state;
-        for (unsigned i = 0; i < 20; i++)
-                model_remove(model, i < 10 ? model->count - 2 : 20);
-        model_verify(model);
-        assert_true(model->node->dead_bytes > 0);
-        model_insert(model, 20, &record, 0);
+        insert_kind(model, 20, 'a', 20, 1000);
         assert_int_equal(model->node->dead_bytes, 0);
         assert_int_equal(model->node->prefix_len, 3);
         model_verify(model);
+        model_end(model);
+}
+
+/* What is as large as what has gone takes its place, and no cell moves. */
+static void test_holes_are_filled_without_compaction(void **state)
+{
+        struct model *model = make_holes(&shapes[3], 80);
+        const uint16_t first = bpnode_slots(model->node)->offset;
+
+        (void)state;
+        const unsigned dead = model->node->dead_bytes;
+        for (unsigned no = 20; no < 40; no++) {
+                insert_kind(model, no, 'a', no, 80);
+                assert_int_equal(bpnode_slots(model->node)->offset, first);
+                model_verify(model);
+        }
+        assert_true(model->node->dead_bytes < dead / 2);
         model_end(model);
 }
 
@@ -404,6 +440,7 @@ int main(void)
                 cmocka_unit_test(test_prefixes_grow_when_nodes_are_split),
                 cmocka_unit_test(test_room_of_what_was_moved_needs_no_compaction),
                 cmocka_unit_test(test_prefixes_grow_when_nodes_are_compacted),
+                cmocka_unit_test(test_holes_are_filled_without_compaction),
         };
 
         return cmocka_run_group_tests_name("trees/bpnode_split", tests, group_setup, NULL);

@@ -28,6 +28,42 @@ static void test_a_new_log_has_one_segment_of_zeros(void **state)
         assert_sound();
 }
 
+static bool has_space_call = true;
+
+static int forbid_zeros(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
+{
+        (void)fd;
+        if (call == SYS_ALLOCATE && !has_space_call)
+                return -EOPNOTSUPP;
+        return has_space_call && call == SYS_PWRITE && offset + byte_len > LOG_HEADER_BYTES ? -EIO : 0;
+}
+
+/* While commits do not wait, only the header is written. Where files cannot be allocated, zeros are. */
+static void test_files_in_haste_are_only_allocated(void **state)
+{
+        static char bytes[SEG], zeros[SEG];
+        struct stat st;
+
+        (void)state;
+        atomic_store(&stand_table()->is_outrun, 1);
+        sys_fail = forbid_zeros;
+        for (uint64_t limit_no = 3; limit_no <= 4; limit_no++) {
+                assert_int_equal(extend_to(limit_no), 0);
+                has_space_call = false;
+        }
+        sys_fail = NULL;
+        has_space_call = true;
+        for (uint64_t segment_no = 2; segment_no <= 3; segment_no++) {
+                assert_true(stand_read(segment_no * SEG, bytes, SEG));
+                assert_memory_equal(bytes, zeros, SEG);
+        }
+        assert_int_equal(fstatat(directory, "xac.log.2", &st, 0), 0);
+        assert_int_equal(st.st_size, FILE_BYTES);
+        assert_true(st.st_blocks >= FILE_BYTES / 512); /* no holes */
+        assert_sound();
+        write_and_read_back(2 * SEG + LOG_BLOCK, SEG, 1);
+}
+
 static void test_mode_is_exact(void **state)
 {
         mode_t before = umask(077);
@@ -238,6 +274,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
             cmocka_unit_test_setup_teardown(test_a_new_log_has_one_segment_of_zeros, setup, teardown),
+            cmocka_unit_test_setup_teardown(test_files_in_haste_are_only_allocated, setup, teardown),
             cmocka_unit_test_setup_teardown(test_mode_is_exact, setup, teardown),
             cmocka_unit_test_setup_teardown(test_extend_covers_what_is_wanted_and_no_more, setup, teardown),
             cmocka_unit_test_setup_teardown(test_a_name_that_is_taken_is_skipped, setup, teardown),

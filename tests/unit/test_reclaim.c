@@ -31,7 +31,7 @@ static void test_without_readers_a_page_needs_few_slots(void **state)
         assert_int_equal(slots_in_use(), 1);
 }
 
-/* DESIGN, section 6: freeing only below the oldest snapshot would fill the pool here. */
+/* Freeing only below the oldest snapshot would fill the pool here. */
 static void test_an_old_reader_pins_only_what_it_sees(void **state)
 {
         enum { PAGES = 20, ROUNDS = 200 };
