@@ -505,7 +505,8 @@ static void prod(struct stage *stage)
                 (void)xtree_cursor_read(tree->cursor, fuzz_u16(stage->input), stage->room, sizeof(stage->room), &len);
 }
 
-/* Operations trust the pages; bptree_check does not. What it finds nothing wrong with can be worked on, by whoever opens it then. */
+/* Operations trust the pages; bptree_check does not. What it finds nothing wrong with can be worked on, by whoever
+ * opens it then. */
 static void live_with_damage(struct stage *stage)
 {
         bptree_report report;

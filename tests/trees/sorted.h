@@ -44,8 +44,8 @@ bool sorted_delete(struct sorted *sorted, const void *key, size_t key_len);
 void sorted_clear(struct sorted *sorted);
 void sorted_copy(struct sorted *to, const struct sorted *from);
 
-/* Whether the tree holds exactly these records: a scan, and each value. What differs is said in `text`. A code of the library's other
- * than 0 is said there, too. Inside a transaction, or outside if nobody changes the tree. */
+/* Whether the tree holds exactly these records: a scan, and each value. What differs is said in `text`. A code of the
+ * library's other than 0 is said there, too. Inside a transaction, or outside if nobody changes the tree. */
 bool sorted_is_tree(const struct sorted *sorted, xtree *tree, char *text, size_t text_len);
 
 #endif

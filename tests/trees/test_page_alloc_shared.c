@@ -21,19 +21,6 @@ enum { GROUP_FREE = GROUP_PAGES - 1, FIRST_FREE = GROUP_PAGES - PAGES_FIXED };
 
 /* ---- aborts ---- */
 
-static long long open_way(uint64_t way)
-{
-        ways_open((int)way);
-        return 0;
-}
-
-static long long close_way(uint64_t unused)
-{
-        (void)unused;
-        ways_close();
-        return 0;
-}
-
 static long long take_pages(uint64_t count)
 {
         account_take_committed((unsigned)count);
@@ -104,14 +91,14 @@ static void an_added_group_that_is_aborted_may_be_anothers_then(int way)
         account_take_committed(FIRST_FREE);
         take_and_abort(5);
         check_equal(ways.arena->own_group, 1);
-        actor_do(other, open_way, (uint64_t)way & WAYS_KIND);
+        actor_do(other, ways_enter, (uint64_t)way & WAYS_KIND);
         check_equal(actor_do(other, take_pages, 1), GROUP_PAGES + 1);
         account_take_committed(1);
         check_equal(account.pages[account.count - 1], 2 * GROUP_PAGES + 1); /* left alone */
         check_equal(actor_do(other, take_pages, 1), GROUP_PAGES + 2);
         account_add_others(other);
         account_check();
-        actor_do(other, close_way, 0);
+        actor_do(other, ways_leave, 0);
         actor_stop(other);
         ways_close();
 }
@@ -203,7 +190,7 @@ static void arenas_take_pages_without_conflict(int way)
 
         ways_open(way & WAYS_KIND);
         account_take_committed(1);
-        actor_do(other, open_way, (uint64_t)way & WAYS_KIND);
+        actor_do(other, ways_enter, (uint64_t)way & WAYS_KIND);
         actor_do(other, take_pages, 1);
         for (int i = 0; i < 50; i++) {
                 ways_begin();
@@ -215,7 +202,7 @@ static void arenas_take_pages_without_conflict(int way)
         }
         account_add_others(other);
         account_check();
-        actor_do(other, close_way, 0);
+        actor_do(other, ways_leave, 0);
         actor_stop(other);
         ways_close();
 }
@@ -225,12 +212,12 @@ static void a_group_that_is_left_is_used_by_others(int way)
         struct actor *other = actor_start(way & WAYS_PROCESSES ? WAY_PROCESS : 0);
 
         ways_open(way & WAYS_KIND);
-        actor_do(other, open_way, (uint64_t)way & WAYS_KIND);
+        actor_do(other, ways_enter, (uint64_t)way & WAYS_KIND);
         check_equal(actor_do(other, take_pages, 1), PAGES_FIXED);
         account_take_committed(1);
         check_equal(account.pages[0], GROUP_PAGES + 1);
         account_add_others(other);
-        actor_do(other, close_way, 0);
+        actor_do(other, ways_leave, 0);
         account_take_committed(GROUP_FREE - 1);
         account_take_committed(1); /* the own group was full */
         check_equal(account.pages[account.count - 1], PAGES_FIXED + 1);
@@ -257,7 +244,7 @@ static void a_group_that_was_full_is_nobodys(int way)
         struct actor *other = actor_start(way & WAYS_PROCESSES ? WAY_PROCESS : 0);
 
         ways_open(way & WAYS_KIND);
-        actor_do(other, open_way, (uint64_t)way & WAYS_KIND);
+        actor_do(other, ways_enter, (uint64_t)way & WAYS_KIND);
         actor_do(other, take_pages, FIRST_FREE);
         actor_do(other, free_pages, 100);
         account_take_committed(100);
@@ -266,7 +253,7 @@ static void a_group_that_was_full_is_nobodys(int way)
         check_ok(ways_end());
         account_add_others(other);
         account_check();
-        actor_do(other, close_way, 0);
+        actor_do(other, ways_leave, 0);
         actor_stop(other);
         ways_close();
 }
@@ -277,7 +264,7 @@ static void a_deserted_group_is_taken_over(int way)
         struct actor *other = actor_start(way & WAYS_PROCESSES ? WAY_PROCESS : 0);
 
         ways_open(way & WAYS_KIND);
-        actor_do(other, open_way, (uint64_t)way & WAYS_KIND);
+        actor_do(other, ways_enter, (uint64_t)way & WAYS_KIND);
         actor_do(other, take_pages, 1);
         ways_begin();
         ((struct group_map *)arena_write(ways.arena, 0))->used_at -= 60;
@@ -289,7 +276,7 @@ static void a_deserted_group_is_taken_over(int way)
         check_equal(account.pages[1], PAGES_FIXED + 2);
         account_add_others(other);
         account_check();
-        actor_do(other, close_way, 0);
+        actor_do(other, ways_leave, 0);
         actor_stop(other);
         ways_close();
 }
@@ -300,7 +287,7 @@ static void what_a_dead_process_had_not_committed_is_free(int way)
         struct actor *victim = actor_start(WAY_PROCESS);
 
         ways_open(way);
-        actor_do(victim, open_way, (uint64_t)way);
+        actor_do(victim, ways_enter, (uint64_t)way);
         actor_do(victim, take_pages, 20);
         account_add_others(victim);
         actor_do(victim, begin, 0);

@@ -91,37 +91,24 @@ static void what_was_written_is_there_when_it_is_opened_again(int way)
         }
 }
 
-/* A view and declared access, by two threads or processes: one arena. */
-static long long open_way(uint64_t way)
-{
-        ways_open((int)way);
-        return 0;
-}
-
 static long long mark(uint64_t unused)
 {
         (void)unused;
         return put_mark(ways.arena);
 }
 
-static long long close_way(uint64_t unused)
-{
-        (void)unused;
-        ways_close();
-        return 0;
-}
-
+/* A view and declared access, by two threads or processes: one arena. */
 static void all_arenas_of_a_file_are_one(int way)
 {
         struct actor *other = actor_start(way & WAYS_PROCESSES ? WAY_PROCESS : 0);
 
         ways_open(way & WAYS_KIND);
-        actor_do(other, open_way, (way & WAYS_KIND) == IN_VIEW ? IN_DECLARED : IN_VIEW);
+        actor_do(other, ways_enter, (way & WAYS_KIND) == IN_VIEW ? IN_DECLARED : IN_VIEW);
         for (uint32_t id = 2; id < 40; id += 2) {
                 check_equal(put_mark(ways.arena), id);
                 check_equal(actor_do(other, mark, 0), id + 1);
         }
-        actor_do(other, close_way, 0);
+        actor_do(other, ways_leave, 0);
         actor_stop(other);
         ways_close();
 }
@@ -347,16 +334,16 @@ static void another_arena_of_the_file_finds_it_grown(int way)
         struct actor *other = actor_start(way & WAYS_PROCESSES ? WAY_PROCESS : 0);
 
         ways_open(way & WAYS_KIND);
-        actor_do(other, open_way, (uint64_t)way & WAYS_KIND);
+        actor_do(other, ways_enter, (uint64_t)way & WAYS_KIND);
         check_ok(arena_grow(ways.arena, 100 * GROUP_PAGES));
         long long size = scratch_file_size(scratch_path("env/pages"));
         actor_do(other, mark, 0);
-        actor_do(other, close_way, 0);
-        actor_do(other, open_way, (uint64_t)way & WAYS_KIND);
+        actor_do(other, ways_leave, 0);
+        actor_do(other, ways_enter, (uint64_t)way & WAYS_KIND);
         check_ok(arena_run(ways.arena, 0, touch, ways.arena));
         actor_do(other, mark, 0);
         check_equal(scratch_file_size(scratch_path("env/pages")), size);
-        actor_do(other, close_way, 0);
+        actor_do(other, ways_leave, 0);
         actor_stop(other);
         ways_close();
 }

@@ -23,23 +23,10 @@ static uint32_t put_mark(page_arena *arena)
         return id;
 }
 
-static long long open_way(uint64_t way)
-{
-        ways_open((int)way);
-        return 0;
-}
-
 static long long mark(uint64_t unused)
 {
         (void)unused;
         return put_mark(ways.arena);
-}
-
-static long long close_way(uint64_t unused)
-{
-        (void)unused;
-        ways_close();
-        return 0;
 }
 
 struct body {
@@ -132,7 +119,7 @@ static void a_body_that_loses_its_race_runs_again(int way)
         struct body body = { .interferer = actor_start(way & WAYS_PROCESSES ? WAY_PROCESS : 0), .interferes_until = 3 };
 
         ways_open(way & WAYS_KIND);
-        actor_do(body.interferer, open_way, (uint64_t)way & WAYS_KIND);
+        actor_do(body.interferer, ways_enter, (uint64_t)way & WAYS_KIND);
         check_ok(arena_run(ways.arena, 0, body_conflicting, &body));
         check_equal(body.calls, 4);
         check_equal(word_now(), 1);
@@ -140,7 +127,7 @@ static void a_body_that_loses_its_race_runs_again(int way)
         check_code(arena_run_once(ways.arena, 0, body_conflicting, &body), XAC_CONFLICT);
         check_equal(body.calls, 1);
         check_equal(word_now(), 1);
-        actor_do(body.interferer, close_way, 0);
+        actor_do(body.interferer, ways_leave, 0);
         actor_stop(body.interferer);
         ways_close();
 }

@@ -54,6 +54,19 @@ void ways_close(void)
         ways = (struct ways){ 0 };
 }
 
+long long ways_enter(uint64_t way)
+{
+        ways_open((int)way);
+        return 0;
+}
+
+long long ways_leave(uint64_t unused)
+{
+        (void)unused;
+        ways_close();
+        return 0;
+}
+
 void ways_begin(void)
 {
         if (ways.env != NULL)

@@ -36,6 +36,9 @@ page_arena *ways_open(int way);
 /* The same, in an environment that is opened with these. */
 page_arena *ways_open_with(int way, const xac_options *options);
 void ways_close(void);
+/* The same for another participant: actor actions (actor.h). */
+long long ways_enter(uint64_t way);
+long long ways_leave(uint64_t unused);
 uint32_t ways_page_bytes(int way);
 
 /* In plain arenas nothing. They must succeed, but ways_end may lose: it returns xend's result. */
