@@ -19,8 +19,8 @@ int cobindex_use_first(const struct cobindex *index, struct cobindex_place *plac
         return extent_set_used(&extent, 0, true);
 }
 
-/* In the middle of the gap, so that there is room on either side of it; at that end of it where nobody goes next, if there is
- * a trend. Directly behind where nothing is further on: there records come in order. */
+/* In the middle of the gap, so that there is room on either side of it; at that end of it where nobody goes next, if
+ * there is a trend. Directly behind where nothing is further on: there records come in order. */
 static int choose_in_gap(const struct cobindex *index, const struct extent *extent, enum cobindex_trend trend,
                          struct cobindex_place *place)
 {

@@ -262,10 +262,9 @@ int extent_load(struct extent *extent, struct draft *draft, unsigned begin, unsi
         draft->end = end;
         draft->used = *extent_used(extent);
         const unsigned behind = pma_next(&draft->used, end);
-        for (unsigned i = pma_next(&draft->used, begin); !err && i < segments && i <= behind; i = pma_next(&draft->used, i + 1)) {
+        unsigned i = pma_next(&draft->used, begin ? begin : 1); /* before the place 0 is no node */
+        for (; !err && i < segments && i <= behind; i = pma_next(&draft->used, i + 1)) {
                 const unsigned char *node;
-                if (!i)
-                        continue; /* no node is before it, nor a separator */
                 err = node_at(extent, veb_gap_table[i], &node);
                 if (!err)
                         separator_copy(extent->index, draft->before[i].bytes, node);

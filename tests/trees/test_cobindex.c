@@ -38,7 +38,10 @@ static void insert_by(enum pattern pattern, unsigned *hot)
 /* What is true, or that nobody knows. */
 static void choose_trend(enum pattern pattern)
 {
-        static const enum cobindex_trend trends[PATTERNS] = { [IN_ONE_PLACE] = COBINDEX_DOWNWARDS, [IN_A_ROW] = COBINDEX_UPWARDS };
+        static const enum cobindex_trend trends[PATTERNS] = {
+                [IN_ONE_PLACE] = COBINDEX_DOWNWARDS,
+                [IN_A_ROW] = COBINDEX_UPWARDS,
+        };
         model.trend = chance_percent(&model.chance, 60) ? trends[pattern] : COBINDEX_ANYWHERE;
 }
 

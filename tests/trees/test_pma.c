@@ -122,7 +122,8 @@ static void check_no_plan(unsigned places, unsigned hot, bool is_trend)
         }
 }
 
-/* The window is a gap directly before the full page, a short one up to a near gap, or the smallest aligned one within its bound. */
+/* The window is a gap directly before the full page, a short one up to a near gap, or the smallest aligned one within
+ * its bound. */
 static void check_window(const struct pma_plan *plan, unsigned places, unsigned hot, bool is_trend)
 {
         check(hot >= plan->begin && hot < plan->end && plan->end <= places);

@@ -31,7 +31,8 @@ static void judge_order(const struct pattern_options *options, const struct patt
         if (!xtree_is_cob() || (options->pattern != PATTERN_ASCENDING && options->pattern != PATTERN_DESCENDING))
                 return;
         if (2 * tally->moves > tally->record_pages || tally->most_height > tally->record_pages / SEGMENTS + 2)
-                check_failed(__FILE__, __LINE__, "%s, %s: %" PRIu64 " pages moved, %" PRIu64 " extents, for %" PRIu64 " segments",
+                check_failed(__FILE__, __LINE__,
+                             "%s, %s: %" PRIu64 " pages moved, %" PRIu64 " extents, for %" PRIu64 " segments",
                              pattern_names[options->pattern], pattern_record_names[options->records], tally->moves,
                              tally->most_height, tally->record_pages);
 }
