@@ -259,7 +259,8 @@ static inline struct bpnode_record bpnode_record_at(const struct bpnode_shape *s
 /* ---- changing ---- */
 
 /* An insert moves what is behind it by one record or slot, and writes the header: short changes for the
- * log. Cells stay where they are until the page is compacted. */
+ * log. Cells stay where they are, in splits too: a new one goes into the gap or a hole that is large enough, and only
+ * where there is none the page is compacted. */
 
 /* The whole page: nothing of what was in it is left. */
 void bpnode_init(const struct bpnode_shape *shape, struct bpnode *node, uint8_t level);
