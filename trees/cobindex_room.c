@@ -257,10 +257,10 @@ static int add_beside(struct top *top, const struct extent *extent, bool is_upwa
                 err = add_extent(top, place->extent - 1);
         } else {
                 err = extent_first_key(extent, pma_next(extent_used(extent), 0), &first);
-                if (!err)
+                if (!err) {
                         separator_make(top->index, first, &separator);
-                if (!err)
                         err = top_insert(top, 0, &separator);
+                }
         }
         place->extent += !err;
         return err;
