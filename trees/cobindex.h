@@ -53,7 +53,7 @@ struct cobindex_page {
         uint8_t kind;   /* PAGE_IS_INDEX */
         uint8_t number; /* of the extent's index pages; in the top COBINDEX_TOP */
         uint8_t turn;   /* cobindex_room.c; only in the first of an extent */
-        uint8_t streak; /* likewise: how far segments were split in order of late; more is more */
+        uint8_t zero;
         uint32_t tree_id;
 };
 enum { COBINDEX_TOP = 255 };
@@ -120,25 +120,17 @@ int cobindex_drop(const struct cobindex *index);
 /* For bulk loads, behind all there is: an extent more, empty. -ENOSPC, -ENOMEM. */
 int cobindex_append_extent(const struct cobindex *index, struct bpnode_key key);
 
-/* Where records come that fill a segment: what the place of the last one in it tells. */
-enum cobindex_trend {
-        COBINDEX_ANYWHERE,
-        COBINDEX_UPWARDS,   /* each behind the one before */
-        COBINDEX_DOWNWARDS, /* each before the one before */
-        COBINDEX_AT_END     /* behind all records of the tree */
-};
-
 /* ---- changing (cobindex_change.c) ---- */
 
 /* The first segment of an empty tree: segment 0 of extent 0 (the caller writes its page). */
 int cobindex_use_first(const struct cobindex *index, struct cobindex_place *place);
 /* An empty segment between a used one and the next used one; behind the last one of an extent also segment 0 of the
  * next extent, if all of that is empty. Not is_free: cobindex_make_room() first. */
-int cobindex_place_behind(const struct cobindex *index, struct cobindex_place place, enum cobindex_trend trend,
-                          struct cobindex_place *next, bool *is_free);
+int cobindex_place_behind(const struct cobindex *index, struct cobindex_place place, struct cobindex_place *next,
+                          bool *is_free);
 /* That segment is used from now on, for the keys from `key` on that were in place's. The caller writes both pages. */
 int cobindex_use_next(const struct cobindex *index, struct cobindex_place place, struct bpnode_key key,
-                      enum cobindex_trend trend, const struct cobindex_place *next);
+                      const struct cobindex_place *next);
 /* For bulk loads: a segment of the last extent, behind all that are used. In an extent that is empty the separator is
  * that of cobindex_append_extent(), and this one is not looked at. */
 int cobindex_append(const struct cobindex *index, struct cobindex_place place, struct bpnode_key key);
@@ -156,10 +148,10 @@ int cobindex_separate(const struct cobindex *index, struct cobindex_place place,
  * order. *place follows the segment.
  *
  * 0: cobindex_place_behind() finds one now. -EAGAIN: call it again, in a transaction of its own where possible.
- * -ENOSPC, -ENOMEM: nothing has happened.
+ * -ENOSPC, -ENOMEM: nothing has happened. is_append: the record that is to be inserted is the last of the tree.
  */
 enum { COBINDEX_STEP_MOVES = 20, COBINDEX_STEP_PAGES = 48 };
-int cobindex_make_room(const struct cobindex *index, struct cobindex_place *place, enum cobindex_trend trend);
+int cobindex_make_room(const struct cobindex *index, struct cobindex_place *place, bool is_append);
 /* After a segment was freed: hands the pages of an extent that is nearly empty to its neighbour, a step; an extent
  * that is empty is removed, and its group free. -EAGAIN: there is more to do. */
 int cobindex_shrink(const struct cobindex *index, uint32_t number);

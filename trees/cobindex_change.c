@@ -19,10 +19,9 @@ int cobindex_use_first(const struct cobindex *index, struct cobindex_place *plac
         return extent_set_used(&extent, 0, true);
 }
 
-/* In the middle of the gap, so that there is room on either side of it; at that end of it where nobody goes next, if
- * there is a trend. Directly behind where nothing is further on: there records come in order. */
-static int choose_in_gap(const struct cobindex *index, const struct extent *extent, enum cobindex_trend trend,
-                         struct cobindex_place *place)
+/* In the middle of the gap, so that there is room on either side of it. Directly behind where nothing is further on: there
+ * records come in order. */
+static int choose_in_gap(const struct cobindex *index, const struct extent *extent, struct cobindex_place *place)
 {
         struct top top;
         unsigned end = pma_next(extent_used(extent), place->i + 1);
@@ -30,19 +29,14 @@ static int choose_in_gap(const struct cobindex *index, const struct extent *exte
                 int err = top_open(index, &top);
                 if (err)
                         return err;
-                bool is_last = place->extent + 1 >= top.extents;
-                end = is_last && trend != COBINDEX_DOWNWARDS ? place->i + 2 : index->segments;
+                end = place->extent + 1 < top.extents ? index->segments : place->i + 2;
         }
-        switch (trend) {
-        case COBINDEX_ANYWHERE: place->i += (end - place->i) / 2; break;
-        case COBINDEX_DOWNWARDS: place->i = end - 1; break;
-        default: place->i++;
-        }
+        place->i += (end - place->i) / 2;
         return 0;
 }
 
-int cobindex_place_behind(const struct cobindex *index, struct cobindex_place place, enum cobindex_trend trend,
-                          struct cobindex_place *next, bool *is_free)
+int cobindex_place_behind(const struct cobindex *index, struct cobindex_place place, struct cobindex_place *next,
+                          bool *is_free)
 {
         struct extent extent;
         struct top top;
@@ -53,7 +47,7 @@ int cobindex_place_behind(const struct cobindex *index, struct cobindex_place pl
                 if (err || pma_is_used(extent_used(&extent), place.i + 1))
                         return err;
                 *is_free = true;
-                return choose_in_gap(index, &extent, trend, next);
+                return choose_in_gap(index, &extent, next);
         }
         int err = top_open(index, &top);
         if (err || place.extent + 1 >= top.extents)
@@ -66,21 +60,8 @@ int cobindex_place_behind(const struct cobindex *index, struct cobindex_place pl
         return 0;
 }
 
-/* By chance an insert looks like one in order now and then, and one in order like another. */
-static int note_trend(struct extent *extent, enum cobindex_trend trend)
-{
-        enum { IN_ORDER = 2, ANYWHERE = 1 };
-        const unsigned streak = extent_streak(extent);
-        if (trend == COBINDEX_ANYWHERE)
-                return streak ? extent_set_streak(extent, streak - ANYWHERE) : 0;
-        int err = extent_set_turn(extent, 0);
-        if (err)
-                return err;
-        return streak + IN_ORDER <= UINT8_MAX ? extent_set_streak(extent, streak + IN_ORDER) : 0;
-}
-
 int cobindex_use_next(const struct cobindex *index, struct cobindex_place place, struct bpnode_key key,
-                      enum cobindex_trend trend, const struct cobindex_place *next)
+                      const struct cobindex_place *next)
 {
         struct extent extent;
         struct top top;
@@ -98,8 +79,6 @@ int cobindex_use_next(const struct cobindex *index, struct cobindex_place place,
                 if (!err)
                         err = top_separate(&top, next->extent, &separator);
         }
-        if (!err)
-                err = note_trend(&extent, trend);
         return err ? err : extent_set_used(&extent, next->i, true);
 }
 
@@ -145,7 +124,7 @@ int cobindex_free(const struct cobindex *index, struct cobindex_place place)
         if (!err && (place.i >= index->segments || !pma_is_used(extent_used(&extent), place.i)))
                 err = XAC_CORRUPT;
         if (!err)
-                err = extent_load_all(&extent, &draft);
+                err = extent_load(&extent, &draft);
         if (err)
                 return err;
         pma_clear(&draft.used, place.i);

@@ -107,8 +107,7 @@ int top_separator(const struct top *top, uint32_t extent, struct separator *sepa
 /* Another separator before an extent that is not the first, and is not empty or becomes so: the empty ones before it
  * have it, too. */
 int top_separate(struct top *top, uint32_t extent, const struct separator *separator);
-/* One more extent, new and empty, behind all others or before that number; separator: what stands before it, or, as before
- * the first of all nothing stands, before the one that was the first.
+/* One more extent, new and empty, behind all others or before that number > 0; separator: what stands before it.
  * -ENOSPC, -ENOMEM: nothing has happened. */
 int top_insert(struct top *top, uint32_t extent, const struct separator *separator);
 /* Its group is the caller's then. */

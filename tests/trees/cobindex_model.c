@@ -210,14 +210,14 @@ static void check_all(void)
 /* ---- operations, each in transactions of its own ---- */
 
 /* As a put does it: one transaction for each step, another for the change. */
-static struct cobindex_place make_room(unsigned n, enum cobindex_trend trend, struct cobindex_place *next)
+static struct cobindex_place make_room(unsigned n, struct cobindex_place *next)
 {
         const bool is_append = n + 1 == model.count;
         unsigned steps = 0;
         bool is_free;
         for (;; steps++) {
                 struct cobindex_place place = find(model.segments[n].high);
-                check_ok(cobindex_place_behind(&model.index, place, trend, next, &is_free));
+                check_ok(cobindex_place_behind(&model.index, place, next, &is_free));
                 if (is_free) {
                         model.calls++;
                         model.steps += steps;
@@ -227,7 +227,7 @@ static struct cobindex_place make_room(unsigned n, enum cobindex_trend trend, st
                 }
                 check(steps < MODEL_STEPS_MAX);
                 written_count = 0;
-                int err = cobindex_make_room(&model.index, &place, is_append ? COBINDEX_AT_END : trend);
+                int err = cobindex_make_room(&model.index, &place, is_append);
                 note_step();
                 check(err == 0 || err == -EAGAIN);
                 check(holds(place, model.segments[n].low));
@@ -252,11 +252,10 @@ static void insert(unsigned n, struct model_segment segment)
         const uint64_t high = model.segments[n].high;
         unsigned char bytes[KEY_BYTES];
         struct cobindex_place next, place;
-        const enum cobindex_trend trend = model.trend;
         uint64_t separator = separator_between(high, segment.low);
-        place = make_room(n, trend, &next);
+        place = make_room(n, &next);
         struct cobindex_place expected = next;
-        check_ok(cobindex_use_next(&model.index, place, key_of(separator, bytes), trend, &next));
+        check_ok(cobindex_use_next(&model.index, place, key_of(separator, bytes), &next));
         check(!memcmp(&next, &expected, sizeof(next)));
         write_segment(next, segment);
         check_ok(ways_end());
@@ -410,7 +409,6 @@ void model_open(enum model_keys keys)
         struct bpnode_shape shape = { .page_bytes = ways.arena->page_bytes, .tree_id = 77, .is_fixed = keys == MODEL_FIXED,
                                       .value_bytes = 8, .compare = keys == MODEL_OWN_ORDER ? compare_own : NULL };
         model.keys = keys;
-        model.trend = COBINDEX_ANYWHERE;
         model.chance.state = chance_seed();
         model.count = model.steps = model.calls = model.most_steps = model.most_pages = 0;
         ways_begin();

@@ -21,7 +21,6 @@ struct model_segment {
 
 struct model {
         enum model_keys keys;
-        enum cobindex_trend trend; /* that inserts are said to have */
         struct cobindex index;
         struct chance chance;
         struct model_segment segments[MODEL_SEGMENTS_MAX];

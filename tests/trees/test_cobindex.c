@@ -35,22 +35,11 @@ static void insert_by(enum pattern pattern, unsigned *hot)
         }
 }
 
-/* What is true, or that nobody knows. */
-static void choose_trend(enum pattern pattern)
-{
-        static const enum cobindex_trend trends[PATTERNS] = {
-                [IN_ONE_PLACE] = COBINDEX_DOWNWARDS,
-                [IN_A_ROW] = COBINDEX_UPWARDS,
-        };
-        model.trend = chance_percent(&model.chance, 60) ? trends[pattern] : COBINDEX_ANYWHERE;
-}
-
 static void grow(unsigned to, enum pattern pattern)
 {
         if (!model.count)
                 model_insert();
         unsigned hot = (unsigned)chance_below(&model.chance, model.count);
-        choose_trend(pattern);
         for (unsigned tries = 0; model.count < to && tries < 2 * to; tries++) {
                 insert_by(pattern, &hot);
                 if (tries % 1024 == 0)
@@ -73,7 +62,6 @@ static void mix(unsigned operations)
 {
         for (unsigned i = 0; i < operations; i++) {
                 unsigned n = (unsigned)chance_below(&model.chance, model.count);
-                model.trend = (enum cobindex_trend)chance_below(&model.chance, COBINDEX_AT_END);
                 switch (chance_below(&model.chance, 5)) {
                 case 0:
                         model_insert_behind(n);
@@ -259,10 +247,10 @@ static void change_somewhere(struct bpnode_key key, struct cobindex_place place)
         bool is_free;
         int err = -EAGAIN;
         for (int steps = 0; err == -EAGAIN && steps < MODEL_STEPS_MAX; steps++)
-                err = cobindex_make_room(index, &place, (enum cobindex_trend)chance_below(&model.chance, 4));
+                err = cobindex_make_room(index, &place, chance_percent(&model.chance, 20));
         check(err <= 0);
-        if (!cobindex_place_behind(index, place, COBINDEX_ANYWHERE, &next, &is_free) && is_free)
-                check(cobindex_use_next(index, place, key, COBINDEX_ANYWHERE, &next) <= 0);
+        if (!cobindex_place_behind(index, place, &next, &is_free) && is_free)
+                check(cobindex_use_next(index, place, key, &next) <= 0);
         check(cobindex_separate(index, place, key) <= 0);
         check(cobindex_free(index, place) <= 0);
         err = -EAGAIN;
