@@ -5,8 +5,8 @@
 /*
  * The background thread that each process has for a durable environment. Whichever is woken does what is
  * due, for all: makes the next log segment, puts on disk what commits did not wait for, lets the
- * pool grow before it must, runs a checkpoint. Election is a hint: it holds no lock but that of what it is doing, so that anybody may do the
- * same while it is stopped, and the next call wakes another when it is dead.
+ * pool grow before it must, runs a checkpoint. Election is a hint: it holds no lock but that of what it is
+ * doing, so that anybody may do the same while it is stopped, and the next call wakes another when it is dead.
  */
 
 #include "libxac/env.h"
