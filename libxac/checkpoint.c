@@ -329,22 +329,11 @@ bool checkpoint_is_wanted(const struct shared *shared)
         return pool_is_nearly_full(shared) || log_since(shared) > shared->control->log_bytes / 2;
 }
 
-/* Wakes the background thread of one process (duty.c), once for each time that it gets to work. */
-static void call_for_duty(struct control *control)
-{
-        if (atomic_load_explicit(&control->duty_wanted, memory_order_relaxed) ||
-            atomic_exchange(&control->duty_wanted, 1))
-                return;
-        atomic_fetch_add(&control->duty, 1);
-        sys_futex_wake((const uint32_t *)&control->duty, 1);
-}
-
 bool checkpoint_is_due(struct shared *shared)
 {
         if (!shared_is_durable(shared))
                 return pool_is_nearly_full(shared);
-        if (checkpoint_is_wanted(shared) || log_wants_segment(&shared->log) || redo_wants_push(shared) ||
-            pool_wants_growth(shared))
-                call_for_duty(shared->control);
+        if (checkpoint_is_wanted(shared) || log_wants_segment(&shared->log) || redo_wants_push(shared))
+                shared_call_for_duty(shared);
         return log_since(shared) > LOG_OVERDUE * shared->control->log_bytes || pool_is_exhausted(shared);
 }

@@ -37,13 +37,15 @@ static int sync_log(struct duty *duty, struct participant *self)
 }
 
 /* A little at a time: the log must not wait for it. What cannot be had now is found missing by who needs it. */
-static void grow_pool(struct participant *self)
+static int grow_pool(struct participant *self)
 {
-        for (int i = 0; i < GROWTHS && pool_wants_growth(self->shared) && !reclaim_ahead(self); i++)
-                ;
+        int err = 0;
+        for (int i = 0; i < GROWTHS && !err && pool_wants_growth(self->shared); i++)
+                err = reclaim_ahead(self);
+        return err;
 }
 
-static int do_all(struct duty *duty, struct participant *self)
+static int keep_durable(struct duty *duty, struct participant *self)
 {
         struct xac_env *env = duty->env;
         struct shared *shared = &env->shared;
@@ -54,7 +56,7 @@ static int do_all(struct duty *duty, struct participant *self)
                 return err;
         if (redo_wants_push(shared))
                 err = log_push(log, self->owner);
-        grow_pool(self);
+        (void)grow_pool(self);
         /* For lack of space, perhaps: a checkpoint makes some. */
         int extend_err = log_wants_segment(log) ? log_segments_extend(&log->segments, self->owner, log_end(log) + ahead) : 0;
         if (!err && is_sync_due(duty))
@@ -67,6 +69,11 @@ static int do_all(struct duty *duty, struct participant *self)
                 err = checkpoint_run(&writer);
         }
         return err ? err : extend_err;
+}
+
+static int do_all(struct duty *duty, struct participant *self)
+{
+        return shared_is_durable(self->shared) ? keep_durable(duty, self) : grow_pool(self);
 }
 
 /* Its row is there only while it works: idle processes take none. */
@@ -88,8 +95,11 @@ static int work(struct duty *duty)
 static bool is_anything_due(const struct duty *duty)
 {
         struct shared *shared = &duty->env->shared;
-        return redo_wants_push(shared) || log_wants_segment(&shared->log) || is_sync_due(duty) ||
-               checkpoint_is_wanted(shared) || pool_wants_growth(shared);
+        if (!shared_is_durable(shared))
+                return pool_wants_growth(shared);
+        return !log_poison(&shared->log) &&
+               (redo_wants_push(shared) || log_wants_segment(&shared->log) || is_sync_due(duty) ||
+                checkpoint_is_wanted(shared) || pool_wants_growth(shared));
 }
 
 /* Until the next sync is due, if there is something to sync by then. */
@@ -109,8 +119,7 @@ static void *run(void *arg)
                 if (!atomic_load(&control->duty_wanted))
                         sys_futex_wait((const uint32_t *)&control->duty, seen, patience_ns(&duty));
                 atomic_store(&control->duty_wanted, 0);
-                if (!atomic_load(&env->duty_stops) && !log_poison(&env->shared.log) && is_anything_due(&duty) &&
-                    work(&duty))
+                if (!atomic_load(&env->duty_stops) && is_anything_due(&duty) && work(&duty))
                         sys_sleep_ns(AFTER_FAILURE_NS);
         }
         return NULL;
@@ -120,8 +129,6 @@ static void *run(void *arg)
 int duty_start(struct xac_env *env)
 {
         sigset_t all, before;
-        if (!shared_is_durable(&env->shared))
-                return 0;
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
         atomic_store(&env->duty_stops, false);

@@ -172,11 +172,14 @@ static void reclaim_shared(struct participant *self, bool also_unripe)
         pool_unlock(self->shared);
 }
 
-/* From what is superseded, then from the shared list, then new memory, then a closer look. */
+/* From what is superseded, then from the shared list, then new memory, then a closer look. Somebody
+ * in the background is asked for more before the list is empty. */
 static bool find_slots(struct participant *self)
 {
         if (self->retired.count)
                 reclaim_retired(self);
+        if (pool_wants_growth(self->shared))
+                shared_call_for_duty(self->shared);
         if (self->free.first || pool_refill(self))
                 return true;
         reclaim_shared(self, false);

@@ -338,6 +338,16 @@ void shared_unlock_as_process(struct shared *shared, struct shlock *lock)
         pthread_mutex_unlock(mutex_of(shared, lock));
 }
 
+void shared_call_for_duty(struct shared *shared)
+{
+        struct control *control = shared->control;
+        if (atomic_load_explicit(&control->duty_wanted, memory_order_relaxed) ||
+            atomic_exchange(&control->duty_wanted, 1))
+                return;
+        atomic_fetch_add(&control->duty, 1);
+        sys_futex_wake((const uint32_t *)&control->duty, 1);
+}
+
 _Atomic uint64_t *shared_map_heads(struct shared *shared, uint32_t file_no)
 {
         _Atomic uint64_t *heads = atomic_load_explicit(&shared->heads[file_no], memory_order_acquire);

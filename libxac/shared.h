@@ -99,6 +99,9 @@ int shared_is_any_other_alive(struct shared *shared, uint32_t max_participants);
 int shared_lock_as_process(struct shared *shared, struct shlock *lock);
 void shared_unlock_as_process(struct shared *shared, struct shlock *lock);
 
+/* Wakes the background thread of one process (duty.h), once for each time that it gets to work. */
+void shared_call_for_duty(struct shared *shared);
+
 /* The heads of a file, mapped; NULL with no memory. Async-signal-safe. */
 _Atomic uint64_t *shared_map_heads(struct shared *shared, uint32_t file_no);
 

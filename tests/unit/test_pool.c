@@ -5,7 +5,7 @@
 
 #include "tests/unit/engine.h"
 
-enum { SLOTS = 600, DEAD_PROCESS = 40 };
+enum { SLOTS = 600, MANY_SLOTS = 8192, DEAD_PROCESS = 40 };
 
 static struct engine *engine;
 
@@ -13,6 +13,13 @@ static int setup(void **state)
 {
         (void)state;
         engine = engine_start(SLOTS);
+        return 0;
+}
+
+static int setup_large(void **state)
+{
+        (void)state;
+        engine = engine_start(MANY_SLOTS);
         return 0;
 }
 
@@ -119,6 +126,30 @@ static void test_growth_without_memory_is_an_error(void **state)
         engine_assert_nothing_leaked(engine);
 }
 
+/* A large pool grows before it must: whoever takes slots asks for that while there are some, and not for ever. */
+static void test_a_large_pool_is_made_to_grow_ahead(void **state)
+{
+        struct shared *shared = &engine->shared;
+        struct control *control = shared->control;
+
+        (void)state;
+        while (!atomic_load(&control->duty_wanted))
+                assert_int_not_equal(reclaim_take(who(0)), 0);
+        assert_true(pool_wants_growth(shared));
+        assert_true(atomic_load(&control->slots_allocated) < MANY_SLOTS);
+        for (uint32_t free = 0; pool_wants_growth(shared); free = atomic_load(&control->free_count)) {
+                assert_int_equal(pool_grow_ahead(who(1)), 0);
+                assert_true(atomic_load(&control->free_count) > free);
+        }
+        while (reclaim_take(who(0)) != 0)
+                ;
+        assert_int_equal(atomic_load(&control->slots_allocated), MANY_SLOTS);
+        assert_false(pool_wants_growth(shared));
+        for (uint32_t no = 1; no < MANY_SLOTS; no++)
+                pool_give_back(who(0), no);
+        engine_assert_nothing_leaked(engine);
+}
+
 /* ---- Deaths ---- */
 
 /* From now on that participant belongs to a process that holds no byte of the lock file. */
@@ -198,6 +229,7 @@ int main(void)
             POOL_TEST(test_the_last_given_back_is_taken_first),
             POOL_TEST(test_a_cache_does_not_hoard),
             POOL_TEST(test_growth_without_memory_is_an_error),
+            cmocka_unit_test_setup_teardown(test_a_large_pool_is_made_to_grow_ahead, setup_large, teardown),
             POOL_TEST(test_slots_of_the_dead_are_taken_back),
             POOL_TEST(test_lists_are_made_again_from_the_descriptors),
         };
