@@ -9,7 +9,7 @@
  *      version word | sequence, modulo 2^40 : 40 | slot : 24 |
  *
  * A version word says which commit made a version and where its content is. Slot 0 is home.
- * Words are compared modulo their width (DESIGN "Packing", I9); full sequences live in slot
+ * Words are compared modulo their width (I9); full sequences live in slot
  * descriptors and participant rows.
  */
 

@@ -77,8 +77,9 @@ void shared_detach(struct shared *shared);
 /* Remove the names. */
 void shared_remove(const struct shared_identity *identity);
 
-/* Writes the manifest, which was just read; its generation is this shared memory's. Whoever attaches meanwhile believes
- * either, the one on disk and the one in progress, as both are stored first. Caller holds file_lock, and byte 0 of the lock file or an open environment. */
+/* Writes the manifest, which was just read; its generation is this shared memory's. Whoever attaches
+ * meanwhile believes either, the one on disk and the one in progress, as both are stored first. The caller holds
+ * file_lock, and byte 0 of the lock file or an open environment. */
 int shared_write_manifest_locked(struct shared *shared, int directory, struct manifest *manifest);
 
 enum { SHARED_NAME_BYTES = 80 };

@@ -100,15 +100,6 @@ void bpnode_replace(const struct bpnode_shape *shape, struct bpnode *node, unsig
         }
 }
 
-void bpnode_replace_key(const struct bpnode_shape *shape, struct bpnode *node, unsigned i,
-                        struct bpnode_key key)
-{
-        page_no child = bpnode_child(shape, node, i);
-
-        remove_record(shape, node, i);
-        insert_child(shape, node, i, key, child);
-}
-
 void bpnode_set_child(const struct bpnode_shape *shape, struct bpnode *node, unsigned i, page_no child)
 {
         memcpy(shape->is_fixed ? bpnode_fixed_at(shape, node, i) + BPNODE_FIXED_KEY : bpnode_cell(node, i),

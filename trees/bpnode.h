@@ -273,9 +273,6 @@ void bpnode_insert_child(const struct bpnode_shape *shape, struct bpnode *node, 
 /* Another value for the key at i, which record->key is; the caller has asked whether the difference fits. */
 void bpnode_replace(const struct bpnode_shape *shape, struct bpnode *node, unsigned i,
                     const struct bpnode_record *record);
-/* Another key for the child at i > 0; the caller has asked whether the difference fits. */
-void bpnode_replace_key(const struct bpnode_shape *shape, struct bpnode *node, unsigned i,
-                        struct bpnode_key key);
 /* Another child for the key at i. */
 void bpnode_set_child(const struct bpnode_shape *shape, struct bpnode *node, unsigned i, page_no child);
 /* The first record of an inner node takes the next one's key with it: that has the empty key then. */

@@ -257,28 +257,6 @@ static void put_child(struct stage *stage)
                 split_inner(stage, i, key, child);
 }
 
-/* Another key in the same place, if it belongs there and has room. */
-static void replace_key(struct stage *stage)
-{
-        struct bpnode_key key = read_key(stage);
-        bool is_equal;
-        unsigned i = bpnode_find(&stage->shape, stage->node, key, &is_equal);
-        unsigned char kept[BPTREE_KEY_MAX];
-        page_no child;
-
-        if (is_equal || i >= stage->node->count)
-                return;
-        struct bpnode_key old = bpnode_key_at(&stage->shape, stage->node, i);
-        if (key.len > old.len && key.len - old.len > bpnode_room(&stage->shape, stage->node))
-                return;
-        memcpy(kept, old.bytes, old.len);
-        old.bytes = kept;
-        child = bpnode_child(&stage->shape, stage->node, i);
-        bpnode_replace_key(&stage->shape, stage->node, i, key);
-        sorted_delete(&stage->model, old.bytes, old.len);
-        sorted_put(&stage->model, key.bytes, key.len, &child, sizeof(child));
-}
-
 /* The first is never the last one, and has no key. */
 static void remove_child(struct stage *stage)
 {
@@ -308,7 +286,7 @@ static void make(struct stage *stage)
                 uint8_t what = fuzz_u8(stage->input) % 8;
 
                 if (stage->level)
-                        what < 5 ? put_child(stage) : what < 7 ? replace_key(stage) : remove_child(stage);
+                        what < 7 ? put_child(stage) : remove_child(stage);
                 else
                         what < 6 ? put(stage) : remove_some(stage);
                 if (i % 8 == 0)

@@ -32,17 +32,22 @@ int scratch_make(int in_memory)
         return mkdtemp(scratch_dir) != NULL ? 0 : -errno;
 }
 
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
+static int remove_inside(const char *path, const struct stat *st, int kind, struct FTW *where)
 {
         (void)st;
         (void)kind;
-        (void)where;
-        return remove(path);
+        return where->level ? remove(path) : 0;
+}
+
+void scratch_clear(void)
+{
+        nftw(scratch_dir, remove_inside, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
 void scratch_remove(void)
 {
-        nftw(scratch_dir, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+        scratch_clear();
+        rmdir(scratch_dir);
 }
 
 const char *scratch_path(const char *name)

@@ -80,7 +80,7 @@ static void replace(struct model *model, unsigned i)
         model_note(model, i, &record, 0);
 }
 
-/* Another child, or another key where this one fits between its neighbours. */
+/* Another child below the key. */
 static void replace_inner(struct model *model, struct bpnode_key key)
 {
         bool is_there;
@@ -89,14 +89,6 @@ static void replace_inner(struct model *model, struct bpnode_key key)
 
         bpnode_set_child(model->shape, model->node, i - 1, child);
         model->records[i - 1]->child = child;
-        if (i == model->count || below(2))
-                i--;
-        if (is_there || i == 0 ||
-            bpnode_room(model->shape, model->node) + model_bytes(model, i) <
-                    bpnode_inner_bytes(model->shape, key.len))
-                return;
-        bpnode_replace_key(model->shape, model->node, i, key);
-        model_rekey(model, i, key);
 }
 
 static void step(struct model *model, unsigned insert_percent)
