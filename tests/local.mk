@@ -135,5 +135,5 @@ check_PROGRAMS += %D%/model/model
 %C%_model_model_LDADD = $(CONTRACT_LIBS)
 
 dist_check_SCRIPTS += %D%/model/run-mixes.sh %D%/model/test_model.sh
-EXTRA_DIST += %D%/model/planted.sh
+EXTRA_DIST += %D%/model/planted.sh %D%/support/random-runs.sh
 TESTS += %D%/model/test_model.sh
