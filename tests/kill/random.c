@@ -51,9 +51,10 @@ static struct {
         uint64_t kills_wanted;
         uint64_t seconds;
         uint64_t patience_ms;
+        uint64_t page_bytes;
         bool is_durable;
         bool is_verbose;
-} options = { .kills_wanted = UINT64_MAX, .patience_ms = PATIENCE_MS };
+} options = { .kills_wanted = UINT64_MAX, .patience_ms = PATIENCE_MS, .page_bytes = TALLY_PAGE_BYTES };
 
 static struct tally *tally;
 static const char *dir;
@@ -317,7 +318,8 @@ static void play(int unused, void *unused_arg)
 static const struct program_option known[] = {
         { "kills", .number = &options.kills_wanted },      { "seconds", .number = &options.seconds },
         { "patience", .number = &options.patience_ms },    { "durable", .flag = &options.is_durable },
-        { "verbose", .flag = &options.is_verbose },        { 0 },
+        { "page-bytes", .number = &options.page_bytes },   { "verbose", .flag = &options.is_verbose },
+        { 0 },
 };
 
 int main(int argc, char **argv)
@@ -330,6 +332,7 @@ int main(int argc, char **argv)
         dir = scratch_path("env");
         tally = crew_shared(sizeof(*tally));
         tally_start(tally, chance_next(&chance));
+        tally_set_page_bytes(tally, options.page_bytes);
         if (options.is_durable) {
                 tally->open_flags = 0;
                 tally->log_bytes = SMALL_LOG;

@@ -80,9 +80,10 @@ enum { MODES = sizeof(modes) / sizeof(modes[0]) };
 static struct {
         uint64_t rounds;
         const char *only;
+        uint64_t page_bytes;
         bool is_on_disk;
         bool is_verbose;
-} options = { .rounds = ROUNDS_DEFAULT };
+} options = { .rounds = ROUNDS_DEFAULT, .page_bytes = TALLY_PAGE_BYTES };
 
 static struct tally *tally;
 static const struct mode *mode;
@@ -223,6 +224,7 @@ static void set_up(void)
                 tally->pool_bytes = LARGE_POOL;
                 tally->checkpoint_permille = 0;
         }
+        tally_set_page_bytes(tally, options.page_bytes);
 }
 
 /* The last one leaves; so all that was committed is in the plain files. */
@@ -278,8 +280,8 @@ static void play(int unused, void *unused_arg)
 
 static const struct program_option known[] = {
         { "rounds", .number = &options.rounds },   { "only", .text = &options.only },
-        { "disk", .flag = &options.is_on_disk },   { "verbose", .flag = &options.is_verbose },
-        { 0 },
+        { "disk", .flag = &options.is_on_disk },   { "page-bytes", .number = &options.page_bytes },
+        { "verbose", .flag = &options.is_verbose }, { 0 },
 };
 
 int main(int argc, char **argv)

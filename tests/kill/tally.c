@@ -2,6 +2,7 @@
 #include "tests/kill/tally.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -24,9 +25,16 @@ void tally_start(struct tally *tally, uint64_t seed)
 {
         tally->seed = seed;
         tally->pool_bytes = seed % 2 ? POOL_SMALL : POOL_LARGE;
+        tally->page_bytes = TALLY_PAGE_BYTES;
         tally->open_flags = XAC_VOLATILE;
         tally->checkpoint_permille = 2;
         start_counting(tally);
+}
+
+void tally_set_page_bytes(struct tally *tally, uint64_t page_bytes)
+{
+        tally->pool_bytes = tally->pool_bytes / tally->page_bytes * page_bytes;
+        tally->page_bytes = page_bytes;
 }
 
 bool tally_is_durable(const struct tally *tally)
@@ -63,10 +71,10 @@ static const char *const names[TALLY_FILES] = { "north", "south" };
 void tally_map(struct tally_desk *desk)
 {
         for (unsigned i = 0; i < TALLY_FILES; i++) {
-                desk->file[i] = xac_mmap(desk->env, names[i], TALLY_FILE_PAGES * TALLY_PAGE_BYTES, 0);
+                desk->file[i] = xac_mmap(desk->env, names[i], TALLY_FILE_PAGES * desk->tally->page_bytes, 0);
                 check(desk->file[i] != MAP_FAILED);
         }
-        desk->annex = xac_mmap(desk->env, "annex", TALLY_PAGE_BYTES, 0);
+        desk->annex = xac_mmap(desk->env, "annex", desk->tally->page_bytes, 0);
         check(desk->annex != MAP_FAILED);
 }
 
@@ -85,9 +93,10 @@ static void note_progress(void *tally_, const char *what, uint64_t done, uint64_
 
 void tally_open(struct tally_desk *desk, struct tally *tally, const char *dir)
 {
-        const xac_options options = { .pool_bytes = tally->pool_bytes,
+        const xac_options options = { .page_bytes = (uint32_t)tally->page_bytes,
+                                      .pool_bytes = tally->pool_bytes,
                                       .log_bytes = tally->log_bytes,
-                                      .reserve_bytes = (TALLY_ANNEX_PAGES + 1) * TALLY_PAGE_BYTES,
+                                      .reserve_bytes = (TALLY_ANNEX_PAGES + 1) * tally->page_bytes,
                                       .progress = note_progress,
                                       .progress_arg = tally };
 
@@ -108,14 +117,14 @@ int64_t *tally_account(struct tally_desk *desk, unsigned account, int access)
 {
         unsigned page = account / (TALLY_FILES * TALLY_PAGE_ACCOUNTS);
         unsigned place = account / TALLY_FILES % TALLY_PAGE_ACCOUNTS;
-        char *address = desk->file[account % TALLY_FILES] + page * TALLY_PAGE_BYTES + place * 1024;
+        char *address = desk->file[account % TALLY_FILES] + page * desk->tally->page_bytes + place * 1024;
 
         return access_word(desk, address, access);
 }
 
 uint64_t *tally_number(struct tally_desk *desk, unsigned teller, int access)
 {
-        char *address = desk->file[teller % TALLY_FILES] + (TALLY_ACCOUNT_PAGES + teller) * TALLY_PAGE_BYTES;
+        char *address = desk->file[teller % TALLY_FILES] + (TALLY_ACCOUNT_PAGES + teller) * desk->tally->page_bytes;
 
         return access_word(desk, address, access);
 }
@@ -234,17 +243,21 @@ void tally_check(struct tally_desk *desk)
 
 void tally_check_files(struct tally *tally, const char *dir)
 {
-        static char bytes[TALLY_FILES][TALLY_FILE_PAGES * TALLY_PAGE_BYTES];
-        struct tally_desk desk = { .file = { bytes[0], bytes[1] } };
+        const size_t byte_len = TALLY_FILE_PAGES * tally->page_bytes;
+        struct tally_desk desk = { .tally = tally };
         char path[512];
 
         check_equal(scratch_shared_memory_of(dir), 0);
         for (unsigned i = 0; i < TALLY_FILES; i++) {
                 snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
-                scratch_read_file(path, bytes[i], sizeof(bytes[i]));
+                desk.file[i] = malloc(byte_len);
+                check(desk.file[i] != NULL);
+                scratch_read_file(path, desk.file[i], byte_len);
         }
         for (unsigned i = 0; i < TALLY_ACCOUNTS; i++)
                 check_equal(*tally_account(&desk, i, XAC_READ), tally->balance[i]);
         for (unsigned i = 0; i < TALLY_TELLERS; i++)
                 check_equal(*tally_number(&desk, i, XAC_READ), tally->counted[i]);
+        for (unsigned i = 0; i < TALLY_FILES; i++)
+                free(desk.file[i]);
 }

@@ -30,7 +30,7 @@ enum {
         TALLY_PAGE_ACCOUNTS = 2,
         TALLY_ACCOUNTS = TALLY_FILES * TALLY_ACCOUNT_PAGES * TALLY_PAGE_ACCOUNTS,
         TALLY_BALANCE = 1000,
-        TALLY_PAGE_BYTES = 4096,
+        TALLY_PAGE_BYTES = 4096, /* as long as nobody says otherwise */
         TALLY_LODGING = TALLY_ACCOUNT_PAGES + TALLY_TELLERS, /* where pages are moved to, and back from */
         TALLY_FILE_PAGES = TALLY_LODGING + 1,
         TALLY_ANNEX_PAGES = 512 /* of a third file, which grows */
@@ -60,6 +60,7 @@ struct tally {
         uint64_t seed;
         uint64_t pool_bytes; /* by the seed, as long as nobody says otherwise */
         uint64_t log_bytes;  /* 0: the default */
+        uint64_t page_bytes;
         int open_flags;
         unsigned nosync_percent;    /* of the operations do not wait for the disk */
         unsigned checkpoint_permille; /* so often a teller asks for one */
@@ -97,6 +98,8 @@ struct tally_operation {
 
 /* A volatile environment with a pool chosen by the seed; the caller may change what is said above. */
 void tally_start(struct tally *tally, uint64_t seed);
+/* Larger pages, and a pool of as many; before anybody opens. */
+void tally_set_page_bytes(struct tally *tally, uint64_t page_bytes);
 bool tally_is_durable(const struct tally *tally);
 struct tally_operation tally_operation(const struct tally *tally, unsigned teller, uint64_t number);
 

@@ -92,8 +92,8 @@ static int go_away(struct job *job)
 {
         unsigned account = job->operation.from;
         char *file = job->desk.file[account % TALLY_FILES];
-        char *page = file + (size_t)(account % TALLY_ACCOUNT_PAGES) * TALLY_PAGE_BYTES;
-        char *lodging = file + (size_t)TALLY_LODGING * TALLY_PAGE_BYTES;
+        char *page = file + (size_t)(account % TALLY_ACCOUNT_PAGES) * job->desk.tally->page_bytes;
+        char *lodging = file + (size_t)TALLY_LODGING * job->desk.tally->page_bytes;
 
         if (xac_page_move(job->desk.env, lodging, page, 1))
                 return -1;
@@ -204,15 +204,16 @@ static void sync_all(struct job *job)
 static void grow(struct job *job)
 {
         struct tally_desk *desk = &job->desk;
+        const size_t page_bytes = desk->tally->page_bytes;
         size_t page = chance_below(&job->chance, TALLY_ANNEX_PAGES);
         int err;
 
         set_state(job, TALLY_GROWING);
-        check(xac_mmap(desk->env, "annex", (page + 1) * TALLY_PAGE_BYTES, 0) == desk->annex);
+        check(xac_mmap(desk->env, "annex", (page + 1) * page_bytes, 0) == desk->annex);
         set_state(job, TALLY_TRADING);
         do {
                 check_ok(xbegin(desk->env, 0));
-                volatile uint64_t *word = (uint64_t *)(desk->annex + page * TALLY_PAGE_BYTES);
+                volatile uint64_t *word = (uint64_t *)(desk->annex + page * page_bytes);
                 check(*word == 0 || *word == page);
                 *word = page;
                 err = xend(desk->env);
