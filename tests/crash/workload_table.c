@@ -65,11 +65,17 @@ static const struct workload table[] = {
          .has_durable_reader = true, .nosync_percent = 30, .kills = 3},
         {.name = "tree-lanes", .what = "the same by four processes on the same trees, each with keys of its own, by plain pointers",
          .processes = 4, .threads = 1, .lanes = 4, .commits = 40, .is_tree = true, .is_view = true},
+        {.name = "tree-pages", .what = "B+-trees in pages of 16 KiB, checkpoints now and then",
+         .processes = 2, .threads = 1, .lanes = 1, .commits = 100, .is_tree = true, .page_bytes = 16384,
+         .checkpoint_every = 25},
         {.name = "cob-tree", .what = "cache-oblivious B-trees: splits, moved pages, long values, trees dropped and made anew",
          .processes = 1, .threads = 1, .lanes = 1, .commits = 140, .is_tree = true, .is_cob = true, .checkpoint_every = 45},
         {.name = "cob-moves", .what = "the same, so many records that an extent is full and pages move all the time",
          .processes = 1, .threads = 1, .lanes = 1, .commits = 60, .is_tree = true, .is_cob = true, .keys = 3500,
          .bulk_permille = 900, .checkpoint_every = 9, .log_bytes = 2 << 20, .pool_bytes = 16 << 20},
+        {.name = "cob-pages", .what = "cache-oblivious B-trees in pages of 8 KiB, which move",
+         .processes = 1, .threads = 1, .lanes = 1, .commits = 50, .is_tree = true, .is_cob = true, .page_bytes = 8192,
+         .keys = 1500, .bulk_permille = 700, .checkpoint_every = 6, .log_bytes = 2 << 20, .pool_bytes = 32 << 20},
         {.name = "cob-trees", .what = "the same by three processes of two threads, checkpoints all the time",
          .processes = 3, .threads = 2, .lanes = 1, .commits = 150, .is_tree = true, .is_cob = true, .has_checkpointer = true,
          .has_durable_reader = true, .nosync_percent = 30, .kills = 3},
@@ -93,9 +99,12 @@ const struct workload *workload_find(const char *name)
 
 xac_options workload_options(const struct workload *workload)
 {
-        return (xac_options){.log_bytes = workload->log_bytes ? workload->log_bytes : SMALL_LOG,
+        const uint32_t page_bytes = workload->page_bytes ? workload->page_bytes : WORLD_PAGE;
+        const uint64_t tree_bytes = (workload->is_cob ? COB_BYTES : TREE_BYTES) / WORLD_PAGE * (uint64_t)page_bytes;
+
+        return (xac_options){.page_bytes = page_bytes,
+                             .log_bytes = workload->log_bytes ? workload->log_bytes : SMALL_LOG,
                              .pool_bytes = workload->pool_bytes ? workload->pool_bytes : SMALL_POOL,
-                             .reserve_bytes = workload->is_cob ? COB_BYTES :
-                                              workload->is_tree ? TREE_BYTES : WORLD_PAGES * WORLD_PAGE,
+                             .reserve_bytes = workload->is_tree ? tree_bytes : WORLD_PAGES * WORLD_PAGE,
                              .max_participants = 16};
 }

@@ -53,6 +53,7 @@ struct workload {
         bool is_cob;       /* these are cobtrees */
         unsigned keys, bulk_permille; /* of the deeds; keys 0: as usual */
         uint64_t log_bytes, pool_bytes;
+        uint32_t page_bytes; /* of trees; else WORLD_PAGE */
 };
 
 struct world {
