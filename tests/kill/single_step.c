@@ -238,10 +238,14 @@ static pid_t start_victim(struct stage *stage, int region_no)
         return victim;
 }
 
-static void end_victim(struct stage *stage, const struct region *region, pid_t victim, unsigned turn)
+/* One that has ended was killed already: the library's own thread, which nobody traces, came to the breakpoint. */
+static void end_victim(struct stage *stage, const struct region *region, pid_t victim, enum trace_stop stop,
+                       unsigned turn)
 {
-        kill(victim, SIGKILL);
-        crew_status(victim);
+        if (stop != TRACE_ENDED) {
+                kill(victim, SIGKILL);
+                crew_status(victim);
+        }
         stage_check(stage, turn, region->untold);
         if (region->after) {
                 region->after(stage);
@@ -255,14 +259,15 @@ static void die_at(struct stage *stage, int region_no, const struct trace_path *
 {
         const struct region *region = &regions[region_no];
         pid_t victim = start_victim(stage, region_no);
+        enum trace_stop stop = trace_go_to(victim, path, k);
 
-        if (trace_go_to(victim, path, k) != TRACE_THERE) {
+        if (stop != TRACE_THERE) {
                 strays++;
-                end_victim(stage, region, victim, k);
+                end_victim(stage, region, victim, stop, k);
                 victim = start_victim(stage, region_no);
-                trace_step_to(victim, k);
+                stop = trace_step_to(victim, k);
         }
-        end_victim(stage, region, victim, k);
+        end_victim(stage, region, victim, stop, k);
 }
 
 /* ---- a region ---- */
@@ -272,7 +277,7 @@ static void record(struct stage *stage, int region_no, struct trace_path *path)
         pid_t victim = start_victim(stage, region_no);
 
         trace_record(victim, path);
-        end_victim(stage, &regions[region_no], victim, 0);
+        end_victim(stage, &regions[region_no], victim, TRACE_MARKER, 0);
 }
 
 static void show_progress(const struct region *region, uint32_t k, const struct trace_path *path)
