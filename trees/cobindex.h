@@ -3,8 +3,8 @@
 #define TREES_COBINDEX_H
 
 /*
- * What leads to the segments of a cache-oblivious B-tree: its root page, the top over its extents, and in each extent the
- * index over its segments. Knows nothing of what is in a segment but the first key there.
+ * What leads to the segments of a cache-oblivious B-tree: its root page, the top over its extents, and in each extent
+ * the index over its segments. Knows nothing of what is in a segment but the first key there.
  *
  *      root      | struct cobindex_root: extents, the numbers of the top pages | top ... |
  *      top       one array over the rest of the root page and all top pages, behind the header of each: the nodes of
@@ -21,11 +21,13 @@
  * Invariants:
  *
  *  C1  The separator before a used segment is not greater than any key of it, and greater than all keys before it.
- *  C2  That of the first used segment of an extent stands in the top, before its extent; that of the tree's first
- *      nowhere. All others stand in their extent: the node before a place has the separator of the first used segment
- *      that is at or behind it and not the first of the extent, and is zeros, greater than all keys, where there is
- *      none. Likewise in the top: the node before an extent has the separator of the first extent at or behind it
- *      that is not empty, or zeros. So separators ascend.
+ *  C2  That of the first used segment of an extent stands in the top, before its extent. That of the tree's first stands
+ *      nowhere, unless empty extents are before its own: then it stands there, too, and is the least of all, so that
+ *      no key is led to those, and what is put before all others comes into that segment. All others stand in their
+ *      extent: the node before a place has the separator of the first used segment that is at or behind it and not the
+ *      first of the extent, and is zeros, greater than all keys, where there is none. Likewise in the top: the node
+ *      before an extent has the separator of the first extent at or behind it that is not empty, or zeros. So
+ *      separators ascend.
  *  C3  Empty segments have a 0 in `used`. What is in their pages means nothing.
  *  C4  A tree has one extent at least. All nodes behind the last place are zeros.
  *  C5  What an insert with room reads: root, seldom a top page, an index page or two, the segment. What it writes:
@@ -53,7 +55,7 @@ struct cobindex_page {
         uint8_t kind;   /* PAGE_IS_INDEX */
         uint8_t number; /* of the extent's index pages; in the top COBINDEX_TOP */
         uint8_t turn;   /* cobindex_room.c; only in the first of an extent */
-        uint8_t zero;
+        uint8_t streak; /* likewise: how far segments were split in order of late; more is more */
         uint32_t tree_id;
 };
 enum { COBINDEX_TOP = 255 };
@@ -120,25 +122,31 @@ int cobindex_drop(const struct cobindex *index);
 /* For bulk loads, behind all there is: an extent more, empty. -ENOSPC, -ENOMEM. */
 int cobindex_append_extent(const struct cobindex *index, struct bpnode_key key);
 
+/* Where records come that fill a segment: what the place of the last one in it tells. */
+enum cobindex_trend {
+        COBINDEX_ANYWHERE,
+        COBINDEX_UPWARDS,   /* each behind the one before */
+        COBINDEX_DOWNWARDS, /* each before the one before */
+        COBINDEX_AT_END     /* behind all records of the tree */
+};
+
 /* ---- changing (cobindex_change.c) ---- */
 
 /* The first segment of an empty tree: segment 0 of extent 0 (the caller writes its page). */
 int cobindex_use_first(const struct cobindex *index, struct cobindex_place *place);
 /* An empty segment between a used one and the next used one; behind the last one of an extent also segment 0 of the
  * next extent, if all of that is empty. Not is_free: cobindex_make_room() first. */
-int cobindex_place_behind(const struct cobindex *index, struct cobindex_place place, struct cobindex_place *next,
-                          bool *is_free);
+int cobindex_place_behind(const struct cobindex *index, struct cobindex_place place, enum cobindex_trend trend,
+                          struct cobindex_place *next, bool *is_free);
 /* That segment is used from now on, for the keys from `key` on that were in place's. The caller writes both pages. */
 int cobindex_use_next(const struct cobindex *index, struct cobindex_place place, struct bpnode_key key,
-                      const struct cobindex_place *next);
+                      enum cobindex_trend trend, const struct cobindex_place *next);
 /* For bulk loads: a segment of the last extent, behind all that are used. In an extent that is empty the separator is
  * that of cobindex_append_extent(), and this one is not looked at. */
 int cobindex_append(const struct cobindex *index, struct cobindex_place place, struct bpnode_key key);
 /* A segment is not used any more. Its keys are those of the one before it; if it is the first of its extent, of the
  * one behind it, unless it is the only one there. */
 int cobindex_free(const struct cobindex *index, struct cobindex_place place);
-/* Another separator before a used segment that is not the tree's first. */
-int cobindex_separate(const struct cobindex *index, struct cobindex_place place, struct bpnode_key key);
 
 /* ---- room (cobindex_room.c) ---- */
 
@@ -148,10 +156,10 @@ int cobindex_separate(const struct cobindex *index, struct cobindex_place place,
  * order. *place follows the segment.
  *
  * 0: cobindex_place_behind() finds one now. -EAGAIN: call it again, in a transaction of its own where possible.
- * -ENOSPC, -ENOMEM: nothing has happened. is_append: the record that is to be inserted is the last of the tree.
+ * -ENOSPC, -ENOMEM: nothing has happened.
  */
 enum { COBINDEX_STEP_MOVES = 20, COBINDEX_STEP_PAGES = 48 };
-int cobindex_make_room(const struct cobindex *index, struct cobindex_place *place, bool is_append);
+int cobindex_make_room(const struct cobindex *index, struct cobindex_place *place, enum cobindex_trend trend);
 /* After a segment was freed: hands the pages of an extent that is nearly empty to its neighbour, a step; an extent
  * that is empty is removed, and its group free. -EAGAIN: there is more to do. */
 int cobindex_shrink(const struct cobindex *index, uint32_t number);
@@ -165,7 +173,7 @@ int cobindex_walk(const struct cobindex *index, int (*visit)(void *arg, page_no 
 
 /* The separator before a used segment. */
 struct cobindex_bound {
-        struct bpnode_key key; /* NULL bytes: none, as before the tree's first */
+        struct bpnode_key key; /* NULL bytes: none stands there, as before the first of the first extent */
         bool is_cut;           /* only the beginning of it */
         unsigned char bytes[32];
 };

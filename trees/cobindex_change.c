@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "trees/cobindex.h"
 
+#include <errno.h>
+
 #include "trees/cobindex_extent.h"
 #include "trees/cobindex_top.h"
 
@@ -19,9 +21,10 @@ int cobindex_use_first(const struct cobindex *index, struct cobindex_place *plac
         return extent_set_used(&extent, 0, true);
 }
 
-/* In the middle of the gap, so that there is room on either side of it. Directly behind where nothing is further on: there
- * records come in order. */
-static int choose_in_gap(const struct cobindex *index, const struct extent *extent, struct cobindex_place *place)
+/* In the middle of the gap, so that there is room on either side of it; at that end of it where nobody goes next, if
+ * there is a trend. Directly behind where nothing is further on: there records come in order. */
+static int choose_in_gap(const struct cobindex *index, const struct extent *extent, enum cobindex_trend trend,
+                         struct cobindex_place *place)
 {
         struct top top;
         unsigned end = pma_next(extent_used(extent), place->i + 1);
@@ -29,14 +32,19 @@ static int choose_in_gap(const struct cobindex *index, const struct extent *exte
                 int err = top_open(index, &top);
                 if (err)
                         return err;
-                end = place->extent + 1 < top.extents ? index->segments : place->i + 2;
+                bool is_last = place->extent + 1 >= top.extents;
+                end = is_last && trend != COBINDEX_DOWNWARDS ? place->i + 2 : index->segments;
         }
-        place->i += (end - place->i) / 2;
+        switch (trend) {
+        case COBINDEX_ANYWHERE: place->i += (end - place->i) / 2; break;
+        case COBINDEX_DOWNWARDS: place->i = end - 1; break;
+        default: place->i++;
+        }
         return 0;
 }
 
-int cobindex_place_behind(const struct cobindex *index, struct cobindex_place place, struct cobindex_place *next,
-                          bool *is_free)
+int cobindex_place_behind(const struct cobindex *index, struct cobindex_place place, enum cobindex_trend trend,
+                          struct cobindex_place *next, bool *is_free)
 {
         struct extent extent;
         struct top top;
@@ -47,7 +55,7 @@ int cobindex_place_behind(const struct cobindex *index, struct cobindex_place pl
                 if (err || pma_is_used(extent_used(&extent), place.i + 1))
                         return err;
                 *is_free = true;
-                return choose_in_gap(index, &extent, next);
+                return choose_in_gap(index, &extent, trend, next);
         }
         int err = top_open(index, &top);
         if (err || place.extent + 1 >= top.extents)
@@ -60,8 +68,21 @@ int cobindex_place_behind(const struct cobindex *index, struct cobindex_place pl
         return 0;
 }
 
+/* By chance an insert looks like one in order now and then, and one in order like another. */
+static int note_trend(struct extent *extent, enum cobindex_trend trend)
+{
+        enum { IN_ORDER = 2, ANYWHERE = 1 };
+        const unsigned streak = extent_streak(extent);
+        if (trend == COBINDEX_ANYWHERE)
+                return streak ? extent_set_streak(extent, streak - ANYWHERE) : 0;
+        int err = extent_set_turn(extent, 0);
+        if (err)
+                return err;
+        return streak + IN_ORDER <= UINT8_MAX ? extent_set_streak(extent, streak + IN_ORDER) : 0;
+}
+
 int cobindex_use_next(const struct cobindex *index, struct cobindex_place place, struct bpnode_key key,
-                      const struct cobindex_place *next)
+                      enum cobindex_trend trend, const struct cobindex_place *next)
 {
         struct extent extent;
         struct top top;
@@ -79,6 +100,8 @@ int cobindex_use_next(const struct cobindex *index, struct cobindex_place place,
                 if (!err)
                         err = top_separate(&top, next->extent, &separator);
         }
+        if (!err)
+                err = note_trend(&extent, trend);
         return err ? err : extent_set_used(&extent, next->i, true);
 }
 
@@ -105,15 +128,29 @@ static int clear_page(const struct cobindex *index, struct cobindex_place place)
         return 0;
 }
 
-/* An extent has become empty: before it stands what stands before the next one (C2). */
-static int vacate(const struct cobindex *index, uint32_t extent)
+/* An extent has become empty: before it stands what stands before the next one. Where all that are before it are empty,
+ * too, the next one has the tree's first segment now (C2). */
+static int vacate(const struct cobindex *index, struct cobindex_place place)
 {
         struct top top;
+        struct cobindex_place before = place, next = place;
         struct separator separator = separator_none;
         int err = top_open(index, &top);
-        if (!err && extent + 1 < top.extents)
-                err = top_separator(&top, extent + 1, &separator);
-        return err || extent >= top.extents ? err : top_separate(&top, extent, &separator);
+        if (err || place.extent >= top.extents)
+                return err;
+        const int before_err = cobindex_previous(index, &before), next_err = cobindex_next(index, &next);
+        if (before_err && before_err != -ENOENT)
+                return before_err;
+        if (next_err == -ENOENT)
+                return top_separate(&top, place.extent, &separator);
+        if (next_err)
+                return next_err;
+        if (before_err) {
+                separator_make_least(index, &separator);
+                return top_separate(&top, next.extent, &separator);
+        }
+        err = top_separator(&top, next.extent, &separator);
+        return err ? err : top_separate(&top, place.extent, &separator);
 }
 
 int cobindex_free(const struct cobindex *index, struct cobindex_place place)
@@ -124,31 +161,12 @@ int cobindex_free(const struct cobindex *index, struct cobindex_place place)
         if (!err && (place.i >= index->segments || !pma_is_used(extent_used(&extent), place.i)))
                 err = XAC_CORRUPT;
         if (!err)
-                err = extent_load(&extent, &draft);
+                err = extent_load_all(&extent, &draft);
         if (err)
                 return err;
         pma_clear(&draft.used, place.i);
         err = extent_store(&extent, &draft);
         if (!err)
                 err = clear_page(index, place);
-        return err || pma_next(&draft.used, 0) < PMA_PLACES ? err : vacate(index, place.extent);
-}
-
-int cobindex_separate(const struct cobindex *index, struct cobindex_place place, struct bpnode_key key)
-{
-        struct extent extent;
-        struct top top;
-        struct separator separator;
-        separator_make(index, key, &separator);
-        int err = extent_open(index, place.group, &extent);
-        if (!err && (place.i >= index->segments || !pma_is_used(extent_used(&extent), place.i)))
-                err = XAC_CORRUPT;
-        if (err)
-                return err;
-        if (pma_next(extent_used(&extent), 0) < place.i)
-                return extent_separate(&extent, place.i, &separator);
-        err = top_open(index, &top);
-        if (!err && (!place.extent || place.extent >= top.extents))
-                err = XAC_CORRUPT;
-        return err ? err : top_separate(&top, place.extent, &separator);
+        return err || pma_next(&draft.used, 0) < PMA_PLACES ? err : vacate(index, place);
 }

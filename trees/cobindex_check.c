@@ -12,6 +12,7 @@ struct walk {
         page_no page;          /* where that is */
         struct separator last; /* the one before what is looked at */
         bool has_last;
+        bool has_segment;
 };
 
 static int fail(struct walk *walk, page_no page, const char *fault)
@@ -43,7 +44,8 @@ static int expect(struct walk *walk, struct extent *extent, unsigned gap, unsign
         for (; !err && gap <= last; gap++) {
                 err = extent_node(extent, veb_gap_table[gap], &node);
                 if (!err && !separator_is_equal(walk->index, node, expected))
-                        err = fail(walk, extent->group * GROUP_PAGES + 1, "the separator before an empty segment is wrong");
+                        err = fail(walk, extent->group * GROUP_PAGES + 1,
+                                   "the separator before an empty segment is wrong");
         }
         return err;
 }
@@ -75,6 +77,16 @@ static int visit_pages(struct walk *walk, uint32_t group)
         return err;
 }
 
+/* The separator before an extent that is not empty, nor the first. */
+static int check_first(struct walk *walk, const unsigned char *before)
+{
+        struct separator least;
+        separator_make_least(walk->index, &least);
+        if (!walk->has_segment && !separator_is_equal(walk->index, before, least.bytes))
+                return fail(walk, walk->index->root, "the separator before the first segment is wrong");
+        return follow(walk, walk->index->root, before);
+}
+
 static int check_extent(struct walk *walk, const struct top *top, uint32_t number)
 {
         const page_no root = walk->index->root;
@@ -96,9 +108,10 @@ static int check_extent(struct walk *walk, const struct top *top, uint32_t numbe
         if (err)
                 return err == XAC_CORRUPT && !walk->fault ? fail(walk, group * GROUP_PAGES + 1, "no index page") : err;
         if (number && pma_next(extent_used(&extent), 0) < PMA_PLACES)
-                err = follow(walk, root, before.bytes);
+                err = check_first(walk, before.bytes);
         else if (number && !separator_is_equal(walk->index, before.bytes, next.bytes))
                 err = fail(walk, root, "the separator before an empty extent is wrong");
+        walk->has_segment |= pma_next(extent_used(&extent), 0) < PMA_PLACES;
         if (!err)
                 err = check_nodes(walk, &extent);
         return err == XAC_CORRUPT && !walk->fault ? fail(walk, group * GROUP_PAGES + 1, "no index page") : err;

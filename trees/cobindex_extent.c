@@ -155,7 +155,8 @@ static int find_variable(struct extent *extent, struct bpnode_key key, unsigned 
                 int order = separator_compare(node, key, head);
                 bool is_right = order > 0;
                 if (!order)
-                        err = look_behind(extent, (2 * (n - (1U << level)) + 1) << (HEIGHT - 1 - level), key, &is_right);
+                        err = look_behind(extent, (2 * (n - (1U << level)) + 1) << (HEIGHT - 1 - level), key,
+                                          &is_right);
                 if (err)
                         return err;
                 n = 2 * n + is_right;
@@ -235,6 +236,15 @@ int extent_set_turn(struct extent *extent, unsigned turn)
         return err;
 }
 
+int extent_set_streak(struct extent *extent, unsigned streak)
+{
+        unsigned char *page;
+        int err = page_write(extent, 0, &page);
+        if (!err)
+                ((struct cobindex_page *)page)->streak = (uint8_t)streak;
+        return err;
+}
+
 int extent_separate(struct extent *extent, unsigned i, const struct separator *separator)
 {
         const struct pma_map *used = extent_used(extent);
@@ -245,30 +255,39 @@ int extent_separate(struct extent *extent, unsigned i, const struct separator *s
         return err;
 }
 
-int extent_load(struct extent *extent, struct draft *draft)
+int extent_load(struct extent *extent, struct draft *draft, unsigned begin, unsigned end)
 {
+        const unsigned segments = extent->index->segments;
         int err = 0;
+        draft->begin = begin;
+        draft->end = end;
         draft->used = *extent_used(extent);
-        for (unsigned gap = 1; !err && gap < extent->index->segments; gap++) {
+        const unsigned behind = pma_next(&draft->used, end);
+        unsigned i = pma_next(&draft->used, begin ? begin : 1); /* before the place 0 is no node */
+        for (; !err && i < segments && i <= behind; i = pma_next(&draft->used, i + 1)) {
                 const unsigned char *node;
-                err = node_at(extent, veb_gap_table[gap], &node);
-                if (!err && pma_is_used(&draft->used, gap))
-                        separator_copy(extent->index, draft->before[gap].bytes, node);
+                err = node_at(extent, veb_gap_table[i], &node);
+                if (!err)
+                        separator_copy(extent->index, draft->before[i].bytes, node);
         }
         return err;
 }
 
+/* From the last node that may change to the first: each has the separator of the next segment (C2). */
 int extent_store(struct extent *extent, const struct draft *draft)
 {
-        const unsigned first = pma_next(&draft->used, 0);
-        const struct separator *separator = &separator_none;
+        const unsigned segments = extent->index->segments;
+        const unsigned first = pma_next(&draft->used, 0), behind = pma_next(&draft->used, draft->end);
+        const unsigned ahead = draft->begin ? pma_previous(&draft->used, draft->begin - 1) : PMA_PLACES;
+        const unsigned low = ahead < PMA_PLACES && ahead != first ? ahead + 1 : 1;
+        const struct separator *separator = behind < segments ? &draft->before[behind] : &separator_none;
         unsigned char *page;
         int err = page_write(extent, 0, &page);
         if (err)
                 return err;
         ((struct cobindex_first *)page)->used = draft->used;
-        for (unsigned gap = extent->index->segments - 1; !err && gap; gap--) {
-                if (gap != first && pma_is_used(&draft->used, gap))
+        for (unsigned gap = draft->end < segments ? draft->end : segments - 1; !err && gap >= low; gap--) {
+                if (gap != first && gap < draft->end && pma_is_used(&draft->used, gap))
                         separator = &draft->before[gap];
                 err = node_set(extent, gap, separator->bytes);
         }

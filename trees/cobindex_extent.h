@@ -45,6 +45,11 @@ static inline unsigned extent_turn(const struct extent *extent)
         return ((const struct cobindex_page *)extent->pages[0])->turn;
 }
 
+static inline unsigned extent_streak(const struct extent *extent)
+{
+        return ((const struct cobindex_page *)extent->pages[0])->streak;
+}
+
 static inline page_no extent_segment_page(const struct extent *extent, unsigned i)
 {
         return extent->group * GROUP_PAGES + 1 + extent->index->index_pages + i;
@@ -65,15 +70,23 @@ int extent_drop(struct extent *extent);
 /* One more segment is used, or one less; says nothing of separators. ARENA_LOST. */
 int extent_set_used(struct extent *extent, unsigned i, bool is_used);
 int extent_set_turn(struct extent *extent, unsigned turn);
+int extent_set_streak(struct extent *extent, unsigned streak);
 /* Separator before a used segment that is not the first one. ARENA_LOST, XAC_CORRUPT. */
 int extent_separate(struct extent *extent, unsigned i, const struct separator *separator);
 
-/* An extent as it is to be: what is used, and the separators by their segments (not that of the first one). */
+/* An extent as it is to be: what is used, and the separators by their segments (not that of the first one): those from
+ * `begin` to before `end`, and that of the next one behind, as the nodes of the gap between have it, too. */
 struct draft {
+        unsigned begin, end;
         struct pma_map used;
         struct separator before[PMA_PLACES];
 };
-int extent_load(struct extent *extent, struct draft *draft);
+/* Nothing but what is in the window is going to change. ARENA_LOST, XAC_CORRUPT. */
+int extent_load(struct extent *extent, struct draft *draft, unsigned begin, unsigned end);
+static inline int extent_load_all(struct extent *extent, struct draft *draft)
+{
+        return extent_load(extent, draft, 0, extent->index->segments);
+}
 /* Writes what is not so yet. ARENA_LOST; XAC_CORRUPT not after extent_load(). */
 int extent_store(struct extent *extent, const struct draft *draft);
 

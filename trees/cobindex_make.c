@@ -32,5 +32,7 @@ int cobindex_append_extent(const struct cobindex *index, struct bpnode_key key)
         struct separator separator;
         int err = top_open(index, &top);
         separator_make(index, key, &separator);
-        return err ? err : top_insert(&top, top.extents, &separator);
+        if (!err)
+                err = top_insert(&top, top.extents, &separator);
+        return err ? err : top_separate(&top, top.extents - 1, &separator); /* empty ones may be before it */
 }

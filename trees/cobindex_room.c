@@ -4,17 +4,23 @@
 /*
  * Room for segments, and none where there are too few. Each step looks at what is there:
  *
+ *  0. Where segments have been split in order (`streak` of the extent), more are going to come at the same place. There
+ *     the gaps of a window all come behind the full segment; and an extent that is nearly full is divided at that
+ *     place, so that what stays behind is full, and what is ahead empty.
  *  1. A plan of few moves is carried out: pages move along up to a near gap, or a window is spread out (pma.h).
  *  2. Otherwise much is to be done, and a put does a step of that only:
- *     - a neighbour with clearly fewer used segments gets pages, those at the edge. If there is no room at its edge, its own pages
- *       move away from there first, where that pays;
+ *     - a neighbour with clearly fewer used segments gets pages, those at the edge. If there is no room at its edge,
+ *       its own pages move away from there first, where that pays;
  *     - or else an extent that has gaps enough is spread out, roughly, as others insert into it at the same time;
  *     - or else it gets an empty neighbour behind it.
- *     After that step (`turn` of the extent says that it was done) the put moves pages along up to the next gap, though it be further away.
- *     Where there is none for a long way the steps go on: without `turn` the spreading is exact, and so comes to an end.
+ *     After that step (`turn` of the extent says that it was done) the put moves pages along up to the next gap, though
+ *     it be further away. Where there is none for a long way the steps go on: with `turn` the spreading is exact, and
+ *     so comes to an end. Of a division (0.) another `turn` says that it was begun, and that the pages ahead go.
  *
- * Of 60,000 inserts of segments at random places in a growing tree 330 took ten steps or more, 74 twenty, and none 32; 900 and 250, when each put
- * did all that was to be done.
+ * Nobody can be sure that a step is followed by the next one: whoever runs them may die, or others may come between. So
+ * an extent may be added and then stay empty, even before all others (C2).
+ *
+ * Of 65,000 inserts of segments at random places in a growing tree 520 took ten steps or more, 94 twenty, and one 33.
  */
 
 #include <errno.h>
@@ -23,14 +29,20 @@
 #include "trees/cobindex_top.h"
 
 enum {
-        HAND_MOVES = 16,   /* pages that are handed over in a step, which writes two extents and the top */
-        CLEARLY_FEWER = 5, /* by so many parts of an extent */
-        NEARLY_EMPTY = 8,  /* such a part of an extent is */
+        HAND_MOVES = 16,    /* pages that are handed over in a step, which writes two extents and the top */
+        CLEARLY_FEWER = 5,  /* by so many parts of an extent */
+        NEARLY_EMPTY = 8,   /* such a part of an extent is */
         ROOMY_PERCENT = 60, /* more than that are not brought together */
         STEPS_AT_ONCE = 4,  /* a put waits for so many */
-        REACH = 40,         /* pages that are moved along for a single gap */
+        REACH = 20,         /* pages that are moved along for a single gap */
         NEARLY = 8,         /* places beside where a page is to be in the end */
-        MANY = 48
+        MANY = 48,
+        STREAK = 16,        /* so many are no chance */
+        WIDE = 3,           /* a window is that is larger than such a part of an extent */
+        DENSE_PERCENT = 75, /* of an extent */
+        FEW_MOVES = 2,
+        FEW = 8,            /* such a part of an extent is few */
+        DIVIDED = UINT8_MAX /* a turn */
 };
 
 static unsigned used_in(const struct extent *extent)
@@ -40,12 +52,27 @@ static unsigned used_in(const struct extent *extent)
 
 /* ---- within an extent ---- */
 
+/* The places that some moves leave or take. */
+static void moves_extend(const struct pma_move *moves, unsigned count, unsigned *begin, unsigned *end)
+{
+        *begin = PMA_PLACES;
+        *end = 0;
+        for (unsigned i = 0; i < count; i++) {
+                const unsigned low = moves[i].from < moves[i].to ? moves[i].from : moves[i].to;
+                const unsigned high = moves[i].from < moves[i].to ? moves[i].to : moves[i].from;
+                *begin = low < *begin ? low : *begin;
+                *end = high + 1U > *end ? high + 1U : *end;
+        }
+}
+
 /* Moves of a plan, as many as one step may. */
 static int move_step(struct extent *extent, const struct pma_plan *plan, struct cobindex_place *place)
 {
         const unsigned count = plan->count < COBINDEX_STEP_MOVES ? plan->count : COBINDEX_STEP_MOVES;
         struct draft draft;
-        int err = extent_load(extent, &draft);
+        unsigned begin, end;
+        moves_extend(plan->moves, count, &begin, &end);
+        int err = extent_load(extent, &draft, begin, end);
         for (unsigned i = 0; !err && i < count; i++) {
                 const struct pma_move *move = &plan->moves[i];
                 err = extent_move(extent, &draft, move->from, extent, &draft, move->to);
@@ -64,6 +91,7 @@ struct pair {
         uint32_t right; /* the number of the right one */
         bool is_upward; /* the left one gives */
         unsigned count; /* how many are to be handed over in the end */
+        bool is_packed; /* and that without gaps between them */
 };
 
 /* Places that are free at the near edge of the one that gets pages. */
@@ -86,7 +114,8 @@ static int make_edge_room(const struct pair *pair, struct cobindex_place *place)
         return move_step(pair->to, &plan, place);
 }
 
-/* The pages at the edge, the outermost first, at even distances within the room at the other's edge. */
+/* The pages at the edge, the outermost first, at even distances within the room at the other's edge; or packed, and all
+ * room is behind the one at `place`. */
 static int move_pages(const struct pair *pair, struct draft *from, struct draft *to, unsigned count,
                       struct cobindex_place *place)
 {
@@ -95,11 +124,15 @@ static int move_pages(const struct pair *pair, struct draft *from, struct draft 
         const uint32_t to_number = pair->is_upward ? pair->right : pair->right - 1;
         int err = 0;
         for (unsigned n = 0; !err && n < count; n++) {
-                const unsigned distance = room > pair->count ? n * room / pair->count : n;
-                const unsigned i = pair->is_upward ? pma_previous(&from->used, PMA_PLACES - 1) : pma_next(&from->used, 0);
-                const unsigned k = pair->is_upward ? room - 1 - distance : index->segments - room + distance;
+                const unsigned distance = room > pair->count && !pair->is_packed ? n * room / pair->count : n;
+                const unsigned i =
+                    pair->is_upward ? pma_previous(&from->used, PMA_PLACES - 1) : pma_next(&from->used, 0);
+                const bool is_hot = place->group == pair->from->group && place->i == i;
+                unsigned k = pair->is_upward ? room - 1 - distance : index->segments - room + distance;
+                if (is_hot && pair->is_packed && pair->is_upward)
+                        k = 0;
                 err = extent_move(pair->from, from, i, pair->to, to, k);
-                if (place->group == pair->from->group && place->i == i)
+                if (is_hot)
                         *place = (struct cobindex_place){ to_number, pair->to->group, k };
         }
         return err;
@@ -110,12 +143,14 @@ static int load_whole(const struct pair *pair, struct extent *extent, struct dra
 {
         const bool is_right = (extent == pair->to) == pair->is_upward;
         const uint32_t number = is_right ? pair->right : pair->right - 1;
-        int err = extent_load(extent, draft);
+        int err = extent_load_all(extent, draft);
         const unsigned first = pma_next(&draft->used, 0);
         if (err || first == PMA_PLACES)
                 return err;
-        draft->before[first] = separator_none;
-        return number ? top_separator(pair->top, number, &draft->before[first]) : 0;
+        if (number)
+                return top_separator(pair->top, number, &draft->before[first]);
+        separator_make_least(pair->top->index, &draft->before[first]);
+        return 0;
 }
 
 /* What stood in the top goes into the extent where its segment is not the first one any more, and the other way round.
@@ -195,7 +230,8 @@ static bool is_worth_handing(const struct pair *pair)
 }
 
 /* A step of what will take many; `fits`: a plan for the segment, or NULL. */
-static int balance_step(struct top *top, struct extent *extent, const struct pma_plan *fits, struct cobindex_place *place)
+static int balance_step(struct top *top, struct extent *extent, const struct pma_plan *fits,
+                        struct cobindex_place *place)
 {
         const unsigned segments = top->index->segments, used = used_in(extent);
         struct extent neighbour;
@@ -207,25 +243,96 @@ static int balance_step(struct top *top, struct extent *extent, const struct pma
         if (number != UINT32_MAX && used > segments / 2) {
                 const bool is_upward = number > place->extent;
                 const struct pair pair = { top, extent, &neighbour, is_upward ? number : place->extent, is_upward,
-                                           (used - used_in(&neighbour)) / 2 };
+                                           (used - used_in(&neighbour)) / 2, false };
                 if (is_worth_handing(&pair))
                         return hand_over_step(&pair, place);
         }
         if (!fits)
                 return add_extent(top, place->extent);
-        pma_plan_shift(extent_used(extent), segments, 0, 0, NEARLY, &even);
-        return move_step(extent, extent_turn(extent) || !even.count ? fits : &even, place);
+        pma_plan_shift(extent_used(extent), segments, 0, 0, extent_turn(extent) ? 0 : NEARLY, &even);
+        return move_step(extent, even.count ? &even : fits, place);
+}
+
+/* An empty extent before the place's one, or behind it; the number follows. */
+static int add_beside(struct top *top, bool is_upward, struct cobindex_place *place)
+{
+        struct separator least;
+        if (is_upward)
+                return add_extent(top, place->extent);
+        separator_make_least(top->index, &least);
+        int err = place->extent ? add_extent(top, place->extent - 1) : top_insert(top, 0, &least);
+        place->extent += !err;
+        return err;
+}
+
+/*
+ * Segments come one behind the other, upwards or downwards, and around the place where they do everything is full. The
+ * extent is divided there, so that all gaps are behind that segment, s, again:
+ *
+ *      upwards, few behind        | a b c s d |      becomes    | a b c |   and   | s . . . . . d |
+ *      upwards, many behind       | a s b c d |      becomes    | a s . . . |   and   | . . b c d |
+ *      downwards, few before      | a s b c d |      becomes    | a s . . . . . |   and   | b c d |
+ *      downwards, many before     | a b c s d |      becomes    | a b c . . |   and   | . . . s d |
+ */
+static int divide_step(struct top *top, struct extent *extent, enum cobindex_trend trend, struct cobindex_place *place)
+{
+        const unsigned few = top->index->segments / FEW;
+        const bool is_upward = trend != COBINDEX_DOWNWARDS;
+        const uint32_t number = is_upward ? place->extent + 1 : place->extent - 1;
+        const unsigned outside = is_upward ? pma_count(extent_used(extent), place->i + 1, PMA_PLACES)
+                                           : pma_count(extent_used(extent), 0, place->i);
+        const bool is_few = outside <= few && (!outside || extent_turn(extent) != DIVIDED);
+        struct extent neighbour;
+        int err = extent_set_turn(extent, is_few ? 0 : DIVIDED);
+        if (err)
+                return err;
+        if (number >= top->extents) /* before 0, too */
+                return add_beside(top, is_upward, place);
+        err = top_extent(top, number, &neighbour);
+        if (err)
+                return err;
+        const uint32_t right = is_upward ? number : place->extent;
+        const struct pair pair = { top, extent, &neighbour, right, is_upward, outside + is_few, true };
+        if (edge_room(&pair) < pair.count + (is_few ? few : 0))
+                return add_beside(top, is_upward, place);
+        return hand_over_step(&pair, place);
+}
+
+/* Where there is a plan: a division that was begun goes on; and no extent is spread out that will be full soon after. */
+static bool is_to_be_divided(const struct extent *extent, const struct pma_plan *plan)
+{
+        const unsigned segments = extent->index->segments;
+        if (plan->count <= FEW_MOVES)
+                return false;
+        return extent_turn(extent) == DIVIDED ||
+               (plan->end - plan->begin > (int)segments / WIDE && used_in(extent) > segments * DENSE_PERCENT / 100);
+}
+
+/* Where segments are split in order. -ENOSPC: for that another extent is needed. */
+static int make_room_in_order(struct top *top, struct extent *extent, struct cobindex_place *place,
+                              enum cobindex_trend trend)
+{
+        struct pma_plan plan;
+        const bool fits = pma_plan_room(extent_used(extent), top->index->segments, place->i, true, &plan);
+        int err = 0;
+        if (!fits || is_to_be_divided(extent, &plan)) {
+                err = divide_step(top, extent, trend, place);
+                return err ? err : -EAGAIN;
+        }
+        err = move_step(extent, &plan, place);
+        return err || plan.count <= COBINDEX_STEP_MOVES ? err : -EAGAIN;
 }
 
 /* Much is to be done. A put does a step of it, and then moves pages along up to the next gap, if that can be done in
- * another step: it need not wait for all. `turn` tells how many steps were done. */
+ * another step: it need not wait for all. `turn` tells how many steps were done; a division that was begun does not go
+ * on. */
 static int make_room_slowly(struct top *top, struct extent *extent, const struct pma_plan *fits,
-                            struct cobindex_place *place, bool is_append)
+                            struct cobindex_place *place, enum cobindex_trend trend)
 {
         const unsigned segments = top->index->segments, turn = extent_turn(extent);
         const bool is_last = place->extent + 1 == top->extents && place->i + 1 == segments;
         struct pma_plan near;
-        if (is_append && is_last && used_in(extent) > segments / 2)
+        if (trend == COBINDEX_AT_END && is_last && used_in(extent) > segments / 2)
                 return top_insert(top, top->extents, &separator_none);
         if (turn && pma_plan_near(extent_used(extent), segments, place->i, REACH, &near)) {
                 int err = move_step(extent, &near, place);
@@ -234,19 +341,19 @@ static int make_room_slowly(struct top *top, struct extent *extent, const struct
                 return extent_set_turn(extent, 0);
         }
         int err = balance_step(top, extent, fits, place);
-        if (!err && turn < UINT8_MAX)
-                err = extent_set_turn(extent, turn + 1);
+        if (!err && turn + 1 != DIVIDED)
+                err = extent_set_turn(extent, turn == DIVIDED ? 1 : turn + 1);
         return err ? err : -EAGAIN;
 }
 
-int cobindex_make_room(const struct cobindex *index, struct cobindex_place *place, bool is_append)
+int cobindex_make_room(const struct cobindex *index, struct cobindex_place *place, enum cobindex_trend trend)
 {
         struct top top;
         struct extent extent;
         struct pma_plan plan;
         struct cobindex_place behind;
         bool is_free;
-        int err = cobindex_place_behind(index, *place, &behind, &is_free);
+        int err = cobindex_place_behind(index, *place, trend, &behind, &is_free);
         if (err || is_free)
                 return err;
         err = top_open(index, &top);
@@ -257,9 +364,14 @@ int cobindex_make_room(const struct cobindex *index, struct cobindex_place *plac
                 err = XAC_CORRUPT;
         if (err)
                 return err;
-        const bool fits = pma_plan_room(extent_used(&extent), index->segments, place->i, &plan);
+        if ((trend == COBINDEX_UPWARDS || trend == COBINDEX_DOWNWARDS) && extent_streak(&extent) >= STREAK) {
+                err = make_room_in_order(&top, &extent, place, trend);
+                if (err != -ENOSPC)
+                        return err;
+        }
+        const bool fits = pma_plan_room(extent_used(&extent), index->segments, place->i, false, &plan);
         if (!fits || plan.end - plan.begin == (int)index->segments || plan.count > STEPS_AT_ONCE * COBINDEX_STEP_MOVES)
-                return make_room_slowly(&top, &extent, fits ? &plan : NULL, place, is_append);
+                return make_room_slowly(&top, &extent, fits ? &plan : NULL, place, trend);
         err = move_step(&extent, &plan, place);
         return err || plan.count <= COBINDEX_STEP_MOVES ? err : -EAGAIN;
 }
@@ -293,7 +405,7 @@ int cobindex_shrink(const struct cobindex *index, uint32_t number)
         if (err || its_number == UINT32_MAX || used + used_in(&neighbour) > index->segments * ROOMY_PERCENT / 100)
                 return err;
         const bool is_upward = its_number > number;
-        const struct pair pair = { &top, &extent, &neighbour, is_upward ? its_number : number, is_upward, used };
+        const struct pair pair = { &top, &extent, &neighbour, is_upward ? its_number : number, is_upward, used, false };
         err = hand_over_step(&pair, &nobody);
         if (!err && !used_in(&extent))
                 return remove_extent(&top, number, &extent);

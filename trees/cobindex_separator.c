@@ -25,6 +25,12 @@ void separator_make(const struct cobindex *index, struct bpnode_key key, struct 
                 separator->bytes[0] |= SEPARATOR_CUT;
 }
 
+void separator_make_least(const struct cobindex *index, struct separator *separator)
+{
+        static const unsigned char zeros[BPNODE_FIXED_KEY] = { 0 };
+        separator_make(index, (struct bpnode_key){ zeros, index->shape.is_fixed ? BPNODE_FIXED_KEY : 1 }, separator);
+}
+
 int separator_compare_all(const unsigned char *node, struct bpnode_key key)
 {
         size_t len = kept_len(node);

@@ -28,6 +28,8 @@ struct separator {
 extern const struct separator separator_none;
 
 void separator_make(const struct cobindex *index, struct bpnode_key key, struct separator *separator);
+/* Not greater than any key. */
+void separator_make_least(const struct cobindex *index, struct separator *separator);
 
 static inline bool separator_is_equal(const struct cobindex *index, const void *a, const void *b)
 {

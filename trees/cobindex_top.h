@@ -107,7 +107,8 @@ int top_separator(const struct top *top, uint32_t extent, struct separator *sepa
 /* Another separator before an extent that is not the first, and is not empty or becomes so: the empty ones before it
  * have it, too. */
 int top_separate(struct top *top, uint32_t extent, const struct separator *separator);
-/* One more extent, new and empty, behind all others or before that number > 0; separator: what stands before it.
+/* One more extent, new and empty, behind all others or before that number; separator: what stands before it. Before
+ * the first of all nothing stands: then the least, which comes before the one that was the first (C2).
  * -ENOSPC, -ENOMEM: nothing has happened. */
 int top_insert(struct top *top, uint32_t extent, const struct separator *separator);
 /* Its group is the caller's then. */

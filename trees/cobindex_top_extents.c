@@ -6,7 +6,8 @@
 #include <stdlib.h>
 
 /*
- * Another number of extents: all that stands in the top is read, changed, and written as the layout for that number wants it.
+ * Another number of extents: all that stands in the top is read, changed, and written as the layout for that number
+ * wants it.
  */
 
 /* What the top knows of an extent. */
@@ -130,6 +131,8 @@ static int with_entries(struct top *top, uint32_t extent, const struct entry *ad
         if (!err && added) {
                 memmove(entries + extent + 1, entries + extent, behind * sizeof(*entries));
                 entries[extent] = *added;
+                if (!extent)
+                        entries[1].before = added->before;
                 err = entries_write(top, entries, top->extents + 1);
         } else if (!err) {
                 memmove(entries + extent, entries + extent + 1, (behind - 1) * sizeof(*entries));

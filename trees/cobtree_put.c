@@ -19,6 +19,15 @@ struct put {
 
 /* ---- room behind a segment ---- */
 
+/* Where the next records are likely to come, if the one that is to be at i is as the last ones were. */
+static enum cobindex_trend trend_of(const struct bpnode *leaf, unsigned i)
+{
+        enum { RUN = 2 };
+        if (i == (uint16_t)(leaf->last + 1) && leaf->run >= RUN)
+                return COBINDEX_UPWARDS;
+        return i == leaf->last && i < leaf->count ? COBINDEX_DOWNWARDS : COBINDEX_ANYWHERE;
+}
+
 /* Whether the record that is to be at i will be the tree's last. */
 static int is_append(const struct cobtree *tree, struct cobindex_place place, const struct bpnode *leaf, unsigned i,
                      bool *is_last)
@@ -40,7 +49,7 @@ static int room_step(const struct put *put, struct cobindex_place *place, const 
         bool is_equal, is_last;
         unsigned i = bpnode_find(&tree->index.shape, leaf, put->record.key, &is_equal);
         int err = is_append(tree, *place, leaf, i, &is_last);
-        return err ? err : cobindex_make_room(&tree->index, place, is_last);
+        return err ? err : cobindex_make_room(&tree->index, place, is_last ? COBINDEX_AT_END : trend_of(leaf, i));
 }
 
 /* Inside of the transaction that the put is part of. Mostly one step is enough: a few pages move along to the next
@@ -99,8 +108,9 @@ static int split(const struct cobtree *tree, struct cobindex_place place, struct
         const struct bpnode_shape *shape = &tree->index.shape;
         struct bpnode_split split; /* not zeroed: 1 KiB */
         struct cobindex_place next;
+        const enum cobindex_trend trend = trend_of(leaf, i);
         bool is_free;
-        int err = cobindex_place_behind(&tree->index, place, &next, &is_free);
+        int err = cobindex_place_behind(&tree->index, place, trend, &next, &is_free);
         if (err || !is_free)
                 return err ? err : XAC_CORRUPT;
         struct bpnode *right = arena_write(tree->index.arena, cobtree_page(tree, next));
@@ -108,7 +118,8 @@ static int split(const struct cobtree *tree, struct cobindex_place place, struct
                 return ARENA_LOST;
         bpnode_split_leaf(shape, leaf, right, i, record, &split);
         bpnode_insert(shape, split.is_right ? right : leaf, split.i, record);
-        return cobindex_use_next(&tree->index, place, (struct bpnode_key){ split.separator, split.separator_len }, &next);
+        const struct bpnode_key separator = { split.separator, split.separator_len };
+        return cobindex_use_next(&tree->index, place, separator, trend, &next);
 }
 
 /* Everything is ready for it (T3): there is room in the segment, or behind it. */
@@ -156,7 +167,7 @@ static int supply_room(const struct put *put, struct cobindex_place *place, stru
                 err = leaf_chain(tree->index.arena, shape, leaf, i, &supplies->old);
         if (err || leaf_bytes_to_store(shape, &put->record) <= leaf_room_at(shape, leaf, i, is_equal))
                 return err;
-        err = cobindex_place_behind(&tree->index, *place, &next, &is_free);
+        err = cobindex_place_behind(&tree->index, *place, COBINDEX_ANYWHERE, &next, &is_free);
         return err || is_free ? err : make_room(put, place);
 }
 

@@ -7,7 +7,9 @@ enum {
         LEVELS = 9,
         FULL = 1000,
         FULL_EXTENT = 800, /* per mille that may be used, of a smallest window and of all */
-        NEAR = 8           /* pages that are moved along for a single gap */
+        NEAR = 8,          /* pages that are moved along for a single gap */
+        NEAR_TREND = 2,    /* likewise, where more are going to come */
+        LEVEL_TREND = 5    /* windows are not smaller there */
 };
 
 /* ---- the set of bits ---- */
@@ -76,8 +78,8 @@ static void layout_read(struct layout *layout, const struct pma_map *map, unsign
                 layout->from[layout->count++] = (uint16_t)i;
 }
 
-/* Those that move up, the last one first; then those that move down, the first one first. A page that moves up finds no other
- * on its way: those behind it are as far as they go, or go to where it does not come; likewise downwards. */
+/* Those that move up, the last one first; then those that move down, the first one first. A page that moves up finds no
+ * other on its way: those behind it are as far as they go, or go to where it does not come; likewise downwards. */
 static void plan_moves(struct pma_plan *plan, const struct layout *layout)
 {
         plan->count = 0;
@@ -96,13 +98,13 @@ static bool is_within_bound(unsigned k, unsigned size, unsigned used)
         return used + 1 <= size * bound / FULL;
 }
 
-/* Half of the gaps behind the page at `hot`, the others everywhere. */
-static void plan_window(const struct pma_map *map, unsigned hot, struct pma_plan *plan)
+/* A quarter of the gaps behind the page at `hot`, the others everywhere; or all there. */
+static void plan_window(const struct pma_map *map, unsigned hot, bool is_trend, struct pma_plan *plan)
 {
         struct layout layout;
         layout_read(&layout, map, plan->begin, plan->end);
         const unsigned gaps = plan->end - plan->begin - layout.count;
-        const unsigned behind = gaps > 1 ? gaps / 2 : gaps;
+        const unsigned behind = gaps > 1 && !is_trend ? gaps / 4 + 1 : gaps;
         unsigned skipped = 0;
         for (unsigned i = 0; i < layout.count; i++) {
                 layout.to[i] = (uint16_t)(plan->begin + i + i * (gaps - behind) / layout.count + skipped);
@@ -147,18 +149,34 @@ bool pma_plan_near(const struct pma_map *map, unsigned places, unsigned hot, uns
         return gap < PMA_PLACES;
 }
 
-bool pma_plan_room(const struct pma_map *map, unsigned places, unsigned hot, struct pma_plan *plan)
+/* The page goes to the other end of a gap directly before it. */
+static bool plan_slide(const struct pma_map *map, unsigned hot, struct pma_plan *plan)
+{
+        if (!hot || pma_is_used(map, hot - 1))
+                return false;
+        const unsigned before = pma_previous(map, hot - 1);
+        const unsigned to = before < PMA_PLACES ? before + 1 : 0;
+        plan->begin = plan->hot = (uint16_t)to;
+        plan->end = (uint16_t)(hot + 1);
+        plan->count = 1;
+        plan->moves[0] = (struct pma_move){ (uint16_t)hot, (uint16_t)to };
+        return true;
+}
+
+bool pma_plan_room(const struct pma_map *map, unsigned places, unsigned hot, bool is_trend, struct pma_plan *plan)
 {
         assert(places <= PMA_PLACES && hot < places && pma_is_used(map, hot));
-        if (pma_plan_near(map, places, hot, NEAR, plan))
+        if (is_trend && plan_slide(map, hot, plan))
                 return true;
-        for (unsigned k = 1; k <= LEVELS; k++) {
+        if (pma_plan_near(map, places, hot, is_trend ? NEAR_TREND : NEAR, plan))
+                return true;
+        for (unsigned k = is_trend ? LEVEL_TREND : 1; k <= LEVELS; k++) {
                 const unsigned begin = hot >> k << k;
                 const unsigned end = begin + (1U << k) < places ? begin + (1U << k) : places;
                 if (is_within_bound(k, end - begin, pma_count(map, begin, end))) {
                         plan->begin = (uint16_t)begin;
                         plan->end = (uint16_t)end;
-                        plan_window(map, hot, plan);
+                        plan_window(map, hot, is_trend, plan);
                         return true;
                 }
         }

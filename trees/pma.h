@@ -12,12 +12,12 @@
  *      k = 1      2 of 2          ...          k = 9      409 of 512
  *
  * and linearly in between. It is the smallest window around the full page that is within its bound; its pages are laid
- * at even distances, but for the gaps: half of them come directly behind the page that was full (M. Bender, H. Hu,
- * "An adaptive packed-memory array", 2006), for that is where the next insert is likely to come.
+ * at even distances, but for the gaps: a quarter of them comes directly behind the page that was full, for that is
+ * where the next insert may come; all of them where it is known that more pages are going to come there (M. Bender, H.
+ * Hu, "An adaptive packed-memory array", 2006).
  *
- * Twelve thousand inserts of segments at random places (cobindex_room.c) moved 8 pages each, 9 if windows of 85 %
- * were allowed, 10 without looking for near gaps; runs of 200 in one place 14; descending ones 30, and 39 with a
- * quarter of the gaps behind the full page.
+ * Inserts of segments at random places (cobindex_room.c) move 4.5 pages each. Windows of up to 85 % or 90 %, and gaps
+ * looked for only up to four pages away, or up to twelve, all took more. docs/COBTREE.md has other orders.
  *
  * The moves are in an order in which each one goes to a place that is free by then and passes no other page: after any
  * number of them the pages are in order.
@@ -43,8 +43,9 @@ struct pma_plan {
         struct pma_move moves[PMA_PLACES];
 };
 
-/* Room behind the page at `hot`, among the first `places` places. False: every window around it is too full. */
-bool pma_plan_room(const struct pma_map *map, unsigned places, unsigned hot, struct pma_plan *plan);
+/* Room behind the page at `hot`, among the first `places` places. False: every window around it is too full. is_trend:
+ * more pages are going to come there, so that windows are not the smallest, and all gaps come behind that page. */
+bool pma_plan_room(const struct pma_map *map, unsigned places, unsigned hot, bool is_trend, struct pma_plan *plan);
 
 /* The same by moving pages along up to the nearest gap, `reach` of them at most. False: it is further away. */
 bool pma_plan_near(const struct pma_map *map, unsigned places, unsigned hot, unsigned reach, struct pma_plan *plan);

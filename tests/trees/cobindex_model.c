@@ -74,6 +74,13 @@ static struct bpnode_key key_of(uint64_t number, unsigned char *bytes)
         return (struct bpnode_key){ bytes, len };
 }
 
+/* No other is less. */
+static struct bpnode_key least_key(unsigned char *bytes)
+{
+        memset(bytes, 0, 8);
+        return (struct bpnode_key){ bytes, model.keys == MODEL_FIXED ? 8 : 1 };
+}
+
 static int compare_own(void *arg, const void *a, size_t a_len, const void *b, size_t b_len)
 {
         (void)arg;
@@ -115,11 +122,13 @@ static bool holds(struct cobindex_place place, uint64_t low)
         return !bpnode_compare(&model.index.shape, bpnode_key_at(&model.index.shape, leaf, 0), key_of(low, bytes));
 }
 
-/* Where the keys of a segment begin, which may be before its first one. */
+/* Where the keys of a segment begin, which may be before its first one: those of the first one at 0. */
 static uint64_t begin_of(unsigned n)
 {
         struct cobindex_bound bound;
         uint64_t begin = 0;
+        if (!n)
+                return 0;
         check_ok(cobindex_bound(&model.index, find(model.segments[n].low), &bound));
         if (!bound.key.bytes || bound.is_cut)
                 return model.segments[n].low;
@@ -158,9 +167,13 @@ static void check_bound(struct cobindex_place place, unsigned n)
         unsigned char bytes[KEY_BYTES];
         struct cobindex_bound bound;
         check_ok(cobindex_bound(&model.index, place, &bound));
-        check((bound.key.bytes != NULL) == (n && model.keys != MODEL_OWN_ORDER));
+        check(n ? (bound.key.bytes != NULL) == (model.keys != MODEL_OWN_ORDER) : !bound.key.bytes || place.extent);
         if (!bound.key.bytes)
                 return;
+        if (!n) {
+                check(bpnode_compare(&model.index.shape, bound.key, least_key(bytes)) <= 0);
+                return;
+        }
         check(bpnode_compare(&model.index.shape, bound.key, key_of(model.segments[n].low, bytes)) <= 0);
         check(bound.is_cut == (model.keys == MODEL_LONG));
         if (!bound.is_cut)
@@ -209,31 +222,43 @@ static void check_all(void)
 
 /* ---- operations, each in transactions of its own ---- */
 
-/* As a put does it: one transaction for each step, another for the change. */
-static struct cobindex_place make_room(unsigned n, struct cobindex_place *next)
+/* A step's transaction ends, and others come before the next step; or whoever ran it has died. */
+static bool gives_up(void)
+{
+        check_ok(ways_end());
+        return chance_percent(&model.chance, model.gives_up);
+}
+
+/* As a put does it: one transaction for each step, another for the change. False: it gave up, and no transaction is
+ * open. */
+static bool make_room(unsigned n, enum cobindex_trend trend, struct cobindex_place *found, struct cobindex_place *next)
 {
         const bool is_append = n + 1 == model.count;
         unsigned steps = 0;
         bool is_free;
         for (;; steps++) {
                 struct cobindex_place place = find(model.segments[n].high);
-                check_ok(cobindex_place_behind(&model.index, place, next, &is_free));
+                check_ok(cobindex_place_behind(&model.index, place, trend, next, &is_free));
                 if (is_free) {
                         model.calls++;
                         model.steps += steps;
                         if (steps > model.most_steps)
                                 model.most_steps = steps;
-                        return place;
+                        *found = place;
+                        return true;
                 }
                 check(steps < MODEL_STEPS_MAX);
                 written_count = 0;
-                int err = cobindex_make_room(&model.index, &place, is_append);
+                int err = cobindex_make_room(&model.index, &place, is_append ? COBINDEX_AT_END : trend);
                 note_step();
                 check(err == 0 || err == -EAGAIN);
                 check(holds(place, model.segments[n].low));
-                if (chance_percent(&model.chance, 2))
+                if (model.is_strict)
+                        check_all();
+                else if (chance_percent(&model.chance, 2))
                         check_walk();
-                check_ok(ways_end());
+                if (gives_up())
+                        return false;
                 ways_begin();
         }
 }
@@ -246,18 +271,23 @@ static uint64_t separator_between(uint64_t high, uint64_t low)
         return is_low ? low - distance : high + 1 + distance;
 }
 
-/* Behind the n-th, whose transaction is open; ends it. */
-static void insert(unsigned n, struct model_segment segment)
+/* Behind the n-th, which ends with `high` then. The transaction is open; ends it. */
+static void insert(unsigned n, uint64_t high, struct model_segment segment)
 {
-        const uint64_t high = model.segments[n].high;
         unsigned char bytes[KEY_BYTES];
         struct cobindex_place next, place;
+        const enum cobindex_trend trend = model.trend;
         uint64_t separator = separator_between(high, segment.low);
-        place = make_room(n, &next);
+        if (!make_room(n, trend, &place, &next))
+                return;
         struct cobindex_place expected = next;
-        check_ok(cobindex_use_next(&model.index, place, key_of(separator, bytes), &next));
+        check_ok(cobindex_use_next(&model.index, place, key_of(separator, bytes), trend, &next));
         check(!memcmp(&next, &expected, sizeof(next)));
         write_segment(next, segment);
+        if (high != model.segments[n].high) {
+                model.segments[n].high = high;
+                write_segment(place, model.segments[n]);
+        }
         check_ok(ways_end());
         memmove(model.segments + n + 2, model.segments + n + 1, (model.count - n - 1) * sizeof(segment));
         model.segments[n + 1] = segment;
@@ -281,7 +311,17 @@ void model_insert_behind(unsigned n)
         }
         uint64_t step = (end - begin) / 4 < 1 << 20 ? (end - begin) / 4 : 1 << 20;
         bool is_close = chance_percent(&model.chance, 30);
-        insert(n, (struct model_segment){ is_close ? begin : begin + step, begin + 2 * step });
+        insert(n, begin - 1, (struct model_segment){ is_close ? begin : begin + step, begin + 2 * step });
+}
+
+void model_split(unsigned n)
+{
+        const struct model_segment segment = model.segments[n];
+        const uint64_t part = (segment.high - segment.low) / 8;
+        if (model.count == MODEL_SEGMENTS_MAX || !part)
+                return;
+        ways_begin();
+        insert(n, segment.low + 2 * part, (struct model_segment){ segment.low + 4 * part, segment.high });
 }
 
 /* How many segments begin before a number. */
@@ -328,11 +368,23 @@ void model_insert(void)
         const unsigned n = rank_of(low);
         ways_begin();
         if (n && model.segments[n - 1].high < low && low < UINT64_MAX - 2000 && end_behind(n - 1) > low + 10) {
-                insert(n - 1, (struct model_segment){ low, low + 1 + chance_below(&model.chance, 8) });
+                insert(n - 1, model.segments[n - 1].high,
+                       (struct model_segment){ low, low + 1 + chance_below(&model.chance, 8) });
                 return;
         }
         if (n < model.count && low > 0 && begin_of(n) <= low)
                 insert_before(n, low);
+        check_ok(ways_end());
+}
+
+void model_insert_before_all(void)
+{
+        const uint64_t below = model.segments[0].low;
+        if (below < 1 << 12)
+                return;
+        ways_begin();
+        uint64_t span = chance_percent(&model.chance, 10) ? below / 2 : 1 << 10;
+        insert_before(0, below - 1 - chance_below(&model.chance, span));
         check_ok(ways_end());
 }
 
@@ -371,24 +423,19 @@ void model_free(unsigned n)
                 check_ok(ways_end());
         }
         for (int err = -EAGAIN, steps = 0; err == -EAGAIN; steps++) {
+                if (!steps && chance_percent(&model.chance, model.gives_up))
+                        return;
                 ways_begin();
                 written_count = 0;
                 err = cobindex_shrink(&model.index, place.extent);
                 note_step();
                 check(err == 0 || err == -EAGAIN);
                 check(steps < MODEL_STEPS_MAX);
-                check_ok(ways_end());
+                if (model.is_strict)
+                        check_all();
+                if (gives_up())
+                        return;
         }
-}
-
-void model_separate(unsigned n)
-{
-        const struct model_segment *segment = &model.segments[n];
-        unsigned char bytes[KEY_BYTES];
-        uint64_t separator = separator_between(segment[-1].high, segment->low);
-        ways_begin();
-        check_ok(cobindex_separate(&model.index, find(segment->low), key_of(separator, bytes)));
-        check_ok(ways_end());
 }
 
 void model_rewrite(unsigned n)
@@ -409,6 +456,9 @@ void model_open(enum model_keys keys)
         struct bpnode_shape shape = { .page_bytes = ways.arena->page_bytes, .tree_id = 77, .is_fixed = keys == MODEL_FIXED,
                                       .value_bytes = 8, .compare = keys == MODEL_OWN_ORDER ? compare_own : NULL };
         model.keys = keys;
+        model.trend = COBINDEX_ANYWHERE;
+        model.gives_up = 0;
+        model.is_strict = false;
         model.chance.state = chance_seed();
         model.count = model.steps = model.calls = model.most_steps = model.most_pages = 0;
         ways_begin();

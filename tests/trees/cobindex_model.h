@@ -21,6 +21,9 @@ struct model_segment {
 
 struct model {
         enum model_keys keys;
+        enum cobindex_trend trend; /* that inserts are said to have */
+        unsigned gives_up;         /* in so many of 100 cases nobody goes on after a step */
+        bool is_strict;            /* all is checked after each step */
         struct cobindex index;
         struct chance chance;
         struct model_segment segments[MODEL_SEGMENTS_MAX];
@@ -40,11 +43,12 @@ void model_check(void);
 /* A new segment at a random place, or behind the n-th. */
 void model_insert(void);
 void model_insert_behind(unsigned n);
+/* The n-th in two; and a record that is less than all. */
+void model_split(unsigned n);
+void model_insert_before_all(void);
 /* An extent more at the end, with so many segments. */
 void model_append_extent(unsigned segments);
 void model_free(unsigned n);
-/* Another separator before the n-th, which is not the first. */
-void model_separate(unsigned n);
 /* The first record of a segment goes, and another comes instead. */
 void model_rewrite(unsigned n);
 

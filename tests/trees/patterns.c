@@ -15,6 +15,7 @@
 #include "tests/support/check.h"
 #include "tests/trees/ways.h"
 #include "tests/trees/xtree.h"
+#include "trees/page_alloc.h"
 
 enum { VALUE_MAX = 1000, PREFIX = 280, LOOK_EVERY = 64 };
 
@@ -52,6 +53,8 @@ static struct pattern_tally *counted; /* NULL: nobody wants to know */
 /* The linker's names. NOLINTBEGIN(bugprone-reserved-identifier) */
 int __real_commit_run(struct txn *txn);
 int __wrap_commit_run(struct txn *txn);
+int __real_arena_move(const struct page_arena *arena, page_no to, page_no from);
+int __wrap_arena_move(const struct page_arena *arena, page_no to, page_no from);
 /* NOLINTEND(bugprone-reserved-identifier) */
 
 /* NOLINTNEXTLINE(bugprone-reserved-identifier) */
@@ -67,6 +70,14 @@ int __wrap_commit_run(struct txn *txn)
         if (pages > counted->most_pages)
                 counted->most_pages = pages;
         return err;
+}
+
+/* NOLINTNEXTLINE(bugprone-reserved-identifier) */
+int __wrap_arena_move(const struct page_arena *arena, page_no to, page_no from)
+{
+        if (counted)
+                counted->moves++;
+        return __real_arena_move(arena, to, from);
 }
 
 /* ---- records ---- */
@@ -218,6 +229,17 @@ static int compare_record(void *expected_, const bptree_record *record)
         return 0;
 }
 
+static void note_fill(struct run *run, const xtree_stats *stats)
+{
+        uint32_t groups;
+
+        ways_begin();
+        check_ok(page_alloc_groups(ways.arena, &groups));
+        check_ok(ways_end());
+        run->tally->record_pages = stats->record_pages;
+        run->tally->fill = (double)stats->bytes_used / groups / GROUP_PAGES / ways_page_bytes(run->options->way);
+}
+
 static void look_at_all(struct run *run)
 {
         struct expected expected = { .run = run, .order = malloc((run->there + 1) * sizeof(uint64_t)) };
@@ -243,6 +265,7 @@ static void look_at_all(struct run *run)
         check_equal(stats.records, count);
         if (stats.height > run->tally->most_height)
                 run->tally->most_height = stats.height;
+        note_fill(run, &stats);
 }
 
 /* ---- patterns ---- */

@@ -49,6 +49,9 @@ struct pattern_tally {
         uint64_t operations;
         uint64_t most_height; /* levels or extents */
         uint64_t commits, pages_written, most_pages; /* in environments: of commits that wrote any; the most of one */
+        uint64_t moves;        /* of a cobtree: pages that changed places */
+        uint64_t record_pages; /* in the end: leaves, or segments */
+        double fill;           /* which part of the file's bytes are records in the end */
 };
 
 /* Ends the process when something is not there that should be, or otherwise. In a scratch directory. */

@@ -35,11 +35,22 @@ static void insert_by(enum pattern pattern, unsigned *hot)
         }
 }
 
+/* What is true, or that nobody knows. */
+static void choose_trend(enum pattern pattern)
+{
+        static const enum cobindex_trend trends[PATTERNS] = {
+                [IN_ONE_PLACE] = COBINDEX_DOWNWARDS,
+                [IN_A_ROW] = COBINDEX_UPWARDS,
+        };
+        model.trend = chance_percent(&model.chance, 60) ? trends[pattern] : COBINDEX_ANYWHERE;
+}
+
 static void grow(unsigned to, enum pattern pattern)
 {
         if (!model.count)
                 model_insert();
         unsigned hot = (unsigned)chance_below(&model.chance, model.count);
+        choose_trend(pattern);
         for (unsigned tries = 0; model.count < to && tries < 2 * to; tries++) {
                 insert_by(pattern, &hot);
                 if (tries % 1024 == 0)
@@ -62,7 +73,8 @@ static void mix(unsigned operations)
 {
         for (unsigned i = 0; i < operations; i++) {
                 unsigned n = (unsigned)chance_below(&model.chance, model.count);
-                switch (chance_below(&model.chance, 5)) {
+                model.trend = (enum cobindex_trend)chance_below(&model.chance, COBINDEX_AT_END);
+                switch (chance_below(&model.chance, 4)) {
                 case 0:
                         model_insert_behind(n);
                         break;
@@ -72,10 +84,6 @@ static void mix(unsigned operations)
                 case 2:
                         if (model.count > 1)
                                 model_free(n);
-                        break;
-                case 3:
-                        if (n)
-                                model_separate(n);
                         break;
                 default:
                         model_rewrite(n);
@@ -188,6 +196,146 @@ static void many_extents_of_cut_keys(void)
         many_extents(MODEL_LONG, 150);
 }
 
+/* ---- what nobody went on with ---- */
+
+/* All segments of the first extents are gone, and whoever was to remove those is, too. What is less than all comes into
+ * the first segment that is left, and that is split. */
+static void keys_before_all_when_the_first_extents_are_empty(enum model_keys keys)
+{
+        ways_open(IN_MEMORY);
+        model_open(keys);
+        model_insert();
+        for (int extent = 1; extent < 4; extent++)
+                model_append_extent(3);
+        model_check();
+        model.gives_up = 100;
+        for (int i = 0; i < 7; i++) {
+                model_free(0);
+                model_check();
+                model_insert_before_all();
+                model_check();
+        }
+        for (int i = 0; i < 4; i++) {
+                model_split(0);
+                model_check();
+        }
+        model.gives_up = 0;
+        model_free(0);
+        model_check();
+        model_drop();
+        ways_close();
+}
+
+static void keys_before_all_when_the_first_extents_are_empty_fixed(void)
+{
+        keys_before_all_when_the_first_extents_are_empty(MODEL_FIXED);
+}
+
+static void keys_before_all_when_the_first_extents_are_empty_short(void)
+{
+        keys_before_all_when_the_first_extents_are_empty(MODEL_SHORT);
+}
+
+static void keys_before_all_when_the_first_extents_are_empty_cut(void)
+{
+        keys_before_all_when_the_first_extents_are_empty(MODEL_LONG);
+}
+
+/* An extent was added for what then was not put; a bulk load adds another. */
+static void a_load_behind_an_empty_extent(void)
+{
+        enum { SEGMENTS = 20 };
+        ways_open(IN_MEMORY);
+        model_open(MODEL_SHORT);
+        model.index.segments = SEGMENTS;
+        grow(SEGMENTS, AT_THE_END);
+        model.gives_up = 100;
+        model_insert_behind(SEGMENTS - 1);
+        check_equal(model.count, SEGMENTS);
+        model_append_extent(2);
+        model_check();
+        model_drop();
+        ways_close();
+}
+
+/* How an insert comes to the place that is hot, and where that is then. */
+static void split_hot(unsigned *hot)
+{
+        const unsigned n = *hot < model.count ? *hot : model.count - 1;
+        const unsigned before = model.count;
+        if (model.trend == COBINDEX_AT_END)
+                model_insert_behind(model.count - 1);
+        else if (chance_percent(&model.chance, 50))
+                model_split(n);
+        else
+                model_insert_behind(n);
+        if (model.trend == COBINDEX_UPWARDS && model.count > before)
+                *hot = n + 1;
+        if (!n && model.trend == COBINDEX_DOWNWARDS)
+                model_insert_before_all();
+}
+
+static void operate(unsigned *hot, unsigned frees)
+{
+        if (model.count && chance_percent(&model.chance, frees))
+                model_free(chance_percent(&model.chance, 50) ? 0 : (unsigned)chance_below(&model.chance, model.count));
+        else if (model.count && chance_percent(&model.chance, 75))
+                split_hot(hot);
+        else if (model.count && chance_percent(&model.chance, 40))
+                model_insert_before_all();
+        else if (model.count && chance_percent(&model.chance, 50))
+                model_rewrite((unsigned)chance_below(&model.chance, model.count));
+        else
+                model_insert();
+}
+
+/* Extents of few segments, so that they are full soon, divided, emptied and removed all the time; and nobody can be
+ * sure that a step is followed by the next one. After each all is in order. */
+static void small_extents(enum model_keys keys, unsigned phases)
+{
+        enum { COUNT_MAX = 260, OPERATIONS = 120 };
+        ways_open(IN_MEMORY);
+        model_open(keys);
+        model.index.segments = 20 + (uint32_t)chance_below(&model.chance, 60);
+        model.is_strict = true;
+        for (unsigned phase = 0; phase < phases; phase++) {
+                static const unsigned patience[] = { 0, 20, 70 };
+                unsigned hot = chance_percent(&model.chance, 40) ? 0 : (unsigned)chance_below(&model.chance, COUNT_MAX);
+                unsigned frees = model.count > COUNT_MAX || chance_percent(&model.chance, 20) ? 90 : 5;
+                model.trend = (enum cobindex_trend)chance_below(&model.chance, 4);
+                model.gives_up = patience[chance_below(&model.chance, 3)];
+                for (unsigned i = 0; i < OPERATIONS; i++) {
+                        operate(&hot, frees);
+                        model_check();
+                }
+        }
+        model.gives_up = 0;
+        report("small extents");
+        diminish(0, false);
+        model_drop();
+        ways_close();
+}
+
+static void small_extents_of_eight_byte_keys(void)
+{
+        small_extents(MODEL_FIXED, 25);
+}
+
+static void small_extents_of_short_keys(void)
+{
+        small_extents(MODEL_SHORT, 25);
+}
+
+static void small_extents_of_cut_keys(void)
+{
+        small_extents(MODEL_LONG, 25);
+}
+
+static void small_extents_of_an_own_order(void)
+{
+        small_extents(MODEL_OWN_ORDER, 25);
+}
+
 /* ---- steps ---- */
 
 /* Ascending keys: extents become full, and nothing moves. */
@@ -247,11 +395,10 @@ static void change_somewhere(struct bpnode_key key, struct cobindex_place place)
         bool is_free;
         int err = -EAGAIN;
         for (int steps = 0; err == -EAGAIN && steps < MODEL_STEPS_MAX; steps++)
-                err = cobindex_make_room(index, &place, chance_percent(&model.chance, 20));
+                err = cobindex_make_room(index, &place, (enum cobindex_trend)chance_below(&model.chance, 4));
         check(err <= 0);
-        if (!cobindex_place_behind(index, place, &next, &is_free) && is_free)
-                check(cobindex_use_next(index, place, key, &next) <= 0);
-        check(cobindex_separate(index, place, key) <= 0);
+        if (!cobindex_place_behind(index, place, COBINDEX_ANYWHERE, &next, &is_free) && is_free)
+                check(cobindex_use_next(index, place, key, COBINDEX_ANYWHERE, &next) <= 0);
         check(cobindex_free(index, place) <= 0);
         err = -EAGAIN;
         for (int steps = 0; err == -EAGAIN && steps < MODEL_STEPS_MAX; steps++)
@@ -356,6 +503,14 @@ int main(void)
                 isolated_test(many_extents_of_eight_byte_keys),
                 isolated_test(many_extents_of_short_keys),
                 isolated_test(many_extents_of_cut_keys),
+                isolated_test(keys_before_all_when_the_first_extents_are_empty_fixed),
+                isolated_test(keys_before_all_when_the_first_extents_are_empty_short),
+                isolated_test(keys_before_all_when_the_first_extents_are_empty_cut),
+                isolated_test(a_load_behind_an_empty_extent),
+                isolated_test(small_extents_of_eight_byte_keys),
+                isolated_test(small_extents_of_short_keys),
+                isolated_test(small_extents_of_cut_keys),
+                isolated_test(small_extents_of_an_own_order),
                 isolated_test(ascending_keys_fill_extents),
                 isolated_test(damage_is_survived_with_eight_byte_keys),
                 isolated_test(damage_is_survived_with_cut_keys),

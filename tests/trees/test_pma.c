@@ -109,25 +109,27 @@ static unsigned bound_of(unsigned k, unsigned size)
         return size * (1000 - 25 * (k - 1)) / 1000;
 }
 
-/* No gap within eight pages, and every window too full. */
-static void check_no_plan(unsigned places, unsigned hot)
+/* No gap within eight pages, or two where there is a trend, and every window too full. */
+static void check_no_plan(unsigned places, unsigned hot, bool is_trend)
 {
-        for (unsigned i = hot > 8 ? hot - 8 : 0; i <= hot + 9 && i < places; i++)
+        const unsigned near = is_trend ? 2 : 8;
+        for (unsigned i = hot > near ? hot - near : 0; i <= hot + near + 1 && i < places; i++)
                 check(pma_is_used(&map, i));
-        for (unsigned k = 1; k <= 9; k++) {
+        for (unsigned k = is_trend ? 5 : 1; k <= 9; k++) {
                 unsigned begin = hot >> k << k;
                 unsigned end = begin + (1U << k) < places ? begin + (1U << k) : places;
                 check(pma_count(&map, begin, end) + 1 > bound_of(k, end - begin));
         }
 }
 
-/* The window is a short one up to a near gap, or the smallest aligned one within its bound. */
-static void check_window(const struct pma_plan *plan, unsigned places, unsigned hot)
+/* The window is a gap directly before the full page, a short one up to a near gap, or the smallest aligned one within
+ * its bound. */
+static void check_window(const struct pma_plan *plan, unsigned places, unsigned hot, bool is_trend)
 {
         check(hot >= plan->begin && hot < plan->end && plan->end <= places);
-        if (plan->end - plan->begin <= 10)
+        if (plan->end - plan->begin <= (is_trend ? 4 : 10) || plan->count == 1)
                 return;
-        for (unsigned k = 1; k <= 9; k++) {
+        for (unsigned k = is_trend ? 5 : 1; k <= 9; k++) {
                 unsigned begin = hot >> k << k;
                 unsigned end = begin + (1U << k) < places ? begin + (1U << k) : places;
                 bool is_within = pma_count(&map, begin, end) + 1 <= bound_of(k, end - begin);
@@ -144,7 +146,7 @@ static unsigned choose_hot(unsigned places)
         return hot < PMA_PLACES ? hot : pma_next(&map, 0);
 }
 
-static void plan_room(unsigned places)
+static void plan_room(unsigned places, bool is_trend)
 {
         struct pma_plan plan;
         unsigned hot = choose_hot(places);
@@ -153,11 +155,11 @@ static void plan_room(unsigned places)
         const unsigned name = names[hot];
         if (hot + 1 < places && !pma_is_used(&map, hot + 1))
                 return; /* nobody asks */
-        if (!pma_plan_room(&map, places, hot, &plan)) {
-                check_no_plan(places, hot);
+        if (!pma_plan_room(&map, places, hot, is_trend, &plan)) {
+                check_no_plan(places, hot, is_trend);
                 return;
         }
-        check_window(&plan, places, hot);
+        check_window(&plan, places, hot, is_trend);
         carry_out(&plan, plan.count);
         check_equal(names[plan.hot], name);
         check(plan.hot + 1U < plan.end && !pma_is_used(&map, plan.hot + 1U));
@@ -173,7 +175,7 @@ static void there_is_room_behind_the_full_page(void)
                         make_lumpy_map(places);
                 else
                         make_map(places, 60 + (unsigned)chance_below(&chance, 41));
-                plan_room(places);
+                plan_room(places, chance_percent(&chance, 50));
         }
 }
 
@@ -186,12 +188,13 @@ static void a_plan_that_is_cut_short_goes_on(void)
                 struct pma_plan plan;
                 make_lumpy_map(509);
                 unsigned hot = choose_hot(509), steps = 0;
+                const bool is_trend = chance_percent(&chance, 50);
                 if (hot == PMA_PLACES)
                         continue;
                 for (; hot + 1 >= 509 || pma_is_used(&map, hot + 1); steps++) {
                         const unsigned name = names[hot];
                         check(steps < STEPS_MAX);
-                        if (!pma_plan_room(&map, 509, hot, &plan))
+                        if (!pma_plan_room(&map, 509, hot, is_trend, &plan))
                                 break;
                         carry_out(&plan, plan.count < STEP ? plan.count : STEP);
                         for (hot = 0; names[hot] != name;)
@@ -200,14 +203,14 @@ static void a_plan_that_is_cut_short_goes_on(void)
         }
 }
 
-/* Half of the gaps of a window are behind the page that was full, the others everywhere. */
+/* A quarter of the gaps of a window are behind the page that was full, the others everywhere. */
 static void gaps_are_where_inserts_are(void)
 {
         struct pma_plan plan;
         memset(&map, 0, sizeof(map));
         for (unsigned i = 0; i < 40; i++)
                 pma_set(&map, i);
-        check(pma_plan_room(&map, 512, 20, &plan));
+        check(pma_plan_room(&map, 512, 20, false, &plan));
         check_equal(plan.begin, 0);
         check_equal(plan.end, 64);
         const unsigned gaps = 64 - 40;
@@ -216,9 +219,33 @@ static void gaps_are_where_inserts_are(void)
                 pma_set(&map, plan.moves[i].to);
         }
         unsigned behind = pma_next(&map, plan.hot + 1U) - plan.hot - 1;
-        check(behind >= gaps / 2 && behind <= gaps / 2 + 1);
+        check(behind >= gaps / 4 && behind <= gaps / 4 + 2);
         for (unsigned i = pma_next(&map, 0), next; (next = pma_next(&map, i + 1)) < PMA_PLACES; i = next)
                 check(i == plan.hot || next - i <= 2);
+}
+
+/* Where more pages are going to come all gaps of the window are; one directly before is made use of as a whole. */
+static void all_gaps_are_where_a_trend_is(void)
+{
+        struct pma_plan plan;
+        memset(&map, 0, sizeof(map));
+        for (unsigned i = 100; i < 140; i++)
+                pma_set(&map, i);
+        check(pma_plan_room(&map, 512, 110, true, &plan));
+        check_equal(plan.begin, 64);
+        check_equal(plan.end, 128);
+        for (unsigned i = 0; i < plan.count; i++) {
+                pma_clear(&map, plan.moves[i].from);
+                pma_set(&map, plan.moves[i].to);
+        }
+        check_equal(plan.hot, 74);
+        check_equal(pma_next(&map, 75), 128 - 17);
+        pma_clear(&map, 64);
+        pma_clear(&map, 65);
+        check(pma_plan_room(&map, 512, 66, true, &plan));
+        check_equal(plan.count, 1);
+        check_equal(plan.moves[0].from, 66);
+        check_equal(plan.moves[0].to, 0);
 }
 
 /* ---- shifts ---- */
@@ -286,6 +313,7 @@ int main(void)
                 isolated_test(there_is_room_behind_the_full_page),
                 isolated_test(a_plan_that_is_cut_short_goes_on),
                 isolated_test(gaps_are_where_inserts_are),
+                isolated_test(all_gaps_are_where_a_trend_is),
                 isolated_test(a_shift_leaves_room_at_the_ends),
                 isolated_test(a_gap_that_is_further_away_comes_near),
         };

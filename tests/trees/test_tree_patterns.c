@@ -23,8 +23,23 @@
 /* A single put or delete outside of transactions; those of long values take their pages as well, and are not tried here. */
 enum { PAGES_OF_A_COMMIT = 64 };
 
+/* Inserts in order move few pages, and leave few gaps in the extents; each has 507 segments at least. */
+static void judge_order(const struct pattern_options *options, const struct pattern_tally *tally)
+{
+        enum { SEGMENTS = 507 };
+
+        if (!xtree_is_cob() || (options->pattern != PATTERN_ASCENDING && options->pattern != PATTERN_DESCENDING))
+                return;
+        if (2 * tally->moves > tally->record_pages || tally->most_height > tally->record_pages / SEGMENTS + 2)
+                check_failed(__FILE__, __LINE__,
+                             "%s, %s: %" PRIu64 " pages moved, %" PRIu64 " extents, for %" PRIu64 " segments",
+                             pattern_names[options->pattern], pattern_record_names[options->records], tally->moves,
+                             tally->most_height, tally->record_pages);
+}
+
 static void judge(const struct pattern_options *options, const struct pattern_tally *tally)
 {
+        judge_order(options, tally);
         if ((options->way & WAYS_KIND) < IN_VIEW)
                 return;
         check(tally->commits > 0);
@@ -171,6 +186,8 @@ static int run_by_options(int argc, char **argv)
                tally.operations, tally.most_height, xtree_is_cob() ? "extents" : "levels",
                tally.commits ? (double)tally.pages_written / (double)tally.commits : 0, tally.most_pages);
         return 0;
+        printf("%" PRIu64 " pages of records, %.0f %% of the file; %.2f pages moved for each of them\n", tally.record_pages,
+               100 * tally.fill, (double)tally.moves / (double)tally.record_pages);
 }
 
 #define by_turns(body)                                                                                        \
