@@ -24,6 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "libxac/duty.h"
 #include "libxac/env.h"
 #include "libxac/reclaim.h"
 #include "libxac/takeover.h"
@@ -204,6 +205,7 @@ static void victim_main(int region_no, void *unused)
                 _exit(SKIPPED);
         if (region->prepare) {
                 stage_enter(region->is_declared);
+                duty_stop(stage_seat.env); /* nobody traces it: it must not come to a breakpoint */
                 region->prepare();
         }
         raise(SIGSTOP); /* prepared */
@@ -238,7 +240,7 @@ static pid_t start_victim(struct stage *stage, int region_no)
         return victim;
 }
 
-/* One that has ended was killed already: the library's own thread, which nobody traces, came to the breakpoint. */
+/* One that has ended was killed by its own second thread, which came to the breakpoint after all (in "open"). */
 static void end_victim(struct stage *stage, const struct region *region, pid_t victim, enum trace_stop stop,
                        unsigned turn)
 {
