@@ -114,6 +114,8 @@ static void *run(void *arg)
         struct xac_env *env = arg;
         struct control *control = env->shared.control;
         struct duty duty = { .env = env };
+        atomic_store(&env->duty_runs, 1);
+        sys_futex_wake((const uint32_t *)&env->duty_runs, 1);
         while (!atomic_load(&env->duty_stops)) {
                 uint32_t seen = atomic_load(&control->duty);
                 if (!atomic_load(&control->duty_wanted))
@@ -125,16 +127,20 @@ static void *run(void *arg)
         return NULL;
 }
 
-/* Signals are the program's business: this thread takes none. */
+/* Signals are the program's business: this thread takes none. It has begun when this returns: threads that are just
+ * starting hold locks of the C library or of a sanitizer, and the program may fork at once. */
 int duty_start(struct xac_env *env)
 {
         sigset_t all, before;
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
         atomic_store(&env->duty_stops, false);
+        atomic_store(&env->duty_runs, 0);
         int err = pthread_create(&env->duty_thread, NULL, run, env);
         pthread_sigmask(SIG_SETMASK, &before, NULL);
         env->has_duty_thread = !err;
+        while (!err && !atomic_load(&env->duty_runs))
+                sys_futex_wait((const uint32_t *)&env->duty_runs, 0, TICK_NS);
         return -err;
 }
 

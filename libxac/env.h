@@ -34,6 +34,7 @@ struct xac_env {
         pthread_t duty_thread;         /* duty.c */
         bool has_duty_thread;
         _Atomic bool duty_stops;
+        _Atomic uint32_t duty_runs;    /* futex word: the thread has begun */
         struct xac_env *next;
 };
 
