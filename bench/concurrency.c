@@ -63,7 +63,7 @@ enum {
         LMDB,
 #endif
         MUTEX,
-        BARE,
+        UNLOCKED,
         SYSTEMS
 };
 static const struct system *const systems[SYSTEMS] = {
@@ -75,7 +75,7 @@ static const struct system *const systems[SYSTEMS] = {
         [LMDB] = &system_lmdb,
 #endif
         [MUTEX] = &system_mutex,
-        [BARE] = &system_bare,
+        [UNLOCKED] = &system_unlocked,
 };
 
 enum { THROUGHPUT, ABORTS, FAIRNESS, METRICS };
@@ -297,8 +297,8 @@ static int print_verdicts(struct experiment *experiment)
                         alone(e, A, VIEW), 0.5);
         missed += judge("C, views, 2 processes, own pages, to one alone", cell_at(e, C, DISJOINT, two, VIEW),
                         alone(e, C, VIEW), 1.8);
-        print_limit("C without a library, which is what the processors allow", cell_at(e, C, DISJOINT, two, BARE),
-                    alone(e, C, BARE));
+        print_limit("C without a library, which is what the processors allow", cell_at(e, C, DISJOINT, two, UNLOCKED),
+                    alone(e, C, UNLOCKED));
         return missed;
 }
 

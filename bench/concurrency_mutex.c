@@ -67,7 +67,7 @@ static unsigned sum(void *arg)
         return total;
 }
 
-static uint64_t run_bare(void *arg)
+static uint64_t run_unlocked(void *arg)
 {
         struct seat *seat = arg;
         work_do(&seat->work, seat->cell->page);
@@ -79,5 +79,5 @@ static unsigned sum_own(void *arg)
         return ((struct seat *)arg)->cell->page[0];
 }
 
-const struct system system_bare = { "bare", true, NULL, open_seat, free, run_bare, sum_own };
+const struct system system_unlocked = { "unlocked", true, NULL, open_seat, free, run_unlocked, sum_own };
 const struct system system_mutex = { "mutex", false, prepare, open_seat, free, run_transaction, sum };

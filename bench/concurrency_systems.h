@@ -72,6 +72,6 @@ struct system {
 void *crew_new_seat(size_t byte_len);
 
 extern const struct system system_view, system_declared, system_view_separate, system_declared_separate;
-extern const struct system system_bare, system_mutex, system_lmdb;
+extern const struct system system_unlocked, system_mutex, system_lmdb;
 
 #endif
