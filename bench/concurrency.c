@@ -14,7 +14,8 @@
  * an environment for each worker.
  *
  * A repetition runs every cell once, neighbours in the table one after the other; ratios are
- * taken within a repetition, and medians over the repetitions.
+ * taken within a repetition, and medians over the repetitions. Workers are pinned to the processors in turn, so that
+ * the libraries are measured, and not where the kernel happened to put two of them.
  */
 
 #include <stdio.h>
@@ -100,7 +101,7 @@ struct cell {
 
 struct experiment {
         uint64_t milliseconds, warm_up, repetitions, stride;
-        bool is_retried_at_once;
+        bool is_retried_at_once, is_unpinned;
         const char *only;
         struct cell cells[CELLS];
 };
@@ -134,6 +135,21 @@ static bool makes_sense(const struct cell *cell)
         return !is_alone || cell->place == SAME;
 }
 
+/* Is one of these texts, which commas separate, part of the name? */
+static bool is_named(const char *name, const char *texts)
+{
+        for (;;) {
+                char text[80];
+                size_t length = strcspn(texts, ",");
+                snprintf(text, sizeof(text), "%.*s", (int)length, texts);
+                if (strstr(name, text))
+                        return true;
+                if (!texts[length])
+                        return false;
+                texts += length + 1;
+        }
+}
+
 static void plan_cells(struct experiment *experiment)
 {
         int wanted = 0;
@@ -145,7 +161,7 @@ static void plan_cells(struct experiment *experiment)
                 cell->place = i / SYSTEMS / CROWDS % PLACES;
                 cell->test = &tests[i / SYSTEMS / CROWDS / PLACES];
                 name_cell(cell, name, sizeof(name));
-                cell->is_wanted = makes_sense(cell) && strstr(name, experiment->only);
+                cell->is_wanted = makes_sense(cell) && is_named(name, experiment->only);
                 wanted += cell->is_wanted;
         }
         if (!wanted) {
@@ -166,6 +182,7 @@ static void run_cell(const struct experiment *experiment, struct cell *cell)
                 .threads = cell->crowd->threads,
                 .warm_up_ns = experiment->warm_up * 1000000,
                 .run_ns = experiment->milliseconds * 1000000,
+                .is_pinned = !experiment->is_unpinned,
         };
         struct crew_outcome outcome;
 
@@ -338,7 +355,8 @@ int main(int argc, char **argv)
                 OPTION_NUMBER("repetitions", experiment.repetitions, "how often each cell is run"),
                 OPTION_NUMBER("stride", experiment.stride, "from a worker's own pages to the next one's"),
                 OPTION_FLAG("loop", experiment.is_retried_at_once, "retry by a loop, not by xac_run"),
-                OPTION_TEXT("only", experiment.only, "cells named so: A/same/lmdb/2 processes"),
+                OPTION_FLAG("unpinned", experiment.is_unpinned, "workers run where the kernel puts them"),
+                OPTION_TEXT("only", experiment.only, "cells named so: A/same/lmdb/2 processes,A/same/lmdb/1"),
                 OPTION_TEXT("csv", csv_path, "where every repetition goes"),
                 OPTION_FLAG("check", check, "exit status 1 if workers hinder each other too much"),
                 OPTION_END,

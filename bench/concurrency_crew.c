@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "bench/support/measure.h"
+#include "bench/support/processor.h"
 #include "bench/support/scratch.h"
 
 enum { LOOK_EVERY_NS = 50000, WATCH_EVERY_NS = 20000000, STUCK_SECONDS = 60, CACHE_LINE = 64 };
@@ -157,6 +158,8 @@ static void *work(void *arg)
         const int workers = member->plan->processes * member->plan->threads;
 
         member->seat = system->open(&member->task);
+        if (member->plan->is_pinned)
+                processor_pin(member->task.worker); /* only now: threads that the system has started stay free */
         atomic_fetch_add(&board->open, 1);
         await(&board->open, workers);
         warm_up(member);

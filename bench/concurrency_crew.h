@@ -21,6 +21,7 @@ struct crew_plan {
         int processes, threads;
         uint64_t warm_up_ns, run_ns;
         bool has_latencies; /* each transaction is timed */
+        bool is_pinned;     /* each worker stays on a processor, in turn */
 
         /* If not NULL: called by each worker just before it begins and after it has ended. */
         void (*note)(void *notes, void *seat, int worker, enum crew_moment moment);

@@ -25,14 +25,7 @@ struct work {
         unsigned pages; /* of each worker */
 };
 
-static inline void work_do(const struct work *work, unsigned *page)
-{
-        for (unsigned r = 0; r < work->repeats; r++) {
-                for (size_t i = 0; i < work->ints; i++)
-                        page[i]++;
-                __asm__ volatile("" ::: "memory"); /* so that the repeats are not made one */
-        }
-}
+void work_do(const struct work *work, unsigned *page);
 
 struct task {
         const char *directory;      /* empty at first, for this cell alone, unless the crew was given one */

@@ -30,6 +30,8 @@ bench_libbench_la_SOURCES = \
         bench/support/measure.h \
         bench/support/options.c \
         bench/support/options.h \
+        bench/support/processor.c \
+        bench/support/processor.h \
         bench/support/scratch.c \
         bench/support/scratch.h
 
@@ -53,6 +55,7 @@ bench_concurrency_SOURCES = \
         bench/concurrency_crew.h \
         bench/concurrency_mutex.c \
         bench/concurrency_systems.h \
+        bench/concurrency_work.c \
         bench/concurrency_xac.c
 bench_concurrency_CPPFLAGS = $(AM_CPPFLAGS)
 bench_concurrency_LDADD = bench/libbench.la $(XAC_LIBS)
@@ -68,6 +71,7 @@ bench_durable_SOURCES = \
         bench/concurrency_crew.c \
         bench/concurrency_crew.h \
         bench/concurrency_systems.h \
+        bench/concurrency_work.c \
         bench/concurrency_xac.c \
         bench/durable.c \
         bench/durable.h \
