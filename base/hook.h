@@ -42,6 +42,12 @@ enum hook_step {
         HOOK_FRAGMENT_APPENDED,
         HOOK_RECORD_STAGED,       /* in the ring, not yet decided */
         HOOK_RECORD_PUBLISHED,    /* `end` covers it */
+        HOOK_BACKLOG_BEGUN,       /* by a commit that is not yet decided */
+        HOOK_BACKLOG_PINNED,
+        HOOK_MERGE_STAGED,
+        HOOK_MERGE_DECIDED,
+        HOOK_MERGE_PUBLISHED,
+        HOOK_MERGE_BASED,         /* the backlog begins anew */
         HOOK_GROUP_CLOSED,
         HOOK_GROUP_WRITTEN,
         HOOK_GROUP_DURABLE,       /* stored; nobody woken yet */

@@ -8,6 +8,7 @@
 
 #include "base/hook.h"
 #include "base/sys.h"
+#include "libxac/backlog.h"
 #include "libxac/dirty.h"
 #include "libxac/pool.h"
 #include "libxac/publish.h"
@@ -31,14 +32,15 @@ struct checkpoint {
 
 /* ---- 1. pin ---- */
 
-/* The sequence stands still under the commit lock, so that the pin needs no second look (R1). */
+/* C is the newest commit that the log has: pages go home only when it has them (I2). Sequence and backlog stand still
+ * under the commit lock, so that the pin needs no second look (R1). */
 static int pin(struct checkpoint *checkpoint)
 {
         struct shared *shared = checkpoint->shared;
         int err = publish_lock(shared, checkpoint->writer->self->owner);
         if (err)
                 return err;
-        checkpoint->sequence = atomic_load(&shared->control->sequence);
+        checkpoint->sequence = control_logged_locked(shared->control);
         if (shared_is_durable(shared)) {
                 checkpoint->position = log_end(&shared->log);
                 checkpoint->redo = redo_point_locked(shared);
@@ -68,23 +70,17 @@ static int is_not_home(struct shared *shared, uint32_t no, uint64_t tag)
         return version_newest(shared, page) == version_word(tag, no);
 }
 
-/* Is it visible(page, C), and not home? The pin keeps it where it is if so. The tag is asked twice: between the
- * looks the slot may have been used for a newer commit, which is in no sense pinned. 1, 0 or -ENOMEM. */
+/* Is it visible(page, C), and not home? The pin keeps it where it is if so. 1, 0 or -ENOMEM. */
 static int is_visible(void *arg, uint32_t no)
 {
         struct checkpoint *checkpoint = arg;
         const struct slot *slot = &checkpoint->shared->slots[no];
-        uint64_t tag = atomic_load(&slot->tag);
-        if (!tag || tag > checkpoint->sequence)
+        uint64_t tag = version_seen_in_slot(checkpoint->shared, no, 0, checkpoint->sequence);
+        if (!tag)
                 return 0;
-        hook_step(HOOK_SLOT_SEEN);
-        enum slot_state state = slot_state(slot);
-        uint64_t superseded = atomic_load(&slot->superseded);
-        if ((superseded && superseded <= checkpoint->sequence) || atomic_load(&slot->tag) != tag)
-                return 0;
-        if (state == SLOT_PUBLISHED)
+        if (slot_state(slot) == SLOT_PUBLISHED)
                 return is_not_home(checkpoint->shared, no, tag);
-        return state == SLOT_RETIRED && superseded && !atomic_load(&slot->home_epoch);
+        return !atomic_load(&slot->home_epoch);
 }
 
 static struct page_image image_of(void *arg, uint64_t i)
@@ -267,7 +263,9 @@ static int run_pinned(const struct home_writer *writer)
         checkpoint->writer = writer;
         checkpoint->shared = shared;
         checkpoint->dirty.shared = shared;
-        int err = pin(checkpoint);
+        int err = backlog_log(writer->self, writer->files);
+        if (!err)
+                err = pin(checkpoint);
         if (!err) {
                 err = shared_is_durable(shared) ? run_durable(checkpoint)
                                                 : home_write_locked(writer, checkpoint->sequence);

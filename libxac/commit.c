@@ -6,6 +6,7 @@
 
 #include "base/hook.h"
 #include "base/sys.h"
+#include "libxac/backlog.h"
 #include "libxac/checkpoint.h"
 #include "libxac/conflict.h"
 #include "libxac/publish.h"
@@ -67,18 +68,55 @@ static int lock_when_admitted(struct participant *self)
         }
 }
 
-/* The same, with room for the record (I5). */
-static int lock_with_room(struct txn *txn)
+/* Is there anything in the way of the record (R19, I5)? A commit that does not wait then goes without one. */
+static bool is_ready_locked(struct txn *txn, bool *meets_backlog)
+{
+        struct shared *shared = txn->self->shared;
+        *meets_backlog = txn->is_logged && backlog_exists(shared);
+        if (*meets_backlog && !txn->is_waiting)
+                txn->is_logged = *meets_backlog = false;
+        return !txn->is_logged || (!*meets_backlog && redo_has_room_locked(&txn->redo, shared));
+}
+
+/* The log gets what it lacks before this commit. When others have committed meanwhile, it is done again without them,
+ * which takes a moment. */
+static int clear_backlog(struct txn *txn)
+{
+        struct participant *self = txn->self;
+        backlog_pause(self->shared);
+        int err = backlog_log(self, txn->files);
+        if (err || !backlog_exists(self->shared) || commit_excludes_others(self))
+                return err;
+        err = commit_exclude_others(self);
+        txn->is_exclusive = !err;
+        return err;
+}
+
+/* The lock, with all that the commit needs. */
+static int lock_when_ready(struct txn *txn)
 {
         for (;;) {
+                bool meets_backlog;
                 int err = lock_when_admitted(txn->self);
-                if (err || redo_has_room_locked(&txn->redo, txn->self->shared))
+                if (err || is_ready_locked(txn, &meets_backlog))
                         return err;
                 publish_unlock(txn->self->shared);
-                err = redo_make_room(&txn->redo, txn->self);
+                err = meets_backlog ? clear_backlog(txn) : redo_make_room(&txn->redo, txn->self);
                 if (err)
                         return err;
         }
+}
+
+/* Returns where the log ends with the commit; 0: there is no log. */
+static uint64_t stage_locked(struct txn *txn, uint64_t sequence)
+{
+        struct shared *shared = txn->self->shared;
+        if (!shared_is_durable(shared))
+                return 0;
+        if (txn->is_logged)
+                return txn->log_end = redo_stage_locked(&txn->redo, txn->self, sequence);
+        backlog_join_locked(shared);
+        return log_end(&shared->log);
 }
 
 /* Caller holds the commit lock; everything that can fail but the race itself has been done. */
@@ -91,8 +129,8 @@ static int commit_locked(struct txn *txn, uint64_t validated, uint64_t *sequence
                 err = 0;
         if (err)
                 return err;
-        txn->log_end = redo_stage_locked(&txn->redo, txn->self, now + 1); /* 2. into the log's ring */
-        *sequence = publish_intent_locked(txn->self, txn->log_end);       /* 3. decide, and be the newest */
+        uint64_t log_end = stage_locked(txn, now + 1);       /* 2. into the log's ring, or the backlog */
+        *sequence = publish_intent_locked(txn->self, log_end); /* 3. decide, and be the newest */
         return 0;
 }
 
@@ -120,13 +158,15 @@ static int prepare(struct txn *txn, uint64_t *validated)
         txn_pages_intend(&txn->pages);
         hook_step(HOOK_INTENT_LINKED);
         err = validate_early(txn, validated);
-        return err ? err : redo_prepare(&txn->redo, &txn->pages);
+        if (err || !shared_is_durable(txn->self->shared))
+                return err;
+        return txn->is_logged ? redo_prepare(&txn->redo, &txn->pages) : log_poison(&txn->self->shared->log);
 }
 
 static int commit_prepared(struct txn *txn, uint64_t validated)
 {
         uint64_t sequence;
-        int err = lock_with_room(txn);
+        int err = lock_when_ready(txn);
         if (err)
                 return err;
         err = commit_locked(txn, validated, &sequence);
@@ -137,24 +177,29 @@ static int commit_prepared(struct txn *txn, uint64_t validated)
         return err;
 }
 
-int commit_run(struct txn *txn)
+int commit_run(struct txn *txn, bool is_waiting)
 {
         txn->log_end = 0;
         if (!txn->pages.writes.count)
                 return 0; /* it has read one snapshot: as of then it is serializable */
         uint64_t validated;
+        txn->is_waiting = is_waiting;
+        txn->is_logged = is_waiting || backlog_is_paused(txn->self->shared);
+        txn->is_exclusive = false;
         int err = prepare(txn, &validated);
         if (!err)
                 err = commit_prepared(txn, validated);
         redo_finish(&txn->redo, txn->self);
+        if (txn->is_exclusive)
+                commit_admit_others(txn->self);
         return err;
 }
 
-int commit_wait(struct txn *txn, bool is_waiting)
+int commit_wait(struct txn *txn)
 {
         if (!txn->log_end)
                 return 0;
-        if (is_waiting)
+        if (txn->is_waiting)
                 return redo_wait(txn->self, txn->log_end);
         redo_push(txn->self);
         return 0;
@@ -185,6 +230,11 @@ void commit_tidy(struct txn *txn)
                                               .may_wait = shared_is_durable(self->shared) };
                 checkpoint_run(&writer); /* what does not succeed now is tried again by later commits */
         }
+}
+
+bool commit_excludes_others(const struct participant *self)
+{
+        return atomic_load(&self->shared->control->exclusive_owner) == self->owner;
 }
 
 int commit_exclude_others(struct participant *self)

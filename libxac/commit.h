@@ -9,10 +9,11 @@
 
 #include "libxac/txn.h"
 
-/* 0: it is visible to everybody. XAC_CONFLICT, -ENOMEM, -ENOSPC (no room for the log), ...: nothing happened. */
-int commit_run(struct txn *txn);
+/* 0: it is visible to everybody. XAC_CONFLICT, -ENOMEM, -ENOSPC (no room for the log), ...: nothing happened. A commit that
+ * is waiting for the disk has a record of its own; others are part of the backlog. */
+int commit_run(struct txn *txn, bool is_waiting);
 /* Returns once it is durable, if it is to wait for that. XAC_POISONED: visible, and nobody knows. */
-int commit_wait(struct txn *txn, bool is_waiting);
+int commit_wait(struct txn *txn);
 /* After a commit, with no snapshot published: what it displaced is reclaimed, and pages go home
  * when the pool is nearly full. */
 void commit_tidy(struct txn *txn);
@@ -20,5 +21,6 @@ void commit_tidy(struct txn *txn);
 /* Between these two nobody else commits. -ENOMEM. */
 int commit_exclude_others(struct participant *self);
 void commit_admit_others(struct participant *self);
+bool commit_excludes_others(const struct participant *self);
 
 #endif

@@ -11,8 +11,8 @@
  * and it can be taken over from a dead owner at every instruction (I6): each structure says
  * below which stores make it so.
  *
- * Lock order: participant_lock, then checkpoint_lock, then file_lock, then pool_lock, then the lead of
- * the log (log_writer.h), then commit_lock. Owners are numbered by control_owner_of_row() and _of_process().
+ * Lock order: participant_lock, then checkpoint_lock, then backlog_lock, then file_lock, then pool_lock, then the lead
+ * of the log (log_writer.h), then commit_lock. Owners are numbered by control_owner_of_row() and _of_process().
  */
 
 #include <stdalign.h>
@@ -26,7 +26,7 @@
 #include "recovery/manifest.h"
 
 enum {
-        CONTROL_VERSION = 5,
+        CONTROL_VERSION = 6,
         CACHE_LINE = 64,
         FILES_MAX = MANIFEST_FILES,
         PARTICIPANTS_MAX = 32768,
@@ -125,6 +125,11 @@ struct control {
         _Atomic uint64_t checkpoint_snapshot;
         _Atomic uint64_t durable_next;     /* of the group that is being written */
         _Atomic uint64_t durable_sequence; /* all commits up to it are on disk */
+        /* The backlog (backlog.h): pins too; changed under the commit lock. */
+        _Atomic uint64_t backlog_base;  /* 0: the log has every commit; else those up to this one */
+        _Atomic uint64_t backlog_next;  /* 0, or: up to here it is being logged */
+        _Atomic uint64_t backlog_end;   /* 0, or: where the log ends with the record of that, which is decided */
+        _Atomic uint32_t backlog_pause; /* so many commits that do not wait are to be logged by themselves */
 
         /* The shared ends of the slot lists. Lists are caches; descriptors are the truth (R7). */
         alignas(CACHE_LINE) struct shlock pool_lock;
@@ -140,6 +145,7 @@ struct control {
         alignas(CACHE_LINE) struct shlock participant_lock;
         struct shlock file_lock;
         struct shlock checkpoint_lock;
+        struct shlock backlog_lock;
         _Atomic uint32_t duty;        /* futex word of the background threads */
         _Atomic uint32_t duty_wanted; /* one has been woken, and has not begun */
         _Atomic uint64_t checkpoint_sequence; /* of the manifest's checkpoint */
@@ -260,6 +266,13 @@ static inline struct control_layout control_layout(uint32_t max_participants, ui
         at.rings = (at.rings + page - 1) / page * page;
         at.end = at.rings + (uint64_t)max_participants * RING_ENTRIES * sizeof(struct ring_entry);
         return at;
+}
+
+/* The newest commit that the log has. Caller holds the commit lock. */
+static inline uint64_t control_logged_locked(const struct control *control)
+{
+        uint64_t base = atomic_load_explicit(&control->backlog_base, memory_order_relaxed);
+        return base ? base : atomic_load_explicit(&control->sequence, memory_order_relaxed);
 }
 
 static inline uint32_t control_processes_max(uint32_t max_participants)

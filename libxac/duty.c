@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "base/sys.h"
+#include "libxac/backlog.h"
 #include "libxac/checkpoint.h"
 #include "libxac/pool.h"
 #include "libxac/reclaim.h"
@@ -25,15 +26,17 @@ struct duty {
 
 static bool is_sync_due(const struct duty *duty)
 {
-        const struct log *log = &duty->env->shared.log;
-        return log_end(log) > log_durable(log) && sys_monotonic_ns() - duty->synced_ns >= TICK_NS;
+        const struct shared *shared = &duty->env->shared;
+        const bool is_behind = backlog_exists(shared) || log_end(&shared->log) > log_durable(&shared->log);
+        return is_behind && sys_monotonic_ns() - duty->synced_ns >= TICK_NS;
 }
 
 static int sync_log(struct duty *duty, struct participant *self)
 {
         struct log *log = &duty->env->shared.log;
         duty->synced_ns = sys_monotonic_ns();
-        return log_wait(log, self->owner, log_end(log));
+        int err = backlog_log(self, &duty->env->files);
+        return err ? err : log_wait(log, self->owner, log_end(log));
 }
 
 /* A little at a time: the log must not wait for it. What cannot be had now is found missing by who needs it. */

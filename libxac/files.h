@@ -69,13 +69,19 @@ static inline char *files_version_bytes(const struct files *files, uint64_t page
         return home + (page_id_no(page) << files->shared->page_shift);
 }
 
-/* The same by its word. What home never had, because the file has grown since, is not asked for there: that would
- * cost a page fault, and memory for nothing but zeros. */
-static inline const char *files_word_bytes(const struct files *files, uint64_t page, uint64_t word)
+/* Has home never had the page, because the file has grown since? It is as ever, and zeros. */
+static inline bool files_has_only_grown(const struct files *files, uint64_t page)
 {
         const struct file_entry *entry = &files->shared->control->file[page_id_file(page)];
-        if (!word && page_id_no(page) << files->shared->page_shift >=
-                             atomic_load_explicit(&entry->found_len, memory_order_acquire))
+        return page_id_no(page) << files->shared->page_shift >=
+               atomic_load_explicit(&entry->found_len, memory_order_acquire);
+}
+
+/* The same by its word. What home never had is not asked for there: that would cost a page fault, and memory for nothing
+ * but zeros. */
+static inline const char *files_word_bytes(const struct files *files, uint64_t page, uint64_t word)
+{
+        if (!word && files_has_only_grown(files, page))
                 return shared_zeros(files->shared);
         return files_version_bytes(files, page, version_slot(word));
 }

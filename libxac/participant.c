@@ -144,10 +144,12 @@ static inline void see(struct snapshots *seen, uint64_t snapshot, uint64_t flip_
                 seen->oldest = snapshot;
 }
 
-/* Through these nobody reads slots that home displaced: hence their epoch. `next` before `durable`, and both
- * before the rows: what one place has given up by then, the next one has taken (R9). */
+/* Through these nobody reads slots that home displaced: hence their epoch. In the order in which snapshots pass from
+ * one place to another, and before the rows: what one has given up by then, the next one has taken (R9, R19). */
 static void see_pins(struct snapshots *seen, const struct control *control)
 {
+        see(seen, atomic_load(&control->backlog_next), UINT64_MAX);
+        see(seen, atomic_load(&control->backlog_base), UINT64_MAX);
         see(seen, atomic_load(&control->checkpoint_snapshot), UINT64_MAX);
         see(seen, atomic_load(&control->durable_next), UINT64_MAX);
         see(seen, atomic_load(&control->durable_sequence), UINT64_MAX);

@@ -69,7 +69,7 @@ struct snapshots {
         } active[]; /* room for max_participants and SNAPSHOT_PINS */
 };
 
-enum { SNAPSHOT_PINS = 3 }; /* snapshots that are no participant's */
+enum { SNAPSHOT_PINS = 5 }; /* snapshots that are no participant's */
 
 void snapshots_read(struct snapshots *seen, const struct shared *shared);
 /* An active snapshot in [from, to), the oldest of them; 0 if there is none. */

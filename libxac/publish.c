@@ -111,10 +111,35 @@ static int map_intent(struct shared *shared, struct row *row)
         return 0;
 }
 
-/* R5: forward if it was decided, else there is nothing to do. */
+/* The log has the backlog up to where it was pinned. Each store can be repeated by a successor, as the sequence stands
+ * still until then. */
+static void finish_merge(struct shared *shared, uint64_t log_end)
+{
+        struct control *control = shared->control;
+        uint64_t logged = atomic_load_explicit(&control->backlog_next, memory_order_relaxed);
+        log_publish_locked(&shared->log, log_end);
+        hook_step(HOOK_MERGE_PUBLISHED);
+        if (logged == atomic_load_explicit(&control->sequence, memory_order_relaxed))
+                logged = 0;
+        atomic_store(&control->backlog_base, logged);
+        hook_step(HOOK_MERGE_BASED);
+        atomic_store_explicit(&control->backlog_end, 0, memory_order_release);
+}
+
+void publish_merge_locked(struct shared *shared, uint64_t log_end)
+{
+        atomic_store_explicit(&shared->control->backlog_end, log_end, memory_order_release); /* R19: it is decided */
+        hook_step(HOOK_MERGE_DECIDED);
+        finish_merge(shared, log_end);
+}
+
+/* R5, R19: forward if it was decided, else there is nothing to do. */
 static int roll_forward(struct shared *shared)
 {
         struct control *control = shared->control;
+        uint64_t merge_end = atomic_load(&control->backlog_end);
+        if (merge_end)
+                finish_merge(shared, merge_end);
         uint64_t sequence = atomic_load(&control->sequence) + 1;
         /* Perhaps it died between flips: no later reader may share their epoch (R14). */
         atomic_fetch_add(&control->flip_epoch, 1);

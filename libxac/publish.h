@@ -21,9 +21,12 @@ int publish_lock(struct shared *shared, uint32_t owner);
 void publish_unlock(struct shared *shared);
 
 /* Publishes the slots of the participant's intent as one commit and returns its sequence. Its record is
- * staged in the log up to log_end (0: volatile). Displaced slots go to the participant's retired list.
+ * staged in the log up to log_end (0: volatile), if it has one. Displaced slots go to the participant's retired list.
  * Cannot fail (I5). */
 uint64_t publish_intent_locked(struct participant *self, uint64_t log_end);
+
+/* The record of the backlog is staged in the log up to log_end, and decided by one store, as a commit is (R19). */
+void publish_merge_locked(struct shared *shared, uint64_t log_end);
 
 /* Home holds the content of these slots now (R13): their pages' heads say so from here on. Slots
  * superseded meanwhile are left alone. The displaced go to the participant's retired list. */

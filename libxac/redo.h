@@ -19,27 +19,59 @@
 
 #include "base/vector.h"
 #include "libxac/txn_pages.h"
+#include "recovery/log_record.h"
+
+enum {
+        REDO_RETRY_NS = 10000000, /* after a local failure that keeps everybody from writing the log, */
+        REDO_RETRIES = 200        /* such as a lack of descriptors; then nothing can be promised any more */
+};
 
 struct redo {
         struct vector payload;     /* bytes: of the record, or of the next fragment */
         uint64_t first_fragment;   /* where it is in the log; 0: there is none */
+        uint32_t header_len;       /* what stands before the entries in the payload of the last part */
         uint32_t payload_crc;
+};
+
+/* How a page changed. */
+struct redo_page {
+        uint64_t page;
+        enum log_entry_kind kind;
+        uint64_t from;      /* the page whose content it began as: mostly itself */
+        const char *before; /* NULL: that is not known, and all of it is logged */
+        const char *now;
 };
 
 /* Connects this process to the log in the shared memory, once that is filled in. */
 void redo_attach(struct shared *shared, int directory);
 void redo_detach(struct shared *shared);
 
+/* ---- A record ---- */
+
 /* XAC_POISONED, -ENOSPC (no room for the log, or for this transaction's part in it), -ENOMEM, -EMFILE, ... */
 int redo_prepare(struct redo *redo, const struct txn_pages *pages);
+
+/* The same step by step, for others than transactions; merged: it stands for all commits after `base`. First room for a page, then
+ * the page, and in the end the checksum. */
+int redo_begin(struct redo *redo, const struct shared *shared);
+int redo_begin_merged(struct redo *redo, const struct shared *shared, uint64_t base);
+int redo_reserve(struct redo *redo, struct participant *self);
+void redo_add(struct redo *redo, const struct shared *shared, const struct redo_page *page);
+void redo_sum_up(struct redo *redo);
+
 /* Is there room for the record? If not, redo_make_room, without the lock, and look again. */
 bool redo_has_room_locked(const struct redo *redo, const struct shared *shared);
 int redo_make_room(const struct redo *redo, struct participant *self);
+/* The commit lock, with room for the record. */
+int redo_lock_with_room(const struct redo *redo, struct participant *self);
 /* Puts the record of commit `sequence` behind the log; publish.c makes it part of it. Returns where it ends. */
 uint64_t redo_stage_locked(const struct redo *redo, struct participant *self, uint64_t sequence);
+uint64_t redo_stage_merged_locked(const struct redo *redo, struct participant *self, uint64_t sequence);
 /* The transaction is committed or undone: its fragments hold the log back no longer. */
 void redo_finish(struct redo *redo, struct participant *self);
 void redo_free(struct redo *redo);
+
+/* ---- On disk ---- */
 
 /* Returns once everything before `position` is on disk. XAC_POISONED. */
 int redo_wait(struct participant *self, uint64_t position);

@@ -55,15 +55,14 @@ static void free_if_dead(struct shared *shared, struct shlock *lock, uint32_t ow
         shlock_unlock(lock);
 }
 
-/* A checkpoint's pin goes with its lock. */
-static void free_checkpoint_if_dead(struct shared *shared, uint32_t owner)
+/* A pin goes with its lock. */
+static void free_with_pin_if_dead(struct shared *shared, struct shlock *lock, _Atomic uint64_t *pin, uint32_t owner)
 {
-        struct shlock *lock = &shared->control->checkpoint_lock;
         uint32_t holder = shlock_owner(lock);
         if (!holder || shared_is_alive(shared, holder))
                 return;
         if (shlock_lock(lock, owner, &shared->liveness) == SHLOCK_INHERITED)
-                atomic_store(&shared->control->checkpoint_snapshot, 0);
+                atomic_store(pin, 0);
         shlock_unlock(lock);
 }
 
@@ -74,8 +73,10 @@ static void take_back_process_locked(struct shared *shared, uint32_t process_no,
                 return;
         publish_unlock(shared);
         /* All its locks before its rows: a row's next owner must not find one in its name. */
-        free_checkpoint_if_dead(shared, owner);
-        free_if_dead(shared, &shared->control->file_lock, owner);
+        struct control *control = shared->control;
+        free_with_pin_if_dead(shared, &control->checkpoint_lock, &control->checkpoint_snapshot, owner);
+        free_with_pin_if_dead(shared, &control->backlog_lock, &control->backlog_next, owner);
+        free_if_dead(shared, &control->file_lock, owner);
         for (uint32_t i = 0; i < atomic_load(&shared->control->rows_used); i++) {
                 struct row *row = &shared->rows[i];
                 if (atomic_load(&row->state) == ROW_USED && atomic_load(&row->process_no) == process_no)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/sys.h"
+#include "libxac/backlog.h"
 #include "libxac/checkpoint.h"
 #include "libxac/commit.h"
 #include "libxac/pool.h"
@@ -176,6 +177,8 @@ int thread_sync(struct thread *thread)
         if (!shared_is_durable(shared))
                 return thread_checkpoint(thread);
         int err = log_poison(&shared->log);
+        if (!err)
+                err = backlog_log(&thread->self, &thread->env->files);
         return err ? err : redo_wait(&thread->self, log_end(&shared->log));
 }
 

@@ -197,7 +197,7 @@ static int end_outermost(struct txn *txn)
         int err = txn->doom;
         if (!err) {
                 txn_move(txn, TXN_ACTIVE, TXN_COMMITTING);
-                err = commit_run(txn);
+                err = commit_run(txn, is_waiting);
         }
         if (err) {
                 if (err == XAC_CONFLICT)
@@ -206,7 +206,7 @@ static int end_outermost(struct txn *txn)
                 return err;
         }
         become_idle(txn);
-        err = commit_wait(txn, is_waiting); /* without its snapshot, which would hold others' slots back */
+        err = commit_wait(txn); /* without its snapshot, which would hold others' slots back */
         if (!err)
                 participant_count(&row->commits);
         if (has_written)

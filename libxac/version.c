@@ -36,6 +36,20 @@ again:;
         return word;
 }
 
+uint64_t version_seen_in_slot(const struct shared *shared, uint32_t no, uint64_t after, uint64_t until)
+{
+        const struct slot *slot = &shared->slots[no];
+        uint64_t tag = atomic_load(&slot->tag);
+        if (!tag || tag <= after || tag > until)
+                return 0;
+        hook_step(HOOK_SLOT_SEEN);
+        enum slot_state state = slot_state(slot);
+        uint64_t superseded = atomic_load(&slot->superseded);
+        if ((superseded && superseded <= until) || atomic_load(&slot->tag) != tag)
+                return 0;
+        return state == SLOT_PUBLISHED || (state == SLOT_RETIRED && superseded) ? tag : 0;
+}
+
 /* The link in the slot that `word` names; false if that slot was given back meanwhile (R3). */
 static bool read_link(struct shared *shared, uint64_t word, uint64_t *older)
 {

@@ -32,15 +32,26 @@
  *           4      4   byte_len: header, payload and up to 7 zeros
  *           8      8   position of this record
  *          16      8   durable: everything before this position was on disk when it was staged
- *          24      8   sequence of the commit (a fragment: 0)
+ *          24      8   sequence of the commit (a fragment: 0; merged commits: that of the newest)
  *          32      8   transaction: position of the first fragment that belongs to this commit;
  *                      in the first fragment itself its own position; 0: there are none
  *          40      4   incarnation
- *          44      4   kind: 1 = commit, 2 = fragment, 3 = pad (no payload; byte_len is all up to the group's end)
+ *          44      4   kind: 1 = commit, 2 = fragment, 3 = pad (no payload; byte_len is all up to the group's end),
+ *                      4 = merged commits
  *          48      4   CRC-32C of the payload
  *          52      4   payload_len
  *          56      …   payload: entries, one after the other; the payload of a transaction is that
  *                      of its fragments, in order, and of its commit record last
+ *
+ * Merged commits: one record stands for all commits after `base` up to its own sequence, at once. Commits that do
+ * not wait for the disk may be lost by a crash, the newest first, so nobody needs to find each of them in the log:
+ * those since the last time are logged together, and a page that a hundred of them changed is compared once, with
+ * what it was at `base`. Either all of them are there after a crash or none. Such a record may have fragments like a
+ * commit; its own payload, not theirs, begins with
+ *
+ *           0      8   base: sequence of the newest commit before them, less than the record's own
+ *
+ * and entries follow, whose base is the state before this record, which is that of `base`.
  *
  * Entry: what the transaction did to one page. No entry is cut in two by a fragment's end.
  *
@@ -82,12 +93,13 @@
 #include <stdint.h>
 
 enum {
-        LOG_FORMAT_VERSION = 2,
+        LOG_FORMAT_VERSION = 3,
         LOG_BLOCK = 4096,          /* groups begin at multiples of it; the unit of direct writes */
         LOG_SECTOR = 512,          /* what a disk writes as a whole */
         LOG_HEADER_BYTES = 4096,   /* of a segment file, before the log's own bytes */
         LOG_HEADER_COPY = 2048,
         LOG_RECORD_HEADER = 56,
+        LOG_MERGED_HEADER = 8,     /* of merged commits' payload, before the entries */
         LOG_ENTRY_HEADER = 16,
         LOG_ENTRY_FROM = 8,        /* of a moved entry, before its changes */
         LOG_CHANGE_HEADER = 8,
@@ -100,7 +112,7 @@ enum {
 #define LOG_SEGMENT_MAGIC "XACLOGSG"
 #define LOG_FILE_PREFIX "xac.log."
 
-enum log_record_kind { LOG_COMMIT = 1, LOG_FRAGMENT = 2, LOG_PAD = 3 };
+enum log_record_kind { LOG_COMMIT = 1, LOG_FRAGMENT = 2, LOG_PAD = 3, LOG_MERGED = 4 };
 enum log_entry_kind { LOG_CHANGES = 1, LOG_IMAGE = 2, LOG_MOVED = 3, LOG_CLEARED = 4 };
 enum log_change_kind { LOG_BYTES = 1, LOG_SHIFT = 2 };
 

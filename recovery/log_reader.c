@@ -255,17 +255,18 @@ int log_reader_next(struct log_reader *reader, struct log_record *record, const 
 
 const unsigned char *log_reader_glance(const struct log_reader *reader, uint64_t *at)
 {
-        const uint32_t least = LOG_RECORD_HEADER + LOG_ENTRY_HEADER + LOG_CHANGE_HEADER;
+        const uint32_t least = LOG_ENTRY_HEADER + LOG_CHANGE_HEADER;
         uint64_t offset = *at - reader->window_at;
-        uint32_t byte_len;
+        uint32_t byte_len, entry;
 
-        if (*at < reader->window_at || offset + least > reader->window_len)
+        if (*at < reader->window_at || offset + LOG_RECORD_HEADER + LOG_MERGED_HEADER + least > reader->window_len)
                 return NULL;
         byte_len = log_record_claimed_len(reader->window + offset);
-        if (byte_len < least || byte_len > LOG_RECORD_MAX)
+        entry = log_record_claimed_entry(reader->window + offset);
+        if (byte_len < entry + least || byte_len > LOG_RECORD_MAX)
                 return NULL;
         *at += byte_len;
-        return reader->window + offset + LOG_RECORD_HEADER;
+        return reader->window + offset + entry;
 }
 
 uint64_t log_reader_end(const struct log_reader *reader)

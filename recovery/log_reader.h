@@ -41,7 +41,7 @@ void log_reader_close(struct log_reader *reader);
  * included; XAC_CORRUPT: damage (log_reader_damage says where); or -errno. */
 int log_reader_next(struct log_reader *reader, struct log_record *record, const unsigned char **payload);
 
-/* A glance ahead: the first bytes, at least LOG_ENTRY_HEADER + LOG_CHANGE_HEADER, of the payload of what claims to be
+/* A glance ahead: the first bytes, at least LOG_ENTRY_HEADER + LOG_CHANGE_HEADER, of the entries of what claims to be
  * the record at *at, which is moved behind it. NULL: nothing is known of it yet. Nothing is verified: for hints only. */
 const unsigned char *log_reader_glance(const struct log_reader *reader, uint64_t *at);
 

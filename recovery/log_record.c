@@ -64,13 +64,20 @@ void log_pad_encode(unsigned char *bytes, uint64_t position, uint32_t byte_len, 
         log_record_encode(bytes, &pad);
 }
 
+static bool has_length_of_payload(const struct log_record *record)
+{
+        return record->payload_len <= LOG_RECORD_MAX - LOG_RECORD_HEADER &&
+               record->byte_len == log_record_len(record->payload_len);
+}
+
 static bool lengths_make_sense(const struct log_record *record)
 {
         switch (record->kind) {
         case LOG_COMMIT:
         case LOG_FRAGMENT:
-                return record->payload_len <= LOG_RECORD_MAX - LOG_RECORD_HEADER &&
-                       record->byte_len == log_record_len(record->payload_len);
+                return has_length_of_payload(record);
+        case LOG_MERGED:
+                return has_length_of_payload(record) && record->payload_len >= LOG_MERGED_HEADER;
         case LOG_PAD:
                 return record->payload_len == 0 && record->byte_len >= LOG_RECORD_HEADER &&
                        record->byte_len < PAD_MAX && record->byte_len % 8 == 0;
@@ -111,19 +118,37 @@ uint32_t log_record_peek_incarnation(const unsigned char *bytes)
         return bytes_get_u32(bytes + AT_INCARNATION);
 }
 
-/* ---- Entries ---- */
-
 uint32_t log_record_claimed_len(const unsigned char *bytes)
 {
         return bytes_get_u32(bytes + AT_BYTE_LEN);
 }
 
-uint64_t log_entry_claimed_page(const unsigned char *payload, uint32_t *at)
+uint32_t log_record_claimed_entry(const unsigned char *bytes)
 {
-        const unsigned char *change = payload + LOG_ENTRY_HEADER;
+        return LOG_RECORD_HEADER + (bytes_get_u32(bytes + AT_KIND) == LOG_MERGED ? LOG_MERGED_HEADER : 0);
+}
+
+void log_merged_encode(unsigned char *bytes, uint64_t base)
+{
+        bytes_put_u64(bytes, base);
+}
+
+bool log_merged_base(const unsigned char *payload, size_t payload_len, uint64_t *base)
+{
+        if (payload_len < LOG_MERGED_HEADER)
+                return false;
+        *base = bytes_get_u64(payload);
+        return true;
+}
+
+/* ---- Entries ---- */
+
+uint64_t log_entry_claimed_page(const unsigned char *bytes, uint32_t *at)
+{
+        const unsigned char *change = bytes + LOG_ENTRY_HEADER;
 
         *at = change[2] | (uint32_t)change[3] << 8;
-        return bytes_get_u64(payload + AT_ENTRY_PAGE);
+        return bytes_get_u64(bytes + AT_ENTRY_PAGE);
 }
 
 /* What follows the header is of the entry's kind. Takes the name of a moved page's source from it. */

@@ -55,8 +55,15 @@ bool log_record_decode(const unsigned char *bytes, struct log_record *record);
 uint64_t log_record_peek_position(const unsigned char *bytes);
 uint32_t log_record_peek_incarnation(const unsigned char *bytes);
 
-/* What the header claims, unverified: for hints only. */
+/* What the header claims, unverified: for hints only. The second is where its first entry begins, counted from the
+ * header. */
 uint32_t log_record_claimed_len(const unsigned char *bytes);
+uint32_t log_record_claimed_entry(const unsigned char *bytes);
+
+/* Writes the LOG_MERGED_HEADER bytes that begin the payload of merged commits: those after `base`. */
+void log_merged_encode(unsigned char *bytes, uint64_t base);
+/* Takes them from such a payload; false: it is too short for them. */
+bool log_merged_base(const unsigned char *payload, size_t payload_len, uint64_t *base);
 
 struct log_entry {
         uint64_t page; /* file number << 28 | page number */
@@ -71,8 +78,8 @@ struct log_entry {
  * or from itself. */
 int log_entry_next(const unsigned char *payload, size_t payload_len, size_t *at, uint32_t page_bytes,
                    struct log_entry *entry);
-/* The page that the entry at the beginning of a payload claims to change, and where in it first; unverified too. */
-uint64_t log_entry_claimed_page(const unsigned char *payload, uint32_t *at);
+/* The page that the entry at `bytes` claims to change, and where in it first; unverified too. */
+uint64_t log_entry_claimed_page(const unsigned char *bytes, uint32_t *at);
 /* Writes an entry's LOG_ENTRY_HEADER bytes. Of a moved page byte_len counts the LOG_ENTRY_FROM bytes too, which
  * are written by the second. */
 void log_entry_encode(unsigned char *bytes, uint64_t page, enum log_entry_kind kind, uint32_t byte_len);

@@ -11,6 +11,9 @@
  * may come whose attempt began before: it was decided by then, and they are passed over like commits up to
  * the base.
  *
+ * Merged commits are one step: their entries lead from the state at their base to that at their sequence. So either
+ * all of them are home already or none; a checkpoint's base is never in between.
+ *
  * Moves read the state before their record. So a commit is gone through twice: first the contents that its
  * moves want are put aside, then its entries are applied.
  */
@@ -134,6 +137,15 @@ static int take_fragment(struct replay *replay, const struct log_record *record,
 
 /* ---- Commits ---- */
 
+/* One commit, or several merged. */
+struct commit {
+        uint64_t before; /* the newest commit before */
+        uint64_t sequence;
+        const struct attempt *attempt; /* its fragments; NULL: none */
+        const unsigned char *entries;  /* that are not in fragments */
+        size_t entries_len;
+};
+
 static unsigned char *source_at(const struct replay *replay, uint32_t i)
 {
         return (unsigned char *)replay->sources.items + (size_t)i * replay->pages.page_bytes;
@@ -193,14 +205,44 @@ static int apply_entry(struct replay *replay, const struct log_entry *entry, uin
 
 typedef int (*visit_entry)(struct replay *replay, const struct log_entry *entry, uint64_t sequence);
 
+/* Entries are short and their pages far apart: what rebuild.c does for records is done here within one. */
+enum { FAR_ENTRIES = 16, NEAR_ENTRIES = 8 };
+
+struct look_ahead {
+        size_t at;   /* the entry in the payload that is looked at next */
+        int entries; /* how many it is ahead */
+};
+
+static void look_ahead(const struct replay *replay, const unsigned char *payload, size_t payload_len,
+                       struct look_ahead *ahead, int wanted)
+{
+        struct log_entry entry;
+        size_t at = ahead->at;
+
+        while (ahead->entries < wanted &&
+               log_entry_next(payload, payload_len, &ahead->at, replay->pages.page_bytes, &entry) == 1) {
+                if (entry.byte_len >= LOG_CHANGE_HEADER)
+                        replay_expect(replay, payload + at, wanted == NEAR_ENTRIES);
+                at = ahead->at;
+                ahead->entries++;
+        }
+        ahead->entries--; /* the next one is applied */
+}
+
 static int visit_payload(struct replay *replay, const unsigned char *payload, size_t payload_len,
                          uint64_t sequence, visit_entry visit)
 {
+        struct look_ahead far = {0};
+        struct look_ahead near = {0};
         struct log_entry entry;
         size_t at = 0;
         int found;
 
         while ((found = log_entry_next(payload, payload_len, &at, replay->pages.page_bytes, &entry)) == 1) {
+                if (visit == apply_entry) {
+                        look_ahead(replay, payload, payload_len, &far, FAR_ENTRIES);
+                        look_ahead(replay, payload, payload_len, &near, NEAR_ENTRIES);
+                }
                 int err = visit(replay, &entry, sequence);
 
                 if (err)
@@ -210,56 +252,77 @@ static int visit_payload(struct replay *replay, const unsigned char *payload, si
 }
 
 /* All entries of a commit, those in its fragments first. */
-static int visit_commit(struct replay *replay, const struct log_record *record, const struct attempt *attempt,
-                        const unsigned char *payload, visit_entry visit)
+static int visit_commit(struct replay *replay, const struct commit *commit, visit_entry visit)
 {
         int err = 0;
 
-        if (attempt)
-                for (const struct fragment *part = attempt->first; part && !err; part = part->next)
-                        err = visit_payload(replay, part->payload, part->payload_len, record->sequence, visit);
-        return err ? err : visit_payload(replay, payload, record->payload_len, record->sequence, visit);
+        if (commit->attempt)
+                for (const struct fragment *part = commit->attempt->first; part && !err; part = part->next)
+                        err = visit_payload(replay, part->payload, part->payload_len, commit->sequence, visit);
+        return err ? err : visit_payload(replay, commit->entries, commit->entries_len, commit->sequence, visit);
 }
 
-static int apply_commit(struct replay *replay, const struct log_record *record, const struct attempt *attempt,
-                        const unsigned char *payload)
+static int apply_commit(struct replay *replay, const struct commit *commit)
 {
         replay->sources.count = 0;
         replay->sources_used = 0;
-        int err = visit_commit(replay, record, attempt, payload, keep_source);
+        int err = visit_commit(replay, commit, keep_source);
 
         if (!err)
-                err = visit_commit(replay, record, attempt, payload, apply_entry);
+                err = visit_commit(replay, commit, apply_entry);
         if (err)
                 return err;
-        replay->sequence = record->sequence;
-        replay->commits++;
+        replay->sequence = commit->sequence;
+        replay->commits += commit->sequence - commit->before;
         return 0;
 }
 
 /* Each commit of the log is the successor of the one before; the first may be any up to the base's. */
-static bool is_next(const struct replay *replay, uint64_t sequence)
+static bool is_next(const struct replay *replay, const struct commit *commit)
 {
-        if (replay->seen)
-                return sequence == replay->seen + 1;
-        return sequence != 0 && sequence <= replay->base + 1;
+        if (commit->before >= commit->sequence)
+                return false;
+        if (replay->seen ? commit->before != replay->seen : commit->before > replay->base)
+                return false;
+        return commit->sequence <= replay->base || commit->before >= replay->base;
 }
 
-static int take_commit(struct replay *replay, const struct log_record *record, const unsigned char *payload)
+static int take_commit(struct replay *replay, const struct log_record *record, struct commit *commit)
 {
         struct attempt **link = attempt_find(replay, record->transaction);
         bool is_new = record->sequence > replay->base;
         int err = 0;
 
-        if (!is_next(replay, record->sequence) || record->transaction >= record->position)
+        commit->sequence = record->sequence;
+        if (!is_next(replay, commit) || record->transaction >= record->position)
                 return XAC_CORRUPT;
         if (is_new && record->transaction && !*link)
                 return XAC_CORRUPT;
-        replay->seen = record->sequence;
+        replay->seen = commit->sequence;
+        commit->attempt = *link;
         if (is_new)
-                err = apply_commit(replay, record, *link, payload);
+                err = apply_commit(replay, commit);
         attempt_forget(link);
         return err;
+}
+
+static int take_single(struct replay *replay, const struct log_record *record, const unsigned char *payload)
+{
+        struct commit commit = {
+            .before = record->sequence - 1, .entries = payload, .entries_len = record->payload_len};
+
+        return take_commit(replay, record, &commit);
+}
+
+static int take_merged(struct replay *replay, const struct log_record *record, const unsigned char *payload)
+{
+        struct commit commit;
+
+        if (!log_merged_base(payload, record->payload_len, &commit.before))
+                return XAC_CORRUPT;
+        commit.entries = payload + LOG_MERGED_HEADER;
+        commit.entries_len = record->payload_len - LOG_MERGED_HEADER;
+        return take_commit(replay, record, &commit);
 }
 
 int replay_record(struct replay *replay, const struct log_record *record, const unsigned char *payload)
@@ -269,7 +332,9 @@ int replay_record(struct replay *replay, const struct log_record *record, const 
                 replay->begin = record->position;
         switch (record->kind) {
         case LOG_COMMIT:
-                return take_commit(replay, record, payload);
+                return take_single(replay, record, payload);
+        case LOG_MERGED:
+                return take_merged(replay, record, payload);
         case LOG_FRAGMENT:
                 return take_fragment(replay, record, payload);
         default:
@@ -322,10 +387,10 @@ uint64_t replay_commits(const struct replay *replay)
         return replay->commits;
 }
 
-void replay_expect(const struct replay *replay, const unsigned char *payload, bool is_near)
+void replay_expect(const struct replay *replay, const unsigned char *entry, bool is_near)
 {
         uint32_t at;
-        uint64_t page = log_entry_claimed_page(payload, &at);
+        uint64_t page = log_entry_claimed_page(entry, &at);
 
         if (is_near)
                 replay_pages_expect_bytes(&replay->pages, page, at);

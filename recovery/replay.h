@@ -6,7 +6,8 @@
  * Redo: builds, in memory, the pages that the log's commits changed since the manifest's checkpoint. Home is
  * only read (R17): shifts and moves are not idempotent, so nothing may be applied to a page in its file.
  *
- * Fragments are kept until the commit record that names them comes; those that none names are forgotten.
+ * Fragments are kept until the commit record that names them comes; those that none names are forgotten. Merged
+ * commits are applied like one.
  */
 
 #include <stdbool.h>
@@ -29,12 +30,13 @@ void replay_close(struct replay *replay);
  * After any error nothing is left to do but to close it. */
 int replay_record(struct replay *replay, const struct log_record *record, const unsigned char *payload);
 
-/* The newest commit applied (`base` if none), how many were applied, and the pages, in ascending order. */
+/* The newest commit applied (`base` if none), how many were applied (merged ones each count), and the pages, in
+ * ascending order. */
 uint64_t replay_sequence(const struct replay *replay);
 uint64_t replay_commits(const struct replay *replay);
-/* Of a record that will come soon: the beginning of its payload, not verified. Brings what it will need into the
+/* Of a record that will come soon: the beginning of its first entry, not verified. Brings what it will need into the
  * processor's cache; is_near: in a second call, when where to find the page is there. */
-void replay_expect(const struct replay *replay, const unsigned char *payload, bool is_near);
+void replay_expect(const struct replay *replay, const unsigned char *entry, bool is_near);
 uint64_t replay_finish(struct replay *replay); /* sorts; the number of pages; no more records after it */
 struct page_image replay_page(const struct replay *replay, uint64_t i);
 

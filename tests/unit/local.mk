@@ -31,6 +31,7 @@ UNIT_TESTS = \
         %D%/test_recover_damage \
         %D%/test_replay \
         %D%/test_replay_damage \
+        %D%/test_replay_merged \
         %D%/test_ring \
         %D%/test_shared \
         %D%/test_shlock \
@@ -160,6 +161,9 @@ UNIT_CRASHED = %D%/crashed_stand.h %D%/crashed.h %D%/scratch.h
 
 %C%_test_replay_damage_SOURCES = %D%/test_replay_damage.c $(UNIT_REPLAY)
 %C%_test_replay_damage_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+
+%C%_test_replay_merged_SOURCES = %D%/test_replay_merged.c $(UNIT_REPLAY)
+%C%_test_replay_merged_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 
 %C%_test_log_header_SOURCES = %D%/test_log_header.c $(UNIT_LOG)
 %C%_test_log_header_LDADD = $(UNIT_LIBS)

@@ -156,7 +156,7 @@ static inline int put_record(uint32_t kind, uint64_t transaction, uint64_t *at)
         struct log_record record = {
             .position = position,
             .kind = kind,
-            .sequence = kind == LOG_COMMIT ? sequence : 0,
+            .sequence = kind == LOG_FRAGMENT ? 0 : sequence,
             .transaction = transaction == UINT64_MAX ? position : transaction,
             .payload_len = payload.len,
         };
@@ -179,6 +179,16 @@ static inline void put_commit(uint64_t transaction)
 {
         sequence++;
         assert_int_equal(put_record(LOG_COMMIT, transaction, NULL), 0);
+}
+
+/* The payload so far becomes that of the commits after `before`, up to `sequence`, merged. */
+static inline int try_merged(uint64_t before, uint64_t transaction)
+{
+        assert_in_range(payload.len, 0, PAYLOAD_MAX - LOG_MERGED_HEADER);
+        memmove(payload.bytes + LOG_MERGED_HEADER, payload.bytes, payload.len);
+        log_merged_encode(payload.bytes, before);
+        payload.len += LOG_MERGED_HEADER;
+        return put_record(LOG_MERGED, transaction, NULL);
 }
 
 /* The transaction so far becomes one more fragment; *transaction is 0 before the first. */

@@ -90,6 +90,45 @@ static void test_a_log_that_fills_its_files(void **state)
         hand_free(log);
 }
 
+/* A look ahead shows the first entry of each kind of record, and ends where it would not fit. */
+static void test_a_glance_shows_first_entries(void **state)
+{
+        struct hand_log *log = hand_make(2);
+        struct log_range range = hand_range(hand_begin());
+        unsigned char payload[LOG_MERGED_HEADER + LOG_ENTRY_HEADER + LOG_CHANGE_HEADER] = {0};
+        struct log_record record = {.kind = LOG_COMMIT, .sequence = 2};
+        struct log_reader *reader;
+        const unsigned char *found;
+        uint32_t at;
+
+        (void)state;
+        hand_put(log, record, payload);
+        log_entry_encode(payload, 11, LOG_CHANGES, LOG_CHANGE_HEADER);
+        record.payload_len = sizeof(payload) - LOG_MERGED_HEADER;
+        hand_put(log, record, payload);
+        log_merged_encode(payload, 2);
+        log_entry_encode(payload + LOG_MERGED_HEADER, 12, LOG_CHANGES, LOG_CHANGE_HEADER);
+        record = (struct log_record){.kind = LOG_MERGED, .sequence = 9, .payload_len = sizeof(payload)};
+        hand_put(log, record, payload);
+        record.payload_len -= 8; /* no room for a change */
+        hand_put(log, record, payload);
+        hand_store(log, directory);
+
+        assert_int_equal(log_reader_open(directory, &range, &reader), 0);
+        assert_int_equal(log_reader_next(reader, &record, &found), 1);
+        uint64_t position = log_reader_end(reader);
+        for (uint64_t page = 11; page <= 12; page++) {
+                found = log_reader_glance(reader, &position);
+                assert_non_null(found);
+                assert_int_equal(log_entry_claimed_page(found, &at), page);
+        }
+        assert_int_equal(position, log->position[3]);
+        assert_null(log_reader_glance(reader, &position));
+        assert_int_equal(position, log->position[3]);
+        log_reader_close(reader);
+        hand_free(log);
+}
+
 static void test_segments_are_listed(void **state)
 {
         struct hand_log *log = hand_make(4);
@@ -417,6 +456,7 @@ int main(void)
             cmocka_unit_test_setup(test_the_longest_records_come_back, directory_empty),
             cmocka_unit_test_setup(test_reading_begins_at_any_record, directory_empty),
             cmocka_unit_test_setup(test_a_log_that_fills_its_files, directory_empty),
+            cmocka_unit_test_setup(test_a_glance_shows_first_entries, directory_empty),
             cmocka_unit_test_setup(test_segments_are_listed, directory_empty),
             cmocka_unit_test_setup(test_a_missing_segment, directory_empty),
             cmocka_unit_test_setup(test_a_missing_segment_at_a_record_boundary, directory_empty),

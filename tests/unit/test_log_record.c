@@ -136,7 +136,8 @@ static void test_fields_must_make_sense(void **state)
         assert_true(is_record_with(AT_KIND, LOG_FRAGMENT));
         assert_false(is_record_with(AT_KIND, LOG_PAD));
         assert_false(is_record_with(AT_KIND, 0));
-        assert_false(is_record_with(AT_KIND, 4));
+        assert_true(is_record_with(AT_KIND, LOG_MERGED));
+        assert_false(is_record_with(AT_KIND, 5));
         assert_false(is_record_with(AT_POSITION, 0x55667784));
         assert_true(is_record_with(AT_PAYLOAD_LEN, 0x10208));
         assert_false(is_record_with(AT_PAYLOAD_LEN, 0x10209));
@@ -163,6 +164,61 @@ static void test_the_longest_record(void **state)
         log_record_encode(bytes, &record);
         assert_false(log_record_decode(bytes, &record));
 }
+
+/* ---- Merged commits ---- */
+
+static void test_merged_commits_say_after_which(void **state)
+{
+        static const unsigned char expected[LOG_MERGED_HEADER] = {8, 7, 6, 5, 4, 3, 2, 1};
+        unsigned char bytes[LOG_MERGED_HEADER];
+        uint64_t base = 0;
+
+        (void)state;
+        log_merged_encode(bytes, 0x0102030405060708);
+        assert_memory_equal(bytes, expected, sizeof(expected));
+        assert_true(log_merged_base(bytes, sizeof(bytes), &base));
+        assert_int_equal(base, 0x0102030405060708);
+        base = 77;
+        for (size_t payload_len = 0; payload_len < LOG_MERGED_HEADER; payload_len++)
+                assert_false(log_merged_base(bytes, payload_len, &base));
+        assert_int_equal(base, 77);
+}
+
+static void test_merged_commits_have_room_for_their_base(void **state)
+{
+        struct log_record record = sample();
+        unsigned char bytes[LOG_RECORD_HEADER];
+        struct log_record again;
+
+        (void)state;
+        record.kind = LOG_MERGED;
+        for (record.payload_len = 0; record.payload_len < 32; record.payload_len++) {
+                record.byte_len = log_record_len(record.payload_len);
+                log_record_encode(bytes, &record);
+                assert_int_equal(log_record_decode(bytes, &again), record.payload_len >= LOG_MERGED_HEADER);
+                if (record.payload_len >= LOG_MERGED_HEADER)
+                        assert_same(&again, &record);
+        }
+        record.payload_len = LOG_RECORD_MAX - LOG_RECORD_HEADER + 1;
+        log_record_encode(bytes, &record);
+        assert_false(log_record_decode(bytes, &again));
+}
+
+/* A look ahead finds the first entry behind it. */
+static void test_where_the_first_entry_is_said_to_be(void **state)
+{
+        struct log_record record = sample();
+        unsigned char bytes[LOG_RECORD_HEADER];
+
+        (void)state;
+        log_record_encode(bytes, &record);
+        assert_int_equal(log_record_claimed_entry(bytes), LOG_RECORD_HEADER);
+        record.kind = LOG_MERGED;
+        log_record_encode(bytes, &record);
+        assert_int_equal(log_record_claimed_entry(bytes), LOG_RECORD_HEADER + LOG_MERGED_HEADER);
+}
+
+/* ---- Pads ---- */
 
 /* A group's end is a multiple of LOG_BLOCK, wherever its records end, and the pad before it is a record. */
 static void test_there_is_always_room_for_a_pad(void **state)
@@ -301,6 +357,9 @@ int main(void)
             cmocka_unit_test(test_zeros_are_no_record),
             cmocka_unit_test(test_fields_must_make_sense),
             cmocka_unit_test(test_the_longest_record),
+            cmocka_unit_test(test_merged_commits_say_after_which),
+            cmocka_unit_test(test_merged_commits_have_room_for_their_base),
+            cmocka_unit_test(test_where_the_first_entry_is_said_to_be),
             cmocka_unit_test(test_there_is_always_room_for_a_pad),
             cmocka_unit_test(test_pads_of_other_lengths_are_none),
             cmocka_unit_test(test_entries_follow_one_another),

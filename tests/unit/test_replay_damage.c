@@ -88,6 +88,7 @@ static void test_malformed_entries(void **state)
 static void test_any_bytes_may_be_given(void **state)
 {
         enum { ROUNDS = 20000 };
+        static const uint32_t kinds[] = {LOG_COMMIT, LOG_FRAGMENT, LOG_MERGED};
         int accepted = 0;
 
         (void)state;
@@ -95,18 +96,21 @@ static void test_any_bytes_may_be_given(void **state)
                 position += 8;
                 struct log_record record = {
                     .position = position,
-                    .kind = 1 + (uint32_t)chance_below(&chance, 2),
-                    .sequence = chance_percent(&chance, 70) ? replay_sequence(replay) + 1 : 12345,
+                    .kind = kinds[chance_below(&chance, 3)],
+                    .sequence = chance_percent(&chance, 80) ? replay_sequence(replay) + 1 : 12345,
                     .transaction = chance_percent(&chance, 50) ? 0 : position - 8 * chance_below(&chance, 10),
                     .payload_len = (uint32_t)chance_below(&chance, 300),
                 };
                 unsigned char *bytes = malloc(record.payload_len + 1);
+                uint32_t first = record.kind == LOG_MERGED ? LOG_MERGED_HEADER : 0;
 
                 if (record.kind == LOG_FRAGMENT)
                         record.sequence = 0;
                 for (uint32_t i = 0; i < record.payload_len; i++)
                         bytes[i] = (unsigned char)chance_next(&chance);
-                for (uint32_t at = 0; at + 24 <= record.payload_len; at += 24) {
+                if (record.kind == LOG_MERGED && record.payload_len >= first && chance_percent(&chance, 80))
+                        log_merged_encode(bytes, replay_sequence(replay));
+                for (uint32_t at = first; at + 24 <= record.payload_len; at += 24) {
                         uint32_t page_no = (uint32_t)chance_below(&chance, PAGES);
 
                         log_entry_encode(bytes + at, page_name(page_no), LOG_CHANGES, 8);

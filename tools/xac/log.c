@@ -25,6 +25,7 @@ const char log_help[] =
         "Usage: xac log [OPTION]... DIR\n"
         "Prints the records of the redo log since the last checkpoint, one line each: position in the\n"
         "log, file and offset, sequence of the commit, kind, bytes in the log, pages; then how it ends.\n"
+        "Commits that did not wait for the disk may stand there merged, first and last as 'first-last'.\n"
         "Changes nothing. The end of a log that is in use moves.\n"
         "\n"
         "  --from SEQ  from this commit on\n"
@@ -43,10 +44,16 @@ struct log_options {
         bool has_bytes;
 };
 
-/* A commit that has fragments. */
+/* The commits that a record stands for; none: both 0. */
+struct span {
+        uint64_t first;
+        uint64_t last;
+};
+
+/* A commit, or merged ones, with fragments. */
 struct fragmented {
         uint64_t transaction;
-        uint64_t sequence;
+        struct span commits;
 };
 
 struct log_view {
@@ -62,7 +69,7 @@ struct log_view {
 
 /* ---- Reading ---- */
 
-static int remember_fragmented(struct log_view *view, const struct log_record *record)
+static int remember_fragmented(struct log_view *view, uint64_t transaction, struct span commits)
 {
         struct fragmented *items;
         int err = vector_reserve(&view->fragmented, view->fragmented.count + 1, sizeof(*items));
@@ -71,21 +78,34 @@ static int remember_fragmented(struct log_view *view, const struct log_record *r
                 return err;
         items = view->fragmented.items;
         items[view->fragmented.count++] =
-                (struct fragmented){ .transaction = record->transaction, .sequence = record->sequence };
+                (struct fragmented){ .transaction = transaction, .commits = commits };
         return 0;
 }
 
-/* The commit that a fragment belongs to; 0: it never came. */
-static uint64_t sequence_of(const struct log_view *view, const struct log_record *record)
+/* A base that makes no sense is left to others to report. */
+static struct span merged_commits(const struct log_record *record, const unsigned char *payload)
+{
+        uint64_t base;
+
+        if (!log_merged_base(payload, record->payload_len, &base) || base >= record->sequence)
+                base = record->sequence - 1;
+        return (struct span){ base + 1, record->sequence };
+}
+
+/* What a fragment belongs to may never have come. */
+static struct span commits_of(const struct log_view *view, const struct log_record *record,
+                              const unsigned char *payload)
 {
         const struct fragmented *items = view->fragmented.items;
 
+        if (record->kind == LOG_MERGED)
+                return merged_commits(record, payload);
         if (record->kind == LOG_COMMIT)
-                return record->sequence;
+                return (struct span){ record->sequence, record->sequence };
         for (uint32_t i = 0; i < view->fragmented.count; i++)
                 if (items[i].transaction == record->transaction)
-                        return items[i].sequence;
-        return 0;
+                        return items[i].commits;
+        return (struct span){ 0, 0 };
 }
 
 /* Calls `visit` for each record; 0 at the log's end, else what was met there. */
@@ -107,8 +127,9 @@ static int for_each_record(struct log_view *view,
 
 static int visit_commit(struct log_view *view, const struct log_record *record, const unsigned char *payload)
 {
-        (void)payload;
-        return record->kind == LOG_COMMIT && record->transaction ? remember_fragmented(view, record) : 0;
+        if (record->kind == LOG_FRAGMENT || !record->transaction)
+                return 0;
+        return remember_fragmented(view, record->transaction, commits_of(view, record, payload));
 }
 
 /* ---- Printing ---- */
@@ -137,36 +158,56 @@ static void print_heading(void)
                "pages");
 }
 
-static void print_record(struct log_view *view, const struct log_record *record, const unsigned char *payload,
-                         uint64_t sequence)
+static const char *span_text(struct span commits)
 {
-        char number[24] = "-";
-        uint64_t entries = log_entry_count(payload, record->payload_len, view->place.manifest.page_bytes);
+        static char text[48];
 
-        if (sequence)
-                snprintf(number, sizeof(number), "%" PRIu64, sequence);
+        if (commits.last == 0)
+                return "-";
+        if (commits.first == commits.last)
+                snprintf(text, sizeof(text), "%" PRIu64, commits.last);
+        else
+                snprintf(text, sizeof(text), "%" PRIu64 "-%" PRIu64, commits.first, commits.last);
+        return text;
+}
+
+static void print_record(struct log_view *view, const struct log_record *record, const unsigned char *payload,
+                         struct span commits)
+{
+        static const char *const kinds[] = { [LOG_COMMIT] = "commit",
+                                             [LOG_FRAGMENT] = "fragment",
+                                             [LOG_MERGED] = "merged" };
+        uint32_t head = record->kind == LOG_MERGED ? LOG_MERGED_HEADER : 0;
+        uint32_t entries_len = record->payload_len - head;
+
         printf("%-12" PRIu64 " %-22s %10s %-9s %8" PRIu32 " %6" PRIu64 "\n", record->position,
-               position_place(view, record->position), number,
-               record->kind == LOG_COMMIT ? "commit" : "fragment", log_record_len(record->payload_len),
-               entries);
+               position_place(view, record->position), span_text(commits), kinds[record->kind],
+               log_record_len(record->payload_len),
+               log_entry_count(payload + head, entries_len, view->place.manifest.page_bytes));
         if (view->options.has_pages &&
-            !log_entry_print_all(&view->place, payload, record->payload_len, view->options.has_bytes))
+            !log_entry_print_all(&view->place, payload + head, entries_len, view->options.has_bytes))
                 view->is_malformed = true;
+}
+
+/* Is any of them asked for? A fragment without a commit has no number that could be. */
+static bool is_asked_for(const struct log_options *options, struct span commits)
+{
+        if (commits.last == 0)
+                return options->from == 0 && options->to == UINT64_MAX;
+        return commits.last >= options->from && commits.first <= options->to;
 }
 
 static int visit_print(struct log_view *view, const struct log_record *record, const unsigned char *payload)
 {
-        uint64_t sequence = sequence_of(view, record);
+        struct span commits = commits_of(view, record, payload);
 
         view->records++;
-        if (record->kind == LOG_COMMIT) {
-                view->commits++;
-                view->newest = sequence;
+        if (record->kind != LOG_FRAGMENT) {
+                view->commits += commits.last - commits.first + 1;
+                view->newest = commits.last;
         }
-        /* A fragment without a commit has no number that could be asked for. */
-        if (sequence ? sequence >= view->options.from && sequence <= view->options.to
-                     : view->options.from == 0 && view->options.to == UINT64_MAX)
-                print_record(view, record, payload, sequence);
+        if (is_asked_for(&view->options, commits))
+                print_record(view, record, payload, commits);
         return 0;
 }
 

@@ -99,8 +99,8 @@ static void print_log(const struct place *place)
                 return;
         }
         while ((err = log_reader_next(reader, &record, &payload)) == 1)
-                if (record.kind == LOG_COMMIT && record.sequence > newest) {
-                        commits++;
+                if (record.sequence > newest) { /* merged commits: several at once */
+                        commits += record.sequence - newest;
                         newest = record.sequence;
                 }
         printf("%s beyond the checkpoint, up to sequence %" PRIu64 "\n",

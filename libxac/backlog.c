@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+#include "libxac/backlog.h"
+
+#include <sys/mman.h>
+
+#include "base/hook.h"
+#include "base/sys.h"
+#include "libxac/dirty.h"
+#include "libxac/publish.h"
+#include "libxac/redo.h"
+#include "libxac/version.h"
+
+enum { PAUSE_COMMITS = 1024 };
+
+/* In memory of its own: this may run in the fault handler, on a small stack. */
+struct merge {
+        struct participant *self;
+        struct shared *shared;
+        struct files *files;
+        uint64_t base, until; /* commits in (base, until] are logged */
+        struct dirty dirty;   /* the pages' versions as of `until` */
+        struct redo redo;
+        char home[65536]; /* a page */
+};
+
+void backlog_join_locked(struct shared *shared)
+{
+        struct control *control = shared->control;
+        if (!shared_is_durable(shared) || atomic_load_explicit(&control->backlog_base, memory_order_relaxed))
+                return;
+        atomic_store(&control->backlog_base, atomic_load_explicit(&control->sequence, memory_order_relaxed));
+        hook_step(HOOK_BACKLOG_BEGUN);
+}
+
+void backlog_pause(struct shared *shared)
+{
+        atomic_store_explicit(&shared->control->backlog_pause, PAUSE_COMMITS, memory_order_relaxed);
+}
+
+/* Two that count at once may count as one. */
+bool backlog_is_paused(struct shared *shared)
+{
+        _Atomic uint32_t *pause = &shared->control->backlog_pause;
+        uint32_t left = atomic_load_explicit(pause, memory_order_relaxed);
+        if (left)
+                atomic_store_explicit(pause, left - 1, memory_order_relaxed);
+        return left;
+}
+
+/* ---- What is in it ---- */
+
+/* The sequence stands still under the commit lock, so that the pin needs no second look (R1). */
+static int pin(struct merge *merge)
+{
+        struct control *control = merge->shared->control;
+        int err = publish_lock(merge->shared, merge->self->owner);
+        if (err)
+                return err;
+        merge->base = atomic_load(&control->backlog_base);
+        merge->until = atomic_load(&control->sequence);
+        if (merge->base)
+                atomic_store(&control->backlog_next, merge->until);
+        publish_unlock(merge->shared);
+        hook_step(HOOK_BACKLOG_PINNED);
+        return 0;
+}
+
+static int is_in_it(void *arg, uint32_t no)
+{
+        const struct merge *merge = arg;
+        return version_seen_in_slot(merge->shared, no, merge->base, merge->until) != 0;
+}
+
+/* Home as of the base: it stays so while it is pinned, as no newer version goes home before the log has it. NULL: it
+ * cannot be read, or not here (R13 knows why; this may not be the thread that may fault). */
+static const char *read_home(struct merge *merge, uint64_t page)
+{
+        const uint32_t file_no = page_id_file(page);
+        int err = files_attach(merge->files, file_no);
+        if (!err)
+                err = sys_read_all(merge->files->file[file_no].fd, merge->home, merge->shared->page_bytes,
+                                   page_id_no(page) << merge->shared->page_shift);
+        return err ? NULL : merge->home;
+}
+
+/* What the log takes the page for; NULL: the whole page is logged. */
+static const char *bytes_at_base(struct merge *merge, uint64_t page)
+{
+        uint64_t word = version_visible(merge->shared, page, merge->base);
+        if (version_slot(word) != SLOT_HOME)
+                return shared_slot_bytes(merge->shared, version_slot(word));
+        if (!word && files_has_only_grown(merge->files, page))
+                return shared_zeros(merge->shared);
+        return read_home(merge, page);
+}
+
+static int log_pages(struct merge *merge)
+{
+        struct redo *redo = &merge->redo;
+        int err = redo_begin_merged(redo, merge->shared, merge->base);
+        for (uint32_t i = 0; i < merge->dirty.slots.count && !err; i++) {
+                const uint64_t page = dirty_page(&merge->dirty, i);
+                struct redo_page change = { .page = page,
+                                            .kind = LOG_CHANGES,
+                                            .from = page,
+                                            .now = shared_slot_bytes(merge->shared, dirty_slot(&merge->dirty, i)) };
+                if (!shared_map_heads(merge->shared, page_id_file(page)))
+                        err = -ENOMEM;
+                if (!err)
+                        err = redo_reserve(redo, merge->self);
+                if (err)
+                        break;
+                change.before = bytes_at_base(merge, page);
+                redo_add(redo, merge->shared, &change);
+        }
+        return err;
+}
+
+/* ---- Logging it ---- */
+
+static int decide(struct merge *merge)
+{
+        struct redo *redo = &merge->redo;
+        redo_sum_up(redo);
+        int err = redo_lock_with_room(redo, merge->self);
+        if (err)
+                return err;
+        uint64_t end = redo_stage_merged_locked(redo, merge->self, merge->until);
+        hook_step(HOOK_MERGE_STAGED);
+        publish_merge_locked(merge->shared, end);
+        publish_unlock(merge->shared);
+        return 0;
+}
+
+static int log_pinned(struct merge *merge)
+{
+        int err = dirty_collect(&merge->dirty, is_in_it, merge);
+        if (err)
+                return err;
+        dirty_sort(&merge->dirty);
+        err = log_pages(merge);
+        if (!err)
+                err = decide(merge);
+        redo_finish(&merge->redo, merge->self);
+        return err;
+}
+
+static int run(struct merge *merge)
+{
+        struct control *control = merge->shared->control;
+        shlock_lock(&control->backlog_lock, merge->self->owner, &merge->shared->liveness);
+        int err = pin(merge);
+        if (!err && merge->base) {
+                err = log_pinned(merge);
+                atomic_store(&control->backlog_next, 0);
+        }
+        shlock_unlock(&control->backlog_lock);
+        return err;
+}
+
+int backlog_log(struct participant *self, struct files *files)
+{
+        void *memory;
+        if (!backlog_exists(self->shared))
+                return 0;
+        if (sys_mmap(NULL, sizeof(struct merge), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, &memory))
+                return -ENOMEM;
+        struct merge *merge = memory;
+        merge->self = self;
+        merge->shared = self->shared;
+        merge->files = files;
+        merge->dirty.shared = self->shared;
+        int err = run(merge);
+        redo_free(&merge->redo);
+        dirty_free(&merge->dirty);
+        sys_munmap(merge, sizeof(*merge));
+        return err;
+}
