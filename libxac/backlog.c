@@ -10,7 +10,7 @@
 #include "libxac/redo.h"
 #include "libxac/version.h"
 
-enum { PAUSE_COMMITS = 1024 };
+enum { PAUSE_COMMITS = 65536 };
 
 /* In memory of its own: this may run in the fault handler, on a small stack. */
 struct merge {
@@ -58,8 +58,7 @@ static int pin(struct merge *merge)
                 return err;
         merge->base = atomic_load(&control->backlog_base);
         merge->until = atomic_load(&control->sequence);
-        if (merge->base)
-                atomic_store(&control->backlog_next, merge->until);
+        atomic_store(&control->backlog_next, merge->base ? merge->until : 0); /* it may be a dead one's still */
         publish_unlock(merge->shared);
         hook_step(HOOK_BACKLOG_PINNED);
         return 0;
