@@ -106,14 +106,15 @@ static unsigned commit_sum(void *arg)
 const struct system system_commit = { "libxac",           false,     NULL, commit_open, commit_close,
                                       commit_transaction, commit_sum };
 
-/* Whole pages of noise, so that the log has as many bytes: it says by itself what changed. */
+/* Whole pages of noise, so that the log has as many bytes: it says by itself what changed. (Commits that do not wait
+ * would be logged merged, each page once.) */
 static void write_noise(const struct scratch *scratch, uint64_t byte_len)
 {
         enum { PAGES_AT_ONCE = 64, WORDS = SCRATCH_PAGE / sizeof(uint64_t) };
         uint64_t random = 88172645463325252u, page_no = 0;
 
         for (uint64_t done = 0; done < byte_len; done += (uint64_t)PAGES_AT_ONCE * SCRATCH_PAGE) {
-                must(xbegin(scratch->env, XAC_NOSYNC), "xbegin");
+                must(xbegin(scratch->env, 0), "xbegin");
                 for (int i = 0; i < PAGES_AT_ONCE; i++) {
                         uint64_t *page = xac_page_write(scratch->env, scratch_page(scratch, page_no));
                         for (size_t w = SCRIBBLE; page && w < WORDS; w++)

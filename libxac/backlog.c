@@ -58,7 +58,8 @@ static int pin(struct merge *merge)
                 return err;
         merge->base = atomic_load(&control->backlog_base);
         merge->until = atomic_load(&control->sequence);
-        atomic_store(&control->backlog_next, merge->base ? merge->until : 0); /* it may be a dead one's still */
+        if (merge->base)
+                atomic_store(&control->backlog_next, merge->until);
         publish_unlock(merge->shared);
         hook_step(HOOK_BACKLOG_PINNED);
         return 0;
@@ -149,10 +150,9 @@ static int run(struct merge *merge)
         struct control *control = merge->shared->control;
         shlock_lock(&control->backlog_lock, merge->self->owner, &merge->shared->liveness);
         int err = pin(merge);
-        if (!err && merge->base) {
+        if (!err && merge->base)
                 err = log_pinned(merge);
-                atomic_store(&control->backlog_next, 0);
-        }
+        atomic_store(&control->backlog_next, 0); /* a dead one's too */
         shlock_unlock(&control->backlog_lock);
         return err;
 }

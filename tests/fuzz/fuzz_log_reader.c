@@ -34,6 +34,8 @@ static void put_record(struct fuzz_input *input, uint8_t how)
         static unsigned char payload[16384];
         struct log_record record = {.kind = how & 128 ? LOG_FRAGMENT : LOG_COMMIT, .sequence = how >> 4};
 
+        if ((how & 160) == 160)
+                record.kind = LOG_MERGED;
         record.payload_len = fuzz_u16(input) % (how & 64 ? sizeof(payload) : 700);
         fuzz_noise(how, payload, record.payload_len);
         log_image_put(&image, &record, payload);

@@ -211,23 +211,38 @@ static int naive_fragment(const struct log_record *record, const unsigned char *
         return 0;
 }
 
-/* All of a transaction's entries. */
-static int naive_all(const struct log_record *record, const unsigned char *payload, naive_visit visit)
+/* All of a transaction's entries; `payload` are those that are in no fragment. */
+static int naive_all(const struct log_record *record, const unsigned char *payload, size_t payload_len,
+                     naive_visit visit)
 {
         int err = 0;
 
         for (uint32_t i = 0; !err && i < naive.piece_count; i++)
                 if (naive.piece[i].transaction == record->transaction)
                         err = naive_payload(naive.piece[i].bytes, naive.piece[i].byte_len, record->sequence, visit);
-        return err ? err : naive_payload(payload, record->payload_len, record->sequence, visit);
+        return err ? err : naive_payload(payload, payload_len, record->sequence, visit);
 }
 
-static int naive_commit(const struct log_record *record, const unsigned char *payload)
+/* Does it join on to what was seen, or else to what is home? */
+static bool naive_joins(uint64_t first, uint64_t last)
+{
+        if (!first || first > last)
+                return false;
+        if (naive.seen && first != naive.seen + 1)
+                return false;
+        if (last <= naive.base)
+                return true;
+        return naive.seen && naive.seen > naive.base ? true : first == naive.base + 1;
+}
+
+/* Those from `first` on. */
+static int naive_commits(const struct log_record *record, uint64_t first, const unsigned char *payload,
+                         size_t payload_len)
 {
         uint64_t sequence = record->sequence;
         int err;
 
-        if (naive.seen ? sequence != naive.seen + 1 : !sequence || sequence > naive.base + 1)
+        if (!naive_joins(first, sequence))
                 return XAC_CORRUPT;
         if (record->transaction >= record->position)
                 return XAC_CORRUPT;
@@ -236,13 +251,13 @@ static int naive_commit(const struct log_record *record, const unsigned char *pa
         naive.seen = sequence;
         if (sequence > naive.base) {
                 naive.source_count = naive.source_used = 0;
-                err = naive_all(record, payload, naive_keep_source);
+                err = naive_all(record, payload, payload_len, naive_keep_source);
                 if (!err)
-                        err = naive_all(record, payload, naive_apply);
+                        err = naive_all(record, payload, payload_len, naive_apply);
                 if (err)
                         return err;
                 naive.sequence = sequence;
-                naive.commits++;
+                naive.commits += sequence + 1 - first;
         }
         naive_forget(record->transaction);
         return 0;
@@ -252,9 +267,18 @@ static int naive_record(const struct log_record *record, const unsigned char *pa
 {
         if (!naive.begin)
                 naive.begin = record->position;
-        if (record->kind == LOG_COMMIT)
-                return naive_commit(record, payload);
-        return record->kind == LOG_FRAGMENT ? naive_fragment(record, payload) : XAC_CORRUPT;
+        switch (record->kind) {
+        case LOG_COMMIT:
+                return naive_commits(record, record->sequence, payload, record->payload_len);
+        case LOG_MERGED:
+                if (record->payload_len < 8 || bytes_get_u64(payload) == UINT64_MAX)
+                        return XAC_CORRUPT;
+                return naive_commits(record, bytes_get_u64(payload) + 1, payload + 8, record->payload_len - 8);
+        case LOG_FRAGMENT:
+                return naive_fragment(record, payload);
+        default:
+                return XAC_CORRUPT;
+        }
 }
 
 static void naive_reset(uint64_t base)
@@ -309,19 +333,38 @@ static size_t make_entry(struct fuzz_input *input, unsigned char *out)
         return LOG_ENTRY_HEADER + (len > PAGE ? PAGE : len);
 }
 
+/* Several commits at once; they may say that they follow another one than they do. */
+static void make_merged(struct fuzz_input *input, struct maker *maker, uint64_t *attempt,
+                        struct log_record *record, unsigned char *payload)
+{
+        uint8_t how = fuzz_u8(input);
+
+        log_merged_encode(payload, how & 128 ? fuzz_number(input, maker->sequence) : maker->sequence);
+        maker->sequence += 1 + (how & 63);
+        record->kind = LOG_MERGED;
+        record->sequence = maker->sequence;
+        if (how & 64) {
+                record->transaction = *attempt;
+                *attempt = 0;
+        }
+}
+
 static void make_record(struct fuzz_input *input, struct maker *maker, struct log_record *record,
                         unsigned char *payload)
 {
         uint8_t how = fuzz_u8(input);
         uint64_t *attempt = &maker->attempt[how & 1];
-        size_t len = 0;
+        bool is_merged = (how & 24) == 24;
+        size_t len = is_merged ? LOG_MERGED_HEADER : 0;
 
         for (unsigned i = how >> 1 & 3; i-- > 0 && PAYLOAD_MAX - len >= ENTRY_MAX;)
                 len += make_entry(input, payload + len);
         if (how & 128)
                 len += fuzz_bytes(input, payload + len, fuzz_u8(input) & 31);
         *record = (struct log_record){.position = maker->position, .payload_len = (uint32_t)len};
-        if (how & 8) {
+        if (is_merged) {
+                make_merged(input, maker, attempt, record, payload);
+        } else if (how & 8) {
                 record->kind = LOG_FRAGMENT;
                 if (!*attempt)
                         *attempt = maker->position;

@@ -238,7 +238,7 @@ static bool lengths_are_right(uint32_t kind, uint32_t byte_len, uint32_t payload
         if (kind == LOG_PAD)
                 return payload_len == 0 && byte_len % 8 == 0 && byte_len >= LOG_RECORD_HEADER &&
                        byte_len < LOG_BLOCK + LOG_RECORD_HEADER;
-        return (kind == LOG_COMMIT || kind == LOG_FRAGMENT) &&
+        return (kind == LOG_COMMIT || kind == LOG_FRAGMENT || (kind == LOG_MERGED && payload_len >= 8)) &&
                payload_len <= LOG_RECORD_MAX - LOG_RECORD_HEADER &&
                byte_len == (LOG_RECORD_HEADER + payload_len + 7) / 8 * 8;
 }

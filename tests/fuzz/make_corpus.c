@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Makes seeds for the fuzz targets from a real environment: small commits, a large one, a checkpoint,
+ * Makes seeds for the fuzz targets from a real environment: merged commits, small ones, a large one, a checkpoint,
  * growth; and what the files hold at several moments of it. For trees: operations at random. Usage: make_corpus ENVIRONMENT
  * CORPUS
  */
@@ -272,11 +272,26 @@ static int commit(void *arg)
         return 0;
 }
 
-static void run(int kind, unsigned page, unsigned value)
+static void run_with(int flags, int kind, unsigned page, unsigned value)
 {
         struct step step = {kind, page, value};
 
-        need("xac_run", xac_run(env, 0, commit, &step));
+        need("xac_run", xac_run(env, flags, commit, &step));
+}
+
+static void run(int kind, unsigned page, unsigned value)
+{
+        run_with(0, kind, page, value);
+}
+
+/* Logged together, twice. */
+static void run_merged(void)
+{
+        for (unsigned i = 1; i <= 12; i++) {
+                run_with(XAC_NOSYNC, i % 3 ? WORD : INSERT, i % 4, i * 7919);
+                if (i % 6 == 0)
+                        need("xac_sync", xac_sync(env));
+        }
 }
 
 int main(int argc, char **argv)
@@ -293,6 +308,9 @@ int main(int argc, char **argv)
         view = xac_mmap(env, "accounts", (size_t)PAGES * PAGE, 0);
         if (view == MAP_FAILED)
                 give_up("xac_mmap", -errno);
+        run_merged();
+        take_seeds("merged", false);
+        need("xac_checkpoint", xac_checkpoint(env));
         for (unsigned i = 1; i <= 3; i++)
                 run(WORD, i % 2, i * 7919);
         take_seeds("words", false);

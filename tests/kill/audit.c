@@ -84,11 +84,27 @@ static void check_control(struct audit *audit)
         check_lock(audit, "participant lock", &control->participant_lock);
         check_lock(audit, "file lock", &control->file_lock);
         check_lock(audit, "checkpoint lock", &control->checkpoint_lock);
+        check_lock(audit, "backlog lock", &control->backlog_lock);
         if (exclusive && !shared_is_alive(audit->shared, exclusive))
                 complain(audit, "owner %u is exclusive and dead", exclusive);
         if (atomic_load(&control->decided) > atomic_load(&control->sequence))
                 complain(audit, "commit %llu was decided and not finished",
                          (unsigned long long)atomic_load(&control->decided));
+}
+
+/* R19, with its lock held. */
+static void check_backlog(struct audit *audit)
+{
+        struct control *control = audit->shared->control;
+
+        if (atomic_load(&control->backlog_base) > atomic_load(&control->sequence))
+                complain(audit, "the backlog begins at %llu, behind the newest commit",
+                         (unsigned long long)atomic_load(&control->backlog_base));
+        if (atomic_load(&control->backlog_next))
+                complain(audit, "the backlog is pinned at %llu, and nobody logs it",
+                         (unsigned long long)atomic_load(&control->backlog_next));
+        if (atomic_load(&control->backlog_end))
+                complain(audit, "a merged record was decided and not finished");
 }
 
 /* log_writer.h, log_segments.h. Others may be at work on the log: each pair is read in the order that makes it true. */
@@ -371,6 +387,7 @@ static void lock_all(struct audit *audit, xac_env *env, struct participant *self
                 check_ok(xac_sync(env));
         takeover_dead(audit->shared, control_owner_of_process(audit->shared->process_no));
         shlock_lock(checkpoint_lock, self->owner, &audit->shared->liveness);
+        shlock_lock(&audit->shared->control->backlog_lock, self->owner, &audit->shared->liveness);
         reclaim_everything(self);
         pool_lock(audit->shared, self->owner);
         check_ok(publish_lock(audit->shared, self->owner));
@@ -389,6 +406,7 @@ unsigned audit_shared(xac_env *env, bool is_alone)
         check(audit.is_listed != NULL);
 
         check_control(&audit);
+        check_backlog(&audit);
         if (shared_is_durable(audit.shared))
                 check_log(&audit);
         check_rows(&audit);
@@ -399,6 +417,7 @@ unsigned audit_shared(xac_env *env, bool is_alone)
 
         publish_unlock(&env->shared);
         pool_unlock(&env->shared);
+        shlock_unlock(&env->shared.control->backlog_lock);
         shlock_unlock(&env->shared.control->checkpoint_lock);
         free(audit.is_listed);
         return audit.complaints;
@@ -452,6 +471,7 @@ void audit_print(xac_env *env)
         print_lock(shared, "participant lock", &control->participant_lock);
         print_lock(shared, "file lock", &control->file_lock);
         print_lock(shared, "checkpoint lock", &control->checkpoint_lock);
+        print_lock(shared, "backlog lock", &control->backlog_lock);
         if (shared_is_durable(shared))
                 print_log(shared);
         fprintf(stderr,
@@ -462,6 +482,10 @@ void audit_print(xac_env *env)
                 atomic_load(&control->exclusive_owner), atomic_load(&control->ring_readers),
                 atomic_load(&control->slots_allocated), atomic_load(&control->free_count),
                 atomic_load(&control->held_count));
+        fprintf(stderr, "  backlog: base %llu, next %llu, end %llu\n",
+                (unsigned long long)atomic_load(&control->backlog_base),
+                (unsigned long long)atomic_load(&control->backlog_next),
+                (unsigned long long)atomic_load(&control->backlog_end));
         for (uint32_t i = 0; i < atomic_load(&control->rows_used); i++) {
                 struct row *row = &shared->rows[i];
                 uint32_t process_no = atomic_load(&row->process_no);

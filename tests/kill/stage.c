@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "libxac/backlog.h"
 #include "libxac/env.h"
 #include "libxac/publish.h"
 #include "libxac/redo.h"
@@ -157,7 +158,22 @@ void stage_commit(enum stage_whose whose)
                 err = xend(stage_seat.env);
         } while (err == XAC_CONFLICT);
         check_ok(err);
-        atomic_fetch_add(&stage_told->count[whose], 1);
+        if (whose == STAGE_SURVIVORS) {
+                atomic_fetch_add(&stage_told->count[whose], 1);
+                return;
+        }
+        stage_tell();
+        stage_promise();
+}
+
+void stage_tell(void)
+{
+        atomic_fetch_add(&stage_told->count[STAGE_VICTIMS], 1);
+}
+
+void stage_promise(void)
+{
+        atomic_store(&stage_told->durable, atomic_load(&stage_told->count[STAGE_VICTIMS]));
 }
 
 /* ---- what actors do ---- */
@@ -292,11 +308,21 @@ void stage_set(struct stage *stage, const char *name)
         stage_survivor_commits(stage);
 }
 
-static void check_after_crash(int unused, void *unused_arg)
+static void check_victims_number(uint64_t number, uint64_t least, uint64_t untold)
 {
-        (void)unused, (void)unused_arg;
+        uint64_t told = atomic_load(&stage_told->count[STAGE_VICTIMS]);
+
+        if (number < least || number > told + untold)
+                check_failed(__FILE__, __LINE__, "victims were told of %llu commits, promised %llu, and left %llu",
+                             (unsigned long long)told, (unsigned long long)least, (unsigned long long)number);
+}
+
+static void check_after_crash(int unused, void *untold)
+{
+        (void)unused;
         stage_enter(true);
-        check_equal(read_number(STAGE_VICTIMS), atomic_load(&stage_told->count[STAGE_VICTIMS]));
+        check_victims_number((uint64_t)read_number(STAGE_VICTIMS), atomic_load(&stage_told->durable),
+                             *(const uint64_t *)untold);
         check_equal(read_number(STAGE_SURVIVORS), atomic_load(&stage_told->count[STAGE_SURVIVORS]));
         check_scattered(0);
         check_equal(audit_shared(stage_seat.env, true), 0);
@@ -304,6 +330,12 @@ static void check_after_crash(int unused, void *unused_arg)
 }
 
 void stage_strike(struct stage *stage)
+{
+        stage_promise(); /* a checkpoint was the last that happened */
+        stage_fall(stage, 0);
+}
+
+void stage_fall(struct stage *stage, uint64_t untold)
 {
         struct actor *const actors[] = { stage->survivor, stage->holder, stage->auditor };
 
@@ -317,7 +349,7 @@ void stage_strike(struct stage *stage)
         }
         if (is_durable) {
                 audit_remove_shared_memory(dir);
-                crew_join(crew_fork(check_after_crash, 0, NULL));
+                crew_join(crew_fork(check_after_crash, 0, &untold));
         }
         check_equal(scratch_shared_memory_of(dir), 0);
         munmap(stage_told, sizeof(*stage_told));
@@ -357,14 +389,11 @@ static void newcomer_main(int declared, void *unused)
 
 static void check_numbers(struct stage *stage, uint64_t untold)
 {
-        uint64_t told = atomic_load(&stage_told->count[STAGE_VICTIMS]);
         uint64_t by_view = (uint64_t)actor_do(stage->survivor, read_number, STAGE_VICTIMS);
         uint64_t declared = (uint64_t)actor_do(stage->auditor, read_number, STAGE_VICTIMS);
 
         check_equal(by_view, declared);
-        if (declared < told || declared > told + untold)
-                check_failed(__FILE__, __LINE__, "victims were told of %llu commits, and left %llu",
-                             (unsigned long long)told, (unsigned long long)declared);
+        check_victims_number(declared, atomic_load(&stage_told->count[STAGE_VICTIMS]), untold);
         atomic_store(&stage_told->count[STAGE_VICTIMS], declared);
         check_equal(actor_do(stage->auditor, read_number, STAGE_SURVIVORS),
                     atomic_load(&stage_told->count[STAGE_SURVIVORS]));
@@ -427,6 +456,7 @@ static void decide_and_die(int unused, void *unused_arg)
         txn_pages_intend(&thread->txn.pages);
         control = stage_seat.env->shared.control;
         check_ok(redo_prepare(&thread->txn.redo, &thread->txn.pages));
+        check_ok(backlog_log(&thread->self, &stage_seat.env->files)); /* nobody adds to it meanwhile */
         shlock_lock(&control->checkpoint_lock, thread->self.owner, &stage_seat.env->shared.liveness);
         lock_with_room(thread);
         atomic_store(&control->decided_log_end,

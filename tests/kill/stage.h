@@ -45,10 +45,11 @@ struct stage {
         unsigned longest_ms; /* that a survivor's commit took */
 };
 
-/* In memory that outlives everybody: how many commits victims and survivors were told of, and how
- * many of stage_survivor_scatters. */
+/* In memory that outlives everybody: how many commits victims and survivors were told of, how many of the victims' were
+ * promised to be on disk, and how many of stage_survivor_scatters there were. */
 struct stage_told {
         _Atomic uint64_t count[2];
+        _Atomic uint64_t durable;
         _Atomic uint64_t scattered;
 };
 extern struct stage_told *stage_told;
@@ -71,6 +72,9 @@ void stage_set(struct stage *stage, const char *name);
 /* The survivors leave, and the last of them must leave nothing behind; or, if it is durable, they go down with the
  * machine, and a new one recovers it, finds what was told, and leaves nothing behind. */
 void stage_strike(struct stage *stage);
+/* The same, right after a death: recovery finds what victims were promised, and at most `untold` commits more than they
+ * were told of. */
+void stage_fall(struct stage *stage, uint64_t untold);
 
 /* Opens, and maps north and south (stage_map: for another thread of the process); leaves. */
 void stage_enter(bool is_declared);
@@ -83,6 +87,9 @@ int stage_add(enum stage_whose whose);
 uint64_t stage_number(enum stage_whose whose);
 /* A whole transaction, repeated until it is committed; then it has been told. */
 void stage_commit(enum stage_whose whose);
+/* Victims are told of one commit more; all they were told of is on disk. */
+void stage_tell(void);
+void stage_promise(void);
 
 /* After a death: a survivor commits within a second, the numbers hold, a newcomer can open and
  * commit, the audit finds nothing; then pages go home, and all is still the same. `turn` varies

@@ -13,7 +13,8 @@
  * test would have shown nothing for it.
  *
  * The steps of the log and of checkpoints happen in a durable environment only; with --durable it is one for all
- * steps. There each scene ends with the machine going down (stage.h).
+ * steps. There each scene ends with the machine going down (stage.h). As survivors log what a victim left to be logged,
+ * the machine also goes down together with victims.
  *
  * Second deaths follow on every N-th step only, chosen by the seed, unless --every 1 is given.
  *
@@ -30,6 +31,7 @@
 #include <unistd.h>
 
 #include "base/hook.h"
+#include "libxac/env.h"
 #include "libxac/retry.h"
 #include "tests/kill/stage.h"
 #include "tests/support/chance.h"
@@ -44,6 +46,7 @@ enum {
         RETIRING_COMMITS = 12,
         WIDE_PAGES = 280,    /* more than the pool grows by at once */
         LARGE_PAGES = 150,   /* of one commit: many fragments, several segments of the log */
+        UNLOGGED_COMMITS = 3,
         NEW_FILES_MAX = 50,  /* an environment has 64 at most */
         LIVES_MAX = 60,
         SECOND_FIRST_MAX = 3 /* of the first deaths so many are followed by second ones */
@@ -79,6 +82,12 @@ static const char *const step_names[HOOK_STEPS] = {
         [HOOK_FRAGMENT_APPENDED] = "fragment-appended",
         [HOOK_RECORD_STAGED] = "record-staged",
         [HOOK_RECORD_PUBLISHED] = "record-published",
+        [HOOK_BACKLOG_BEGUN] = "backlog-begun",
+        [HOOK_BACKLOG_PINNED] = "backlog-pinned",
+        [HOOK_MERGE_STAGED] = "merge-staged",
+        [HOOK_MERGE_DECIDED] = "merge-decided",
+        [HOOK_MERGE_PUBLISHED] = "merge-published",
+        [HOOK_MERGE_BASED] = "merge-based",
         [HOOK_GROUP_CLOSED] = "group-closed",
         [HOOK_GROUP_WRITTEN] = "group-written",
         [HOOK_GROUP_DURABLE] = "group-durable",
@@ -161,7 +170,8 @@ static void make_files(uint32_t life)
 static void told(int err)
 {
         check_ok(err);
-        atomic_fetch_add(&stage_told->count[STAGE_VICTIMS], 1);
+        stage_tell();
+        stage_promise();
 }
 
 /* An inner level that is undone, and one that is kept. */
@@ -199,12 +209,8 @@ static void grow_pool(uint32_t life)
         check_ok(xac_munmap(stage_seat.env, wide));
 }
 
-/* Its record is longer than what the log has room for at first. */
-static void commit_large(uint32_t life)
+static void fill_large(uint32_t life, char *large)
 {
-        char *large = map("large", LARGE_PAGES);
-
-        check_ok(xbegin(stage_seat.env, 0));
         for (size_t i = 0; i < LARGE_PAGES; i++) {
                 struct chance content = { ((uint64_t)life << 32) + i };
                 uint64_t *words = xac_page_write(stage_seat.env, large + i * STAGE_PAGE_BYTES);
@@ -213,9 +219,54 @@ static void commit_large(uint32_t life)
                 for (size_t word = 0; word < STAGE_PAGE_BYTES / sizeof(*words); word++)
                         words[word] = chance_next(&content);
         }
+}
+
+/* Its record is longer than what the log has room for at first. */
+static void commit_large(uint32_t life)
+{
+        char *large = map("large", LARGE_PAGES);
+
+        check_ok(xbegin(stage_seat.env, 0));
+        fill_large(life, large);
         check_ok(stage_add(STAGE_VICTIMS));
         told(xend(stage_seat.env));
         check_ok(xac_munmap(stage_seat.env, large));
+}
+
+/* Nothing in the way of a backlog, whoever has met one lately. */
+static void forget_pause(void)
+{
+        atomic_store(&stage_seat.env->shared.control->backlog_pause, 0);
+}
+
+/* Commits that do not wait; among the first one's pages some of "large". */
+static void commit_unlogged(uint32_t life, int commits)
+{
+        char *large = map("large", LARGE_PAGES);
+
+        forget_pause();
+        for (int i = 0; i < commits; i++) {
+                check_ok(xbegin(stage_seat.env, XAC_NOSYNC));
+                if (i == 0)
+                        fill_large(life, large);
+                check_ok(stage_add(STAGE_VICTIMS));
+                check_ok(xend(stage_seat.env));
+                stage_tell();
+        }
+        check_ok(xac_munmap(stage_seat.env, large));
+}
+
+/* All who log a backlog: a sync, a commit that waits, a checkpoint (and the thread that the library has). */
+static void commit_backlogs(uint32_t life)
+{
+        commit_unlogged(life, UNLOGGED_COMMITS);
+        check_ok(xac_sync(stage_seat.env));
+        stage_promise();
+        commit_unlogged(life + 1, UNLOGGED_COMMITS);
+        stage_commit(STAGE_VICTIMS);
+        commit_unlogged(life, UNLOGGED_COMMITS);
+        check_ok(xac_checkpoint(stage_seat.env));
+        stage_promise();
 }
 
 static void live(uint32_t life)
@@ -232,9 +283,12 @@ static void live(uint32_t life)
         for (int i = 0; i < RETIRING_COMMITS; i++)
                 stage_commit(STAGE_VICTIMS);
         grow_pool(life);
-        if (stage_is_durable())
+        if (stage_is_durable()) {
                 commit_large(life);
+                commit_backlogs(life);
+        }
         check_ok(xac_checkpoint(stage_seat.env));
+        stage_promise();
         stage_commit(STAGE_VICTIMS);
         stage_leave();
 }
@@ -289,6 +343,7 @@ static void check_all(struct stage *stage, uint32_t turn)
 
 struct result {
         uint32_t first_deaths, second_deaths;
+        uint32_t falls; /* of the machine, together with the first */
 };
 
 /* In a durable environment the survivors have threads of the library, which may be quicker to do what is to be done:
@@ -310,6 +365,30 @@ static void die_at_each_visit(enum hook_step step, struct result *result)
                         is_dead = stage_is_durable() && !result->first_deaths && life < LIVES_MAX;
         }
         stage_strike(&stage);
+}
+
+/* ---- the machine with it ---- */
+
+static bool happens_in_backlog(enum hook_step step)
+{
+        return step >= HOOK_BACKLOG_BEGUN && step <= HOOK_MERGE_BASED;
+}
+
+static void die_with_the_machine(enum hook_step step, struct result *result)
+{
+        bool is_dead = true;
+
+        stage_make_durable(true);
+        for (uint32_t visit = 1; is_dead; visit = next_visit(visit)) {
+                struct stage stage;
+                char name[64];
+
+                snprintf(name, sizeof(name), "%s-%" PRIu32, step_names[step], visit);
+                stage_set(&stage, name);
+                is_dead = die_once(&stage, step, visit, visit);
+                result->falls += is_dead;
+                stage_fall(&stage, 1);
+        }
 }
 
 /* ---- two deaths ---- */
@@ -407,11 +486,14 @@ static void direct(int unused, void *seed)
                 die_at_each_visit(step, &result);
                 if (!result.first_deaths)
                         check_failed(__FILE__, __LINE__, "%s: no victim came there", step_names[step]);
+                if (happens_in_backlog(step))
+                        die_with_the_machine(step, &result);
                 for (int way = 0; way < WAYS_TO_TAKE_OVER; way++)
                         if (number++ % options.every == 0)
                                 die_in_takeover(step, way, &result);
-                printf("%-20s %4" PRIu32 " deaths, %4" PRIu32 " of a successor as well, %.1f s\n",
-                       step_names[step], result.first_deaths, result.second_deaths,
+                printf("%-20s %4" PRIu32 " deaths, %4" PRIu32 " of a successor as well, %4" PRIu32
+                       " of the machine, %.1f s\n",
+                       step_names[step], result.first_deaths, result.second_deaths, result.falls,
                        (double)(crew_clock_ns() - begun_ns) / 1e9);
         }
 }
