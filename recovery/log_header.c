@@ -49,7 +49,8 @@ static int decode_copy(const unsigned char *copy, struct log_header *header)
                 return XAC_CORRUPT;
         if (bytes_get_u32(copy + AT_CHECKSUM) != header_checksum(copy))
                 return XAC_CORRUPT;
-        if (bytes_get_u32(copy + AT_VERSION) != LOG_FORMAT_VERSION)
+        uint32_t version = bytes_get_u32(copy + AT_VERSION);
+        if (version < LOG_FORMAT_OLDEST || version > LOG_FORMAT_VERSION)
                 return XAC_FORMAT;
         memcpy(header->uuid, copy + AT_UUID, UUID_BYTES);
         header->segment_no = bytes_get_u64(copy + AT_SEGMENT_NO);

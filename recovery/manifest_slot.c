@@ -8,7 +8,8 @@
 #include "recovery/log_format.h"
 
 enum {
-        FORMAT_VERSION = 2,
+        FORMAT_VERSION = 3,
+        OLDEST_VERSION = 2, /* its log has no merged records, and is read as it is */
 
         AT_MAGIC = 0,
         AT_VERSION = 8,
@@ -179,7 +180,8 @@ enum manifest_slot_state manifest_slot_judge(const unsigned char *slot, struct m
                 return SLOT_INVALID;
         if (bytes_get_u32(slot + AT_CHECKSUM) != slot_checksum(slot))
                 return SLOT_INVALID;
-        if (bytes_get_u32(slot + AT_VERSION) != FORMAT_VERSION)
+        uint32_t version = bytes_get_u32(slot + AT_VERSION);
+        if (version < OLDEST_VERSION || version > FORMAT_VERSION)
                 return SLOT_OTHER_VERSION;
         slot_decode(slot, manifest);
         return manifest_makes_sense(manifest) ? SLOT_VALID : SLOT_INVALID;

@@ -92,7 +92,7 @@ static void test_mode_is_exact_whatever_the_umask(void **state)
 /* A slot as manifest_slot.h describes it, but for the checksum. */
 static void describe(unsigned char *bytes, int slot)
 {
-        static const unsigned char head[16] = {'X', 'A', 'C', 'M', 'A', 'N', 'I', 'F', 2};
+        static const unsigned char head[16] = {'X', 'A', 'C', 'M', 'A', 'N', 'I', 'F', 3};
 
         memcpy(bytes, head, sizeof(head));
         bytes[16] = 5, bytes[23] = 1;           /* generation 5 + 2^56 */
