@@ -79,6 +79,10 @@ enum hook_bug {
         HOOK_BUG_CHECKSUM_IGNORED,       /* of records */
         HOOK_BUG_STALE_RECORD_ACCEPTED,  /* incarnations are not compared (R11) */
         HOOK_BUG_REPLAY_AT_HOME,         /* replay writes to home at once: not idempotent (R17) */
+        HOOK_BUG_MARK_BEYOND_LOG,        /* a group's mark names commits of the backlog (R19) */
+        HOOK_BUG_BACKLOG_NOT_PINNED,     /* what pages were when it began is given up */
+        HOOK_BUG_BACKLOG_OVERTAKEN,      /* a commit with a record of its own does not wait until there is none */
+        HOOK_BUG_MERGE_NOT_FINISHED,     /* of a merged record that a dead process had decided nothing is left */
         HOOK_BUGS
 };
 

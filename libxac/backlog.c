@@ -49,7 +49,8 @@ bool backlog_is_paused(struct shared *shared)
 
 /* ---- What is in it ---- */
 
-/* The sequence stands still under the commit lock, so that the pin needs no second look (R1). */
+/* The sequence stands still under the commit lock, so that the pin needs no second look (R1). Who began a backlog may
+ * have died before its first commit was decided: then there is none. */
 static int pin(struct merge *merge)
 {
         struct control *control = merge->shared->control;
@@ -58,6 +59,10 @@ static int pin(struct merge *merge)
                 return err;
         merge->base = atomic_load(&control->backlog_base);
         merge->until = atomic_load(&control->sequence);
+        if (merge->base == merge->until) {
+                merge->base = 0;
+                atomic_store(&control->backlog_base, 0);
+        }
         if (merge->base)
                 atomic_store(&control->backlog_next, merge->until);
         publish_unlock(merge->shared);

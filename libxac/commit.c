@@ -72,7 +72,7 @@ static int lock_when_admitted(struct participant *self)
 static bool is_ready_locked(struct txn *txn, bool *meets_backlog)
 {
         struct shared *shared = txn->self->shared;
-        *meets_backlog = txn->is_logged && backlog_exists(shared);
+        *meets_backlog = txn->is_logged && backlog_exists(shared) && !hook_has_bug(HOOK_BUG_BACKLOG_OVERTAKEN);
         if (*meets_backlog && !txn->is_waiting)
                 txn->is_logged = *meets_backlog = false;
         return !txn->is_logged || (!*meets_backlog && redo_has_room_locked(&txn->redo, shared));

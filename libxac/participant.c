@@ -149,7 +149,8 @@ static inline void see(struct snapshots *seen, uint64_t snapshot, uint64_t flip_
 static void see_pins(struct snapshots *seen, const struct control *control)
 {
         see(seen, atomic_load(&control->backlog_next), UINT64_MAX);
-        see(seen, atomic_load(&control->backlog_base), UINT64_MAX);
+        if (!hook_has_bug(HOOK_BUG_BACKLOG_NOT_PINNED))
+                see(seen, atomic_load(&control->backlog_base), UINT64_MAX);
         see(seen, atomic_load(&control->checkpoint_snapshot), UINT64_MAX);
         see(seen, atomic_load(&control->durable_next), UINT64_MAX);
         see(seen, atomic_load(&control->durable_sequence), UINT64_MAX);

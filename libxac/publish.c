@@ -138,7 +138,7 @@ static int roll_forward(struct shared *shared)
 {
         struct control *control = shared->control;
         uint64_t merge_end = atomic_load(&control->backlog_end);
-        if (merge_end)
+        if (merge_end && !hook_has_bug(HOOK_BUG_MERGE_NOT_FINISHED))
                 finish_merge(shared, merge_end);
         uint64_t sequence = atomic_load(&control->sequence) + 1;
         /* Perhaps it died between flips: no later reader may share their epoch (R14). */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <xac/xac.h>
 
+#include "base/hook.h"
 #include "base/sys.h"
 #include "libxac/publish.h"
 #include "libxac/version.h"
@@ -33,6 +34,8 @@ static uint64_t host_closing(void *arg)
 {
         struct control *control = ((struct shared *)arg)->control;
         uint64_t logged = control_logged_locked(control);
+        if (hook_has_bug(HOOK_BUG_MARK_BEYOND_LOG))
+                logged = atomic_load(&control->sequence);
         atomic_store(&control->durable_next, logged);
         return logged;
 }

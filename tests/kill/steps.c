@@ -374,20 +374,35 @@ static bool happens_in_backlog(enum hook_step step)
         return step >= HOOK_BACKLOG_BEGUN && step <= HOOK_MERGE_BASED;
 }
 
+/* At once, or after somebody has found what the dead one left, and has waited for the disk. */
+static bool fall(enum hook_step step, uint32_t visit, bool is_at_once)
+{
+        struct stage stage;
+        char name[64];
+        bool is_dead;
+
+        snprintf(name, sizeof(name), "%s-%" PRIu32 "-%d", step_names[step], visit, is_at_once);
+        stage_set(&stage, name);
+        is_dead = die_once(&stage, step, visit, visit);
+        for (int i = 0; i < 2 && !is_at_once; i++)
+                stage_survivor_commits(&stage);
+        stage_fall(&stage, 1);
+        return is_dead;
+}
+
 static void die_with_the_machine(enum hook_step step, struct result *result)
 {
         bool is_dead = true;
 
         stage_make_durable(true);
         for (uint32_t visit = 1; is_dead; visit = next_visit(visit)) {
-                struct stage stage;
-                char name[64];
-
-                snprintf(name, sizeof(name), "%s-%" PRIu32, step_names[step], visit);
-                stage_set(&stage, name);
-                is_dead = die_once(&stage, step, visit, visit);
-                result->falls += is_dead;
-                stage_fall(&stage, 1);
+                is_dead = false;
+                for (int is_at_once = 0; is_at_once < 2; is_at_once++) {
+                        if (fall(step, visit, is_at_once)) {
+                                is_dead = true;
+                                result->falls++;
+                        }
+                }
         }
 }
 

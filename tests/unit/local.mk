@@ -4,6 +4,8 @@
 
 UNIT_TESTS = \
         %D%/test_area \
+        %D%/test_backlog \
+        %D%/test_backlog_others \
         %D%/test_checkpoint_reuse \
         %D%/test_checksum \
         %D%/test_commit \
@@ -59,6 +61,12 @@ UNIT_CRASHED = %D%/crashed_stand.h %D%/crashed.h %D%/scratch.h
 
 %C%_test_area_SOURCES = %D%/test_area.c $(UNIT_DIRECTORY)
 %C%_test_area_LDADD = $(UNIT_LIBS)
+
+%C%_test_backlog_SOURCES = %D%/test_backlog.c %D%/backlog_stand.h
+%C%_test_backlog_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+
+%C%_test_backlog_others_SOURCES = %D%/test_backlog_others.c %D%/backlog_stand.h
+%C%_test_backlog_others_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 
 %C%_test_checksum_SOURCES = %D%/test_checksum.c %D%/scratch.h
 %C%_test_checksum_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
