@@ -55,14 +55,17 @@ static void free_if_dead(struct shared *shared, struct shlock *lock, uint32_t ow
         shlock_unlock(lock);
 }
 
-/* A pin goes with its lock. */
+/* A pin goes with its lock, whoever died with that by now. What he had decided is finished first (R19): it needs the pin. */
 static void free_with_pin_if_dead(struct shared *shared, struct shlock *lock, _Atomic uint64_t *pin, uint32_t owner)
 {
         uint32_t holder = shlock_owner(lock);
         if (!holder || shared_is_alive(shared, holder))
                 return;
-        if (shlock_lock(lock, owner, &shared->liveness) == SHLOCK_INHERITED)
+        if (shlock_lock(lock, owner, &shared->liveness) == SHLOCK_INHERITED) {
+                if (!publish_lock(shared, owner))
+                        publish_unlock(shared);
                 atomic_store(pin, 0);
+        }
         shlock_unlock(lock);
 }
 
