@@ -273,6 +273,7 @@ static void describe_log(const struct look *look, struct inspection *inspection)
         if (!log)
                 return;
         inspection->durable_sequence = atomic_load(&look->control.durable_sequence);
+        inspection->logged_sequence = control_logged_locked(&look->control); /* of a copy: nobody changes it */
         inspection->log_bytes = look->control.log_bytes;
         inspection->log_end = atomic_load(&log->end);
         inspection->log_durable = atomic_load(&log->durable);

@@ -56,6 +56,7 @@ struct inspection {
         uint32_t max_participants;
         uint64_t sequence;
         uint64_t durable_sequence;    /* this and the log's: 0 in a volatile environment */
+        uint64_t logged_sequence;     /* of the newest commit that the log has; later ones do not wait for the disk */
         uint64_t checkpoint_sequence; /* of the newest checkpoint that is complete */
         uint64_t checkpoints;
         uint32_t checkpointer; /* pid of who is writing a checkpoint now; 0: nobody */

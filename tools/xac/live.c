@@ -58,7 +58,7 @@ static void print_checkpoint(const struct inspection *inspection)
 
 static void print_log(const struct place *place, const struct inspection *inspection)
 {
-        uint64_t in_use;
+        uint64_t behind = difference(inspection->sequence, inspection->logged_sequence), in_use;
 
         if (inspection->is_volatile || !inspection->segment_bytes)
                 return;
@@ -67,8 +67,11 @@ static void print_log(const struct place *place, const struct inspection *inspec
         printf("%s since the checkpoint,\n",
                tool_bytes(difference(inspection->log_end, place->manifest.redo_position)));
         tool_label("");
-        printf("of %s that force the next one; %" PRIu64 " bytes not yet on disk\n",
-               tool_bytes(inspection->log_bytes), difference(inspection->log_end, inspection->log_durable));
+        printf("of %s that force the next one; %" PRIu64 " bytes not yet on disk", tool_bytes(inspection->log_bytes),
+               difference(inspection->log_end, inspection->log_durable));
+        if (behind)
+                printf(", %s not yet logged", tool_count(behind, "commit", "commits"));
+        printf("\n");
         tool_label("segments");
         printf("%" PRIu64 " in use, %" PRIu32 " free, of %s each\n", in_use, inspection->segments_free,
                tool_bytes(inspection->segment_bytes));
