@@ -148,6 +148,7 @@ struct control {
         struct shlock backlog_lock;
         _Atomic uint32_t duty;        /* futex word of the background threads */
         _Atomic uint32_t duty_wanted; /* one has been woken, and has not begun */
+        _Atomic uint64_t synced_ns;   /* when one of them last made the log durable */
         _Atomic uint64_t checkpoint_sequence; /* of the manifest's checkpoint */
         _Atomic uint64_t checkpoint_position;
         _Atomic uint64_t redo_position;

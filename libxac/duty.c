@@ -17,26 +17,30 @@ enum {
         GROWTHS = 4                   /* pieces of the pool at once */
 };
 
-/* When this process last made the log durable; no earlier than a tick later it does again, as each sync moves the
- * snapshot that durable reads may want, and with it what reclaim has to keep. */
-struct duty {
-        struct xac_env *env;
-        uint64_t synced_ns;
-};
-
-static bool is_sync_due(const struct duty *duty)
+/* Since one of the background threads last made the log durable. No earlier than a tick later one does again, as each sync
+ * moves the snapshot that durable reads may want, and with it what reclaim has to keep. (A clock that is behind, as in
+ * another time namespace, makes it long ago.) */
+static uint64_t since_sync_ns(const struct shared *shared)
 {
-        const struct shared *shared = &duty->env->shared;
-        const bool is_behind = backlog_exists(shared) || log_end(&shared->log) > log_durable(&shared->log);
-        return is_behind && sys_monotonic_ns() - duty->synced_ns >= TICK_NS;
+        return sys_monotonic_ns() - atomic_load(&shared->control->synced_ns);
 }
 
-static int sync_log(struct duty *duty, struct participant *self)
+static bool is_sync_due(const struct shared *shared)
 {
-        struct log *log = &duty->env->shared.log;
-        duty->synced_ns = sys_monotonic_ns();
-        int err = backlog_log(self, &duty->env->files);
-        return err ? err : log_wait(log, self->owner, log_end(log));
+        const bool is_behind = backlog_exists(shared) || log_end(&shared->log) > log_durable(&shared->log);
+        return is_behind && since_sync_ns(shared) >= TICK_NS;
+}
+
+static int sync_log(struct xac_env *env, struct participant *self)
+{
+        struct log *log = &env->shared.log;
+        atomic_store(&env->shared.control->synced_ns, sys_monotonic_ns());
+        int err = backlog_log(self, &env->files);
+        if (!err)
+                err = log_wait(log, self->owner, log_end(log));
+        if (err)
+                atomic_store(&env->shared.control->synced_ns, 0); /* another process may be luckier */
+        return err;
 }
 
 /* A little at a time: the log must not wait for it. What cannot be had now is found missing by who needs it. */
@@ -48,9 +52,8 @@ static int grow_pool(struct participant *self)
         return err;
 }
 
-static int keep_durable(struct duty *duty, struct participant *self)
+static int keep_durable(struct xac_env *env, struct participant *self)
 {
-        struct xac_env *env = duty->env;
         struct shared *shared = &env->shared;
         struct log *log = &shared->log;
         const uint64_t ahead = log_segments_ahead(&log->shared->table);
@@ -62,8 +65,8 @@ static int keep_durable(struct duty *duty, struct participant *self)
         (void)grow_pool(self);
         /* For lack of space, perhaps: a checkpoint makes some. */
         int extend_err = log_wants_segment(log) ? log_segments_extend(&log->segments, self->owner, log_end(log) + ahead) : 0;
-        if (!err && is_sync_due(duty))
-                err = sync_log(duty, self);
+        if (!err && is_sync_due(shared))
+                err = sync_log(env, self);
         if (!err && checkpoint_is_wanted(shared)) {
                 struct home_writer writer = { .self = self,
                                               .files = &env->files,
@@ -74,41 +77,39 @@ static int keep_durable(struct duty *duty, struct participant *self)
         return err ? err : extend_err;
 }
 
-static int do_all(struct duty *duty, struct participant *self)
+static int do_all(struct xac_env *env, struct participant *self)
 {
-        return shared_is_durable(self->shared) ? keep_durable(duty, self) : grow_pool(self);
+        return shared_is_durable(self->shared) ? keep_durable(env, self) : grow_pool(self);
 }
 
 /* Its row is there only while it works: idle processes take none. */
-static int work(struct duty *duty)
+static int work(struct xac_env *env)
 {
-        struct xac_env *env = duty->env;
         struct participant self;
         int err = participant_join(&self, &env->shared);
         if (err)
                 return err;
         atomic_store(&self.row->is_on_duty, 1);
-        err = do_all(duty, &self);
+        err = do_all(env, &self);
         reclaim_hand_over(&self);
         pool_flush(&self);
         participant_leave(&self);
         return err;
 }
 
-static bool is_anything_due(const struct duty *duty)
+static bool is_anything_due(const struct shared *shared)
 {
-        struct shared *shared = &duty->env->shared;
         if (!shared_is_durable(shared))
                 return pool_wants_growth(shared);
         return !log_poison(&shared->log) &&
-               (redo_wants_push(shared) || log_wants_segment(&shared->log) || is_sync_due(duty) ||
+               (redo_wants_push(shared) || log_wants_segment(&shared->log) || is_sync_due(shared) ||
                 checkpoint_is_wanted(shared) || pool_wants_growth(shared));
 }
 
 /* Until the next sync is due, if there is something to sync by then. */
-static uint64_t patience_ns(const struct duty *duty)
+static uint64_t patience_ns(const struct shared *shared)
 {
-        uint64_t passed_ns = sys_monotonic_ns() - duty->synced_ns;
+        uint64_t passed_ns = since_sync_ns(shared);
         return passed_ns < TICK_NS ? TICK_NS - passed_ns : TICK_NS;
 }
 
@@ -116,15 +117,14 @@ static void *run(void *arg)
 {
         struct xac_env *env = arg;
         struct control *control = env->shared.control;
-        struct duty duty = { .env = env };
         atomic_store(&env->duty_runs, 1);
         sys_futex_wake((const uint32_t *)&env->duty_runs, 1);
         while (!atomic_load(&env->duty_stops)) {
                 uint32_t seen = atomic_load(&control->duty);
                 if (!atomic_load(&control->duty_wanted))
-                        sys_futex_wait((const uint32_t *)&control->duty, seen, patience_ns(&duty));
+                        sys_futex_wait((const uint32_t *)&control->duty, seen, patience_ns(&env->shared));
                 atomic_store(&control->duty_wanted, 0);
-                if (!atomic_load(&env->duty_stops) && is_anything_due(&duty) && work(&duty))
+                if (!atomic_load(&env->duty_stops) && is_anything_due(&env->shared) && work(env))
                         sys_sleep_ns(AFTER_FAILURE_NS);
         }
         return NULL;

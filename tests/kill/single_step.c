@@ -3,12 +3,13 @@
 /*
  * A process dies after the k-th instruction (P6, I6): of a commit by declared access, a commit
  * through views, a pass of reclaim that unlinks, a view synchronisation, a begin, first touches in
- * views, an open, a takeover, a checkpoint, a close; for each k, or every N-th.
+ * views, an open, a takeover, a checkpoint, a close, and of logging a backlog; for each k, or every N-th.
  *
  * For each k a victim is forked, prepares, and raises SIGSTOP where the region begins; it is
  * run to instruction k (trace.h) and killed with SIGKILL. Then the survivors check (stage.h): a
  * commit within a second, the victim's transaction there as a whole or not at all, nothing
- * leaked. A system call counts as one instruction.
+ * leaked. A system call counts as one instruction. Where there is a log (the backlog's region) the machine goes down as well
+ * after every fourth death: at once, or when a survivor has waited for the disk.
  *
  *      single_step [--stride N | --samples N] [--only REGION] [--verbose]
  *
@@ -24,6 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "libxac/backlog.h"
 #include "libxac/duty.h"
 #include "libxac/env.h"
 #include "libxac/reclaim.h"
@@ -35,11 +37,14 @@
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
 #include "tests/support/program.h"
+#include "tests/support/scratch.h"
 
 enum {
         SAMPLES = 25,
         SKIPPED = 77,
         RETIRING_COMMITS = 4, /* each supersedes three versions */
+        UNLOGGED_COMMITS = 5,
+        FALL_EVERY = 4, /* deaths */
         LOOP_VISITS = 40,
         WATCHDOG_S = 60
 };
@@ -64,6 +69,7 @@ struct region {
         void (*run)(void);
         void (*after)(struct stage *stage);
         uint64_t untold;
+        bool is_durable;
         bool is_slow;        /* its record alone takes seconds: only when asked for by name */
         uint32_t visits_max; /* in loops over all rows only so many visits; 0: all */
 };
@@ -165,6 +171,24 @@ static void checkpoint(void)
         check_ok(xac_checkpoint(stage_seat.env));
 }
 
+/* Nobody else logs it before the region: the survivors' library rests, and the victim's does. */
+static void begin_backlog(void)
+{
+        atomic_store(&stage_seat.env->shared.control->backlog_pause, 0);
+        for (int i = 0; i < UNLOGGED_COMMITS; i++) {
+                check_ok(xbegin(stage_seat.env, XAC_NOSYNC));
+                check_ok(stage_add(STAGE_VICTIMS));
+                check_ok(xend(stage_seat.env));
+                stage_tell();
+        }
+        check(backlog_exists(&stage_seat.env->shared));
+}
+
+static void log_backlog(void)
+{
+        check_ok(backlog_log(&own_thread()->self, &stage_seat.env->files));
+}
+
 static const struct region regions[] = {
         { .name = "commit-declared", .is_declared = true, .prepare = begin_and_add, .run = end, .untold = 1 },
         { .name = "commit-view", .prepare = begin_and_add, .run = end, .untold = 1 },
@@ -191,6 +215,12 @@ static const struct region regions[] = {
           .is_declared = true,
           .prepare = commit_some,
           .run = stage_leave,
+          .visits_max = LOOP_VISITS },
+        { .name = "backlog",
+          .is_declared = true,
+          .is_durable = true,
+          .prepare = begin_backlog,
+          .run = log_backlog,
           .visits_max = LOOP_VISITS },
 };
 
@@ -240,6 +270,28 @@ static pid_t start_victim(struct stage *stage, int region_no)
         return victim;
 }
 
+static void set_stage(struct stage *stage, const struct region *region)
+{
+        stage_make_durable(region->is_durable);
+        stage_set(stage, region->name);
+        if (region->is_durable)
+                stage_rest(stage);
+}
+
+/* On a stage of its own goes the next one. */
+static void fall(struct stage *stage, const struct region *region, bool is_at_once)
+{
+        const unsigned longest_ms = stage->longest_ms;
+
+        for (int i = 0; i < 2 && !is_at_once; i++)
+                stage_survivor_commits(stage);
+        stage_fall(stage, region->untold);
+        scratch_clear();
+        set_stage(stage, region);
+        if (stage->longest_ms < longest_ms)
+                stage->longest_ms = longest_ms;
+}
+
 /* One that has ended was killed by its own second thread, which came to the breakpoint after all (in "open"). */
 static void end_victim(struct stage *stage, const struct region *region, pid_t victim, enum trace_stop stop,
                        unsigned turn)
@@ -247,6 +299,10 @@ static void end_victim(struct stage *stage, const struct region *region, pid_t v
         if (stop != TRACE_ENDED) {
                 kill(victim, SIGKILL);
                 crew_status(victim);
+        }
+        if (region->is_durable && turn % FALL_EVERY == FALL_EVERY - 1) {
+                fall(stage, region, turn / FALL_EVERY % 2);
+                return;
         }
         stage_check(stage, turn, region->untold);
         if (region->after) {
@@ -257,7 +313,7 @@ static void end_victim(struct stage *stage, const struct region *region, pid_t v
 
 static uint32_t strays; /* that went another way than the recorded one */
 
-static void die_at(struct stage *stage, int region_no, const struct trace_path *path, uint32_t k)
+static void die_at(struct stage *stage, int region_no, const struct trace_path *path, uint32_t k, uint32_t turn)
 {
         const struct region *region = &regions[region_no];
         pid_t victim = start_victim(stage, region_no);
@@ -265,11 +321,11 @@ static void die_at(struct stage *stage, int region_no, const struct trace_path *
 
         if (stop != TRACE_THERE) {
                 strays++;
-                end_victim(stage, region, victim, stop, k);
+                end_victim(stage, region, victim, stop, turn);
                 victim = start_victim(stage, region_no);
                 stop = trace_step_to(victim, k);
         }
-        end_victim(stage, region, victim, stop, k);
+        end_victim(stage, region, victim, stop, turn);
 }
 
 /* ---- a region ---- */
@@ -321,8 +377,7 @@ static uint32_t die_along(struct stage *stage, int region_no, const struct trace
                 if (!is_wanted(&regions[region_no], path, k) || left-- > 0)
                         continue;
                 left = stride - 1;
-                die_at(stage, region_no, path, k);
-                deaths++;
+                die_at(stage, region_no, path, k, deaths++);
                 show_progress(&regions[region_no], k, path);
         }
         return deaths;
@@ -358,7 +413,7 @@ static void direct(int seed_high, void *seed)
 
                 if (options.only ? strcmp(options.only, regions[i].name) != 0 : regions[i].is_slow)
                         continue;
-                stage_set(&stage, regions[i].name);
+                set_stage(&stage, &regions[i]);
                 die_everywhere(&stage, i, &chance);
                 stage_strike(&stage);
         }

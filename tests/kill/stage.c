@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "libxac/backlog.h"
+#include "libxac/duty.h"
 #include "libxac/env.h"
 #include "libxac/publish.h"
 #include "libxac/redo.h"
@@ -291,6 +292,13 @@ static long long release(uint64_t unused)
         return 0;
 }
 
+static long long rest(uint64_t unused)
+{
+        (void)unused;
+        duty_stop(stage_seat.env);
+        return 0;
+}
+
 /* ---- the director's ---- */
 
 void stage_set(struct stage *stage, const char *name)
@@ -367,6 +375,13 @@ void stage_survivor_commits(struct stage *stage)
 void stage_survivor_scatters(struct stage *stage)
 {
         actor_do(stage->survivor, scatter, 0);
+}
+
+void stage_rest(struct stage *stage)
+{
+        actor_do(stage->survivor, rest, 0);
+        actor_do(stage->holder, rest, 0);
+        actor_do(stage->auditor, rest, 0);
 }
 
 void stage_hold(struct stage *stage)

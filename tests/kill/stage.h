@@ -98,6 +98,8 @@ void stage_promise(void);
  * told afterwards. */
 void stage_check(struct stage *stage, unsigned turn, uint64_t untold);
 
+/* The survivors' library leaves the log to those who wait for it, from now on. */
+void stage_rest(struct stage *stage);
 /* The holder's snapshot, from one to the other; what it shows must not change. */
 void stage_hold(struct stage *stage);
 void stage_release(struct stage *stage);
