@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "libxac/env.h"
 #include "tests/crash/recorder.h"
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
@@ -57,6 +58,13 @@ static void care(struct life *life, unsigned lane, uint64_t k, uint64_t mine)
                 crew_sleep_ms(workload->pause_us / 1000);
 }
 
+/* Most of the time as if nobody had waited lately: then commits that do not wait are logged together. */
+static void forget_pause(struct life *life, struct chance *chance)
+{
+        if (life->run->world->workload->nosync_percent && chance_percent(chance, 30))
+                atomic_store(&life->env->shared.control->backlog_pause, 0);
+}
+
 static void commit_all(int thread, struct life *life)
 {
         struct run *run = life->run;
@@ -72,6 +80,7 @@ static void commit_all(int thread, struct life *life)
         for (uint64_t mine = 1;; mine++) {
                 int flags = chance_percent(&chance, workload->nosync_percent) ? XAC_NOSYNC : 0;
 
+                forget_pause(life, &chance);
                 check_ok(workload_commit(&seat, lane, workload->commits, flags, run->trace, &k));
                 if (k == 0)
                         break;

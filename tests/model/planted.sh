@@ -42,4 +42,5 @@ expect 3 'slots reused early' "$random" --kills 200
 expect 4 'views not synchronised' "$model" --mode view --processes 2 --threads 2 --transactions 100000
 expect 5 'inner aborts leak' "$model" --mode mixed --processes 2 --threads 2 --transactions 100000
 expect 6 'heads stored before the decision' "$steps" --only commit-locked
+expect 19 'a merged record that was decided is forgotten' "$steps" --only merge-published
 [ $missed -eq 0 ]
