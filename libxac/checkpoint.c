@@ -252,25 +252,42 @@ static int run_durable(struct checkpoint *checkpoint)
         return err;
 }
 
-static int run_pinned(const struct home_writer *writer)
+static int run_pinned(struct checkpoint *checkpoint)
 {
-        struct checkpoint *checkpoint;
-        struct shared *shared = writer->self->shared;
-        void *memory;
-        if (sys_mmap(NULL, sizeof(*checkpoint), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, &memory))
-                return -ENOMEM;
-        checkpoint = memory;
-        checkpoint->writer = writer;
-        checkpoint->shared = shared;
-        checkpoint->dirty.shared = shared;
+        struct shared *shared = checkpoint->shared;
+        int err = pin(checkpoint);
+        if (err)
+                return err;
+        checkpoint->dirty.slots.count = 0;
+        err = shared_is_durable(shared) ? run_durable(checkpoint)
+                                        : home_write_locked(checkpoint->writer, checkpoint->sequence);
+        unpin(shared);
+        return err;
+}
+
+/* When the log has no room for the backlog, a checkpoint of what it has makes some. */
+static int run_with_backlog(struct checkpoint *checkpoint)
+{
+        const struct home_writer *writer = checkpoint->writer;
         int err = backlog_log(writer->self, writer->files);
-        if (!err)
-                err = pin(checkpoint);
-        if (!err) {
-                err = shared_is_durable(shared) ? run_durable(checkpoint)
-                                                : home_write_locked(writer, checkpoint->sequence);
-                unpin(shared);
+        if (err == -ENOSPC) {
+                err = run_pinned(checkpoint);
+                if (!err)
+                        err = backlog_log(writer->self, writer->files);
         }
+        return err ? err : run_pinned(checkpoint);
+}
+
+static int run_allocated(const struct home_writer *writer)
+{
+        void *memory;
+        if (sys_mmap(NULL, sizeof(struct checkpoint), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, &memory))
+                return -ENOMEM;
+        struct checkpoint *checkpoint = memory;
+        checkpoint->writer = writer;
+        checkpoint->shared = writer->self->shared;
+        checkpoint->dirty.shared = writer->self->shared;
+        int err = run_with_backlog(checkpoint);
         dirty_free(&checkpoint->dirty);
         sys_munmap(checkpoint, sizeof(*checkpoint));
         return err;
@@ -285,7 +302,7 @@ static int run_locked(const struct home_writer *writer, bool is_inherited)
         bool is_in_transaction = atomic_load(&row->snapshot) != 0;
         bool may_follow = is_in_transaction && !writer->keeps_all && !is_inherited &&
                           atomic_load(flip_epoch) == atomic_load(&row->flip_epoch);
-        int err = run_pinned(writer);
+        int err = run_allocated(writer);
         if (may_follow)
                 atomic_store(&row->flip_epoch, atomic_load(flip_epoch));
         return err;

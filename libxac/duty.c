@@ -67,7 +67,7 @@ static int keep_durable(struct xac_env *env, struct participant *self)
         int extend_err = log_wants_segment(log) ? log_segments_extend(&log->segments, self->owner, log_end(log) + ahead) : 0;
         if (!err && is_sync_due(shared))
                 err = sync_log(env, self);
-        if (!err && checkpoint_is_wanted(shared)) {
+        if (err == -ENOSPC || (!err && checkpoint_is_wanted(shared))) { /* it makes room in the log */
                 struct home_writer writer = { .self = self,
                                               .files = &env->files,
                                               .progress = env->progress,

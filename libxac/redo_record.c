@@ -75,18 +75,26 @@ void redo_sum_up(struct redo *redo)
         sum_up_from(redo, 0);
 }
 
-/* What has been collected goes into the log ahead of the commit. A checkpoint that begins now must
- * leave it there: fragment_start is stored before the log covers the fragment. */
+/* A checkpoint that begins now must leave the fragments in the log: fragment_start is stored before the log covers the first. When
+ * a transaction that waits with fragments of its own logs the backlog, its own are the older ones, and hold back both. */
+static void hold_log(struct redo *redo, struct participant *self)
+{
+        redo->first_fragment = log_end(&self->shared->log);
+        if (atomic_load(&self->row->fragment_start))
+                return;
+        atomic_store(&self->row->fragment_start, redo->first_fragment);
+        redo->holds_log = true;
+}
+
+/* What has been collected goes into the log ahead of the commit. */
 static int append_fragment(struct redo *redo, struct participant *self)
 {
         sum_up_from(redo, redo->header_len);
         int err = redo_lock_with_room(redo, self);
         if (err)
                 return err;
-        if (!redo->first_fragment) {
-                redo->first_fragment = log_end(&self->shared->log);
-                atomic_store(&self->row->fragment_start, redo->first_fragment);
-        }
+        if (!redo->first_fragment)
+                hold_log(redo, self);
         log_publish_locked(&self->shared->log, stage_locked(redo, self, LOG_FRAGMENT, redo->header_len, 0));
         publish_unlock(self->shared);
         hook_step(HOOK_FRAGMENT_APPENDED);
@@ -182,8 +190,9 @@ uint64_t redo_stage_merged_locked(const struct redo *redo, struct participant *s
 
 void redo_finish(struct redo *redo, struct participant *self)
 {
-        if (redo->first_fragment)
+        if (redo->holds_log)
                 atomic_store(&self->row->fragment_start, 0);
+        redo->holds_log = false;
         redo->first_fragment = 0;
 }
 

@@ -317,7 +317,45 @@ static void what_was_pinned_is_logged(void)
         check_recovered(8);
 }
 
+/* Replay would have to begin there, should a checkpoint come now. */
+static void look_for_fragments(enum hook_step step)
+{
+        struct thread *thread;
+
+        if (step != HOOK_RECORD_STAGED)
+                return;
+        check_ok(thread_of(env, &thread));
+        check(thread->txn.redo.first_fragment != 0);
+        check_equal(redo_point_locked(&env->shared), thread->txn.redo.first_fragment);
+        truth->durable_sequence++;
+}
+
+/* A transaction in fragments meets a backlog that is logged in fragments. */
+static void commit_fragments_of_both(void)
+{
+        enter_with(LONG, SMALL_LOG);
+        duty_stop(env);
+        commit_noise(XAC_NOSYNC, 0, LONG / 2);
+        hook_on_step = look_for_fragments;
+        commit_noise(0, LONG / 2, LONG / 2);
+        hook_on_step = NULL;
+        check_equal(truth->durable_sequence, 1);
+        promise();
+}
+
+static void a_transaction_keeps_its_fragments(void)
+{
+        set_up();
+        then_the_machine_goes_down(commit_fragments_of_both);
+        check_recovered(LONG);
+}
+
 #else
+
+static void a_transaction_keeps_its_fragments(void)
+{
+        isolate_skip("built without hooks");
+}
 
 static void what_was_pinned_is_logged(void)
 {
@@ -399,17 +437,18 @@ static void a_call_that_fails_loses_nothing(void)
         check_recovered(NOISE_PAGES + 8);
 }
 
-static int refuse_room(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
+/* Files of the log that there are may be used again, but there is no room for more. */
+static int refuse_segments(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
 {
         (void)offset, (void)byte_len;
-        return (call == SYS_PWRITE || call == SYS_ALLOCATE) && fd_is_named(fd, "xac.log.") ? -ENOSPC : 0;
+        return call == SYS_CHMOD && fd_is_named(fd, "xac.log.") ? -ENOSPC : 0;
 }
 
 static void commit_on_a_full_disk(void)
 {
         enter_with(LONG, SMALL_LOG);
         duty_stop(env);
-        sys_fail = refuse_room;
+        sys_fail = refuse_segments;
         commit_noise(XAC_NOSYNC, 0, LONG);
         for (uint32_t i = 0; i < 3; i++) {
                 check_code(xac_sync(env), -ENOSPC);
@@ -428,6 +467,57 @@ static void a_full_disk_loses_nothing(void)
 {
         set_up();
         then_the_machine_goes_down(commit_on_a_full_disk);
+        check_recovered(LONG);
+}
+
+static void fill_the_log(void)
+{
+        int err;
+
+        do {
+                begin(0);
+                put_noise(0);
+                err = xend(env);
+        } while (!err);
+        check_code(err, -ENOSPC);
+        begin(XAC_RDONLY); /* the last one was not committed */
+        memcpy(truth->now, xac_page_read(env, words), PAGE);
+        end();
+}
+
+/* So many segments that not all are in use after a checkpoint. */
+static void make_log(void)
+{
+        for (uint32_t i = 0; i < 40; i++) {
+                begin(0);
+                put_noise(0);
+                end();
+        }
+}
+
+static void commit_when_the_log_is_full(void)
+{
+        enter_with(LONG, SMALL_LOG);
+        duty_stop(env);
+        make_log();
+        sys_fail = refuse_segments;
+        for (uint32_t i = 0; i < 3; i++) {
+                atomic_store(&control()->backlog_pause, 0);
+                fill_the_log();
+                commit_noise(XAC_NOSYNC, 5 * i + 1, 20);
+                check_code(xac_sync(env), -ENOSPC);
+                check_ok(xac_checkpoint(env));
+                check_pages(truth->now);
+                commit_noise(XAC_NOSYNC, 7 * i + 1, 20);
+                sync_all();
+        }
+        sys_fail = NULL;
+}
+
+static void a_checkpoint_makes_room_for_it(void)
+{
+        set_up();
+        then_the_machine_goes_down(commit_when_the_log_is_full);
         check_recovered(LONG);
 }
 
@@ -470,6 +560,8 @@ int main(void)
                 isolated_test(what_was_pinned_is_logged),
                 isolated_test(a_call_that_fails_loses_nothing),
                 isolated_test(a_full_disk_loses_nothing),
+                isolated_test(a_checkpoint_makes_room_for_it),
+                isolated_test(a_transaction_keeps_its_fragments),
                 isolated_test(a_poisoned_log_takes_no_commits),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
