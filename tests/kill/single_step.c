@@ -8,8 +8,8 @@
  * For each k a victim is forked, prepares, and raises SIGSTOP where the region begins; it is
  * run to instruction k (trace.h) and killed with SIGKILL. Then the survivors check (stage.h): a
  * commit within a second, the victim's transaction there as a whole or not at all, nothing
- * leaked. A system call counts as one instruction. Where there is a log (the backlog's region) the machine goes down as well
- * after every fourth death: at once, or when a survivor has waited for the disk.
+ * leaked. A system call counts as one instruction. Where there is a log (the backlog's region) the machine goes down
+ * as well after every fourth death: at once, or when a survivor has waited for the disk.
  *
  *      single_step [--stride N | --samples N] [--only REGION] [--verbose]
  *
