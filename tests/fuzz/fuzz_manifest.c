@@ -151,7 +151,7 @@ static enum manifest_slot_state judge(int which)
         if (file_len < (uint64_t)(which + 1) * SLOT || memcmp(slot, "XACMANIF", 8) != 0 ||
             bytes_get_u32(slot + 12) != model_crc_around(slot, 12, SLOT))
                 return SLOT_INVALID;
-        if (bytes_get_u32(slot + 8) != 2)
+        if (bytes_get_u32(slot + 8) != 2 && bytes_get_u32(slot + 8) != 3)
                 return SLOT_OTHER_VERSION;
         return slot_is_right(slot) ? SLOT_VALID : SLOT_INVALID;
 }
@@ -179,7 +179,7 @@ static void check_fields(const struct manifest *manifest, const unsigned char *s
         uint32_t files = bytes_get_u32(slot + 52);
 
         manifest_slot_encode(again, manifest, bytes_get_u32(slot + 56));
-        fuzz_check(memcmp(again, slot, 12) == 0);
+        fuzz_check(memcmp(again, slot, 8) == 0); /* the version is what is written now */
         fuzz_check(memcmp(again + 16, slot + 16, 108 - 16) == 0);
         for (uint32_t i = 0; i < files; i++)
                 fuzz_check(strcmp((const char *)again + NAMES + (size_t)i * MANIFEST_NAME_BYTES,

@@ -126,7 +126,7 @@ static int judge_copy(const unsigned char *copy, struct log_header *header)
         if (memcmp(copy, LOG_SEGMENT_MAGIC, 8) != 0 ||
             bytes_get_u32(copy + 12) != model_crc_around(copy, 12, LOG_SECTOR))
                 return 1;
-        if (bytes_get_u32(copy + 8) != LOG_FORMAT_VERSION)
+        if (bytes_get_u32(copy + 8) < LOG_FORMAT_OLDEST || bytes_get_u32(copy + 8) > LOG_FORMAT_VERSION)
                 return XAC_FORMAT;
         memcpy(header->uuid, copy + 16, 16);
         header->segment_no = bytes_get_u64(copy + 32);
