@@ -10,7 +10,7 @@
 #include "libxac/redo.h"
 #include "libxac/version.h"
 
-enum { PAUSE_COMMITS = 65536 };
+enum { PAUSE_COMMITS = 65536 }; /* of all kinds */
 
 /* In memory of its own: this may run in the fault handler, on a small stack. */
 struct merge {
@@ -20,13 +20,13 @@ struct merge {
         uint64_t base, until; /* commits in (base, until] are logged */
         struct dirty dirty;   /* the pages' versions as of `until` */
         struct redo redo;
-        char home[65536]; /* a page */
+        char home[PAGE_BYTES_MAX];
 };
 
 void backlog_join_locked(struct shared *shared)
 {
         struct control *control = shared->control;
-        if (!shared_is_durable(shared) || atomic_load_explicit(&control->backlog_base, memory_order_relaxed))
+        if (atomic_load_explicit(&control->backlog_base, memory_order_relaxed))
                 return;
         atomic_store(&control->backlog_base, atomic_load_explicit(&control->sequence, memory_order_relaxed));
         hook_step(HOOK_BACKLOG_BEGUN);
@@ -34,17 +34,8 @@ void backlog_join_locked(struct shared *shared)
 
 void backlog_pause(struct shared *shared)
 {
-        atomic_store_explicit(&shared->control->backlog_pause, PAUSE_COMMITS, memory_order_relaxed);
-}
-
-/* Two that count at once may count as one. */
-bool backlog_is_paused(struct shared *shared)
-{
-        _Atomic uint32_t *pause = &shared->control->backlog_pause;
-        uint32_t left = atomic_load_explicit(pause, memory_order_relaxed);
-        if (left)
-                atomic_store_explicit(pause, left - 1, memory_order_relaxed);
-        return left;
+        struct control *control = shared->control;
+        atomic_store_explicit(&control->backlog_pause, atomic_load(&control->sequence) + PAUSE_COMMITS, memory_order_relaxed);
 }
 
 /* ---- What is in it ---- */
@@ -76,8 +67,8 @@ static int is_in_it(void *arg, uint32_t no)
         return version_seen_in_slot(merge->shared, no, merge->base, merge->until) != 0;
 }
 
-/* Home as of the base: it stays so while it is pinned, as no newer version goes home before the log has it. NULL: it
- * cannot be read, or not here (R13 knows why; this may not be the thread that may fault). */
+/* Home as of the base: it stays so while it is pinned, as no newer version goes home before the log has it (I2). Read, not
+ * mapped: a fault on a file that somebody has cut would end the background thread. NULL: it cannot be read. */
 static const char *read_home(struct merge *merge, uint64_t page)
 {
         const uint32_t file_no = page_id_file(page);

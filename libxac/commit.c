@@ -184,7 +184,7 @@ int commit_run(struct txn *txn, bool is_waiting)
                 return 0; /* it has read one snapshot: as of then it is serializable */
         uint64_t validated;
         txn->is_waiting = is_waiting;
-        txn->is_logged = is_waiting || backlog_is_paused(txn->self->shared);
+        txn->is_logged = is_waiting || backlog_is_paused(txn->self->shared, txn->pages.snapshot);
         txn->is_exclusive = false;
         int err = prepare(txn, &validated);
         if (!err)

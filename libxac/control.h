@@ -40,7 +40,8 @@ enum {
 struct file_entry {
         char name[MANIFEST_NAME_BYTES];
         _Atomic uint64_t byte_len; /* rounded up to whole pages */
-        /* What lies behind it has come by growing, in this shared memory's time: zeros, until a version goes home. */
+        /* What lies behind it was a hole when the file was found, or has come by growing, in this shared memory's time: zeros,
+         * until a version goes home. */
         _Atomic uint64_t found_len;
 };
 
@@ -129,7 +130,7 @@ struct control {
         _Atomic uint64_t backlog_base;  /* 0: the log has every commit; else those up to this one */
         _Atomic uint64_t backlog_next;  /* 0, or: up to here it is being logged */
         _Atomic uint64_t backlog_end;   /* 0, or: where the log ends with the record of that, which is decided */
-        _Atomic uint32_t backlog_pause; /* so many commits that do not wait are to be logged by themselves */
+        _Atomic uint64_t backlog_pause; /* up to this commit those that do not wait are logged by themselves */
 
         /* The shared ends of the slot lists. Lists are caches; descriptors are the truth (R7). */
         alignas(CACHE_LINE) struct shlock pool_lock;

@@ -31,7 +31,6 @@ struct redo {
         uint64_t first_fragment;   /* where it is in the log; 0: there is none */
         uint32_t header_len;       /* what stands before the entries in the payload of the last part */
         uint32_t payload_crc;
-        bool holds_log;            /* the participant's fragment_start is this one's */
 };
 
 /* How a page changed. */

@@ -80,10 +80,8 @@ void redo_sum_up(struct redo *redo)
 static void hold_log(struct redo *redo, struct participant *self)
 {
         redo->first_fragment = log_end(&self->shared->log);
-        if (atomic_load(&self->row->fragment_start))
-                return;
-        atomic_store(&self->row->fragment_start, redo->first_fragment);
-        redo->holds_log = true;
+        if (!atomic_load(&self->row->fragment_start))
+                atomic_store(&self->row->fragment_start, redo->first_fragment);
 }
 
 /* What has been collected goes into the log ahead of the commit. */
@@ -190,9 +188,8 @@ uint64_t redo_stage_merged_locked(const struct redo *redo, struct participant *s
 
 void redo_finish(struct redo *redo, struct participant *self)
 {
-        if (redo->holds_log)
+        if (redo->first_fragment && atomic_load(&self->row->fragment_start) == redo->first_fragment)
                 atomic_store(&self->row->fragment_start, 0);
-        redo->holds_log = false;
         redo->first_fragment = 0;
 }
 

@@ -47,7 +47,7 @@ expect 10 'pages go home before the area holds them' single 3000
 expect 11 'pages go home before their record is on disk' nosync 8000
 expect 12 'the manifest is not synced' single 3000
 expect 13 'checksums of records are ignored' crowd 6000
-expect 14 'incarnations are not compared' unsynced 12000
+expect 14 'incarnations are not compared' fragments 8000
 expect 15 'replay writes to home at once' single 3000
 expect 16 'a mark names commits of the backlog' 'merged crowd' 8000
 expect 17 'what pages were when the backlog began is given up' 'killed unsynced' 8000

@@ -185,9 +185,9 @@ static int run_by_options(int argc, char **argv)
                xtree_names[xtree_is_cob()], pattern_names[options.pattern], pattern_record_names[options.records],
                tally.operations, tally.most_height, xtree_is_cob() ? "extents" : "levels",
                tally.commits ? (double)tally.pages_written / (double)tally.commits : 0, tally.most_pages);
-        return 0;
         printf("%" PRIu64 " pages of records, %.0f %% of the file; %.2f pages moved for each of them\n", tally.record_pages,
                100 * tally.fill, (double)tally.moves / (double)tally.record_pages);
+        return 0;
 }
 
 #define by_turns(body)                                                                                        \
