@@ -292,6 +292,18 @@ int sys_allocate(int fd, uint64_t offset, uint64_t byte_len)
         return err;
 }
 
+int sys_is_hole_from(int fd, uint64_t offset)
+{
+        int err;
+
+        do {
+                err = injected(SYS_SEEK, fd, offset, 0);
+                if (!err)
+                        err = lseek(fd, (off_t)offset, SEEK_DATA) < 0 ? -errno : 0;
+        } while (err == -EINTR);
+        return err == -ENXIO ? 1 : err;
+}
+
 static int sync_by(long number, int is_data_only, int fd)
 {
         struct sys_change change = {.call = SYS_SYNC, .fd = fd, .flags = is_data_only};

@@ -27,6 +27,7 @@ enum sys_call {
         SYS_CHMOD,
         SYS_TRUNCATE,
         SYS_ALLOCATE,
+        SYS_SEEK,
         SYS_PREAD,
         SYS_PWRITE,
         SYS_SYNC,
@@ -87,6 +88,8 @@ int sys_chmod(int fd, mode_t mode);
 int sys_chgrp(int fd, gid_t group);
 int sys_truncate(int fd, uint64_t byte_len);
 int sys_allocate(int fd, uint64_t offset, uint64_t byte_len);
+/* Is there nothing but a hole from there on? 1, 0 (also where the file system knows no holes), or -errno. */
+int sys_is_hole_from(int fd, uint64_t offset);
 
 /* All of it, or an error; sys_read_all returns -ENODATA when the file ends before. */
 int sys_read_all(int fd, void *bytes, size_t byte_len, uint64_t offset);

@@ -12,6 +12,8 @@
 
 #define OWN_PREFIX "xac."
 
+enum { HOLE_STEP = 64 << 10 /* so exactly is it asked where a file's data ends */ };
+
 void files_init(struct files *files, struct shared *shared, int directory, uint64_t reserve_bytes)
 {
         memset(files, 0, sizeof(*files));
@@ -152,6 +154,23 @@ static int grow_locked(struct files *files, uint32_t file_no, uint64_t byte_len)
         return err;
 }
 
+/* A file becomes long before its pages are written: where the hole begins in which it ends, or its end. To be asked after a
+ * sync, when nobody writes: no file system then takes for a hole what it has yet to write. One that knows no
+ * holes, or a call that fails, says that all is data. */
+static uint64_t find_data_end(int fd, uint64_t byte_len)
+{
+        uint64_t first = 0; /* in steps: it begins there or behind it, */
+        uint64_t end = (byte_len + HOLE_STEP - 1) / HOLE_STEP; /* and no later than here */
+        while (first < end) {
+                uint64_t middle = first + (end - first) / 2;
+                if (sys_is_hole_from(fd, middle * HOLE_STEP) == 1)
+                        end = middle;
+                else
+                        first = middle + 1;
+        }
+        return end * HOLE_STEP < byte_len ? end * HOLE_STEP : byte_len;
+}
+
 /* The first opener of the environment learns the length from the file itself. Whoever made it so long may have
  * died before that was on disk. */
 static int note_length(struct files *files, uint32_t file_no, int fd, uint64_t size)
@@ -163,7 +182,7 @@ static int note_length(struct files *files, uint32_t file_no, int fd, uint64_t s
         int err = sync_or_poison(files, fd);
         if (err)
                 return err;
-        atomic_store_explicit(&entry->found_len, byte_len, memory_order_release);
+        atomic_store_explicit(&entry->found_len, find_data_end(fd, byte_len), memory_order_release);
         atomic_store_explicit(&entry->byte_len, byte_len, memory_order_release);
         return 0;
 }

@@ -99,6 +99,66 @@ static void test_an_existing_file_is_mapped_as_it_is(void **state)
                             "hello", 5);
 }
 
+static void put_bytes(const char *name, const char *bytes, uint64_t offset)
+{
+        int fd = openat(engine->directory, name, O_RDWR | O_CLOEXEC);
+        assert_int_equal(pwrite(fd, bytes, strlen(bytes), (off_t)offset), strlen(bytes));
+        close(fd);
+}
+
+static bool is_fresh(uint32_t file_no, uint64_t offset)
+{
+        return files_has_only_grown(&engine->files, page_id(file_no, offset / ENGINE_PAGE_BYTES));
+}
+
+/* What was never written is known to be zeros, however long the file was found. */
+static void test_the_hole_in_which_a_file_ends(void **state)
+{
+        enum { LEN = 512 << 10, FIRST = 20 << 10, LAST = 300 << 10 };
+        uint32_t file_no;
+
+        (void)state;
+        put_file("holes", LEN);
+        put_bytes("holes", "first", FIRST);
+        put_bytes("holes", "last", LAST);
+        assert_int_equal(open_file("holes", 0, &file_no), 0);
+        assert_false(is_fresh(file_no, 0));
+        assert_false(is_fresh(file_no, FIRST));
+        assert_false(is_fresh(file_no, LAST / 2)); /* a hole, but it does not end there */
+        assert_false(is_fresh(file_no, LAST));
+        assert_true(is_fresh(file_no, LAST + (128 << 10)));
+        assert_true(is_fresh(file_no, LEN - ENGINE_PAGE_BYTES));
+
+        put_file("all-hole", LEN);
+        assert_int_equal(open_file("all-hole", 0, &file_no), 0);
+        assert_true(is_fresh(file_no, 0));
+        put_file("full", LEN);
+        put_bytes("full", "last", LEN - 4);
+        assert_int_equal(open_file("full", 0, &file_no), 0);
+        assert_false(is_fresh(file_no, LEN - ENGINE_PAGE_BYTES));
+}
+
+static int fail_seek(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
+{
+        (void)fd;
+        (void)offset;
+        (void)byte_len;
+        return call == SYS_SEEK ? -EIO : 0;
+}
+
+/* Then nothing is known. */
+static void test_a_file_system_that_knows_no_holes(void **state)
+{
+        uint32_t file_no;
+
+        (void)state;
+        put_file("holes", 512 << 10);
+        sys_fail = fail_seek;
+        assert_int_equal(open_file("holes", 0, &file_no), 0);
+        sys_fail = NULL;
+        assert_false(is_fresh(file_no, (512 << 10) - ENGINE_PAGE_BYTES));
+}
+
 static void test_no_directories_links_or_devices(void **state)
 {
         uint32_t file_no;
@@ -175,6 +235,8 @@ int main(void)
             FILES_TEST(test_bad_names),
             FILES_TEST(test_lengths),
             FILES_TEST(test_an_existing_file_is_mapped_as_it_is),
+            FILES_TEST(test_the_hole_in_which_a_file_ends),
+            FILES_TEST(test_a_file_system_that_knows_no_holes),
             FILES_TEST(test_no_directories_links_or_devices),
             FILES_TEST(test_as_many_files_as_there_are_numbers),
             FILES_TEST(test_every_call_may_fail),

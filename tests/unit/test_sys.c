@@ -147,6 +147,14 @@ static void test_sizes_and_holes(void **state)
         assert_int_equal(sys_stat(fd, &st), 0);
         assert_int_equal(st.st_size, 8 * PAGE);
 
+        assert_int_equal(sys_truncate(fd, 1024 * PAGE), 0);
+        assert_int_equal(sys_write_all(fd, &byte, 1, 512 * PAGE), 0);
+        assert_int_equal(sys_is_hole_from(fd, 256 * PAGE), 0);
+        assert_int_equal(sys_is_hole_from(fd, 512 * PAGE), 0);
+        assert_int_equal(sys_is_hole_from(fd, 768 * PAGE), 1);
+        assert_int_equal(sys_is_hole_from(fd, 1024 * PAGE), 1);
+        assert_int_equal(sys_is_hole_from(-1, 0), -EBADF);
+
         assert_int_equal(sys_read_all(fd, &byte, 1, 7 * PAGE), 0);
         assert_int_equal(byte, 0);
         assert_int_equal(sys_sync_data(fd), 0);
