@@ -10,8 +10,9 @@
 enum {
         CHUNK_SLOTS = 256,  /* memory is allocated in pieces of as many slots */
         BATCH_MAX = 64,     /* slots that move between cache and shared list at once */
-        AHEAD_FROM = 4096,  /* from so many on the pool grows before it must, */
-        AHEAD_SLOTS = 1024, /* and so many are to be free */
+        AHEAD_FROM = 1024,  /* from so many on the pool grows before it must: */
+        AHEAD_PART = 4,     /* so much of it is to be free, */
+        AHEAD_SLOTS = 1024, /* but no more than that */
         ALIAS_CHUNK = 256
 };
 
@@ -208,8 +209,9 @@ bool pool_wants_growth(const struct shared *shared)
 {
         const struct control *control = shared->control;
         uint32_t allocated = atomic_load_explicit(&control->slots_allocated, memory_order_relaxed);
+        uint32_t wanted = allocated / AHEAD_PART < AHEAD_SLOTS ? allocated / AHEAD_PART : AHEAD_SLOTS;
         return allocated >= AHEAD_FROM && allocated < shared->pool_slots &&
-               atomic_load_explicit(&control->free_count, memory_order_relaxed) < AHEAD_SLOTS;
+               atomic_load_explicit(&control->free_count, memory_order_relaxed) < wanted;
 }
 
 /* Slots that the shared list has or could have. */
