@@ -163,8 +163,9 @@ int bptree_free_node(const struct bptree *tree, page_no page);
 
 /* ---- bptree_split.c ---- */
 
-/* Reserves what bptree_split may take on this path. */
-int bptree_split_reserve(const struct bptree *tree, const struct bptree_path *path, struct page_reserve *reserve);
+/* Reserves what bptree_split may take on this path; where pages have to be taken for that, `spare` more if possible. */
+int bptree_split_reserve(const struct bptree *tree, const struct bptree_path *path, uint32_t spare,
+                         struct page_reserve *reserve);
 /* Inserts a record at the end of the path, where there is no room for it. ARENA_LOST. */
 int bptree_split(const struct bptree *tree, struct bptree_path *path, const struct bpnode_record *record,
                  struct page_reserve *reserve);

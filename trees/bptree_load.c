@@ -4,8 +4,11 @@
 /*
  * Sorted records, at the right edge: the last leaf stays at hand and is filled to its end. The next one is made by
  * an ordinary split at the very end, which leaves the left node as full as it is (bpnode_split_leaf), so that the
- * tree is a tree after each record.
+ * tree is a tree after each record. Pages are taken many at a time, the more, the longer it takes; what is left of
+ * them in the end is given back.
  */
+
+enum { SPARE_MAX = 32 };
 
 struct load {
         struct bptree *tree;
@@ -13,6 +16,8 @@ struct load {
         void *arg;
         struct bptree_path path;
         struct bpnode *leaf; /* the last one, to be written */
+        uint32_t spare;      /* pages that are taken beyond those that are needed */
+        struct page_reserve reserve;
 };
 
 static int reach_end(struct load *load)
@@ -29,6 +34,39 @@ static int reach_end(struct load *load)
         return 0;
 }
 
+/* After a split: the new leaf is the parent's last child, unless the parent was split as well. */
+static int reach_next(struct load *load)
+{
+        struct bptree_path *path = &load->path;
+        struct leaf_place *parent = &path->steps[path->depth - 1];
+        struct leaf_place *at = bptree_path_leaf(path);
+        int err = bptree_node(load->tree, parent->page, 1, &parent->node);
+        if (err)
+                return err;
+        if (parent->i + 2 != parent->node->count)
+                return reach_end(load);
+        err = bptree_child(load->tree, parent->node, ++parent->i, &at->page);
+        if (!err)
+                err = bptree_write_node(load->tree, at->page, 0, &load->leaf);
+        if (err)
+                return err;
+        at->node = load->leaf;
+        at->i = load->leaf->count;
+        return 0;
+}
+
+/* A record for which the last leaf has no room, but a fresh one has. */
+static int begin_leaf(struct load *load, const struct bpnode_record *record)
+{
+        int err = bptree_split_reserve(load->tree, &load->path, load->spare, &load->reserve);
+        if (err)
+                return err;
+        if (load->spare < SPARE_MAX)
+                load->spare++;
+        err = bptree_split(load->tree, &load->path, record, &load->reserve);
+        return err ? err : reach_next(load);
+}
+
 static int append(struct load *load, const bptree_record *given)
 {
         const struct bpnode_shape *shape = &load->tree->shape;
@@ -36,8 +74,9 @@ static int append(struct load *load, const bptree_record *given)
         struct bpnode_record record = { .key = { given->key, given->key_len },
                                         .value = given->value,
                                         .value_len = given->value_len };
-        if (bpnode_is_inline(shape, record.key.len, record.value_len) &&
-            bpnode_leaf_bytes(shape, record.key.len, record.value_len) <= bpnode_room(shape, load->leaf)) {
+        if (bpnode_is_inline(shape, record.key.len, record.value_len)) {
+                if (leaf_bytes(shape, &record) > bpnode_room(shape, load->leaf))
+                        return begin_leaf(load, &record);
                 bpnode_insert(shape, load->leaf, at->i++, &record);
                 return 0;
         }
@@ -45,13 +84,10 @@ static int append(struct load *load, const bptree_record *given)
         return err ? err : reach_end(load);
 }
 
-static int load_body(void *arg)
+static int load_all(struct load *load)
 {
-        struct load *load = arg;
         bptree_record record;
-        int err = leaf_cursors_before_change(&load->tree->handle);
-        if (!err)
-                err = reach_end(load);
+        int err = reach_end(load);
         while (!err) {
                 record = (bptree_record){ 0 };
                 int more = load->next(load->arg, &record);
@@ -62,6 +98,17 @@ static int load_body(void *arg)
                         err = append(load, &record);
         }
         return err;
+}
+
+static int load_body(void *arg)
+{
+        struct load *load = arg;
+        int err = leaf_cursors_before_change(&load->tree->handle);
+        if (err)
+                return err;
+        err = load_all(load);
+        int release_err = page_alloc_release(load->tree->arena, &load->reserve);
+        return release_err ? release_err : err;
 }
 
 int bptree_load(bptree *tree, int (*next)(void *arg, bptree_record *record), void *arg)

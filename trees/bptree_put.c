@@ -51,7 +51,7 @@ static int prepare(const struct bptree *tree, struct bptree_path *path, bool is_
         const struct leaf_place *at = bptree_path_leaf(path);
         int err = is_equal ? leaf_chain(tree->arena, shape, at->node, at->i, &supplies->old) : 0;
         if (!err && leaf_bytes_to_store(shape, &supplies->record) > leaf_room_at(shape, at->node, at->i, is_equal))
-                err = bptree_split_reserve(tree, path, &supplies->reserve);
+                err = bptree_split_reserve(tree, path, 0, &supplies->reserve);
         if (err)
                 return err;
         err = leaf_store_value(tree->arena, shape, &supplies->record, &supplies->place);

@@ -34,7 +34,8 @@ static bool is_on_path(const struct bptree_path *path, const struct page_reserve
         return false;
 }
 
-int bptree_split_reserve(const struct bptree *tree, const struct bptree_path *path, struct page_reserve *reserve)
+int bptree_split_reserve(const struct bptree *tree, const struct bptree_path *path, uint32_t spare,
+                         struct page_reserve *reserve)
 {
         uint32_t count = 1; /* a neighbour of the leaf */
         unsigned step = path->depth;
@@ -46,7 +47,12 @@ int bptree_split_reserve(const struct bptree *tree, const struct bptree_path *pa
                 count++; /* the root moves, too */
         if (!step && path->depth + 1 >= BPTREE_LEVELS_MAX)
                 return -ENOSPC;
-        int err = page_alloc_reserve(tree->arena, reserve, count);
+        if (count <= reserve->count)
+                return 0;
+        uint32_t most = count + spare < ALLOC_RESERVE_MAX ? count + spare : ALLOC_RESERVE_MAX;
+        int err = page_alloc_reserve(tree->arena, reserve, most);
+        if (err && most > count && err != ARENA_LOST && err != XAC_CORRUPT)
+                err = page_alloc_reserve(tree->arena, reserve, count);
         if (!err && is_on_path(path, reserve))
                 err = XAC_CORRUPT;
         return err;

@@ -243,15 +243,27 @@ int page_alloc_take_many(struct page_arena *arena, page_no *pages, size_t count)
         return lost ? lost : err;
 }
 
+/* The first of them is to be taken first: neighbours in a tree are neighbours in the file. */
+static void turn_round(page_no *pages, size_t count)
+{
+        for (size_t i = 0; i < count / 2; i++) {
+                page_no page = pages[i];
+                pages[i] = pages[count - 1 - i];
+                pages[count - 1 - i] = page;
+        }
+}
+
 int page_alloc_reserve(struct page_arena *arena, struct page_reserve *reserve, uint32_t count)
 {
         assert(count <= ALLOC_RESERVE_MAX);
         if (count <= reserve->count)
                 return 0;
         int err = page_alloc_take_many(arena, reserve->pages + reserve->count, count - reserve->count);
-        if (!err)
-                reserve->count = count;
-        return err;
+        if (err)
+                return err;
+        turn_round(reserve->pages + reserve->count, count - reserve->count);
+        reserve->count = count;
+        return 0;
 }
 
 page_no page_alloc_take(struct page_reserve *reserve)
