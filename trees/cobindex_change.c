@@ -21,26 +21,12 @@ int cobindex_use_first(const struct cobindex *index, struct cobindex_place *plac
         return extent_set_used(&extent, 0, true);
 }
 
-/* In the middle of the gap, so that there is room on either side of it; at that end of it where nobody goes next, if
- * there is a trend. Directly behind where nothing is further on: there records come in order. */
-static int choose_in_gap(const struct cobindex *index, const struct extent *extent, enum cobindex_trend trend,
-                         struct cobindex_place *place)
+/* Directly behind, so that segments are side by side and gaps stay in one piece; where segments are split downwards at
+ * the other end of the gap, as nobody goes there next. */
+static unsigned choose_in_gap(const struct extent *extent, enum cobindex_trend trend, unsigned i)
 {
-        struct top top;
-        unsigned end = pma_next(extent_used(extent), place->i + 1);
-        if (end == PMA_PLACES) {
-                int err = top_open(index, &top);
-                if (err)
-                        return err;
-                bool is_last = place->extent + 1 >= top.extents;
-                end = is_last && trend != COBINDEX_DOWNWARDS ? place->i + 2 : index->segments;
-        }
-        switch (trend) {
-        case COBINDEX_ANYWHERE: place->i += (end - place->i) / 2; break;
-        case COBINDEX_DOWNWARDS: place->i = end - 1; break;
-        default: place->i++;
-        }
-        return 0;
+        const unsigned segments = extent->index->segments, end = pma_next(extent_used(extent), i + 1);
+        return trend != COBINDEX_DOWNWARDS ? i + 1 : (end < segments ? end : segments) - 1;
 }
 
 int cobindex_place_behind(const struct cobindex *index, struct cobindex_place place, enum cobindex_trend trend,
@@ -55,7 +41,8 @@ int cobindex_place_behind(const struct cobindex *index, struct cobindex_place pl
                 if (err || pma_is_used(extent_used(&extent), place.i + 1))
                         return err;
                 *is_free = true;
-                return choose_in_gap(index, &extent, trend, next);
+                next->i = choose_in_gap(&extent, trend, place.i);
+                return 0;
         }
         int err = top_open(index, &top);
         if (err || place.extent + 1 >= top.extents)

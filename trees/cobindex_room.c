@@ -124,7 +124,7 @@ static int move_pages(const struct pair *pair, struct draft *from, struct draft 
         const uint32_t to_number = pair->is_upward ? pair->right : pair->right - 1;
         int err = 0;
         for (unsigned n = 0; !err && n < count; n++) {
-                const unsigned distance = room > pair->count && !pair->is_packed ? n * room / pair->count : n;
+                const unsigned distance = room > pair->count && !pair->is_packed ? pma_spread(room, pair->count, n) : n;
                 const unsigned i =
                     pair->is_upward ? pma_previous(&from->used, PMA_PLACES - 1) : pma_next(&from->used, 0);
                 const bool is_hot = place->group == pair->from->group && place->i == i;

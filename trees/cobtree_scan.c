@@ -40,6 +40,12 @@ static unsigned reach_of(const struct scan *scan)
         return 2 * (scan->seen - 1) < most ? 2 * (scan->seen - 1) : most;
 }
 
+static void fetch(const struct bpnode_shape *shape, const struct coming *coming, const struct bpnode *leaf)
+{
+        if (!leaf_follows(shape, coming[-1].leaf, coming->leaf))
+                leaf_fetch(shape, coming->leaf, leaf);
+}
+
 /* Asks early for segments that it will come to, unless the visitor ends the scan, and has them fetched. */
 static int look_ahead(const struct scan *scan, page_no first, struct coming *coming)
 {
@@ -52,7 +58,7 @@ static int look_ahead(const struct scan *scan, page_no first, struct coming *com
                 if (!coming[i].leaf)
                         return ARENA_LOST;
                 if (scan->visitor.visit_run)
-                        leaf_fetch(&index->shape, coming[i].leaf, coming[0].leaf);
+                        fetch(&index->shape, &coming[i], coming[0].leaf);
                 else
                         __builtin_prefetch(coming[i].leaf); /* leaf_scan does the rest, when it sees how much there is */
         }
@@ -80,6 +86,8 @@ static int scan_segment(struct scan *scan, page_no first, struct coming *coming)
                 return err;
         scan->seen++;
         scan->result = leaf_scan(shape, leaf, i, end, scan->is_last ? NULL : coming[1].leaf, &scan->visitor);
+        if (scan->visitor.visit_run && coming[1].leaf && leaf_follows(shape, leaf, coming[1].leaf))
+                leaf_fetch_gap(shape, leaf);
         return 0;
 }
 

@@ -99,6 +99,12 @@ int leaf_scan(const struct bpnode_shape *shape, const struct bpnode *leaf, unsig
  * header would have to be waited for. */
 void leaf_fetch(const struct bpnode_shape *shape, const struct bpnode *coming, const struct bpnode *leaf);
 
+/* A leaf that lies directly behind another one needs no such help: the processor sees where that leads and fetches
+ * ahead, so long as no line is left out. So the lines between the records of the two are fetched for nothing: beside
+ * that a hole would cost more. */
+bool leaf_follows(const struct bpnode_shape *shape, const struct bpnode *leaf, const struct bpnode *next);
+void leaf_fetch_gap(const struct bpnode_shape *shape, const struct bpnode *leaf);
+
 /* Where the records of this leaf end that are before `to` (NULL: all are); true: no later leaf has any. */
 static inline bool leaf_find_end(const struct bpnode_shape *shape, const struct bpnode *leaf, const struct bpnode_key *to,
                                  unsigned *end)

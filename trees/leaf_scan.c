@@ -87,6 +87,17 @@ int leaf_scan(const struct bpnode_shape *shape, const struct bpnode *leaf, unsig
         return scan_some_fixed(shape, leaf, i, end, 0, visitor->visit, visitor->arg);
 }
 
+bool leaf_follows(const struct bpnode_shape *shape, const struct bpnode *leaf, const struct bpnode *next)
+{
+        return (const char *)next == (const char *)leaf + shape->page_bytes && shape->page_bytes <= FETCHED_MAX;
+}
+
+void leaf_fetch_gap(const struct bpnode_shape *shape, const struct bpnode *leaf)
+{
+        for (size_t at = sizeof(*leaf) + bpnode_used(shape, leaf); at < shape->page_bytes; at += LINE_BYTES)
+                __builtin_prefetch((const char *)leaf + at);
+}
+
 void leaf_fetch(const struct bpnode_shape *shape, const struct bpnode *coming, const struct bpnode *leaf)
 {
         const size_t byte_len = sizeof(*coming) + bpnode_used(shape, leaf);

@@ -7,9 +7,9 @@ enum {
         LEVELS = 9,
         FULL = 1000,
         FULL_EXTENT = 800, /* per mille that may be used, of a smallest window and of all */
-        NEAR = 8,          /* pages that are moved along for a single gap */
+        NEAR = 20,         /* pages that are moved along for a single gap */
         NEAR_TREND = 2,    /* likewise, where more are going to come */
-        LEVEL_TREND = 5    /* windows are not smaller there */
+        LEVEL_LEAST = 5    /* windows are not smaller */
 };
 
 /* ---- the set of bits ---- */
@@ -103,11 +103,11 @@ static void plan_window(const struct pma_map *map, unsigned hot, bool is_trend, 
 {
         struct layout layout;
         layout_read(&layout, map, plan->begin, plan->end);
-        const unsigned gaps = plan->end - plan->begin - layout.count;
+        const unsigned places = plan->end - plan->begin, gaps = places - layout.count;
         const unsigned behind = gaps > 1 && !is_trend ? gaps / 4 + 1 : gaps;
         unsigned skipped = 0;
         for (unsigned i = 0; i < layout.count; i++) {
-                layout.to[i] = (uint16_t)(plan->begin + i + i * (gaps - behind) / layout.count + skipped);
+                layout.to[i] = (uint16_t)(plan->begin + pma_spread(places - behind, layout.count, i) + skipped);
                 if (layout.from[i] == hot) {
                         plan->hot = layout.to[i];
                         skipped = behind;
@@ -170,7 +170,7 @@ bool pma_plan_room(const struct pma_map *map, unsigned places, unsigned hot, boo
                 return true;
         if (pma_plan_near(map, places, hot, is_trend ? NEAR_TREND : NEAR, plan))
                 return true;
-        for (unsigned k = is_trend ? LEVEL_TREND : 1; k <= LEVELS; k++) {
+        for (unsigned k = LEVEL_LEAST; k <= LEVELS; k++) {
                 const unsigned begin = hot >> k << k;
                 const unsigned end = begin + (1U << k) < places ? begin + (1U << k) : places;
                 if (is_within_bound(k, end - begin, pma_count(map, begin, end))) {
@@ -206,7 +206,7 @@ void pma_plan_shift(const struct pma_map *map, unsigned places, unsigned before,
         plan->end = (uint16_t)places;
         plan->hot = PMA_PLACES;
         for (unsigned i = 0; i < layout.count; i++)
-                layout.to[i] = (uint16_t)pma_even(places, count, before + i);
+                layout.to[i] = (uint16_t)pma_spread(places, count, before + i);
         be_tolerant(&layout, places, tolerance);
         plan_moves(plan, &layout);
 }

@@ -9,15 +9,17 @@
  * Where a gap is near, the pages up to it move along by one place. Otherwise a window is spread out. Windows are runs
  * of 2^k places, aligned to their size. One of them may have so many used places, one more reckoned in:
  *
- *      k = 1      2 of 2          ...          k = 9      409 of 512
+ *      k = 5      28 of 32          ...          k = 9      409 of 512
  *
- * and linearly in between. It is the smallest window around the full page that is within its bound; its pages are laid
- * at even distances, but for the gaps: a quarter of them comes directly behind the page that was full, for that is
- * where the next insert may come; all of them where it is known that more pages are going to come there (M. Bender, H.
- * Hu, "An adaptive packed-memory array", 2006).
+ * and linearly in between. It is the smallest window around the full page that is within its bound. Its gaps lie
+ * together, one place with gaps for about PMA_RUN places, and the pages between are side by side:
  *
- * Inserts of segments at random places (cobindex_room.c) move 4.5 pages each. Windows of up to 85 % or 90 %, and gaps
- * looked for only up to four pages away, or up to twelve, all took more. docs/COBTREE.md has other orders.
+ *      | 1 2 3 4 5 6 7 8 . . . . 9 10 11 12 13 14 15 . . . . |
+ *
+ * For a scan goes through memory at full speed only while page follows page, and begins anew behind each gap, however
+ * wide that is; and what a longer way to the next gap costs, a move for each page, is little. A quarter of the gaps
+ * comes directly behind the page that was full, for that is where the next insert may come; all of them where it is
+ * known that more pages are going to come there (M. Bender, H. Hu, "An adaptive packed-memory array", 2006).
  *
  * The moves are in an order in which each one goes to a place that is free by then and passes no other page: after any
  * number of them the pages are in order.
@@ -26,7 +28,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { PMA_PLACES = 512, PMA_WORDS = PMA_PLACES / 64 };
+enum { PMA_PLACES = 512, PMA_WORDS = PMA_PLACES / 64, PMA_RUN = 32 };
 
 struct pma_map {
         uint64_t used[PMA_WORDS]; /* bit i: place i */
@@ -50,12 +52,13 @@ bool pma_plan_room(const struct pma_map *map, unsigned places, unsigned hot, boo
 /* The same by moving pages along up to the nearest gap, `reach` of them at most. False: it is further away. */
 bool pma_plan_near(const struct pma_map *map, unsigned places, unsigned hot, unsigned reach, struct pma_plan *plan);
 
-/* Where the i-th of `count` pages is that lie at even distances in `places` places. */
-static inline unsigned pma_even(unsigned places, unsigned count, unsigned i)
+/* Where the i-th of `count` pages is that are spread over `places` places: as runs with gaps between them. */
+static inline unsigned pma_spread(unsigned places, unsigned count, unsigned i)
 {
-        return i * places / count;
+        const unsigned runs = places > PMA_RUN ? places / PMA_RUN : 1;
+        return i + (places - count) * (i * runs / count) / runs;
 }
-/* All pages at even distances, as if there were some more before the first one and behind the last one: for those
+/* All pages spread, as if there were some more before the first one and behind the last one: for those
  * there is room then. Those stay that are there but for so many places. There is no hot one. */
 void pma_plan_shift(const struct pma_map *map, unsigned places, unsigned before, unsigned behind, unsigned tolerance,
                     struct pma_plan *plan);

@@ -109,13 +109,13 @@ static unsigned bound_of(unsigned k, unsigned size)
         return size * (1000 - 25 * (k - 1)) / 1000;
 }
 
-/* No gap within eight pages, or two where there is a trend, and every window too full. */
+/* No gap within twenty pages, or two where there is a trend, and every window too full. */
 static void check_no_plan(unsigned places, unsigned hot, bool is_trend)
 {
-        const unsigned near = is_trend ? 2 : 8;
+        const unsigned near = is_trend ? 2 : 20;
         for (unsigned i = hot > near ? hot - near : 0; i <= hot + near + 1 && i < places; i++)
                 check(pma_is_used(&map, i));
-        for (unsigned k = is_trend ? 5 : 1; k <= 9; k++) {
+        for (unsigned k = 5; k <= 9; k++) {
                 unsigned begin = hot >> k << k;
                 unsigned end = begin + (1U << k) < places ? begin + (1U << k) : places;
                 check(pma_count(&map, begin, end) + 1 > bound_of(k, end - begin));
@@ -127,9 +127,9 @@ static void check_no_plan(unsigned places, unsigned hot, bool is_trend)
 static void check_window(const struct pma_plan *plan, unsigned places, unsigned hot, bool is_trend)
 {
         check(hot >= plan->begin && hot < plan->end && plan->end <= places);
-        if (plan->end - plan->begin <= (is_trend ? 4 : 10) || plan->count == 1)
+        if (plan->end - plan->begin <= (is_trend ? 4 : 22) || plan->count == 1)
                 return;
-        for (unsigned k = is_trend ? 5 : 1; k <= 9; k++) {
+        for (unsigned k = 5; k <= 9; k++) {
                 unsigned begin = hot >> k << k;
                 unsigned end = begin + (1U << k) < places ? begin + (1U << k) : places;
                 bool is_within = pma_count(&map, begin, end) + 1 <= bound_of(k, end - begin);
@@ -203,25 +203,43 @@ static void a_plan_that_is_cut_short_goes_on(void)
         }
 }
 
-/* A quarter of the gaps of a window are behind the page that was full, the others everywhere. */
+/* A quarter of the gaps of a window are behind the page that was full; the others lie together, too. */
 static void gaps_are_where_inserts_are(void)
 {
+        enum { USED = 50, HOT = 25, WINDOW = 64, GAPS = WINDOW - USED };
         struct pma_plan plan;
         memset(&map, 0, sizeof(map));
-        for (unsigned i = 0; i < 40; i++)
+        for (unsigned i = 0; i < USED; i++)
                 pma_set(&map, i);
-        check(pma_plan_room(&map, 512, 20, false, &plan));
+        check(pma_plan_room(&map, 512, HOT, false, &plan));
         check_equal(plan.begin, 0);
-        check_equal(plan.end, 64);
-        const unsigned gaps = 64 - 40;
+        check_equal(plan.end, WINDOW);
         for (unsigned i = 0; i < plan.count; i++) {
                 pma_clear(&map, plan.moves[i].from);
                 pma_set(&map, plan.moves[i].to);
         }
         unsigned behind = pma_next(&map, plan.hot + 1U) - plan.hot - 1;
-        check(behind >= gaps / 4 && behind <= gaps / 4 + 2);
+        check(behind >= GAPS / 4 && behind <= GAPS / 4 + 2);
         for (unsigned i = pma_next(&map, 0), next; (next = pma_next(&map, i + 1)) < PMA_PLACES; i = next)
-                check(i == plan.hot || next - i <= 2);
+                check(i == plan.hot || next - i == 1);
+}
+
+/* Runs of about PMA_RUN places, each with its gap behind it. */
+static void gaps_lie_together(void)
+{
+        for (unsigned places = 1; places <= PMA_PLACES; places += 1 + places / 20)
+                for (unsigned count = 1; count <= places; count++) {
+                        unsigned runs = 1, last = pma_spread(places, count, 0);
+                        check_equal(last, 0);
+                        for (unsigned i = 1; i < count; i++) {
+                                unsigned place = pma_spread(places, count, i);
+                                check(place > last);
+                                runs += place > last + 1;
+                                last = place;
+                        }
+                        check(last < places && runs <= 1 + places / PMA_RUN);
+                        check(2 * count < places || places - last <= 1 + (places - count) / runs + 1);
+                }
 }
 
 /* Where more pages are going to come all gaps of the window are; one directly before is made use of as a whole. */
@@ -251,11 +269,11 @@ static void all_gaps_are_where_a_trend_is(void)
 /* ---- shifts ---- */
 
 /* Where each page is to be, but for so many places. */
-static void check_even(unsigned before, unsigned used, unsigned behind, unsigned tolerance)
+static void check_spread(unsigned before, unsigned used, unsigned behind, unsigned tolerance)
 {
         for (unsigned i = 0, place = pma_next(&map, 0); i < used; i++, place = pma_next(&map, place + 1)) {
-                unsigned even = pma_even(509, before + used + behind, before + i);
-                check(place + tolerance >= even && place <= even + tolerance);
+                unsigned spread = pma_spread(509, before + used + behind, before + i);
+                check(place + tolerance >= spread && place <= spread + tolerance);
         }
 }
 
@@ -276,7 +294,7 @@ static void a_shift_leaves_room_at_the_ends(void)
                         continue;
                 pma_plan_shift(&map, 509, before, behind, tolerance, &plan);
                 carry_out(&plan, plan.count);
-                check_even(before, used, behind, tolerance);
+                check_spread(before, used, behind, tolerance);
                 check(pma_next(&map, 0) + tolerance >= before);
                 check(508 - pma_previous(&map, 508) + tolerance >= behind);
                 pma_plan_shift(&map, 509, before, behind, tolerance, &plan);
@@ -313,6 +331,7 @@ int main(void)
                 isolated_test(there_is_room_behind_the_full_page),
                 isolated_test(a_plan_that_is_cut_short_goes_on),
                 isolated_test(gaps_are_where_inserts_are),
+                isolated_test(gaps_lie_together),
                 isolated_test(all_gaps_are_where_a_trend_is),
                 isolated_test(a_shift_leaves_room_at_the_ends),
                 isolated_test(a_gap_that_is_further_away_comes_near),
