@@ -47,10 +47,11 @@ static int take_row_locked(struct participant *self, struct shared *shared)
         self->owner = control_owner_of_row(row_no);
         atomic_store(&self->row->process_no, shared->process_no);
         atomic_store(&self->row->is_on_duty, 0);
-        atomic_store(&self->row->state, ROW_USED);
-        hook_step(HOOK_ROW_TAKEN);
+        /* Before the row is used: who takes over from the dead looks no further. */
         if (atomic_load(&shared->control->rows_used) <= row_no)
                 atomic_store(&shared->control->rows_used, row_no + 1);
+        atomic_store(&self->row->state, ROW_USED);
+        hook_step(HOOK_ROW_TAKEN);
         return 0;
 }
 

@@ -137,10 +137,11 @@ static void check_log(struct audit *audit)
 static void check_row(struct audit *audit, uint32_t row_no, bool *is_read)
 {
         struct row *row = &audit->shared->rows[row_no];
-        uint32_t process_no = atomic_load(&row->process_no);
 
         *is_read = *is_read || atomic_load(&row->reads_rings);
         if (atomic_load(&row->state) == ROW_USED) {
+                uint32_t process_no = atomic_load(&row->process_no); /* later: one of the library's threads may join just now */
+
                 if (!shared_is_process_alive(audit->shared, process_no))
                         complain(audit, "row %u is used by process %u, which is dead", row_no, process_no);
                 if (audit->is_alone && process_no != audit->shared->process_no)

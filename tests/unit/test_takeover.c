@@ -9,7 +9,11 @@
 #include "tests/unit/engine_stand.h"
 
 #include <limits.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "base/hook.h"
 #include "libxac/checkpoint.h"
 #include "libxac/ring.h"
 
@@ -90,6 +94,43 @@ static void test_a_transaction_of_the_dead_leaves_nothing(void **state)
         for (uint64_t page_no = 0; page_no < PAGES; page_no++)
                 assert_int_equal(engine_visible(engine, page_no, sequence), 2);
         engine_put(engine, HEIR, 0, 9);
+}
+
+#ifdef XAC_TEST_HOOKS
+static void die_with_a_row(enum hook_step step)
+{
+        if (step == HOOK_ROW_TAKEN)
+                kill(getpid(), SIGKILL);
+}
+#endif
+
+/* Nobody had a row with so high a number before. */
+static void test_a_row_just_taken_is_found(void **state)
+{
+        (void)state;
+#ifdef XAC_TEST_HOOKS
+        uint32_t row_no = atomic_load(&engine->shared.control->rows_used);
+        pid_t pid = fork();
+        int status;
+
+        if (pid == 0) {
+                struct participant newcomer;
+
+                engine->shared.process_no = DEAD_PROCESS;
+                atomic_store(&engine->shared.processes[DEAD_PROCESS].is_used, 1);
+                hook_on_step = die_with_a_row;
+                participant_join(&newcomer, &engine->shared);
+                _exit(1);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFSIGNALED(status));
+        assert_int_equal(atomic_load(&engine->shared.rows[row_no].state), ROW_USED);
+        takeover_dead(&engine->shared, engine->participant[HEIR].owner);
+        assert_int_equal(atomic_load(&engine->shared.rows[row_no].state), ROW_FREE);
+        assert_locks_are_free();
+#else
+        skip();
+#endif
 }
 
 static struct shlock *lock_number(int i)
@@ -359,6 +400,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
             TAKEOVER_TEST(test_the_living_are_left_alone),
             TAKEOVER_TEST(test_a_transaction_of_the_dead_leaves_nothing),
+            TAKEOVER_TEST(test_a_row_just_taken_is_found),
             TAKEOVER_TEST(test_every_lock_of_the_dead_comes_free),
             TAKEOVER_TEST(test_flips_of_the_dead_are_settled),
             TAKEOVER_TEST(test_killed_anywhere_in_a_commit),
