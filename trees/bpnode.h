@@ -303,6 +303,17 @@ void bpnode_split_leaf(const struct bpnode_shape *shape, struct bpnode *node, st
  * least, the new one counted. */
 void bpnode_split_inner(const struct bpnode_shape *shape, struct bpnode *node, struct bpnode *right,
                         unsigned i, struct bpnode_key key, struct bpnode_split *split);
+/* Two leaves side by side, of which one (is_right: the right one) has no room for a record at i, share all their
+ * records instead of a split: about as many bytes are in each of them then, the new record reckoned in.
+ *
+ *      before  | 1 2 3 5 6 7 |  and  | 8 9 |            4 has no room
+ *      after   | 1 2 3 |    and    | 5 6 7 8 9 |        4: left, at 3
+ *
+ * False: the other one is too full for that to be worth it. bpnode_share() is for those of which that was asked. */
+bool bpnode_may_share(const struct bpnode_shape *shape, const struct bpnode *left, const struct bpnode *right,
+                      bool is_right, unsigned i, size_t record_bytes);
+void bpnode_share(const struct bpnode_shape *shape, struct bpnode *left, struct bpnode *right, bool is_right,
+                  unsigned i, const struct bpnode_record *record, struct bpnode_split *split);
 /* Appends all of `right` to `left`, where there is room for bpnode_used(right) (inner: and for the
  * separator, which becomes the key of its first). */
 void bpnode_merge(const struct bpnode_shape *shape, struct bpnode *left, const struct bpnode *right,

@@ -236,17 +236,41 @@ static void settle(const struct bpnode_shape *shape, struct bpnode *node)
 }
 
 /* Cells in the order of the keys: a scan of the page goes straight through it. The heads are set later. */
-static void append_cell(struct bpnode *to, const struct bpnode *from, unsigned i)
+static void copy_cell(struct bpnode *to, unsigned k, const struct bpnode *from, unsigned i)
 {
         const size_t byte_len = bpnode_cell_bytes(from, i);
 
         to->cells_begin -= (uint32_t)byte_len;
-        unsigned char *cell =
-                name_cell(to, bpnode_slots(to) + to->count, (struct bpnode_key){ NULL, 0 }, to->cells_begin);
+        unsigned char *cell = name_cell(to, bpnode_slots(to) + k, (struct bpnode_key){ NULL, 0 }, to->cells_begin);
 
         memcpy(cell, bpnode_cell(from, i), byte_len);
-        bpnode_slots(to)[to->count].key_len = bpnode_slots(from)[i].key_len;
+        bpnode_slots(to)[k].key_len = bpnode_slots(from)[i].key_len;
+}
+
+static void append_cell(struct bpnode *to, const struct bpnode *from, unsigned i)
+{
+        copy_cell(to, to->count, from, i);
         to->count++;
+}
+
+/* Bytes of the cells of some records. */
+static size_t bytes_of(const struct bpnode *node, unsigned begin, unsigned end)
+{
+        size_t byte_len = 0;
+
+        for (unsigned i = begin; i < end; i++)
+                byte_len += bpnode_cell_bytes(node, i);
+        return byte_len;
+}
+
+/* Room for many records in the gap; the caller knows that there is as much in all. */
+static void make_gap(const struct bpnode_shape *shape, struct bpnode *node, unsigned count, size_t cell_bytes)
+{
+        const size_t byte_len = count * sizeof(struct bpnode_slot) + cell_bytes;
+
+        if (gap(node) < byte_len)
+                compact(shape, node);
+        assert(gap(node) >= byte_len);
 }
 
 /* The records before `first` go, whose cells have so many bytes; all others stay where they are in the page. */
@@ -261,6 +285,15 @@ static void drop_before(const struct bpnode_shape *shape, struct bpnode *node, u
         widen_prefix(shape, node);
 }
 
+/* Likewise those from `first` on. */
+static void drop_from(const struct bpnode_shape *shape, struct bpnode *node, unsigned first, size_t dropped_bytes)
+{
+        node->count = (uint16_t)first;
+        node->dead_bytes = (uint16_t)(node->dead_bytes + dropped_bytes);
+        settle(shape, node);
+        widen_prefix(shape, node);
+}
+
 /* The records before `first` go from the left node, the others from the right one, and no cell moves: where there
  * is a log the right page differs little from what the left one was (libxac/redo.c). Few records are put side by
  * side instead, as are those of a tree that grows in order. */
@@ -268,10 +301,8 @@ void bpnode_cells_move(const struct bpnode_shape *shape, struct bpnode *node, un
                        struct bpnode *right)
 {
         const size_t all_bytes = shape->page_bytes - node->cells_begin - node->dead_bytes;
-        size_t moved_bytes = 0;
+        const size_t moved_bytes = bytes_of(node, first, node->count);
 
-        for (unsigned i = first; i < node->count; i++)
-                moved_bytes += bpnode_cell_bytes(node, i);
         if (moved_bytes >= shape->page_bytes / STAY_PART) {
                 memcpy(right, node, shape->page_bytes);
                 right->last = 0;
@@ -283,10 +314,37 @@ void bpnode_cells_move(const struct bpnode_shape *shape, struct bpnode *node, un
                 if (!shape->compare)
                         set_prefix(right, longest_prefix(right));
         }
-        node->count = (uint16_t)first;
-        node->dead_bytes = (uint16_t)(node->dead_bytes + moved_bytes);
-        settle(shape, node);
-        widen_prefix(shape, node);
+        drop_from(shape, node, first, moved_bytes);
+}
+
+void bpnode_cells_give_right(const struct bpnode_shape *shape, struct bpnode *node, unsigned first,
+                             struct bpnode *right)
+{
+        const unsigned count = node->count - first;
+        const size_t moved_bytes = bytes_of(node, first, node->count);
+        struct bpnode_slot *slots = bpnode_slots(right);
+
+        make_gap(shape, right, count, moved_bytes);
+        memmove(slots + count, slots, right->count * sizeof(*slots));
+        right->count = (uint16_t)(right->count + count);
+        for (unsigned i = count; i-- > 0;)
+                copy_cell(right, i, node, first + i);
+        if (!shape->compare)
+                set_prefix(right, longest_prefix(right));
+        drop_from(shape, node, first, moved_bytes);
+}
+
+void bpnode_cells_give_left(const struct bpnode_shape *shape, struct bpnode *node, unsigned first,
+                            struct bpnode *left)
+{
+        const size_t moved_bytes = bytes_of(node, 0, first);
+
+        make_gap(shape, left, first, moved_bytes);
+        for (unsigned i = 0; i < first; i++)
+                append_cell(left, node, i);
+        if (!shape->compare)
+                set_prefix(left, longest_prefix(left));
+        drop_before(shape, node, first, moved_bytes);
 }
 
 void bpnode_cells_append(const struct bpnode_shape *shape, struct bpnode *left, const struct bpnode *right,
@@ -294,13 +352,8 @@ void bpnode_cells_append(const struct bpnode_shape *shape, struct bpnode *left, 
 {
         const unsigned empty = bpnode_cells_empty(right);
         const unsigned count = left->count;
-        size_t byte_len = right->count * sizeof(struct bpnode_slot) + (empty ? separator.len : 0);
 
-        for (unsigned i = 0; i < right->count; i++)
-                byte_len += bpnode_cell_bytes(right, i);
-        if (gap(left) < byte_len)
-                compact(shape, left);
-        assert(gap(left) >= byte_len);
+        make_gap(shape, left, right->count, bytes_of(right, 0, right->count) + (empty ? separator.len : 0));
         if (empty)
                 memcpy(bpnode_cells_insert(shape, left, count, separator, 0), bpnode_cell(right, 0),
                        sizeof(page_no));

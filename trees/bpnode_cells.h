@@ -68,6 +68,11 @@ void bpnode_cells_remove(const struct bpnode_shape *shape, struct bpnode *node, 
 /* Moves the records from `first` on into `right`, which has none. */
 void bpnode_cells_move(const struct bpnode_shape *shape, struct bpnode *node, unsigned first,
                        struct bpnode *right);
+/* The records from `first` on go to the beginning of `right`; those before `first` to the end of `left`. Leaves. */
+void bpnode_cells_give_right(const struct bpnode_shape *shape, struct bpnode *node, unsigned first,
+                             struct bpnode *right);
+void bpnode_cells_give_left(const struct bpnode_shape *shape, struct bpnode *node, unsigned first,
+                            struct bpnode *left);
 /* The first record of an inner node loses its key. */
 void bpnode_cells_drop_key(struct bpnode *node);
 void bpnode_cells_append(const struct bpnode_shape *shape, struct bpnode *left, const struct bpnode *right,

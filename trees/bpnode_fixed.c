@@ -199,6 +199,31 @@ void bpnode_fixed_move(const struct bpnode_shape *shape, struct bpnode *node, un
         node->count = (uint16_t)first;
 }
 
+void bpnode_fixed_give_right(const struct bpnode_shape *shape, struct bpnode *node, unsigned first,
+                             struct bpnode *right)
+{
+        const size_t stride = bpnode_fixed_stride(shape, node->level);
+        const unsigned count = node->count - first;
+        unsigned char *records = bpnode_fixed_at(shape, right, 0);
+
+        memmove(records + count * stride, records, right->count * stride);
+        memcpy(records, bpnode_fixed_at(shape, node, first), count * stride);
+        right->count = (uint16_t)(right->count + count);
+        node->count = (uint16_t)first;
+}
+
+void bpnode_fixed_give_left(const struct bpnode_shape *shape, struct bpnode *node, unsigned first,
+                            struct bpnode *left)
+{
+        const size_t stride = bpnode_fixed_stride(shape, node->level);
+        unsigned char *records = bpnode_fixed_at(shape, node, 0);
+
+        memcpy(bpnode_fixed_at(shape, left, left->count), records, first * stride);
+        left->count = (uint16_t)(left->count + first);
+        node->count = (uint16_t)(node->count - first);
+        memmove(records, records + first * stride, node->count * stride);
+}
+
 void bpnode_fixed_append(const struct bpnode_shape *shape, struct bpnode *left, const struct bpnode *right,
                          const void *separator)
 {

@@ -34,6 +34,11 @@ void bpnode_fixed_remove(const struct bpnode_shape *shape, struct bpnode *node, 
 /* Moves the records from `first` on into `right`, which has none. */
 void bpnode_fixed_move(const struct bpnode_shape *shape, struct bpnode *node, unsigned first,
                        struct bpnode *right);
+/* The records from `first` on go to the beginning of `right`; those before `first` to the end of `left`. */
+void bpnode_fixed_give_right(const struct bpnode_shape *shape, struct bpnode *node, unsigned first,
+                             struct bpnode *right);
+void bpnode_fixed_give_left(const struct bpnode_shape *shape, struct bpnode *node, unsigned first,
+                            struct bpnode *left);
 void bpnode_fixed_append(const struct bpnode_shape *shape, struct bpnode *left, const struct bpnode *right,
                          const void *separator);
 

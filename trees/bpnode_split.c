@@ -18,7 +18,10 @@
 #include "trees/bpnode_cells.h"
 #include "trees/bpnode_fixed.h"
 
-enum { RUN_ASCENDS = 8 /* so many in a row are no chance */ };
+enum {
+        RUN_ASCENDS = 8, /* so many in a row are no chance */
+        SIXTEENTHS = 15  /* of both together two leaves that share their records fill at most */
+};
 
 /* What is split, with the new record in its place. */
 struct sequence {
@@ -45,17 +48,25 @@ static size_t bytes_in(const struct sequence *sequence, unsigned at)
         return sizeof(struct bpnode_slot) + bpnode_cell_bytes(sequence->node, at - (at > sequence->i));
 }
 
-/* The cut with the smaller larger half. */
-static unsigned middle_cut(const struct sequence *sequence)
+/* All bytes, and those before a cut. */
+struct halves {
+        size_t total, left;
+};
+
+/* The cut with the smaller larger half; so many bytes more are on the left of the sequence, and on its right, and less
+ * than half of all on each side. */
+static unsigned middle_cut(const struct sequence *sequence, size_t ahead, size_t behind, struct halves *halves)
 {
-        const size_t total = bpnode_used(sequence->shape, sequence->node) + sequence->new_bytes;
-        size_t left = 0;
+        const size_t total = ahead + bpnode_used(sequence->shape, sequence->node) + sequence->new_bytes + behind;
+        size_t left = ahead;
         unsigned cut = 0;
 
         while (2 * left < total)
                 left += bytes_in(sequence, cut++);
         size_t before = left - bytes_in(sequence, cut - 1);
-        return total - before < left ? cut - 1 : cut;
+        const bool is_before = total - before < left;
+        *halves = (struct halves){ total, is_before ? before : left };
+        return cut - is_before;
 }
 
 /* The cut at the new record: behind it, if there are records to be moved away and what they leave is room
@@ -76,6 +87,13 @@ static bool is_ascending(const struct sequence *sequence)
         const struct bpnode *node = sequence->node;
 
         return sequence->i == (uint16_t)(node->last + 1) && node->run >= RUN_ASCENDS;
+}
+
+static unsigned split_cut(const struct sequence *sequence)
+{
+        struct halves halves;
+
+        return is_ascending(sequence) ? run_cut(sequence) : middle_cut(sequence, 0, 0, &halves);
 }
 
 /* The separator for a cut: the shortest key that is greater than the last of the left leaf and not than
@@ -124,15 +142,14 @@ void bpnode_split_leaf(const struct bpnode_shape *shape, struct bpnode *node, st
         struct sequence sequence = { shape, node, i, record->key,
                                      bpnode_leaf_bytes(shape, record->key.len, record->value_len) };
 
-        divide(&sequence, is_ascending(&sequence) ? run_cut(&sequence) : middle_cut(&sequence), node, right,
-               split);
+        divide(&sequence, split_cut(&sequence), node, right, split);
 }
 
 void bpnode_split_inner(const struct bpnode_shape *shape, struct bpnode *node, struct bpnode *right,
                         unsigned i, struct bpnode_key key, struct bpnode_split *split)
 {
         struct sequence sequence = { shape, node, i, key, bpnode_inner_bytes(shape, key.len) };
-        unsigned cut = is_ascending(&sequence) ? run_cut(&sequence) : middle_cut(&sequence);
+        unsigned cut = split_cut(&sequence);
 
         /* At least two children on each side: one alone has no sibling. */
         if (cut > node->count - 1U)
@@ -144,6 +161,65 @@ void bpnode_split_inner(const struct bpnode_shape *shape, struct bpnode *node, s
                 memset(right + 1, 0, BPNODE_FIXED_KEY);
         else
                 bpnode_cells_drop_key(right);
+}
+
+/* ---- sharing ---- */
+
+/* Where the sequence of the one that is full, `node`, is cut, `other` being behind it or before it. */
+static unsigned share_cut(const struct sequence *sequence, const struct bpnode *other, bool is_right,
+                          struct halves *halves)
+{
+        const size_t used = bpnode_used(sequence->shape, other);
+
+        return middle_cut(sequence, is_right ? used : 0, is_right ? 0 : used, halves);
+}
+
+/* What the two have together is more than the one that is full has room for, so that the other one has less than half
+ * of it. Neither may get more than it has room for, where records are large. */
+bool bpnode_may_share(const struct bpnode_shape *shape, const struct bpnode *left, const struct bpnode *right,
+                      bool is_right, unsigned i, size_t record_bytes)
+{
+        const size_t capacity = bpnode_capacity(shape);
+        const struct bpnode *node = is_right ? right : left, *other = is_right ? left : right;
+        const struct sequence sequence = { shape, node, i, { NULL, 0 }, record_bytes };
+        const size_t its_bytes = bpnode_used(shape, node) + record_bytes, other_bytes = bpnode_used(shape, other);
+        struct halves halves;
+
+        if (its_bytes <= capacity || 16 * (its_bytes + other_bytes) > 2 * (size_t)SIXTEENTHS * capacity)
+                return false;
+        const unsigned cut = share_cut(&sequence, other, is_right, &halves);
+        return cut && cut <= node->count && halves.left <= capacity && halves.total - halves.left <= capacity;
+}
+
+/* The record at i was the last to come in; now it is one of the records that `shift` moved up. -1: it is gone. */
+static void note_shift(struct bpnode *node, int shift)
+{
+        const int last = node->last + shift;
+
+        node->last = last >= 0 && last < node->count ? (uint16_t)last : UINT16_MAX;
+        node->run = 0;
+}
+
+void bpnode_share(const struct bpnode_shape *shape, struct bpnode *left, struct bpnode *right, bool is_right,
+                  unsigned i, const struct bpnode_record *record, struct bpnode_split *split)
+{
+        struct bpnode *node = is_right ? right : left, *other = is_right ? left : right;
+        const struct sequence sequence = { shape, node, i, record->key,
+                                           bpnode_leaf_bytes(shape, record->key.len, record->value_len) };
+        struct halves halves;
+        const unsigned cut = share_cut(&sequence, other, is_right, &halves);
+        const unsigned first = i >= cut ? cut : cut - 1;
+        const int moved = is_right ? -(int)first : node->count - (int)first;
+
+        put_separator(&sequence, cut, split);
+        split->is_right = i >= cut;
+        split->i = split->is_right ? i - cut : i + (is_right ? left->count : 0);
+        if (is_right)
+                (shape->is_fixed ? bpnode_fixed_give_left : bpnode_cells_give_left)(shape, node, first, other);
+        else
+                (shape->is_fixed ? bpnode_fixed_give_right : bpnode_cells_give_right)(shape, node, first, other);
+        note_shift(right, moved);
+        note_shift(left, 0);
 }
 
 void bpnode_merge(const struct bpnode_shape *shape, struct bpnode *left, const struct bpnode *right,

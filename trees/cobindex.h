@@ -141,6 +141,13 @@ int cobindex_place_behind(const struct cobindex *index, struct cobindex_place pl
 /* That segment is used from now on, for the keys from `key` on that were in place's. The caller writes both pages. */
 int cobindex_use_next(const struct cobindex *index, struct cobindex_place place, struct bpnode_key key,
                       enum cobindex_trend trend, const struct cobindex_place *next);
+/* Whom a segment may share records with instead of a split: the used ones beside it in its extent; segment PMA_PLACES:
+ * none. Where segments are split in order there is none: they are to stay full behind that place, and empty ahead. */
+int cobindex_beside(const struct cobindex *index, struct cobindex_place place, struct cobindex_place *before,
+                    struct cobindex_place *behind);
+/* Keys have gone from a used segment to the one beside it in its extent, so that another one is the first of `place`,
+ * the second of the two. The caller writes both pages. */
+int cobindex_separate(const struct cobindex *index, struct cobindex_place place, struct bpnode_key key);
 /* For bulk loads: a segment of the last extent, behind all that are used. In an extent that is empty the separator is
  * that of cobindex_append_extent(), and this one is not looked at. */
 int cobindex_append(const struct cobindex *index, struct cobindex_place place, struct bpnode_key key);

@@ -92,6 +92,33 @@ int cobindex_use_next(const struct cobindex *index, struct cobindex_place place,
         return err ? err : extent_set_used(&extent, next->i, true);
 }
 
+int cobindex_beside(const struct cobindex *index, struct cobindex_place place, struct cobindex_place *before,
+                    struct cobindex_place *behind)
+{
+        struct extent extent;
+        int err = extent_open(index, place.group, &extent);
+        if (!err && (place.i >= index->segments || !pma_is_used(extent_used(&extent), place.i)))
+                err = XAC_CORRUPT;
+        *before = *behind = place;
+        before->i = behind->i = PMA_PLACES;
+        if (err || extent_is_in_order(&extent))
+                return err;
+        before->i = place.i ? pma_previous(extent_used(&extent), place.i - 1) : PMA_PLACES;
+        behind->i = pma_next(extent_used(&extent), place.i + 1);
+        return 0;
+}
+
+int cobindex_separate(const struct cobindex *index, struct cobindex_place place, struct bpnode_key key)
+{
+        struct extent extent;
+        struct separator separator;
+        separator_make(index, key, &separator);
+        int err = extent_open(index, place.group, &extent);
+        if (!err && (place.i >= index->segments || pma_next(extent_used(&extent), 0) >= place.i))
+                err = XAC_CORRUPT;
+        return err ? err : extent_separate(&extent, place.i, &separator);
+}
+
 int cobindex_append(const struct cobindex *index, struct cobindex_place place, struct bpnode_key key)
 {
         struct extent extent;

@@ -50,6 +50,13 @@ static inline unsigned extent_streak(const struct extent *extent)
         return ((const struct cobindex_page *)extent->pages[0])->streak;
 }
 
+/* Whether segments were split in order of late: so often that it is no chance. */
+static inline bool extent_is_in_order(const struct extent *extent)
+{
+        enum { STREAK = 16 };
+        return extent_streak(extent) >= STREAK;
+}
+
 static inline page_no extent_segment_page(const struct extent *extent, unsigned i)
 {
         return extent->group * GROUP_PAGES + 1 + extent->index->index_pages + i;

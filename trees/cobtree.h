@@ -18,7 +18,13 @@
  *         before   | 1 2 3 4 5 6 |               | 7 8 |
  *         after    | 1 2 3       | 4 5 6 +       | 7 8 |
  *
- *  5. That is not empty: pages have to move. Where one step of cobindex_make_room is enough, it is part of the put.
+ *     Better still, a segment beside it has room enough: then the two share their records (bpnode_share), and the
+ *     separator between them is another (cobindex_separate). No place is used up, and segments are fuller.
+ *
+ *         before   | 1 2 3 4 5 6 | 8 9 |
+ *         after    | 1 2 3 4 | 5 6 + 8 9 |
+ *
+ *  5. There is no place: pages have to move. Where one step of cobindex_make_room is enough, it is part of the put.
  *     Else the put's own transaction ends without a change, each step is one of its own, and the put begins anew;
  *     inside an open transaction all steps are part of that.
  *

@@ -388,6 +388,42 @@ void model_insert_before_all(void)
         check_ok(ways_end());
 }
 
+/* None are beside each other in two extents, nor where segments are split in order. */
+static bool are_beside(struct cobindex_place place, struct cobindex_place next)
+{
+        struct cobindex_place before, behind, nobody;
+        check_ok(cobindex_beside(&model.index, place, &nobody, &behind));
+        if (place.extent != next.extent) {
+                check_equal(behind.i, PMA_PLACES);
+                return false;
+        }
+        check_ok(cobindex_beside(&model.index, next, &before, &nobody));
+        check_equal(behind.i == PMA_PLACES, before.i == PMA_PLACES);
+        if (behind.i == PMA_PLACES)
+                return false;
+        check(!memcmp(&behind, &next, sizeof(next)) && !memcmp(&before, &place, sizeof(place)));
+        return true;
+}
+
+void model_share(unsigned n)
+{
+        unsigned char bytes[KEY_BYTES];
+        if (n + 1 >= model.count || model.segments[n + 1].high - model.segments[n].low < 16)
+                return;
+        struct model_segment *left = &model.segments[n], *right = left + 1;
+        ways_begin();
+        const struct cobindex_place place = find(left->low), next = find(right->low);
+        if (are_beside(place, next)) {
+                left->high = left->low + 1 + chance_below(&model.chance, (right->high - left->low) / 2);
+                right->low = left->high + 1 + chance_below(&model.chance, right->high - left->high - 1);
+                const uint64_t separator = separator_between(left->high, right->low);
+                check_ok(cobindex_separate(&model.index, next, key_of(separator, bytes)));
+                write_segment(place, *left);
+                write_segment(next, *right);
+        }
+        check_ok(ways_end());
+}
+
 void model_append_extent(unsigned segments)
 {
         struct cobindex_place place = { 0 };

@@ -46,6 +46,8 @@ void model_insert_behind(unsigned n);
 /* The n-th in two; and a record that is less than all. */
 void model_split(unsigned n);
 void model_insert_before_all(void);
+/* The n-th and the one behind it have other records, and the separator between them is another. */
+void model_share(unsigned n);
 /* An extent more at the end, with so many segments. */
 void model_append_extent(unsigned segments);
 void model_free(unsigned n);

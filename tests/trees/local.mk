@@ -10,6 +10,7 @@ TREES_TESTS = \
         %D%/test_bptree_check \
         %D%/test_cobindex \
         %D%/test_cobtree_check \
+        %D%/test_cobtree_share \
         %D%/test_page_alloc \
         %D%/test_page_alloc_groups \
         %D%/test_page_alloc_shared \
@@ -94,6 +95,8 @@ TREES_DAMAGED = %D%/damaged.c %D%/damaged.h $(TREES_WAYS)
 %C%_test_bptree_check_LDADD = $(TREES_TEST_LIBS)
 %C%_test_cobtree_check_SOURCES = %D%/test_cobtree_check.c $(TREES_DAMAGED)
 %C%_test_cobtree_check_LDADD = $(TREES_TEST_LIBS)
+%C%_test_cobtree_share_SOURCES = %D%/test_cobtree_share.c $(TREES_WAYS)
+%C%_test_cobtree_share_LDADD = $(TREES_TEST_LIBS)
 %C%_test_tree_cursor_SOURCES = %D%/test_tree_cursor.c $(TREES_WAYS)
 %C%_test_tree_cursor_LDADD = $(TREES_TEST_LIBS)
 %C%_test_tree_transactions_SOURCES = %D%/test_tree_transactions.c $(TREES_WAYS)

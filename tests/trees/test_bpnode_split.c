@@ -201,7 +201,89 @@ static void test_large_records_have_room_after_a_split(void **state)
         }
 }
 
-/* ---- ascending keys ---- */
+/* ---- sharing ---- */
+
+/* Records from the beginning of the right node go to the end of the left one, or the other way round: so that as many
+ * are in the arrays as in the pages. */
+static void follow_share(struct model *left, struct model *right)
+{
+        struct model *rest = model_start(left->shape, 0);
+
+        if (left->node->count > left->count) {
+                model_move(right, left->node->count - left->count, rest);
+                model_move(right, 0, left);
+                model_move(rest, 0, right);
+        } else {
+                model_move(right, 0, rest);
+                model_move(left, left->node->count, right);
+                model_move(rest, 0, right);
+        }
+        model_end(rest);
+}
+
+static bool belongs(const struct model *node, struct bpnode_key key, bool is_right)
+{
+        struct bpnode_key separator = { split.separator, split.separator_len };
+
+        return (bpnode_compare(node->shape, key, separator) >= 0) == is_right;
+}
+
+/* Inserts into one of the two until a record comes that has no room: this one. False: none comes in a long time. */
+static bool fill_side(struct model *model, bool is_right, struct bpnode_record *record, unsigned *i)
+{
+        for (unsigned tries = 0; tries < 20000; tries++) {
+                *record = make_stranger(model, i);
+                if (!belongs(model, record->key, is_right))
+                        continue;
+                if (bpnode_room(model->shape, model->node) < bytes_of(model, record))
+                        return true;
+                model_insert(model, *i, record, 0);
+        }
+        return false;
+}
+
+/* What has no room in one of two halves of a node has room when they share. How often they could. */
+static unsigned share(const struct bpnode_shape *shape, enum model_keys kind, size_t value_max)
+{
+        struct model *left = model_start(shape, 0);
+        unsigned i, shares = 0;
+
+        maker_start(&maker, &chance, kind);
+        maker.value_max = value_max;
+        struct bpnode_record record = fill(left, &i);
+        struct model *right = split_for(left, i, &record);
+        bool is_right = chance_percent(&chance, 50);
+        while (fill_side(is_right ? right : left, is_right, &record, &i) &&
+               bpnode_may_share(shape, left->node, right->node, is_right, i, bytes_of(left, &record))) {
+                bpnode_share(shape, left->node, right->node, is_right, i, &record, &split);
+                assert_int_equal(left->node->count + right->node->count, left->count + right->count);
+                follow_share(left, right);
+                insert_into_half(left, right, &record);
+                verify_separator(left, right);
+                model_verify_within(left, none, (struct bpnode_key){ split.separator, split.separator_len });
+                model_verify_within(right, (struct bpnode_key){ split.separator, split.separator_len }, none);
+                is_right = chance_percent(&chance, 50);
+                shares++;
+        }
+        model_end(left);
+        model_end(right);
+        return shares;
+}
+
+static void test_neighbours_share(void **state)
+{
+        static const size_t values[] = { 8, 60, 500, 16384 };
+
+        (void)state;
+        for (unsigned i = 0; i < SHAPES; i++) {
+                unsigned shares = 0;
+
+                for (enum model_keys kind = 0; kind < KEYS_KINDS; kind++)
+                        for (unsigned k = 0; k < (shapes[i].page_bytes == 4096 ? 4 : 1); k++)
+                                shares += share(&shapes[i], kind, values[k]);
+                assert_true(shares >= 3);
+        }
+}
 
 static struct bpnode_record numbered(unsigned number, const struct bpnode_shape *shape)
 {
@@ -214,6 +296,45 @@ static struct bpnode_record numbered(unsigned number, const struct bpnode_shape 
                 { maker.key, 8 }, maker.value, shape->is_fixed ? shape->value_bytes : number % 90, false
         };
 }
+
+/* About as many bytes are in both then; and a neighbour that is nearly full is left alone. */
+static void test_neighbours_share_evenly(void **state)
+{
+        (void)state;
+        for (unsigned round = 0; round < 40; round++) {
+                const bool is_right = round % 2;
+                struct model *nodes[2] = { model_start(&shapes[0], 0), model_start(&shapes[0], 0) };
+                const unsigned capacity = (unsigned)(bpnode_capacity(&shapes[0]) / bpnode_leaf_bytes(&shapes[0], 8, 8));
+                const unsigned its_count = 1 + (unsigned)chance_below(&chance, capacity);
+                unsigned number = 1000;
+
+                maker_start(&maker, &chance, KEYS_RANDOM);
+                for (unsigned k = 0; k < 2; k++)
+                        for (unsigned n = k == is_right ? capacity : its_count; n; n--) {
+                                struct bpnode_record record = numbered(number += 2, &shapes[0]);
+
+                                model_insert(nodes[k], nodes[k]->count, &record, 0);
+                        }
+                const unsigned i = (unsigned)chance_below(&chance, capacity);
+                const bool may = bpnode_may_share(&shapes[0], nodes[0]->node, nodes[1]->node, is_right, i,
+                                                  bpnode_leaf_bytes(&shapes[0], 8, 8));
+                assert_int_equal(may, 16 * (capacity + 1 + its_count) * 16 <= 2 * 15 * bpnode_capacity(&shapes[0]));
+                if (may) {
+                        const unsigned before = 1002 + 2 * (i + (is_right ? its_count : 0));
+                        struct bpnode_record record = numbered(before - 1, &shapes[0]);
+
+                        bpnode_share(&shapes[0], nodes[0]->node, nodes[1]->node, is_right, i, &record, &split);
+                        follow_share(nodes[0], nodes[1]);
+                        insert_into_half(nodes[0], nodes[1], &record);
+                        verify_separator(nodes[0], nodes[1]);
+                        assert_in_range(nodes[0]->count + 1 - nodes[1]->count, 0, 2);
+                }
+                model_end(nodes[0]);
+                model_end(nodes[1]);
+        }
+}
+
+/* ---- ascending keys ---- */
 
 /* Inserts ascending keys from `number` on, until pages were split `splits` times; verifies that what is
  * left behind is full. */
@@ -433,6 +554,8 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_splits_and_merges_lose_nothing),
                 cmocka_unit_test(test_large_records_have_room_after_a_split),
+                cmocka_unit_test(test_neighbours_share),
+                cmocka_unit_test(test_neighbours_share_evenly),
                 cmocka_unit_test(test_ascending_keys_fill_pages),
                 cmocka_unit_test(test_ascending_keys_below_others_fill_pages),
                 cmocka_unit_test(test_a_run_goes_on_while_others_are_removed),

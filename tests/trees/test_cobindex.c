@@ -285,6 +285,8 @@ static void operate(unsigned *hot, unsigned frees)
                 model_insert_before_all();
         else if (model.count && chance_percent(&model.chance, 50))
                 model_rewrite((unsigned)chance_below(&model.chance, model.count));
+        else if (model.count && chance_percent(&model.chance, 50))
+                model_share((unsigned)chance_below(&model.chance, model.count));
         else
                 model_insert();
 }
