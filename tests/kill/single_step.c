@@ -408,6 +408,7 @@ static void direct(int seed_high, void *seed)
         struct chance chance = { *(uint64_t *)seed };
 
         (void)seed_high;
+        int done = 0;
         for (int i = 0; i < REGIONS; i++) {
                 struct stage stage;
 
@@ -416,7 +417,10 @@ static void direct(int seed_high, void *seed)
                 set_stage(&stage, &regions[i]);
                 die_everywhere(&stage, i, &chance);
                 stage_strike(&stage);
+                done++;
         }
+        if (!done)
+                check_failed(__FILE__, __LINE__, "no region is called %s", options.only);
 }
 
 static const struct program_option known[] = {

@@ -487,6 +487,7 @@ static void die_in_takeover(enum hook_step step, int way, struct result *result)
 static void direct(int unused, void *seed)
 {
         uint64_t number = *(uint64_t *)seed % options.every;
+        int done = 0;
 
         (void)unused;
         chance.state = *(uint64_t *)seed;
@@ -510,7 +511,10 @@ static void direct(int unused, void *seed)
                        " of the machine, %.1f s\n",
                        step_names[step], result.first_deaths, result.second_deaths, result.falls,
                        (double)(crew_clock_ns() - begun_ns) / 1e9);
+                done++;
         }
+        if (!done)
+                check_failed(__FILE__, __LINE__, "no step is called %s", options.only);
 }
 
 static const struct program_option known[] = {
