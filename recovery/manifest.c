@@ -103,14 +103,17 @@ static bool slots_are_unsettled(const struct slots *slots)
         return slots->state[0] == SLOT_VALID && slots->state[1] == SLOT_VALID && !slots_agree(slots);
 }
 
+static int slots_sync(int fd)
+{
+        return hook_has_bug(HOOK_BUG_MANIFEST_NOT_SYNCED) ? 0 : sys_sync(fd);
+}
+
 /* The bytes of one slot, on disk when it returns. */
 static int slot_write(int fd, const struct slots *slots, int slot)
 {
         int err = sys_write_all(fd, slots->bytes[slot], SLOT_BYTES, (uint64_t)slot * SLOT_BYTES);
 
-        if (err || hook_has_bug(HOOK_BUG_MANIFEST_NOT_SYNCED))
-                return err;
-        return sys_sync(fd);
+        return err ? err : slots_sync(fd);
 }
 
 /* Both slots, one after the other. */
@@ -299,8 +302,9 @@ int manifest_read_settled(int directory, struct manifest *manifest)
 
         if (err)
                 return err;
-        if (!slots_agree(slots))
-                err = slots_settle(fd, slots, believed);
+        /* Slots that agree may do so in the page cache only: who wrote the second may have died before it was on disk. With
+         * one of them on disk alone, the next recovery would write that one first, and lose it if it were cut. */
+        err = slots_agree(slots) ? slots_sync(fd) : slots_settle(fd, slots, believed);
         if (!err)
                 *manifest = slots->manifest[believed];
         slots_unmap(slots);
