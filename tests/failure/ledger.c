@@ -243,12 +243,21 @@ void ledger_free(struct ledger_image *image)
         image->count = 0;
 }
 
-struct ledger_file *ledger_file(struct ledger_image *image, const char *name)
+struct ledger_file *ledger_find(struct ledger_image *image, const char *name)
 {
         for (uint32_t i = 0; i < image->count; i++)
                 if (strcmp(image->file[i].name, name) == 0)
                         return &image->file[i];
-        check_failed(__FILE__, __LINE__, "the environment has no file %s", name);
+        return NULL;
+}
+
+struct ledger_file *ledger_file(struct ledger_image *image, const char *name)
+{
+        struct ledger_file *file = ledger_find(image, name);
+
+        if (!file)
+                check_failed(__FILE__, __LINE__, "the environment has no file %s", name);
+        return file;
 }
 
 void ledger_cut(struct ledger_file *file, size_t byte_len)

@@ -61,6 +61,7 @@ void ledger_make(struct ledger *ledger, const char *name, uint64_t seed);
 
 void ledger_copy(struct ledger_image *copy, const struct ledger_image *image);
 void ledger_free(struct ledger_image *image);
+struct ledger_file *ledger_find(struct ledger_image *image, const char *name); /* or NULL */
 struct ledger_file *ledger_file(struct ledger_image *image, const char *name);
 void ledger_set_bytes(struct ledger_file *file, const struct ledger_file *from);
 void ledger_cut(struct ledger_file *file, size_t byte_len);

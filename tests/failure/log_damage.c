@@ -330,14 +330,6 @@ static bool is_unfinished_segment(const struct ledger_file *file)
                (file->byte_len < LOG_HEADER_BYTES || memcmp(file->bytes, LOG_SEGMENT_MAGIC, 8) != 0);
 }
 
-static bool has_file(const struct ledger_image *image, const char *name)
-{
-        for (uint32_t i = 0; i < image->count; i++)
-                if (strcmp(image->file[i].name, name) == 0)
-                        return true;
-        return false;
-}
-
 /* Segments of the log are made ahead, in one environment more than in another. */
 static void files_of_another_environment(void)
 {
@@ -353,7 +345,7 @@ static void files_of_another_environment(void)
         for (uint32_t i = 0; i < image.count; i++) {
                 struct ledger_file *mine = &image.file[i];
 
-                if (!has_file(&other.image, mine->name))
+                if (!ledger_find(&other.image, mine->name))
                         continue;
                 tried++;
                 ledger_set_bytes(mine, ledger_file(&other.image, mine->name));
