@@ -17,7 +17,7 @@ enum {
         DEEPER_CUTS = 12,         /* about, of a trace of a deeper generation */
         DEEPER_DRAWN = 3,         /* of each */
         GENERATIONS = 3,
-        DEEPER_TRACE = 32 << 20,
+        DEEPER_TRACE = 256 << 20, /* bytes, of which only those used take memory: the recovery of a tree writes 30 MB */
         SHRINK_TRIES = 300
 };
 
