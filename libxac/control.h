@@ -136,7 +136,8 @@ struct control {
         alignas(CACHE_LINE) struct shlock pool_lock;
         uint32_t free_first;
         _Atomic uint32_t free_count;
-        _Atomic uint32_t slots_allocated; /* slots 1 .. slots_allocated - 1 have memory */
+        _Atomic uint32_t slots_allocated; /* slots 1 .. slots_allocated - 1 have memory, or get it now: */
+        _Atomic uint32_t slots_awaited;   /* so many of them, which are SLOT_NOBODY's */
         _Atomic uint32_t held_count;
         _Atomic uint32_t room_wanted; /* with fewer slots left, pages go home */
         _Atomic uint32_t aliases_end; /* descriptors pool_slots .. aliases_end - 1 have memory */
@@ -164,7 +165,7 @@ struct control {
 };
 
 enum slot_state {
-        SLOT_FREE = 0,  /* in the owner's cache; owner 0: in the shared list */
+        SLOT_FREE = 0,  /* in the owner's cache; owner 0: in the shared list; SLOT_NOBODY: memory is awaited */
         SLOT_PRIVATE,   /* a page of the owner's open transaction */
         SLOT_PUBLISHED, /* the newest version of its page; tag is its sequence */
         SLOT_RETIRED    /* superseded, or displaced by home; the owner (0: all) gives it back */
@@ -210,6 +211,9 @@ static inline uint32_t control_aliases_max(uint32_t pool_slots)
         uint32_t left = (uint32_t)SLOT_MASK + 1 - pool_slots;
         return pool_slots < left ? pool_slots : left;
 }
+
+/* The owner of slots that have no memory yet. */
+#define SLOT_NOBODY (UINT32_MAX >> 2)
 
 static inline uint32_t slot_use(enum slot_state state, uint32_t owner)
 {

@@ -8,7 +8,7 @@
 #include "base/sys.h"
 
 enum {
-        CHUNK_SLOTS = 256,  /* memory is allocated in pieces of as many slots */
+        PIECE_SLOTS = 256,  /* memory is allocated in pieces of as many slots */
         BATCH_MAX = 64,     /* slots that move between cache and shared list at once */
         AHEAD_FROM = 1024,  /* from so many on the pool grows before it must: */
         AHEAD_PART = 4,     /* so much of it is to be free, */
@@ -131,78 +131,118 @@ void pool_flush(struct participant *self)
         pool_unlock(self->shared);
 }
 
-/* The slots [first, end) get their memory. More than once does no harm, and may happen: without the lock. */
-static int allocate(const struct shared *shared, uint32_t first, uint32_t end)
+/* ---- Growth ---- */
+
+/* The pool grows by pieces of so many slots. Whoever lets it grow claims a piece under the lock: its descriptors have
+ * memory from then on, and say that it is nobody's. The piece gets its own memory without the lock, while others use what is
+ * there, and let other pieces grow; then its slots enter the list. Memory that was never touched costs more than all else that
+ * an insert does (2 us a page here). */
+struct piece {
+        uint32_t first, end;
+};
+
+static bool is_awaited(const struct shared *shared, uint32_t no)
 {
-        int err = sys_allocate(shared->pool_fd, (uint64_t)first << shared->page_shift,
-                               (uint64_t)(end - first) << shared->page_shift);
-        if (!err)
-                err = sys_allocate(shared->control_fd, shared->layout.slots + first * sizeof(struct slot),
-                                   (end - first) * sizeof(struct slot));
-        return err ? -ENOSPC : 0;
+        return slot_owner(&shared->slots[no]) == SLOT_NOBODY;
 }
 
-static void enter_locked(struct shared *shared, uint32_t first, uint32_t end)
+static int claim_new_locked(struct shared *shared, uint32_t first, struct piece *piece)
 {
-        atomic_store(&shared->control->slots_allocated, end);
-        hook_step(HOOK_POOL_GROWN);
-        for (uint32_t no = end; no-- > first;)
-                pool_push_free_locked(shared, no);
-}
-
-/* The chunk that comes next: [first, *end). Empty at the ceiling. */
-static uint32_t next_chunk(const struct shared *shared, uint32_t *end)
-{
-        uint32_t first = atomic_load(&shared->control->slots_allocated);
         uint32_t left = shared->pool_slots - first;
-        *end = first + (left < CHUNK_SLOTS ? left : CHUNK_SLOTS);
-        return first;
+        uint32_t end = first + (left < PIECE_SLOTS ? left : PIECE_SLOTS);
+        if (sys_allocate(shared->control_fd, shared->layout.slots + first * sizeof(struct slot),
+                         (end - first) * sizeof(struct slot)))
+                return -ENOSPC;
+        for (uint32_t no = first; no < end; no++)
+                set_use(&shared->slots[no], SLOT_FREE, SLOT_NOBODY);
+        atomic_store(&shared->control->slots_allocated, end);
+        hook_step(HOOK_POOL_CLAIMED);
+        atomic_fetch_add(&shared->control->slots_awaited, end - first);
+        *piece = (struct piece){ first, end };
+        return 0;
+}
+
+/* At the ceiling: what somebody else prepares, or died over. That memory is allocated twice does no harm. */
+static int claim_again_locked(const struct shared *shared, struct piece *piece)
+{
+        uint32_t first = 1;
+        if (!atomic_load(&shared->control->slots_awaited))
+                return -ENOSPC;
+        while (first < shared->pool_slots && !is_awaited(shared, first))
+                first++;
+        *piece = (struct piece){ first, first };
+        while (piece->end < shared->pool_slots && piece->end < first + PIECE_SLOTS && is_awaited(shared, piece->end))
+                piece->end++;
+        return first < piece->end ? 0 : -ENOSPC;
+}
+
+static int claim_piece(struct participant *self, struct piece *piece)
+{
+        struct shared *shared = self->shared;
+        pool_lock(shared, self->owner);
+        uint32_t first = atomic_load(&shared->control->slots_allocated);
+        int err = first < shared->pool_slots ? claim_new_locked(shared, first, piece) : claim_again_locked(shared, piece);
+        pool_unlock(shared);
+        return err;
+}
+
+/* Somebody may have been here before, or the piece is not claimed any more. */
+static void enter_locked(struct shared *shared, const struct piece *piece)
+{
+        struct control *control = shared->control;
+        uint32_t allocated = atomic_load(&control->slots_allocated);
+        for (uint32_t no = piece->end < allocated ? piece->end : allocated; no-- > piece->first;) {
+                if (!is_awaited(shared, no))
+                        continue;
+                pool_push_free_locked(shared, no);
+                atomic_fetch_sub(&control->slots_awaited, 1);
+        }
+}
+
+/* A piece without memory is not claimed any more, if it is the last: another stays for who comes to the ceiling. */
+static void disclaim_locked(struct shared *shared, const struct piece *piece)
+{
+        struct control *control = shared->control;
+        uint32_t end = piece->end;
+        if (atomic_load(&control->slots_allocated) != end)
+                return;
+        while (end > piece->first && is_awaited(shared, end - 1))
+                end--;
+        atomic_store(&control->slots_allocated, end);
+        atomic_fetch_sub(&control->slots_awaited, piece->end - end);
 }
 
 /* The slots will be written in a moment: their first touches cost less all at once. Only a hint. */
-static void touch_new(struct shared *shared, uint32_t first, uint32_t end)
+static void touch_new(struct shared *shared, const struct piece *piece)
 {
 #ifdef MADV_POPULATE_WRITE
-        sys_madvise(shared_slot_bytes(shared, first), (uint64_t)(end - first) << shared->page_shift,
+        sys_madvise(shared_slot_bytes(shared, piece->first), (uint64_t)(piece->end - piece->first) << shared->page_shift,
                     MADV_POPULATE_WRITE);
 #else
         (void)shared;
-        (void)first;
-        (void)end;
+        (void)piece;
 #endif
 }
 
 int pool_grow(struct participant *self)
 {
         struct shared *shared = self->shared;
-        uint32_t end;
-        pool_lock(shared, self->owner);
-        uint32_t first = next_chunk(shared, &end);
-        int err = first == end ? -ENOSPC : allocate(shared, first, end);
-        if (!err)
-                enter_locked(shared, first, end);
-        pool_unlock(shared);
-        if (!err)
-                touch_new(shared, first, end);
-        return err;
-}
-
-/* Memory that was never touched costs more than all else that an insert does (2 us a page here): it is prepared before
- * anybody can take it, and others take slots meanwhile. */
-int pool_grow_ahead(struct participant *self)
-{
-        struct shared *shared = self->shared;
-        uint32_t end;
-        uint32_t first = next_chunk(shared, &end);
-        int err = first == end ? -ENOSPC : allocate(shared, first, end);
+        struct piece piece;
+        int err = claim_piece(self, &piece);
         if (err)
                 return err;
-        touch_new(shared, first, end);
+        err = sys_allocate(shared->pool_fd, (uint64_t)piece.first << shared->page_shift,
+                           (uint64_t)(piece.end - piece.first) << shared->page_shift);
+        if (!err)
+                touch_new(shared, &piece);
+        hook_step(HOOK_POOL_PREPARED);
         pool_lock(shared, self->owner);
-        if (atomic_load(&shared->control->slots_allocated) == first) /* else somebody could not wait */
-                enter_locked(shared, first, end);
+        if (!err)
+                enter_locked(shared, &piece);
+        else
+                disclaim_locked(shared, &piece);
         pool_unlock(shared);
-        return 0;
+        return err ? -ENOSPC : 0;
 }
 
 bool pool_wants_growth(const struct shared *shared)
@@ -218,7 +258,8 @@ bool pool_wants_growth(const struct shared *shared)
 static uint32_t room(const struct shared *shared)
 {
         const struct control *control = shared->control;
-        uint32_t allocated = atomic_load_explicit(&control->slots_allocated, memory_order_relaxed);
+        uint32_t allocated = atomic_load_explicit(&control->slots_allocated, memory_order_relaxed) -
+                             atomic_load_explicit(&control->slots_awaited, memory_order_relaxed);
         return control->pool_slots - allocated + atomic_load_explicit(&control->free_count, memory_order_relaxed);
 }
 
@@ -381,6 +422,8 @@ void pool_hold_locked(struct shared *shared, uint32_t slot, uint64_t snapshot)
 static void sort_in_locked(struct shared *shared, uint32_t no)
 {
         struct slot *slot = &shared->slots[no];
+        if (slot_owner(slot) == SLOT_NOBODY)
+                atomic_fetch_add(&shared->control->slots_awaited, 1);
         if (slot_owner(slot))
                 return;
         if (slot_state(slot) == SLOT_FREE && shared_is_alias(shared, no))
@@ -401,6 +444,7 @@ static void rebuild_locked(struct shared *shared)
         control->alias_free = 0;
         atomic_store(&control->free_count, 0);
         atomic_store(&control->held_count, 0);
+        atomic_store(&control->slots_awaited, 0);
         for (uint32_t i = 0; i < HELD_LISTS; i++)
                 control->held[i] = (struct held_list){ 0 };
         recount_shares_locked(shared);
@@ -448,15 +492,16 @@ static void count_slot(const struct shared *shared, uint32_t no, struct pool_cen
         const struct slot *slot = &shared->slots[no];
         uint64_t *by_state[] = { &census->free, &census->private, &census->published, &census->retired };
         enum slot_state state = slot_state(slot);
-        if (shared_is_alias(shared, no) && state == SLOT_FREE)
+        if ((shared_is_alias(shared, no) && state == SLOT_FREE) || is_awaited(shared, no))
                 return;
+        census->allocated += !shared_is_alias(shared, no);
         census->aliases += shared_is_alias(shared, no);
         ++*(slot_is_kept(slot) ? &census->kept : by_state[state]);
 }
 
 void pool_count(struct shared *shared, struct pool_census *census)
 {
-        *census = (struct pool_census){ .allocated = atomic_load(&shared->control->slots_allocated) - 1 };
+        *census = (struct pool_census){ 0 };
         for (uint32_t no = 0; (no = shared_next_slot(shared, no));)
                 count_slot(shared, no, census);
 }

@@ -25,12 +25,11 @@ uint32_t pool_take(struct participant *self);
 void pool_give_back(struct participant *self, uint32_t slot);
 /* Fills the cache from the shared list. False: the list is empty. */
 bool pool_refill(struct participant *self);
-/* Adds memory to the shared list. -ENOSPC: at the ceiling, or the machine is out of memory. */
+/* Adds memory to the shared list: a piece of its own, while others add others. -ENOSPC: at the ceiling, or the machine is
+ * out of memory. */
 int pool_grow(struct participant *self);
 /* Should it grow now, so that nobody has to wait for memory that was never touched? */
 bool pool_wants_growth(const struct shared *shared);
-/* The same as pool_grow, for one who is in no hurry. */
-int pool_grow_ahead(struct participant *self);
 /* Empties the cache. */
 void pool_flush(struct participant *self);
 /* Is there so little room that pages should go home? */

@@ -203,7 +203,7 @@ uint32_t reclaim_take(struct participant *self)
 int reclaim_ahead(struct participant *self)
 {
         reclaim_shared(self, false);
-        return pool_wants_growth(self->shared) ? pool_grow_ahead(self) : 0;
+        return pool_wants_growth(self->shared) ? pool_grow(self) : 0;
 }
 
 void reclaim_hand_over(struct participant *self)

@@ -39,6 +39,7 @@ struct audit {
         uint8_t *is_listed; /* by slot: some shared list has it */
         uint32_t end;       /* of the slots that have memory, */
         uint32_t aliases_end; /* and of the aliases, which begin at pool_slots */
+        uint32_t awaited;     /* of the slots: their memory does not stand yet */
         uint64_t pages_in_pool;
         struct pool_census census;
         unsigned complaints;
@@ -229,6 +230,13 @@ static void check_owner(struct audit *audit, uint32_t no)
 
         if (slot_state(slot) == SLOT_PUBLISHED) /* who published it may be gone */
                 return;
+        if (owner == SLOT_NOBODY) {
+                audit->awaited++;
+                if (audit->is_listed[no] || slot_state(slot) != SLOT_FREE)
+                        complain(audit, "slot %u awaits memory, and yet is %s or in a list", no,
+                                 state_name(slot_state(slot)));
+                return;
+        }
         if (slot_is_kept(slot)) {
                 if (owner || audit->is_listed[no] || slot_state(slot) != SLOT_RETIRED)
                         complain(audit, "slot %u is kept, and yet %s, owner %u's, or in a list", no,
@@ -305,6 +313,9 @@ static void check_slots(struct audit *audit)
                 if (state == SLOT_RETIRED && !slot_is_kept(&audit->shared->slots[no]) && audit->is_alone)
                         complain(audit, "slot %u waits, retired, for nobody", no);
         }
+        if (audit->awaited != atomic_load(&audit->shared->control->slots_awaited))
+                complain(audit, "%u slots await memory, their count says %u", audit->awaited,
+                         atomic_load(&audit->shared->control->slots_awaited));
 }
 
 /* ---- pages ---- */

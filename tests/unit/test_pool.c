@@ -3,6 +3,9 @@
 
 /* Slots move between caches and the shared lists, and every list can be made again (R7). */
 
+#include <setjmp.h>
+
+#include "base/hook.h"
 #include "tests/unit/engine.h"
 
 enum { SLOTS = 600, MANY_SLOTS = 8192, DEAD_PROCESS = 40 };
@@ -138,7 +141,7 @@ static void test_a_large_pool_is_made_to_grow_ahead(void **state)
         assert_true(pool_wants_growth(shared));
         assert_true(atomic_load(&control->slots_allocated) < MANY_SLOTS);
         for (uint32_t free = 0; pool_wants_growth(shared); free = atomic_load(&control->free_count)) {
-                assert_int_equal(pool_grow_ahead(who(1)), 0);
+                assert_int_equal(pool_grow(who(1)), 0);
                 assert_true(atomic_load(&control->free_count) > free);
         }
         while (reclaim_take(who(0)) != 0)
@@ -220,6 +223,102 @@ static void test_lists_are_made_again_from_the_descriptors(void **state)
         assert_int_equal(atomic_load(&control->held_count), 0);
 }
 
+/* ---- Growth, by several at once ---- */
+
+#ifdef XAC_TEST_HOOKS
+static enum hook_step wanted_step;
+static jmp_buf at_death;
+
+/* Another one lets the pool grow while the first prepares its piece. */
+static void grow_meanwhile(enum hook_step step)
+{
+        if (step != HOOK_POOL_PREPARED)
+                return;
+        hook_on_step = NULL;
+        assert_int_equal(pool_grow(who(1)), 0);
+}
+
+static void die_there(enum hook_step step)
+{
+        if (step != wanted_step)
+                return;
+        hook_on_step = NULL;
+        longjmp(at_death, 1);
+}
+
+static void grow_and_die(int number, enum hook_step step)
+{
+        wanted_step = step;
+        hook_on_step = die_there;
+        if (setjmp(at_death) == 0) {
+                pool_grow(who(number));
+                fail_msg("it should have died");
+        }
+}
+#endif
+
+static void test_two_at_once_prepare_different_pieces(void **state)
+{
+        (void)state;
+#ifdef XAC_TEST_HOOKS
+        struct control *control = engine->shared.control;
+
+        hook_on_step = grow_meanwhile;
+        assert_int_equal(pool_grow(who(0)), 0);
+        assert_ptr_equal(hook_on_step, NULL);
+        assert_int_equal(atomic_load(&control->slots_allocated), 1 + 2 * 256);
+        assert_int_equal(atomic_load(&control->free_count), 2 * 256);
+        assert_int_equal(atomic_load(&control->slots_awaited), 0);
+        engine_assert_nothing_leaked(engine);
+#else
+        skip();
+#endif
+}
+
+/* At the ceiling there is one piece for both: its slots enter the list once. */
+static void test_two_at_once_prepare_the_last_piece(void **state)
+{
+        (void)state;
+#ifdef XAC_TEST_HOOKS
+        struct control *control = engine->shared.control;
+
+        assert_int_equal(pool_grow(who(0)), 0);
+        assert_int_equal(pool_grow(who(0)), 0);
+        hook_on_step = grow_meanwhile;
+        assert_int_equal(pool_grow(who(0)), 0);
+        assert_int_equal(atomic_load(&control->slots_allocated), SLOTS);
+        assert_int_equal(atomic_load(&control->free_count), SLOTS - 1);
+        assert_int_equal(atomic_load(&control->slots_awaited), 0);
+        assert_int_equal(pool_grow(who(0)), -ENOSPC);
+        engine_assert_nothing_leaked(engine);
+#else
+        skip();
+#endif
+}
+
+/* Without the lock, and with it in hand. */
+static void test_a_piece_of_the_dead_is_claimed_again(void **state)
+{
+        (void)state;
+#ifdef XAC_TEST_HOOKS
+        struct control *control = engine->shared.control;
+
+        grow_and_die(2, HOOK_POOL_PREPARED);
+        grow_and_die(2, HOOK_POOL_CLAIMED);
+        declare_dead(2);
+        take_back(2, 1);
+        assert_int_equal(atomic_load(&control->slots_awaited), 2 * 256);
+        assert_int_equal(atomic_load(&control->free_count), 0);
+        for (uint32_t free = 0; pool_grow(who(0)) == 0; free = atomic_load(&control->free_count))
+                assert_true(atomic_load(&control->free_count) > free);
+        assert_int_equal(atomic_load(&control->free_count), SLOTS - 1);
+        assert_int_equal(atomic_load(&control->slots_awaited), 0);
+        engine_assert_nothing_leaked(engine);
+#else
+        skip();
+#endif
+}
+
 #define POOL_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -232,6 +331,9 @@ int main(void)
             cmocka_unit_test_setup_teardown(test_a_large_pool_is_made_to_grow_ahead, setup_large, teardown),
             POOL_TEST(test_slots_of_the_dead_are_taken_back),
             POOL_TEST(test_lists_are_made_again_from_the_descriptors),
+            POOL_TEST(test_two_at_once_prepare_different_pieces),
+            POOL_TEST(test_two_at_once_prepare_the_last_piece),
+            POOL_TEST(test_a_piece_of_the_dead_is_claimed_again),
         };
 
         return cmocka_run_group_tests_name("libxac/pool", tests, NULL, NULL);
