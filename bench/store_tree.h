@@ -7,6 +7,7 @@
  * included by store_bptree.c and store_cobtree.c, which say which one it is (records and options are the B+-tree's):
  *
  *      #define TREE(name) bptree##name
+ *      #define TREE_PAGE_BYTES(task) 4096
  *      #include "bench/store_tree.h"
  *
  * and the compiler makes of it what it would make of a file for each: no call goes through a pointer that an application's
@@ -20,8 +21,9 @@
  *      nosync          XAC_NOSYNC
  *      durable         no flag: the default
  *
- *  - all options are the defaults: pages of 4 KiB, a log of 256 MiB, of which a checkpoint runs in the background
- *    whenever half is used; a pool of half of the machine's memory, 4 GiB at most;
+ *  - pages as suits each tree best: store_bptree.c, store_cobtree.c (--page-size: others);
+ *  - all other options are the defaults: a log of 256 MiB, of which a checkpoint runs in the background whenever half is
+ *    used; a pool of half of the machine's memory, 4 GiB at most;
  *  - records with keys of 8 bytes and values of up to 256 are of fixed size (options.key_bytes);
  *  - single operations are calls outside of transactions, so that each is one of its own.
  */
@@ -49,12 +51,17 @@ struct seat {
 
 /* ---- seats ---- */
 
+static uint32_t page_bytes_of(const struct store_task *task)
+{
+        return task->page_bytes ? (uint32_t)task->page_bytes : TREE_PAGE_BYTES(task);
+}
+
 static xac_env *open_env(const struct store_task *task)
 {
         const int flags[] = {
                 [STORE_MEMORY] = XAC_VOLATILE, [STORE_NOSYNC] = XAC_NOSYNC, [STORE_DURABLE] = 0
         };
-        const xac_options options = { .page_bytes = (uint32_t)task->page_bytes };
+        const xac_options options = { .page_bytes = page_bytes_of(task) };
         xac_env *env;
 
         must(xac_open(task->directory, XAC_CREATE | flags[task->promise], &options, &env), "xac_open");
@@ -100,7 +107,7 @@ static void *open_serial(const struct store_task *task)
 {
         struct seat *seat = store_new_seat(sizeof(*seat));
 
-        must(page_arena_open_memory(0, (uint32_t)task->page_bytes, &seat->arena), "page_arena_open_memory");
+        must(page_arena_open_memory(0, page_bytes_of(task), &seat->arena), "page_arena_open_memory");
         open_tree(seat, task);
         return seat;
 }

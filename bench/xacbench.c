@@ -128,7 +128,7 @@ static void parse(int argc, char **argv)
                 OPTION_FLAG("static", bench.plan.is_static, "what is there before was loaded in order, not put"),
                 OPTION_TEXT("reads", reads, "percentages of lookups in mixed"),
                 OPTION_NUMBER("batch", bench.batch, "inserts in a transaction of batch-insert"),
-                OPTION_NUMBER("page-size", bench.page_bytes, "of bptree and bdb; 0: what suits each"),
+                OPTION_NUMBER("page-size", bench.page_bytes, "of the trees and bdb; 0: what suits each"),
                 OPTION_NUMBER("reps", bench.repetitions, "how often each run is repeated"),
                 OPTION_NUMBER("latency-reps", bench.timed_repetitions, "further repetitions with latencies"),
                 OPTION_TEXT("directory", directory, "where the stores lie, instead of $TMPDIR"),
