@@ -375,7 +375,8 @@ static bool happens_in_backlog(enum hook_step step)
         return step >= HOOK_BACKLOG_BEGUN && step <= HOOK_MERGE_BASED;
 }
 
-/* At once, or after somebody has found what the dead one left, and has waited for the disk. */
+/* At once, or after somebody has found what the dead one left, and has waited for the disk. The survivors' threads rest: a
+ * checkpoint of theirs in between would make the log, which is to be judged, superfluous. */
 static bool fall(enum hook_step step, uint32_t visit, bool is_at_once)
 {
         struct stage stage;
@@ -384,6 +385,7 @@ static bool fall(enum hook_step step, uint32_t visit, bool is_at_once)
 
         snprintf(name, sizeof(name), "%s-%" PRIu32 "-%d", step_names[step], visit, is_at_once);
         stage_set(&stage, name);
+        stage_rest(&stage);
         is_dead = die_once(&stage, step, visit, visit);
         for (int i = 0; i < 2 && !is_at_once; i++)
                 stage_survivor_commits(&stage);
@@ -405,6 +407,8 @@ static void die_with_the_machine(enum hook_step step, struct result *result)
                         }
                 }
         }
+        if (!result->falls)
+                check_failed(__FILE__, __LINE__, "%s: no victim came there before the machine went down", step_names[step]);
 }
 
 /* ---- two deaths ---- */

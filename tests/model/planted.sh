@@ -24,7 +24,7 @@ expect()
         XAC_TEST_BUG=$bug timeout --kill-after=5 60 "$@" >"$out" 2>&1 </dev/null
         status=$?
         if [ $status -eq 1 ]; then
-                echo "found: $name ($(grep -m 1 -E 'DIFFERENCE|failed|stuck|total' "$out" | cut -c 1-90))"
+                echo "found: $name ($(grep -m 1 -E 'DIFFERENCE|failed|stuck|total|damaged|audit:|, not ' "$out" | cut -c 1-90))"
         else
                 echo "MISSED: $name (status $status)"
                 missed=$((missed + 1))
