@@ -314,6 +314,13 @@ bool bpnode_may_share(const struct bpnode_shape *shape, const struct bpnode *lef
                       bool is_right, unsigned i, size_t record_bytes);
 void bpnode_share(const struct bpnode_shape *shape, struct bpnode *left, struct bpnode *right, bool is_right,
                   unsigned i, const struct bpnode_record *record, struct bpnode_split *split);
+/* The same without a new record: so that the fuller one (is_right: the right one) has room for others of the leaf on its
+ * other side, which has, or wants to have, so many bytes. True: the two could share then. Of the split only the
+ * separator counts. */
+bool bpnode_may_even(const struct bpnode_shape *shape, const struct bpnode *left, const struct bpnode *right,
+                     bool is_right, size_t its_bytes);
+void bpnode_even(const struct bpnode_shape *shape, struct bpnode *left, struct bpnode *right, bool is_right,
+                 struct bpnode_split *split);
 /* Appends all of `right` to `left`, where there is room for bpnode_used(right) (inner: and for the
  * separator, which becomes the key of its first). */
 void bpnode_merge(const struct bpnode_shape *shape, struct bpnode *left, const struct bpnode *right,

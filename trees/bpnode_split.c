@@ -20,14 +20,16 @@
 
 enum {
         RUN_ASCENDS = 8, /* so many in a row are no chance */
-        SIXTEENTHS = 15  /* of both together two leaves that share their records fill at most */
+        SHARE_PARTS = 32 /* two leaves that share their records fill all but one of so many parts of both at most */
 };
+
+static const unsigned no_record = ~0U; /* in a sequence: there is none that is new */
 
 /* What is split, with the new record in its place. */
 struct sequence {
         const struct bpnode_shape *shape;
         const struct bpnode *node;
-        unsigned i; /* of the new record */
+        unsigned i; /* of the new record, or no_record */
         struct bpnode_key key;
         size_t new_bytes;
 };
@@ -165,13 +167,18 @@ void bpnode_split_inner(const struct bpnode_shape *shape, struct bpnode *node, s
 
 /* ---- sharing ---- */
 
-/* Where the sequence of the one that is full, `node`, is cut, `other` being behind it or before it. */
+/* Where the sequence of the one that is fuller, `node`, is cut, `other` being behind it or before it. */
 static unsigned share_cut(const struct sequence *sequence, const struct bpnode *other, bool is_right,
                           struct halves *halves)
 {
         const size_t used = bpnode_used(sequence->shape, other);
 
         return middle_cut(sequence, is_right ? used : 0, is_right ? 0 : used, halves);
+}
+
+static bool is_worth_it(size_t bytes_of_both, size_t capacity)
+{
+        return SHARE_PARTS * bytes_of_both <= 2 * (size_t)(SHARE_PARTS - 1) * capacity;
 }
 
 /* What the two have together is more than the one that is full has room for, so that the other one has less than half
@@ -185,7 +192,7 @@ bool bpnode_may_share(const struct bpnode_shape *shape, const struct bpnode *lef
         const size_t its_bytes = bpnode_used(shape, node) + record_bytes, other_bytes = bpnode_used(shape, other);
         struct halves halves;
 
-        if (its_bytes <= capacity || 16 * (its_bytes + other_bytes) > 2 * (size_t)SIXTEENTHS * capacity)
+        if (its_bytes <= capacity || !is_worth_it(its_bytes + other_bytes, capacity))
                 return false;
         const unsigned cut = share_cut(&sequence, other, is_right, &halves);
         return cut && cut <= node->count && halves.left <= capacity && halves.total - halves.left <= capacity;
@@ -200,26 +207,60 @@ static void note_shift(struct bpnode *node, int shift)
         node->run = 0;
 }
 
-void bpnode_share(const struct bpnode_shape *shape, struct bpnode *left, struct bpnode *right, bool is_right,
-                  unsigned i, const struct bpnode_record *record, struct bpnode_split *split)
+/* What is before the cut, or behind it, goes to the other one. */
+static void give(const struct sequence *sequence, unsigned cut, struct bpnode *left, struct bpnode *right, bool is_right,
+                 struct bpnode_split *split)
 {
+        const struct bpnode_shape *shape = sequence->shape;
         struct bpnode *node = is_right ? right : left, *other = is_right ? left : right;
-        const struct sequence sequence = { shape, node, i, record->key,
-                                           bpnode_leaf_bytes(shape, record->key.len, record->value_len) };
-        struct halves halves;
-        const unsigned cut = share_cut(&sequence, other, is_right, &halves);
-        const unsigned first = i >= cut ? cut : cut - 1;
+        const unsigned first = sequence->i >= cut ? cut : cut - 1;
         const int moved = is_right ? -(int)first : node->count - (int)first;
 
-        put_separator(&sequence, cut, split);
-        split->is_right = i >= cut;
-        split->i = split->is_right ? i - cut : i + (is_right ? left->count : 0);
+        put_separator(sequence, cut, split);
+        split->is_right = sequence->i >= cut;
+        split->i = split->is_right ? sequence->i - cut : sequence->i + (is_right ? left->count : 0);
         if (is_right)
                 (shape->is_fixed ? bpnode_fixed_give_left : bpnode_cells_give_left)(shape, node, first, other);
         else
                 (shape->is_fixed ? bpnode_fixed_give_right : bpnode_cells_give_right)(shape, node, first, other);
         note_shift(right, moved);
         note_shift(left, 0);
+}
+
+void bpnode_share(const struct bpnode_shape *shape, struct bpnode *left, struct bpnode *right, bool is_right,
+                  unsigned i, const struct bpnode_record *record, struct bpnode_split *split)
+{
+        const struct sequence sequence = { shape, is_right ? right : left, i, record->key,
+                                           bpnode_leaf_bytes(shape, record->key.len, record->value_len) };
+        struct halves halves;
+        const unsigned cut = share_cut(&sequence, is_right ? left : right, is_right, &halves);
+
+        give(&sequence, cut, left, right, is_right, split);
+}
+
+bool bpnode_may_even(const struct bpnode_shape *shape, const struct bpnode *left, const struct bpnode *right,
+                     bool is_right, size_t its_bytes)
+{
+        const size_t capacity = bpnode_capacity(shape);
+        const struct bpnode *node = is_right ? right : left, *other = is_right ? left : right;
+        const struct sequence sequence = { shape, node, no_record, { NULL, 0 }, 0 };
+        struct halves halves;
+
+        if (bpnode_used(shape, node) <= bpnode_used(shape, other))
+                return false;
+        const unsigned cut = share_cut(&sequence, other, is_right, &halves);
+        const size_t kept = is_right ? halves.total - halves.left : halves.left, given = halves.total - kept;
+        return cut && cut < node->count && given <= capacity && is_worth_it(its_bytes + kept, capacity);
+}
+
+void bpnode_even(const struct bpnode_shape *shape, struct bpnode *left, struct bpnode *right, bool is_right,
+                 struct bpnode_split *split)
+{
+        const struct sequence sequence = { shape, is_right ? right : left, no_record, { NULL, 0 }, 0 };
+        struct halves halves;
+        const unsigned cut = share_cut(&sequence, is_right ? left : right, is_right, &halves);
+
+        give(&sequence, cut, left, right, is_right, split);
 }
 
 void bpnode_merge(const struct bpnode_shape *shape, struct bpnode *left, const struct bpnode *right,

@@ -18,8 +18,9 @@
  *         before   | 1 2 3 4 5 6 |               | 7 8 |
  *         after    | 1 2 3       | 4 5 6 +       | 7 8 |
  *
- *     Better still, a segment beside it has room enough: then the two share their records (bpnode_share), and the
- *     separator between them is another (cobindex_separate). No place is used up, and segments are fuller.
+ *     Better still, a segment beside it has room enough: then the two share their records (cobtree_share), and the
+ *     separator between them is another (cobindex_separate). No place is used up, and segments are fuller. If only the one
+ *     behind that has room, those two share first.
  *
  *         before   | 1 2 3 4 5 6 | 8 9 |
  *         after    | 1 2 3 4 | 5 6 + 8 9 |
@@ -82,6 +83,25 @@ static inline int cobtree_write(const struct cobtree *tree, page_no page, struct
                 return ARENA_LOST;
         return bpnode_is_of(&tree->index.shape, *leaf, 0) ? 0 : XAC_CORRUPT;
 }
+
+/* ---- cobtree_share.c ---- */
+
+/* A segment that is full, and one beside it that takes some of its records. */
+struct cobtree_share {
+        bool is_possible;
+        bool is_right; /* the right one is full */
+        struct cobindex_place left, right;
+        size_t taken; /* bytes that were used in the one beside it */
+};
+
+/* For a record that is to be at i and has no room: whether the segment may share its records with one beside it, instead of
+ * being split. Where both have too little room, one of them may give records to the segment on its other side first, which
+ * changes these two. */
+int cobtree_plan_share(const struct cobtree *tree, struct cobindex_place place, unsigned i, size_t record_bytes,
+                       struct cobtree_share *share);
+/* Where that was possible: the record is in one of the two then. */
+int cobtree_share(const struct cobtree *tree, const struct cobtree_share *share, unsigned i,
+                  const struct bpnode_record *record);
 
 /* ---- cobtree_put.c, cobtree_delete.c ---- */
 

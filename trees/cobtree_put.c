@@ -99,70 +99,6 @@ static int make_room_outside(struct put *put)
         return err ? err : put->result;
 }
 
-/* ---- sharing with a neighbour ---- */
-
-/* A segment that is full, and one beside it that takes some of its records. */
-struct share {
-        bool is_possible;
-        bool is_right; /* the right one is full */
-        struct cobindex_place left, right;
-        size_t taken; /* bytes that were used in the one beside it */
-};
-
-/* Whether these two can, and better than those that were found before. A neighbour that is no proper segment is left
- * alone: whoever needs it will say so. */
-static int consider(const struct cobtree *tree, struct share pair, unsigned i, size_t record_bytes, struct share *best)
-{
-        const struct bpnode *left, *right;
-        int err = cobtree_read(tree, cobtree_page(tree, pair.left), &left);
-        if (!err)
-                err = cobtree_read(tree, cobtree_page(tree, pair.right), &right);
-        if (err)
-                return err == XAC_CORRUPT ? 0 : err;
-        pair.taken = bpnode_used(&tree->index.shape, pair.is_right ? left : right);
-        pair.is_possible = bpnode_may_share(&tree->index.shape, left, right, pair.is_right, i, record_bytes);
-        if (pair.is_possible && (!best->is_possible || pair.taken < best->taken))
-                *best = pair;
-        return 0;
-}
-
-/* Where a segment has fewer records they are large, and to move some costs more than another segment. */
-enum { SHARES_FROM = 8 };
-
-/* For a record that is to be at i and has no room. Records that come in order leave segments behind that are full, or
- * are split at the right place anyway. */
-static int plan_share(const struct cobtree *tree, struct cobindex_place place, const struct bpnode *leaf, unsigned i,
-                      size_t record_bytes, struct share *share)
-{
-        struct cobindex_place before, behind;
-        if (leaf->count < SHARES_FROM || trend_of(leaf, i) != COBINDEX_ANYWHERE)
-                return 0;
-        int err = cobindex_beside(&tree->index, place, &before, &behind);
-        if (!err && before.i < tree->index.segments)
-                err = consider(tree, (struct share){ .is_right = true, .left = before, .right = place }, i,
-                               record_bytes, share);
-        if (!err && behind.i < tree->index.segments)
-                err = consider(tree, (struct share){ .left = place, .right = behind }, i, record_bytes, share);
-        return err;
-}
-
-static int share_records(const struct cobtree *tree, const struct share *share, unsigned i,
-                         const struct bpnode_record *record)
-{
-        const struct bpnode_shape *shape = &tree->index.shape;
-        struct bpnode_split split; /* not zeroed: 1 KiB */
-        struct bpnode *left, *right;
-        int err = cobtree_write(tree, cobtree_page(tree, share->left), &left);
-        if (!err)
-                err = cobtree_write(tree, cobtree_page(tree, share->right), &right);
-        if (err)
-                return err;
-        bpnode_share(shape, left, right, share->is_right, i, record, &split);
-        bpnode_insert(shape, split.is_right ? right : left, split.i, record);
-        const struct bpnode_key separator = { split.separator, split.separator_len };
-        return cobindex_separate(&tree->index, share->right, separator);
-}
-
 /* ---- the change itself ---- */
 
 /* The upper records go to the empty place behind. */
@@ -188,7 +124,7 @@ static int split(const struct cobtree *tree, struct cobindex_place place, struct
 
 /* Everything is ready for it (T3): there is room in the segment, or beside it, or behind it. */
 static int store_at(const struct cobtree *tree, struct cobindex_place place, const struct bpnode_record *record,
-                    const struct share *share)
+                    const struct cobtree_share *share)
 {
         const struct bpnode_shape *shape = &tree->index.shape;
         struct bpnode *leaf;
@@ -205,7 +141,7 @@ static int store_at(const struct cobtree *tree, struct cobindex_place place, con
         else if (is_equal)
                 bpnode_remove(shape, leaf, i);
         else if (share->is_possible)
-                return share_records(tree, share, i, record);
+                return cobtree_share(tree, share, i, record);
         return has_room ? 0 : split(tree, place, leaf, i, record);
 }
 
@@ -216,7 +152,7 @@ struct supplies {
         struct bpnode_overflow chain; /* of the value, which nothing leads to yet */
         struct bpnode_record record;
         struct bpnode_overflow old; /* the value that goes */
-        struct share share;
+        struct cobtree_share share;
 };
 
 /* Room for the record in the segment, or beside it, or behind it, inside of this transaction. */
@@ -235,8 +171,8 @@ static int supply_room(const struct put *put, struct cobindex_place *place, stru
                 err = leaf_chain(tree->index.arena, shape, leaf, i, &supplies->old);
         if (err || leaf_bytes_to_store(shape, &put->record) <= leaf_room_at(shape, leaf, i, is_equal))
                 return err;
-        if (!is_equal)
-                err = plan_share(tree, *place, leaf, i, leaf_bytes_to_store(shape, &put->record), &supplies->share);
+        if (!is_equal && trend_of(leaf, i) == COBINDEX_ANYWHERE)
+                err = cobtree_plan_share(tree, *place, i, leaf_bytes_to_store(shape, &put->record), &supplies->share);
         if (err || supplies->share.is_possible)
                 return err;
         err = cobindex_place_behind(&tree->index, *place, COBINDEX_ANYWHERE, &next, &is_free);

@@ -52,6 +52,7 @@ libxactrees_core_la_SOURCES = \
         %D%/cobtree_delete.c \
         %D%/cobtree_load.c \
         %D%/cobtree_put.c \
+        %D%/cobtree_share.c \
         %D%/cobtree_scan.c \
         %D%/cobtree_stat.c \
         %D%/handle.h \

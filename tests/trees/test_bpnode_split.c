@@ -286,6 +286,54 @@ static void test_neighbours_share(void **state)
         }
 }
 
+/* The fuller of two gives so much to the other that about as many bytes are in each. How often that was worth it. */
+static unsigned even(const struct bpnode_shape *shape, enum model_keys kind, size_t value_max)
+{
+        struct model *left = model_start(shape, 0);
+        unsigned i, done = 0;
+
+        maker_start(&maker, &chance, kind);
+        maker.value_max = value_max;
+        struct bpnode_record record = fill(left, &i);
+        struct model *right = split_for(left, i, &record);
+        for (unsigned round = 0; round < 20; round++) {
+                const bool is_right = chance_percent(&chance, 50);
+                const struct model *node = is_right ? right : left;
+                if (!fill_side(is_right ? right : left, is_right, &record, &i))
+                        break;
+                const size_t wanted = chance_below(&chance, bpnode_capacity(shape));
+                if (!bpnode_may_even(shape, left->node, right->node, is_right, wanted))
+                        continue;
+                const size_t all = bpnode_used(shape, left->node) + bpnode_used(shape, right->node);
+                bpnode_even(shape, left->node, right->node, is_right, &split);
+                follow_share(left, right);
+                verify_separator(left, right);
+                model_verify_within(left, none, (struct bpnode_key){ split.separator, split.separator_len });
+                model_verify_within(right, (struct bpnode_key){ split.separator, split.separator_len }, none);
+                assert_int_equal(bpnode_used(shape, left->node) + bpnode_used(shape, right->node), all);
+                assert_true(32 * (wanted + bpnode_used(shape, node->node)) <= 62 * bpnode_capacity(shape));
+                done++;
+        }
+        model_end(left);
+        model_end(right);
+        return done;
+}
+
+static void test_a_full_one_gives_to_the_other(void **state)
+{
+        static const size_t values[] = { 8, 60, 500, 16384 };
+
+        (void)state;
+        for (unsigned i = 0; i < SHAPES; i++) {
+                unsigned done = 0;
+
+                for (enum model_keys kind = 0; kind < KEYS_KINDS; kind++)
+                        for (unsigned k = 0; k < (shapes[i].page_bytes == 4096 ? 4 : 1); k++)
+                                done += even(&shapes[i], kind, values[k]);
+                assert_true(done >= 3);
+        }
+}
+
 static struct bpnode_record numbered(unsigned number, const struct bpnode_shape *shape)
 {
         maker.key[0] = (unsigned char)(number >> 24);
@@ -319,7 +367,7 @@ static void test_neighbours_share_evenly(void **state)
                 const unsigned i = (unsigned)chance_below(&chance, capacity);
                 const bool may = bpnode_may_share(&shapes[0], nodes[0]->node, nodes[1]->node, is_right, i,
                                                   bpnode_leaf_bytes(&shapes[0], 8, 8));
-                assert_int_equal(may, 16 * (capacity + 1 + its_count) * 16 <= 2 * 15 * bpnode_capacity(&shapes[0]));
+                assert_int_equal(may, 32 * (capacity + 1 + its_count) * 16 <= 2 * 31 * bpnode_capacity(&shapes[0]));
                 if (may) {
                         const unsigned before = 1002 + 2 * (i + (is_right ? its_count : 0));
                         struct bpnode_record record = numbered(before - 1, &shapes[0]);
@@ -558,6 +606,7 @@ int main(void)
                 cmocka_unit_test(test_large_records_have_room_after_a_split),
                 cmocka_unit_test(test_neighbours_share),
                 cmocka_unit_test(test_neighbours_share_evenly),
+                cmocka_unit_test(test_a_full_one_gives_to_the_other),
                 cmocka_unit_test(test_ascending_keys_fill_pages),
                 cmocka_unit_test(test_ascending_keys_below_others_fill_pages),
                 cmocka_unit_test(test_a_run_goes_on_while_others_are_removed),
