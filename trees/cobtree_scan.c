@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "trees/cobtree.h"
 
-#include <string.h>
-
 /* Goes through the segments as they lie: which places of an extent are used, its index says once. */
 
 struct scan {
@@ -15,97 +13,42 @@ struct scan {
         int result;
 };
 
-/* Where runs are shown, memory delivers about so much while a segment is visited. */
-enum { REACH_BYTES = 8 * 4096, REACH_MAX = REACH_BYTES / 4096 };
-
-/* A segment that it comes to: its place in the extent, and what arena_read has said, if it was asked already. */
-struct coming {
-        unsigned i; /* PMA_PLACES: there is none */
-        const struct bpnode *leaf;
-};
-
-static struct coming coming_behind(const struct pma_map *map, unsigned i)
+/* `next`: the one behind it, if it is known by now. */
+static int scan_segment(struct scan *scan, const struct bpnode *leaf, unsigned end, const struct bpnode *next)
 {
-        return (struct coming){ i + 1 < PMA_PLACES ? pma_next(map, i + 1) : PMA_PLACES, NULL };
-}
-
-/* How many segments ahead it asks: the more it has seen, so that short scans do not ask for what they do not need. */
-static unsigned reach_of(const struct scan *scan)
-{
-        if (scan->is_last || !scan->seen)
-                return 0;
-        if (!scan->visitor.visit_run)
-                return 1;
-        const unsigned most = 1 + (REACH_BYTES - 1) / scan->tree->index.shape.page_bytes;
-        return 2 * (scan->seen - 1) < most ? 2 * (scan->seen - 1) : most;
-}
-
-static void fetch(const struct bpnode_shape *shape, const struct coming *coming, const struct bpnode *leaf)
-{
-        if (!leaf_follows(shape, coming[-1].leaf, coming->leaf))
-                leaf_fetch(shape, coming->leaf, leaf);
-}
-
-/* Asks early for segments that it will come to, unless the visitor ends the scan, and has them fetched. */
-static int look_ahead(const struct scan *scan, page_no first, struct coming *coming)
-{
-        const struct cobindex *index = &scan->tree->index;
-        const unsigned reach = reach_of(scan);
-        for (unsigned i = 1; i <= reach && coming[i].i != PMA_PLACES; i++) {
-                if (coming[i].leaf)
-                        continue;
-                coming[i].leaf = arena_read(index->arena, first + coming[i].i);
-                if (!coming[i].leaf)
-                        return ARENA_LOST;
-                if (scan->visitor.visit_run)
-                        fetch(&index->shape, &coming[i], coming[0].leaf);
-                else
-                        __builtin_prefetch(coming[i].leaf); /* leaf_scan does the rest, when it sees how much there is */
-        }
-        return 0;
-}
-
-/* The first of those that are coming. */
-static int scan_segment(struct scan *scan, page_no first, struct coming *coming)
-{
-        const struct cobtree *tree = scan->tree;
-        const struct bpnode_shape *shape = &tree->index.shape;
-        unsigned i = 0, end;
+        const struct bpnode_shape *shape = &scan->tree->index.shape;
+        unsigned i = 0;
         bool is_equal;
-        int err = 0;
-        if (!coming->leaf || !cobtree_is_segment(tree, coming->leaf))
-                err = cobtree_read(tree, first + coming->i, &coming->leaf);
-        if (err)
-                return err;
-        const struct bpnode *leaf = coming->leaf;
         if (!scan->seen && scan->from)
                 i = bpnode_find(shape, leaf, *scan->from, &is_equal);
-        scan->is_last = leaf_find_end(shape, leaf, scan->to, &end);
-        err = look_ahead(scan, first, coming);
-        if (err)
-                return err;
         scan->seen++;
-        scan->result = leaf_scan(shape, leaf, i, end, scan->is_last ? NULL : coming[1].leaf, &scan->visitor);
-        if (scan->visitor.visit_run && coming[1].leaf && leaf_follows(shape, leaf, coming[1].leaf))
-                leaf_fetch_gap(shape, leaf);
-        return 0;
+        return leaf_scan(shape, leaf, i, end, next, &scan->visitor);
 }
 
-/* From a place of an extent on. */
+/* From a place of an extent on. The segment behind is asked for before its turn, so that it can be fetched meanwhile (and
+ * is not looked into, as that would have to be waited for); not yet from the first one: short scans do not come there. */
 static int scan_extent(struct scan *scan, struct cobindex_place place, const struct pma_map *map)
 {
-        struct coming coming[REACH_MAX + 1] = { { pma_next(map, place.i), NULL } };
-        for (unsigned i = 0; i < REACH_MAX; i++)
-                coming[i + 1] = coming_behind(map, coming[i].i);
+        const struct cobindex *index = &scan->tree->index;
+        const struct bpnode *leaf = NULL, *next;
+        unsigned i = pma_next(map, place.i), behind, end;
         place.i = 0;
         const page_no first = cobtree_page(scan->tree, place);
-        int err = 0;
-        while (!err && coming[0].i < scan->tree->index.segments && !scan->result && !scan->is_last) {
-                err = scan_segment(scan, first, coming);
-                memmove(&coming[0], &coming[1], sizeof(coming) - sizeof(coming[0]));
-                coming[REACH_MAX] = coming_behind(map, coming[REACH_MAX - 1].i);
+        for (; i < index->segments && !scan->result && !scan->is_last; i = behind, leaf = next) {
+                if (!leaf)
+                        leaf = arena_read(index->arena, first + i);
+                if (!leaf)
+                        return ARENA_LOST;
+                if (!cobtree_is_segment(scan->tree, leaf))
+                        return XAC_CORRUPT;
+                scan->is_last = leaf_find_end(&index->shape, leaf, scan->to, &end);
+                behind = pma_next(map, i + 1);
+                next = NULL;
+                if (scan->seen && !scan->is_last && behind < index->segments)
+                        next = arena_read(index->arena, first + behind);
+                scan->result = scan_segment(scan, leaf, end, next);
         }
-        return err;
+        return 0;
 }
 
 static int find_first(const struct scan *scan, struct cobindex_place *place)

@@ -89,21 +89,10 @@ struct leaf_visitor {
 };
 
 /* leaf_scan.c: shows the records from i to before end; what a visit returned that was not 0. `ahead`: the leaf that
- * comes next, which is fetched meanwhile if records are shown one by one, and whose header is at hand then; NULL:
- * nobody knows. */
+ * comes next, which is fetched meanwhile, and whose header is at hand then if records are shown one by one; NULL: nobody
+ * knows. */
 int leaf_scan(const struct bpnode_shape *shape, const struct bpnode *leaf, unsigned i, unsigned end,
               const struct bpnode *ahead, const struct leaf_visitor *visitor);
-
-/* A leaf of records of fixed size that will be shown all at once, some leaves later, is to be in the cache then: in its
- * second level, as there is more room on the way there. It is taken to be as full as the one that the scan is at: its
- * header would have to be waited for. */
-void leaf_fetch(const struct bpnode_shape *shape, const struct bpnode *coming, const struct bpnode *leaf);
-
-/* A leaf that lies directly behind another one needs no such help: the processor sees where that leads and fetches
- * ahead, so long as no line is left out. So the lines between the records of the two are fetched for nothing: beside
- * that a hole would cost more. */
-bool leaf_follows(const struct bpnode_shape *shape, const struct bpnode *leaf, const struct bpnode *next);
-void leaf_fetch_gap(const struct bpnode_shape *shape, const struct bpnode *leaf);
 
 /* Where the records of this leaf end that are before `to` (NULL: all are); true: no later leaf has any. */
 static inline bool leaf_find_end(const struct bpnode_shape *shape, const struct bpnode *leaf, const struct bpnode_key *to,
