@@ -20,7 +20,8 @@
 
 enum {
         RUN_ASCENDS = 8, /* so many in a row are no chance */
-        SHARE_PARTS = 32 /* two leaves that share their records fill all but one of so many parts of both at most */
+        SHARE_PARTS = 32, /* two leaves that share their records fill all but one of so many parts of both at most, */
+        SHARE_RECORDS = 4 /* and leave room for so many more records, or they would soon share again */
 };
 
 static const unsigned no_record = ~0U; /* in a sequence: there is none that is new */
@@ -176,9 +177,10 @@ static unsigned share_cut(const struct sequence *sequence, const struct bpnode *
         return middle_cut(sequence, is_right ? used : 0, is_right ? 0 : used, halves);
 }
 
-static bool is_worth_it(size_t bytes_of_both, size_t capacity)
+static bool is_worth_it(size_t bytes_of_both, size_t capacity, size_t record_bytes)
 {
-        return SHARE_PARTS * bytes_of_both <= 2 * (size_t)(SHARE_PARTS - 1) * capacity;
+        return bytes_of_both + SHARE_RECORDS * record_bytes <= 2 * capacity &&
+               SHARE_PARTS * bytes_of_both <= 2 * (size_t)(SHARE_PARTS - 1) * capacity;
 }
 
 /* What the two have together is more than the one that is full has room for, so that the other one has less than half
@@ -192,7 +194,7 @@ bool bpnode_may_share(const struct bpnode_shape *shape, const struct bpnode *lef
         const size_t its_bytes = bpnode_used(shape, node) + record_bytes, other_bytes = bpnode_used(shape, other);
         struct halves halves;
 
-        if (its_bytes <= capacity || !is_worth_it(its_bytes + other_bytes, capacity))
+        if (its_bytes <= capacity || !is_worth_it(its_bytes + other_bytes, capacity, record_bytes))
                 return false;
         const unsigned cut = share_cut(&sequence, other, is_right, &halves);
         return cut && cut <= node->count && halves.left <= capacity && halves.total - halves.left <= capacity;
@@ -250,7 +252,7 @@ bool bpnode_may_even(const struct bpnode_shape *shape, const struct bpnode *left
                 return false;
         const unsigned cut = share_cut(&sequence, other, is_right, &halves);
         const size_t kept = is_right ? halves.total - halves.left : halves.left, given = halves.total - kept;
-        return cut && cut < node->count && given <= capacity && is_worth_it(its_bytes + kept, capacity);
+        return cut && cut < node->count && given <= capacity && is_worth_it(its_bytes + kept, capacity, 0);
 }
 
 void bpnode_even(const struct bpnode_shape *shape, struct bpnode *left, struct bpnode *right, bool is_right,

@@ -4,7 +4,8 @@
 #include "trees/leaf.h"
 
 enum {
-        SHARES_FROM = 8 /* where a segment has fewer records they are large, and to move some costs more than another one */
+        SHARES_FROM = 8,   /* where a segment has fewer records they are large, and to move some costs more than another one */
+        RELIEVES_FROM = 64 /* likewise, where three segments are concerned */
 };
 
 /* Two segments side by side in their extent; is_right: the right one is fuller. */
@@ -117,7 +118,7 @@ int cobtree_plan_share(const struct cobtree *tree, struct cobindex_place place, 
         int err = consider_both(tree, place, i, record_bytes, share);
         if (!err && !share->is_possible)
                 err = cobtree_read(tree, cobtree_page(tree, place), &leaf);
-        if (err || share->is_possible || leaf->count < SHARES_FROM)
+        if (err || share->is_possible || leaf->count < RELIEVES_FROM)
                 return err;
         const size_t its_bytes = bpnode_used(&tree->index.shape, leaf) + record_bytes;
         err = relieve(tree, place, false, its_bytes, &is_done);
