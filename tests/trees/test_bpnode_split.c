@@ -255,10 +255,12 @@ static unsigned share(const struct bpnode_shape *shape, enum model_keys kind, si
         bool is_right = chance_percent(&chance, 50);
         while (fill_side(is_right ? right : left, is_right, &record, &i) &&
                bpnode_may_share(shape, left->node, right->node, is_right, i, bytes_of(left, &record))) {
+                const size_t record_bytes = bytes_of(left, &record);
                 bpnode_share(shape, left->node, right->node, is_right, i, &record, &split);
                 assert_int_equal(left->node->count + right->node->count, left->count + right->count);
                 follow_share(left, right);
                 insert_into_half(left, right, &record);
+                assert_true(bpnode_room(shape, left->node) + bpnode_room(shape, right->node) >= 4 * record_bytes);
                 verify_separator(left, right);
                 model_verify_within(left, none, (struct bpnode_key){ split.separator, split.separator_len });
                 model_verify_within(right, (struct bpnode_key){ split.separator, split.separator_len }, none);
