@@ -245,7 +245,7 @@ bool bpnode_may_even(const struct bpnode_shape *shape, const struct bpnode *left
 {
         const size_t capacity = bpnode_capacity(shape);
         const struct bpnode *node = is_right ? right : left, *other = is_right ? left : right;
-        const struct sequence sequence = { shape, node, no_record, { NULL, 0 }, 0 };
+        const struct sequence sequence = { shape, node, no_record, { "", 0 }, 0 };
         struct halves halves;
 
         if (bpnode_used(shape, node) <= bpnode_used(shape, other))
@@ -258,7 +258,7 @@ bool bpnode_may_even(const struct bpnode_shape *shape, const struct bpnode *left
 void bpnode_even(const struct bpnode_shape *shape, struct bpnode *left, struct bpnode *right, bool is_right,
                  struct bpnode_split *split)
 {
-        const struct sequence sequence = { shape, is_right ? right : left, no_record, { NULL, 0 }, 0 };
+        const struct sequence sequence = { shape, is_right ? right : left, no_record, { "", 0 }, 0 };
         struct halves halves;
         const unsigned cut = share_cut(&sequence, is_right ? left : right, is_right, &halves);
 

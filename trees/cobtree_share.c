@@ -116,9 +116,10 @@ int cobtree_plan_share(const struct cobtree *tree, struct cobindex_place place, 
         const struct bpnode *leaf;
         bool is_done;
         int err = consider_both(tree, place, i, record_bytes, share);
-        if (!err && !share->is_possible)
-                err = cobtree_read(tree, cobtree_page(tree, place), &leaf);
-        if (err || share->is_possible || leaf->count < RELIEVES_FROM)
+        if (err || share->is_possible)
+                return err;
+        err = cobtree_read(tree, cobtree_page(tree, place), &leaf);
+        if (err || leaf->count < RELIEVES_FROM)
                 return err;
         const size_t its_bytes = bpnode_used(&tree->index.shape, leaf) + record_bytes;
         err = relieve(tree, place, false, its_bytes, &is_done);
