@@ -44,8 +44,11 @@ static int scan_extent(struct scan *scan, struct cobindex_place place, const str
                 scan->is_last = leaf_find_end(&index->shape, leaf, scan->to, &end);
                 behind = pma_next(map, i + 1);
                 next = NULL;
-                if (scan->seen && !scan->is_last && behind < index->segments)
+                if (scan->seen && !scan->is_last && behind < index->segments) {
                         next = arena_read(index->arena, first + behind);
+                        if (!next)
+                                return ARENA_LOST;
+                }
                 scan->result = scan_segment(scan, leaf, end, next);
         }
         return 0;
