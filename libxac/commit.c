@@ -15,11 +15,26 @@
 
 enum {
         FEW_ENTRIES = 16,              /* so many pages are compared under the lock alone */
-        EXACT_ATTEMPTS = 8,            /* after a view's M was too coarse, so many commits are exact */
+        EXACT_MAX = 8,                 /* after a view's M was too coarse, so many commits are exact, at most */
         EXCLUSION_WAIT_NS = 10000000,  /* then it is asked whether the exclusive one lives */
         LOOKS_PER_CLOCK = 4,           /* the clock is not read at each look at retired slots */
         REAP_EVERY_NS = 100000000
 };
+
+/* The retry, and more of what follows the sooner M is too coarse again. */
+static void be_exact(struct view *view)
+{
+        view->exact_left = view->exact_span ? view->exact_span : 1;
+        view->exact_span = 2 * view->exact_left < EXACT_MAX ? 2 * view->exact_left : EXACT_MAX;
+}
+
+static void note_exactness(struct view *view)
+{
+        if (view->exact_left)
+                view->exact_left--;
+        else
+                view->exact_span /= 2;
+}
 
 /* Did anybody change, up to `until`, what this transaction depends on? */
 static int validate(struct txn *txn, uint64_t after, uint64_t until)
@@ -29,7 +44,7 @@ static int validate(struct txn *txn, uint64_t after, uint64_t until)
         if (hook_has_bug(HOOK_BUG_NO_VALIDATION))
                 return 0;
         if (conflict.view)
-                conflict.view->exact_left = EXACT_ATTEMPTS;
+                be_exact(conflict.view);
         return conflict.is_lost ? XAC_CONFLICT : 0;
 }
 
@@ -144,7 +159,7 @@ static void note_commit(struct txn *txn, uint64_t sequence)
                 struct view *view = txn->views.by_file[i];
                 if (!view)
                         continue;
-                view->exact_left -= view->exact_left > 0;
+                note_exactness(view);
                 left--;
         }
 }

@@ -11,6 +11,8 @@
 
 #define IN_M (UINT32_C(1) << (SLOT_BITS + 2))
 #define LISTED (UINT32_C(1) << (SLOT_BITS + 3))
+#define CONTENTION_UNIT (UINT32_C(1) << (SLOT_BITS + 4))
+#define CONTENTION (7 * CONTENTION_UNIT) /* shown so often, without a change by others, a page is a page like others */
 
 static void count_mappings(struct view *view, int64_t more)
 {
@@ -95,6 +97,7 @@ void view_destroy(struct view *view)
         sys_munmap(view->shown, (view->reserve_bytes >> view->files->shared->page_shift) * sizeof(uint32_t));
         vector_free(&view->listed, sizeof(uint32_t));
         vector_free(&view->writable, sizeof(uint32_t));
+        vector_free(&view->fleeting, sizeof(uint32_t));
         free(view);
 }
 
@@ -123,10 +126,11 @@ static int hide_everything(struct view *view, uint32_t kept_bits)
                 return err;
         const uint32_t *listed = view->listed.items;
         for (uint32_t i = 0; i < view->listed.count; i++)
-                view->shown[listed[i]] &= kept_bits;
+                view->shown[listed[i]] &= kept_bits | CONTENTION;
         if (!kept_bits)
                 view->listed.count = 0;
         view->writable.count = 0;
+        view->fleeting.count = 0;
         return 0;
 }
 
@@ -173,18 +177,31 @@ static int reserve_lists(struct view *view, uint64_t count)
         uint64_t room = view->listed.count + count;
         int err = vector_reserve(&view->listed, (uint32_t)room, sizeof(uint32_t));
         room = view->writable.count + count;
-        return err ? err : vector_reserve(&view->writable, (uint32_t)room, sizeof(uint32_t));
+        if (!err)
+                err = vector_reserve(&view->writable, (uint32_t)room, sizeof(uint32_t));
+        room = view->fleeting.count + count;
+        return err ? err : vector_reserve(&view->fleeting, (uint32_t)room, sizeof(uint32_t));
+}
+
+static void push(struct vector *pages, uint64_t page_no)
+{
+        ((uint32_t *)pages->items)[pages->count++] = (uint32_t)page_no;
 }
 
 static void note_shown(struct view *view, uint64_t page_no, uint32_t slot, enum view_shows how)
 {
         uint32_t old = view->shown[page_no];
-        enum view_shows before = (enum view_shows)(old >> SLOT_BITS & 3);
+        uint32_t contention = old & CONTENTION;
+        enum view_shows before = view_shows(view, page_no);
         if (!(old & LISTED))
-                ((uint32_t *)view->listed.items)[view->listed.count++] = (uint32_t)page_no;
+                push(&view->listed, page_no);
         if (how >= VIEW_WRITABLE && before < VIEW_WRITABLE)
-                ((uint32_t *)view->writable.items)[view->writable.count++] = (uint32_t)page_no;
-        view->shown[page_no] = slot | (uint32_t)how << SLOT_BITS | IN_M | LISTED;
+                push(&view->writable, page_no);
+        if (contention && before == VIEW_HIDDEN) {
+                push(&view->fleeting, page_no);
+                contention -= CONTENTION_UNIT;
+        }
+        view->shown[page_no] = slot | (uint32_t)how << SLOT_BITS | IN_M | LISTED | contention;
 }
 
 /* The usual case: the page showed a slot, alone, and shows another one now. No mapping more. */
@@ -251,8 +268,28 @@ int view_show_zeros(struct view *view, uint64_t page_no)
         return err;
 }
 
+/* Copies of stray pages are memory, which a veil would keep. */
+static bool can_be_veiled(const struct view *view, uint64_t page_no, uint64_t count)
+{
+        for (uint64_t i = page_no; i < page_no + count; i++)
+                if (view_slot(view, i) == SLOT_HOME || view_shows(view, i) == VIEW_STRAY)
+                        return false;
+        return true;
+}
+
+/* The mappings stay as many as they are: those of slots are counted one by one. */
+static int veil(struct view *view, uint64_t page_no, uint64_t count)
+{
+        int err = sys_mprotect(page_addr(view, page_no), run_len(view, count), PROT_NONE);
+        for (uint64_t i = 0; !err && i < count; i++)
+                view->shown[page_no + i] &= (uint32_t)SLOT_MASK | LISTED | CONTENTION;
+        return err;
+}
+
 int view_hide_run(struct view *view, uint64_t page_no, uint64_t count)
 {
+        if (can_be_veiled(view, page_no, count) && !veil(view, page_no, count))
+                return 0;
         void *same;
         int err = sys_mmap(page_addr(view, page_no), run_len(view, count), PROT_NONE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0, &same);
@@ -265,7 +302,7 @@ int view_hide_run(struct view *view, uint64_t page_no, uint64_t count)
         }
         int64_t edges = edges_of_run(view, page_no, count);
         for (uint64_t i = 0; i < count; i++)
-                view->shown[page_no + i] &= LISTED;
+                view->shown[page_no + i] &= LISTED | CONTENTION;
         count_mappings(view, edges_of_run(view, page_no, count) - edges);
         return 0;
 }
@@ -343,4 +380,27 @@ int view_hide_writes(struct view *view)
         if (!err)
                 view->writable.count = 0;
         return err;
+}
+
+int view_hide_contended(struct view *view)
+{
+        int err = 0;
+        for (uint32_t i = 0; !err && i < view->fleeting.count; i++)
+                err = view_hide(view, ((uint32_t *)view->fleeting.items)[i]);
+        view->fleeting.count = 0;
+        return err;
+}
+
+void view_keep_contended(struct view *view)
+{
+        view->fleeting.count = 0;
+}
+
+int view_note_change(struct view *view, uint64_t page_no, uint32_t *hidden)
+{
+        if (!view->shown[page_no])
+                return 0; /* it was never shown */
+        view->shown[page_no] |= CONTENTION;
+        *hidden += view_shows(view, page_no) != VIEW_HIDDEN;
+        return view_hide(view, page_no);
 }

@@ -10,11 +10,17 @@
  *
  * What a page shows is one word per page:
  *
- *      | slot : 24 | how : 2 | in M : 1 | listed : 1 |
+ *      | slot : 24 | how : 2 | in M : 1 | listed : 1 | contention : 3 |
  *
  * M is the set of pages that were readable at any time in this attempt (R4): a page that a collapse
  * hides stays in M, and one that is hidden by itself is in the exact read set instead. Listed pages
  * are those a reset has to visit.
+ *
+ * A page that others change is contended for the next few times that it is shown, and is hidden again
+ * before the next attempt: otherwise M, all that is mapped, would soon meet each commit of another.
+ *
+ * A hidden page with a slot is veiled: the mapping of that slot is still there, inaccessible. That takes a fifth
+ * of the time of mapping nothing there, and what is shown next is mapped in its place.
  *
  * I7: only pages on the list `writable` are writable, and those are in the write set of the
  * open transaction at its present level, or stray.
@@ -42,11 +48,13 @@ struct view {
         uint32_t *shown;        /* a word for each page of the reservation; sparse */
         struct vector listed;   /* uint32_t page numbers */
         struct vector writable; /* uint32_t page numbers, in the order they were written */
+        struct vector fleeting; /* uint32_t page numbers: contended, to be hidden before the next attempt */
         uint64_t mappings;      /* kernel mappings it uses, at most */
         struct view **peers;    /* the views of the same thread, by file number; NULL: alone */
         bool is_collapsed;      /* pages may be in M and yet hidden, since the last reset */
         bool is_exact;          /* in this attempt every page touched is in the exact read set */
-        uint32_t exact_left;    /* attempts that shall be exact */
+        uint32_t exact_left;    /* commits that shall be exact */
+        uint32_t exact_span;    /* how many the next time */
 };
 
 int view_create(struct files *files, uint32_t file_no, uint64_t byte_len, struct view **out);
@@ -86,6 +94,12 @@ int view_hide_run(struct view *view, uint64_t page_no, uint64_t count);
 int view_protect_writes(struct view *view);
 /* Hides every page that is writable or stray. */
 int view_hide_writes(struct view *view);
+/* Between attempts: hides the contended pages of the last one. */
+int view_hide_contended(struct view *view);
+/* Instead, where M does not matter: they stay. */
+void view_keep_contended(struct view *view);
+/* Another one has changed a page: it is hidden, and contended. Adds 1 to `hidden` if it was shown. */
+int view_note_change(struct view *view, uint64_t page_no, uint32_t *hidden);
 /* Hides all, by one system call; M stays as it is (collapse) or becomes empty (reset). */
 int view_collapse(struct view *view);
 int view_reset(struct view *view);

@@ -102,9 +102,9 @@ static bool hide_changed(void *arg, uint64_t page)
         struct hiding *hiding = arg;
         struct view *view = hiding->views->by_file[page_id_file(page)];
         uint64_t page_no = page_id_no(page);
-        if (!view || page_no >= view->reserve_bytes >> view->files->shared->page_shift || !view->shown[page_no])
+        if (!view || page_no >= view->reserve_bytes >> view->files->shared->page_shift)
                 return true;
-        return !view_hide(view, page_no) && ++hiding->count <= HIDE_MAX;
+        return !view_note_change(view, page_no, &hiding->count) && hiding->count <= HIDE_MAX;
 }
 
 /* Without rings for all of the interval everything may have changed. */
@@ -141,7 +141,14 @@ static int begin_attempt(struct view *view)
         if (err)
                 return err;
         view->is_exact = view->exact_left > 0;
-        return view->is_exact || view->is_collapsed ? view_reset(view) : 0;
+        return view->is_exact || view->is_collapsed ? view_reset(view) : view_hide_contended(view);
+}
+
+/* It has read one snapshot, and nothing is validated. */
+static int begin_reading(struct view *view)
+{
+        view_keep_contended(view);
+        return begin_attempt(view);
 }
 
 static int begin_tracked(struct view *view)
@@ -150,7 +157,7 @@ static int begin_tracked(struct view *view)
         return view_reset(view);
 }
 
-int views_begin(struct views *views, uint64_t snapshot)
+int views_begin(struct views *views, uint64_t snapshot, bool is_read_only)
 {
         if (views->count)
                 mappings_prepare();
@@ -162,7 +169,7 @@ int views_begin(struct views *views, uint64_t snapshot)
         else if (snapshot != views->synced || snapshot < views->newest)
                 err = catch_up(views, snapshot);
         if (!err)
-                err = for_each(views, views->is_tracking ? begin_tracked : begin_attempt);
+                err = for_each(views, views->is_tracking ? begin_tracked : is_read_only ? begin_reading : begin_attempt);
         if (err)
                 return err;
         views->flip_epoch = epoch;

@@ -50,7 +50,7 @@ static inline void views_note_newest(struct views *views, uint64_t sequence)
 
 /* At begin, with the snapshot published: hides what others changed, and decides which views
  * are exact in this attempt. A view that cannot be brought up to date is an error. */
-int views_begin(struct views *views, uint64_t snapshot);
+int views_begin(struct views *views, uint64_t snapshot, bool is_read_only);
 
 /* May somebody's commit in (after, until] have changed a page of M in a view that is not exact?
  * The view that it concerns, or NULL. */

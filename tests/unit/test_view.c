@@ -38,6 +38,26 @@ static uint64_t value_of(uint64_t page_no)
         return *(volatile uint64_t *)stage_word(view, page_no);
 }
 
+static enum sys_call refused;
+static int refusals, refused_calls;
+
+static int refuse(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
+{
+        (void)fd, (void)offset, (void)byte_len;
+        if (call != refused)
+                return 0;
+        refused_calls++;
+        return refused_calls <= refusals ? -ENOMEM : 0;
+}
+
+static void refuse_first(enum sys_call call, int count)
+{
+        refused = call;
+        refusals = count;
+        refused_calls = 0;
+        sys_fail = refuse;
+}
+
 static void test_pages_show_what_they_are_told_to(void **state)
 {
         uint64_t in_file = 77;
@@ -71,6 +91,45 @@ static void test_hidden_pages_leave_m(void **state)
         assert_int_equal(view_hide(view, 100), 0); /* is hidden already */
         for (uint64_t page_no = 0; page_no < 16; page_no++)
                 assert_int_equal(view_in_m(view, page_no), page_no != 5 && (page_no < 8 || page_no > 10));
+        audit();
+}
+
+/* The slot's mapping stays, inaccessible, for the next one to take its place. */
+static void test_slots_are_veiled(void **state)
+{
+        (void)state;
+        assert_int_equal(txn_begin(txn, 0), 0);
+        for (uint64_t page_no = 10; page_no < 14; page_no++)
+                show_written(page_no, page_no);
+        assert_int_equal(view_protect_writes(view), 0);
+        uint64_t mappings = view->mappings;
+        refuse_first(SYS_MMAP, 1000);
+        assert_int_equal(view_hide(view, 11), 0);
+        assert_int_equal(view_hide_run(view, 12, 2), 0);
+        sys_fail = NULL;
+        audit();
+        for (uint64_t page_no = 11; page_no < 14; page_no++)
+                assert_true(view_shows(view, page_no) == VIEW_HIDDEN && !view_in_m(view, page_no));
+        assert_int_equal(view->mappings, mappings);
+        assert_int_equal(view_show(view, 12, view_slot(view, 10), VIEW_READABLE), 0);
+        assert_int_equal(view->mappings, mappings);
+        assert_int_equal(value_of(12), 10);
+        assert_int_equal(view_reset(view), 0);
+        audit();
+        assert_int_equal(view->mappings, 1);
+}
+
+/* The copy of a stray page is memory that nobody needs any more. */
+static void test_stray_pages_are_not_veiled(void **state)
+{
+        (void)state;
+        assert_int_equal(txn_begin(txn, 0), 0);
+        assert_int_equal(view_show(view, 20, write_page(20, 2020), VIEW_STRAY), 0);
+        refuse_first(SYS_MPROTECT, 1000);
+        assert_int_equal(view_hide(view, 20), 0);
+        sys_fail = NULL;
+        assert_int_equal(refused_calls, 0);
+        assert_int_equal(view->mappings, 1);
         audit();
 }
 
@@ -137,26 +196,6 @@ static void test_hiding_writes_hides_all_of_them(void **state)
 }
 
 /* ---- What the kernel refuses ---- */
-
-static enum sys_call refused;
-static int refusals, refused_calls;
-
-static int refuse(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
-{
-        (void)fd, (void)offset, (void)byte_len;
-        if (call != refused)
-                return 0;
-        refused_calls++;
-        return refused_calls <= refusals ? -ENOMEM : 0;
-}
-
-static void refuse_first(enum sys_call call, int count)
-{
-        refused = call;
-        refusals = count;
-        refused_calls = 0;
-        sys_fail = refuse;
-}
 
 /* What is done to the whole view works still. */
 static int refuse_small(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
@@ -314,7 +353,7 @@ static void test_lists_that_cannot_grow_are_told(void **state)
                 assert_int_equal(view_shows(fresh, 1), err ? VIEW_HIDDEN : VIEW_STRAY);
                 view_destroy(fresh);
                 if (!err) {
-                        assert_int_equal(nth, 4); /* two lists, one mapping */
+                        assert_int_equal(nth, 5); /* three lists, one mapping */
                         break;
                 }
                 assert_int_equal(err, -ENOMEM);
@@ -452,6 +491,8 @@ int main(void)
             cmocka_unit_test(test_the_limit_need_not_be_readable), /* first: the limit is read once */
             VIEW_TEST(test_pages_show_what_they_are_told_to),
             VIEW_TEST(test_hidden_pages_leave_m),
+            VIEW_TEST(test_slots_are_veiled),
+            VIEW_TEST(test_stray_pages_are_not_veiled),
             VIEW_TEST(test_a_collapse_keeps_m_and_a_reset_does_not),
             VIEW_TEST(test_protecting_keeps_written_pages_readable),
             VIEW_TEST(test_hiding_writes_hides_all_of_them),
