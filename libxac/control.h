@@ -26,7 +26,7 @@
 #include "recovery/manifest.h"
 
 enum {
-        CONTROL_VERSION = 6,
+        CONTROL_VERSION = 7,
         CACHE_LINE = 64,
         FILES_MAX = MANIFEST_FILES,
         PARTICIPANTS_MAX = 32768,

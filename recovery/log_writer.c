@@ -42,7 +42,9 @@ enum {
         NEXT_SLEEP_NS = 50 * MS,
         RETRY_NS = MS,          /* after a local failure: until another one may have led */
         LOCAL_TRIES = 5,
-        COMPANY_NS = 50000,
+        COMPANY_FIRST_NS = MS / 20, /* as long as no write has been timed */
+        COMPANY_MAX_NS = MS,
+        WRITE_STEP = 16,        /* by so much of it the notion of what a write takes follows each one */
         COMPANY_PENALTY_MAX = 63
 };
 
@@ -69,6 +71,7 @@ void log_shared_init(struct log_shared *shared, uint64_t ring_bytes, uint32_t in
         atomic_store(&shared->durable, position);
         atomic_store(&shared->closed, position);
         shared->padded = position;
+        shared->write_ns = COMPANY_FIRST_NS;
 }
 
 void log_init(struct log *log, struct log_shared *shared, char *ring, int directory, uint32_t mode,
@@ -221,6 +224,17 @@ static int group_write(struct log *log, const struct group *group)
         return err;
 }
 
+/* As many steps up as down: the median, and a write that takes a hundred times as long is one step. */
+static void note_write_time(struct log_shared *shared, uint64_t ns)
+{
+        uint64_t step = shared->write_ns / WRITE_STEP + 1;
+
+        if (ns > shared->write_ns && shared->write_ns < COMPANY_MAX_NS)
+                shared->write_ns += step;
+        else if (ns < shared->write_ns)
+                shared->write_ns -= step;
+}
+
 static void group_finish(struct log *log, const struct group *group)
 {
         struct log_shared *shared = log->shared;
@@ -243,10 +257,11 @@ static bool is_local(int err)
                err == -EAGAIN;
 }
 
-/* Those who were served by the last group will soon commit again, if all they do is commit: a leader gives them a
- * moment to join those who wait already, else two half-full groups would take turns for ever. It yields meanwhile,
- * for they may need this processor. When they do not come, the next groups do not wait for them: twice as many
- * each time. A committer alone finds its own record staged and never waits. */
+/* Those who were served by the last group will soon commit again, if all they do is commit: a leader gives them as
+ * long as a write takes to join those who wait already, else two half-full groups would take turns for ever. (Who waits
+ * so long in vain has lost as much as is won by waiting, and no more.) It yields meanwhile, for they may need
+ * this processor. When they do not come, the next groups do not wait for them: twice as many each time. A committer
+ * alone finds its own record staged and never waits. */
 static void await_company(struct log_shared *shared)
 {
         uint64_t deadline_ns = 0;
@@ -259,7 +274,7 @@ static void await_company(struct log_shared *shared)
                 uint64_t now_ns = sys_monotonic_ns();
 
                 if (!deadline_ns)
-                        deadline_ns = now_ns + COMPANY_NS;
+                        deadline_ns = now_ns + shared->write_ns;
                 if (now_ns >= deadline_ns) {
                         shared->company_skip = shared->company_penalty;
                         shared->company_penalty = 2 * shared->company_penalty + 1;
@@ -287,8 +302,11 @@ static int group_run(struct log *log, uint32_t owner, struct group *group)
         int err = group_close(log, owner, group);
         if (err)
                 return err;
+        uint64_t began_ns = sys_monotonic_ns();
         err = group_write(log, group);
         if (!err) {
+                if (group->is_synced)
+                        note_write_time(shared, sys_monotonic_ns() - began_ns);
                 hook_step(HOOK_GROUP_WRITTEN);
                 group_finish(log, group);
         } else if (!is_local(err)) {

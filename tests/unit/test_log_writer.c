@@ -97,6 +97,28 @@ static void test_ring_and_segments_wrap_anywhere(void **state)
         assert_int_equal(atomic_load(&arena->marked), COMMITS);
 }
 
+static int write_slowly(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
+{
+        (void)fd, (void)offset, (void)byte_len;
+        if (call == SYS_PWRITE)
+                sys_sleep_ns(2000000);
+        return 0;
+}
+
+/* How long a leader waits for company: one slow write says little, and the slowest disk has its bound. */
+static void test_the_time_of_a_write_is_followed(void **state)
+{
+        (void)state;
+        commit_and_wait(10);
+        uint64_t before = arena->shared.write_ns;
+        sys_fail = write_slowly;
+        commit_and_wait(10);
+        assert_in_range(arena->shared.write_ns, before + 1, before + before / 8);
+        for (int i = 0; i < 80; i++)
+                commit_and_wait(10);
+        assert_in_range(arena->shared.write_ns, 1000000, 1100000);
+}
+
 /* A record that ends where a block does, or so near that the pad's header crosses into the next. */
 static void test_a_pad_always_has_room(void **state)
 {
@@ -288,6 +310,7 @@ int main(void)
             cmocka_unit_test_setup_teardown(test_one_write_covers_all_that_is_staged, setup, teardown),
             cmocka_unit_test_setup_teardown(test_nothing_to_write_costs_no_call, setup, teardown),
             cmocka_unit_test_setup_teardown(test_a_commit_alone_is_one_call, setup, teardown),
+            cmocka_unit_test_setup_teardown(test_the_time_of_a_write_is_followed, setup, teardown),
             cmocka_unit_test_setup_teardown(test_ring_and_segments_wrap_anywhere, setup_in_memory, teardown),
             cmocka_unit_test_setup_teardown(test_a_pad_always_has_room, setup, teardown),
             cmocka_unit_test_setup_teardown(test_room_is_counted_exactly, setup, teardown),
