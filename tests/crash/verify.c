@@ -123,7 +123,7 @@ static bool end_of_life(struct told *told, pid_t child, const char *name)
                 return true;
         if (WIFSIGNALED(status))
                 snprintf(told->text, sizeof(told->text), "%s life: ended by signal %d%s", name, WTERMSIG(status),
-                         WTERMSIG(status) == SIGALRM ? ": it hung" : "");
+                         WTERMSIG(status) == SIGKILL ? ": it hung" : "");
         else if (WEXITSTATUS(status) != LIFE_WRONG)
                 snprintf(told->text, sizeof(told->text), "%s life: ended with status %d", name, WEXITSTATUS(status));
         return false;
@@ -139,7 +139,7 @@ static bool run_life(struct life_of_image *life, void (*body)(struct life_of_ima
         check(child >= 0);
         if (child == 0) {
                 prctl(PR_SET_PDEATHSIG, SIGKILL);
-                alarm(LIFE_SECONDS);
+                crew_limit_s(LIFE_SECONDS);
                 body(life);
                 look_leave(0);
         }

@@ -125,7 +125,7 @@ static void run_case(int unused, void *case_)
         long long mapped = count_mapped_pages();
 
         (void)unused;
-        alarm(CASE_SECONDS);
+        crew_limit_s(CASE_SECONDS);
         script->prepare();
         inject_start(&this->plan);
         script->act();
@@ -147,7 +147,7 @@ static void run_case(int unused, void *case_)
 static void rescue(int unused, void *case_)
 {
         (void)unused, (void)case_;
-        alarm(CASE_SECONDS);
+        crew_limit_s(CASE_SECONDS);
         world_prove(true);
         world_check_files();
 }

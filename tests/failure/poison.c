@@ -424,7 +424,7 @@ static void live_in_a_storm(int number, void *seed)
 {
         struct chance chance = {*(uint64_t *)seed + (uint64_t)number};
 
-        alarm(STORM_SECONDS);
+        crew_limit_s(STORM_SECONDS);
         open_filled();
         inject_storm(chance_next(&chance), STORM_PERMILLE);
         for (int i = 0; i < STORM_STEPS && is_ready(); i++)

@@ -117,7 +117,7 @@ static void audit_main(int unused, void *inspection_)
         struct tally_desk desk = { .is_declared = count.audits % 2 };
 
         (void)unused;
-        alarm(20);
+        crew_limit_s(20);
         tally_open(&desk, tally, dir);
         tally_map(&desk);
         tally_check(&desk);
@@ -142,7 +142,7 @@ static void explain_main(int unused, void *unused_arg)
         struct tally_desk desk = { .tally = tally };
 
         (void)unused, (void)unused_arg;
-        alarm(5);
+        crew_limit_s(5);
         tally_open(&desk, tally, dir);
         audit_print(desk.env);
         _exit(0);
@@ -161,7 +161,6 @@ static _Noreturn void fail_stuck(unsigned teller)
                         kill(seat_pid[seat], SIGSTOP);
                 fprintf(stderr, "everybody is stopped for a debugger; end process %d when done\n",
                         (int)getpid());
-                alarm(0);
                 pause();
         }
         check_failed(__FILE__, __LINE__, "a survivor is stuck");

@@ -108,7 +108,7 @@ static void audit_main(int unused, void *inspection_)
         xac_stats stats;
 
         (void)unused;
-        alarm(PATIENCE_MS / 1000);
+        crew_limit_s(PATIENCE_MS / 1000);
         tally_open(&desk, tally, dir);
         tally_map(&desk);
         if (inspection->was_down)

@@ -254,7 +254,7 @@ static pid_t start_victim(struct stage *stage, int region_no)
         int status;
         pid_t victim;
 
-        alarm(WATCHDOG_S);
+        crew_limit_s(WATCHDOG_S);
         if (region->after == stage_release)
                 stage_hold(stage);
         victim = crew_fork(victim_main, region_no, NULL);

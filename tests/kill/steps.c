@@ -325,7 +325,7 @@ static bool die_once(struct stage *stage, enum hook_step step, uint32_t visit, u
 {
         struct death death = { step, visit, life };
 
-        alarm(WATCHDOG_S);
+        crew_limit_s(WATCHDOG_S);
         stage_survivor_scatters(stage);
         stage_die_decided();
         stage_hold(stage);

@@ -56,6 +56,19 @@ void crew_exit(int status)
         _exit(status);
 }
 
+void crew_limit_s(unsigned seconds)
+{
+        static timer_t timer;
+        static pid_t owner; /* children do not inherit timers */
+        struct sigevent kill_me = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
+        const struct itimerspec limit = { .it_value.tv_sec = seconds };
+
+        if (owner != getpid())
+                check_equal(timer_create(CLOCK_MONOTONIC, &kill_me, &timer), 0);
+        owner = getpid();
+        check_equal(timer_settime(timer, 0, &limit, NULL), 0);
+}
+
 pid_t crew_fork(crew_body body, int index, void *arg)
 {
         int is_alone = thread_count() == 1;

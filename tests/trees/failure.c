@@ -48,7 +48,7 @@ static void run_case(int unused, void *case_)
         const struct failing_case *this = case_;
 
         (void)unused;
-        alarm(CASE_SECONDS);
+        crew_limit_s(CASE_SECONDS);
         script_prepare(this->entry, this->kind_of_tree);
         failing_start(&this->plan);
         script_play();

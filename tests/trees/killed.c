@@ -269,7 +269,7 @@ static void audit_main(int unused, void *inspection_)
         char text[512];
 
         (void)unused;
-        alarm(PATIENCE_MS / 1000);
+        crew_limit_s(PATIENCE_MS / 1000);
         xac_env *env = open_env();
         check_ok(deeds_open(&desk, &ledger->deeds, env, count.audits % 2 ? PAGE_ARENA_VIEW : PAGE_ARENA_DECLARED));
         for (unsigned lane = 0; lane < LANES; lane++)
