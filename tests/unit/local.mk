@@ -47,6 +47,7 @@ UNIT_TESTS = \
         %D%/test_vector \
         %D%/test_version \
         %D%/test_view \
+        %D%/test_view_contended \
         %D%/test_view_sync
 
 check_PROGRAMS += $(UNIT_TESTS)
@@ -149,7 +150,10 @@ UNIT_CRASHED = %D%/crashed_stand.h %D%/crashed.h %D%/scratch.h
 %C%_test_view_SOURCES = %D%/test_view.c %D%/view_stand.h $(UNIT_STAGE)
 %C%_test_view_LDADD = $(UNIT_LIBS)
 
-%C%_test_view_sync_SOURCES = %D%/test_view_sync.c %D%/view_stand.h $(UNIT_STAGE)
+%C%_test_view_contended_SOURCES = %D%/test_view_contended.c %D%/view_sync_stand.h %D%/view_stand.h $(UNIT_STAGE)
+%C%_test_view_contended_LDADD = $(UNIT_LIBS)
+
+%C%_test_view_sync_SOURCES = %D%/test_view_sync.c %D%/view_sync_stand.h %D%/view_stand.h $(UNIT_STAGE)
 %C%_test_view_sync_LDADD = $(UNIT_LIBS)
 
 %C%_test_diff_SOURCES = %D%/test_diff.c %D%/scratch.h
