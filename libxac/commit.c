@@ -9,6 +9,7 @@
 #include "libxac/backlog.h"
 #include "libxac/checkpoint.h"
 #include "libxac/conflict.h"
+#include "libxac/frames.h"
 #include "libxac/publish.h"
 #include "libxac/reclaim.h"
 #include "libxac/takeover.h"
@@ -170,6 +171,7 @@ static int prepare(struct txn *txn, uint64_t *validated)
         int err = views_protect_writes(&txn->views); /* I1: before anybody sees the pages */
         if (err)
                 return err;
+        frames_keep(txn);
         txn_pages_intend(&txn->pages);
         hook_step(HOOK_INTENT_LINKED);
         err = validate_early(txn, validated);

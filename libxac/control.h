@@ -70,6 +70,7 @@ struct row {
         _Atomic uint64_t ring_sequence; /* the newest commit that is in the ring, or was too large */
         _Atomic uint64_t ring_lap;      /* the newest commit that was too large for the ring */
         _Atomic uint64_t fragment_start; /* where the log has the first fragment of this commit; 0: nowhere */
+        _Atomic uint32_t frames;        /* private slots that its views keep between transactions (view.h) */
 
         alignas(CACHE_LINE) _Atomic uint64_t commits;
         _Atomic uint64_t conflicts;
@@ -166,7 +167,7 @@ struct control {
 
 enum slot_state {
         SLOT_FREE = 0,  /* in the owner's cache; owner 0: in the shared list; SLOT_NOBODY: memory is awaited */
-        SLOT_PRIVATE,   /* a page of the owner's open transaction */
+        SLOT_PRIVATE,   /* a page of the owner's open transaction, or a frame of its views */
         SLOT_PUBLISHED, /* the newest version of its page; tag is its sequence */
         SLOT_RETIRED    /* superseded, or displaced by home; the owner (0: all) gives it back */
 };

@@ -5,6 +5,7 @@
 #include <xac/xac.h>
 
 #include "libxac/checkpoint.h"
+#include "libxac/frames.h"
 #include "libxac/version.h"
 
 enum { HOME_RUN = 16 /* pages mapped around a fault where all are at home */ };
@@ -24,7 +25,7 @@ bool touch_uses_page(void *arg, uint64_t page)
         return txn_pages_find(&txn->pages, page) != NULL;
 }
 
-/* A full pool is first answered by bringing pages home, but not for what is lost already. */
+/* A full pool is first answered by giving up frames and bringing pages home, but not for what is lost already. */
 static bool make_room(struct txn *txn)
 {
         struct home_writer writer = { .self = txn->self,
@@ -32,16 +33,26 @@ static bool make_room(struct txn *txn)
                                       .is_in_use = touch_uses_page,
                                       .in_use_arg = txn,
                                       .may_wait = true };
-        return txn->state != TXN_DOOMED && !checkpoint_run(&writer);
+        return txn->state != TXN_DOOMED && !frames_drop(txn) && !checkpoint_run(&writer);
 }
 
 /* A private version at the present level. */
-static int write_page(struct txn *txn, uint64_t page, struct page_entry **entry)
+static int write_page(struct txn *txn, uint64_t page, uint32_t frame, struct page_entry **entry)
 {
-        int err = txn_pages_write(&txn->pages, page, txn->depth, entry);
+        int err = txn_pages_write(&txn->pages, page, txn->depth, frame, entry);
         if (err != XAC_FULL || !make_room(txn))
                 return err;
-        return txn_pages_write(&txn->pages, page, txn->depth, entry);
+        return txn_pages_write(&txn->pages, page, txn->depth, 0, entry);
+}
+
+/* The same where the view will show it: in the page's frame, if it has one. */
+static int write_in_view(struct txn *txn, struct view *view, uint64_t page_no, struct page_entry **entry)
+{
+        uint32_t frame = view_is_framed(view, page_no) ? view_slot(view, page_no) : 0;
+        int err = write_page(txn, page_id(view->file_no, page_no), frame, entry);
+        if (!err && view_is_framed(view, page_no) && (*entry)->slot == frame)
+                view_yield_frame(view, page_no);
+        return err;
 }
 
 /* The slot a page shows to this transaction when it is read. In an exact attempt that makes it a
@@ -97,7 +108,7 @@ static int show_for_write(struct txn *txn, struct view *view, uint64_t page_no)
         struct page_entry *entry;
         if (txn->flags & XAC_RDONLY)
                 return XAC_READONLY;
-        int err = write_page(txn, page_id(view->file_no, page_no), &entry);
+        int err = write_in_view(txn, view, page_no, &entry);
         return err ? err : view_show(view, page_no, entry->slot, VIEW_WRITABLE);
 }
 
@@ -162,7 +173,7 @@ static int64_t show_written_run(struct txn *txn, struct view *view, uint64_t fir
         int64_t count = 0;
         for (uint64_t page_no = end; page_no-- > first; count++) {
                 struct page_entry *entry;
-                int err = write_page(txn, page_id(view->file_no, page_no), &entry);
+                int err = write_in_view(txn, view, page_no, &entry);
                 if (err)
                         return err;
                 if (count && entry->slot + 1 != slot)
@@ -289,7 +300,7 @@ void *touch_page_write(struct txn *txn, void *addr)
         if (!err && is_stray(txn, view, page_no))
                 return addr;
         if (!err)
-                err = write_page(txn, page_id(view->file_no, page_no), &entry);
+                err = write_page(txn, page_id(view->file_no, page_no), 0, &entry);
         if (!err)
                 err = hide_if_different(view, page_no, entry);
         if (!err)

@@ -8,6 +8,7 @@
 
 #include "base/hook.h"
 #include "libxac/commit.h"
+#include "libxac/frames.h"
 
 struct txn_level {
         uint32_t undo_mark; /* undo records of this level begin here */
@@ -55,7 +56,9 @@ static int begin_outermost(struct txn *txn, int flags)
         txn->patches = atomic_load_explicit(&txn->files->patches, memory_order_acquire);
         uint64_t snapshot =
             flags & XAC_DURABLE ? participant_begin_durable(txn->self) : participant_begin(txn->self);
-        int err = views_begin(&txn->views, snapshot, flags & XAC_RDONLY);
+        int err = frames_give_way(txn);
+        if (!err)
+                err = views_begin(&txn->views, snapshot, flags & XAC_RDONLY);
         if (err) {
                 participant_end(txn->self);
                 return err;
@@ -138,11 +141,13 @@ static void become_idle(struct txn *txn)
         txn->state = TXN_IDLE;
 }
 
+/* A frame, too: the commit that failed left it there. */
 static bool shows_private(const struct txn *txn, const struct page_entry *entry)
 {
         const struct view *view = txn->views.by_file[page_id_file(entry->page)];
         uint64_t page_no = page_id_no(entry->page);
-        return view && view_shows(view, page_no) != VIEW_HIDDEN && view_slot(view, page_no) == entry->slot;
+        return view && view_shows(view, page_no) != VIEW_HIDDEN &&
+               (view_slot(view, page_no) == entry->slot || view_is_framed(view, page_no));
 }
 
 /* Hides what the transaction wrote, neighbours at once; also pages that are protected by now. */

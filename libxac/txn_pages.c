@@ -129,7 +129,25 @@ static void replace_alias(struct txn_pages *pages, struct page_entry *entry, uin
         pool_give_back(pages->self, alias);
 }
 
-int txn_pages_write(struct txn_pages *pages, uint64_t page, uint32_t level, struct page_entry **entry)
+/* A slot with the content of the entry; 0: there is none. */
+static uint32_t copy_of(struct txn_pages *pages, const struct page_entry *entry)
+{
+        struct shared *shared = pages->self->shared;
+        uint32_t slot = reclaim_take(pages->self);
+        if (slot)
+                memcpy(shared_slot_bytes(shared, slot), entry->bytes, shared->page_bytes);
+        return slot;
+}
+
+/* The page's private version is in this slot from now on. */
+static void settle(struct txn_pages *pages, struct page_entry *entry, uint32_t slot)
+{
+        struct shared *shared = pages->self->shared;
+        atomic_store_explicit(&shared->slots[slot].page, entry->page, memory_order_relaxed);
+        entry->bytes = shared_slot_bytes(shared, slot);
+}
+
+int txn_pages_write(struct txn_pages *pages, uint64_t page, uint32_t level, uint32_t frame, struct page_entry **entry)
 {
         struct shared *shared = pages->self->shared;
         int err = txn_pages_read(pages, page, entry);
@@ -143,17 +161,25 @@ int txn_pages_write(struct txn_pages *pages, uint64_t page, uint32_t level, stru
                 err = version_prepare(shared, page); /* I5 */
         if (err)
                 return err;
-        uint32_t slot = reclaim_take(pages->self);
+        uint32_t slot = frame && !(*entry)->slot ? frame : copy_of(pages, *entry);
         if (!slot)
                 return XAC_FULL;
-        memcpy(shared_slot_bytes(shared, slot), (*entry)->bytes, shared->page_bytes);
-        atomic_store_explicit(&shared->slots[slot].page, page, memory_order_relaxed);
         if (txn_pages_is_written_at(*entry, level))
                 replace_alias(pages, *entry, slot);
         else
                 txn_pages_record(pages, *entry, slot, level);
-        (*entry)->bytes = shared_slot_bytes(shared, slot);
+        settle(pages, *entry, slot);
         return 0;
+}
+
+bool txn_pages_copy_out(struct txn_pages *pages, struct page_entry *entry)
+{
+        uint32_t slot = copy_of(pages, entry);
+        if (!slot)
+                return false;
+        entry->slot = slot;
+        settle(pages, entry, slot);
+        return true;
 }
 
 /* The entry shows the version it had before; the slot it has now goes. */

@@ -119,9 +119,12 @@ static inline int txn_pages_read(struct txn_pages *pages, uint64_t page, struct 
         return *entry ? 0 : txn_pages_add(pages, page, entry);
 }
 
-/* Gives the page a private version of this level, in a slot for which the caller has room in
- * the participant's cache. -ENOMEM, -ENOSPC (no memory for its head), XAC_FULL (no slot). */
-int txn_pages_write(struct txn_pages *pages, uint64_t page, uint32_t level, struct page_entry **entry);
+/* Gives the page a private version of this level. If it needs a slot for it, and `frame` is not 0, it takes that: a
+ * private slot that has the content of the visible version. -ENOMEM, -ENOSPC (no memory for its head), XAC_FULL (no
+ * slot). */
+int txn_pages_write(struct txn_pages *pages, uint64_t page, uint32_t level, uint32_t frame, struct page_entry **entry);
+/* Copies a private version into another slot. The one it was in is the caller's. False: there is no slot. */
+bool txn_pages_copy_out(struct txn_pages *pages, struct page_entry *entry);
 
 /* Has the level a slot of its own for the page, or an alias? */
 static inline bool txn_pages_is_written_at(const struct page_entry *entry, uint32_t level)

@@ -7,12 +7,14 @@
 
 #include "base/sys.h"
 #include "libxac/mappings.h"
+#include "libxac/pool.h"
 #include "libxac/ranges.h"
 
 #define IN_M (UINT32_C(1) << (SLOT_BITS + 2))
 #define LISTED (UINT32_C(1) << (SLOT_BITS + 3))
 #define CONTENTION_UNIT (UINT32_C(1) << (SLOT_BITS + 4))
 #define CONTENTION (7 * CONTENTION_UNIT) /* shown so often, without a change by others, a page is a page like others */
+#define FRAMED (UINT32_C(1) << (SLOT_BITS + 7))
 
 static void count_mappings(struct view *view, int64_t more)
 {
@@ -49,6 +51,50 @@ static char *page_addr(const struct view *view, uint64_t page_no)
 static uint64_t run_len(const struct view *view, uint64_t count)
 {
         return count << view->files->shared->page_shift;
+}
+
+bool view_is_contended(const struct view *view, uint64_t page_no)
+{
+        return view->shown[page_no] & CONTENTION;
+}
+
+bool view_is_framed(const struct view *view, uint64_t page_no)
+{
+        return view->shown[page_no] & FRAMED;
+}
+
+static void count_frames(struct view *view, uint32_t more)
+{
+        _Atomic uint32_t *frames = &view->self->row->frames; /* which only this thread writes */
+        atomic_store_explicit(frames, atomic_load_explicit(frames, memory_order_relaxed) + more, memory_order_relaxed);
+}
+
+void view_keep_frame(struct view *view, uint64_t page_no)
+{
+        count_frames(view, 1);
+        view->shown[page_no] |= FRAMED;
+}
+
+void view_yield_frame(struct view *view, uint64_t page_no)
+{
+        count_frames(view, (uint32_t)-1);
+        view->shown[page_no] &= ~FRAMED;
+}
+
+/* The page no longer shows its frame, if it had one. */
+static void drop_frame(struct view *view, uint64_t page_no)
+{
+        if (!view_is_framed(view, page_no))
+                return;
+        view_yield_frame(view, page_no);
+        pool_give_back(view->self, view_slot(view, page_no));
+}
+
+static void drop_frames(struct view *view)
+{
+        const uint32_t *listed = view->listed.items;
+        for (uint32_t i = 0; i < view->listed.count; i++)
+                drop_frame(view, listed[i]);
 }
 
 int view_create(struct files *files, uint32_t file_no, uint64_t byte_len, struct view **out)
@@ -91,6 +137,7 @@ fail_base:
 
 void view_destroy(struct view *view)
 {
+        drop_frames(view);
         count_mappings(view, -(int64_t)view->mappings);
         ranges_remove(view->base);
         sys_munmap(view->base, view->reserve_bytes);
@@ -124,6 +171,7 @@ static int hide_everything(struct view *view, uint32_t kept_bits)
         int err = cover(view);
         if (err)
                 return err;
+        drop_frames(view);
         const uint32_t *listed = view->listed.items;
         for (uint32_t i = 0; i < view->listed.count; i++)
                 view->shown[listed[i]] &= kept_bits | CONTENTION;
@@ -190,6 +238,8 @@ static void push(struct vector *pages, uint64_t page_no)
 
 static void note_shown(struct view *view, uint64_t page_no, uint32_t slot, enum view_shows how)
 {
+        if (slot != view_slot(view, page_no))
+                drop_frame(view, page_no);
         uint32_t old = view->shown[page_no];
         uint32_t contention = old & CONTENTION;
         enum view_shows before = view_shows(view, page_no);
@@ -201,7 +251,7 @@ static void note_shown(struct view *view, uint64_t page_no, uint32_t slot, enum 
                 push(&view->fleeting, page_no);
                 contention -= CONTENTION_UNIT;
         }
-        view->shown[page_no] = slot | (uint32_t)how << SLOT_BITS | IN_M | LISTED | contention;
+        view->shown[page_no] = slot | (uint32_t)how << SLOT_BITS | IN_M | LISTED | contention | (old & FRAMED);
 }
 
 /* The usual case: the page showed a slot, alone, and shows another one now. No mapping more. */
@@ -281,8 +331,10 @@ static bool can_be_veiled(const struct view *view, uint64_t page_no, uint64_t co
 static int veil(struct view *view, uint64_t page_no, uint64_t count)
 {
         int err = sys_mprotect(page_addr(view, page_no), run_len(view, count), PROT_NONE);
-        for (uint64_t i = 0; !err && i < count; i++)
+        for (uint64_t i = 0; !err && i < count; i++) {
+                drop_frame(view, page_no + i);
                 view->shown[page_no + i] &= (uint32_t)SLOT_MASK | LISTED | CONTENTION;
+        }
         return err;
 }
 
@@ -301,8 +353,10 @@ int view_hide_run(struct view *view, uint64_t page_no, uint64_t count)
                 return err;
         }
         int64_t edges = edges_of_run(view, page_no, count);
-        for (uint64_t i = 0; i < count; i++)
+        for (uint64_t i = 0; i < count; i++) {
+                drop_frame(view, page_no + i);
                 view->shown[page_no + i] &= LISTED | CONTENTION;
+        }
         count_mappings(view, edges_of_run(view, page_no, count) - edges);
         return 0;
 }

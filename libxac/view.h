@@ -10,7 +10,7 @@
  *
  * What a page shows is one word per page:
  *
- *      | slot : 24 | how : 2 | in M : 1 | listed : 1 | contention : 3 |
+ *      | slot : 24 | how : 2 | in M : 1 | listed : 1 | contention : 3 | framed : 1 |
  *
  * M is the set of pages that were readable at any time in this attempt (R4): a page that a collapse
  * hides stays in M, and one that is hidden by itself is in the exact read set instead. Listed pages
@@ -22,6 +22,10 @@
  * A hidden page with a slot is veiled: the mapping of that slot is still there, inaccessible. That takes a fifth
  * of the time of mapping nothing there, and what is shown next is mapped in its place.
  *
+ * A framed page shows a slot that is no version's but the view's own, its frame, with the content of the version that it
+ * should show. To write it takes a change of protection, but no new mapping. Whoever writes takes the frame over; a commit
+ * copies it into the slot that becomes the version, and the view keeps the frame (frames.h).
+ *
  * I7: only pages on the list `writable` are writable, and those are in the write set of the
  * open transaction at its present level, or stray.
  */
@@ -31,6 +35,7 @@
 
 #include "base/vector.h"
 #include "libxac/files.h"
+#include "libxac/participant.h"
 
 enum view_shows {
         VIEW_HIDDEN = 0,
@@ -43,6 +48,7 @@ struct view {
         char *base;
         uint64_t reserve_bytes;
         struct files *files;
+        struct participant *self; /* whose frames they are; set by views_add */
         uint32_t file_no;
         uint32_t uses;          /* how often it was mapped */
         uint32_t *shown;        /* a word for each page of the reservation; sparse */
@@ -103,6 +109,16 @@ int view_note_change(struct view *view, uint64_t page_no, uint32_t *hidden);
 /* Hides all, by one system call; M stays as it is (collapse) or becomes empty (reset). */
 int view_collapse(struct view *view);
 int view_reset(struct view *view);
+
+/* Others have changed the page lately. */
+bool view_is_contended(const struct view *view, uint64_t page_no);
+
+/* Frames. */
+bool view_is_framed(const struct view *view, uint64_t page_no);
+/* The private slot that the page shows is the view's from now on. */
+void view_keep_frame(struct view *view, uint64_t page_no);
+/* It is the caller's. */
+void view_yield_frame(struct view *view, uint64_t page_no);
 
 /* M. */
 static inline bool view_in_m(const struct view *view, uint64_t page_no)

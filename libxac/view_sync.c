@@ -22,6 +22,7 @@ void views_add(struct views *views, struct view *view)
 {
         view->is_exact = views->is_tracking;
         view->peers = views->by_file;
+        view->self = views->self;
         views->by_file[view->file_no] = view;
         views->count++;
 }
@@ -84,6 +85,11 @@ int views_protect_writes(struct views *views)
 int views_hide_writes(struct views *views)
 {
         return for_each(views, view_hide_writes);
+}
+
+int views_collapse(struct views *views)
+{
+        return for_each(views, view_collapse);
 }
 
 int views_reset(struct views *views)

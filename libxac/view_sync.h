@@ -59,6 +59,7 @@ struct view *views_find_changed(struct views *views, uint64_t after, uint64_t un
 /* Each for all views; see view.h. */
 int views_protect_writes(struct views *views);
 int views_hide_writes(struct views *views);
+int views_collapse(struct views *views);
 int views_reset(struct views *views);
 
 #endif

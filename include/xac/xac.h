@@ -106,7 +106,7 @@ typedef struct xac_stats {
         uint64_t write_faults;     /* faults taken by writes to view pages */
         uint64_t mappings;         /* kernel mappings that the views of this process use, at most */
         uint64_t pool_bytes;       /* ceiling of the version pool */
-        uint64_t pool_bytes_used;  /* slots that hold a version or a transaction's private page */
+        uint64_t pool_bytes_used;  /* slots that hold a version, or a private page of a transaction or view */
         uint64_t log_bytes_used;   /* log that would be replayed after a crash now; volatile: 0 */
         uint64_t participants;     /* threads that are using the environment now */
         uint64_t checkpoints;      /* this and the following: since somebody first opened it */

@@ -23,11 +23,11 @@
  *
  *      slot    FREE or RETIRED without an owner  <=>  in exactly one shared list, or kept for aliases
  *              shares                            =  aliases that are not free and show its content
- *              PRIVATE                           never
+ *              PRIVATE                           as many as the rows have frames
  *              PUBLISHED                         <=>  the head of its page names it
  *              with an owner                     the owner's row is used and its process lives
  *      page    its chain leads home, from newer to older, through retired slots only
- *      row     used <=> its process lives; a free one has no snapshot and no views
+ *      row     used <=> its process lives; a free one has no snapshot, no views and no frames
  *      lock    nobody dead holds one
  */
 
@@ -41,6 +41,7 @@ struct audit {
         uint32_t aliases_end; /* and of the aliases, which begin at pool_slots */
         uint32_t awaited;     /* of the slots: their memory does not stand yet */
         uint64_t pages_in_pool;
+        uint64_t frames;      /* that views keep, of all who live */
         struct pool_census census;
         unsigned complaints;
 };
@@ -140,6 +141,7 @@ static void check_row(struct audit *audit, uint32_t row_no, bool *is_read)
         struct row *row = &audit->shared->rows[row_no];
 
         *is_read = *is_read || atomic_load(&row->reads_rings);
+        audit->frames += atomic_load(&row->frames);
         if (atomic_load(&row->state) == ROW_USED) {
                 uint32_t process_no = atomic_load(&row->process_no); /* later: one of the library's threads may join just now */
 
@@ -147,10 +149,11 @@ static void check_row(struct audit *audit, uint32_t row_no, bool *is_read)
                         complain(audit, "row %u is used by process %u, which is dead", row_no, process_no);
                 if (audit->is_alone && process_no != audit->shared->process_no)
                         complain(audit, "row %u belongs to process %u, but I am alone", row_no, process_no);
-        } else if (atomic_load(&row->snapshot) || atomic_load(&row->reads_rings) || atomic_load(&row->fragment_start)) {
-                complain(audit, "row %u is free, but has snapshot %llu, reads rings: %u, fragments from %llu on",
+        } else if (atomic_load(&row->snapshot) || atomic_load(&row->reads_rings) || atomic_load(&row->fragment_start) ||
+                   atomic_load(&row->frames)) {
+                complain(audit, "row %u is free, but has snapshot %llu, reads rings: %u, fragments from %llu on, %u frames",
                          row_no, (unsigned long long)atomic_load(&row->snapshot), atomic_load(&row->reads_rings),
-                         (unsigned long long)atomic_load(&row->fragment_start));
+                         (unsigned long long)atomic_load(&row->fragment_start), atomic_load(&row->frames));
         }
 }
 
@@ -305,9 +308,6 @@ static void check_slots(struct audit *audit)
                 enum slot_state state = slot_state(&audit->shared->slots[no]);
 
                 check_owner(audit, no);
-                if (state == SLOT_PRIVATE)
-                        complain(audit, "slot %u is private to owner %u", no,
-                                 slot_owner(&audit->shared->slots[no]));
                 if (state == SLOT_PUBLISHED)
                         check_published(audit, no);
                 if (state == SLOT_RETIRED && !slot_is_kept(&audit->shared->slots[no]) && audit->is_alone)
@@ -380,14 +380,20 @@ static void check_census(struct audit *audit)
         struct pool_census *census = &audit->census;
 
         pool_count(audit->shared, census);
+        if (census->private != audit->frames)
+                complain(audit, "%llu slots are private, views have %llu frames", (unsigned long long)census->private,
+                         (unsigned long long)audit->frames);
         if (census->published != audit->pages_in_pool)
                 complain(audit, "%llu slots are published, %llu pages are in the pool",
                          (unsigned long long)census->published, (unsigned long long)audit->pages_in_pool);
-        if (census->published + census->free + census->retired + census->kept != census->allocated + census->aliases)
-                complain(audit, "%llu published, %llu free, %llu retired, %llu kept: not the %llu and %llu there are",
+        if (census->published + census->free + census->retired + census->kept + census->private !=
+            census->allocated + census->aliases)
+                complain(audit, "%llu published, %llu free, %llu retired, %llu kept, %llu private: not the %llu and %llu "
+                         "there are",
                          (unsigned long long)census->published, (unsigned long long)census->free,
                          (unsigned long long)census->retired, (unsigned long long)census->kept,
-                         (unsigned long long)census->allocated, (unsigned long long)census->aliases);
+                         (unsigned long long)census->private, (unsigned long long)census->allocated,
+                         (unsigned long long)census->aliases);
 }
 
 /* The library's own threads must stand still as well, and nothing be held back for the sake of what is durable. */

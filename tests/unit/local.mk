@@ -12,6 +12,7 @@ UNIT_TESTS = \
         %D%/test_diff \
         %D%/test_fault \
         %D%/test_files \
+        %D%/test_frames \
         %D%/test_home \
         %D%/test_log_header \
         %D%/test_log_record \
@@ -80,6 +81,8 @@ UNIT_CRASHED = %D%/crashed_stand.h %D%/crashed.h %D%/scratch.h
 
 %C%_test_files_SOURCES = %D%/test_files.c %D%/engine_stand.h $(UNIT_ENGINE)
 %C%_test_files_LDADD = $(UNIT_LIBS)
+%C%_test_frames_SOURCES = %D%/test_frames.c %D%/view_sync_stand.h %D%/view_stand.h $(UNIT_STAGE)
+%C%_test_frames_LDADD = $(UNIT_LIBS)
 
 %C%_test_checkpoint_reuse_SOURCES = %D%/test_checkpoint_reuse.c
 %C%_test_checkpoint_reuse_LDADD = tests/support/libsupport.la $(UNIT_LIBS)

@@ -8,7 +8,7 @@
  * test's own. Participant 0 (and 1) have a transaction; STAGE_OTHER commits without one.
  *
  * stage_audit compares what a view believes of its pages with what the kernel says
- * (/proc/self/maps): content, protection, I7, and the number of mappings.
+ * (/proc/self/maps): content, protection, I7, I11, and the number of mappings.
  */
 
 #include "tests/unit/engine.h"
@@ -164,6 +164,23 @@ static inline void stage_check_writable(const struct txn *txn, const struct view
         assert_true(entry->slot != 0);
 }
 
+/* I11: a frame is nobody's version, in no transaction, and has the content of the version that the page should show. */
+static inline void stage_check_frame(const struct stage *stage, const struct txn *txn, const struct view *view,
+                                     uint64_t page_no)
+{
+        const struct shared *shared = &stage->engine->shared;
+        const uint64_t page = page_id(view->file_no, page_no);
+        const struct page_entry *entry = txn_pages_find(&txn->pages, page);
+        const struct slot *slot = &shared->slots[view_slot(view, page_no)];
+        uint64_t word = version_visible(&stage->engine->shared, page, txn->views.synced);
+
+        assert_int_equal(slot_state(slot), SLOT_PRIVATE);
+        assert_int_equal(slot_owner(slot), txn->self->owner);
+        assert_true(!txn_is_open(txn) || !entry || !entry->slot);
+        assert_memory_equal(shared_slot_bytes(shared, view_slot(view, page_no)),
+                            files_word_bytes(&stage->engine->files, page, word), ENGINE_PAGE_BYTES);
+}
+
 static inline void stage_check_page(const struct stage *stage, const struct txn *txn, const struct view *view,
                                     uint64_t page_no, const struct stage_mapping *mapping)
 {
@@ -176,6 +193,8 @@ static inline void stage_check_page(const struct stage *stage, const struct txn 
         assert_int_equal(mapping->writable, how == VIEW_WRITABLE || how == VIEW_STRAY);
         if (how == VIEW_WRITABLE)
                 stage_check_writable(txn, view, page_no);
+        if (view_is_framed(view, page_no))
+                stage_check_frame(stage, txn, view, page_no);
         if (how == VIEW_HIDDEN || (how == VIEW_STRAY && !mapping->inode))
                 return; /* nothing to be seen, or zeros in the place of what home lost */
         assert_int_equal(mapping->shared, how != VIEW_STRAY);

@@ -37,9 +37,9 @@ static void test_reads_and_writes_are_sets(void **state)
         assert_int_equal(pages->entries.count, 1);
         assert_int_equal(pages->writes.count, 0);
 
-        assert_int_equal(txn_pages_write(pages, engine_page(engine, 4), 1, &one), 0);
+        assert_int_equal(txn_pages_write(pages, engine_page(engine, 4), 1, 0, &one), 0);
         assert_true(one->slot != 0);
-        assert_int_equal(txn_pages_write(pages, engine_page(engine, 4), 1, &again), 0);
+        assert_int_equal(txn_pages_write(pages, engine_page(engine, 4), 1, 0, &again), 0);
         assert_ptr_equal(one, again);
         assert_int_equal(pages->entries.count, 1);
         assert_int_equal(pages->writes.count, 1);
@@ -118,7 +118,7 @@ static void test_outer_pointers_live_through_an_inner_commit(void **state)
 
         (void)state;
         engine_begin(engine, 0);
-        assert_int_equal(txn_pages_write(pages, engine_page(engine, 3), 1, &entry), 0);
+        assert_int_equal(txn_pages_write(pages, engine_page(engine, 3), 1, 0, &entry), 0);
         outer = (uint64_t *)(void *)entry->bytes;
         *outer = 1;
         mark = txn_pages_mark(pages);
@@ -156,7 +156,7 @@ static void test_a_written_slot_is_relabelled(void **state)
         (void)state;
         engine_put(engine, 1, 3, 33);
         engine_begin(engine, 0);
-        assert_int_equal(txn_pages_write(&engine->pages[0], engine_page(engine, 3), 1, &entry), 0);
+        assert_int_equal(txn_pages_write(&engine->pages[0], engine_page(engine, 3), 1, 0, &entry), 0);
         bytes = entry->bytes;
         assert_int_equal(move(5, 3, 1, 1), 0);
         assert_ptr_equal(entry_of(5)->bytes, bytes);
@@ -258,7 +258,7 @@ static void test_what_is_shared_is_copied_when_it_is_written(void **state)
                 engine_begin(engine, 0);
                 assert_int_equal(move(5, 3, 1, 1), 0);
                 assert_int_equal(shares_of(slot), 1);
-                assert_int_equal(txn_pages_write(&engine->pages[0], engine_page(engine, 5), 2, &entry), 0);
+                assert_int_equal(txn_pages_write(&engine->pages[0], engine_page(engine, 5), 2, 0, &entry), 0);
                 *(uint64_t *)(void *)entry->bytes = 55;
                 assert_int_equal(engine_visible(engine, 3, before), 33);
                 if (!is_kept) {
@@ -416,7 +416,7 @@ static void model_mark_pages(void)
         for (uint64_t page_no = 0; page_no < PAGES; page_no++) {
                 struct page_entry *entry;
 
-                assert_int_equal(txn_pages_write(&engine->pages[0], engine_page(engine, page_no), 1, &entry), 0);
+                assert_int_equal(txn_pages_write(&engine->pages[0], engine_page(engine, page_no), 1, 0, &entry), 0);
                 ((uint64_t *)(void *)entry->bytes)[1] = 1000 + page_no;
         }
         engine_commit(engine, 0);

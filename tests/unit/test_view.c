@@ -23,7 +23,7 @@ static uint32_t write_page(uint64_t page_no, uint64_t value)
         struct page_entry *entry;
 
         assert_int_equal(
-            txn_pages_write(&txn->pages, page_id(view->file_no, page_no), txn->depth, &entry), 0);
+            txn_pages_write(&txn->pages, page_id(view->file_no, page_no), txn->depth, 0, &entry), 0);
         *(uint64_t *)(void *)entry->bytes = value;
         return entry->slot;
 }
