@@ -15,6 +15,7 @@ enum hook_step {
         HOOK_NOWHERE,
         HOOK_SNAPSHOT_PUBLISHED,
         HOOK_SLOT_TAKEN,
+        HOOK_FRAME_KEPT,          /* the view's, and the transaction has a copy */
         HOOK_INTENT_LINKED,
         HOOK_COMMIT_LOCKED,
         HOOK_DECIDED,
@@ -84,6 +85,7 @@ enum hook_bug {
         HOOK_BUG_BACKLOG_NOT_PINNED,     /* what pages were when it began is given up */
         HOOK_BUG_BACKLOG_OVERTAKEN,      /* a commit with a record of its own does not wait until there is none */
         HOOK_BUG_MERGE_NOT_FINISHED,     /* of a merged record that a dead process had decided nothing is left */
+        HOOK_BUG_LOST_FRAME_SHOWN,       /* what a commit that failed had written stays in the page's frame */
         HOOK_BUGS
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "libxac/frames.h"
 
+#include "base/hook.h"
 #include "libxac/pool.h"
 
 enum { POOL_PART = 16 /* so much of the pool may be frames */ };
@@ -44,6 +45,7 @@ void frames_keep(struct txn *txn)
                 if (!txn_pages_copy_out(&txn->pages, entry))
                         return;
                 view_keep_frame(txn->views.by_file[page_id_file(entry->page)], page_id_no(entry->page));
+                hook_step(HOOK_FRAME_KEPT);
         }
 }
 

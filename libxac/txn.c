@@ -146,8 +146,10 @@ static bool shows_private(const struct txn *txn, const struct page_entry *entry)
 {
         const struct view *view = txn->views.by_file[page_id_file(entry->page)];
         uint64_t page_no = page_id_no(entry->page);
-        return view && view_shows(view, page_no) != VIEW_HIDDEN &&
-               (view_slot(view, page_no) == entry->slot || view_is_framed(view, page_no));
+        if (!view || view_shows(view, page_no) == VIEW_HIDDEN)
+                return false;
+        return view_slot(view, page_no) == entry->slot ||
+               (view_is_framed(view, page_no) && !hook_has_bug(HOOK_BUG_LOST_FRAME_SHOWN));
 }
 
 /* Hides what the transaction wrote, neighbours at once; also pages that are protected by now. */

@@ -96,6 +96,15 @@ static void begin_only(void)
         check_ok(xbegin(stage_seat.env, 0));
 }
 
+/* The third time that the pages are written by the same thread they have frames. */
+static void begin_framed(void)
+{
+        stage_commit(STAGE_VICTIMS);
+        stage_commit(STAGE_VICTIMS);
+        check_ok(xbegin(stage_seat.env, 0));
+        check(atomic_load(&own_thread()->self.row->frames) > 0);
+}
+
 /* Through the views: each page faults, is copied, and is mapped writable. */
 static void touch(void)
 {
@@ -196,6 +205,7 @@ static const struct region regions[] = {
         { .name = "view-sync", .prepare = read_all, .before = stage_survivor_commits, .run = begin },
         { .name = "begin", .is_declared = true, .prepare = read_all, .run = begin },
         { .name = "touch", .prepare = begin_only, .run = touch, .visits_max = LOOP_VISITS },
+        { .name = "touch-framed", .prepare = begin_framed, .run = touch, .visits_max = LOOP_VISITS },
         { .name = "touch-declared", .is_declared = true, .prepare = begin_only, .run = touch, .visits_max = LOOP_VISITS },
         { .name = "abort", .is_declared = true, .prepare = begin_and_add, .run = undo },
         { .name = "open", .run = open_and_map, .visits_max = LOOP_VISITS, .is_slow = true },

@@ -55,6 +55,7 @@ enum {
 static const char *const step_names[HOOK_STEPS] = {
         [HOOK_SNAPSHOT_PUBLISHED] = "snapshot-published",
         [HOOK_SLOT_TAKEN] = "slot-taken",
+        [HOOK_FRAME_KEPT] = "frame-kept",
         [HOOK_INTENT_LINKED] = "intent-linked",
         [HOOK_COMMIT_LOCKED] = "commit-locked",
         [HOOK_DECIDED] = "decided",

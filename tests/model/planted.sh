@@ -43,4 +43,5 @@ expect 4 'views not synchronised' "$model" --mode view --processes 2 --threads 2
 expect 5 'inner aborts leak' "$model" --mode mixed --processes 2 --threads 2 --transactions 100000
 expect 6 'heads stored before the decision' "$steps" --only commit-locked
 expect 19 'a merged record that was decided is forgotten' "$steps" --only merge-published
+expect 20 'what a lost commit wrote stays in a frame' "$model" --mode view --processes 2 --threads 2 --transactions 100000
 [ $missed -eq 0 ]
