@@ -200,7 +200,7 @@ static void log_backlog(void)
 
 static const struct region regions[] = {
         { .name = "commit-declared", .is_declared = true, .prepare = begin_and_add, .run = end, .untold = 1 },
-        { .name = "commit-view", .prepare = begin_and_add, .run = end, .untold = 1 },
+        { .name = "commit-view", .prepare = begin_and_add, .run = end, .untold = 1, .visits_max = LOOP_VISITS }, /* copies frames */
         { .name = "reclaim", .is_declared = true, .prepare = retire, .run = reclaim, .after = stage_release },
         { .name = "view-sync", .prepare = read_all, .before = stage_survivor_commits, .run = begin },
         { .name = "begin", .is_declared = true, .prepare = read_all, .run = begin },
