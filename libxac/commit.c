@@ -171,7 +171,8 @@ static int prepare(struct txn *txn, uint64_t *validated)
         int err = views_protect_writes(&txn->views); /* I1: before anybody sees the pages */
         if (err)
                 return err;
-        frames_keep(txn);
+        if (txn->views.is_announced)
+                frames_keep(txn);
         txn_pages_intend(&txn->pages);
         hook_step(HOOK_INTENT_LINKED);
         err = validate_early(txn, validated);

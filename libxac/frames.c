@@ -36,8 +36,8 @@ static bool is_worth_it(const struct txn *txn, const struct page_entry *entry)
 
 void frames_keep(struct txn *txn)
 {
-        if (!txn->views.is_announced || txn->is_strict)
-                return; /* nothing is shown, or not for long */
+        if (txn->is_strict)
+                return; /* nothing is shown for long */
         for (uint32_t i = 0; i < txn->pages.writes.count; i++) {
                 struct page_entry *entry = txn_pages_write_at(&txn->pages, i);
                 if (!is_worth_it(txn, entry) || !has_room(txn->self))

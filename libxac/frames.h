@@ -17,6 +17,8 @@
 
 #include "libxac/txn.h"
 
+/* Only a thread whose views are announced (view_sync.h) has frames, or may get some. */
+
 /* Before a commit, when nothing is writable any more: the view keeps the slots of framed pages, and the transaction
  * gets others. What finds no slot is no frame. If the commit fails, the pages are to be hidden. */
 void frames_keep(struct txn *txn);

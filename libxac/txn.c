@@ -56,7 +56,7 @@ static int begin_outermost(struct txn *txn, int flags)
         txn->patches = atomic_load_explicit(&txn->files->patches, memory_order_acquire);
         uint64_t snapshot =
             flags & XAC_DURABLE ? participant_begin_durable(txn->self) : participant_begin(txn->self);
-        int err = frames_give_way(txn);
+        int err = txn->views.is_announced ? frames_give_way(txn) : 0;
         if (!err)
                 err = views_begin(&txn->views, snapshot, flags & XAC_RDONLY);
         if (err) {
