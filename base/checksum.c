@@ -64,8 +64,7 @@ static uint32_t update_portable(uint32_t crc, const unsigned char *bytes, size_t
 
 #if defined(__x86_64__)
 
-__attribute__((target("sse4.2"))) static uint32_t update_hardware(uint32_t crc,
-                                                                  const unsigned char *bytes,
+__attribute__((target("sse4.2"))) static uint32_t update_hardware(uint32_t crc, const unsigned char *bytes,
                                                                   size_t byte_len)
 {
         uint64_t wide = crc;
@@ -90,13 +89,9 @@ static bool has_hardware(void)
 static uint32_t update_hardware(uint32_t crc, const unsigned char *bytes, size_t byte_len)
 {
         for (; byte_len >= sizeof(uint64_t); bytes += sizeof(uint64_t), byte_len -= sizeof(uint64_t))
-                __asm__(".arch_extension crc\n\tcrc32cx %w0, %w0, %x1"
-                        : "+r"(crc)
-                        : "r"(le64toh(load_word(bytes))));
+                __asm__(".arch_extension crc\n\tcrc32cx %w0, %w0, %x1" : "+r"(crc) : "r"(le64toh(load_word(bytes))));
         for (; byte_len > 0; bytes++, byte_len--)
-                __asm__(".arch_extension crc\n\tcrc32cb %w0, %w0, %w1"
-                        : "+r"(crc)
-                        : "r"((uint32_t)*bytes));
+                __asm__(".arch_extension crc\n\tcrc32cb %w0, %w0, %w1" : "+r"(crc) : "r"((uint32_t)*bytes));
         return crc;
 }
 

@@ -15,7 +15,7 @@ enum hook_step {
         HOOK_NOWHERE,
         HOOK_SNAPSHOT_PUBLISHED,
         HOOK_SLOT_TAKEN,
-        HOOK_FRAME_KEPT,          /* the view's, and the transaction has a copy */
+        HOOK_FRAME_KEPT, /* the view's, and the transaction has a copy */
         HOOK_INTENT_LINKED,
         HOOK_COMMIT_LOCKED,
         HOOK_DECIDED,
@@ -38,54 +38,54 @@ enum hook_step {
         HOOK_FILE_GROWN,
         HOOK_VIEW_SYNCED,
         HOOK_EXCLUSIVE,
-        HOOK_ALIAS_TAKEN,         /* its content does not count it yet */
-        HOOK_ALIAS_FREE,          /* its content still counts it */
+        HOOK_ALIAS_TAKEN, /* its content does not count it yet */
+        HOOK_ALIAS_FREE,  /* its content still counts it */
         HOOK_SLOT_KEPT,
         HOOK_FRAGMENT_APPENDED,
-        HOOK_RECORD_STAGED,       /* in the ring, not yet decided */
-        HOOK_RECORD_PUBLISHED,    /* `end` covers it */
-        HOOK_BACKLOG_BEGUN,       /* by a commit that is not yet decided */
+        HOOK_RECORD_STAGED,    /* in the ring, not yet decided */
+        HOOK_RECORD_PUBLISHED, /* `end` covers it */
+        HOOK_BACKLOG_BEGUN,    /* by a commit that is not yet decided */
         HOOK_BACKLOG_PINNED,
         HOOK_MERGE_STAGED,
         HOOK_MERGE_DECIDED,
         HOOK_MERGE_PUBLISHED,
-        HOOK_MERGE_BASED,         /* the backlog begins anew */
+        HOOK_MERGE_BASED, /* the backlog begins anew */
         HOOK_GROUP_CLOSED,
         HOOK_GROUP_WRITTEN,
-        HOOK_GROUP_DURABLE,       /* stored; nobody woken yet */
+        HOOK_GROUP_DURABLE, /* stored; nobody woken yet */
         HOOK_LEADER_LEFT,
-        HOOK_SEGMENT_FILLED,      /* zeros written, no header */
-        HOOK_SEGMENT_READY,       /* header on disk, not in the table */
+        HOOK_SEGMENT_FILLED, /* zeros written, no header */
+        HOOK_SEGMENT_READY,  /* header on disk, not in the table */
         HOOK_CHECKPOINT_PINNED,
-        HOOK_SLOT_SEEN,           /* by a checkpoint, that knows only its tag */
+        HOOK_SLOT_SEEN, /* by a checkpoint, that knows only its tag */
         HOOK_AREA_WRITTEN,
-        HOOK_MANIFEST_NAMED,      /* the manifest names the new checkpoint */
+        HOOK_MANIFEST_NAMED, /* the manifest names the new checkpoint */
         HOOK_RECYCLED,
         HOOK_STEPS
 };
 
 enum hook_bug {
         HOOK_NO_BUG,
-        HOOK_BUG_NO_VALIDATION,          /* conflicts are not looked for */
-        HOOK_BUG_NO_LATE_VALIDATION,     /* nor, under the lock, for what came since */
-        HOOK_BUG_SLOT_REUSED_EARLY,      /* while a snapshot still sees its version */
-        HOOK_BUG_VIEW_NOT_SYNCED,        /* pages that others changed stay mapped */
-        HOOK_BUG_INNER_ABORT_LEAKS,      /* the inner level's writes stay */
-        HOOK_BUG_HEADS_BEFORE_DECISION,  /* R5 */
-        HOOK_BUG_NO_RECHECK_AT_BEGIN,    /* R1 */
-        HOOK_BUG_LOG_NOT_SYNCED,         /* commits return before their record is on disk */
-        HOOK_BUG_SYNCS_OUT_OF_ORDER,     /* the manifest names an area that is not yet on disk */
-        HOOK_BUG_HOME_BEFORE_AREA,       /* pages go home before the area holds them */
-        HOOK_BUG_HOME_BEFORE_LOG,        /* ... before their record is on disk (I2) */
-        HOOK_BUG_MANIFEST_NOT_SYNCED,    /* log and area are used again before the manifest is on disk */
-        HOOK_BUG_CHECKSUM_IGNORED,       /* of records */
-        HOOK_BUG_STALE_RECORD_ACCEPTED,  /* incarnations are not compared (R11) */
-        HOOK_BUG_REPLAY_AT_HOME,         /* replay writes to home at once: not idempotent (R17) */
-        HOOK_BUG_MARK_BEYOND_LOG,        /* a group's mark names commits of the backlog (R19) */
-        HOOK_BUG_BACKLOG_NOT_PINNED,     /* what pages were when it began is given up */
-        HOOK_BUG_BACKLOG_OVERTAKEN,      /* a commit with a record of its own does not wait until there is none */
-        HOOK_BUG_MERGE_NOT_FINISHED,     /* of a merged record that a dead process had decided nothing is left */
-        HOOK_BUG_LOST_FRAME_SHOWN,       /* what a commit that failed had written stays in the page's frame */
+        HOOK_BUG_NO_VALIDATION,         /* conflicts are not looked for */
+        HOOK_BUG_NO_LATE_VALIDATION,    /* nor, under the lock, for what came since */
+        HOOK_BUG_SLOT_REUSED_EARLY,     /* while a snapshot still sees its version */
+        HOOK_BUG_VIEW_NOT_SYNCED,       /* pages that others changed stay mapped */
+        HOOK_BUG_INNER_ABORT_LEAKS,     /* the inner level's writes stay */
+        HOOK_BUG_HEADS_BEFORE_DECISION, /* R5 */
+        HOOK_BUG_NO_RECHECK_AT_BEGIN,   /* R1 */
+        HOOK_BUG_LOG_NOT_SYNCED,        /* commits return before their record is on disk */
+        HOOK_BUG_SYNCS_OUT_OF_ORDER,    /* the manifest names an area that is not yet on disk */
+        HOOK_BUG_HOME_BEFORE_AREA,      /* pages go home before the area holds them */
+        HOOK_BUG_HOME_BEFORE_LOG,       /* ... before their record is on disk (I2) */
+        HOOK_BUG_MANIFEST_NOT_SYNCED,   /* log and area are used again before the manifest is on disk */
+        HOOK_BUG_CHECKSUM_IGNORED,      /* of records */
+        HOOK_BUG_STALE_RECORD_ACCEPTED, /* incarnations are not compared (R11) */
+        HOOK_BUG_REPLAY_AT_HOME,        /* replay writes to home at once: not idempotent (R17) */
+        HOOK_BUG_MARK_BEYOND_LOG,       /* a group's mark names commits of the backlog (R19) */
+        HOOK_BUG_BACKLOG_NOT_PINNED,    /* what pages were when it began is given up */
+        HOOK_BUG_BACKLOG_OVERTAKEN,     /* a commit with a record of its own does not wait until there is none */
+        HOOK_BUG_MERGE_NOT_FINISHED,    /* of a merged record that a dead process had decided nothing is left */
+        HOOK_BUG_LOST_FRAME_SHOWN,      /* what a commit that failed had written stays in the page's frame */
         HOOK_BUGS
 };
 

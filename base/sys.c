@@ -72,7 +72,7 @@ static int open_once(int directory, const char *name, int flags, mode_t mode, in
 
 static int open_recorded(int directory, const char *name, int flags, mode_t mode, int *fd)
 {
-        struct sys_change change = {.call = SYS_OPEN, .fd = directory, .name = name, .flags = flags};
+        struct sys_change change = { .call = SYS_OPEN, .fd = directory, .name = name, .flags = flags };
         int err;
 
         record_begin(&change);
@@ -131,7 +131,7 @@ int sys_is_in_memory(int fd, bool *is_in_memory)
 
 int sys_mkdir(int directory, const char *name, mode_t mode)
 {
-        struct sys_change change = {.call = SYS_MKDIR, .fd = directory, .name = name};
+        struct sys_change change = { .call = SYS_MKDIR, .fd = directory, .name = name };
         int err;
 
         do {
@@ -146,7 +146,7 @@ int sys_mkdir(int directory, const char *name, mode_t mode)
 
 int sys_link(int directory, const char *from, const char *to)
 {
-        struct sys_change change = {.call = SYS_LINK, .fd = directory, .name = from, .to = to};
+        struct sys_change change = { .call = SYS_LINK, .fd = directory, .name = from, .to = to };
         int err;
 
         do {
@@ -161,7 +161,7 @@ int sys_link(int directory, const char *from, const char *to)
 
 int sys_unlink(int directory, const char *name)
 {
-        struct sys_change change = {.call = SYS_UNLINK, .fd = directory, .name = name};
+        struct sys_change change = { .call = SYS_UNLINK, .fd = directory, .name = name };
         int err;
 
         do {
@@ -264,7 +264,7 @@ int sys_chgrp(int fd, gid_t group)
 
 int sys_truncate(int fd, uint64_t byte_len)
 {
-        struct sys_change change = {.call = SYS_TRUNCATE, .fd = fd, .byte_len = byte_len};
+        struct sys_change change = { .call = SYS_TRUNCATE, .fd = fd, .byte_len = byte_len };
         int err;
 
         do {
@@ -279,7 +279,7 @@ int sys_truncate(int fd, uint64_t byte_len)
 
 int sys_allocate(int fd, uint64_t offset, uint64_t byte_len)
 {
-        struct sys_change change = {.call = SYS_ALLOCATE, .fd = fd, .offset = offset, .byte_len = byte_len};
+        struct sys_change change = { .call = SYS_ALLOCATE, .fd = fd, .offset = offset, .byte_len = byte_len };
         int err;
 
         do {
@@ -306,7 +306,7 @@ int sys_is_hole_from(int fd, uint64_t offset)
 
 static int sync_by(long number, int is_data_only, int fd)
 {
-        struct sys_change change = {.call = SYS_SYNC, .fd = fd, .flags = is_data_only};
+        struct sys_change change = { .call = SYS_SYNC, .fd = fd, .flags = is_data_only };
         int err;
 
         do {
@@ -350,8 +350,7 @@ static ssize_t read_some(int fd, void *bytes, size_t byte_len, uint64_t offset)
 /* Likewise; nothing moved is an error here, for the callers would try for ever. */
 static ssize_t write_some(int fd, const struct iovec *parts, int count, uint64_t offset)
 {
-        struct sys_change change = {
-            .call = SYS_PWRITE, .fd = fd, .offset = offset, .parts = parts, .count = count};
+        struct sys_change change = { .call = SYS_PWRITE, .fd = fd, .offset = offset, .parts = parts, .count = count };
         ssize_t moved;
 
         do {
@@ -385,7 +384,7 @@ int sys_read_all(int fd, void *bytes, size_t byte_len, uint64_t offset)
 
 int sys_write_all(int fd, const void *bytes, size_t byte_len, uint64_t offset)
 {
-        struct iovec part = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = byte_len};
+        struct iovec part = { .iov_base = (void *)(uintptr_t)bytes, .iov_len = byte_len };
 
         return sys_write_vector_all(fd, &part, 1, offset);
 }
@@ -426,7 +425,8 @@ static int lock_control(int fd, int command, short type, uint64_t offset, uint64
 
         do {
                 *lock = (struct flock){
-                    .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)offset, .l_len = (off_t)count};
+                        .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)offset, .l_len = (off_t)count
+                };
                 err = injected(SYS_LOCK, fd, offset, (size_t)count);
                 if (!err)
                         err = status((int)syscall(SYS_fcntl, fd, command, lock));
@@ -519,8 +519,8 @@ enum { NS_PER_SECOND = 1000000000 };
 /* FUTEX_WAIT and FUTEX_WAKE without the PRIVATE flag: other processes map the word elsewhere. */
 void sys_futex_wait(const uint32_t *word, uint32_t expected, uint64_t timeout_ns)
 {
-        struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / NS_PER_SECOND),
-                                   .tv_nsec = (long)(timeout_ns % NS_PER_SECOND)};
+        struct timespec timeout = { .tv_sec = (time_t)(timeout_ns / NS_PER_SECOND),
+                                    .tv_nsec = (long)(timeout_ns % NS_PER_SECOND) };
 
         (void)syscall(SYS_futex, word, FUTEX_WAIT, expected, &timeout, NULL, 0);
 }
@@ -568,7 +568,7 @@ int sys_random(void *bytes, size_t byte_len)
 
 void sys_sleep_ns(uint64_t duration_ns)
 {
-        struct timespec duration = {.tv_nsec = (long)duration_ns};
+        struct timespec duration = { .tv_nsec = (long)duration_ns };
 
         syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &duration, NULL); /* woken early by a signal: as good */
 }

@@ -120,10 +120,10 @@ void sys_futex_wait(const uint32_t *word, uint32_t expected, uint64_t timeout_ns
 void sys_futex_wake(const uint32_t *word, int count);
 
 /* Facts. */
-int sys_boot_id(char id[40]);          /* the kernel's boot id, NUL-terminated */
+int sys_boot_id(char id[40]); /* the kernel's boot id, NUL-terminated */
 int sys_random(void *bytes, size_t byte_len);
 uint64_t sys_monotonic_ns(void);
 void sys_sleep_ns(uint64_t duration_ns); /* less than a second */
-uint64_t sys_memory_bytes(void);       /* physical memory */
+uint64_t sys_memory_bytes(void);         /* physical memory */
 
 #endif

@@ -32,7 +32,8 @@ int vector_grow(struct vector *vector, uint32_t count, size_t item_len)
         int err;
         if (vector->items)
                 err = sys_mremap(vector->items, mapped_len(vector->capacity, item_len), new_len, &items);
-        else /* MAP_POPULATE: a page that is read first and written then costs two faults, and the other processors an interrupt */
+        else /* MAP_POPULATE: a page that is read first and written then costs two faults, and the other processors an
+                interrupt */
                 err = sys_mmap(NULL, new_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0,
                                &items);
         if (err)

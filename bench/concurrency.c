@@ -68,15 +68,12 @@ enum {
         SYSTEMS
 };
 static const struct system *const systems[SYSTEMS] = {
-        [DECLARED] = &system_declared,
-        [DECLARED_SEPARATE] = &system_declared_separate,
-        [VIEW] = &system_view,
-        [VIEW_SEPARATE] = &system_view_separate,
+        [DECLARED] = &system_declared, [DECLARED_SEPARATE] = &system_declared_separate,
+        [VIEW] = &system_view,         [VIEW_SEPARATE] = &system_view_separate,
 #ifdef HAVE_LMDB
         [LMDB] = &system_lmdb,
 #endif
-        [MUTEX] = &system_mutex,
-        [UNLOCKED] = &system_unlocked,
+        [MUTEX] = &system_mutex,       [UNLOCKED] = &system_unlocked,
 };
 
 enum { THROUGHPUT, ABORTS, FAIRNESS, METRICS };
@@ -198,8 +195,7 @@ static void show_progress(const struct experiment *experiment, uint64_t repetiti
         if (!isatty(STDERR_FILENO))
                 return;
         name_cell(cell, name, sizeof(name));
-        fprintf(stderr, "\r\033[Krepetition %d of %d: %s", (int)repetition + 1,
-                (int)experiment->repetitions, name);
+        fprintf(stderr, "\r\033[Krepetition %d of %d: %s", (int)repetition + 1, (int)experiment->repetitions, name);
 }
 
 static void measure(struct experiment *experiment)
@@ -212,8 +208,8 @@ static void measure(struct experiment *experiment)
                         show_progress(experiment, r, cell);
                         run_cell(experiment, cell);
                 }
-                fprintf(stderr, "%srepetition %d of %d is done\n", isatty(STDERR_FILENO) ? "\r\033[K" : "",
-                        (int)r + 1, (int)experiment->repetitions);
+                fprintf(stderr, "%srepetition %d of %d is done\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", (int)r + 1,
+                        (int)experiment->repetitions);
         }
 }
 
@@ -231,8 +227,8 @@ static const struct cell *alone(struct experiment *experiment, int test, int sys
 
 static void print_header(const struct test *test, int place)
 {
-        printf("\nTest %c (%s), %s: transactions per second, all workers together (times one alone)\n\n",
-               test->name, test->what, place == SAME ? "all the same page" : "each worker on its own");
+        printf("\nTest %c (%s), %s: transactions per second, all workers together (times one alone)\n\n", test->name,
+               test->what, place == SAME ? "all the same page" : "each worker on its own");
         printf("%-18s", "system");
         for (int c = 0; c < CROWDS; c++)
                 printf(" %*s", c ? 16 : 10, crowds[c].name);
@@ -251,8 +247,7 @@ static void print_row(struct experiment *experiment, int test, int place, int sy
         const struct cell *two = cell_at(experiment, test, place, TWO_PROCESSES, system);
         const struct cell *four = cell_at(experiment, test, place, FOUR_PROCESSES, system);
         for (int metric = ABORTS; metric < METRICS; metric++)
-                printf("  %6.2f %6.2f", samples_median(&two->samples[metric]),
-                       samples_median(&four->samples[metric]));
+                printf("  %6.2f %6.2f", samples_median(&two->samples[metric]), samples_median(&four->samples[metric]));
         printf("\n");
 }
 

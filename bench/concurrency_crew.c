@@ -191,8 +191,7 @@ static _Noreturn void run_process(const struct crew_plan *plan, struct member *m
 
 static struct board *make_board(const struct crew_plan *plan)
 {
-        struct board *board =
-                mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        struct board *board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (board == MAP_FAILED)
                 scratch_fail(-errno, "mmap");
         if (plan->system->prepare)
@@ -200,8 +199,7 @@ static struct board *make_board(const struct crew_plan *plan)
         return board;
 }
 
-static pid_t start_process(const struct crew_plan *plan, struct board *board, const char *directory,
-                           int process)
+static pid_t start_process(const struct crew_plan *plan, struct board *board, const char *directory, int process)
 {
         struct member members[CREW_MAX];
 
@@ -232,8 +230,7 @@ static void reap(pid_t pid, int flags)
 
 static void sleep_ns(uint64_t ns)
 {
-        const struct timespec pause = { .tv_sec = (time_t)(ns / 1000000000),
-                                        .tv_nsec = (long)(ns % 1000000000) };
+        const struct timespec pause = { .tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000) };
         nanosleep(&pause, NULL);
 }
 
@@ -254,8 +251,7 @@ static void let_them_run(const struct crew_plan *plan, const char *directory)
         }
 }
 
-static void conduct(const struct crew_plan *plan, const char *directory, struct board *board,
-                    const pid_t *pids)
+static void conduct(const struct crew_plan *plan, const char *directory, struct board *board, const pid_t *pids)
 {
         while (atomic_load(&board->ready) < plan->processes * plan->threads) {
                 nap();

@@ -68,8 +68,7 @@ static void open_process(const char *directory)
 {
         check(mdb_env_create(&process.env), "mdb_env_create");
         check(mdb_env_set_mapsize(process.env, MAP_BYTES), "mdb_env_set_mapsize");
-        check(mdb_env_open(process.env, directory, MDB_NOSYNC | MDB_WRITEMAP | MDB_MAPASYNC, 0600),
-              "mdb_env_open");
+        check(mdb_env_open(process.env, directory, MDB_NOSYNC | MDB_WRITEMAP | MDB_MAPASYNC, 0600), "mdb_env_open");
         MDB_txn *txn = begin(0);
         check(mdb_dbi_open(txn, NULL, MDB_INTEGERKEY | MDB_CREATE, &process.dbi), "mdb_dbi_open");
         for (unsigned i = 0; i < WORKERS_MAX; i++)

@@ -91,8 +91,7 @@ static struct seat *open_seat(const struct task *task, bool is_separate, int (*b
         seat->scratch.pages = task_pages(task);
         seat->scratch.is_durable = task->is_durable;
         seat->scratch.options = task->options;
-        snprintf(seat->scratch.directory, SCRATCH_PATH, "%s/%d", task->directory,
-                 is_separate ? task->worker : 0);
+        snprintf(seat->scratch.directory, SCRATCH_PATH, "%s/%d", task->directory, is_separate ? task->worker : 0);
         if (mkdir(seat->scratch.directory, 0700) && errno != EEXIST)
                 scratch_fail(-errno, seat->scratch.directory);
         scratch_open(&seat->scratch, 0);
@@ -166,8 +165,10 @@ static unsigned sum(void *arg)
         return total;
 }
 
-#define LIBXAC(name, is_separate, open) \
-        { name, is_separate, NULL, open, close_seat, run_transaction, sum }
+#define LIBXAC(name, is_separate, open)                                         \
+        {                                                                       \
+                name, is_separate, NULL, open, close_seat, run_transaction, sum \
+        }
 
 const struct system system_view = LIBXAC("libxac_view", false, open_view);
 const struct system system_declared = LIBXAC("libxac_declared", false, open_declared);

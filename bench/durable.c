@@ -44,9 +44,8 @@ static const struct experiment {
 
 enum { EXPERIMENTS = sizeof(experiments) / sizeof(experiments[0]) };
 
-static const char PURPOSE[] =
-        "Durable transactions. The first argument may name one experiment (all by default):\n"
-        "commit, reader, checkpointer, touch, concurrency, msync, recovery.";
+static const char PURPOSE[] = "Durable transactions. The first argument may name one experiment (all by default):\n"
+                              "commit, reader, checkpointer, touch, concurrency, msync, recovery.";
 
 /* ---- for the experiments ---- */
 
@@ -135,8 +134,7 @@ int main(int argc, char **argv)
         bool check = false;
         const struct option_spec options[] = {
                 OPTION_TEXT("processes", counts, "numbers of processes, and of threads"),
-                OPTION_NUMBER("seconds", durable.seconds,
-                              "of a cell; a phase of reader is ten times as long"),
+                OPTION_NUMBER("seconds", durable.seconds, "of a cell; a phase of reader is ten times as long"),
                 OPTION_NUMBER("reps", durable.repetitions, "how often each cell is run"),
                 OPTION_NUMBER("log-mib", durable.log_mib, "MiB of log for recovery to replay"),
                 OPTION_TEXT("dir", directory, "where the environments lie, instead of $TMPDIR"),

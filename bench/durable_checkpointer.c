@@ -84,9 +84,8 @@ static void print_table(const struct experiment *experiment)
                 char rate[DURABLE_TEXT], slowest[DURABLE_TEXT];
                 const struct samples *s = experiment->samples[kind];
                 printf("%-17s %-13.1f %-24s %8.0f %8.0f %8.0f %-24s\n", kinds[kind].name,
-                       samples_median(&s[CHECKPOINTS]), durable_spread(rate, &s[RATE], 1, 0),
-                       samples_median(&s[P50]), samples_median(&s[P99]), samples_median(&s[P999]),
-                       durable_spread(slowest, &s[MAX], 1, 0));
+                       samples_median(&s[CHECKPOINTS]), durable_spread(rate, &s[RATE], 1, 0), samples_median(&s[P50]),
+                       samples_median(&s[P99]), samples_median(&s[P999]), durable_spread(slowest, &s[MAX], 1, 0));
         }
         printf("\n");
 }
@@ -95,10 +94,8 @@ static void write_csv(struct experiment *experiment)
 {
         for (int kind = 0; kind < KINDS; kind++)
                 for (int metric = 0; metric < METRICS; metric++) {
-                        struct csv_series series = {
-                                kinds[kind].name,    COMMITTERS,           1,
-                                kinds[kind].log_mib, metrics[metric].name, metrics[metric].unit
-                        };
+                        struct csv_series series = { kinds[kind].name,    COMMITTERS,           1,
+                                                     kinds[kind].log_mib, metrics[metric].name, metrics[metric].unit };
                         csv_rows(&experiment->durable->csv, &series, &experiment->samples[kind][metric]);
                         samples_free(&experiment->samples[kind][metric]);
                 }

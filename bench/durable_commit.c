@@ -144,8 +144,8 @@ static void measure(struct experiment *experiment)
                 double bare_before = run_bare(experiment, &experiment->cells[0]);
                 for (int i = 0; i < experiment->cell_count; i++) {
                         struct cell *cell = &experiment->cells[i];
-                        durable_progress("commit: repetition %" PRIu64 " of %" PRIu64 ", %d x %d", r + 1,
-                                         repetitions, cell->processes, cell->threads);
+                        durable_progress("commit: repetition %" PRIu64 " of %" PRIu64 ", %d x %d", r + 1, repetitions,
+                                         cell->processes, cell->threads);
                         double commits = run_commits(experiment, cell);
                         double bare_after = run_bare(experiment, cell);
                         samples_add(&cell->commit[RATIO], commits / ((bare_before + bare_after) / 2));
@@ -160,10 +160,9 @@ static void print_cell(const struct cell *cell)
         char rate[DURABLE_TEXT], ratio[DURABLE_TEXT], bare[DURABLE_TEXT];
         const struct samples *s = cell->commit;
 
-        printf("%3d %-9s %-24s %-24s %-20s %6.1f", workers_of(cell),
-               cell->threads > 1 ? "threads" : "processes", durable_spread(bare, &cell->bare[RATE], 1, 0),
-               durable_spread(rate, &s[RATE], 1, 0), durable_spread(ratio, &s[RATIO], 1, 2),
-               samples_median(&s[GROUP]));
+        printf("%3d %-9s %-24s %-24s %-20s %6.1f", workers_of(cell), cell->threads > 1 ? "threads" : "processes",
+               durable_spread(bare, &cell->bare[RATE], 1, 0), durable_spread(rate, &s[RATE], 1, 0),
+               durable_spread(ratio, &s[RATIO], 1, 2), samples_median(&s[GROUP]));
         for (int metric = P50; metric <= MAX; metric++)
                 printf(" %8.0f", samples_median(&s[metric]));
         for (int metric = KERNEL; metric < METRICS; metric++)
@@ -174,11 +173,11 @@ static void print_cell(const struct cell *cell)
 
 static void print_table(const struct experiment *experiment)
 {
-        printf("\nDurable commits of one word in a random page of %d; medians of %" PRIu64
-               " repetitions of %" PRIu64 " s (minimum to maximum)\n\n",
+        printf("\nDurable commits of one word in a random page of %d; medians of %" PRIu64 " repetitions of %" PRIu64
+               " s (minimum to maximum)\n\n",
                COMMIT_PAGES, experiment->durable->repetitions, experiment->durable->seconds);
-        printf("%-13s %-24s %-24s %-20s %6s %35s %23s\n", "", "bare writes/s", "commits/s", "commits / bare",
-               "group", "latency us: p50  p99  p99.9  max", "bytes: kernel record pad");
+        printf("%-13s %-24s %-24s %-20s %6s %35s %23s\n", "", "bare writes/s", "commits/s", "commits / bare", "group",
+               "latency us: p50  p99  p99.9  max", "bytes: kernel record pad");
         for (int i = 0; i < experiment->cell_count; i++)
                 print_cell(&experiment->cells[i]);
         printf("\n");
@@ -192,15 +191,14 @@ static int print_verdicts(const struct experiment *experiment)
                 const struct cell *cell = &experiment->cells[i];
                 double ratio = samples_median(&cell->commit[RATIO]);
                 if (workers_of(cell) == 1) {
-                        missed += scratch_verdict_least("commits of 1 process / bare writes", ratio,
-                                                        ALONE_LEAST, "times");
-                        missed +=
-                                scratch_verdict("record of one changed word",
-                                                samples_median(&cell->commit[RECORD]), RECORD_LIMIT, "bytes");
+                        missed += scratch_verdict_least("commits of 1 process / bare writes", ratio, ALONE_LEAST,
+                                                        "times");
+                        missed += scratch_verdict("record of one changed word", samples_median(&cell->commit[RECORD]),
+                                                  RECORD_LIMIT, "bytes");
                 }
                 if (cell->processes == 16)
-                        missed += scratch_verdict_least("commits of 16 processes / bare writes", ratio,
-                                                        SIXTEEN_LEAST, "times");
+                        missed += scratch_verdict_least("commits of 16 processes / bare writes", ratio, SIXTEEN_LEAST,
+                                                        "times");
         }
         return missed;
 }
@@ -208,16 +206,14 @@ static int print_verdicts(const struct experiment *experiment)
 static void write_cell(struct csv *csv, struct cell *cell)
 {
         for (int metric = 0; metric < METRICS; metric++) {
-                struct csv_series series = { system_commit.name,   cell->processes,
-                                             cell->threads,        (uint64_t)workers_of(cell),
-                                             metrics[metric].name, metrics[metric].unit };
+                struct csv_series series = { system_commit.name,         cell->processes,      cell->threads,
+                                             (uint64_t)workers_of(cell), metrics[metric].name, metrics[metric].unit };
                 csv_rows(csv, &series, &cell->commit[metric]);
                 samples_free(&cell->commit[metric]);
         }
         for (int metric = 0; metric <= OF_BARE; metric++) { /* param: after how many workers' commits */
                 struct csv_series series = {
-                        system_bare.name,    1, 1, (uint64_t)workers_of(cell), metrics[metric].name,
-                        metrics[metric].unit
+                        system_bare.name, 1, 1, (uint64_t)workers_of(cell), metrics[metric].name, metrics[metric].unit
                 };
                 csv_rows(csv, &series, &cell->bare[metric]);
                 samples_free(&cell->bare[metric]);

@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-
 enum { INTS = WORK_PAGE / sizeof(unsigned), WARM_UP_MS = 100 };
 
 enum { TESTS = 3 };
@@ -67,9 +66,8 @@ static void measure(struct experiment *experiment, const struct durable *durable
                 for (int system = 0; system < SYSTEMS; system++)
                         for (int test = 0; test < TESTS; test++)
                                 for (int crowd = 0; crowd < CROWDS; crowd++) {
-                                        durable_progress("concurrency: repetition %" PRIu64 ", %s, %c, %s",
-                                                         r + 1, systems[system]->name, tests[test].name,
-                                                         crowds[crowd].name);
+                                        durable_progress("concurrency: repetition %" PRIu64 ", %s, %c, %s", r + 1,
+                                                         systems[system]->name, tests[test].name, crowds[crowd].name);
                                         samples_add(&experiment->ms[system][test][crowd],
                                                     run_cell(durable, system, test, crowd));
                                 }
@@ -86,8 +84,7 @@ static void print_table(const struct experiment *experiment)
                         printf("\n%c %-16s", tests[test].name, systems[system]->name);
                         for (int crowd = 0; crowd < CROWDS; crowd++) {
                                 char text[DURABLE_TEXT];
-                                printf(" %-27s",
-                                       durable_spread(text, &experiment->ms[system][test][crowd], 1, 3));
+                                printf(" %-27s", durable_spread(text, &experiment->ms[system][test][crowd], 1, 3));
                         }
                 }
         printf("\n");
@@ -116,7 +113,6 @@ int durable_concurrency(struct durable *durable)
         for (int system = 0; system < SYSTEMS; system++)
                 for (int test = 0; test < TESTS; test++)
                         for (int crowd = 0; crowd < CROWDS; crowd++)
-                                write_rows(&durable->csv, &experiment.ms[system][test][crowd], system, test,
-                                           crowd);
+                                write_rows(&durable->csv, &experiment.ms[system][test][crowd], system, test, crowd);
         return 0;
 }

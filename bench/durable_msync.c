@@ -40,8 +40,8 @@ static void open_file(struct experiment *experiment)
                         scratch_fail(-errno, path);
         if (experiment->fd < 0 || fsync(experiment->fd) != 0)
                 scratch_fail(-errno, path);
-        experiment->mapping = mmap(NULL, (size_t)PAGES * SCRATCH_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED,
-                                   experiment->fd, 0);
+        experiment->mapping =
+                mmap(NULL, (size_t)PAGES * SCRATCH_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, experiment->fd, 0);
         if (experiment->mapping == MAP_FAILED)
                 scratch_fail(-errno, "mmap");
 }
@@ -102,8 +102,7 @@ int durable_msync(struct durable *durable)
         scratch_close(&experiment.scratch);
         scratch_remove(&experiment.scratch);
 
-        printf("\nOne random page of %d modified and made durable, microseconds (minimum to maximum)\n\n",
-               PAGES);
+        printf("\nOne random page of %d modified and made durable, microseconds (minimum to maximum)\n\n", PAGES);
         for (int way = 0; way < WAYS; way++) {
                 char text[DURABLE_TEXT];
                 struct csv_series series = { way_names[way], 1, 1, PAGES, "one_page_durable", "us" };

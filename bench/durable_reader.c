@@ -98,9 +98,8 @@ static void watch_end(struct watcher *watcher)
 
 static void watch(void *arg, const char *directory, enum crew_moment moment)
 {
-        static void (*const doing[])(struct watcher *) = {
-                [CREW_BEGINS] = watch_begin, [CREW_RUNS] = watch_run, [CREW_ENDS] = watch_end
-        };
+        static void (*const doing[])(
+                struct watcher *) = { [CREW_BEGINS] = watch_begin, [CREW_RUNS] = watch_run, [CREW_ENDS] = watch_end };
         (void)directory;
         doing[moment](arg);
 }
@@ -157,10 +156,9 @@ static void print_table(const struct experiment *experiment)
 {
         printf("\n%d writers commit durably, and a snapshot is held or not; %" PRIu64 " phases of %" PRIu64
                " s of each kind, in turn; %d MiB of log\n\n",
-               WRITERS, experiment->durable->repetitions, CELLS_IN_A_PHASE * experiment->durable->seconds,
-               LOG_MIB);
-        printf("%-15s %-24s %8s %8s %-24s %11s %9s %9s\n", "phase", "commits/s", "p50 us", "p99 us",
-               "slowest ms", "checkpoints", "log MiB", "pool MiB");
+               WRITERS, experiment->durable->repetitions, CELLS_IN_A_PHASE * experiment->durable->seconds, LOG_MIB);
+        printf("%-15s %-24s %8s %8s %-24s %11s %9s %9s\n", "phase", "commits/s", "p50 us", "p99 us", "slowest ms",
+               "checkpoints", "log MiB", "pool MiB");
         for (int phase = 0; phase < PHASES; phase++) {
                 char rate[DURABLE_TEXT], stall[DURABLE_TEXT];
                 const struct samples *s = experiment->samples[phase];
@@ -182,12 +180,12 @@ static int print_verdicts(const struct experiment *experiment)
 {
         const struct samples *held = experiment->samples[HELD];
 
-        return scratch_verdict("durable writers slower under a held snapshot", slowdown(experiment),
-                               SLOWDOWN_LIMIT, "times") +
-               scratch_verdict("slowest commit under a held snapshot", samples_max(&held[STALL]) / 1000,
-                               STALL_LIMIT_MS, "ms") +
-               scratch_verdict("log under a held snapshot", samples_max(&held[LOG_MAX]) / (1 << 20),
-                               LOG_LIMIT_MIB, "MiB");
+        return scratch_verdict("durable writers slower under a held snapshot", slowdown(experiment), SLOWDOWN_LIMIT,
+                               "times") +
+               scratch_verdict("slowest commit under a held snapshot", samples_max(&held[STALL]) / 1000, STALL_LIMIT_MS,
+                               "ms") +
+               scratch_verdict("log under a held snapshot", samples_max(&held[LOG_MAX]) / (1 << 20), LOG_LIMIT_MIB,
+                               "MiB");
 }
 
 static void write_csv(struct experiment *experiment)

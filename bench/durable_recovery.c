@@ -257,8 +257,7 @@ static void check_all(const struct experiment *experiment, const struct scratch 
         must(xend(scratch->env), "xend");
         if (sum == changes_made(experiment))
                 return;
-        fprintf(stderr, "recovery is WRONG: %" PRIu64 " changes of %" PRIu64 "\n", sum,
-                changes_made(experiment));
+        fprintf(stderr, "recovery is WRONG: %" PRIu64 " changes of %" PRIu64 "\n", sum, changes_made(experiment));
         exit(EXIT_FAILURE);
 }
 
@@ -281,16 +280,14 @@ static void open_wreck(struct experiment *experiment, struct scratch *scratch)
         const uint64_t end_ns = measure_now_ns();
         durable_progress_end();
         if (!phases.replayed_ns || phases.restored_ns) {
-                fprintf(stderr, "recovery had %s\n",
-                        phases.restored_ns ? "an area to restore" : "nothing to replay");
+                fprintf(stderr, "recovery had %s\n", phases.restored_ns ? "an area to restore" : "nothing to replay");
                 exit(EXIT_FAILURE);
         }
         struct samples *samples = experiment->samples;
         samples_add(&samples[OPEN_AFTER_CRASH], ms(begin_ns, end_ns));
         samples_add(&samples[REPLAY], ms(begin_ns, phases.replayed_ns));
         samples_add(&samples[REPLAY_CPU], ms(begin_cpu_ns, phases.replayed_cpu_ns));
-        samples_add(&samples[REPLAY_RATE],
-                    (double)phases.log_bytes / 1000 / ms(begin_ns, phases.replayed_ns));
+        samples_add(&samples[REPLAY_RATE], (double)phases.log_bytes / 1000 / ms(begin_ns, phases.replayed_ns));
         samples_add(&samples[CHECKPOINT], ms(phases.replayed_ns, end_ns));
         samples_add(&samples[LOG], (double)phases.log_bytes);
         samples_add(&samples[COMMITS], (double)atomic_load(&experiment->progress->commits));
@@ -335,14 +332,12 @@ static int print_results(const struct experiment *experiment)
         for (int metric = 0; metric < METRICS; metric++) {
                 char text[DURABLE_TEXT];
                 printf("%-18s %-40s %s\n", metrics[metric].name,
-                       durable_spread(text, &samples[metric], 1, metrics[metric].digits),
-                       metrics[metric].unit);
+                       durable_spread(text, &samples[metric], 1, metrics[metric].digits), metrics[metric].unit);
         }
         printf("\n");
-        return scratch_verdict_least("replay", samples_median(&samples[REPLAY_RATE]), REPLAY_LEAST_MB,
-                                     "MB/s") +
-               scratch_verdict("opening after a clean close", samples_median(&samples[OPEN_AFTER_CLOSE]),
-                               OPEN_LIMIT_MS, "ms");
+        return scratch_verdict_least("replay", samples_median(&samples[REPLAY_RATE]), REPLAY_LEAST_MB, "MB/s") +
+               scratch_verdict("opening after a clean close", samples_median(&samples[OPEN_AFTER_CLOSE]), OPEN_LIMIT_MS,
+                               "ms");
 }
 
 /* The log shall not be cut by a checkpoint on the way. */

@@ -103,8 +103,9 @@ static unsigned commit_sum(void *arg)
         return sum_counters(&seat->scratch) - seat->sum_before;
 }
 
-const struct system system_commit = { "libxac",           false,     NULL, commit_open, commit_close,
-                                      commit_transaction, commit_sum };
+const struct system system_commit = {
+        "libxac", false, NULL, commit_open, commit_close, commit_transaction, commit_sum
+};
 
 /* Whole pages of noise, so that the log has as many bytes: it says by itself what changed. (Commits that do not wait
  * would be logged merged, each page once.) */

@@ -56,8 +56,7 @@ static void measure_way(const struct durable *durable, int way, struct samples s
 
 static void print_table(const struct experiment *experiment)
 {
-        printf("\nMicroseconds per page of a transaction that writes n pages (minimum to maximum)\n\n%6s",
-               "n");
+        printf("\nMicroseconds per page of a transaction that writes n pages (minimum to maximum)\n\n%6s", "n");
         for (int way = 0; way < WAYS; way++)
                 printf(" %-27s", ways[way].name);
         for (int size = 0; size < SIZES; size++) {
@@ -79,8 +78,7 @@ int durable_touch(struct durable *durable)
         print_table(&experiment);
         for (int way = 0; way < WAYS; way++)
                 for (int size = 0; size < SIZES; size++) {
-                        struct csv_series series = { "libxac",     1, 1, pages_of(size), ways[way].name,
-                                                     "us_per_page" };
+                        struct csv_series series = { "libxac", 1, 1, pages_of(size), ways[way].name, "us_per_page" };
                         csv_rows(&durable->csv, &series, &experiment.us_per_page[way][size]);
                         samples_free(&experiment.us_per_page[way][size]);
                 }

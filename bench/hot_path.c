@@ -116,8 +116,7 @@ static uint64_t view_faults(const xac_stats *stats)
         return stats->read_faults + stats->write_faults;
 }
 
-static void measure_batches(const struct path *path, struct load *load, const struct plan *plan,
-                            struct result *result)
+static void measure_batches(const struct path *path, struct load *load, const struct plan *plan, struct result *result)
 {
         xac_stats before, after;
 
@@ -152,13 +151,13 @@ static void measure_path(const struct path *path, const struct plan *plan, struc
 static void print_results(const struct result results[PATHS])
 {
         printf("\nNanoseconds per transaction, one process, %d pages\n\n", PAGES);
-        printf("%-26s %8s %8s %8s %13s %12s %10s\n", "path", "median", "min", "max", "minor_faults",
-               "view_faults", "conflicts");
+        printf("%-26s %8s %8s %8s %13s %12s %10s\n", "path", "median", "min", "max", "minor_faults", "view_faults",
+               "conflicts");
         for (int i = 0; i < PATHS; i++)
-                printf("%-26s %8.1f %8.1f %8.1f %13llu %12llu %10llu\n", paths[i].name,
-                       samples_median(&results[i].ns), samples_min(&results[i].ns),
-                       samples_max(&results[i].ns), (unsigned long long)results[i].minor_faults,
-                       (unsigned long long)results[i].view_faults, (unsigned long long)results[i].conflicts);
+                printf("%-26s %8.1f %8.1f %8.1f %13llu %12llu %10llu\n", paths[i].name, samples_median(&results[i].ns),
+                       samples_min(&results[i].ns), samples_max(&results[i].ns),
+                       (unsigned long long)results[i].minor_faults, (unsigned long long)results[i].view_faults,
+                       (unsigned long long)results[i].conflicts);
         printf("\n");
 }
 
@@ -179,11 +178,11 @@ static int print_verdicts(const struct result results[PATHS])
         int exceeded = 0;
         for (int i = 0; i < PATHS; i++)
                 if (paths[i].limit_ns > 0) {
-                        exceeded += scratch_verdict(paths[i].name, samples_median(&results[i].ns),
-                                                    paths[i].limit_ns, "ns");
-                        exceeded += scratch_verdict(
-                                "  faults taken by the process and its views",
-                                (double)(results[i].minor_faults + results[i].view_faults), 0, "faults");
+                        exceeded +=
+                                scratch_verdict(paths[i].name, samples_median(&results[i].ns), paths[i].limit_ns, "ns");
+                        exceeded += scratch_verdict("  faults taken by the process and its views",
+                                                    (double)(results[i].minor_faults + results[i].view_faults), 0,
+                                                    "faults");
                 }
         return exceeded;
 }

@@ -132,8 +132,8 @@ static void update(const struct scratch *scratch, uint64_t *random)
         int err;
         do {
                 xbegin(scratch->env, 0);
-                uint64_t *word = xac_page_write(
-                        scratch->env, scratch_page(scratch, (measure_random(random) >> 16) % scratch->pages));
+                uint64_t *word = xac_page_write(scratch->env,
+                                                scratch_page(scratch, (measure_random(random) >> 16) % scratch->pages));
                 if (word)
                         *word = *random;
                 err = xend(scratch->env);
@@ -156,8 +156,7 @@ static double write_slice(const struct scratch *scratch, uint64_t *random, uint6
         return (double)done * 1e9 / (double)(now - start);
 }
 
-static void measure_phase(struct experiment *experiment, const struct scratch *scratch, int phase,
-                          uint64_t *random)
+static void measure_phase(struct experiment *experiment, const struct scratch *scratch, int phase, uint64_t *random)
 {
         for (int i = 0; i < SLICES; i++) {
                 xac_stats stats;
@@ -192,15 +191,13 @@ static void measure(struct experiment *experiment)
 
 static void print_results(const struct experiment *experiment)
 {
-        printf("\nOne writer over %" PRIu64 " pages; %" PRIu64 " phases of %" PRIu64
-               " s of each kind, in turn\n\n",
+        printf("\nOne writer over %" PRIu64 " pages; %" PRIu64 " phases of %" PRIu64 " s of each kind, in turn\n\n",
                experiment->pages, experiment->rounds, experiment->seconds);
         printf("%-15s %14s %14s %14s %14s\n", "phase", "tx/s median", "min", "max", "pool MiB max");
         for (int phase = 0; phase < PHASES; phase++)
                 printf("%-15s %14.0f %14.0f %14.0f %14.1f\n", phase_name[phase],
                        samples_median(&experiment->rate[phase]), samples_min(&experiment->rate[phase]),
-                       samples_max(&experiment->rate[phase]),
-                       samples_max(&experiment->pool[phase]) / (1 << 20));
+                       samples_max(&experiment->rate[phase]), samples_max(&experiment->pool[phase]) / (1 << 20));
         printf("\n");
 }
 
@@ -208,12 +205,11 @@ static int print_verdicts(const struct experiment *experiment)
 {
         /* The newest versions, the snapshot's, and what is on its way back. */
         const double pool_limit = 3.0 * (double)experiment->pages * SCRATCH_PAGE / (1 << 20);
-        const double slowdown =
-                samples_median(&experiment->rate[FREE]) / samples_median(&experiment->rate[HELD]);
+        const double slowdown = samples_median(&experiment->rate[FREE]) / samples_median(&experiment->rate[HELD]);
 
         return scratch_verdict("writers slower under a held snapshot", slowdown, SLOWDOWN_LIMIT, "times") +
-               scratch_verdict("pool used at most", samples_max(&experiment->pool[HELD]) / (1 << 20),
-                               pool_limit, "MiB");
+               scratch_verdict("pool used at most", samples_max(&experiment->pool[HELD]) / (1 << 20), pool_limit,
+                               "MiB");
 }
 
 static void write_csv(const struct experiment *experiment, const char *path)
@@ -222,10 +218,8 @@ static void write_csv(const struct experiment *experiment, const char *path)
 
         csv_open(&csv, path, "long_reader");
         for (int phase = 0; phase < PHASES; phase++) {
-                struct csv_series series = {
-                        "libxac",          phase == HELD ? 2 : 1,    1, experiment->seconds,
-                        phase_name[phase], "transactions_per_second"
-                };
+                struct csv_series series = { "libxac",          phase == HELD ? 2 : 1,    1, experiment->seconds,
+                                             phase_name[phase], "transactions_per_second" };
                 csv_rows(&csv, &series, &experiment->rate[phase]);
                 series.metric = phase == HELD ? "pool_snapshot_held" : "pool_no_snapshot";
                 series.unit = "bytes";

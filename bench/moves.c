@@ -8,8 +8,8 @@
  *      move_singly     n of them, of a page each: what spreading out a window is
  *      copy            each page is copied, and cleared where it was
  *
- * By declared access and in a view; where nothing is logged (XAC_VOLATILE), and where the transaction waits until the log is
- * on disk. Each way has an environment of its own, and they run in turn: A, B, C, A, B, C.
+ * By declared access and in a view; where nothing is logged (XAC_VOLATILE), and where the transaction waits until the
+ * log is on disk. Each way has an environment of its own, and they run in turn: A, B, C, A, B, C.
  */
 
 #include <inttypes.h>
@@ -22,14 +22,7 @@
 #include "bench/support/options.h"
 #include "bench/support/scratch.h"
 
-enum {
-        SIZES = 10,
-        RUN_MAX = 512,
-        PAGES = 4 * RUN_MAX,
-        HALF = PAGES / 2,
-        PAGES_PER_REPETITION = 64,
-        LEAST = 3
-};
+enum { SIZES = 10, RUN_MAX = 512, PAGES = 4 * RUN_MAX, HALF = PAGES / 2, PAGES_PER_REPETITION = 64, LEAST = 3 };
 
 enum way { MOVE, MOVE_SINGLY, COPY, WAYS };
 enum { VOLATILE, DURABLE, PROMISES };
@@ -270,8 +263,8 @@ static void print_crossover(int promise, int access, enum way way)
 
 static void print_table(int promise, int access)
 {
-        printf("\n%s, %s: nanoseconds per page%s, medians\n\n%6s", promise_names[promise],
-               access_names[access], promise == DURABLE ? " (bytes of log)" : "", "pages");
+        printf("\n%s, %s: nanoseconds per page%s, medians\n\n%6s", promise_names[promise], access_names[access],
+               promise == DURABLE ? " (bytes of log)" : "", "pages");
         for (int w = 0; w < WAYS; w++)
                 printf(" %20s", way_names[w]);
         for (int size = 0; size < SIZES; size++) {
@@ -279,8 +272,7 @@ static void print_table(int promise, int access)
                 for (int w = 0; w < WAYS; w++) {
                         const double ns = samples_median(&experiment.ns[promise][access][w][size]);
                         if (promise == DURABLE)
-                                printf(" %11.0f (%6.0f)", ns,
-                                       samples_median(&experiment.log_bytes[access][w][size]));
+                                printf(" %11.0f (%6.0f)", ns, samples_median(&experiment.log_bytes[access][w][size]));
                         else
                                 printf(" %20.0f", ns);
                 }
@@ -295,8 +287,9 @@ static void write_rows(struct csv *csv, int promise, int access)
         for (int w = 0; w < WAYS; w++)
                 for (int size = 0; size < SIZES; size++) {
                         char metric[64];
-                        struct csv_series series = { access_names[access], 1,      1,
-                                                     pages_of(size),       metric, "ns_per_page" };
+                        struct csv_series series = {
+                                access_names[access], 1, 1, pages_of(size), metric, "ns_per_page"
+                        };
                         snprintf(metric, sizeof(metric), "%s_%s", promise_names[promise], way_names[w]);
                         csv_rows(csv, &series, &experiment.ns[promise][access][w][size]);
                         if (promise == VOLATILE)
@@ -319,8 +312,7 @@ int main(int argc, char **argv)
                 OPTION_END,
         };
 
-        options_parse(argc, argv,
-                      "Takes n pages to other places in a transaction: by moving, and by copying them.",
+        options_parse(argc, argv, "Takes n pages to other places in a transaction: by moving, and by copying them.",
                       options);
         if (directory && setenv("TMPDIR", directory, 1) != 0)
                 options_refuse("cannot be used", directory);

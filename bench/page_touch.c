@@ -99,8 +99,7 @@ static double first_write_ratio(const struct experiment *experiment, int size)
 
 static void print_primitives(const struct experiment *experiment)
 {
-        printf("\nA first write to a page of a view, and its primitives (ns per page, medians)\n\n%6s",
-               "pages");
+        printf("\nA first write to a page of a view, and its primitives (ns per page, medians)\n\n%6s", "pages");
         for (int p = 0; p < PRIMITIVES; p++)
                 printf(" %12s", primitive_name[p]);
         printf(" %12s %6s", "first_write", "ratio");
@@ -157,10 +156,8 @@ static int print_verdicts(const struct experiment *experiment)
         int exceeded = 0;
         for (int size = 0; size < SIZES; size += 2) {
                 char what[64];
-                snprintf(what, sizeof(what), "first write of %zu pages / sum of its primitives",
-                         pages_of(size));
-                exceeded += scratch_verdict(what, first_write_ratio(experiment, size), FIRST_WRITE_LIMIT,
-                                            "times");
+                snprintf(what, sizeof(what), "first write of %zu pages / sum of its primitives", pages_of(size));
+                exceeded += scratch_verdict(what, first_write_ratio(experiment, size), FIRST_WRITE_LIMIT, "times");
         }
         return exceeded;
 }

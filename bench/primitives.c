@@ -89,8 +89,7 @@ void rig_open(struct rig *rig, size_t pages)
                 scratch_fail(-errno, "memfd_create");
         rig->pool = must_map(NULL, pool_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, rig->pool_fd, 0);
         memset(rig->pool, 1, pool_bytes);
-        rig->view =
-                must_map(NULL, pages * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        rig->view = must_map(NULL, pages * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         for (size_t page_no = 0; page_no < pages; page_no++) {
                 rewire(rig, page_no, PROT_READ);
                 (void)*(volatile char *)(rig->view + page_no * PAGE);

@@ -7,14 +7,13 @@
 #include "bench/support/scratch.h"
 
 static const struct store *const stores[] = {
-        &store_bptree, &store_bptree_view, &store_bptree_serial,
-        &store_cobtree, &store_cobtree_view, &store_cobtree_serial,
-        &store_dense, &store_dense_visit,
+        &store_bptree,       &store_bptree_view,    &store_bptree_serial, &store_cobtree,
+        &store_cobtree_view, &store_cobtree_serial, &store_dense,         &store_dense_visit,
 #ifdef HAVE_LMDB
         &store_lmdb,
 #endif
 #ifdef HAVE_BDB
-        &store_bdb, &store_bdb_256k, &store_bdb_64m,
+        &store_bdb,          &store_bdb_256k,       &store_bdb_64m,
 #endif
 };
 

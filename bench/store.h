@@ -55,8 +55,8 @@ static inline uint64_t store_word(const void *bytes)
         return word;
 }
 
-static inline void store_digest_add(struct store_digest *digest, const void *key, size_t key_len,
-                                    const void *value, size_t value_len)
+static inline void store_digest_add(struct store_digest *digest, const void *key, size_t key_len, const void *value,
+                                    size_t value_len)
 {
         digest->records++;
         digest->keys += store_word(key);
@@ -73,8 +73,8 @@ struct store_source {
 
 struct store {
         const char *name;
-        const char *data_file; /* in the directory; NULL: the store is gone when its only seat is closed */
-        bool is_flawed;        /* known to leave wrong results now and then */
+        const char *data_file;      /* in the directory; NULL: the store is gone when its only seat is closed */
+        bool is_flawed;             /* known to leave wrong results now and then */
         const struct store *filler; /* NULL: itself; else one that is faster and leaves the same file */
         const char *only; /* NULL, or the one experiment that it can do: what that does not need is NULL then */
 

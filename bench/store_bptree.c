@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 
-/* The B+-tree of libxactrees; store_tree.h says how it is configured. Pages of 4 KiB, the default: of 8 an insert of small
- * records takes a quarter more time. */
+/* The B+-tree of libxactrees; store_tree.h says how it is configured. Pages of 4 KiB, the default: of 8 an insert of
+ * small records takes a quarter more time. */
 
 #include "bench/store.h"
 
 #include <xac/bptree.h>
 
-#define TREE(name) bptree##name
+#define TREE(name)            bptree##name
 #define TREE_PAGE_BYTES(task) 4096
 #include "bench/store_tree.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 
-/* The cache-oblivious B-tree of libxactrees; store_tree.h says how it is configured. Pages of 4 KiB, as the B+-tree has;
- * of 8 KiB where fewer than eight records fill one of 4 KiB, as every second or third put would split one there.
+/* The cache-oblivious B-tree of libxactrees; store_tree.h says how it is configured. Pages of 4 KiB, as the B+-tree
+ * has; of 8 KiB where fewer than eight records fill one of 4 KiB, as every second or third put would split one there.
  * docs/COBTREE.md has the figures of both. */
 
 #include "bench/store.h"
 
 #include <xac/cobtree.h>
 
-#define TREE(name) cobtree##name
+#define TREE(name)            cobtree##name
 #define TREE_PAGE_BYTES(task) (8 * ((task)->key_bytes + (task)->value_bytes) > 4096 ? 8192 : 4096)
 #include "bench/store_tree.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * A dense array in plain memory, sorted, key and value side by side: as little as there can be between one record and the
- * next. Nothing but the experiment `scan`, by one worker, makes sense here: it is the floor under every scan.
+ * A dense array in plain memory, sorted, key and value side by side: as little as there can be between one record and
+ * the next. Nothing but the experiment `scan`, by one worker, makes sense here: it is the floor under every scan.
  *
  *      | key | value | key | value | ...
  *
@@ -83,8 +83,7 @@ static void look_closely(const struct seat *seat, struct store_digest *digest)
 {
         const unsigned char *at = seat->records, *end = at + seat->count * seat->stride;
         for (; at < end; at += seat->stride)
-                store_digest_add(digest, at, seat->key_bytes, at + seat->key_bytes,
-                                 seat->stride - seat->key_bytes);
+                store_digest_add(digest, at, seat->key_bytes, at + seat->key_bytes, seat->stride - seat->key_bytes);
 }
 
 /* Nobody asks it for less than everything. */

@@ -3,10 +3,9 @@
 /*
  * LMDB, set up to be as fast as its promise lets it be:
  *
- *      memory, nosync   MDB_NOSYNC | MDB_WRITEMAP | MDB_MAPASYNC: a commit neither syncs nor calls pwrite. (There is no log;
- *                       a crash of the machine may destroy the file, so this promises less than XAC_NOSYNC does.)
- *      durable          no flag but MDB_NOMEMINIT: its default, fully synchronous mode. MDB_WRITEMAP promises the
- *                       same, and was 3 to 5 % slower
+ *      memory, nosync   MDB_NOSYNC | MDB_WRITEMAP | MDB_MAPASYNC: a commit neither syncs nor calls pwrite. (There is no
+ * log; a crash of the machine may destroy the file, so this promises less than XAC_NOSYNC does.) durable          no
+ * flag but MDB_NOMEMINIT: its default, fully synchronous mode. MDB_WRITEMAP promises the same, and was 3 to 5 % slower
  *
  *  - keys of 8 bytes are integers (MDB_INTEGERKEY), so that they are compared as such;
  *  - ascending keys of one worker, and loading, are appended (MDB_APPEND);
@@ -63,8 +62,7 @@ static size_t map_bytes(const struct store_task *task)
 
 static unsigned env_flags(enum store_promise promise)
 {
-        return MDB_NOTLS |
-               (promise == STORE_DURABLE ? MDB_NOMEMINIT : MDB_NOSYNC | MDB_WRITEMAP | MDB_MAPASYNC);
+        return MDB_NOTLS | (promise == STORE_DURABLE ? MDB_NOMEMINIT : MDB_NOSYNC | MDB_WRITEMAP | MDB_MAPASYNC);
 }
 
 static void open_process(const struct store_task *task)
@@ -208,8 +206,7 @@ static int remove_key(void *arg, const void *key)
         return err ? STORE_ABSENT : STORE_FOUND;
 }
 
-static void digest_add(const struct seat *seat, struct store_digest *digest, const MDB_val *key,
-                       const MDB_val *value)
+static void digest_add(const struct seat *seat, struct store_digest *digest, const MDB_val *key, const MDB_val *value)
 {
         if (seat->key_bytes == sizeof(uint64_t)) {
                 uint64_t bytes = __builtin_bswap64(store_word(key->mv_data));

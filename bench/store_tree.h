@@ -3,15 +3,15 @@
 #define BENCH_STORE_TREE_H
 
 /*
- * The stores of a tree of libxactrees, by its three ways in. Both trees have the same calls under other names, so this is
- * included by store_bptree.c and store_cobtree.c, which say which one it is (records and options are the B+-tree's):
+ * The stores of a tree of libxactrees, by its three ways in. Both trees have the same calls under other names, so this
+ * is included by store_bptree.c and store_cobtree.c, which say which one it is (records and options are the B+-tree's):
  *
  *      #define TREE(name) bptree##name
  *      #define TREE_PAGE_BYTES(task) 4096
  *      #include "bench/store_tree.h"
  *
- * and the compiler makes of it what it would make of a file for each: no call goes through a pointer that an application's
- * would not.
+ * and the compiler makes of it what it would make of a file for each: no call goes through a pointer that an
+ * application's would not.
  *
  *      NAME            by declared access in an environment
  *      NAME-view       by plain pointers into a view of an environment
@@ -22,8 +22,8 @@
  *      durable         no flag: the default
  *
  *  - pages as suits each tree best: store_bptree.c, store_cobtree.c (--page-size: others);
- *  - all other options are the defaults: a log of 256 MiB, of which a checkpoint runs in the background whenever half is
- *    used; a pool of half of the machine's memory, 4 GiB at most;
+ *  - all other options are the defaults: a log of 256 MiB, of which a checkpoint runs in the background whenever half
+ * is used; a pool of half of the machine's memory, 4 GiB at most;
  *  - records with keys of 8 bytes and values of up to 256 are of fixed size (options.key_bytes);
  *  - single operations are calls outside of transactions, so that each is one of its own.
  */
@@ -46,7 +46,7 @@ struct seat {
         size_t key_bytes, value_bytes;
         xac_env *env; /* NULL: in plain memory */
         page_arena *arena;
-        TREE() *tree;
+        TREE() * tree;
 };
 
 /* ---- seats ---- */
@@ -58,9 +58,7 @@ static uint32_t page_bytes_of(const struct store_task *task)
 
 static xac_env *open_env(const struct store_task *task)
 {
-        const int flags[] = {
-                [STORE_MEMORY] = XAC_VOLATILE, [STORE_NOSYNC] = XAC_NOSYNC, [STORE_DURABLE] = 0
-        };
+        const int flags[] = { [STORE_MEMORY] = XAC_VOLATILE, [STORE_NOSYNC] = XAC_NOSYNC, [STORE_DURABLE] = 0 };
         const xac_options options = { .page_bytes = page_bytes_of(task) };
         xac_env *env;
 
@@ -165,8 +163,7 @@ static int outcome_of(int err, const char *what)
 static int put(void *arg, const void *key, const void *value)
 {
         const struct seat *seat = arg;
-        return outcome_of(TREE(_put)(seat->tree, key, seat->key_bytes, value, seat->value_bytes, 0),
-                          TREE_TEXT(_put));
+        return outcome_of(TREE(_put)(seat->tree, key, seat->key_bytes, value, seat->value_bytes, 0), TREE_TEXT(_put));
 }
 
 static int get(void *arg, const void *key, void *value)
@@ -285,11 +282,11 @@ static uint64_t lost(void *arg)
         return stats.conflicts;
 }
 
-#define STORE_OF_TREE(its_name, its_file, its_filler, its_open)                                          \
-        {                                                                                                \
-                .name = (its_name), .data_file = (its_file), .filler = (its_filler), .open = (its_open), \
-                .close = close_seat, .put = put, .get = get, .remove = remove_key, .scan = scan,         \
-                .load = load, .run = run, .lost = lost                                                   \
+#define STORE_OF_TREE(its_name, its_file, its_filler, its_open)                                                \
+        {                                                                                                      \
+                .name = (its_name), .data_file = (its_file), .filler = (its_filler), .open = (its_open),       \
+                .close = close_seat, .put = put, .get = get, .remove = remove_key, .scan = scan, .load = load, \
+                .run = run, .lost = lost                                                                       \
         }
 
 #endif

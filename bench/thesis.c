@@ -91,8 +91,7 @@ static void parse(struct thesis *thesis, int argc, char **argv)
                 OPTION_NUMBER("inserts", thesis->inserts, "durable ones, by all processes together"),
                 OPTION_NUMBER("records", thesis->static_records, "records of the trees that are searched"),
                 OPTION_NUMBER("searches", thesis->searches, "in each of them"),
-                OPTION_NUMBER("memory-mib", thesis->memory_mib,
-                              "what searches may use, where groups are permitted"),
+                OPTION_NUMBER("memory-mib", thesis->memory_mib, "what searches may use, where groups are permitted"),
                 OPTION_NUMBER("random-inserts", thesis->random_inserts, "before the range query"),
                 OPTION_NUMBER("sorted-inserts", thesis->sorted_inserts, "in ascending order"),
                 OPTION_TEXT("systems", thesis->systems, store_names()),
@@ -145,13 +144,13 @@ int thesis_find(const struct thesis_systems *systems, const char *name)
         return -1;
 }
 
-void thesis_progress(const struct thesis *thesis, const char *experiment, uint64_t repetition,
-                     const char *system, int processes)
+void thesis_progress(const struct thesis *thesis, const char *experiment, uint64_t repetition, const char *system,
+                     int processes)
 {
         const bool is_terminal = isatty(STDERR_FILENO);
         fprintf(stderr, "%s%s: repetition %" PRIu64 " of %" PRIu64 ": %s, %d processes%s",
-                is_terminal ? "\r\033[K" : "", experiment, repetition + 1, thesis->repetitions, system,
-                processes, is_terminal ? "" : "\n");
+                is_terminal ? "\r\033[K" : "", experiment, repetition + 1, thesis->repetitions, system, processes,
+                is_terminal ? "" : "\n");
 }
 
 void thesis_progress_done(void)
@@ -160,8 +159,8 @@ void thesis_progress_done(void)
                 fprintf(stderr, "\r\033[K");
 }
 
-void thesis_rows(struct csv *csv, struct csv_series *series, const char *metric, const char *unit,
-                 const char *param, const struct samples *samples)
+void thesis_rows(struct csv *csv, struct csv_series *series, const char *metric, const char *unit, const char *param,
+                 const struct samples *samples)
 {
         series->metric = metric;
         series->unit = unit;

@@ -50,10 +50,10 @@ void thesis_choose(const struct thesis *thesis, const char *defaults, struct the
 int thesis_find(const struct thesis_systems *systems, const char *name); /* its place, or -1 */
 
 /* What is run next; done: nothing more. */
-void thesis_progress(const struct thesis *thesis, const char *experiment, uint64_t repetition,
-                     const char *system, int processes);
+void thesis_progress(const struct thesis *thesis, const char *experiment, uint64_t repetition, const char *system,
+                     int processes);
 void thesis_progress_done(void);
-void thesis_rows(struct csv *csv, struct csv_series *series, const char *metric, const char *unit,
-                 const char *param, const struct samples *samples);
+void thesis_rows(struct csv *csv, struct csv_series *series, const char *metric, const char *unit, const char *param,
+                 const struct samples *samples);
 
 #endif

@@ -48,9 +48,7 @@ static void plan_runs(const struct thesis *thesis)
                 .experiment = experiment_find("durable-insert"),
                 .threads = 1,
                 .keys = thesis->inserts,
-                .shape = { .key_bytes = THESIS_KEY_BYTES,
-                           .value_bytes = THESIS_VALUE_BYTES,
-                           .is_random = true },
+                .shape = { .key_bytes = THESIS_KEY_BYTES, .value_bytes = THESIS_VALUE_BYTES, .is_random = true },
                 .page_bytes = THESIS_PAGE_BYTES,
                 .is_timed = true,
         };
@@ -86,8 +84,7 @@ static void measure(const struct thesis *thesis)
                         for (int s = 0; s < inserts.systems.count; s++) {
                                 inserts.plan.processes = (int)thesis->processes.value[p];
                                 inserts.plan.store = inserts.systems.stores[s];
-                                thesis_progress(thesis, "inserts", r, inserts.plan.store->name,
-                                                inserts.plan.processes);
+                                thesis_progress(thesis, "inserts", r, inserts.plan.store->name, inserts.plan.processes);
                                 run_cell(&inserts.cells[p][s]);
                         }
         thesis_progress_done();
@@ -109,8 +106,8 @@ static void print_cell(const struct thesis *thesis, int p, int s)
         const struct samples *us = &inserts.cells[p][s].us_per_op;
         char spread[SPREAD];
 
-        snprintf(spread, sizeof(spread), "%.4f (%.4f to %.4f)", samples_median(us) / 1000,
-                 samples_min(us) / 1000, samples_max(us) / 1000);
+        snprintf(spread, sizeof(spread), "%.4f (%.4f to %.4f)", samples_median(us) / 1000, samples_min(us) / 1000,
+                 samples_max(us) / 1000);
         printf("%-14s %5d  %-28s", inserts.systems.stores[s]->name, (int)thesis->processes.value[p], spread);
         printf(" %10.2f", alone < 0 ? 0 : samples_ratio(&inserts.cells[alone][s].us_per_op, us));
         printf(" %14.2f\n", bdb < 0 ? 0 : samples_ratio(&inserts.cells[p][bdb].us_per_op, us));
@@ -118,8 +115,7 @@ static void print_cell(const struct thesis *thesis, int p, int s)
 
 static void print_times(const struct thesis *thesis)
 {
-        printf("\n%" PRIu64
-               " durable inserts of random keys of %d bytes, pages of %d bytes; medians of %" PRIu64
+        printf("\n%" PRIu64 " durable inserts of random keys of %d bytes, pages of %d bytes; medians of %" PRIu64
                " repetitions\n\n%-14s %5s  %-28s %10s %14s\n",
                thesis->inserts, THESIS_KEY_BYTES, THESIS_PAGE_BYTES, thesis->repetitions, "system", "proc",
                "ms per insert (min to max)", "t1/t here", "x Berkeley DB");

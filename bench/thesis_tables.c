@@ -6,7 +6,8 @@
  *      searches    table 5.1    random searches, each a transaction, in trees that were loaded in order and closed,
  *                               and of which nothing is in memory, by a process that may have less than they need
  *      random      table 5.2    inserts of random keys, each a transaction; then a range query over everything
- *      sorted      table 5.3    inserts in ascending order, the dearest case of a packed memory array; the dearest one, too
+ *      sorted      table 5.3    inserts in ascending order, the dearest case of a packed memory array; the dearest one,
+ * too
  */
 
 #include "bench/thesis.h"
@@ -114,8 +115,7 @@ static void repeat_sorted(const struct thesis *thesis, const struct store *store
 
 static void print_table(const struct thesis *thesis, const struct table *table)
 {
-        printf("\n%s; medians of %" PRIu64 " repetitions\n\n%-14s", table->title, thesis->repetitions,
-               "system");
+        printf("\n%s; medians of %" PRIu64 " repetitions\n\n%-14s", table->title, thesis->repetitions, "system");
         for (int m = 0; m < METRICS_MAX; m++)
                 printf("  %-30s", table->metrics[m].name);
         printf(" times as fast as %s\n", table->systems.stores[0]->name);
@@ -149,12 +149,10 @@ static void run_table(struct thesis *thesis, struct table *table)
         print_table(thesis, table);
         thesis->csv.experiment = table->name;
         for (int s = 0; s < table->systems.count; s++) {
-                struct csv_series series = { .system = table->systems.stores[s]->name,
-                                             .processes = 1,
-                                             .threads = 1 };
+                struct csv_series series = { .system = table->systems.stores[s]->name, .processes = 1, .threads = 1 };
                 for (int m = 0; m < METRICS_MAX; m++) {
-                        thesis_rows(&thesis->csv, &series, table->metrics[m].name, table->metrics[m].unit,
-                                    table->param, &table->rows[s].metric[m]);
+                        thesis_rows(&thesis->csv, &series, table->metrics[m].name, table->metrics[m].unit, table->param,
+                                    &table->rows[s].metric[m]);
                         samples_free(&table->rows[s].metric[m]);
                 }
         }
@@ -164,8 +162,8 @@ static void run_table(struct thesis *thesis, struct table *table)
 
 static void write_param(struct table *table, uint64_t keys, const char *distribution)
 {
-        snprintf(table->param, sizeof(table->param), "keys=%" PRIu64 ";key=%d;value=%d;dist=%s", keys,
-                 THESIS_KEY_BYTES, THESIS_VALUE_BYTES, distribution);
+        snprintf(table->param, sizeof(table->param), "keys=%" PRIu64 ";key=%d;value=%d;dist=%s", keys, THESIS_KEY_BYTES,
+                 THESIS_VALUE_BYTES, distribution);
 }
 
 /* A system with a large cache would need more memory for that than it may have. */
@@ -181,12 +179,10 @@ void thesis_searches(struct thesis *thesis)
         if (is_permitted)
                 little_memory_remove(&memory);
         snprintf(table.param, sizeof(table.param),
-                 "keys=%" PRIu64 ";key=%d;value=%d;preload=%" PRIu64 ";static;memory=%" PRIu64,
-                 thesis->searches, THESIS_KEY_BYTES, THESIS_VALUE_BYTES, thesis->static_records,
-                 is_permitted ? thesis->memory_mib : 0);
+                 "keys=%" PRIu64 ";key=%d;value=%d;preload=%" PRIu64 ";static;memory=%" PRIu64, thesis->searches,
+                 THESIS_KEY_BYTES, THESIS_VALUE_BYTES, thesis->static_records, is_permitted ? thesis->memory_mib : 0);
         snprintf(table.title, sizeof(table.title),
-                 "%" PRIu64 " random searches among %" PRIu64 " records of %d + %d bytes, %s %" PRIu64
-                 " MiB of memory",
+                 "%" PRIu64 " random searches among %" PRIu64 " records of %d + %d bytes, %s %" PRIu64 " MiB of memory",
                  thesis->searches, thesis->static_records, THESIS_KEY_BYTES, THESIS_VALUE_BYTES,
                  is_permitted ? "with" : "all memory, for a group is not permitted here, instead of",
                  thesis->memory_mib);
@@ -196,8 +192,7 @@ void thesis_searches(struct thesis *thesis)
 void thesis_random(struct thesis *thesis)
 {
         struct table table = { .name = "thesis_random",
-                               .defaults =
-                                       "bptree-view,bptree,cobtree-view,cobtree,bdb-256k,bdb-64m,bdb,lmdb",
+                               .defaults = "bptree-view,bptree,cobtree-view,cobtree,bdb-256k,bdb-64m,bdb,lmdb",
                                .metrics = { { "us_per_insert", "us" }, { "ms_per_range_query", "ms" } },
                                .repeat = repeat_random };
 
@@ -211,8 +206,7 @@ void thesis_random(struct thesis *thesis)
 void thesis_sorted(struct thesis *thesis)
 {
         struct table table = { .name = "thesis_sorted",
-                               .defaults =
-                                       "bptree-view,bptree,cobtree-view,cobtree,bdb-256k,bdb-64m,bdb,lmdb",
+                               .defaults = "bptree-view,bptree,cobtree-view,cobtree,bdb-256k,bdb-64m,bdb,lmdb",
                                .metrics = { { "us_per_insert", "us" }, { "us_of_the_dearest", "us" } },
                                .repeat = repeat_sorted };
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * The cache-oblivious claim: how many blocks have to be brought in for a search, whatever the size of a block and of the
- * memory that they are brought into. Both trees serve random searches and short scans in a mapped file, and what their code
- * touches goes through simulated caches (transfers_cache.h). That is exact, and the same on every machine: nothing is timed.
+ * The cache-oblivious claim: how many blocks have to be brought in for a search, whatever the size of a block and of
+ * the memory that they are brought into. Both trees serve random searches and short scans in a mapped file, and what
+ * their code touches goes through simulated caches (transfers_cache.h). That is exact, and the same on every machine:
+ * nothing is timed.
  *
  *         bench/transfers --keys 4000000
  *
@@ -29,15 +30,7 @@
 #include "bench/transfers_hooks.h"
 #include "bench/xacbench_records.h"
 
-enum {
-        TREES = 2,
-        BLOCKS = 4,
-        SIZES = 9,
-        MIN_BLOCKS_SHIFT = 2,
-        PATH = SCRATCH_PATH + 16,
-        PARAM = 160,
-        VISIT_ENDS = 1
-};
+enum { TREES = 2, BLOCKS = 4, SIZES = 9, MIN_BLOCKS_SHIFT = 2, PATH = SCRATCH_PATH + 16, PARAM = 160, VISIT_ENDS = 1 };
 
 static const unsigned block_shifts[BLOCKS] = { 6, 9, 12, 16 };
 static const unsigned size_shifts[SIZES] = { 16, 17, 18, 19, 20, 21, 22, 23, 24 };
@@ -72,35 +65,33 @@ struct tree {
 };
 
 /* The same calls by other names; a type cannot stand in parentheses. NOLINTBEGIN(bugprone-macro-parentheses) */
-#define TREE_CALLS(kind)                                                                                    \
-        static void *open_##kind(page_arena *arena, const bptree_options *options)                          \
-        {                                                                                                   \
-                kind *tree;                                                                                 \
-                must(kind##_open(arena, "records", BPTREE_CREATE, options, &tree), "open");                 \
-                return tree;                                                                                \
-        }                                                                                                   \
-        static void close_##kind(void *tree)                                                                \
-        {                                                                                                   \
-                kind##_close(tree);                                                                         \
-        }                                                                                                   \
-        static int put_##kind(void *tree, const struct record *record)                                      \
-        {                                                                                                   \
-                return kind##_put(tree, record->key, transfers.shape.key_bytes, record->value,              \
-                                  transfers.shape.value_bytes, 0);                                          \
-        }                                                                                                   \
-        static int get_##kind(void *tree, const void *key, void *value)                                     \
-        {                                                                                                   \
-                return kind##_get(tree, key, transfers.shape.key_bytes, value, transfers.shape.value_bytes, \
-                                  NULL);                                                                    \
-        }                                                                                                   \
-        static int scan_##kind(void *tree, const void *from,                                                \
-                               int (*visit)(void *arg, const bptree_record *record))                        \
-        {                                                                                                   \
-                return kind##_scan(tree, from, transfers.shape.key_bytes, NULL, 0, visit, NULL);            \
-        }                                                                                                   \
-        static int load_##kind(void *tree, int (*next)(void *arg, bptree_record *record))                   \
-        {                                                                                                   \
-                return kind##_load(tree, next, NULL);                                                       \
+#define TREE_CALLS(kind)                                                                                           \
+        static void *open_##kind(page_arena *arena, const bptree_options *options)                                 \
+        {                                                                                                          \
+                kind *tree;                                                                                        \
+                must(kind##_open(arena, "records", BPTREE_CREATE, options, &tree), "open");                        \
+                return tree;                                                                                       \
+        }                                                                                                          \
+        static void close_##kind(void *tree)                                                                       \
+        {                                                                                                          \
+                kind##_close(tree);                                                                                \
+        }                                                                                                          \
+        static int put_##kind(void *tree, const struct record *record)                                             \
+        {                                                                                                          \
+                return kind##_put(tree, record->key, transfers.shape.key_bytes, record->value,                     \
+                                  transfers.shape.value_bytes, 0);                                                 \
+        }                                                                                                          \
+        static int get_##kind(void *tree, const void *key, void *value)                                            \
+        {                                                                                                          \
+                return kind##_get(tree, key, transfers.shape.key_bytes, value, transfers.shape.value_bytes, NULL); \
+        }                                                                                                          \
+        static int scan_##kind(void *tree, const void *from, int (*visit)(void *arg, const bptree_record *record)) \
+        {                                                                                                          \
+                return kind##_scan(tree, from, transfers.shape.key_bytes, NULL, 0, visit, NULL);                   \
+        }                                                                                                          \
+        static int load_##kind(void *tree, int (*next)(void *arg, bptree_record *record))                          \
+        {                                                                                                          \
+                return kind##_load(tree, next, NULL);                                                              \
         }
 
 /* NOLINTEND(bugprone-macro-parentheses) */
@@ -108,11 +99,10 @@ struct tree {
 TREE_CALLS(bptree)
 TREE_CALLS(cobtree)
 
-#define TREE(kind)                                                                   \
-        {                                                                            \
-                .name = #kind "-serial", .open = open_##kind, .close = close_##kind, \
-                .put = put_##kind, .get = get_##kind, .scan = scan_##kind,           \
-                .load = load_##kind                                                  \
+#define TREE(kind)                                                                                      \
+        {                                                                                               \
+                .name = #kind "-serial", .open = open_##kind, .close = close_##kind, .put = put_##kind, \
+                .get = get_##kind, .scan = scan_##kind, .load = load_##kind                             \
         }
 static const struct tree trees[TREES] = { TREE(bptree), TREE(cobtree) };
 
@@ -149,8 +139,7 @@ static int next_record(void *arg, bptree_record *next)
                 record_init(&transfers.shape, &record);
         record_make_key(&transfers.shape, &record, transfers.sorted[at]);
         record_make_value(&transfers.shape, &record, transfers.sorted[at]);
-        *next = (bptree_record){ record.key, transfers.shape.key_bytes, record.value,
-                                 transfers.shape.value_bytes };
+        *next = (bptree_record){ record.key, transfers.shape.key_bytes, record.value, transfers.shape.value_bytes };
         return 1;
 }
 
@@ -189,8 +178,8 @@ static void make_caches(uint64_t byte_len)
         for (int b = 0; b < BLOCKS; b++)
                 for (int s = 0; s < SIZES; s++)
                         if (is_measured(b, s))
-                                cache_init(&transfers.caches[b][s], block_shifts[b],
-                                           UINT64_C(1) << size_shifts[s], byte_len);
+                                cache_init(&transfers.caches[b][s], block_shifts[b], UINT64_C(1) << size_shifts[s],
+                                           byte_len);
 }
 
 static void free_caches(void)
@@ -277,11 +266,9 @@ static void extend(void *arg, char *begin, size_t byte_len)
 
 static void measure(int t)
 {
-        const bool is_fixed =
-                transfers.shape.key_bytes == 8 && transfers.shape.value_bytes <= BPTREE_FIXED_VALUE_MAX;
+        const bool is_fixed = transfers.shape.key_bytes == 8 && transfers.shape.value_bytes <= BPTREE_FIXED_VALUE_MAX;
         const bptree_options options = { .key_bytes = is_fixed ? 8 : 0,
-                                         .value_bytes =
-                                                 is_fixed ? (uint32_t)transfers.shape.value_bytes : 0 };
+                                         .value_bytes = is_fixed ? (uint32_t)transfers.shape.value_bytes : 0 };
         struct bounds bounds = { NULL, NULL };
         page_arena *arena;
         char path[PATH];
@@ -346,11 +333,10 @@ static void write_rows(struct csv *csv, const char *metric, double of[TREES][BLO
                                 char param[PARAM];
                                 if (!is_measured(b, s))
                                         continue;
-                                snprintf(param, sizeof(param),
-                                         "keys=%" PRIu64 ";key=%zu;value=%zu%s;block=%u;cache=%u",
-                                         transfers.keys, transfers.shape.key_bytes,
-                                         transfers.shape.value_bytes, transfers.is_static ? ";static" : "",
-                                         1u << block_shifts[b], 1u << size_shifts[s]);
+                                snprintf(param, sizeof(param), "keys=%" PRIu64 ";key=%zu;value=%zu%s;block=%u;cache=%u",
+                                         transfers.keys, transfers.shape.key_bytes, transfers.shape.value_bytes,
+                                         transfers.is_static ? ";static" : "", 1u << block_shifts[b],
+                                         1u << size_shifts[s]);
                                 csv_text_row(csv, &series, param, of[t][b][s]);
                         }
 }
@@ -374,8 +360,7 @@ static const char *parse(int argc, char **argv)
         };
 
         options_parse(argc, argv,
-                      "Counts the blocks that searches and scans have to bring into caches of several sizes.",
-                      options);
+                      "Counts the blocks that searches and scans have to bring into caches of several sizes.", options);
         transfers.shape = (struct record_shape){ .key_bytes = key_bytes, .value_bytes = value_bytes };
         if (record_shape_fault(&transfers.shape))
                 options_refuse(record_shape_fault(&transfers.shape), "--key-size, --value-size");
@@ -399,8 +384,7 @@ int main(int argc, char **argv)
         printf("%" PRIu64 " records of %zu + %zu bytes, %s\n", transfers.keys, transfers.shape.key_bytes,
                transfers.shape.value_bytes, transfers.is_static ? "loaded in order" : "put in random order");
         print_table("a random search", transfers.of_search);
-        snprintf(what, sizeof(what), "a scan of %" PRIu64 " records from a random one on",
-                 transfers.range_records);
+        snprintf(what, sizeof(what), "a scan of %" PRIu64 " records from a random one on", transfers.range_records);
         print_table(what, transfers.of_range);
         write_rows(&csv, "transfers_per_search", transfers.of_search);
         write_rows(&csv, "transfers_per_range", transfers.of_range);

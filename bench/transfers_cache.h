@@ -3,9 +3,9 @@
 #define BENCH_TRANSFERS_CACHE_H
 
 /*
- * The memory of the model in which search structures are analysed (A. Aggarwal, J. Vitter, 1988): a cache of so many blocks
- * of so many bytes, any block in any place, the one that was not used for longest goes first. Counts how many blocks
- * had to be brought in.
+ * The memory of the model in which search structures are analysed (A. Aggarwal, J. Vitter, 1988): a cache of so many
+ * blocks of so many bytes, any block in any place, the one that was not used for longest goes first. Counts how many
+ * blocks had to be brought in.
  *
  *      place_of    block -> its entry + 1, or 0: not in the cache
  *      entries     a ring by age: entries[newest].older ... ; used ones only

@@ -8,8 +8,7 @@ static struct {
         void *arg;
 } watch;
 
-void hooks_watch(const char *begin, size_t byte_len, void (*touch)(void *arg, uint64_t at, size_t byte_len),
-                 void *arg)
+void hooks_watch(const char *begin, size_t byte_len, void (*touch)(void *arg, uint64_t at, size_t byte_len), void *arg)
 {
         watch.begin = begin;
         watch.byte_len = begin ? byte_len : 0;

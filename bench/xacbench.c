@@ -33,8 +33,7 @@ static const char PURPOSE[] = "The race of search structures. The first argument
 
 static struct bench {
         struct plan plan; /* what all runs have in common */
-        uint64_t keys, durable_keys, preload, key_bytes, value_bytes, page_bytes, batch, repetitions,
-                timed_repetitions;
+        uint64_t keys, durable_keys, preload, key_bytes, value_bytes, page_bytes, batch, repetitions, timed_repetitions;
         struct option_numbers processes, threads, reads;
         int systems;
         const struct store *stores[REPORT_SYSTEMS_MAX];
@@ -118,10 +117,8 @@ static void parse(int argc, char **argv)
                 OPTION_TEXT("processes", processes, "numbers of processes"),
                 OPTION_TEXT("threads", threads, "numbers of threads in each of them"),
                 OPTION_NUMBER("keys", bench.keys, "records put or chosen; 0: 1,000,000, durable 250,000"),
-                OPTION_NUMBER("durable-keys", bench.durable_keys,
-                              "the same for durable-insert; 0: as --keys"),
-                OPTION_NUMBER("preload", bench.preload,
-                              "records there before; 0: none, or as many as --keys"),
+                OPTION_NUMBER("durable-keys", bench.durable_keys, "the same for durable-insert; 0: as --keys"),
+                OPTION_NUMBER("preload", bench.preload, "records there before; 0: none, or as many as --keys"),
                 OPTION_NUMBER("key-size", bench.key_bytes, "bytes of a key: 8, or 16 to 500"),
                 OPTION_NUMBER("value-size", bench.value_bytes, "bytes of a value: 8 to 1000"),
                 OPTION_TEXT("dist", distribution, "of keys: uniform, zipf or ascending"),
@@ -133,8 +130,7 @@ static void parse(int argc, char **argv)
                 OPTION_NUMBER("latency-reps", bench.timed_repetitions, "further repetitions with latencies"),
                 OPTION_TEXT("directory", directory, "where the stores lie, instead of $TMPDIR"),
                 OPTION_TEXT("csv", csv_path, "where every repetition goes"),
-                OPTION_TEXT("profile", bench.plan.profile,
-                            "what worker 0's profiles begin with (see make profile)"),
+                OPTION_TEXT("profile", bench.plan.profile, "what worker 0's profiles begin with (see make profile)"),
                 OPTION_END,
         };
 
@@ -173,8 +169,8 @@ static void show_progress(const struct report *report, uint64_t repetition, int 
                         "##############################", BAR - filled, "..............................",
                         report->experiment->name, repetition + 1, report->repetitions, what);
         else if (done == all)
-                fprintf(stderr, "%s: repetition %" PRIu64 " of %" PRIu64 " is done\n",
-                        report->experiment->name, repetition + 1, report->repetitions);
+                fprintf(stderr, "%s: repetition %" PRIu64 " of %" PRIu64 " is done\n", report->experiment->name,
+                        repetition + 1, report->repetitions);
 }
 
 /* Plain memory is the measure of what transactions cost; it promises nothing. */
@@ -223,11 +219,10 @@ static void race(struct plan plan)
         const bool has_both = plan.experiment->is_slow;
         const bool has_timed = plan.experiment->has_latencies && !has_both;
 
-        report =
-                (struct report){ .experiment = plan.experiment,
-                                 .systems = bench.systems,
-                                 .repetitions = bench.repetitions + (has_timed ? bench.timed_repetitions : 0),
-                                 .crowds = bench.processes.count * bench.threads.count };
+        report = (struct report){ .experiment = plan.experiment,
+                                  .systems = bench.systems,
+                                  .repetitions = bench.repetitions + (has_timed ? bench.timed_repetitions : 0),
+                                  .crowds = bench.processes.count * bench.threads.count };
         memcpy(report.stores, bench.stores, sizeof(bench.stores));
         report_param(&plan, report.param);
         for (uint64_t r = 0; r < report.repetitions; r++) {
@@ -252,8 +247,7 @@ static void run_experiment(const struct experiment *experiment)
         if (bench.durable_keys && experiment->promise == STORE_DURABLE)
                 plan.keys = bench.durable_keys;
         plan.preload = bench.preload || !experiment->is_preloaded ? bench.preload : plan.keys;
-        if (plan.distribution == ORDER_ZIPF &&
-            (experiment->order == ORDER_OWN || experiment->order == ORDER_SORTED)) {
+        if (plan.distribution == ORDER_ZIPF && (experiment->order == ORDER_OWN || experiment->order == ORDER_SORTED)) {
                 fprintf(stderr, "%s has no zipf: left out\n", experiment->name);
                 return;
         }

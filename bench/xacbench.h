@@ -60,9 +60,8 @@ struct plan {
         bool is_static;        /* what is there before was loaded in order, not put */
         bool is_cold;          /* nothing is read before the time begins, and the data file is on disk only */
         const struct little_memory *memory; /* NULL, or a group that those who work enter */
-        bool is_timed;         /* each operation is */
-        uint32_t *
-                trace_ns; /* NULL, or in shared memory a place for each operation's time, the workers' in turn */
+        bool is_timed;                      /* each operation is */
+        uint32_t *trace_ns;  /* NULL, or in shared memory a place for each operation's time, the workers' in turn */
         const char *profile; /* NULL, or what the profiles of worker 0 begin with */
 };
 
@@ -124,8 +123,8 @@ void place_make(struct place *place);
 void place_remove(struct place *place);
 /* Nobody maps the store's data file now: all of it goes to disk, and nothing of it stays in memory. */
 void place_cool(const struct place *place, const struct store *store);
-/* Where this process has mapped it, the kernel is told that reads are random: it reads the pages that are asked for, and none
- * around them. (Who uses read() is not concerned.) */
+/* Where this process has mapped it, the kernel is told that reads are random: it reads the pages that are asked for,
+ * and none around them. (Who uses read() is not concerned.) */
 void place_expect_random(const struct place *place, const struct store *store);
 /* What is allocated to it; 0: it has none. */
 uint64_t place_data_bytes(const struct place *place, const struct store *store);

@@ -90,8 +90,7 @@ uint64_t check_all(const struct worker *worker)
 
         worker->store->scan(worker->seat, NULL, UINT64_MAX, &found);
         if (found.records != expected.records || found.keys != expected.keys) {
-                fprintf(stderr, "%" PRIu64 " records instead of %" PRIu64 "\n", found.records,
-                        expected.records);
+                fprintf(stderr, "%" PRIu64 " records instead of %" PRIu64 "\n", found.records, expected.records);
                 work_fail(plan, "the records are not those that were put");
         }
         return found.records;

@@ -124,8 +124,7 @@ static void get_ready(struct member *member)
 static void profile(const struct worker *worker, bool is_begin)
 {
         const char *path = worker->number == 0 ? worker->plan->profile : NULL;
-        int (*start)(const char *) =
-                path ? (int (*)(const char *))dlsym(RTLD_DEFAULT, "ProfilerStart") : NULL;
+        int (*start)(const char *) = path ? (int (*)(const char *))dlsym(RTLD_DEFAULT, "ProfilerStart") : NULL;
         void (*stop)(void) = path ? (void (*)(void))dlsym(RTLD_DEFAULT, "ProfilerStop") : NULL;
         char numbered[SCRATCH_PATH];
 
@@ -274,9 +273,8 @@ static bool reap(const struct plan *plan, struct processes *processes, int flags
         if (status == 0)
                 return true;
         if (!plan->store->is_flawed || !WIFEXITED(status) || WEXITSTATUS(status) != EXIT_WRONG) {
-                fprintf(stderr, "%s on %s, %d x %d: a worker has failed (status %#x)\n",
-                        plan->experiment->name, plan->store->name, plan->processes, plan->threads,
-                        (unsigned)status);
+                fprintf(stderr, "%s on %s, %d x %d: a worker has failed (status %#x)\n", plan->experiment->name,
+                        plan->store->name, plan->processes, plan->threads, (unsigned)status);
                 exit(EXIT_FAILURE);
         }
         processes->is_wrong = true;
@@ -288,13 +286,11 @@ static bool reap(const struct plan *plan, struct processes *processes, int flags
         return true;
 }
 
-static struct member member_of(const struct plan *plan, const struct place *place, struct board *board,
-                               int number)
+static struct member member_of(const struct plan *plan, const struct place *place, struct board *board, int number)
 {
-        const struct worker worker = { .plan = plan,
-                                       .number = number,
-                                       .workers = plan->processes * plan->threads,
-                                       .store = plan->store };
+        const struct worker worker = {
+                .plan = plan, .number = number, .workers = plan->processes * plan->threads, .store = plan->store
+        };
         return (struct member){ worker, place, board };
 }
 
@@ -371,8 +367,7 @@ static bool run_stages(const struct plan *plan, struct place *place, struct boar
 
 static bool run(const struct plan *plan, struct place *place, struct outcome *outcome)
 {
-        struct board *board =
-                mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        struct board *board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (board == MAP_FAILED)
                 scratch_fail(-errno, "mmap");
         const bool is_right = run_stages(plan, place, board);

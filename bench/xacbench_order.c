@@ -65,8 +65,7 @@ static void fill_uniform(struct order *order, uint64_t count, uint64_t random)
 static void fill_in_turn(struct order *order, const struct order_spec *spec, uint64_t begin, uint64_t count)
 {
         for (uint64_t i = 0; i < order->count; i++)
-                order->numbers[i] =
-                        (uint32_t)(begin + (i * (uint64_t)spec->workers + (uint64_t)spec->worker) % count);
+                order->numbers[i] = (uint32_t)(begin + (i * (uint64_t)spec->workers + (uint64_t)spec->worker) % count);
 }
 
 static int by_rank(const void *a, const void *b, void *shape)

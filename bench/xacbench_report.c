@@ -67,8 +67,7 @@ void report_add(struct report_cell *cell, const struct plan *plan, const struct 
         samples_add(&cell->samples[REPORT_US], outcome->seconds * 1e6 / operations);
         samples_add(&cell->samples[REPORT_ABORTS], (double)outcome->lost / operations);
         if (outcome->data_bytes && outcome->records)
-                samples_add(&cell->samples[REPORT_BYTES],
-                            (double)outcome->data_bytes / (double)outcome->records);
+                samples_add(&cell->samples[REPORT_BYTES], (double)outcome->data_bytes / (double)outcome->records);
 }
 
 void report_free(struct report *report)
@@ -97,8 +96,7 @@ static int find_system(const struct report *report, const char *name)
 
 static void print_header(const struct report *report)
 {
-        printf("\n%s: %s\n%s; medians\n\n", report->experiment->name, report->experiment->what,
-               report->param);
+        printf("\n%s: %s\n%s; medians\n\n", report->experiment->name, report->experiment->what, report->param);
         printf("%-14s %4s %4s %12s  %-26s", "system", "proc", "thr", "ops/s", "us/op (min to max)");
         if (report->experiment->has_latencies)
                 printf(" %8s %8s %8s %9s", "p50 us", "p99", "p99.9", "p99.999");
@@ -123,8 +121,7 @@ static void print_row(const struct report *report, int crowd, int system)
         const struct samples *us = &cell->samples[REPORT_US];
         char spread[SPREAD];
 
-        snprintf(spread, sizeof(spread), "%.4g (%.4g to %.4g)", samples_median(us), samples_min(us),
-                 samples_max(us));
+        snprintf(spread, sizeof(spread), "%.4g (%.4g to %.4g)", samples_median(us), samples_min(us), samples_max(us));
         printf("%-14s %4d %4d %12.0f  %-26s", report->stores[system]->name, cell->processes, cell->threads,
                samples_median(&cell->samples[REPORT_OPS]), spread);
         if (report->experiment->has_latencies)
@@ -142,8 +139,7 @@ static void print_row(const struct report *report, int crowd, int system)
         }
         printf("\n");
         if (cell->wrong)
-                printf("%-14s %" PRIu64 " further runs do not count: they left WRONG records\n", "",
-                       cell->wrong);
+                printf("%-14s %" PRIu64 " further runs do not count: they left WRONG records\n", "", cell->wrong);
 }
 
 void report_print(const struct report *report)

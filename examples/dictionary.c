@@ -47,8 +47,8 @@ static void enter_words(int writer)
 
 static int print_entry(void *out, const bptree_record *entry)
 {
-        return fprintf(out, "%.*s = %s\n", (int)entry->key_len, (const char *)entry->key,
-                       (const char *)entry->value) < 0;
+        return fprintf(out, "%.*s = %s\n", (int)entry->key_len, (const char *)entry->key, (const char *)entry->value) <
+               0;
 }
 
 int main(void)

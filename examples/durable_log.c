@@ -69,7 +69,6 @@ int main(void)
                 is_kept &= count_durable(env, journal) == promised;
         }
         must(xac_close(env), "xac_close");
-        printf("%d entries, %d waits for the disk, every promise %s\n", promised, BATCHES,
-               is_kept ? "kept" : "BROKEN");
+        printf("%d entries, %d waits for the disk, every promise %s\n", promised, BATCHES, is_kept ? "kept" : "BROKEN");
         return is_kept ? EXIT_SUCCESS : EXIT_FAILURE;
 }

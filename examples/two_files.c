@@ -16,9 +16,11 @@ enum { BUYERS = 3, ITEMS = 8, ORDERS = 600, BOOK_FULL = 1 };
 
 struct shop {
         xac_env *env;
-        int *sold;                                   /* units, by item */
-        struct { int count, item[ORDERS]; } *orders; /* in the order they came in */
-        int wanted;                                  /* the item to buy next */
+        int *sold; /* units, by item */
+        struct {
+                int count, item[ORDERS];
+        } * orders; /* in the order they came in */
+        int wanted; /* the item to buy next */
 };
 
 static void must(int is_good, const char *what)

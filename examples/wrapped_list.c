@@ -17,7 +17,9 @@ enum { PROCESSES = 4, KEYS = 1000 };
 
 struct list { /* index 0 means none, so a file of zeros is an empty list */
         int first, used;
-        struct node { int key, next; } node[KEYS + 1];
+        struct node {
+                int key, next;
+        } node[KEYS + 1];
 };
 
 static void insert(struct list *list, int key) /* the serial code */

@@ -35,7 +35,8 @@ void backlog_join_locked(struct shared *shared)
 void backlog_pause(struct shared *shared)
 {
         struct control *control = shared->control;
-        atomic_store_explicit(&control->backlog_pause, atomic_load(&control->sequence) + PAUSE_COMMITS, memory_order_relaxed);
+        atomic_store_explicit(&control->backlog_pause, atomic_load(&control->sequence) + PAUSE_COMMITS,
+                              memory_order_relaxed);
 }
 
 /* ---- What is in it ---- */
@@ -67,8 +68,8 @@ static int is_in_it(void *arg, uint32_t no)
         return version_seen_in_slot(merge->shared, no, merge->base, merge->until) != 0;
 }
 
-/* Home as of the base: it stays so while it is pinned, as no newer version goes home before the log has it (I2). Read, not
- * mapped: a fault on a file that somebody has cut would end the background thread. NULL: it cannot be read. */
+/* Home as of the base: it stays so while it is pinned, as no newer version goes home before the log has it (I2). Read,
+ * not mapped: a fault on a file that somebody has cut would end the background thread. NULL: it cannot be read. */
 static const char *read_home(struct merge *merge, uint64_t page)
 {
         const uint32_t file_no = page_id_file(page);

@@ -29,14 +29,14 @@ static inline bool backlog_exists(const struct shared *shared)
 /* The next commit, of a durable environment, is part of it. */
 void backlog_join_locked(struct shared *shared);
 
-/* Logs all that was in it when this was called. 0 also when there was none; XAC_POISONED, -ENOSPC, -ENOMEM, -EMFILE, ...: it is
- * as large as before. May be called in the fault handler. */
+/* Logs all that was in it when this was called. 0 also when there was none; XAC_POISONED, -ENOSPC, -ENOMEM, -EMFILE,
+ * ...: it is as large as before. May be called in the fault handler. */
 int backlog_log(struct participant *self, struct files *files);
 
 /* For a while commits that do not wait are logged by themselves, so that those that do, and come between, find none. */
 void backlog_pause(struct shared *shared);
-/* Is a commit, which does not wait, one of those? By its snapshot, so that nothing is written, and nothing read that others
- * write. */
+/* Is a commit, which does not wait, one of those? By its snapshot, so that nothing is written, and nothing read that
+ * others write. */
 static inline bool backlog_is_paused(const struct shared *shared, uint64_t snapshot)
 {
         return snapshot < atomic_load_explicit(&shared->control->backlog_pause, memory_order_relaxed);

@@ -281,7 +281,8 @@ static int run_with_backlog(struct checkpoint *checkpoint)
 static int run_allocated(const struct home_writer *writer)
 {
         void *memory;
-        if (sys_mmap(NULL, sizeof(struct checkpoint), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, &memory))
+        if (sys_mmap(NULL, sizeof(struct checkpoint), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0,
+                     &memory))
                 return -ENOMEM;
         struct checkpoint *checkpoint = memory;
         checkpoint->writer = writer;

@@ -15,10 +15,10 @@
 #include "libxac/takeover.h"
 
 enum {
-        FEW_ENTRIES = 16,              /* so many pages are compared under the lock alone */
-        EXACT_MAX = 8,                 /* after a view's M was too coarse, so many commits are exact, at most */
-        EXCLUSION_WAIT_NS = 10000000,  /* then it is asked whether the exclusive one lives */
-        LOOKS_PER_CLOCK = 4,           /* the clock is not read at each look at retired slots */
+        FEW_ENTRIES = 16,             /* so many pages are compared under the lock alone */
+        EXACT_MAX = 8,                /* after a view's M was too coarse, so many commits are exact, at most */
+        EXCLUSION_WAIT_NS = 10000000, /* then it is asked whether the exclusive one lives */
+        LOOKS_PER_CLOCK = 4,          /* the clock is not read at each look at retired slots */
         REAP_EVERY_NS = 100000000
 };
 
@@ -40,8 +40,7 @@ static void note_exactness(struct view *view)
 /* Did anybody change, up to `until`, what this transaction depends on? */
 static int validate(struct txn *txn, uint64_t after, uint64_t until)
 {
-        struct conflict conflict =
-            conflict_find(&txn->pages, &txn->views, txn->flags & XAC_SNAPSHOT, after, until);
+        struct conflict conflict = conflict_find(&txn->pages, &txn->views, txn->flags & XAC_SNAPSHOT, after, until);
         if (hook_has_bug(HOOK_BUG_NO_VALIDATION))
                 return 0;
         if (conflict.view)
@@ -145,7 +144,7 @@ static int commit_locked(struct txn *txn, uint64_t validated, uint64_t *sequence
                 err = 0;
         if (err)
                 return err;
-        uint64_t log_end = stage_locked(txn, now + 1);       /* 2. into the log's ring, or the backlog */
+        uint64_t log_end = stage_locked(txn, now + 1);         /* 2. into the log's ring, or the backlog */
         *sequence = publish_intent_locked(txn->self, log_end); /* 3. decide, and be the newest */
         return 0;
 }

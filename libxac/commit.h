@@ -9,8 +9,8 @@
 
 #include "libxac/txn.h"
 
-/* 0: it is visible to everybody. XAC_CONFLICT, -ENOMEM, -ENOSPC (no room for the log), ...: nothing happened. A commit that
- * is waiting for the disk has a record of its own; others are part of the backlog. */
+/* 0: it is visible to everybody. XAC_CONFLICT, -ENOMEM, -ENOSPC (no room for the log), ...: nothing happened. A commit
+ * that is waiting for the disk has a record of its own; others are part of the backlog. */
 int commit_run(struct txn *txn, bool is_waiting);
 /* Returns once it is durable, if it is to wait for that. XAC_POISONED: visible, and nobody knows. */
 int commit_wait(struct txn *txn);

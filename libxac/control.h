@@ -40,8 +40,8 @@ enum {
 struct file_entry {
         char name[MANIFEST_NAME_BYTES];
         _Atomic uint64_t byte_len; /* rounded up to whole pages */
-        /* What lies behind it was a hole when the file was found, or has come by growing, in this shared memory's time: zeros,
-         * until a version goes home. */
+        /* What lies behind it was a hole when the file was found, or has come by growing, in this shared memory's time:
+         * zeros, until a version goes home. */
         _Atomic uint64_t found_len;
 };
 
@@ -51,10 +51,7 @@ struct process_row {
         _Atomic uint32_t pid; /* for people; never used to decide who is alive */
 };
 
-enum row_state {
-        ROW_FREE = 0,
-        ROW_USED
-};
+enum row_state { ROW_FREE = 0, ROW_USED };
 
 /* A participant. The owner writes; others read, and clean up once its process is dead. */
 struct row {
@@ -66,11 +63,11 @@ struct row {
          * ring that tells views what this participant changed. */
         alignas(CACHE_LINE) _Atomic uint32_t intent_first;
         _Atomic uint32_t intent_count;
-        _Atomic uint64_t ring_end;      /* entries ever written */
-        _Atomic uint64_t ring_sequence; /* the newest commit that is in the ring, or was too large */
-        _Atomic uint64_t ring_lap;      /* the newest commit that was too large for the ring */
+        _Atomic uint64_t ring_end;       /* entries ever written */
+        _Atomic uint64_t ring_sequence;  /* the newest commit that is in the ring, or was too large */
+        _Atomic uint64_t ring_lap;       /* the newest commit that was too large for the ring */
         _Atomic uint64_t fragment_start; /* where the log has the first fragment of this commit; 0: nowhere */
-        _Atomic uint32_t frames;        /* private slots that its views keep between transactions (view.h) */
+        _Atomic uint32_t frames;         /* private slots that its views keep between transactions (view.h) */
 
         alignas(CACHE_LINE) _Atomic uint64_t commits;
         _Atomic uint64_t conflicts;
@@ -80,7 +77,7 @@ struct row {
         alignas(CACHE_LINE) _Atomic uint32_t state;
         _Atomic uint32_t process_no;
         _Atomic uint32_t reads_rings;
-        _Atomic uint32_t has_ring; /* its ring's memory is allocated */
+        _Atomic uint32_t has_ring;   /* its ring's memory is allocated */
         _Atomic uint32_t is_on_duty; /* the library's own: not counted among the participants */
 };
 
@@ -117,12 +114,12 @@ struct control {
         _Atomic uint64_t sequence;
         _Atomic uint64_t decided;
         _Atomic uint64_t decided_log_end; /* where the log ends with that commit */
-        _Atomic uint32_t committer;  /* row number of who decided */
-        _Atomic uint32_t ring_readers; /* bit 0: there are some; above: how often one came (ring.c) */
+        _Atomic uint32_t committer;       /* row number of who decided */
+        _Atomic uint32_t ring_readers;    /* bit 0: there are some; above: how often one came (ring.c) */
 
         alignas(CACHE_LINE) _Atomic uint64_t flip_epoch; /* changed under the commit lock */
         _Atomic uint32_t rows_used;                      /* no row beyond this one was ever used */
-        _Atomic uint64_t unlinking; /* word of the version that is being taken out of its chain; under the commit lock */
+        _Atomic uint64_t unlinking;                      /* word of the version that is being taken out of its chain */
         /* Snapshots that are no participant's (R2, R9); 0 in a volatile environment, or when there is none. */
         _Atomic uint64_t checkpoint_snapshot;
         _Atomic uint64_t durable_next;     /* of the group that is being written */
@@ -149,13 +146,13 @@ struct control {
         struct shlock file_lock;
         struct shlock checkpoint_lock;
         struct shlock backlog_lock;
-        _Atomic uint32_t duty;        /* futex word of the background threads */
-        _Atomic uint32_t duty_wanted; /* one has been woken, and has not begun */
-        _Atomic uint64_t synced_ns;   /* when one of them last made the log durable */
+        _Atomic uint32_t duty;                /* futex word of the background threads */
+        _Atomic uint32_t duty_wanted;         /* one has been woken, and has not begun */
+        _Atomic uint64_t synced_ns;           /* when one of them last made the log durable */
         _Atomic uint64_t checkpoint_sequence; /* of the manifest's checkpoint */
         _Atomic uint64_t checkpoint_position;
         _Atomic uint64_t redo_position;
-        _Atomic uint64_t checkpoints;         /* so far */
+        _Atomic uint64_t checkpoints; /* so far */
         _Atomic uint32_t file_count;
         _Atomic uint64_t past_commits; /* of participants that have left */
         _Atomic uint64_t past_conflicts;
@@ -191,12 +188,12 @@ struct slot {
         _Atomic uint64_t superseded; /* sequence of the version after; 0: there is none */
         _Atomic uint64_t page;       /* page id */
         _Atomic uint64_t home_epoch; /* flip epoch in which home took its place; 0: not so */
-        _Atomic uint32_t use;   /* slot_use(): state and owner change in one store */
-        _Atomic uint32_t next;  /* in whatever list it is */
-        _Atomic uint32_t newer; /* slot of the version after; a hint, its tag is to be superseded */
-        _Atomic uint32_t content; /* of an alias: the slot whose content it shows; 0: zeros */
-        _Atomic uint32_t shares;  /* of a slot: aliases that show its content, and SHARES_KEPT */
-        uint32_t recount;         /* of shares; under the pool lock */
+        _Atomic uint32_t use;        /* slot_use(): state and owner change in one store */
+        _Atomic uint32_t next;       /* in whatever list it is */
+        _Atomic uint32_t newer;      /* slot of the version after; a hint, its tag is to be superseded */
+        _Atomic uint32_t content;    /* of an alias: the slot whose content it shows; 0: zeros */
+        _Atomic uint32_t shares;     /* of a slot: aliases that show its content, and SHARES_KEPT */
+        uint32_t recount;            /* of shares; under the pool lock */
 };
 
 #define SHARES_KEPT (UINT32_C(1) << 31) /* the slot's own version is gone: it is in no list */

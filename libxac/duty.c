@@ -17,9 +17,9 @@ enum {
         GROWTHS = 4                   /* pieces of the pool at once */
 };
 
-/* Since one of the background threads last made the log durable. No earlier than a tick later one does again, as each sync
- * moves the snapshot that durable reads may want, and with it what reclaim has to keep. (A clock that is behind, as in
- * another time namespace, makes it long ago.) */
+/* Since one of the background threads last made the log durable. No earlier than a tick later one does again, as each
+ * sync moves the snapshot that durable reads may want, and with it what reclaim has to keep. (A clock that is behind,
+ * as in another time namespace, makes it long ago.) */
 static uint64_t since_sync_ns(const struct shared *shared)
 {
         return sys_monotonic_ns() - atomic_load(&shared->control->synced_ns);
@@ -64,14 +64,14 @@ static int keep_durable(struct xac_env *env, struct participant *self)
                 err = log_push(log, self->owner);
         (void)grow_pool(self);
         /* For lack of space, perhaps: a checkpoint makes some. */
-        int extend_err = log_wants_segment(log) ? log_segments_extend(&log->segments, self->owner, log_end(log) + ahead) : 0;
+        int extend_err =
+                log_wants_segment(log) ? log_segments_extend(&log->segments, self->owner, log_end(log) + ahead) : 0;
         if (!err && is_sync_due(shared))
                 err = sync_log(env, self);
         if (err == -ENOSPC || (!err && checkpoint_is_wanted(shared))) { /* it makes room in the log */
-                struct home_writer writer = { .self = self,
-                                              .files = &env->files,
-                                              .progress = env->progress,
-                                              .progress_arg = env->progress_arg };
+                struct home_writer writer = {
+                        .self = self, .files = &env->files, .progress = env->progress, .progress_arg = env->progress_arg
+                };
                 err = checkpoint_run(&writer);
         }
         return err ? err : extend_err;

@@ -29,12 +29,12 @@ struct xac_env {
         volatile uint32_t *fork_guard; /* on a page that the kernel wipes in a forked child */
         void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total);
         void *progress_arg;
-        pthread_mutex_t mutex;         /* of the list of threads */
+        pthread_mutex_t mutex; /* of the list of threads */
         struct thread *threads;
-        pthread_t duty_thread;         /* duty.c */
+        pthread_t duty_thread; /* duty.c */
         bool has_duty_thread;
         _Atomic bool duty_stops;
-        _Atomic uint32_t duty_runs;    /* futex word: the thread has begun */
+        _Atomic uint32_t duty_runs; /* futex word: the thread has begun */
         struct xac_env *next;
 };
 

@@ -23,7 +23,7 @@ static enum touch_access access_of(const ucontext_t *context)
 #elif defined(__aarch64__)
 
 #define ESR_CONTEXT_MAGIC 0x45535201U
-#define ESR_WRITE (UINT64_C(1) << 6) /* WnR: write, not read */
+#define ESR_WRITE         (UINT64_C(1) << 6) /* WnR: write, not read */
 
 /* The syndrome register is one of the records behind the general registers. */
 struct context_record {

@@ -154,12 +154,12 @@ static int grow_locked(struct files *files, uint32_t file_no, uint64_t byte_len)
         return err;
 }
 
-/* A file becomes long before its pages are written: where the hole begins in which it ends, or its end. To be asked after a
- * sync, when nobody writes: no file system then takes for a hole what it has yet to write. One that knows no
+/* A file becomes long before its pages are written: where the hole begins in which it ends, or its end. To be asked
+ * after a sync, when nobody writes: no file system then takes for a hole what it has yet to write. One that knows no
  * holes, or a call that fails, says that all is data. */
 static uint64_t find_data_end(int fd, uint64_t byte_len)
 {
-        uint64_t first = 0; /* in steps: it begins there or behind it, */
+        uint64_t first = 0;                                    /* in steps: it begins there or behind it, */
         uint64_t end = (byte_len + HOLE_STEP - 1) / HOLE_STEP; /* and no later than here */
         while (first < end) {
                 uint64_t middle = first + (end - first) / 2;

@@ -27,9 +27,9 @@ struct files {
         int directory;
         uint64_t reserve_bytes;
         struct data_file file[FILES_MAX];
-        _Atomic uint32_t patches;    /* pages of home that were lost, and were replaced by zeros, so far */
-        _Atomic bool is_patched;     /* some still are */
-        _Atomic int patch_reason;    /* of the latest */
+        _Atomic uint32_t patches; /* pages of home that were lost, and were replaced by zeros, so far */
+        _Atomic bool is_patched;  /* some still are */
+        _Atomic int patch_reason; /* of the latest */
 };
 
 void files_init(struct files *files, struct shared *shared, int directory, uint64_t reserve_bytes);
@@ -78,8 +78,8 @@ static inline bool files_has_only_grown(const struct files *files, uint64_t page
                atomic_load_explicit(&entry->found_len, memory_order_acquire);
 }
 
-/* The same by its word. What home never had is not asked for there: that would cost a page fault, and memory for nothing
- * but zeros. */
+/* The same by its word. What home never had is not asked for there: that would cost a page fault, and memory for
+ * nothing but zeros. */
 static inline const char *files_word_bytes(const struct files *files, uint64_t page, uint64_t word)
 {
         if (!word && files_has_only_grown(files, page))

@@ -112,7 +112,8 @@ static int flip(const struct home_writer *writer, const struct dirty *dirty)
                 int err = publish_lock(self->shared, self->owner);
                 if (err)
                         return err;
-                publish_home_locked(self, (const uint32_t *)dirty->slots.items + i, left < FLIP_BATCH ? left : FLIP_BATCH);
+                publish_home_locked(self, (const uint32_t *)dirty->slots.items + i,
+                                    left < FLIP_BATCH ? left : FLIP_BATCH);
                 publish_unlock(self->shared);
         }
         return 0;

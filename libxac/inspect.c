@@ -76,12 +76,11 @@ static uint32_t at_most(uint32_t value, uint32_t limit)
 static int copy_tables(struct look *look)
 {
         const struct control *control = &look->control;
-        look->layout =
-                control_layout(control->max_participants, control->pool_slots, control->log_ring_bytes);
+        look->layout = control_layout(control->max_participants, control->pool_slots, control->log_ring_bytes);
         look->processes_max = control_processes_max(control->max_participants);
         look->rows_used = at_most(atomic_load(&control->rows_used), control->max_participants);
-        int err = copy(look, look->layout.processes, look->processes_max * sizeof(struct process_row),
-                       &look->processes);
+        int err =
+                copy(look, look->layout.processes, look->processes_max * sizeof(struct process_row), &look->processes);
         if (!err && look->rows_used)
                 err = copy(look, look->layout.rows, look->rows_used * sizeof(struct row), &look->rows);
         if (!err && control->log_ring_bytes)
@@ -127,9 +126,7 @@ static uint32_t pid_of_holder(const struct look *look, const struct shlock *lock
                 process_no = owner - PARTICIPANTS_MAX - 1;
         else if (owner - 1 < look->rows_used)
                 process_no = atomic_load(&look->rows[owner - 1].process_no);
-        return process_no < look->processes_max && is_process_alive(look, process_no)
-                       ? pid_of(look, process_no)
-                       : 0;
+        return process_no < look->processes_max && is_process_alive(look, process_no) ? pid_of(look, process_no) : 0;
 }
 
 static int list_processes(const struct look *look, struct inspection *inspection)
@@ -222,8 +219,8 @@ static int count_range(const struct look *look, uint32_t first, uint32_t end, st
         for (; first < end; first += AT_ONCE) {
                 uint32_t count = at_most(end - first, AT_ONCE);
                 struct slot *slots;
-                int err = copy(look, look->layout.slots + first * sizeof(struct slot),
-                               count * sizeof(struct slot), &slots);
+                int err = copy(look, look->layout.slots + first * sizeof(struct slot), count * sizeof(struct slot),
+                               &slots);
                 if (err)
                         return err;
                 for (uint32_t i = 0; i < count; i++)
@@ -237,8 +234,8 @@ static int count_slots(const struct look *look, struct inspection *inspection)
 {
         uint32_t pool_slots = look->control.pool_slots;
         uint32_t end = at_most(atomic_load(&look->control.slots_allocated), pool_slots);
-        uint32_t aliases_end = at_most(atomic_load(&look->control.aliases_end),
-                                       pool_slots + control_aliases_max(pool_slots));
+        uint32_t aliases_end =
+                at_most(atomic_load(&look->control.aliases_end), pool_slots + control_aliases_max(pool_slots));
         int err = count_range(look, 1, end, inspection);
         if (!err)
                 err = count_range(look, pool_slots, aliases_end, inspection);

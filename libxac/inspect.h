@@ -73,8 +73,8 @@ struct inspection {
 
         uint64_t pool_bytes; /* ceiling */
         uint64_t pool_bytes_allocated;
-        uint64_t slots_used;      /* that are not free; the others count versions, with and without a slot of their own */
-        uint64_t slots_private;   /* pages of open transactions */
+        uint64_t slots_used;    /* that are not free; the others count versions, with and without a slot of their own */
+        uint64_t slots_private; /* pages of open transactions */
         uint64_t slots_published; /* newest versions: pages that are not home */
         uint64_t slots_retired;   /* older versions that some snapshot may see */
 

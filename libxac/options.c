@@ -7,9 +7,9 @@
 #include "base/sys.h"
 #include "libxac/page_id.h"
 
-#define GIB (UINT64_C(1) << 30)
+#define GIB               (UINT64_C(1) << 30)
 #define LOG_BYTES_DEFAULT (GIB / 4)
-#define RESERVE_DEFAULT (16 * GIB) /* a thousand threads with several views each still fit */
+#define RESERVE_DEFAULT   (16 * GIB) /* a thousand threads with several views each still fit */
 
 enum {
         PAGE_BYTES_DEFAULT = 4096,

@@ -16,17 +16,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum {
-        PAGE_NO_BITS = 28,
-        SLOT_BITS = 24,
-        SEQUENCE_BITS = 40,
-        SLOT_HOME = 0,
-        PAGE_BYTES_MAX = 65536
-};
+enum { PAGE_NO_BITS = 28, SLOT_BITS = 24, SEQUENCE_BITS = 40, SLOT_HOME = 0, PAGE_BYTES_MAX = 65536 };
 
 #define FILE_PAGES_MAX (UINT64_C(1) << PAGE_NO_BITS)
-#define SLOT_MASK ((UINT64_C(1) << SLOT_BITS) - 1)
-#define SEQUENCE_MASK ((UINT64_C(1) << SEQUENCE_BITS) - 1)
+#define SLOT_MASK      ((UINT64_C(1) << SLOT_BITS) - 1)
+#define SEQUENCE_MASK  ((UINT64_C(1) << SEQUENCE_BITS) - 1)
 
 static inline uint64_t page_id(uint32_t file_no, uint64_t page_no)
 {

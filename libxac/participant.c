@@ -60,8 +60,7 @@ int participant_join(struct participant *self, struct shared *shared)
         const size_t active_len = sizeof(self->seen->active[0]);
         memset(self, 0, sizeof(*self));
         self->shared = shared;
-        self->seen = malloc(sizeof(*self->seen) +
-                            (shared->control->max_participants + SNAPSHOT_PINS) * active_len);
+        self->seen = malloc(sizeof(*self->seen) + (shared->control->max_participants + SNAPSHOT_PINS) * active_len);
         if (!self->seen)
                 return -ENOMEM;
 

@@ -30,11 +30,11 @@ struct participant {
         uint32_t owner; /* control_owner_of_row(row_no) */
         struct slot_list free;
         struct slot_list retired;
-        uint32_t retired_limit;  /* so many are looked at together */
-        struct snapshots *seen;  /* room for a look at all rows */
-        uint64_t last_reap_ns;   /* when it last looked for the dead */
-        uint32_t looks;          /* at its retired slots, so far */
-        uint32_t looks_seen;     /* when it last thought of looking for the dead */
+        uint32_t retired_limit; /* so many are looked at together */
+        struct snapshots *seen; /* room for a look at all rows */
+        uint64_t last_reap_ns;  /* when it last looked for the dead */
+        uint32_t looks;         /* at its retired slots, so far */
+        uint32_t looks_seen;    /* when it last thought of looking for the dead */
 };
 
 /* Takes a row of this process. XAC_BUSY: none left (dead participants are not looked for);

@@ -134,9 +134,9 @@ void pool_flush(struct participant *self)
 /* ---- Growth ---- */
 
 /* The pool grows by pieces of so many slots. Whoever lets it grow claims a piece under the lock: its descriptors have
- * memory from then on, and say that it is nobody's. The piece gets its own memory without the lock, while others use what is
- * there, and let other pieces grow; then its slots enter the list. Memory that was never touched costs more than all else that
- * an insert does (2 us a page here). */
+ * memory from then on, and say that it is nobody's. The piece gets its own memory without the lock, while others use
+ * what is there, and let other pieces grow; then its slots enter the list. Memory that was never touched costs more
+ * than all else that an insert does (2 us a page here). */
 struct piece {
         uint32_t first, end;
 };
@@ -181,7 +181,8 @@ static int claim_piece(struct participant *self, struct piece *piece)
         struct shared *shared = self->shared;
         pool_lock(shared, self->owner);
         uint32_t first = atomic_load(&shared->control->slots_allocated);
-        int err = first < shared->pool_slots ? claim_new_locked(shared, first, piece) : claim_again_locked(shared, piece);
+        int err =
+                first < shared->pool_slots ? claim_new_locked(shared, first, piece) : claim_again_locked(shared, piece);
         pool_unlock(shared);
         return err;
 }
@@ -216,8 +217,8 @@ static void disclaim_locked(struct shared *shared, const struct piece *piece)
 static void touch_new(struct shared *shared, const struct piece *piece)
 {
 #ifdef MADV_POPULATE_WRITE
-        sys_madvise(shared_slot_bytes(shared, piece->first), (uint64_t)(piece->end - piece->first) << shared->page_shift,
-                    MADV_POPULATE_WRITE);
+        sys_madvise(shared_slot_bytes(shared, piece->first),
+                    (uint64_t)(piece->end - piece->first) << shared->page_shift, MADV_POPULATE_WRITE);
 #else
         (void)shared;
         (void)piece;

@@ -25,8 +25,8 @@ uint32_t pool_take(struct participant *self);
 void pool_give_back(struct participant *self, uint32_t slot);
 /* Fills the cache from the shared list. False: the list is empty. */
 bool pool_refill(struct participant *self);
-/* Adds memory to the shared list: a piece of its own, while others add others. -ENOSPC: at the ceiling, or the machine is
- * out of memory. */
+/* Adds memory to the shared list: a piece of its own, while others add others. -ENOSPC: at the ceiling, or the machine
+ * is out of memory. */
 int pool_grow(struct participant *self);
 /* Should it grow now, so that nobody has to wait for memory that was never touched? */
 bool pool_wants_growth(const struct shared *shared);
@@ -61,9 +61,9 @@ uint32_t slot_list_pop(struct shared *shared, struct slot_list *list); /* 0: emp
 struct pool_census {
         uint64_t allocated; /* slots; of these */
         uint64_t free;
-        uint64_t kept;      /* only for what aliases show */
-        uint64_t aliases;   /* that are not free */
-        uint64_t private;   /* slots and aliases */
+        uint64_t kept;    /* only for what aliases show */
+        uint64_t aliases; /* that are not free */
+        uint64_t private; /* slots and aliases */
         uint64_t published;
         uint64_t retired;
 };

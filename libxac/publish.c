@@ -49,8 +49,7 @@ static void finish_commit(struct shared *shared, struct row *row, uint64_t seque
         uint32_t owner = control_owner_of_row((uint32_t)(row - shared->rows));
         uint32_t first = atomic_load_explicit(&row->intent_first, memory_order_relaxed);
         if (shared_is_durable(shared)) {
-                log_publish_locked(&shared->log,
-                                   atomic_load_explicit(&control->decided_log_end, memory_order_relaxed));
+                log_publish_locked(&shared->log, atomic_load_explicit(&control->decided_log_end, memory_order_relaxed));
                 hook_step(HOOK_RECORD_PUBLISHED);
         }
         if (ring_is_read(control))

@@ -9,8 +9,8 @@
 enum {
         RETIRED_BATCH_MIN = 4,  /* looked at together: few, so that their content is still in the cache, */
         RETIRED_BATCH_MAX = 16, /* but more when there are many rows to read */
-        WAITING_MAX = 64,   /* kept by the participant; more move to the shared lists */
-        SHARED_BATCH = 4096 /* of a shared list at once, as the pool lock is held meanwhile */
+        WAITING_MAX = 64,       /* kept by the participant; more move to the shared lists */
+        SHARED_BATCH = 4096     /* of a shared list at once, as the pool lock is held meanwhile */
 };
 
 enum verdict {

@@ -27,9 +27,9 @@ enum {
 };
 
 struct redo {
-        struct vector payload;     /* bytes: of the record, or of the next fragment */
-        uint64_t first_fragment;   /* where it is in the log; 0: there is none */
-        uint32_t header_len;       /* what stands before the entries in the payload of the last part */
+        struct vector payload;   /* bytes: of the record, or of the next fragment */
+        uint64_t first_fragment; /* where it is in the log; 0: there is none */
+        uint32_t header_len;     /* what stands before the entries in the payload of the last part */
         uint32_t payload_crc;
 };
 
@@ -51,8 +51,8 @@ void redo_detach(struct shared *shared);
 /* XAC_POISONED, -ENOSPC (no room for the log, or for this transaction's part in it), -ENOMEM, -EMFILE, ... */
 int redo_prepare(struct redo *redo, const struct txn_pages *pages);
 
-/* The same step by step, for others than transactions; merged: it stands for all commits after `base`. First room for a page, then
- * the page, and in the end the checksum. */
+/* The same step by step, for others than transactions; merged: it stands for all commits after `base`. First room for a
+ * page, then the page, and in the end the checksum. */
 int redo_begin(struct redo *redo, const struct shared *shared);
 int redo_begin_merged(struct redo *redo, const struct shared *shared, uint64_t base);
 int redo_reserve(struct redo *redo, struct participant *self);
@@ -75,7 +75,8 @@ void redo_free(struct redo *redo);
 
 /* Returns once everything before `position` is on disk. XAC_POISONED. */
 int redo_wait(struct participant *self, uint64_t position);
-/* Commits that do not wait for the disk fill the log's ring: is it time that the background thread writes it to the files? */
+/* Commits that do not wait for the disk fill the log's ring: is it time that the background thread writes it to the
+ * files? */
 bool redo_wants_push(const struct shared *shared);
 /* After such a commit: writes it when the background thread has not. */
 void redo_push(struct participant *self);

@@ -54,8 +54,8 @@ int redo_lock_with_room(const struct redo *redo, struct participant *self)
 }
 
 /* `from` is where in the payload the record's own begins. */
-static uint64_t stage_locked(const struct redo *redo, struct participant *self, enum log_record_kind kind, uint32_t from,
-                             uint64_t sequence)
+static uint64_t stage_locked(const struct redo *redo, struct participant *self, enum log_record_kind kind,
+                             uint32_t from, uint64_t sequence)
 {
         struct log_record record = { .sequence = sequence,
                                      .transaction = redo->first_fragment,
@@ -75,8 +75,9 @@ void redo_sum_up(struct redo *redo)
         sum_up_from(redo, 0);
 }
 
-/* A checkpoint that begins now must leave the fragments in the log: fragment_start is stored before the log covers the first. When
- * a transaction that waits with fragments of its own logs the backlog, its own are the older ones, and hold back both. */
+/* A checkpoint that begins now must leave the fragments in the log: fragment_start is stored before the log covers the
+ * first. When a transaction that waits with fragments of its own logs the backlog, its own are the older ones, and hold
+ * back both. */
 static void hold_log(struct redo *redo, struct participant *self)
 {
         redo->first_fragment = log_end(&self->shared->log);
@@ -142,8 +143,8 @@ static size_t put_changes(const struct redo_page *page, uint32_t page_bytes, uns
                 byte_len = LOG_ENTRY_FROM;
         }
         if (page->now != page->before) /* an alias is its base */
-                byte_len += diff_build((const unsigned char *)page->before, (const unsigned char *)page->now, page_bytes,
-                                       body + byte_len, page_bytes - byte_len);
+                byte_len += diff_build((const unsigned char *)page->before, (const unsigned char *)page->now,
+                                       page_bytes, body + byte_len, page_bytes - byte_len);
         return byte_len;
 }
 

@@ -7,7 +7,7 @@
 #include "libxac/commit.h"
 
 enum {
-        YIELD_LOSSES = 3,           /* after so many losses it no longer retries at once */
+        YIELD_LOSSES = 3, /* after so many losses it no longer retries at once */
         BACK_OFF_MIN_NS = 1 << 10,
         BACK_OFF_MAX_NS = 1 << 20
 };

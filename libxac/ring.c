@@ -108,8 +108,8 @@ static enum ring_outcome walk_row(struct shared *shared, struct row *row, uint64
         return begin ? RING_LAPPED : RING_DONE;
 }
 
-enum ring_outcome ring_walk(struct shared *shared, uint32_t except, uint64_t after, uint64_t until,
-                            ring_visit visit, void *arg)
+enum ring_outcome ring_walk(struct shared *shared, uint32_t except, uint64_t after, uint64_t until, ring_visit visit,
+                            void *arg)
 {
         uint32_t rows_used = atomic_load_explicit(&shared->control->rows_used, memory_order_acquire);
         for (uint32_t i = 0; i < rows_used; i++) {

@@ -42,7 +42,7 @@ enum ring_outcome {
 };
 
 /* Shows the pages changed by commits in (after, until], but for those of row `except`. */
-enum ring_outcome ring_walk(struct shared *shared, uint32_t except, uint64_t after, uint64_t until,
-                            ring_visit visit, void *arg);
+enum ring_outcome ring_walk(struct shared *shared, uint32_t except, uint64_t after, uint64_t until, ring_visit visit,
+                            void *arg);
 
 #endif

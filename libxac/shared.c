@@ -202,8 +202,8 @@ static void fill_header(struct control *control, const struct shared_identity *i
 
 static int size_parts(struct shared *shared, const struct shared_identity *identity)
 {
-        struct control_layout layout = control_layout(identity->max_participants, identity->pool_slots,
-                                                      identity->log_ring_bytes);
+        struct control_layout layout =
+                control_layout(identity->max_participants, identity->pool_slots, identity->log_ring_bytes);
         int err = sys_truncate(shared->control_fd, layout.end);
         if (!err)
                 err = sys_allocate(shared->control_fd, 0, layout.slots);

@@ -61,7 +61,7 @@ struct shared_identity {
         bool is_volatile;
         uint64_t log_ring_bytes; /* 0: volatile */
         uint64_t log_bytes;
-        uint64_t sequence;       /* the newest commit that is home */
+        uint64_t sequence; /* the newest commit that is home */
         uint64_t generation;
         uint8_t uuid[16];
 };

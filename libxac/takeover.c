@@ -56,7 +56,8 @@ static void free_if_dead(struct shared *shared, struct shlock *lock, uint32_t ow
         shlock_unlock(lock);
 }
 
-/* A pin goes with its lock, whoever died with that by now. What he had decided is finished first (R19): it needs the pin. */
+/* A pin goes with its lock, whoever died with that by now. What he had decided is finished first (R19): it needs the
+ * pin. */
 static void free_with_pin_if_dead(struct shared *shared, struct shlock *lock, _Atomic uint64_t *pin, uint32_t owner)
 {
         uint32_t holder = shlock_owner(lock);

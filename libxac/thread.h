@@ -14,7 +14,7 @@
 #include "libxac/txn.h"
 
 struct thread {
-        struct xac_env *env;         /* NULL: closed, to be freed by its thread */
+        struct xac_env *env; /* NULL: closed, to be freed by its thread */
         struct participant self;
         struct txn txn;
         volatile bool is_in_library; /* a fault now is a bug, or a signal handler's (I8) */

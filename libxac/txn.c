@@ -54,8 +54,7 @@ static int begin_outermost(struct txn *txn, int flags)
         if (atomic_load_explicit(&txn->files->is_patched, memory_order_relaxed))
                 files_heal(txn->files);
         txn->patches = atomic_load_explicit(&txn->files->patches, memory_order_acquire);
-        uint64_t snapshot =
-            flags & XAC_DURABLE ? participant_begin_durable(txn->self) : participant_begin(txn->self);
+        uint64_t snapshot = flags & XAC_DURABLE ? participant_begin_durable(txn->self) : participant_begin(txn->self);
         int err = txn->views.is_announced ? frames_give_way(txn) : 0;
         if (!err)
                 err = views_begin(&txn->views, snapshot, flags & XAC_RDONLY);

@@ -22,12 +22,7 @@
 #include "libxac/txn_pages.h"
 #include "libxac/view_sync.h"
 
-enum txn_state {
-        TXN_IDLE,
-        TXN_ACTIVE,
-        TXN_DOOMED,
-        TXN_COMMITTING
-};
+enum txn_state { TXN_IDLE, TXN_ACTIVE, TXN_DOOMED, TXN_COMMITTING };
 
 struct txn {
         struct participant *self;

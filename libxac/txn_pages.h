@@ -54,9 +54,9 @@ struct txn_pages {
         struct vector entries; /* struct page_entry */
         struct vector buckets; /* uint64_t: stamp, index of an entry; capacity is a power of two */
         uint32_t stamp;
-        struct vector writes;  /* uint32_t: indices of entries with a private slot, oldest first */
-        struct vector undo;    /* struct undo_record */
-        struct vector moves;   /* struct page_move, while pages are moved */
+        struct vector writes; /* uint32_t: indices of entries with a private slot, oldest first */
+        struct vector undo;   /* struct undo_record */
+        struct vector moves;  /* struct page_move, while pages are moved */
 };
 
 int txn_pages_init(struct txn_pages *pages, struct participant *self, struct files *files);

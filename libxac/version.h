@@ -63,9 +63,9 @@ static inline uint64_t version_newest(struct shared *shared, uint64_t page)
         return head ? atomic_load_explicit(head, memory_order_acquire) : 0;
 }
 
-/* The commit whose version the slot holds, if that is one of (after, until] and the version what a snapshot `until` sees,
- * which the caller has pinned; else 0. The tag is asked twice: between the looks the slot may have been used for a newer
- * commit, which is in no sense pinned. */
+/* The commit whose version the slot holds, if that is one of (after, until] and the version what a snapshot `until`
+ * sees, which the caller has pinned; else 0. The tag is asked twice: between the looks the slot may have been used for
+ * a newer commit, which is in no sense pinned. */
 uint64_t version_seen_in_slot(const struct shared *shared, uint32_t no, uint64_t after, uint64_t until);
 
 /* Takes a superseded slot out of its page's chain, where something newer still links to it.

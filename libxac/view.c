@@ -10,11 +10,11 @@
 #include "libxac/pool.h"
 #include "libxac/ranges.h"
 
-#define IN_M (UINT32_C(1) << (SLOT_BITS + 2))
-#define LISTED (UINT32_C(1) << (SLOT_BITS + 3))
+#define IN_M            (UINT32_C(1) << (SLOT_BITS + 2))
+#define LISTED          (UINT32_C(1) << (SLOT_BITS + 3))
 #define CONTENTION_UNIT (UINT32_C(1) << (SLOT_BITS + 4))
-#define CONTENTION (7 * CONTENTION_UNIT) /* shown so often, without a change by others, a page is a page like others */
-#define FRAMED (UINT32_C(1) << (SLOT_BITS + 7))
+#define CONTENTION      (7 * CONTENTION_UNIT) /* shown so often without a change by others, a page is like any other */
+#define FRAMED          (UINT32_C(1) << (SLOT_BITS + 7))
 
 static void count_mappings(struct view *view, int64_t more)
 {

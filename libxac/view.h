@@ -22,9 +22,9 @@
  * A hidden page with a slot is veiled: the mapping of that slot is still there, inaccessible. That takes a fifth
  * of the time of mapping nothing there, and what is shown next is mapped in its place.
  *
- * A framed page shows a slot that is no version's but the view's own, its frame, with the content of the version that it
- * should show. To write it takes a change of protection, but no new mapping. Whoever writes takes the frame over; a commit
- * copies it into the slot that becomes the version, and the view keeps the frame (frames.h).
+ * A framed page shows a slot that is no version's but the view's own, its frame, with the content of the version that
+ * it should show. To write it takes a change of protection, but no new mapping. Whoever writes takes the frame over; a
+ * commit copies it into the slot that becomes the version, and the view keeps the frame (frames.h).
  *
  * I7: only pages on the list `writable` are writable, and those are in the write set of the
  * open transaction at its present level, or stray.

@@ -175,7 +175,9 @@ int views_begin(struct views *views, uint64_t snapshot, bool is_read_only)
         else if (snapshot != views->synced || snapshot < views->newest)
                 err = catch_up(views, snapshot);
         if (!err)
-                err = for_each(views, views->is_tracking ? begin_tracked : is_read_only ? begin_reading : begin_attempt);
+                err = for_each(views, views->is_tracking ? begin_tracked
+                                      : is_read_only     ? begin_reading
+                                                         : begin_attempt);
         if (err)
                 return err;
         views->flip_epoch = epoch;

@@ -17,10 +17,10 @@
 struct views {
         struct participant *self;
         struct view *by_file[FILES_MAX];
-        struct view *recent;    /* the one found last */
+        struct view *recent; /* the one found last */
         uint32_t count;
-        bool is_tracking;       /* XAC_TRACK: every attempt is exact */
-        bool is_announced;      /* others' commits leave their pages in rings for us */
+        bool is_tracking;  /* XAC_TRACK: every attempt is exact */
+        bool is_announced; /* others' commits leave their pages in rings for us */
         uint64_t synced;
         uint64_t newest;        /* snapshot or own commit that they were ever in step with: durable reads go back */
         uint64_t flip_epoch;    /* slots displaced before it are not shown (R14) */
@@ -36,7 +36,6 @@ static inline struct view *views_find(struct views *views, const void *addr)
 {
         return views->recent && view_contains(views->recent, addr) ? views->recent : views_search(views, addr);
 }
-
 
 /* Before the first page is shown: from here on others' commits leave their pages in rings. Until then,
  * and for declared access alone, nobody writes or reads a ring. */

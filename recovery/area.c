@@ -26,8 +26,8 @@ enum {
         FORMAT_VERSION = 1,
         HEADER_BYTES = 4096,
         ENTRY_BYTES = 24,
-        RUN_PAGES = 128,          /* that one write takes */
-        RUN_BYTES = 1024 * 1024,  /* that one read takes */
+        RUN_PAGES = 128,         /* that one write takes */
+        RUN_BYTES = 1024 * 1024, /* that one read takes */
 
         AT_MAGIC = 0,
         AT_VERSION = 8,
@@ -43,7 +43,7 @@ enum {
         ENTRY_AT_CHECKSUM = 16
 };
 
-static const unsigned char magic[8] = {'X', 'A', 'C', 'A', 'R', 'E', 'A', '1'};
+static const unsigned char magic[8] = { 'X', 'A', 'C', 'A', 'R', 'E', 'A', '1' };
 
 static const char *area_name(int which)
 {
@@ -67,10 +67,10 @@ static uint32_t header_checksum(const unsigned char *header)
 
 struct area_writer {
         int fd;
-        uint64_t size;        /* of the file, before */
+        uint64_t size; /* of the file, before */
         const struct area_id *id;
         uint64_t count;
-        unsigned char *head;  /* header and table, as they stand in the file */
+        unsigned char *head; /* header and table, as they stand in the file */
         size_t head_len;
         struct page_image (*image)(void *arg, uint64_t i);
         void *arg;
@@ -84,8 +84,7 @@ static void header_encode(unsigned char *header, const struct area_id *id, uint6
         bytes_put_u64(header + AT_SEQUENCE, id->sequence);
         bytes_put_u64(header + AT_COUNT, count);
         bytes_put_u32(header + AT_PAGE_BYTES, id->page_bytes);
-        bytes_put_u32(header + AT_TABLE_CHECKSUM,
-                      checksum_crc32c(0, header + HEADER_BYTES, count * ENTRY_BYTES));
+        bytes_put_u32(header + AT_TABLE_CHECKSUM, checksum_crc32c(0, header + HEADER_BYTES, count * ENTRY_BYTES));
         bytes_put_u32(header + AT_CHECKSUM, header_checksum(header));
 }
 
@@ -164,7 +163,7 @@ static int sync_everything(const struct area_writer *writer, uint64_t byte_len)
 int area_write(int directory, int which, const struct area_id *id, uint64_t count,
                struct page_image (*image)(void *arg, uint64_t i), void *arg, uint32_t *checksum)
 {
-        struct area_writer writer = {.id = id, .count = count, .image = image, .arg = arg};
+        struct area_writer writer = { .id = id, .count = count, .image = image, .arg = arg };
         uint64_t byte_len = pages_offset(count) + count * id->page_bytes;
         void *head;
         int err = open_to_write(directory, which, id->mode, &writer);
@@ -172,8 +171,7 @@ int area_write(int directory, int which, const struct area_id *id, uint64_t coun
         if (err)
                 return err;
         writer.head_len = (size_t)pages_offset(count);
-        err = sys_mmap(NULL, writer.head_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0,
-                       &head);
+        err = sys_mmap(NULL, writer.head_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, &head);
         if (err)
                 goto fail_map;
         writer.head = head;
@@ -203,7 +201,7 @@ struct area_reader {
 
 static int is_damaged(const struct area_reader *reader, uint64_t offset, const char *what)
 {
-        *reader->damage = (struct area_damage){.offset = offset, .page = UINT64_MAX, .what = what};
+        *reader->damage = (struct area_damage){ .offset = offset, .page = UINT64_MAX, .what = what };
         return XAC_CORRUPT;
 }
 
@@ -252,8 +250,7 @@ static int read_header(struct area_reader *reader, uint32_t checksum, uint32_t *
         if (bytes_get_u64(header + AT_SEQUENCE) != id->sequence)
                 return is_damaged(reader, AT_SEQUENCE, "it belongs to another checkpoint");
         if (bytes_get_u32(header + AT_VERSION) != FORMAT_VERSION ||
-            bytes_get_u32(header + AT_PAGE_BYTES) != id->page_bytes ||
-            bytes_get_u32(header + AT_CHECKSUM) != checksum)
+            bytes_get_u32(header + AT_PAGE_BYTES) != id->page_bytes || bytes_get_u32(header + AT_CHECKSUM) != checksum)
                 return is_damaged(reader, 0, "it is not the area that the manifest names");
         reader->count = bytes_get_u64(header + AT_COUNT);
         *table_checksum = bytes_get_u32(header + AT_TABLE_CHECKSUM);
@@ -281,8 +278,7 @@ static int read_table(struct area_reader *reader, uint32_t checksum)
                 err = is_damaged(reader, HEADER_BYTES, "the table's checksum is wrong");
         for (uint64_t i = 1; !err && i < reader->count; i++) {
                 if (table_page(reader, i) <= table_page(reader, i - 1))
-                        err = is_damaged(reader, HEADER_BYTES + i * ENTRY_BYTES,
-                                         "the pages are not in order");
+                        err = is_damaged(reader, HEADER_BYTES + i * ENTRY_BYTES, "the pages are not in order");
         }
         return err;
 }
@@ -294,9 +290,9 @@ static int visit_page(const struct area_reader *reader, uint64_t i, const unsign
         const unsigned char *entry = reader->table + i * ENTRY_BYTES;
         uint32_t page_bytes = reader->id->page_bytes;
         struct page_image image = {
-            .page = table_page(reader, i),
-            .sequence = bytes_get_u64(entry + ENTRY_AT_SEQUENCE),
-            .bytes = bytes,
+                .page = table_page(reader, i),
+                .sequence = bytes_get_u64(entry + ENTRY_AT_SEQUENCE),
+                .bytes = bytes,
         };
 
         if (checksum_crc32c(0, bytes, page_bytes) == bytes_get_u32(entry + ENTRY_AT_CHECKSUM))
@@ -306,8 +302,8 @@ static int visit_page(const struct area_reader *reader, uint64_t i, const unsign
         return XAC_CORRUPT;
 }
 
-static int visit_pages(const struct area_reader *reader,
-                       int (*visit)(void *arg, const struct page_image *image), void *arg)
+static int visit_pages(const struct area_reader *reader, int (*visit)(void *arg, const struct page_image *image),
+                       void *arg)
 {
         uint32_t page_bytes = reader->id->page_bytes;
         uint64_t run_pages = RUN_BYTES / page_bytes;
@@ -331,11 +327,11 @@ static int visit_pages(const struct area_reader *reader,
 int area_read(int directory, int which, const struct area_id *id, uint32_t checksum,
               int (*visit)(void *arg, const struct page_image *image), void *arg, struct area_damage *damage)
 {
-        struct area_reader reader = {.id = id, .damage = damage};
+        struct area_reader reader = { .id = id, .damage = damage };
         uint32_t table_checksum;
         int err;
 
-        *damage = (struct area_damage){.page = UINT64_MAX};
+        *damage = (struct area_damage){ .page = UINT64_MAX };
         err = open_to_read(&reader, directory, which);
         if (err)
                 return err;

@@ -42,7 +42,7 @@ struct area_id {
         uint8_t uuid[16];
         uint64_t sequence; /* of the checkpoint */
         uint32_t page_bytes;
-        uint32_t mode;     /* permission bits of the file */
+        uint32_t mode; /* permission bits of the file */
 };
 
 /* Writes and syncs area `which` (0 or 1) with `count` images in ascending order. Does not allocate with

@@ -60,7 +60,7 @@ struct shift {
         uint32_t to;
         uint32_t from;
         uint32_t len;
-        int32_t won; /* bytes that need not be logged */
+        int32_t won;         /* bytes that need not be logged */
         uint32_t sure_begin; /* in here, offsets of the new page, it has been compared */
         uint32_t sure_end;
 };
@@ -158,8 +158,7 @@ static unsigned char *take_change(struct output *out, enum log_change_kind kind,
                 return NULL;
         }
         unsigned char *change = out->bytes + out->used;
-        uint64_t header =
-                (uint64_t)kind | (uint64_t)to << 16 | (uint64_t)from << 32 | (uint64_t)(len - 1) << 48;
+        uint64_t header = (uint64_t)kind | (uint64_t)to << 16 | (uint64_t)from << 32 | (uint64_t)(len - 1) << 48;
         bytes_put_u64(change, header);
         out->used += needed;
         return change + LOG_CHANGE_HEADER;
@@ -196,7 +195,7 @@ static void put_again(struct output *out, const unsigned char *changes, size_t l
  * become one where the bytes between them are cheaper than a second header. Returns where the run begins that was
  * too long for the output, if there is one. */
 static uint32_t put_runs(struct output *out, const unsigned char *base, const unsigned char *new, uint32_t len,
-                     uint32_t to)
+                         uint32_t to)
 {
         uint32_t begin = skip_equal(base, new, 0, len);
 
@@ -236,8 +235,8 @@ static uint32_t skip_moved(const struct plan *plan, int32_t moved, uint32_t at, 
 /* Extends from new[at] = old[at - moved] in steps of `step` (a word forwards or backwards) within
  * [low, high). Returns how far the best stretch goes and adds what it wins, as against the plain way: a word
  * that differs costs itself, and one that differs only when moved costs a header too. */
-static uint32_t extend(const struct plan *plan, int32_t moved, uint32_t at, int32_t step, uint32_t low,
-                       uint32_t high, int32_t *won)
+static uint32_t extend(const struct plan *plan, int32_t moved, uint32_t at, int32_t step, uint32_t low, uint32_t high,
+                       int32_t *won)
 {
         int32_t score = 0;
         int32_t best = 0;
@@ -276,7 +275,7 @@ static struct shift stretch(const struct plan *plan, uint32_t low, uint32_t at, 
         const unsigned char *old = plan->old;
         const unsigned char *new = plan->new;
         uint32_t high = plan->page_bytes;
-        struct shift shift = {.won = 0};
+        struct shift shift = { .won = 0 };
 
         if (moved > 0 && low < (uint32_t)moved)
                 low = (uint32_t)moved;
@@ -299,8 +298,7 @@ static struct shift stretch(const struct plan *plan, uint32_t low, uint32_t at, 
 
 /* The first place in [begin, end) that holds the needle. Like memmem, but its time does not depend so much on
  * what it looks at; zeros are not worth finding. */
-static const unsigned char *find(const unsigned char *begin, const unsigned char *end,
-                                 const unsigned char *needle)
+static const unsigned char *find(const unsigned char *begin, const unsigned char *end, const unsigned char *needle)
 {
         uint32_t mark = 0;
 
@@ -335,8 +333,8 @@ static const unsigned char *skip_near(const unsigned char *hay, const unsigned c
 }
 
 /* Looks for the bytes at needle[at] further on in `hay`, one of the two pages, and extends what it finds. */
-static void search(const struct plan *plan, const unsigned char *needle, const unsigned char *hay,
-                   uint32_t low, uint32_t at, struct shift *best)
+static void search(const struct plan *plan, const unsigned char *needle, const unsigned char *hay, uint32_t low,
+                   uint32_t at, struct shift *best)
 {
         const unsigned char *end = hay + smaller(plan->page_bytes, at + NEEDLE + SHIFT_REACH);
         const unsigned char *begin = skip_near(hay + at, end, needle + at);
@@ -377,7 +375,7 @@ static void plan_shifts(struct plan *plan, uint32_t low)
 {
         const unsigned char *old = plan->old;
         const unsigned char *new = plan->new;
-        uint32_t at = low; /* where to look next; the next shift begins at `low` or behind */
+        uint32_t at = low;      /* where to look next; the next shift begins at `low` or behind */
         bool is_second = false; /* the second look at this run */
 
         for (int tries = 0; tries < TRIES_MAX && plan->count < SHIFTS_MAX;) {
@@ -388,7 +386,7 @@ static void plan_shifts(struct plan *plan, uint32_t low)
                 at = skip_lone_runs(plan, at);
                 if (plan->page_bytes - at < NEEDLE)
                         return;
-                struct shift best = {.won = 0};
+                struct shift best = { .won = 0 };
                 search(plan, old, new, low, at, &best);
                 if (best.won < CLEARLY)
                         search(plan, new, old, low, at, &best);
@@ -444,7 +442,7 @@ size_t diff_build(const unsigned char *old, const unsigned char *new, uint32_t p
                   size_t room)
 {
         uint32_t plain = smaller(PLAIN_ENOUGH, page_bytes);
-        struct output output = {.room = room < plain ? room : plain};
+        struct output output = { .room = room < plain ? room : plain };
         struct plan plan;
 
         output.bytes = out;
@@ -487,11 +485,11 @@ static bool change_read(const unsigned char *changes, size_t changes_len, size_t
 }
 
 /* Applies the shifts that stand at the beginning; *at is behind them. */
-static bool apply_shifts(unsigned char *page, uint32_t page_bytes, const unsigned char *changes,
-                         size_t changes_len, unsigned char *scratch, size_t *at)
+static bool apply_shifts(unsigned char *page, uint32_t page_bytes, const unsigned char *changes, size_t changes_len,
+                         unsigned char *scratch, size_t *at)
 {
         struct change change;
-        struct change first = {.len = 0};
+        struct change first = { .len = 0 };
 
         for (*at = 0; *at < changes_len; *at += LOG_CHANGE_HEADER) {
                 if (!change_read(changes, changes_len, *at, page_bytes, &change))

@@ -11,7 +11,7 @@
 #include "base/sys.h"
 
 enum {
-        PAGE_NO_BITS = 28,     /* of a page's name (log_format.h) */
+        PAGE_NO_BITS = 28, /* of a page's name (log_format.h) */
         RUN_BYTES = 1024 * 1024
 };
 
@@ -62,7 +62,7 @@ int home_files_open(struct home_files *homes, int directory, const struct manife
 {
         int err = 0;
 
-        *homes = (struct home_files){.page_bytes = manifest->page_bytes, .findings = findings};
+        *homes = (struct home_files){ .page_bytes = manifest->page_bytes, .findings = findings };
         for (uint32_t i = 0; !err && i < manifest->file_count; i++) {
                 homes->file[i].name = manifest->file_name[i];
                 homes->count = i + 1;

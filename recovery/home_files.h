@@ -19,10 +19,10 @@
 
 struct home_file {
         const char *name;
-        int fd;           /* -1: there is none */
-        int why_not;      /* -ENOENT, -ELOOP, ... */
+        int fd;      /* -1: there is none */
+        int why_not; /* -ENOENT, -ELOOP, ... */
         uint64_t size;
-        bool is_written;  /* since the last sync */
+        bool is_written; /* since the last sync */
         bool is_reported;
 };
 
@@ -33,8 +33,8 @@ struct home_files {
         struct home_file file[MANIFEST_FILES];
         bool is_stray_reported; /* a page of no file */
 
-        unsigned char *run;   /* pages put, but not yet written: consecutive ones of one file */
-        uint64_t run_page;    /* the first of them */
+        unsigned char *run; /* pages put, but not yet written: consecutive ones of one file */
+        uint64_t run_page;  /* the first of them */
         uint32_t run_pages;
 };
 

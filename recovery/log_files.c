@@ -84,9 +84,9 @@ static int file_examine(struct search *search, int fd, uint32_t file_no)
                 err = header_check(search, &header);
         if (err)
                 return err;
-        return file_add(search->files, &(struct log_file){.file_no = file_no,
-                                                          .segment_no = header.segment_no,
-                                                          .byte_len = (uint64_t)st.st_size});
+        return file_add(search->files, &(struct log_file){ .file_no = file_no,
+                                                           .segment_no = header.segment_no,
+                                                           .byte_len = (uint64_t)st.st_size });
 }
 
 static int visit_name(void *arg, const char *name)
@@ -120,9 +120,9 @@ static int compare_files(const void *a, const void *b)
 int log_files_open(struct log_files *files, int directory, const uint8_t uuid[16], uint64_t segment_bytes,
                    uint64_t first_segment, uint32_t *culprit)
 {
-        struct search search = {.files = files, .uuid = uuid};
+        struct search search = { .files = files, .uuid = uuid };
 
-        *files = (struct log_files){.directory = directory, .segment_bytes = segment_bytes, .fd = -1};
+        *files = (struct log_files){ .directory = directory, .segment_bytes = segment_bytes, .fd = -1 };
         int err = sys_list(directory, visit_name, &search);
         *culprit = search.culprit;
         if (err)
@@ -184,8 +184,7 @@ uint64_t log_files_skip_missing(const struct log_files *files, uint64_t position
 
         if (i == files->count)
                 return UINT64_MAX;
-        return files->file[i].segment_no == segment_no ? position
-                                                       : files->file[i].segment_no * files->segment_bytes;
+        return files->file[i].segment_no == segment_no ? position : files->file[i].segment_no * files->segment_bytes;
 }
 
 uint64_t log_files_limit(const struct log_files *files)

@@ -94,24 +94,25 @@
 
 enum {
         LOG_FORMAT_VERSION = 3,
-        LOG_FORMAT_OLDEST = 2,     /* that can be read: it had no merged records. The manifest keeps an older library away */
-        LOG_BLOCK = 4096,          /* groups begin at multiples of it; the unit of direct writes */
-        LOG_SECTOR = 512,          /* what a disk writes as a whole */
-        LOG_HEADER_BYTES = 4096,   /* of a segment file, before the log's own bytes */
+        LOG_FORMAT_OLDEST =
+                2,        /* that can be read: it had no merged records. The manifest keeps an older library away */
+        LOG_BLOCK = 4096, /* groups begin at multiples of it; the unit of direct writes */
+        LOG_SECTOR = 512, /* what a disk writes as a whole */
+        LOG_HEADER_BYTES = 4096, /* of a segment file, before the log's own bytes */
         LOG_HEADER_COPY = 2048,
         LOG_RECORD_HEADER = 56,
-        LOG_MERGED_HEADER = 8,     /* of merged commits' payload, before the entries */
+        LOG_MERGED_HEADER = 8, /* of merged commits' payload, before the entries */
         LOG_ENTRY_HEADER = 16,
-        LOG_ENTRY_FROM = 8,        /* of a moved entry, before its changes */
+        LOG_ENTRY_FROM = 8, /* of a moved entry, before its changes */
         LOG_CHANGE_HEADER = 8,
-        LOG_RECORD_MAX = 4 << 20,  /* byte_len of a record is at most this */
+        LOG_RECORD_MAX = 4 << 20, /* byte_len of a record is at most this */
         LOG_SEGMENT_MIN = 64 << 10,
         LOG_SEGMENT_MAX = 64 << 20,
-        LOG_SEGMENTS_MAX = 4096    /* at once */
+        LOG_SEGMENTS_MAX = 4096 /* at once */
 };
 
 #define LOG_SEGMENT_MAGIC "XACLOGSG"
-#define LOG_FILE_PREFIX "xac.log."
+#define LOG_FILE_PREFIX   "xac.log."
 
 enum log_record_kind { LOG_COMMIT = 1, LOG_FRAGMENT = 2, LOG_PAD = 3, LOG_MERGED = 4 };
 enum log_entry_kind { LOG_CHANGES = 1, LOG_IMAGE = 2, LOG_MOVED = 3, LOG_CLEARED = 4 };

@@ -58,10 +58,10 @@ static void damage_set(struct log_reader *reader, uint64_t position, const char 
         const struct log_file *file = log_files_at(&reader->files, position);
 
         reader->damage = (struct log_damage){
-            .file_no = file ? file->file_no : UINT32_MAX,
-            .offset = LOG_HEADER_BYTES + position % reader->range.segment_bytes,
-            .position = position,
-            .what = what,
+                .file_no = file ? file->file_no : UINT32_MAX,
+                .offset = LOG_HEADER_BYTES + position % reader->range.segment_bytes,
+                .position = position,
+                .what = what,
         };
 }
 
@@ -74,23 +74,21 @@ static int find_files(struct log_reader *reader, int directory)
 
         if (err == XAC_CORRUPT)
                 reader->damage = (struct log_damage){
-                    .file_no = culprit,
-                    .position = range->position,
-                    .what = "a segment file is another environment's, or a copy of another one",
+                        .file_no = culprit,
+                        .position = range->position,
+                        .what = "a segment file is another environment's, or a copy of another one",
                 };
         if (err)
                 return err;
         if (log_files_at(&reader->files, range->position))
                 return 0;
-        damage_set(reader, range->position,
-                   "the segment in which the log begins is missing, or its header is damaged");
+        damage_set(reader, range->position, "the segment in which the log begins is missing, or its header is damaged");
         return XAC_CORRUPT;
 }
 
 static bool range_makes_sense(const struct log_range *range)
 {
-        return range->segment_bytes >= LOG_BLOCK && range->segment_bytes % LOG_BLOCK == 0 &&
-               range->position % 8 == 0;
+        return range->segment_bytes >= LOG_BLOCK && range->segment_bytes % LOG_BLOCK == 0 && range->position % 8 == 0;
 }
 
 int log_reader_open(int directory, const struct log_range *range, struct log_reader **reader)
@@ -108,8 +106,7 @@ int log_reader_open(int directory, const struct log_range *range, struct log_rea
         opened->position = range->position;
         int err = find_files(opened, directory);
         if (!err)
-                err = sys_mmap(NULL, WINDOW_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0,
-                               &window);
+                err = sys_mmap(NULL, WINDOW_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, &window);
         if (!err)
                 opened->window = window;
         opened->has_ended = err == XAC_CORRUPT;
@@ -135,8 +132,7 @@ void log_reader_close(struct log_reader *reader)
 
 /* Makes [position, position + byte_len) stand in one piece at *bytes. 1; 0: the files do not reach so far;
  * -errno. */
-static int window_need(struct log_reader *reader, uint64_t position, size_t byte_len,
-                       const unsigned char **bytes)
+static int window_need(struct log_reader *reader, uint64_t position, size_t byte_len, const unsigned char **bytes)
 {
         *bytes = NULL;
         if (position < reader->window_at || position - reader->window_at > reader->window_len ||
@@ -145,8 +141,7 @@ static int window_need(struct log_reader *reader, uint64_t position, size_t byte
 
                 reader->window_at = position;
                 reader->window_len = 0;
-                int err =
-                        log_files_read(&reader->files, position, reader->window, wanted, &reader->window_len);
+                int err = log_files_read(&reader->files, position, reader->window, wanted, &reader->window_len);
                 if (err) {
                         reader->window_len = 0;
                         return err;
@@ -289,8 +284,7 @@ bool log_reader_has_torn_tail(const struct log_reader *reader)
         return reader->has_torn_tail;
 }
 
-uint32_t log_reader_segment(const struct log_reader *reader, uint32_t i, uint32_t *file_no,
-                            uint64_t *segment_no)
+uint32_t log_reader_segment(const struct log_reader *reader, uint32_t i, uint32_t *file_no, uint64_t *segment_no)
 {
         if (i < reader->files.count) {
                 *file_no = reader->files.file[i].file_no;

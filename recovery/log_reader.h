@@ -42,7 +42,8 @@ void log_reader_close(struct log_reader *reader);
 int log_reader_next(struct log_reader *reader, struct log_record *record, const unsigned char **payload);
 
 /* A glance ahead: the first bytes, at least LOG_ENTRY_HEADER + LOG_CHANGE_HEADER, of the entries of what claims to be
- * the record at *at, which is moved behind it. NULL: nothing is known of it yet. Nothing is verified: for hints only. */
+ * the record at *at, which is moved behind it. NULL: nothing is known of it yet. Nothing is verified: for hints only.
+ */
 const unsigned char *log_reader_glance(const struct log_reader *reader, uint64_t *at);
 
 /* Where the valid log ends (behind the last record; the next one would begin here or at the next block). */
@@ -58,7 +59,6 @@ bool log_reader_has_torn_tail(const struct log_reader *reader);
 
 /* The segment files that the reader found, for people: which segment each one holds. Returns how many there
  * are; *file_no and *segment_no are those of number i. */
-uint32_t log_reader_segment(const struct log_reader *reader, uint32_t i, uint32_t *file_no,
-                            uint64_t *segment_no);
+uint32_t log_reader_segment(const struct log_reader *reader, uint32_t i, uint32_t *file_no, uint64_t *segment_no);
 
 #endif

@@ -50,15 +50,14 @@ void log_record_encode(unsigned char *bytes, const struct log_record *record)
         bytes_put_u32(bytes + AT_CHECKSUM, header_checksum(bytes));
 }
 
-void log_pad_encode(unsigned char *bytes, uint64_t position, uint32_t byte_len, uint64_t durable,
-                    uint32_t incarnation)
+void log_pad_encode(unsigned char *bytes, uint64_t position, uint32_t byte_len, uint64_t durable, uint32_t incarnation)
 {
         struct log_record pad = {
-            .position = position,
-            .durable = durable,
-            .incarnation = incarnation,
-            .kind = LOG_PAD,
-            .byte_len = byte_len,
+                .position = position,
+                .durable = durable,
+                .incarnation = incarnation,
+                .kind = LOG_PAD,
+                .byte_len = byte_len,
         };
 
         log_record_encode(bytes, &pad);
@@ -91,19 +90,18 @@ bool log_record_decode(const unsigned char *bytes, struct log_record *record)
         /* Most of what is looked at and is no record is zero. */
         if (bytes_get_u32(bytes + AT_BYTE_LEN) == 0)
                 return false;
-        if (bytes_get_u32(bytes + AT_CHECKSUM) != header_checksum(bytes) &&
-            !hook_has_bug(HOOK_BUG_CHECKSUM_IGNORED))
+        if (bytes_get_u32(bytes + AT_CHECKSUM) != header_checksum(bytes) && !hook_has_bug(HOOK_BUG_CHECKSUM_IGNORED))
                 return false;
         *record = (struct log_record){
-            .position = bytes_get_u64(bytes + AT_POSITION),
-            .durable = bytes_get_u64(bytes + AT_DURABLE),
-            .sequence = bytes_get_u64(bytes + AT_SEQUENCE),
-            .transaction = bytes_get_u64(bytes + AT_TRANSACTION),
-            .incarnation = bytes_get_u32(bytes + AT_INCARNATION),
-            .kind = bytes_get_u32(bytes + AT_KIND),
-            .payload_crc = bytes_get_u32(bytes + AT_PAYLOAD_CRC),
-            .payload_len = bytes_get_u32(bytes + AT_PAYLOAD_LEN),
-            .byte_len = bytes_get_u32(bytes + AT_BYTE_LEN),
+                .position = bytes_get_u64(bytes + AT_POSITION),
+                .durable = bytes_get_u64(bytes + AT_DURABLE),
+                .sequence = bytes_get_u64(bytes + AT_SEQUENCE),
+                .transaction = bytes_get_u64(bytes + AT_TRANSACTION),
+                .incarnation = bytes_get_u32(bytes + AT_INCARNATION),
+                .kind = bytes_get_u32(bytes + AT_KIND),
+                .payload_crc = bytes_get_u32(bytes + AT_PAYLOAD_CRC),
+                .payload_len = bytes_get_u32(bytes + AT_PAYLOAD_LEN),
+                .byte_len = bytes_get_u32(bytes + AT_BYTE_LEN),
         };
         return record->position % 8 == 0 && lengths_make_sense(record);
 }

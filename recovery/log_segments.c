@@ -39,8 +39,7 @@ void log_segments_init(struct log_segments *segments, struct log_table *table, i
 /* Whether it was taken or inherited makes no difference: the table is right at every step. */
 static void table_lock(struct log_segments *segments, uint32_t owner)
 {
-        (void)shlock_lock(&segments->table->lock, owner,
-                          segments->liveness.is_alive ? &segments->liveness : NULL);
+        (void)shlock_lock(&segments->table->lock, owner, segments->liveness.is_alive ? &segments->liveness : NULL);
 }
 
 static struct log_segment_entry *entry_at(struct log_table *table, uint64_t position)
@@ -62,7 +61,7 @@ static int fill_with_zeros(int fd, uint64_t byte_len)
                 for (; count < ZERO_PARTS && offset < byte_len; count++) {
                         uint64_t left = byte_len - offset;
 
-                        parts[count] = (struct iovec){zeros, left < ZERO_BYTES ? left : ZERO_BYTES};
+                        parts[count] = (struct iovec){ zeros, left < ZERO_BYTES ? left : ZERO_BYTES };
                         offset += parts[count].iov_len;
                 }
                 err = sys_write_vector_all(fd, parts, count, begin);
@@ -73,7 +72,7 @@ static int fill_with_zeros(int fd, uint64_t byte_len)
 static int write_header(const struct log_table *table, int fd, uint64_t segment_no)
 {
         unsigned char block[LOG_HEADER_BYTES];
-        struct log_header header = {.segment_no = segment_no, .segment_bytes = table->segment_bytes};
+        struct log_header header = { .segment_no = segment_no, .segment_bytes = table->segment_bytes };
 
         memcpy(header.uuid, table->uuid, sizeof(header.uuid));
         log_header_encode(block, &header);
@@ -90,8 +89,7 @@ static int discard_pending_locked(struct log_segments *segments)
 
         if (file_no == 0)
                 return 0;
-        if (limit == atomic_load(&table->low) ||
-            atomic_load(&entry_at(table, limit - 1)->file_no) != file_no) {
+        if (limit == atomic_load(&table->low) || atomic_load(&entry_at(table, limit - 1)->file_no) != file_no) {
                 char name[LOG_NAME_BYTES];
 
                 log_file_name(name, file_no);

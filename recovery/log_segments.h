@@ -43,12 +43,12 @@ struct log_table {
         struct shlock lock;
         uint64_t segment_bytes;
         uint8_t uuid[16];
-        _Atomic uint64_t limit;      /* segments exist for every position from `low` to here */
-        _Atomic uint64_t low;        /* start of the oldest segment in use */
+        _Atomic uint64_t limit;        /* segments exist for every position from `low` to here */
+        _Atomic uint64_t low;          /* start of the oldest segment in use */
         _Atomic uint32_t next_file_no; /* never used so far */
-        _Atomic uint32_t pending;    /* file_no: being made into the segment at `limit`; 0: none */
-        _Atomic uint32_t haste;      /* 2 to the power of this: how many segments are to be made ahead of use */
-        _Atomic uint32_t is_outrun;  /* the last write was not to be synced at once: new files are only allocated */
+        _Atomic uint32_t pending;      /* file_no: being made into the segment at `limit`; 0: none */
+        _Atomic uint32_t haste;        /* 2 to the power of this: how many segments are to be made ahead of use */
+        _Atomic uint32_t is_outrun;    /* the last write was not to be synced at once: new files are only allocated */
         _Atomic uint32_t free_count;
         uint32_t free_file[LOG_SEGMENTS_MAX];
         struct log_segment_entry segment[LOG_SEGMENTS_MAX]; /* by segment number, modulo */

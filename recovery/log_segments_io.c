@@ -55,7 +55,7 @@ static struct log_open_file *file_row(struct log_segments *segments, uint32_t fi
                         oldest = file;
         }
         file_close(oldest);
-        *oldest = (struct log_open_file){file_no, segments->use_count, NOT_OPEN, NOT_OPEN};
+        *oldest = (struct log_open_file){ file_no, segments->use_count, NOT_OPEN, NOT_OPEN };
         return oldest;
 }
 
@@ -103,8 +103,8 @@ static int write_buffered(struct log_segments *segments, struct log_open_file *f
 }
 
 /* -EINVAL: the file system does not do it. */
-static int write_direct(struct log_segments *segments, struct log_open_file *file, const void *bytes,
-                        uint64_t byte_len, uint64_t offset)
+static int write_direct(struct log_segments *segments, struct log_open_file *file, const void *bytes, uint64_t byte_len,
+                        uint64_t offset)
 {
         int err = file_open(segments, file, O_WRONLY | O_DIRECT | O_DSYNC, &file->direct_fd);
 
@@ -120,8 +120,8 @@ static int write_direct(struct log_segments *segments, struct log_open_file *fil
         return err;
 }
 
-static int write_synced(struct log_segments *segments, struct log_open_file *file, const void *bytes,
-                        uint64_t byte_len, uint64_t offset)
+static int write_synced(struct log_segments *segments, struct log_open_file *file, const void *bytes, uint64_t byte_len,
+                        uint64_t offset)
 {
         int err = write_direct(segments, file, bytes, byte_len, offset);
 

@@ -32,7 +32,7 @@ static int look_at_file(const struct look *look, const char *name, struct log_he
 {
         const struct log_table *table = look->table;
         unsigned char block[LOG_HEADER_BYTES];
-        struct stat st = {0};
+        struct stat st = { 0 };
         int fd;
         int err = sys_open(look->directory, name, O_RDONLY, 0, &fd);
 
@@ -80,7 +80,7 @@ static int enter(struct look *look, uint32_t file_no, uint64_t segment_no)
 static int visit_to_enter(void *arg, const char *name)
 {
         struct look *look = arg;
-        struct log_header header = {0};
+        struct log_header header = { 0 };
         uint32_t file_no;
 
         if (!log_file_number(name, &file_no))
@@ -97,8 +97,7 @@ static bool is_of_use(const struct log_table *table, uint32_t file_no)
                 if (table->free_file[i] == file_no)
                         return true;
         for (uint32_t i = 0; i < LOG_SEGMENTS_MAX; i++)
-                if (atomic_load(&table->segment[i].segment_no) &&
-                    atomic_load(&table->segment[i].file_no) == file_no)
+                if (atomic_load(&table->segment[i].segment_no) && atomic_load(&table->segment[i].file_no) == file_no)
                         return true;
         return false;
 }
@@ -138,8 +137,7 @@ static int settle_entered(struct log_segments *segments)
         struct log_table *table = segments->table;
         int err = 0;
 
-        for (uint64_t at = atomic_load(&table->low); !err && at < log_segments_limit(table);
-             at += table->segment_bytes)
+        for (uint64_t at = atomic_load(&table->low); !err && at < log_segments_limit(table); at += table->segment_bytes)
                 err = log_segments_settle(segments, at);
         return err ? err : sys_sync(segments->directory);
 }
@@ -147,7 +145,7 @@ static int settle_entered(struct log_segments *segments)
 int log_table_load(struct log_table *table, int directory, uint32_t mode, uint64_t from, uint64_t to)
 {
         struct log_segments segments;
-        struct look look = {table, directory, from / table->segment_bytes};
+        struct look look = { table, directory, from / table->segment_bytes };
 
         atomic_store(&table->next_file_no, 1);
         int err = sys_list(directory, visit_to_enter, &look);

@@ -40,11 +40,11 @@ enum {
         MS = 1000000,
         FIRST_SLEEP_NS = 20 * MS,
         NEXT_SLEEP_NS = 50 * MS,
-        RETRY_NS = MS,          /* after a local failure: until another one may have led */
+        RETRY_NS = MS, /* after a local failure: until another one may have led */
         LOCAL_TRIES = 5,
         COMPANY_FIRST_NS = MS / 20, /* as long as no write has been timed */
         COMPANY_MAX_NS = MS,
-        WRITE_STEP = 16,        /* by so much of it the notion of what a write takes follows each one */
+        WRITE_STEP = 16, /* by so much of it the notion of what a write takes follows each one */
         COMPANY_PENALTY_MAX = 63
 };
 
@@ -52,7 +52,7 @@ _Static_assert(LOG_BLOCK % 2 == 0, "bit 0 of an end is free for the parity");
 
 /* One turn as leader. */
 struct group {
-        uint64_t from;    /* what is written: [from, to) */
+        uint64_t from; /* what is written: [from, to) */
         uint64_t to;
         uint64_t mark;
         bool is_synced;
@@ -253,8 +253,7 @@ static void group_finish(struct log *log, const struct group *group)
 /* A failure that leaves the files as they were, or to be written again: not a promise broken. */
 static bool is_local(int err)
 {
-        return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -ENOSPC || err == -EDQUOT ||
-               err == -EAGAIN;
+        return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -ENOSPC || err == -EDQUOT || err == -EAGAIN;
 }
 
 /* Those who were served by the last group will soon commit again, if all they do is commit: a leader gives them as
@@ -294,7 +293,8 @@ static int group_run(struct log *log, uint32_t owner, struct group *group)
         if (log_poison(log))
                 return XAC_POISONED; /* the leader before us failed: nothing may become durable any more */
         group->from = atomic_load_explicit(&shared->written, memory_order_relaxed);
-        group->is_repeated = (atomic_load_explicit(&shared->closed, memory_order_relaxed) & ~UINT64_C(1)) > log_durable(log);
+        group->is_repeated =
+                (atomic_load_explicit(&shared->closed, memory_order_relaxed) & ~UINT64_C(1)) > log_durable(log);
         if (log_end(log) == (group->is_synced ? log_durable(log) : group->from))
                 return 0;
         if (group->is_synced)
@@ -319,7 +319,7 @@ static int group_run(struct log *log, uint32_t owner, struct group *group)
 /* The caller leads. */
 static int lead(struct log *log, uint32_t owner, bool is_synced)
 {
-        struct group group = {.is_synced = is_synced};
+        struct group group = { .is_synced = is_synced };
         int err = group_run(log, owner, &group);
 
         leave(log, &group, err);
@@ -335,12 +335,11 @@ struct words {
 
 static struct words words_read(const struct log_shared *shared)
 {
-        return (struct words){{atomic_load(&shared->word[0]), atomic_load(&shared->word[1])}};
+        return (struct words){ { atomic_load(&shared->word[0]), atomic_load(&shared->word[1]) } };
 }
 
 /* Sleeps on the word of the group that `position` belongs to. True if nothing happened there in this time. */
-static bool sleep_in_class(struct log_shared *shared, uint64_t position, const struct words *words,
-                           uint64_t timeout_ns)
+static bool sleep_in_class(struct log_shared *shared, uint64_t position, const struct words *words, uint64_t timeout_ns)
 {
         uint64_t closed = atomic_load(&shared->closed);
         bool is_covered = position <= (closed & ~UINT64_C(1));

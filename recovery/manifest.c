@@ -45,8 +45,7 @@ struct slots {
 static int slots_map(struct slots **slots)
 {
         void *memory;
-        int err = sys_mmap(NULL, sizeof(**slots), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0,
-                           &memory);
+        int err = sys_mmap(NULL, sizeof(**slots), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, &memory);
 
         if (!err)
                 *slots = memory;
@@ -82,7 +81,7 @@ static bool slots_agree(const struct slots *slots)
 /* The believed slot, or why there is none. */
 static int slots_believe(const struct slots *slots, int *believed)
 {
-        bool valid[SLOTS] = {slots->state[0] == SLOT_VALID, slots->state[1] == SLOT_VALID};
+        bool valid[SLOTS] = { slots->state[0] == SLOT_VALID, slots->state[1] == SLOT_VALID };
 
         if (slots_agree(slots))
                 *believed = manifest_slot_turn(slots->bytes[0]) > manifest_slot_turn(slots->bytes[1]);
@@ -302,8 +301,8 @@ int manifest_read_settled(int directory, struct manifest *manifest)
 
         if (err)
                 return err;
-        /* Slots that agree may do so in the page cache only: who wrote the second may have died before it was on disk. With
-         * one of them on disk alone, the next recovery would write that one first, and lose it if it were cut. */
+        /* Slots that agree may do so in the page cache only: who wrote the second may have died before it was on disk.
+         * With one of them on disk alone, the next recovery would write that one first, and lose it if it were cut. */
         err = slots_agree(slots) ? slots_sync(fd) : slots_settle(fd, slots, believed);
         if (!err)
                 *manifest = slots->manifest[believed];

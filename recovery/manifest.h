@@ -23,18 +23,18 @@ struct manifest {
         uint8_t uuid[16];    /* of the environment, drawn at creation */
         uint32_t page_bytes;
         uint32_t max_participants;
-        uint32_t mode;       /* permission bits of every file */
+        uint32_t mode; /* permission bits of every file */
         uint32_t file_count;
 
         /* The log, and the checkpoint up to which every commit is home or in the area. */
-        uint64_t segment_bytes;   /* length of a log segment; a multiple of 4096 */
-        uint64_t base_sequence;   /* the checkpoint's commit */
-        uint64_t base_position;   /* the end of the log as of that commit */
-        uint64_t redo_position;   /* where replay begins: at or before base_position */
-        uint32_t incarnation;     /* of the log's records from redo_position on; raised by each recovery */
-        int32_t area;             /* 0 or 1: the double-write area that belongs to the checkpoint; -1: none */
-        uint32_t area_checksum;   /* of its header */
-        uint32_t is_clean;        /* 1: nothing was logged since the checkpoint: no replay */
+        uint64_t segment_bytes; /* length of a log segment; a multiple of 4096 */
+        uint64_t base_sequence; /* the checkpoint's commit */
+        uint64_t base_position; /* the end of the log as of that commit */
+        uint64_t redo_position; /* where replay begins: at or before base_position */
+        uint32_t incarnation;   /* of the log's records from redo_position on; raised by each recovery */
+        int32_t area;           /* 0 or 1: the double-write area that belongs to the checkpoint; -1: none */
+        uint32_t area_checksum; /* of its header */
+        uint32_t is_clean;      /* 1: nothing was logged since the checkpoint: no replay */
 
         char file_name[MANIFEST_FILES][MANIFEST_NAME_BYTES]; /* index = file number */
 };

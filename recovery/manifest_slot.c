@@ -41,11 +41,11 @@ _Static_assert((int)AT_END <= (int)MANIFEST_SLOT_BYTES, "the names fit into a sl
 _Static_assert((int)AT_NAMES <= (int)LOG_SECTOR, "the numbers fit into a sector");
 
 /* Beyond these no log and no counter comes, but sums of damaged numbers would overflow. */
-#define POSITION_MAX (UINT64_C(1) << 60)
-#define SEQUENCE_MAX (UINT64_C(1) << 62) /* of generations too: they must be able to grow */
+#define POSITION_MAX    (UINT64_C(1) << 60)
+#define SEQUENCE_MAX    (UINT64_C(1) << 62) /* of generations too: they must be able to grow */
 #define INCARNATION_MAX (UINT32_MAX / 2)
 
-static const char magic[8] = {'X', 'A', 'C', 'M', 'A', 'N', 'I', 'F'};
+static const char magic[8] = { 'X', 'A', 'C', 'M', 'A', 'N', 'I', 'F' };
 
 /* ---- Bytes ---- */
 

@@ -32,7 +32,7 @@ static int report_damaged_log(const struct rebuild *rebuild, const struct log_re
         name_place(where, damage.file_no, damage.offset, damage.position);
         return findings_add(rebuild->findings, "%s: %s; commits after %llu are lost", where, damage.what,
                             (unsigned long long)(rebuild->replay ? replay_sequence(rebuild->replay)
-                                                              : rebuild->manifest->base_sequence));
+                                                                 : rebuild->manifest->base_sequence));
 }
 
 static uint32_t file_of(const struct log_reader *reader, uint64_t segment_no)
@@ -77,9 +77,9 @@ static int open_reader(const struct rebuild *rebuild, struct log_reader **reader
 {
         const struct manifest *manifest = rebuild->manifest;
         struct log_range range = {
-            .segment_bytes = manifest->segment_bytes,
-            .position = manifest->redo_position,
-            .incarnation = manifest->incarnation,
+                .segment_bytes = manifest->segment_bytes,
+                .position = manifest->redo_position,
+                .incarnation = manifest->incarnation,
         };
         int err;
 
@@ -96,8 +96,8 @@ static int open_reader(const struct rebuild *rebuild, struct log_reader **reader
                             (unsigned long long)range.position, (unsigned long long)manifest->base_sequence);
 }
 
-static int replay_one(const struct rebuild *rebuild, const struct log_reader *reader,
-                      const struct log_record *record, const unsigned char *payload)
+static int replay_one(const struct rebuild *rebuild, const struct log_reader *reader, const struct log_record *record,
+                      const unsigned char *payload)
 {
         int err = replay_record(rebuild->replay, record, payload);
 
@@ -115,7 +115,8 @@ struct look_ahead {
         int records;       /* how many it is ahead */
 };
 
-static void look_ahead(const struct rebuild *rebuild, const struct log_reader *reader, struct look_ahead *ahead, int wanted)
+static void look_ahead(const struct rebuild *rebuild, const struct log_reader *reader, struct look_ahead *ahead,
+                       int wanted)
 {
         const unsigned char *payload;
 
@@ -129,12 +130,12 @@ static void look_ahead(const struct rebuild *rebuild, const struct log_reader *r
 
 static int replay_all(const struct rebuild *rebuild, struct log_reader *reader)
 {
-        struct progress progress = {.recovery = rebuild->recovery, .what = "replay", .step = PROGRESS_BYTES};
+        struct progress progress = { .recovery = rebuild->recovery, .what = "replay", .step = PROGRESS_BYTES };
         uint64_t begin = rebuild->manifest->redo_position;
         uint64_t limit = log_reader_limit(reader);
         struct log_record record;
-        struct look_ahead far = {0};
-        struct look_ahead near = {0};
+        struct look_ahead far = { 0 };
+        struct look_ahead near = { 0 };
         const unsigned char *payload;
         int err;
 
@@ -178,8 +179,7 @@ int rebuild_run(struct rebuild *rebuild)
         int err = open_reader(rebuild, &reader);
 
         if (!err)
-                err = replay_open(manifest->page_bytes, manifest->base_sequence, read_home, rebuild,
-                                  &rebuild->replay);
+                err = replay_open(manifest->page_bytes, manifest->base_sequence, read_home, rebuild, &rebuild->replay);
         if (!err)
                 err = replay_all(rebuild, reader);
         if (!err)

@@ -12,14 +12,14 @@
 #include "recovery/replay.h"
 
 struct rebuild {
-        struct recovery *recovery;      /* its commits, pages, log_bytes and has_torn_tail are filled in */
+        struct recovery *recovery; /* its commits, pages, log_bytes and has_torn_tail are filled in */
         const struct manifest *manifest;
-        struct home_files *homes;       /* what the log's changes apply to */
-        struct findings *findings;      /* told of what is damaged before XAC_CORRUPT is returned */
+        struct home_files *homes;  /* what the log's changes apply to */
+        struct findings *findings; /* told of what is damaged before XAC_CORRUPT is returned */
 
-        bool is_home_lost;              /* a page could not be read because its file is damaged */
-        struct replay *replay;          /* out */
-        uint64_t end;                   /* out: where appends may go on; a multiple of LOG_BLOCK */
+        bool is_home_lost;     /* a page could not be read because its file is damaged */
+        struct replay *replay; /* out */
+        uint64_t end;          /* out: where appends may go on; a multiple of LOG_BLOCK */
 };
 
 /* rebuild_close is due in any case. The pages it found fit into their files. */

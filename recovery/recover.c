@@ -22,8 +22,8 @@
 #include "recovery/area.h"
 #include "recovery/findings.h"
 #include "recovery/home_files.h"
-#include "recovery/recover_area.h"
 #include "recovery/rebuild.h"
+#include "recovery/recover_area.h"
 
 enum { PROGRESS_PAGES = 1024 };
 
@@ -67,8 +67,8 @@ static int restore_area(struct recover *recover)
 {
         struct recovery *recovery = recover->recovery;
         struct restore restore = {
-            .homes = &recover->homes,
-            .progress = {.recovery = recovery, .what = "restore", .step = PROGRESS_PAGES},
+                .homes = &recover->homes,
+                .progress = { .recovery = recovery, .what = "restore", .step = PROGRESS_PAGES },
         };
         int err;
 
@@ -105,9 +105,9 @@ static int write_area(struct recover *recover, int which, uint32_t *checksum)
 {
         const struct recovery *recovery = recover->recovery;
         struct images images = {
-            .replay = recover->rebuild.replay,
-            .progress = {.recovery = recovery, .what = "checkpoint", .step = PROGRESS_PAGES},
-            .total = recovery->pages,
+                .replay = recover->rebuild.replay,
+                .progress = { .recovery = recovery, .what = "checkpoint", .step = PROGRESS_PAGES },
+                .total = recovery->pages,
         };
         struct area_id id = recover_area_id(&recover->manifest);
         int err;
@@ -191,8 +191,10 @@ static int recover_steps(struct recover *recover)
         int err = restore_area(recover);
 
         if (!err && !recover->manifest.is_clean) {
-                recover->rebuild = (struct rebuild){.recovery = recovery, .manifest = &recover->manifest,
-                                              .homes = &recover->homes, .findings = &recover->findings};
+                recover->rebuild = (struct rebuild){ .recovery = recovery,
+                                                     .manifest = &recover->manifest,
+                                                     .homes = &recover->homes,
+                                                     .findings = &recover->findings };
                 err = rebuild_run(&recover->rebuild);
                 if (!err)
                         err = checkpoint(recover);
@@ -213,7 +215,7 @@ int recover_run(struct recovery *recovery, struct manifest *manifest)
         if (!recover)
                 return -ENOMEM;
         recover->recovery = recovery;
-        recover->findings = (struct findings){.report = keep_sentence, .arg = recovery};
+        recover->findings = (struct findings){ .report = keep_sentence, .arg = recovery };
         err = manifest_read_settled(recovery->directory, &recover->manifest);
         if (!err)
                 err = home_files_open(&recover->homes, recovery->directory, &recover->manifest, true,

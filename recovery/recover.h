@@ -29,8 +29,8 @@ typedef void (*recover_progress)(void *arg, const char *what, uint64_t done, uin
 enum { RECOVER_SENTENCE = 512 };
 
 struct recovery {
-        int directory;                 /* in: a descriptor */
-        recover_progress progress;     /* in: may be NULL */
+        int directory;             /* in: a descriptor */
+        recover_progress progress; /* in: may be NULL */
         void *progress_arg;
         uint64_t commits;              /* out: replayed */
         uint64_t pages;                /* out: that they changed */

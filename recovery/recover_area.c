@@ -8,9 +8,9 @@
 struct area_id recover_area_id(const struct manifest *manifest)
 {
         struct area_id id = {
-            .sequence = manifest->base_sequence,
-            .page_bytes = manifest->page_bytes,
-            .mode = manifest->mode,
+                .sequence = manifest->base_sequence,
+                .page_bytes = manifest->page_bytes,
+                .mode = manifest->mode,
         };
 
         memcpy(id.uuid, manifest->uuid, sizeof(id.uuid));
@@ -24,11 +24,11 @@ static int report(const struct manifest *manifest, const struct home_files *home
         unsigned long long offset = damage->offset, sequence = manifest->base_sequence;
 
         if (damage->page == UINT64_MAX)
-                return findings_add(findings, "%s: offset %llu: %s; pages as of commit %llu may be lost", name,
-                                    offset, damage->what, sequence);
+                return findings_add(findings, "%s: offset %llu: %s; pages as of commit %llu may be lost", name, offset,
+                                    damage->what, sequence);
         return findings_add(findings,
-                            "%s: offset %llu: %s; what commits up to %llu wrote to %s at offset %llu may be lost",
-                            name, offset, damage->what, sequence, home_files_name(homes, damage->page),
+                            "%s: offset %llu: %s; what commits up to %llu wrote to %s at offset %llu may be lost", name,
+                            offset, damage->what, sequence, home_files_name(homes, damage->page),
                             (unsigned long long)home_files_offset(homes, damage->page));
 }
 
@@ -64,7 +64,7 @@ static int check_page(void *arg, const struct page_image *image)
 int recover_area_check(int directory, const struct manifest *manifest, struct home_files *homes,
                        struct findings *findings, uint64_t *pages)
 {
-        struct check check = {.homes = homes};
+        struct check check = { .homes = homes };
         int err = recover_area_read(directory, manifest, check_page, &check, homes, findings);
 
         *pages = check.pages;

@@ -13,8 +13,8 @@
 
 #include "recovery/findings.h"
 #include "recovery/home_files.h"
-#include "recovery/recover_area.h"
 #include "recovery/rebuild.h"
+#include "recovery/recover_area.h"
 
 struct check {
         struct recovery *recovery;
@@ -47,10 +47,10 @@ static int check_area(struct check *check)
 static int check_log(struct check *check)
 {
         struct rebuild rebuild = {
-            .recovery = check->recovery,
-            .manifest = check->manifest,
-            .homes = &check->homes,
-            .findings = &check->findings,
+                .recovery = check->recovery,
+                .manifest = check->manifest,
+                .homes = &check->homes,
+                .findings = &check->findings,
         };
         int err;
 
@@ -70,8 +70,9 @@ int recover_check(struct recovery *recovery, const struct manifest *manifest,
         if (!check)
                 return -ENOMEM;
         findings_begin(recovery);
-        *check = (struct check){.recovery = recovery, .manifest = manifest,
-                                .findings = {.report = report, .arg = arg}};
+        *check = (struct check){ .recovery = recovery,
+                                 .manifest = manifest,
+                                 .findings = { .report = report, .arg = arg } };
         err = home_files_open(&check->homes, recovery->directory, manifest, false, &check->findings);
         if (err)
                 goto fail_open;

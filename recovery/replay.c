@@ -198,8 +198,8 @@ static int apply_entry(struct replay *replay, const struct log_entry *entry, uin
         err = take_base(replay, entry, page->bytes, is_new);
         if (err)
                 return err;
-        bool is_sound = diff_apply(page->bytes, replay->pages.page_bytes, entry->bytes, entry->byte_len,
-                                   replay->scratch);
+        bool is_sound =
+                diff_apply(page->bytes, replay->pages.page_bytes, entry->bytes, entry->byte_len, replay->scratch);
         return is_sound ? 0 : XAC_CORRUPT;
 }
 
@@ -229,11 +229,11 @@ static void look_ahead(const struct replay *replay, const unsigned char *payload
         ahead->entries--; /* the next one is applied */
 }
 
-static int visit_payload(struct replay *replay, const unsigned char *payload, size_t payload_len,
-                         uint64_t sequence, visit_entry visit)
+static int visit_payload(struct replay *replay, const unsigned char *payload, size_t payload_len, uint64_t sequence,
+                         visit_entry visit)
 {
-        struct look_ahead far = {0};
-        struct look_ahead near = {0};
+        struct look_ahead far = { 0 };
+        struct look_ahead near = { 0 };
         struct log_entry entry;
         size_t at = 0;
         int found;
@@ -308,8 +308,9 @@ static int take_commit(struct replay *replay, const struct log_record *record, s
 
 static int take_single(struct replay *replay, const struct log_record *record, const unsigned char *payload)
 {
-        struct commit commit = {
-            .before = record->sequence - 1, .entries = payload, .entries_len = record->payload_len};
+        struct commit commit = { .before = record->sequence - 1,
+                                 .entries = payload,
+                                 .entries_len = record->payload_len };
 
         return take_commit(replay, record, &commit);
 }
@@ -409,5 +410,5 @@ struct page_image replay_page(const struct replay *replay, uint64_t i)
 {
         const struct replay_page *page = replay_pages_at(&replay->pages, i);
 
-        return (struct page_image){.page = page->page, .sequence = page->sequence, .bytes = page->bytes};
+        return (struct page_image){ .page = page->page, .sequence = page->sequence, .bytes = page->bytes };
 }

@@ -55,7 +55,7 @@ static int table_grow(struct replay_pages *pages, uint32_t table_bits)
         for (uint32_t i = 0; i < pages->pages.count; i++) {
                 uint64_t page = replay_pages_at(pages, i)->page;
 
-                *table_find(memory, table_bits, page) = (struct replay_slot){.page = page, .number = i + 1};
+                *table_find(memory, table_bits, page) = (struct replay_slot){ .page = page, .number = i + 1 };
         }
         if (pages->table)
                 sys_munmap(pages->table, table_bytes(pages->table_bits));
@@ -92,7 +92,7 @@ static int buffer_take(struct replay_pages *pages, unsigned char **bytes)
 
 int replay_pages_init(struct replay_pages *pages, uint32_t page_bytes)
 {
-        *pages = (struct replay_pages){.page_bytes = page_bytes};
+        *pages = (struct replay_pages){ .page_bytes = page_bytes };
         return table_grow(pages, TABLE_BITS_MIN);
 }
 
@@ -110,7 +110,7 @@ void replay_pages_free(struct replay_pages *pages)
 /* A page that is not there yet. */
 static int page_add(struct replay_pages *pages, uint64_t page)
 {
-        struct replay_page added = {.page = page};
+        struct replay_page added = { .page = page };
         int err = 0;
 
         if (pages->pages.count >= UINT32_C(1) << (pages->table_bits - 1)) /* half full */
@@ -123,7 +123,7 @@ static int page_add(struct replay_pages *pages, uint64_t page)
                 return err;
         ((struct replay_page *)pages->pages.items)[pages->pages.count++] = added;
         *table_find(pages->table, pages->table_bits, page) =
-            (struct replay_slot){.page = page, .number = pages->pages.count};
+                (struct replay_slot){ .page = page, .number = pages->pages.count };
         return 0;
 }
 

@@ -346,8 +346,7 @@ static void a_view_that_slept_long_is_up_to_date(int way)
         for (int i = 0; i < 3000; i++)
                 actor_do(other, seat_commit_add, seat_word(i % SEAT_PAGES, 0));
         for (unsigned page = 0; page < SEAT_PAGES; page++)
-                check_equal(seat_commit_get(seat_word(page, 0)),
-                            3000 / SEAT_PAGES + (page < 3000 % SEAT_PAGES));
+                check_equal(seat_commit_get(seat_word(page, 0)), 3000 / SEAT_PAGES + (page < 3000 % SEAT_PAGES));
         both_leave(other);
 }
 

@@ -22,7 +22,7 @@ static uint64_t *words;
 
 static void enter(int flags, uint64_t log_bytes)
 {
-        xac_options options = {.log_bytes = log_bytes};
+        xac_options options = { .log_bytes = log_bytes };
 
         check_ok(xac_open(scratch_path("env"), XAC_CREATE | flags, &options, &env));
         words = xac_mmap(env, "words", WORDS * sizeof(uint64_t), 0);
@@ -70,7 +70,7 @@ static xac_stats stats(void)
 static void then_the_machine_goes_down(crew_body body, void *arg)
 {
         struct crew_turn *done = crew_shared(sizeof(*done));
-        void *both[] = {done, arg};
+        void *both[] = { done, arg };
         pid_t pid = crew_fork(body, 0, both);
 
         crew_turn_await(done, 1);
@@ -250,7 +250,7 @@ static void volatile_session_after_a_crash(void)
 static void killed_processes_lose_nothing(void)
 {
         struct crew_turn *done = crew_shared(sizeof(*done));
-        void *both[] = {done, NULL};
+        void *both[] = { done, NULL };
         pid_t pid = crew_fork(commits_some, 0, both);
 
         crew_turn_await(done, 1);
@@ -329,7 +329,8 @@ static void what_stood_beside_is_logged_as_such(void)
         for (size_t i = 0; i < PAGE_WORDS; i++) {
                 check_equal(get(PAGE_WORDS + i, 0), word_of(GENERATIONS, i));
                 check_equal(get(2 * PAGE_WORDS + i, 0), i == 7 ? GENERATIONS : word_of(GENERATIONS - 1, i));
-                check_equal(get(3 * PAGE_WORDS + i, 0), i == PAGE_WORDS - 7 ? GENERATIONS : word_of(GENERATIONS - 1, i));
+                check_equal(get(3 * PAGE_WORDS + i, 0),
+                            i == PAGE_WORDS - 7 ? GENERATIONS : word_of(GENERATIONS - 1, i));
         }
         leave();
 }
@@ -337,18 +338,18 @@ static void what_stood_beside_is_logged_as_such(void)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            isolated_test(acknowledged_commits_survive),
-            isolated_test(nothing_else_survives),
-            isolated_test(checkpoints_bound_the_log),
-            isolated_test(transactions_larger_than_the_log_survive),
-            isolated_test(nosync_is_made_durable_by_sync),
-            isolated_test(what_stood_beside_is_logged_as_such),
-            isolated_test(durable_reads_show_what_is_durable),
-            isolated_test(flags_that_make_no_sense_are_einval),
-            isolated_test(volatile_and_durable_sessions_take_turns),
-            isolated_test(volatile_session_after_a_crash),
-            isolated_test(killed_processes_lose_nothing),
-            isolated_test(a_crash_of_the_crash),
+                isolated_test(acknowledged_commits_survive),
+                isolated_test(nothing_else_survives),
+                isolated_test(checkpoints_bound_the_log),
+                isolated_test(transactions_larger_than_the_log_survive),
+                isolated_test(nosync_is_made_durable_by_sync),
+                isolated_test(what_stood_beside_is_logged_as_such),
+                isolated_test(durable_reads_show_what_is_durable),
+                isolated_test(flags_that_make_no_sense_are_einval),
+                isolated_test(volatile_and_durable_sessions_take_turns),
+                isolated_test(volatile_session_after_a_crash),
+                isolated_test(killed_processes_lose_nothing),
+                isolated_test(a_crash_of_the_crash),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

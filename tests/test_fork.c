@@ -80,8 +80,7 @@ static void child_looks_at_the_view(int index, void *unused)
         (void)index;
         (void)unused;
         for (unsigned page = 0; page < SEAT_PAGES; page++)
-                check(mincore((char *)seat.words + page * 4096, 4096, &resident[page]) != 0 &&
-                      errno == ENOMEM);
+                check(mincore((char *)seat.words + page * 4096, 4096, &resident[page]) != 0 && errno == ENOMEM);
 }
 
 /* crash_run's child touches what the parent had mapped, read-write even. */

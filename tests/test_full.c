@@ -35,8 +35,7 @@ static long long small_take(uint64_t way)
 static unsigned write_pages(unsigned pages, uint64_t value)
 {
         for (unsigned page = 0; page < pages; page++) {
-                if ((seat.way & WAY_DECLARED) &&
-                    xac_page_write(seat.env, seat.words + seat_word(page, 1)) == NULL)
+                if ((seat.way & WAY_DECLARED) && xac_page_write(seat.env, seat.words + seat_word(page, 1)) == NULL)
                         return page;
                 seat_put(seat_word(page, 1), value);
         }

@@ -142,8 +142,7 @@ static void an_absurd_length_fails(void)
         xac_env *env = open_env(NULL);
 
         check(xac_mmap(env, "words", SIZE_MAX, 0) == MAP_FAILED && (errno == ENOMEM || errno == EINVAL));
-        check(xac_mmap(env, "words", (size_t)1 << 62, 0) == MAP_FAILED &&
-              (errno == ENOMEM || errno == EINVAL));
+        check(xac_mmap(env, "words", (size_t)1 << 62, 0) == MAP_FAILED && (errno == ENOMEM || errno == EINVAL));
         mapped(env, "words", 4096);
         check_ok(xac_close(env));
 }

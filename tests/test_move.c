@@ -30,7 +30,8 @@ static uint64_t last_of(unsigned page)
 /* Page p says 100 + p at its beginning, 200 + p at its end. */
 static void fill(unsigned pages)
 {
-        run_until_committed(seat.env, 0) for (unsigned page = 0; page < pages; page++) {
+        run_until_committed(seat.env, 0) for (unsigned page = 0; page < pages; page++)
+        {
                 seat_put(seat_word(page, 0), 100 + page);
                 seat_put(seat_word(page, SEAT_PAGE_WORDS - 1), 200 + page);
         }
@@ -260,7 +261,8 @@ static void an_abort_moves_back(int way)
 
 static long long commit_move(uint64_t pages)
 {
-        run_until_committed(seat.env, 0) check_ok(seat_move((unsigned)(pages >> 32), (unsigned)(pages & 0xffffffff), 1));
+        run_until_committed(seat.env, 0)
+                check_ok(seat_move((unsigned)(pages >> 32), (unsigned)(pages & 0xffffffff), 1));
         return 0;
 }
 

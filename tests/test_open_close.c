@@ -106,8 +106,7 @@ static void bad_options_are_einval(void)
         static const uint32_t page_bytes[] = { 1, 512, 2048, 4095, 4097, 12288, 131072, 1u << 31 };
 
         for (size_t i = 0; i < sizeof(page_bytes) / sizeof(page_bytes[0]); i++)
-                check_refused(scratch_path("env"), PLAIN, &(xac_options){ .page_bytes = page_bytes[i] },
-                              -EINVAL);
+                check_refused(scratch_path("env"), PLAIN, &(xac_options){ .page_bytes = page_bytes[i] }, -EINVAL);
         check_refused(scratch_path("env"), PLAIN, &(xac_options){ .mode = 010000 }, -EINVAL);
         check_ok(xac_close(opened("env", PLAIN, &(xac_options){ 0 })));
 }
@@ -188,8 +187,7 @@ static void page_sizes_up_to_64_kib_work(void)
         static const uint32_t sizes[] = { 4096, 8192, 16384, 65536 };
 
         for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-                xac_env *env =
-                        opened(i % 2 ? "odd" : "even", PLAIN, &(xac_options){ .page_bytes = sizes[i] });
+                xac_env *env = opened(i % 2 ? "odd" : "even", PLAIN, &(xac_options){ .page_bytes = sizes[i] });
                 char *bytes = xac_mmap(env, "bytes", 1, 0);
                 long long size = scratch_file_size(scratch_path(i % 2 ? "odd/bytes" : "even/bytes"));
 

@@ -48,8 +48,7 @@ static void a_body_that_succeeds_is_committed(int way)
 
 static void a_result_other_than_0_aborts_and_is_returned(void)
 {
-        static const int results[] = { 1,         -1,       42,           -EIO,     INT32_MAX,
-                                       INT32_MIN, XAC_FULL, XAC_READONLY, XAC_NOTXN };
+        static const int results[] = { 1, -1, 42, -EIO, INT32_MAX, INT32_MIN, XAC_FULL, XAC_READONLY, XAC_NOTXN };
 
         seat_take(0);
         for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++) {

@@ -23,8 +23,7 @@ enum moment { BEFORE, AFTER_READ, AFTER_COMMIT, AFTER_ABORT, AFTER_RDONLY, AFTER
 
 static void strict_take(int flags)
 {
-        check_ok(xac_open(scratch_path("env"), seat_open_flags(0) | XAC_STRICT | flags, NULL,
-                          &seat.env));
+        check_ok(xac_open(scratch_path("env"), seat_open_flags(0) | XAC_STRICT | flags, NULL, &seat.env));
         seat.words = xac_mmap(seat.env, "words", SEAT_PAGES * 4096, 0);
         check(seat.words != MAP_FAILED);
 }
@@ -62,8 +61,8 @@ static void touch_outside(int way, void *unused)
 static void check_explained(const struct crash *crash)
 {
         if (crash->signal != SIGSEGV)
-                check_failed(__FILE__, __LINE__, "it ended with signal %d, status %d: %s", crash->signal,
-                             crash->status, crash->said);
+                check_failed(__FILE__, __LINE__, "it ended with signal %d, status %d: %s", crash->signal, crash->status,
+                             crash->said);
         check_equal(crash_lines(crash), 1);
         if (strstr(crash->said, "words") == NULL ||
             (strstr(crash->said, "0x3088") == NULL && strstr(crash->said, "12424") == NULL))

@@ -222,9 +222,7 @@ static void cancelled_threads_leave_in_order(int way)
         seat_take((uint64_t)way);
         for (int round = 0; round < 10; round++) {
                 for (int i = 0; i < 3; i++)
-                        check_equal(pthread_create(&threads[i], NULL, work_until_cancelled,
-                                                   (void *)(uintptr_t)way),
-                                    0);
+                        check_equal(pthread_create(&threads[i], NULL, work_until_cancelled, (void *)(uintptr_t)way), 0);
                 crew_sleep_ms(3 + (unsigned)chance_below(&chance, 10));
                 for (int i = 0; i < 3; i++)
                         check_equal(pthread_cancel(threads[i]), 0);

@@ -68,16 +68,8 @@ static void without_a_transaction_there_is_xac_notxn(void)
 
 static void bad_begin_flags_are_einval_and_begin_nothing(void)
 {
-        static const int flags[] = { XAC_CREATE,
-                                     XAC_EXCL,
-                                     XAC_VOLATILE,
-                                     XAC_TRACK,
-                                     XAC_STRICT,
-                                     0x800,
-                                     1 << 20,
-                                     (int)0x80000000u,
-                                     XAC_DURABLE,
-                                     XAC_DURABLE | XAC_SNAPSHOT };
+        static const int flags[] = { XAC_CREATE, XAC_EXCL, XAC_VOLATILE,     XAC_TRACK,   XAC_STRICT,
+                                     0x800,      1 << 20,  (int)0x80000000u, XAC_DURABLE, XAC_DURABLE | XAC_SNAPSHOT };
 
         seat_take(0);
         for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {

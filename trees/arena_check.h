@@ -32,11 +32,13 @@ struct check_tree {
         struct catalog_record record;
         bptree_compare compare;
         void *compare_arg;
-        bool is_ordered; /* false: the comparison stands for one that is not known, and says that every order is right */
+        bool is_ordered; /* false: the comparison stands for one that is not known, and says that every order is right
+                          */
 };
 
 /* A leaf whose bytes are right (bpnode_fault): its records are counted, their overflow pages reached. */
-int check_leaf(const struct check_tree *tree, const struct bpnode_shape *shape, page_no page, const struct bpnode *leaf);
+int check_leaf(const struct check_tree *tree, const struct bpnode_shape *shape, page_no page,
+               const struct bpnode *leaf);
 
 /* arena_check_bptree.c, arena_check_cobtree.c: a tree, all of it; counts its records. */
 int check_bptree(const struct check_tree *tree);

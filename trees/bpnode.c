@@ -51,8 +51,8 @@ void bpnode_insert(const struct bpnode_shape *shape, struct bpnode *node, unsign
         note_insert(node, i);
 }
 
-static void insert_child(const struct bpnode_shape *shape, struct bpnode *node, unsigned i,
-                         struct bpnode_key key, page_no child)
+static void insert_child(const struct bpnode_shape *shape, struct bpnode *node, unsigned i, struct bpnode_key key,
+                         page_no child)
 {
         if (shape->is_fixed)
                 bpnode_fixed_insert(shape, node, i, key.len ? key.bytes : NULL, &child);
@@ -60,8 +60,8 @@ static void insert_child(const struct bpnode_shape *shape, struct bpnode *node, 
                 memcpy(bpnode_cells_insert(shape, node, i, key, 0), &child, sizeof(child));
 }
 
-void bpnode_insert_child(const struct bpnode_shape *shape, struct bpnode *node, unsigned i,
-                         struct bpnode_key key, page_no child)
+void bpnode_insert_child(const struct bpnode_shape *shape, struct bpnode *node, unsigned i, struct bpnode_key key,
+                         page_no child)
 {
         insert_child(shape, node, i, key, child);
         note_insert(node, i);
@@ -87,8 +87,7 @@ void bpnode_replace(const struct bpnode_shape *shape, struct bpnode *node, unsig
 {
         if (shape->is_fixed) {
                 if (shape->value_bytes)
-                        memcpy(bpnode_fixed_at(shape, node, i) + BPNODE_FIXED_KEY, record->value,
-                               shape->value_bytes);
+                        memcpy(bpnode_fixed_at(shape, node, i) + BPNODE_FIXED_KEY, record->value, shape->value_bytes);
                 return;
         }
         unsigned char *cell = bpnode_cells_reuse(node, i, record->value_len);
@@ -102,6 +101,6 @@ void bpnode_replace(const struct bpnode_shape *shape, struct bpnode *node, unsig
 
 void bpnode_set_child(const struct bpnode_shape *shape, struct bpnode *node, unsigned i, page_no child)
 {
-        memcpy(shape->is_fixed ? bpnode_fixed_at(shape, node, i) + BPNODE_FIXED_KEY : bpnode_cell(node, i),
-               &child, sizeof(child));
+        memcpy(shape->is_fixed ? bpnode_fixed_at(shape, node, i) + BPNODE_FIXED_KEY : bpnode_cell(node, i), &child,
+               sizeof(child));
 }

@@ -116,8 +116,7 @@ static inline size_t bpnode_fixed_stride(const struct bpnode_shape *shape, unsig
         return BPNODE_FIXED_KEY + (level ? sizeof(page_no) : shape->value_bytes);
 }
 
-static inline unsigned char *bpnode_fixed_at(const struct bpnode_shape *shape, const struct bpnode *node,
-                                             unsigned i)
+static inline unsigned char *bpnode_fixed_at(const struct bpnode_shape *shape, const struct bpnode *node, unsigned i)
 {
         return (unsigned char *)(node + 1) + i * bpnode_fixed_stride(shape, node->level);
 }
@@ -161,8 +160,7 @@ static inline size_t bpnode_capacity(const struct bpnode_shape *shape)
 }
 
 /* Bytes that a leaf record takes. */
-static inline size_t bpnode_leaf_bytes(const struct bpnode_shape *shape, size_t key_len,
-                                       size_t stored_value_len)
+static inline size_t bpnode_leaf_bytes(const struct bpnode_shape *shape, size_t key_len, size_t stored_value_len)
 {
         if (shape->is_fixed)
                 return bpnode_fixed_stride(shape, 0);
@@ -191,8 +189,7 @@ static inline size_t bpnode_used(const struct bpnode_shape *shape, const struct 
 {
         if (shape->is_fixed)
                 return node->count * bpnode_fixed_stride(shape, node->level);
-        return node->count * sizeof(struct bpnode_slot) + shape->page_bytes - node->cells_begin -
-               node->dead_bytes;
+        return node->count * sizeof(struct bpnode_slot) + shape->page_bytes - node->cells_begin - node->dead_bytes;
 }
 
 /* Bytes free, dead ones included. */
@@ -216,31 +213,27 @@ static inline bool bpnode_is_of(const struct bpnode_shape *shape, const struct b
 unsigned bpnode_find(const struct bpnode_shape *shape, const struct bpnode *node, struct bpnode_key key,
                      bool *is_equal);
 /* The record whose child leads to the key. */
-unsigned bpnode_find_child(const struct bpnode_shape *shape, const struct bpnode *node,
-                           struct bpnode_key key);
+unsigned bpnode_find_child(const struct bpnode_shape *shape, const struct bpnode *node, struct bpnode_key key);
 int bpnode_compare(const struct bpnode_shape *shape, struct bpnode_key a, struct bpnode_key b);
 
 static inline page_no bpnode_child(const struct bpnode_shape *shape, const struct bpnode *node, unsigned i)
 {
         page_no child;
 
-        memcpy(&child,
-               shape->is_fixed ? bpnode_fixed_at(shape, node, i) + BPNODE_FIXED_KEY : bpnode_cell(node, i),
+        memcpy(&child, shape->is_fixed ? bpnode_fixed_at(shape, node, i) + BPNODE_FIXED_KEY : bpnode_cell(node, i),
                sizeof(child));
         return child;
 }
 
-static inline struct bpnode_key bpnode_key_at(const struct bpnode_shape *shape, const struct bpnode *node,
-                                              unsigned i)
+static inline struct bpnode_key bpnode_key_at(const struct bpnode_shape *shape, const struct bpnode *node, unsigned i)
 {
         if (!shape->is_fixed)
                 return bpnode_cell_key(node, i);
-        return (struct bpnode_key){ bpnode_fixed_at(shape, node, i),
-                                    node->level && i == 0 ? 0 : BPNODE_FIXED_KEY };
+        return (struct bpnode_key){ bpnode_fixed_at(shape, node, i), node->level && i == 0 ? 0 : BPNODE_FIXED_KEY };
 }
 
-static inline struct bpnode_record bpnode_record_at(const struct bpnode_shape *shape,
-                                                    const struct bpnode *node, unsigned i)
+static inline struct bpnode_record bpnode_record_at(const struct bpnode_shape *shape, const struct bpnode *node,
+                                                    unsigned i)
 {
         struct bpnode_record record = { .key = bpnode_key_at(shape, node, i) };
 
@@ -268,8 +261,8 @@ void bpnode_init(const struct bpnode_shape *shape, struct bpnode *node, uint8_t 
  * point into the page. */
 void bpnode_insert(const struct bpnode_shape *shape, struct bpnode *node, unsigned i,
                    const struct bpnode_record *record);
-void bpnode_insert_child(const struct bpnode_shape *shape, struct bpnode *node, unsigned i,
-                         struct bpnode_key key, page_no child);
+void bpnode_insert_child(const struct bpnode_shape *shape, struct bpnode *node, unsigned i, struct bpnode_key key,
+                         page_no child);
 /* Another value for the key at i, which record->key is; the caller has asked whether the difference fits. */
 void bpnode_replace(const struct bpnode_shape *shape, struct bpnode *node, unsigned i,
                     const struct bpnode_record *record);
@@ -295,14 +288,14 @@ struct bpnode_split {
  *
  *      before  | hdr | 1 2 3 5 6 7 |                    4 has no room
  *      after   | hdr | 1 2 3 |  and  | hdr | 5 6 7 |    4: left, at 3; or right, at 0 */
-void bpnode_split_leaf(const struct bpnode_shape *shape, struct bpnode *node, struct bpnode *right,
-                       unsigned i, const struct bpnode_record *record, struct bpnode_split *split);
+void bpnode_split_leaf(const struct bpnode_shape *shape, struct bpnode *node, struct bpnode *right, unsigned i,
+                       const struct bpnode_record *record, struct bpnode_split *split);
 /* Splits an inner node likewise, for a key that is to be inserted at i > 0. The separator is the first
  * key of the right half, which becomes the empty key there; when that is the new key itself, is_right and
  * i = 0 say so: the caller puts the new child at 0 with the empty key. Each half has two children at
  * least, the new one counted. */
-void bpnode_split_inner(const struct bpnode_shape *shape, struct bpnode *node, struct bpnode *right,
-                        unsigned i, struct bpnode_key key, struct bpnode_split *split);
+void bpnode_split_inner(const struct bpnode_shape *shape, struct bpnode *node, struct bpnode *right, unsigned i,
+                        struct bpnode_key key, struct bpnode_split *split);
 /* Two leaves side by side, of which one (is_right: the right one) has no room for a record at i, share all their
  * records instead of a split: about as many bytes are in each of them then, the new record reckoned in.
  *
@@ -314,8 +307,8 @@ bool bpnode_may_share(const struct bpnode_shape *shape, const struct bpnode *lef
                       bool is_right, unsigned i, size_t record_bytes);
 void bpnode_share(const struct bpnode_shape *shape, struct bpnode *left, struct bpnode *right, bool is_right,
                   unsigned i, const struct bpnode_record *record, struct bpnode_split *split);
-/* The same without a new record: so that the fuller one (is_right: the right one) has room for others of the leaf on its
- * other side, which has, or wants to have, so many bytes. True: the two could share then. Of the split only the
+/* The same without a new record: so that the fuller one (is_right: the right one) has room for others of the leaf on
+ * its other side, which has, or wants to have, so many bytes. True: the two could share then. Of the split only the
  * separator counts. */
 bool bpnode_may_even(const struct bpnode_shape *shape, const struct bpnode *left, const struct bpnode *right,
                      bool is_right, size_t its_bytes);

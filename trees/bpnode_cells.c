@@ -38,8 +38,7 @@ static void widen_prefix(const struct bpnode_shape *shape, struct bpnode *node)
 }
 
 /* Before a key comes in at i. Looks at the key beside it, which the search has just looked at. */
-static void narrow_prefix(const struct bpnode_shape *shape, struct bpnode *node, unsigned i,
-                          struct bpnode_key key)
+static void narrow_prefix(const struct bpnode_shape *shape, struct bpnode *node, unsigned i, struct bpnode_key key)
 {
         const unsigned first = bpnode_cells_empty(node);
 
@@ -297,8 +296,7 @@ static void drop_from(const struct bpnode_shape *shape, struct bpnode *node, uns
 /* The records before `first` go from the left node, the others from the right one, and no cell moves: where there
  * is a log the right page differs little from what the left one was (libxac/redo.c). Few records are put side by
  * side instead, as are those of a tree that grows in order. */
-void bpnode_cells_move(const struct bpnode_shape *shape, struct bpnode *node, unsigned first,
-                       struct bpnode *right)
+void bpnode_cells_move(const struct bpnode_shape *shape, struct bpnode *node, unsigned first, struct bpnode *right)
 {
         const size_t all_bytes = shape->page_bytes - node->cells_begin - node->dead_bytes;
         const size_t moved_bytes = bytes_of(node, first, node->count);
@@ -334,8 +332,7 @@ void bpnode_cells_give_right(const struct bpnode_shape *shape, struct bpnode *no
         drop_from(shape, node, first, moved_bytes);
 }
 
-void bpnode_cells_give_left(const struct bpnode_shape *shape, struct bpnode *node, unsigned first,
-                            struct bpnode *left)
+void bpnode_cells_give_left(const struct bpnode_shape *shape, struct bpnode *node, unsigned first, struct bpnode *left)
 {
         const size_t moved_bytes = bytes_of(node, 0, first);
 
@@ -355,8 +352,7 @@ void bpnode_cells_append(const struct bpnode_shape *shape, struct bpnode *left, 
 
         make_gap(shape, left, right->count, bytes_of(right, 0, right->count) + (empty ? separator.len : 0));
         if (empty)
-                memcpy(bpnode_cells_insert(shape, left, count, separator, 0), bpnode_cell(right, 0),
-                       sizeof(page_no));
+                memcpy(bpnode_cells_insert(shape, left, count, separator, 0), bpnode_cell(right, 0), sizeof(page_no));
         for (unsigned i = empty; i < right->count; i++)
                 append_cell(left, right, i);
         if (!shape->compare)

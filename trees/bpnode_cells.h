@@ -18,8 +18,7 @@
 
 static inline size_t bpnode_cell_bytes(const struct bpnode *node, unsigned i)
 {
-        size_t value_len =
-                node->level ? 0 : bpnode_cell_value(bpnode_cell(node, i)) & ~(unsigned)BPNODE_OVERFLOW;
+        size_t value_len = node->level ? 0 : bpnode_cell_value(bpnode_cell(node, i)) & ~(unsigned)BPNODE_OVERFLOW;
 
         return bpnode_cell_front(node->level) + bpnode_slots(node)[i].key_len + value_len;
 }
@@ -66,13 +65,11 @@ unsigned char *bpnode_cells_insert(const struct bpnode_shape *shape, struct bpno
 unsigned char *bpnode_cells_reuse(struct bpnode *node, unsigned i, size_t value_len);
 void bpnode_cells_remove(const struct bpnode_shape *shape, struct bpnode *node, unsigned i);
 /* Moves the records from `first` on into `right`, which has none. */
-void bpnode_cells_move(const struct bpnode_shape *shape, struct bpnode *node, unsigned first,
-                       struct bpnode *right);
+void bpnode_cells_move(const struct bpnode_shape *shape, struct bpnode *node, unsigned first, struct bpnode *right);
 /* The records from `first` on go to the beginning of `right`; those before `first` to the end of `left`. Leaves. */
 void bpnode_cells_give_right(const struct bpnode_shape *shape, struct bpnode *node, unsigned first,
                              struct bpnode *right);
-void bpnode_cells_give_left(const struct bpnode_shape *shape, struct bpnode *node, unsigned first,
-                            struct bpnode *left);
+void bpnode_cells_give_left(const struct bpnode_shape *shape, struct bpnode *node, unsigned first, struct bpnode *left);
 /* The first record of an inner node loses its key. */
 void bpnode_cells_drop_key(struct bpnode *node);
 void bpnode_cells_append(const struct bpnode_shape *shape, struct bpnode *left, const struct bpnode *right,

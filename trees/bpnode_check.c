@@ -13,8 +13,7 @@ enum { PAGE_MAX = 65536 };
 
 static const char *header_fault(const struct bpnode_shape *shape, const struct bpnode *node, uint8_t level)
 {
-        const size_t record_bytes =
-                shape->is_fixed ? bpnode_fixed_stride(shape, level) : sizeof(struct bpnode_slot);
+        const size_t record_bytes = shape->is_fixed ? bpnode_fixed_stride(shape, level) : sizeof(struct bpnode_slot);
 
         if (node->kind != (level ? PAGE_IS_INNER : PAGE_IS_LEAF))
                 return level ? "the page is no inner node" : "the page is no leaf";
@@ -112,14 +111,13 @@ static const char *heads_fault(const struct bpnode_shape *shape, const struct bp
         return NULL;
 }
 
-static const char *order_fault(const struct bpnode_shape *shape, const struct bpnode *node,
-                               struct bpnode_key low, struct bpnode_key high)
+static const char *order_fault(const struct bpnode_shape *shape, const struct bpnode *node, struct bpnode_key low,
+                               struct bpnode_key high)
 {
         const unsigned first = node->level > 0;
 
         for (unsigned i = first + 1; i < node->count; i++)
-                if (bpnode_compare(shape, bpnode_key_at(shape, node, i - 1), bpnode_key_at(shape, node, i)) >=
-                    0)
+                if (bpnode_compare(shape, bpnode_key_at(shape, node, i - 1), bpnode_key_at(shape, node, i)) >= 0)
                         return "keys out of order";
         if (node->count <= first)
                 return NULL;

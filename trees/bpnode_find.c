@@ -51,8 +51,8 @@ static void fetch_slots(const struct bpnode *node)
 
 /* The first record in [at, end) that is not less; all have the same head, and `equal` bytes in common
  * with the key. */
-static unsigned find_among(const struct bpnode *node, unsigned at, unsigned end, struct bpnode_key key,
-                           size_t equal, bool *is_equal)
+static unsigned find_among(const struct bpnode *node, unsigned at, unsigned end, struct bpnode_key key, size_t equal,
+                           bool *is_equal)
 {
         while (at < end) {
                 unsigned middle = at + (end - at) / 2;
@@ -106,8 +106,8 @@ static unsigned find_by_heads(const struct bpnode *node, struct bpnode_key key, 
         return find_among(node, at, end, key, node->prefix_len, is_equal);
 }
 
-static unsigned find_by_callback(const struct bpnode_shape *shape, const struct bpnode *node,
-                                 struct bpnode_key key, bool *is_equal)
+static unsigned find_by_callback(const struct bpnode_shape *shape, const struct bpnode *node, struct bpnode_key key,
+                                 bool *is_equal)
 {
         unsigned at = bpnode_cells_empty(node);
         unsigned end = node->count;
@@ -130,8 +130,7 @@ static unsigned find_by_callback(const struct bpnode_shape *shape, const struct 
 
 /* ---- both ---- */
 
-unsigned bpnode_find(const struct bpnode_shape *shape, const struct bpnode *node, struct bpnode_key key,
-                     bool *is_equal)
+unsigned bpnode_find(const struct bpnode_shape *shape, const struct bpnode *node, struct bpnode_key key, bool *is_equal)
 {
         *is_equal = false;
         if (shape->is_fixed)
@@ -147,7 +146,7 @@ unsigned bpnode_find_child(const struct bpnode_shape *shape, const struct bpnode
 
         if (shape->is_fixed)
                 return bpnode_fixed_find_child(node, key.bytes);
-        unsigned at = shape->compare ? find_by_callback(shape, node, key, &is_equal)
-                                     : find_by_heads(node, key, &is_equal);
+        unsigned at =
+                shape->compare ? find_by_callback(shape, node, key, &is_equal) : find_by_heads(node, key, &is_equal);
         return at - (!is_equal && at > 0);
 }

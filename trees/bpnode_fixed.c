@@ -46,8 +46,8 @@ static inline unsigned count_less(const unsigned char *records, size_t stride, u
 
 /* Skips `half` records, if there are so many and all of them are less. A branch is wanted here: then the
  * processor does not wait for the key, but goes on with a guess. */
-static inline unsigned skip(const unsigned char *records, size_t stride, unsigned at, unsigned half,
-                            unsigned count, uint64_t key)
+static inline unsigned skip(const unsigned char *records, size_t stride, unsigned at, unsigned half, unsigned count,
+                            uint64_t key)
 {
         if (at + half <= count && bpnode_fixed_load(records + (at + half - 1) * stride) < key) {
                 __asm__ volatile(""); /* or else the compiler makes a conditional move of it */
@@ -60,8 +60,8 @@ static inline unsigned skip(const unsigned char *records, size_t stride, unsigne
  * depends on the page's size alone, so that they are on their way before the node's count has arrived.
  *
  *      | . . . 1 . . . 2 . . . 3 . . . 4 . . . 5 . . . 6 . . . 7 . . . |     span: a power of two, 32 here */
-static inline unsigned count_less_far(const unsigned char *records, size_t stride, unsigned span,
-                                      unsigned count, uint64_t key)
+static inline unsigned count_less_far(const unsigned char *records, size_t stride, unsigned span, unsigned count,
+                                      uint64_t key)
 {
         enum { PARTS = 8, NEAR = 4 };
         unsigned at = 0;
@@ -83,8 +83,7 @@ static unsigned span_of(const struct bpnode_shape *shape, size_t stride)
         return shape->page_bytes >> (31 - __builtin_clz((unsigned)stride));
 }
 
-unsigned bpnode_fixed_find(const struct bpnode_shape *shape, const struct bpnode *node, const void *key,
-                           bool *is_equal)
+unsigned bpnode_fixed_find(const struct bpnode_shape *shape, const struct bpnode *node, const void *key, bool *is_equal)
 {
         const size_t stride = bpnode_fixed_stride(shape, node->level);
         const unsigned skipped = node->level && node->count; /* the empty key */
@@ -142,8 +141,7 @@ static unsigned count_less_near(const unsigned char *records, unsigned count, ui
 unsigned bpnode_fixed_find_child(const struct bpnode *node, const void *key)
 {
         enum { FEW = 8 };
-        const unsigned char *records =
-                (const unsigned char *)(node + 1) + CHILD_STRIDE; /* behind the empty key */
+        const unsigned char *records = (const unsigned char *)(node + 1) + CHILD_STRIDE; /* behind the empty key */
         const unsigned count = node->count - 1U;
         const uint64_t number = bpnode_fixed_load(key) + 1; /* not greater is less than that ... */
 
@@ -189,8 +187,7 @@ void bpnode_fixed_remove(const struct bpnode_shape *shape, struct bpnode *node, 
                 memset(record, 0, BPNODE_FIXED_KEY);
 }
 
-void bpnode_fixed_move(const struct bpnode_shape *shape, struct bpnode *node, unsigned first,
-                       struct bpnode *right)
+void bpnode_fixed_move(const struct bpnode_shape *shape, struct bpnode *node, unsigned first, struct bpnode *right)
 {
         const size_t stride = bpnode_fixed_stride(shape, node->level);
 
@@ -212,8 +209,7 @@ void bpnode_fixed_give_right(const struct bpnode_shape *shape, struct bpnode *no
         node->count = (uint16_t)first;
 }
 
-void bpnode_fixed_give_left(const struct bpnode_shape *shape, struct bpnode *node, unsigned first,
-                            struct bpnode *left)
+void bpnode_fixed_give_left(const struct bpnode_shape *shape, struct bpnode *node, unsigned first, struct bpnode *left)
 {
         const size_t stride = bpnode_fixed_stride(shape, node->level);
         unsigned char *records = bpnode_fixed_at(shape, node, 0);

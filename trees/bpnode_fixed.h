@@ -32,13 +32,11 @@ void bpnode_fixed_insert(const struct bpnode_shape *shape, struct bpnode *node, 
                          const void *beside);
 void bpnode_fixed_remove(const struct bpnode_shape *shape, struct bpnode *node, unsigned i);
 /* Moves the records from `first` on into `right`, which has none. */
-void bpnode_fixed_move(const struct bpnode_shape *shape, struct bpnode *node, unsigned first,
-                       struct bpnode *right);
+void bpnode_fixed_move(const struct bpnode_shape *shape, struct bpnode *node, unsigned first, struct bpnode *right);
 /* The records from `first` on go to the beginning of `right`; those before `first` to the end of `left`. */
 void bpnode_fixed_give_right(const struct bpnode_shape *shape, struct bpnode *node, unsigned first,
                              struct bpnode *right);
-void bpnode_fixed_give_left(const struct bpnode_shape *shape, struct bpnode *node, unsigned first,
-                            struct bpnode *left);
+void bpnode_fixed_give_left(const struct bpnode_shape *shape, struct bpnode *node, unsigned first, struct bpnode *left);
 void bpnode_fixed_append(const struct bpnode_shape *shape, struct bpnode *left, const struct bpnode *right,
                          const void *separator);
 

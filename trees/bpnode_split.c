@@ -19,7 +19,7 @@
 #include "trees/bpnode_fixed.h"
 
 enum {
-        RUN_ASCENDS = 8, /* so many in a row are no chance */
+        RUN_ASCENDS = 8,  /* so many in a row are no chance */
         SHARE_PARTS = 32, /* two leaves that share their records fill all but one of so many parts of both at most, */
         SHARE_RECORDS = 4 /* and leave room for so many more records, or they would soon share again */
 };
@@ -139,8 +139,8 @@ static void divide(const struct sequence *sequence, unsigned cut, struct bpnode 
         pass_run(node, right, sequence->i, split);
 }
 
-void bpnode_split_leaf(const struct bpnode_shape *shape, struct bpnode *node, struct bpnode *right,
-                       unsigned i, const struct bpnode_record *record, struct bpnode_split *split)
+void bpnode_split_leaf(const struct bpnode_shape *shape, struct bpnode *node, struct bpnode *right, unsigned i,
+                       const struct bpnode_record *record, struct bpnode_split *split)
 {
         struct sequence sequence = { shape, node, i, record->key,
                                      bpnode_leaf_bytes(shape, record->key.len, record->value_len) };
@@ -148,8 +148,8 @@ void bpnode_split_leaf(const struct bpnode_shape *shape, struct bpnode *node, st
         divide(&sequence, split_cut(&sequence), node, right, split);
 }
 
-void bpnode_split_inner(const struct bpnode_shape *shape, struct bpnode *node, struct bpnode *right,
-                        unsigned i, struct bpnode_key key, struct bpnode_split *split)
+void bpnode_split_inner(const struct bpnode_shape *shape, struct bpnode *node, struct bpnode *right, unsigned i,
+                        struct bpnode_key key, struct bpnode_split *split)
 {
         struct sequence sequence = { shape, node, i, key, bpnode_inner_bytes(shape, key.len) };
         unsigned cut = split_cut(&sequence);
@@ -210,8 +210,8 @@ static void note_shift(struct bpnode *node, int shift)
 }
 
 /* What is before the cut, or behind it, goes to the other one. */
-static void give(const struct sequence *sequence, unsigned cut, struct bpnode *left, struct bpnode *right, bool is_right,
-                 struct bpnode_split *split)
+static void give(const struct sequence *sequence, unsigned cut, struct bpnode *left, struct bpnode *right,
+                 bool is_right, struct bpnode_split *split)
 {
         const struct bpnode_shape *shape = sequence->shape;
         struct bpnode *node = is_right ? right : left, *other = is_right ? left : right;

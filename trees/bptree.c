@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "trees/bptree.h"
 
-void bptree_init(struct page_arena *arena, const struct catalog_record *record, bptree_compare compare, void *compare_arg,
-                 struct bptree *tree)
+void bptree_init(struct page_arena *arena, const struct catalog_record *record, bptree_compare compare,
+                 void *compare_arg, struct bptree *tree)
 {
         memset(tree, 0, sizeof(*tree));
         tree->arena = arena;

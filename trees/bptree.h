@@ -56,8 +56,8 @@ struct bptree_path {
 };
 
 /* The tree of a catalog's record. */
-void bptree_init(struct page_arena *arena, const struct catalog_record *record, bptree_compare compare, void *compare_arg,
-                 struct bptree *tree);
+void bptree_init(struct page_arena *arena, const struct catalog_record *record, bptree_compare compare,
+                 void *compare_arg, struct bptree *tree);
 
 /* ---- going down ---- */
 

@@ -56,8 +56,14 @@ static int ways_remove(void *tree, struct bpnode_key key)
 
 int bptree_cursor_open(bptree *tree, bptree_cursor **cursor)
 {
-        static const struct leaf_ways ways = { sizeof(struct bptree_path), ways_seek, ways_first, ways_last, ways_next,
-                                               ways_previous,              ways_copy, ways_remove };
+        static const struct leaf_ways ways = { sizeof(struct bptree_path),
+                                               ways_seek,
+                                               ways_first,
+                                               ways_last,
+                                               ways_next,
+                                               ways_previous,
+                                               ways_copy,
+                                               ways_remove };
         struct leaf_cursor *made;
         int err = leaf_cursor_open(&tree->handle, &tree->shape, &ways, &made);
         *cursor = (struct bptree_cursor *)made;

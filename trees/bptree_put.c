@@ -140,7 +140,8 @@ static int put_body(void *arg)
         err = bptree_write_node(put->tree, page, 0, &leaf);
         if (err)
                 return err;
-        if (leaf_is_inside(&put->tree->shape, leaf, put->key.bytes) || leaf_is_inside(&put->tree->shape, leaf, put->value))
+        if (leaf_is_inside(&put->tree->shape, leaf, put->key.bytes) ||
+            leaf_is_inside(&put->tree->shape, leaf, put->value))
                 return put_copy(put, leaf);
         return put_into(put, leaf);
 }
@@ -155,7 +156,8 @@ int bptree_put_value(struct bptree *tree, struct bpnode_key key, const void *val
 int bptree_put(bptree *tree, const void *key, size_t key_len, const void *value, size_t value_len, int flags)
 {
         struct put put = { tree, { key, key_len }, value, value_len, flags, 0 };
-        if (!leaf_takes_key(&tree->shape, key_len) || !leaf_takes_value(&tree->shape, value_len) || flags & ~BPTREE_NOOVERWRITE)
+        if (!leaf_takes_key(&tree->shape, key_len) || !leaf_takes_value(&tree->shape, value_len) ||
+            flags & ~BPTREE_NOOVERWRITE)
                 return -EINVAL;
         int err = handle_enter(&tree->handle);
         if (!err)

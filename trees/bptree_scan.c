@@ -70,7 +70,8 @@ static int scan_body(void *arg)
 static int scan_tree(bptree *tree, struct bpnode_key from, struct bpnode_key to, const struct leaf_visitor *visitor)
 {
         struct scan scan = { tree, from.bytes ? &from : NULL, to.bytes ? &to : NULL, *visitor, 0 };
-        if ((from.bytes && !leaf_takes_key(&tree->shape, from.len)) || (to.bytes && !leaf_takes_key(&tree->shape, to.len)))
+        if ((from.bytes && !leaf_takes_key(&tree->shape, from.len)) ||
+            (to.bytes && !leaf_takes_key(&tree->shape, to.len)))
                 return -EINVAL;
         int err = handle_enter(&tree->handle);
         if (!err)

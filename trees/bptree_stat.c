@@ -26,7 +26,7 @@ static int count_node(void *arg, page_no page, const struct bpnode *node)
                 struct bpnode_record record = bpnode_record_at(shape, node, i);
                 if (record.is_overflow)
                         census->stats.overflow_pages +=
-                            overflow_pages(census->tree->arena, overflow_of(record.value).byte_len);
+                                overflow_pages(census->tree->arena, overflow_of(record.value).byte_len);
         }
         return 0;
 }

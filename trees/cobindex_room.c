@@ -27,13 +27,13 @@
 #include "trees/cobindex_top.h"
 
 enum {
-        HAND_MOVES = 16,    /* pages that are handed over in a step, which writes two extents and the top */
-        CLEARLY_FEWER = 5,  /* by so many parts of an extent */
-        NEARLY_EMPTY = 8,   /* such a part of an extent is */
-        ROOMY_PERCENT = 60, /* more than that are not brought together */
-        STEPS_AT_ONCE = 4,  /* a put waits for so many */
+        HAND_MOVES = 16,     /* pages that are handed over in a step, which writes two extents and the top */
+        CLEARLY_FEWER = 5,   /* by so many parts of an extent */
+        NEARLY_EMPTY = 8,    /* such a part of an extent is */
+        ROOMY_PERCENT = 60,  /* more than that are not brought together */
+        STEPS_AT_ONCE = 4,   /* a put waits for so many */
         REACH = 2 * PMA_RUN, /* pages that are moved along for a single gap: no run is longer that was spread exactly */
-        NEARLY = 8,         /* places beside where a page is to be in the end */
+        NEARLY = 8,          /* places beside where a page is to be in the end */
         MANY = 48,
         WIDE = 3,           /* a window is that is larger than such a part of an extent */
         DENSE_PERCENT = 75, /* of an extent */
@@ -123,7 +123,7 @@ static int move_pages(const struct pair *pair, struct draft *from, struct draft 
         for (unsigned n = 0; !err && n < count; n++) {
                 const unsigned distance = room > pair->count && !pair->is_packed ? pma_spread(room, pair->count, n) : n;
                 const unsigned i =
-                    pair->is_upward ? pma_previous(&from->used, PMA_PLACES - 1) : pma_next(&from->used, 0);
+                        pair->is_upward ? pma_previous(&from->used, PMA_PLACES - 1) : pma_next(&from->used, 0);
                 const bool is_hot = place->group == pair->from->group && place->i == i;
                 unsigned k = pair->is_upward ? room - 1 - distance : index->segments - room + distance;
                 if (is_hot && pair->is_packed && pair->is_upward)
@@ -239,8 +239,10 @@ static int balance_step(struct top *top, struct extent *extent, const struct pma
                 return err;
         if (number != UINT32_MAX && used > segments / 2) {
                 const bool is_upward = number > place->extent;
-                const struct pair pair = { top, extent, &neighbour, is_upward ? number : place->extent, is_upward,
-                                           (used - used_in(&neighbour)) / 2, false };
+                const struct pair pair = { top,        extent,
+                                           &neighbour, is_upward ? number : place->extent,
+                                           is_upward,  (used - used_in(&neighbour)) / 2,
+                                           false };
                 if (is_worth_handing(&pair))
                         return hand_over_step(&pair, place);
         }
@@ -295,7 +297,8 @@ static int divide_step(struct top *top, struct extent *extent, enum cobindex_tre
         return hand_over_step(&pair, place);
 }
 
-/* Where there is a plan: a division that was begun goes on; and no extent is spread out that will be full soon after. */
+/* Where there is a plan: a division that was begun goes on; and no extent is spread out that will be full soon after.
+ */
 static bool is_to_be_divided(const struct extent *extent, const struct pma_plan *plan)
 {
         const unsigned segments = extent->index->segments;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "trees/cobtree.h"
 
-void cobtree_init(struct page_arena *arena, const struct catalog_record *record, bptree_compare compare, void *compare_arg,
-                  struct cobtree *tree)
+void cobtree_init(struct page_arena *arena, const struct catalog_record *record, bptree_compare compare,
+                  void *compare_arg, struct cobtree *tree)
 {
         const struct bpnode_shape shape = { .page_bytes = arena->page_bytes,
                                             .tree_id = record->tree_id,

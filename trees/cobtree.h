@@ -19,8 +19,8 @@
  *         after    | 1 2 3       | 4 5 6 +       | 7 8 |
  *
  *     Better still, a segment beside it has room enough: then the two share their records (cobtree_share), and the
- *     separator between them is another (cobindex_separate). No place is used up, and segments are fuller. If only the one
- *     behind that has room, those two share first.
+ *     separator between them is another (cobindex_separate). No place is used up, and segments are fuller. If only the
+ * one behind that has room, those two share first.
  *
  *         before   | 1 2 3 4 5 6 | 8 9 |
  *         after    | 1 2 3 4 | 5 6 + 8 9 |
@@ -43,13 +43,14 @@ enum { COBTREE_NO_EXTENT = COBINDEX_EXTENTS_MAX };
 
 struct cobtree {
         struct cobindex index; /* with arena, root, and shape of the segments */
-        uint32_t thin_extent;  /* a segment of it was freed, and nobody has looked yet whether it is needed; COBTREE_NO_EXTENT */
+        uint32_t thin_extent;  /* a segment of it was freed, and nobody has looked yet whether it is needed;
+                                  COBTREE_NO_EXTENT */
         struct handle handle;
 };
 
 /* The tree of a catalog's record. */
-void cobtree_init(struct page_arena *arena, const struct catalog_record *record, bptree_compare compare, void *compare_arg,
-                  struct cobtree *tree);
+void cobtree_init(struct page_arena *arena, const struct catalog_record *record, bptree_compare compare,
+                  void *compare_arg, struct cobtree *tree);
 
 /* ---- segments ---- */
 
@@ -94,9 +95,9 @@ struct cobtree_share {
         size_t taken; /* bytes that were used in the one beside it */
 };
 
-/* For a record that is to be at i and has no room: whether the segment may share its records with one beside it, instead of
- * being split. Where both have too little room, one of them may give records to the segment on its other side first, which
- * changes these two. */
+/* For a record that is to be at i and has no room: whether the segment may share its records with one beside it,
+ * instead of being split. Where both have too little room, one of them may give records to the segment on its other
+ * side first, which changes these two. */
 int cobtree_plan_share(const struct cobtree *tree, struct cobindex_place place, unsigned i, size_t record_bytes,
                        struct cobtree_share *share);
 /* Where that was possible: the record is in one of the two then. */
@@ -113,6 +114,7 @@ int cobtree_tidy(struct cobtree *tree);
 /* ---- cobtree_stat.c ---- */
 
 /* Every used segment, in order; a visit that does not return 0 ends it. -ESTALE, XAC_CORRUPT, ARENA_LOST. */
-int cobtree_walk(const struct cobtree *tree, int (*visit)(void *arg, page_no page, const struct bpnode *leaf), void *arg);
+int cobtree_walk(const struct cobtree *tree, int (*visit)(void *arg, page_no page, const struct bpnode *leaf),
+                 void *arg);
 
 #endif

@@ -88,8 +88,14 @@ static int ways_remove(void *tree, struct bpnode_key key)
 
 int cobtree_cursor_open(cobtree *tree, cobtree_cursor **cursor)
 {
-        static const struct leaf_ways ways = { sizeof(struct cobtree_path), ways_seek, ways_first, ways_last, ways_next,
-                                               ways_previous,               ways_copy, ways_remove };
+        static const struct leaf_ways ways = { sizeof(struct cobtree_path),
+                                               ways_seek,
+                                               ways_first,
+                                               ways_last,
+                                               ways_next,
+                                               ways_previous,
+                                               ways_copy,
+                                               ways_remove };
         struct leaf_cursor *made;
         int err = leaf_cursor_open(&tree->handle, &tree->index.shape, &ways, &made);
         *cursor = (struct cobtree_cursor *)made;

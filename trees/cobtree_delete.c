@@ -4,8 +4,8 @@
 #include "trees/overflow.h"
 
 /*
- * A segment that is less than a quarter full is merged with the one before or behind it in its extent, when the two then fill
- * three quarters of one at most, so that the next puts do not split it again:
+ * A segment that is less than a quarter full is merged with the one before or behind it in its extent, when the two
+ * then fill three quarters of one at most, so that the next puts do not split it again:
  *
  *      before   | 3 4 |     | 7 |                  after   | 3 4 7 |     |     |
  *

@@ -25,8 +25,9 @@ static int scan_segment(struct scan *scan, const struct bpnode *leaf, unsigned e
         return leaf_scan(shape, leaf, i, end, next, &scan->visitor);
 }
 
-/* From a place of an extent on. The segment behind is asked for before its turn, so that it can be fetched meanwhile (and
- * is not looked into, as that would have to be waited for); not yet from the first one: short scans do not come there. */
+/* From a place of an extent on. The segment behind is asked for before its turn, so that it can be fetched meanwhile
+ * (and is not looked into, as that would have to be waited for); not yet from the first one: short scans do not come
+ * there. */
 static int scan_extent(struct scan *scan, struct cobindex_place place, const struct pma_map *map)
 {
         const struct cobindex *index = &scan->tree->index;
@@ -95,10 +96,9 @@ static int scan_body(void *arg)
 static int scan_tree(cobtree *tree, struct bpnode_key from, struct bpnode_key to, const struct leaf_visitor *visitor)
 {
         const struct bpnode_shape *shape = &tree->index.shape;
-        struct scan scan = { .tree = tree,
-                             .from = from.bytes ? &from : NULL,
-                             .to = to.bytes ? &to : NULL,
-                             .visitor = *visitor };
+        struct scan scan = {
+                .tree = tree, .from = from.bytes ? &from : NULL, .to = to.bytes ? &to : NULL, .visitor = *visitor
+        };
         if ((from.bytes && !leaf_takes_key(shape, from.len)) || (to.bytes && !leaf_takes_key(shape, to.len)))
                 return -EINVAL;
         int err = handle_enter(&tree->handle);

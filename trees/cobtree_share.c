@@ -4,7 +4,8 @@
 #include "trees/leaf.h"
 
 enum {
-        SHARES_FROM = 8,   /* where a segment has fewer records they are large, and to move some costs more than another one */
+        SHARES_FROM =
+                8, /* where a segment has fewer records they are large, and to move some costs more than another one */
         RELIEVES_FROM = 64 /* likewise, where three segments are concerned */
 };
 
@@ -49,7 +50,8 @@ static int pair_write(const struct cobtree *tree, const struct pair *pair, struc
 
 static int separate(const struct cobtree *tree, const struct pair *pair, const struct bpnode_split *split)
 {
-        return cobindex_separate(&tree->index, pair->right, (struct bpnode_key){ split->separator, split->separator_len });
+        return cobindex_separate(&tree->index, pair->right,
+                                 (struct bpnode_key){ split->separator, split->separator_len });
 }
 
 /* ---- with a neighbour ---- */
@@ -85,7 +87,8 @@ static int consider_both(const struct cobtree *tree, struct cobindex_place place
 /* ---- with the neighbour's neighbour ---- */
 
 /* A neighbour that is too full gives records to the one on its other side, if it has room enough for sharing then. */
-static int relieve(const struct cobtree *tree, struct cobindex_place place, bool is_before, size_t its_bytes, bool *is_done)
+static int relieve(const struct cobtree *tree, struct cobindex_place place, bool is_before, size_t its_bytes,
+                   bool *is_done)
 {
         const struct bpnode_shape *shape = &tree->index.shape;
         struct bpnode_split split; /* not zeroed: 1 KiB */
@@ -128,7 +131,8 @@ int cobtree_plan_share(const struct cobtree *tree, struct cobindex_place place, 
         return err || !is_done ? err : consider_both(tree, place, i, record_bytes, share);
 }
 
-int cobtree_share(const struct cobtree *tree, const struct cobtree_share *share, unsigned i, const struct bpnode_record *record)
+int cobtree_share(const struct cobtree *tree, const struct cobtree_share *share, unsigned i,
+                  const struct bpnode_record *record)
 {
         const struct bpnode_shape *shape = &tree->index.shape;
         const struct pair pair = { share->left, share->right, share->is_right };

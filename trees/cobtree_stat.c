@@ -18,7 +18,8 @@ static int walk_extent(const struct cobtree *tree, struct cobindex_place place, 
         return err;
 }
 
-int cobtree_walk(const struct cobtree *tree, int (*visit)(void *arg, page_no page, const struct bpnode *leaf), void *arg)
+int cobtree_walk(const struct cobtree *tree, int (*visit)(void *arg, page_no page, const struct bpnode *leaf),
+                 void *arg)
 {
         uint32_t extents;
         int err = cobindex_extents(&tree->index, &extents);
@@ -50,7 +51,7 @@ static int count_segment(void *arg, page_no page, const struct bpnode *leaf)
                 struct bpnode_record record = bpnode_record_at(shape, leaf, i);
                 if (record.is_overflow)
                         census->stats.overflow_pages +=
-                            overflow_pages(census->tree->index.arena, overflow_of(record.value).byte_len);
+                                overflow_pages(census->tree->index.arena, overflow_of(record.value).byte_len);
         }
         return 0;
 }

@@ -28,8 +28,8 @@ static int copy_bytes(const void *stored, size_t len, void *value, size_t room, 
         return part < len ? -ERANGE : 0;
 }
 
-static int copy_chain(struct page_arena *arena, uint32_t tree_id, struct bpnode_overflow chain, void *value, size_t room,
-                      size_t *value_len)
+static int copy_chain(struct page_arena *arena, uint32_t tree_id, struct bpnode_overflow chain, void *value,
+                      size_t room, size_t *value_len)
 {
         struct overflow_place place = { 0 };
         size_t copied;
@@ -38,8 +38,8 @@ static int copy_chain(struct page_arena *arena, uint32_t tree_id, struct bpnode_
         return err ? err : chain.byte_len > room ? -ERANGE : 0;
 }
 
-int leaf_get(struct page_arena *arena, const struct bpnode_shape *shape, const struct bpnode *leaf, struct bpnode_key key,
-             void *value, size_t room, size_t *value_len)
+int leaf_get(struct page_arena *arena, const struct bpnode_shape *shape, const struct bpnode *leaf,
+             struct bpnode_key key, void *value, size_t room, size_t *value_len)
 {
         bool is_equal;
         unsigned i = bpnode_find(shape, leaf, key, &is_equal);

@@ -54,7 +54,8 @@ static inline size_t leaf_bytes(const struct bpnode_shape *shape, const struct b
 }
 
 /* Room in the leaf for a record that is to be at i, in place of the one that is there or before it. */
-static inline size_t leaf_room_at(const struct bpnode_shape *shape, const struct bpnode *leaf, unsigned i, bool is_equal)
+static inline size_t leaf_room_at(const struct bpnode_shape *shape, const struct bpnode *leaf, unsigned i,
+                                  bool is_equal)
 {
         size_t room = bpnode_room(shape, leaf);
         if (is_equal) {
@@ -68,7 +69,8 @@ static inline size_t leaf_room_at(const struct bpnode_shape *shape, const struct
 
 /* Whether a record may be put behind the last one of a tree, which is that of this leaf (NULL, or empty: there is
  * none). -EINVAL: by its lengths, or its order. */
-static inline int leaf_check_next(const struct bpnode_shape *shape, const struct bpnode *leaf, const bptree_record *record)
+static inline int leaf_check_next(const struct bpnode_shape *shape, const struct bpnode *leaf,
+                                  const bptree_record *record)
 {
         struct bpnode_key key = { record->key, record->key_len };
         if (!leaf_takes_key(shape, key.len) || !leaf_takes_value(shape, record->value_len))
@@ -89,14 +91,14 @@ struct leaf_visitor {
 };
 
 /* leaf_scan.c: shows the records from i to before end; what a visit returned that was not 0. `ahead`: the leaf that
- * comes next, which is fetched meanwhile, and whose header is at hand then if records are shown one by one; NULL: nobody
- * knows. */
+ * comes next, which is fetched meanwhile, and whose header is at hand then if records are shown one by one; NULL:
+ * nobody knows. */
 int leaf_scan(const struct bpnode_shape *shape, const struct bpnode *leaf, unsigned i, unsigned end,
               const struct bpnode *ahead, const struct leaf_visitor *visitor);
 
 /* Where the records of this leaf end that are before `to` (NULL: all are); true: no later leaf has any. */
-static inline bool leaf_find_end(const struct bpnode_shape *shape, const struct bpnode *leaf, const struct bpnode_key *to,
-                                 unsigned *end)
+static inline bool leaf_find_end(const struct bpnode_shape *shape, const struct bpnode *leaf,
+                                 const struct bpnode_key *to, unsigned *end)
 {
         bool is_equal;
         *end = leaf->count;
@@ -144,8 +146,8 @@ int leaf_copy_record(const struct bpnode_record *record, struct bpnode_record *c
 /* ---- values that may lie in overflow pages ---- */
 
 /* Copies the value of a key, or its beginning (-ERANGE); *value_len is its whole length. -ENOENT. */
-int leaf_get(struct page_arena *arena, const struct bpnode_shape *shape, const struct bpnode *leaf, struct bpnode_key key,
-             void *value, size_t room, size_t *value_len);
+int leaf_get(struct page_arena *arena, const struct bpnode_shape *shape, const struct bpnode *leaf,
+             struct bpnode_key key, void *value, size_t room, size_t *value_len);
 
 /* The chain of the record at i, which was followed to its end (T3); byte_len 0: it has none. */
 int leaf_chain(struct page_arena *arena, const struct bpnode_shape *shape, const struct bpnode *leaf, unsigned i,

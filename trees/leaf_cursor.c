@@ -157,7 +157,7 @@ static int move_path(const struct move *move, struct leaf_place **found)
         if (move->kind == MOVE_SEEK)
                 return seek_path(cursor, move->key, move->how, found);
         return (move->kind == MOVE_FIRST ? cursor->ways->first : cursor->ways->last)(cursor->handle->tree,
-                                                                                    cursor->path_to_be, found);
+                                                                                     cursor->path_to_be, found);
 }
 
 /* ---- moves ---- */

@@ -18,8 +18,8 @@
 #include "trees/leaf.h"
 #include "trees/overflow.h"
 
-/* How a kind of tree finds its leaves. A path is what it needs to remember of the way; `at`, which is in the path, is the
- * record, or the place where it would be. -ESTALE, XAC_CORRUPT, ARENA_LOST. */
+/* How a kind of tree finds its leaves. A path is what it needs to remember of the way; `at`, which is in the path, is
+ * the record, or the place where it would be. -ESTALE, XAC_CORRUPT, ARENA_LOST. */
 struct leaf_ways {
         size_t path_bytes;
         int (*seek)(const void *tree, struct bpnode_key key, void *path, struct leaf_place **at, bool *is_equal);
@@ -49,7 +49,7 @@ struct leaf_cursor {
         enum leaf_cursor_state state;
         bool is_deleted; /* KEPT: the record was deleted through this cursor; it stands where it was */
         uint64_t txn;
-        struct leaf_place *at; /* AT: in `path` */
+        struct leaf_place *at;       /* AT: in `path` */
         struct overflow_place place; /* AT: where reading its value goes on */
         void *path, *path_to_be;
         struct kept_key key;

@@ -74,8 +74,8 @@ static int scan_fixed_ahead(const struct bpnode_shape *shape, const struct bpnod
         return result;
 }
 
-/* So many bytes at a time; and behind each as many of what comes next are fetched. All of it behind the last record took
- * an eighth longer (pages of 4 KiB), and nothing but the header, or what is further ahead, half as long again. */
+/* So many bytes at a time; and behind each as many of what comes next are fetched. All of it behind the last record
+ * took an eighth longer (pages of 4 KiB), and nothing but the header, or what is further ahead, half as long again. */
 static int scan_runs(const struct bpnode_shape *shape, const struct bpnode *leaf, unsigned i, unsigned end,
                      const struct bpnode *ahead, const struct leaf_visitor *visitor)
 {

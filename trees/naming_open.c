@@ -112,10 +112,10 @@ static int create(struct opening *opening)
 {
         struct page_reserve reserve = { 0 };
         const bptree_options *options = opening->options;
-        opening->record = (struct catalog_record){ .key_bytes = options->key_bytes,
-                                                   .value_bytes = options->value_bytes,
-                                                   .flags = opening->kind |
-                                                            (options->compare ? CATALOG_OWN_ORDER : 0u) };
+        opening->record =
+                (struct catalog_record){ .key_bytes = options->key_bytes,
+                                         .value_bytes = options->value_bytes,
+                                         .flags = opening->kind | (options->compare ? CATALOG_OWN_ORDER : 0u) };
         int err = page_alloc_reserve(opening->arena, &reserve, 1);
         if (err)
                 return err;
@@ -227,7 +227,8 @@ static int open_handle(struct opening *opening, const bptree_options *given, str
         int err = check_call(opening);
         if (err)
                 return err;
-        void *tree = malloc(opening->kind ? sizeof(struct cobtree) : sizeof(struct bptree)); /* first: it can fail (T3) */
+        void *tree =
+                malloc(opening->kind ? sizeof(struct cobtree) : sizeof(struct bptree)); /* first: it can fail (T3) */
         if (!tree)
                 return -ENOMEM;
         err = find(opening, given, open);

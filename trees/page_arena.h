@@ -56,7 +56,7 @@ enum arena_way { ARENA_PLAIN, ARENA_VIEW = PAGE_ARENA_VIEW, ARENA_DECLARED = PAG
 struct handle;
 
 struct page_arena {
-        char *base;           /* page n is at base + n * page_bytes */
+        char *base; /* page n is at base + n * page_bytes */
         uint32_t page_shift;
         uint32_t page_bytes;
         enum arena_way way;

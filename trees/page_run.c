@@ -82,9 +82,9 @@ static int move_plain(const struct page_arena *arena, char *to, char *from)
 
 int arena_move(const struct page_arena *arena, page_no to, page_no from)
 {
-        char *to_addr = arena->base + ((uint64_t)to << arena->page_shift);
-        char *from_addr = arena->base + ((uint64_t)from << arena->page_shift);
-        return arena->env ? lost_if(xac_page_move(arena->env, to_addr, from_addr, 1)) : move_plain(arena, to_addr, from_addr);
+        char *target = arena->base + ((uint64_t)to << arena->page_shift);
+        char *source = arena->base + ((uint64_t)from << arena->page_shift);
+        return arena->env ? lost_if(xac_page_move(arena->env, target, source, 1)) : move_plain(arena, target, source);
 }
 
 /* ---- transactions ---- */

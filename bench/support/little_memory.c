@@ -59,8 +59,7 @@ bool little_memory_make(struct little_memory *memory, uint64_t bytes)
 
         if (!find_parent(parent))
                 return false;
-        if (snprintf(memory->path, sizeof(memory->path), "%s/xac-%d", parent, (int)getpid()) >=
-                    PATH_MAX ||
+        if (snprintf(memory->path, sizeof(memory->path), "%s/xac-%d", parent, (int)getpid()) >= PATH_MAX ||
             mkdir(memory->path, 0700) != 0)
                 return false;
         snprintf(limit, sizeof(limit), "%" PRIu64, bytes);

@@ -11,15 +11,15 @@
 #include "bench/support/scratch.h"
 
 /* "begin-end rights offset device inode path" */
-static void take_line(const char *line, const struct stat *file,
-                      void (*visit)(void *arg, char *begin, size_t byte_len), void *arg)
+static void take_line(const char *line, const struct stat *file, void (*visit)(void *arg, char *begin, size_t byte_len),
+                      void *arg)
 {
         uintptr_t begin, end;
         unsigned major, minor;
         uintmax_t inode;
 
-        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %*s %x:%x %" SCNuMAX, &begin, &end, &major, &minor,
-                   &inode) != 5)
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %*s %x:%x %" SCNuMAX, &begin, &end, &major, &minor, &inode) !=
+            5)
                 return;
         if (inode == (uintmax_t)file->st_ino && makedev(major, minor) == file->st_dev)
                 visit(arg, (char *)begin, end - begin);

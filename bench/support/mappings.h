@@ -3,8 +3,8 @@
 #define BENCH_SUPPORT_MAPPINGS_H
 
 /*
- * Where a file is mapped into this process, as /proc/self/maps says: for what the libraries do not tell, because nobody but
- * a benchmark wants to know.
+ * Where a file is mapped into this process, as /proc/self/maps says: for what the libraries do not tell, because nobody
+ * but a benchmark wants to know.
  */
 
 #include <stddef.h>

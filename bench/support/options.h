@@ -25,10 +25,22 @@ struct option_spec {
         const char *help;
 };
 
-#define OPTION_NUMBER(name, variable, help) { name, OPTION_NUMBER, { .number = &(variable) }, help }
-#define OPTION_TEXT(name, variable, help) { name, OPTION_TEXT, { .text = &(variable) }, help }
-#define OPTION_FLAG(name, variable, help) { name, OPTION_FLAG, { .flag = &(variable) }, help }
-#define OPTION_END { NULL, OPTION_FLAG, { .flag = NULL }, NULL }
+#define OPTION_NUMBER(name, variable, help)                          \
+        {                                                            \
+                name, OPTION_NUMBER, { .number = &(variable) }, help \
+        }
+#define OPTION_TEXT(name, variable, help)                        \
+        {                                                        \
+                name, OPTION_TEXT, { .text = &(variable) }, help \
+        }
+#define OPTION_FLAG(name, variable, help)                        \
+        {                                                        \
+                name, OPTION_FLAG, { .flag = &(variable) }, help \
+        }
+#define OPTION_END                                        \
+        {                                                 \
+                NULL, OPTION_FLAG, { .flag = NULL }, NULL \
+        }
 
 /* Ends the program after --help (0) and after a command line it does not understand (2). */
 void options_parse(int argc, char **argv, const char *purpose, const struct option_spec *specs);

@@ -42,7 +42,7 @@ int children_running(struct children *children)
                         if (status != 0)
                                 return -1;
                 }
-                running += i < children->workers && *child > 0;
+                running += i<children->workers && * child> 0;
         }
         return running;
 }

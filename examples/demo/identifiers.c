@@ -130,9 +130,8 @@ static int run(struct demo *demo)
 
 int main(int argc, char **argv)
 {
-        struct demo demo = {
-                .play = { .program = "identifiers", .unit = "steps", .reopen = reopen, .finish = finish }
-        };
+        struct demo demo = { .play = {
+                                     .program = "identifiers", .unit = "steps", .reopen = reopen, .finish = finish } };
         struct children *children = &demo.play.children;
 
         children->workers = argc == 5 ? atoi(argv[4]) : WORKERS;

@@ -43,16 +43,15 @@ static int compare_tables(struct index *index, const struct table *serial, int *
         if (!err) {
                 size_t count = list_sorted(index->table, ours, limit);
                 err = xend(index->env);
-                *is_identical = count == list_sorted(serial, theirs, limit) &&
-                                memcmp(ours, theirs, count * sizeof(*ours)) == 0;
+                *is_identical =
+                        count == list_sorted(serial, theirs, limit) && memcmp(ours, theirs, count * sizeof(*ours)) == 0;
         }
         free(ours);
         free(theirs);
         return err;
 }
 
-int index_check(struct index *index, const struct acks *acks, struct text text, int workers,
-                struct survival *survival)
+int index_check(struct index *index, const struct acks *acks, struct text text, int workers, struct survival *survival)
 {
         uint64_t words[WORKERS_MAX];
 

@@ -10,7 +10,6 @@
 
 /* Compares the index with what was acknowledged, and with the text: the table must be the one that somebody gets
  * who counts the first words of each worker's part, serially, in ordinary memory. 0 or a negative code. */
-int index_check(struct index *index, const struct acks *acks, struct text text, int workers,
-                struct survival *survival);
+int index_check(struct index *index, const struct acks *acks, struct text text, int workers, struct survival *survival);
 
 #endif

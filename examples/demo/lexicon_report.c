@@ -13,7 +13,7 @@
 enum { LOOKUPS = 200000, LISTED = 10 };
 
 #define LISTED_FROM "pthread_mutex_"
-#define LISTED_TO "pthread_mutex`" /* the byte behind the last of FROM */
+#define LISTED_TO   "pthread_mutex`" /* the byte behind the last of FROM */
 
 /* ---- the file ---- */
 

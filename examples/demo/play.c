@@ -51,8 +51,8 @@ int play_prepare(struct play *play)
         play->acks_fd = acks_create(path);
         if (play->acks_fd < 0)
                 return play->acks_fd;
-        play->children.tally = mmap(NULL, sizeof(*play->children.tally), PROT_READ | PROT_WRITE,
-                                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        play->children.tally =
+                mmap(NULL, sizeof(*play->children.tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         return play->children.tally == MAP_FAILED ? -errno : 0;
 }
 
@@ -75,8 +75,7 @@ static int watch(struct play *play, uint64_t until)
                         err = acks_read(play->acks_fd, &acks);
                 if (err)
                         return play_complain(play->program, "cannot read the acknowledgements", err);
-                show_progress(play->unit, acks_total(&acks), play->all, acks_total(&acks) - before,
-                              play_now() - start);
+                show_progress(play->unit, acks_total(&acks), play->all, acks_total(&acks) - before, play_now() - start);
         } while (running > 0 && !is_interrupted && acks_total(&acks) < until);
         show_progress_end();
         if (is_interrupted)

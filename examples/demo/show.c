@@ -44,8 +44,7 @@ void show_progress(const char *unit, uint64_t done, uint64_t all, uint64_t done_
                 return;
         last_line = seconds;
         printf("%s  %11s %s  %5.1f %%  %9s per second%s", is_terminal ? "\r" : "", show_number(done), unit,
-               show_percent(done, all), show_number((uint64_t)((double)done_now / seconds)),
-               is_terminal ? "" : "\n");
+               show_percent(done, all), show_number((uint64_t)((double)done_now / seconds)), is_terminal ? "" : "\n");
         fflush(stdout);
 }
 

@@ -35,7 +35,7 @@ struct steps {
         const struct sources *sources;
         size_t part, parts, turn;
         const char *path;
-        struct text text; /* of the present file, as a whole */
+        struct text text;   /* of the present file, as a whole */
         struct step *words; /* one for each place where an identifier stands, in order */
         size_t count, room, next;
 };

@@ -117,9 +117,7 @@ static int create_index(const char *directory)
 
 int main(int argc, char **argv)
 {
-        struct demo demo = {
-                .play = { .program = "wordcount", .unit = "words", .reopen = reopen, .finish = finish }
-        };
+        struct demo demo = { .play = { .program = "wordcount", .unit = "words", .reopen = reopen, .finish = finish } };
         struct children *children = &demo.play.children;
 
         children->workers = argc == 5 ? atoi(argv[4]) : WORKERS;

@@ -43,9 +43,9 @@ enum {
 };
 
 enum bptree_flags {
-        BPTREE_CREATE = 1,      /* bptree_open: create the tree if there is none */
-        BPTREE_EXCL = 2,        /* with BPTREE_CREATE: -EEXIST if there is one */
-        BPTREE_NOOVERWRITE = 4  /* bptree_put: -EEXIST if the key is there */
+        BPTREE_CREATE = 1,     /* bptree_open: create the tree if there is none */
+        BPTREE_EXCL = 2,       /* with BPTREE_CREATE: -EEXIST if there is one */
+        BPTREE_NOOVERWRITE = 4 /* bptree_put: -EEXIST if the key is there */
 };
 
 enum bptree_seek {
@@ -70,7 +70,8 @@ typedef struct bptree_options {
         void *compare_arg;
 } bptree_options;
 
-/* One record of a tree. The pointers are into its pages: good until the transaction ends, or a call changes the tree. */
+/* One record of a tree. The pointers are into its pages: good until the transaction ends, or a call changes the tree.
+ */
 typedef struct bptree_record {
         const void *key;
         size_t key_len;
@@ -125,8 +126,8 @@ int bptree_scan_runs(bptree *tree, const void *from, size_t from_len, const void
  * one transaction; outside of one it is tried once, as `next` cannot start anew: XAC_CONFLICT. */
 int bptree_load(bptree *tree, int (*next)(void *arg, bptree_record *record), void *arg);
 
-/* Cursors. Opened nowhere in particular (-EINVAL until they were moved). They are used inside one transaction, and may be
- * used outside: then each call is a transaction of its own, and the cursor finds its place again by its key, or the
+/* Cursors. Opened nowhere in particular (-EINVAL until they were moved). They are used inside one transaction, and may
+ * be used outside: then each call is a transaction of its own, and the cursor finds its place again by its key, or the
  * next one. One that was placed in a transaction that has ended: -ESTALE until it is placed anew. */
 int bptree_cursor_open(bptree *tree, bptree_cursor **cursor);
 void bptree_cursor_close(bptree_cursor *cursor);

@@ -40,8 +40,8 @@ int page_arena_open_memory(uint64_t max_bytes, uint32_t page_bytes, page_arena *
  * and the errors of open(2), ftruncate(2) and mmap(2). */
 int page_arena_open_file(const char *path, uint64_t max_bytes, uint32_t page_bytes, page_arena **arena);
 
-/* The environment's page size counts. Creates the file when there is none or it is empty, in a transaction of its own or
- * the one that is open. XAC_FORMAT (no arena), and the errors of xac_mmap() and xac_run(). */
+/* The environment's page size counts. Creates the file when there is none or it is empty, in a transaction of its own
+ * or the one that is open. XAC_FORMAT (no arena), and the errors of xac_mmap() and xac_run(). */
 int page_arena_open_env(xac_env *env, const char *file, enum page_arena_access access, page_arena **arena);
 
 /* Its trees are closed by now, and no transaction is open (-EBUSY). */

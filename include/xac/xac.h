@@ -46,42 +46,39 @@ extern "C" {
 typedef struct xac_env xac_env;
 
 enum xac_code {
-        XAC_COMMITTED = 0,      /* what xend() returns when the transaction took effect */
+        XAC_COMMITTED = 0, /* what xend() returns when the transaction took effect */
 
-        XAC_CONFLICT = -5001,   /* lost to a concurrent commit: run it again */
-        XAC_READONLY = -5002,   /* it wrote although begun XAC_RDONLY */
-        XAC_FULL = -5003,       /* the version pool is at its ceiling */
+        XAC_CONFLICT = -5001, /* lost to a concurrent commit: run it again */
+        XAC_READONLY = -5002, /* it wrote although begun XAC_RDONLY */
+        XAC_FULL = -5003,     /* the version pool is at its ceiling */
         /* A write or sync failed, so that nobody knows what is on disk. What was waiting for it is visible in memory
          * but perhaps not durable; nothing more is committed; reads go on. Once all have closed the environment,
          * the next xac_open() recovers what the log proves. */
         XAC_POISONED = -5004,
-        XAC_CORRUPT = -5005,    /* a file of the environment is damaged */
-        XAC_FORMAT = -5006,     /* made by another version of libxac */
-        XAC_FORKED = -5007,     /* used in a child without reopening */
-        XAC_NOTXN = -5008,      /* no transaction is open */
-        XAC_NOVIEW = -5009,     /* the address is in no view of this thread */
-        XAC_BUSY = -5010        /* too many participants or files */
+        XAC_CORRUPT = -5005, /* a file of the environment is damaged */
+        XAC_FORMAT = -5006,  /* made by another version of libxac */
+        XAC_FORKED = -5007,  /* used in a child without reopening */
+        XAC_NOTXN = -5008,   /* no transaction is open */
+        XAC_NOVIEW = -5009,  /* the address is in no view of this thread */
+        XAC_BUSY = -5010     /* too many participants or files */
 };
 
 enum xac_flags {
         /* xac_open() */
-        XAC_CREATE = 0x0001,    /* create the environment if there is none */
-        XAC_EXCL = 0x0002,      /* with XAC_CREATE: fail with -EEXIST if there is one */
-        XAC_NOSYNC = 0x0004,    /* commits do not wait for the disk (also for xbegin) */
-        XAC_VOLATILE = 0x0008,  /* no log; data reach their files at checkpoints and the last close */
-        XAC_TRACK = 0x0010,     /* detect every first read by a fault, as the thesis did */
-        XAC_STRICT = 0x0020,    /* views are inaccessible outside transactions */
+        XAC_CREATE = 0x0001,   /* create the environment if there is none */
+        XAC_EXCL = 0x0002,     /* with XAC_CREATE: fail with -EEXIST if there is one */
+        XAC_NOSYNC = 0x0004,   /* commits do not wait for the disk (also for xbegin) */
+        XAC_VOLATILE = 0x0008, /* no log; data reach their files at checkpoints and the last close */
+        XAC_TRACK = 0x0010,    /* detect every first read by a fault, as the thesis did */
+        XAC_STRICT = 0x0020,   /* views are inaccessible outside transactions */
 
         /* xbegin() */
-        XAC_RDONLY = 0x0100,    /* it will not write; it always commits */
-        XAC_SNAPSHOT = 0x0200,  /* snapshot isolation: reads are not validated */
-        XAC_DURABLE = 0x0400    /* with XAC_RDONLY: see only what is durable */
+        XAC_RDONLY = 0x0100,   /* it will not write; it always commits */
+        XAC_SNAPSHOT = 0x0200, /* snapshot isolation: reads are not validated */
+        XAC_DURABLE = 0x0400   /* with XAC_RDONLY: see only what is durable */
 };
 
-enum xac_access {
-        XAC_READ = 1,
-        XAC_WRITE = 2
-};
+enum xac_access { XAC_READ = 1, XAC_WRITE = 2 };
 
 /* A zeroed field means its default. */
 typedef struct xac_options {
@@ -98,22 +95,22 @@ typedef struct xac_options {
 } xac_options;
 
 typedef struct xac_stats {
-        uint64_t sequence;         /* number of the newest commit */
-        uint64_t durable_sequence; /* number of the newest commit known to be on disk; volatile: 0 */
-        uint64_t commits;          /* outermost xend() calls that returned 0 */
-        uint64_t conflicts;        /* outermost xend() calls that returned XAC_CONFLICT */
-        uint64_t read_faults;      /* faults taken by reads of view pages */
-        uint64_t write_faults;     /* faults taken by writes to view pages */
-        uint64_t mappings;         /* kernel mappings that the views of this process use, at most */
-        uint64_t pool_bytes;       /* ceiling of the version pool */
-        uint64_t pool_bytes_used;  /* slots that hold a version, or a private page of a transaction or view */
-        uint64_t log_bytes_used;   /* log that would be replayed after a crash now; volatile: 0 */
-        uint64_t participants;     /* threads that are using the environment now */
-        uint64_t checkpoints;      /* this and the following: since somebody first opened it */
-        uint64_t log_groups;       /* writes to the log; each is of one commit or of many */
+        uint64_t sequence;          /* number of the newest commit */
+        uint64_t durable_sequence;  /* number of the newest commit known to be on disk; volatile: 0 */
+        uint64_t commits;           /* outermost xend() calls that returned 0 */
+        uint64_t conflicts;         /* outermost xend() calls that returned XAC_CONFLICT */
+        uint64_t read_faults;       /* faults taken by reads of view pages */
+        uint64_t write_faults;      /* faults taken by writes to view pages */
+        uint64_t mappings;          /* kernel mappings that the views of this process use, at most */
+        uint64_t pool_bytes;        /* ceiling of the version pool */
+        uint64_t pool_bytes_used;   /* slots that hold a version, or a private page of a transaction or view */
+        uint64_t log_bytes_used;    /* log that would be replayed after a crash now; volatile: 0 */
+        uint64_t participants;      /* threads that are using the environment now */
+        uint64_t checkpoints;       /* this and the following: since somebody first opened it */
+        uint64_t log_groups;        /* writes to the log; each is of one commit or of many */
         uint64_t log_bytes_written; /* by them, padding included */
-        uint64_t log_record_bytes; /* of records among them */
-        uint64_t page_bytes;       /* size of a page, as chosen at creation */
+        uint64_t log_record_bytes;  /* of records among them */
+        uint64_t page_bytes;        /* size of a page, as chosen at creation */
 } xac_stats;
 
 /* Environments. */

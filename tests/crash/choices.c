@@ -22,7 +22,7 @@ struct maker {
 
 static void begin(struct maker *maker, const struct disk *disk, unsigned cells, choices_take take, void *arg)
 {
-        *maker = (struct maker){.disk = disk, .cells = cells, .take = take, .arg = arg};
+        *maker = (struct maker){ .disk = disk, .cells = cells, .take = take, .arg = arg };
         maker->choice = calloc(cells + 1, 1);
         check(maker->choice != NULL);
 }
@@ -57,7 +57,7 @@ static bool try_kinds(struct maker *maker)
         for (int is_new = 0; is_new < 2; is_new++) {
                 for (unsigned i = 0; i < maker->cells; i++)
                         maker->choice[i] =
-                            disk_cell_is_sector(maker->disk, i) == (bool)is_new ? newest(maker->disk, i) : 0;
+                                disk_cell_is_sector(maker->disk, i) == (bool)is_new ? newest(maker->disk, i) : 0;
                 if (!try(maker))
                         return false;
         }
@@ -98,8 +98,8 @@ static bool try_writes(struct maker *maker)
                 for (int is_alone = 0; is_alone < 2; is_alone++) {
                         for (unsigned i = 0; i < maker->cells; i++)
                                 maker->choice[i] = (disk_cell_write(maker->disk, i) == write) == (bool)is_alone
-                                                       ? newest(maker->disk, i)
-                                                       : 0;
+                                                           ? newest(maker->disk, i)
+                                                           : 0;
                         if (!try(maker))
                                 return false;
                 }
@@ -191,14 +191,13 @@ bool choices_all(const struct disk *disk, unsigned cells, uint64_t limit, choice
 /* Each cell for itself, more or less likely new. */
 static void draw_cells(struct maker *maker, struct chance *chance)
 {
-        static const unsigned likely[] = {3, 20, 50, 80, 97};
+        static const unsigned likely[] = { 3, 20, 50, 80, 97 };
         unsigned percent = likely[chance_below(chance, 5)];
 
         for (unsigned i = 0; i < maker->cells; i++) {
                 unsigned versions = disk_cell_versions(maker->disk, i);
 
-                maker->choice[i] =
-                    chance_percent(chance, percent) ? (uint8_t)(1 + chance_below(chance, versions)) : 0;
+                maker->choice[i] = chance_percent(chance, percent) ? (uint8_t)(1 + chance_below(chance, versions)) : 0;
         }
 }
 
@@ -224,8 +223,8 @@ static void draw_harm(struct maker *maker, struct chance *chance)
                         maker->choice[i] = (uint8_t)(DISK_HALF + chance_below(chance, 3));
 }
 
-bool choices_random(const struct disk *disk, unsigned cells, struct chance *chance, unsigned count,
-                    choices_take take, void *arg)
+bool choices_random(const struct disk *disk, unsigned cells, struct chance *chance, unsigned count, choices_take take,
+                    void *arg)
 {
         struct maker maker;
         bool goes_on = true;

@@ -29,8 +29,8 @@ bool choices_structured(const struct disk *disk, unsigned cells, choices_take ta
 /* Every one, if there are at most `limit`; zeros and garbage apart. */
 bool choices_all(const struct disk *disk, unsigned cells, uint64_t limit, choices_take take, void *arg);
 /* `count` drawn ones. */
-bool choices_random(const struct disk *disk, unsigned cells, struct chance *chance, unsigned count,
-                    choices_take take, void *arg);
+bool choices_random(const struct disk *disk, unsigned cells, struct chance *chance, unsigned count, choices_take take,
+                    void *arg);
 
 /* text has room for CHOICES_TEXT bytes. */
 enum { CHOICES_TEXT = 4096 };

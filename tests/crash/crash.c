@@ -74,7 +74,7 @@ static void run_worker(int index, void *arg)
 {
         struct round *round = arg;
         struct engine engine = round->engine;
-        struct verifier verifier = {.shared = NULL};
+        struct verifier verifier = { .shared = NULL };
         char directory[256];
 
         snprintf(directory, sizeof(directory), "%s/image-%d", round->directory, index);
@@ -124,7 +124,7 @@ static void go_through(struct round *round, const char *name, uint64_t share)
 static void record(struct round *round, const struct workload *workload, uint64_t seed, bool is_on_disk,
                    struct trace *trace)
 {
-        struct world world = {.workload = workload, .seed = seed};
+        struct world world = { .workload = workload, .seed = seed };
         char directory[512];
 
         snprintf(directory, sizeof(directory), "%s/xac-crash-XXXXXX",
@@ -184,7 +184,7 @@ static bool replay(struct round *round)
 {
         const struct orders *orders = round->orders;
         struct trace *trace = trace_load(orders->trace);
-        struct verifier verifier = {.shared = NULL};
+        struct verifier verifier = { .shared = NULL };
         char directory[256];
 
         check(trace != NULL);
@@ -202,17 +202,39 @@ static bool replay(struct round *round)
 static void take_option(struct orders *orders, int option)
 {
         switch (option) {
-        case 'w': orders->workload = optarg; break;
-        case 's': orders->seed = strtoull(optarg, NULL, 0); break;
-        case 'i': orders->images = strtoull(optarg, NULL, 0); break;
-        case 'j': orders->workers = (unsigned)atoi(optarg); break;
-        case 'd': orders->deeper_every = (unsigned)atoi(optarg); break;
-        case 't': orders->trace = optarg; break;
-        case 'c': orders->cut = strtoull(optarg, NULL, 0); break;
-        case 'C': orders->choice = optarg; break;
-        case 'k': orders->keep_in = optarg; break;
-        case 'e': orders->prints_events = true; break;
-        case 'g': choices_harm = false; break;
+        case 'w':
+                orders->workload = optarg;
+                break;
+        case 's':
+                orders->seed = strtoull(optarg, NULL, 0);
+                break;
+        case 'i':
+                orders->images = strtoull(optarg, NULL, 0);
+                break;
+        case 'j':
+                orders->workers = (unsigned)atoi(optarg);
+                break;
+        case 'd':
+                orders->deeper_every = (unsigned)atoi(optarg);
+                break;
+        case 't':
+                orders->trace = optarg;
+                break;
+        case 'c':
+                orders->cut = strtoull(optarg, NULL, 0);
+                break;
+        case 'C':
+                orders->choice = optarg;
+                break;
+        case 'k':
+                orders->keep_in = optarg;
+                break;
+        case 'e':
+                orders->prints_events = true;
+                break;
+        case 'g':
+                choices_harm = false;
+                break;
         default:
                 fprintf(stderr, "usage: crash [--workload W] [--seed S] [--images N] [--workers N] [--deeper N]\n"
                                 "             [--keep DIR] [--gentle] | --trace FILE --cut N --choice C [--events]\n");
@@ -222,16 +244,18 @@ static void take_option(struct orders *orders, int option)
 
 static void take_options(struct orders *orders, int argc, char **argv)
 {
-        static const struct option options[] = {
-            {"workload", 1, NULL, 'w'}, {"seed", 1, NULL, 's'},   {"images", 1, NULL, 'i'},
-            {"workers", 1, NULL, 'j'},  {"deeper", 1, NULL, 'd'}, {"trace", 1, NULL, 't'},
-            {"cut", 1, NULL, 'c'},      {"choice", 1, NULL, 'C'}, {"keep", 1, NULL, 'k'},
-            {"gentle", 0, NULL, 'g'},   {"events", 0, NULL, 'e'}, {NULL, 0, NULL, 0}};
+        static const struct option options[] = { { "workload", 1, NULL, 'w' }, { "seed", 1, NULL, 's' },
+                                                 { "images", 1, NULL, 'i' },   { "workers", 1, NULL, 'j' },
+                                                 { "deeper", 1, NULL, 'd' },   { "trace", 1, NULL, 't' },
+                                                 { "cut", 1, NULL, 'c' },      { "choice", 1, NULL, 'C' },
+                                                 { "keep", 1, NULL, 'k' },     { "gentle", 0, NULL, 'g' },
+                                                 { "events", 0, NULL, 'e' },   { NULL, 0, NULL, 0 } };
         const char *images = getenv("CRASH_IMAGES");
         int option;
 
-        *orders = (struct orders){.workers = 2, .deeper_every = 50, .choice = "new", .keep_in = temporary_files(),
-                                  .command = argv[0]};
+        *orders = (struct orders){
+                .workers = 2, .deeper_every = 50, .choice = "new", .keep_in = temporary_files(), .command = argv[0]
+        };
         orders->images = images ? strtoull(images, NULL, 0) : 0;
         while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
                 take_option(orders, option);
@@ -264,14 +288,14 @@ static void run_orders(int index, void *arg)
         bool is_fine;
 
         (void)index;
-        round->engine = (struct engine){.judged = seen_new(SEEN_MAX),
-                                        .distinct = seen_new(SEEN_MAX),
-                                        .tally = crew_shared(sizeof(struct engine_tally)),
-                                        .seed = orders->seed,
-                                        .workers = orders->workers,
-                                        .deeper_every = orders->deeper_every,
-                                        .keep_in = orders->keep_in,
-                                        .command = orders->command};
+        round->engine = (struct engine){ .judged = seen_new(SEEN_MAX),
+                                         .distinct = seen_new(SEEN_MAX),
+                                         .tally = crew_shared(sizeof(struct engine_tally)),
+                                         .seed = orders->seed,
+                                         .workers = orders->workers,
+                                         .deeper_every = orders->deeper_every,
+                                         .keep_in = orders->keep_in,
+                                         .command = orders->command };
         if (orders->trace) {
                 is_fine = replay(round);
         } else {
@@ -314,7 +338,7 @@ int main(int argc, char **argv)
 {
         char directory[] = "/dev/shm/xac-crash-XXXXXX";
         struct orders orders;
-        struct round round = {.orders = &orders, .directory = directory};
+        struct round round = { .orders = &orders, .directory = directory };
         int status;
 
         take_options(&orders, argc, argv);

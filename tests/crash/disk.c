@@ -202,8 +202,7 @@ static void settle_before(struct cell *cell, uint64_t before, uint64_t unused)
         cell_settle(cell, cell_count_before(cell, before));
 }
 
-static const char *apply_written(struct disk *disk, const struct trace_event *event, uint64_t place,
-                                 uint64_t wanted)
+static const char *apply_written(struct disk *disk, const struct trace_event *event, uint64_t place, uint64_t wanted)
 {
         struct disk_file *file = find_file(disk, event->file);
 
@@ -256,21 +255,33 @@ static const char *apply_bytes(struct disk *disk, const struct trace_event *even
 const char *disk_apply(struct disk *disk, const struct trace_event *event, uint64_t place)
 {
         switch ((enum trace_kind)event->kind) {
-        case TRACE_FILE: add_file(disk, event, place); break;
-        case TRACE_LINK: add_link(disk, event, place); break;
-        case TRACE_UNLINK: cell_add_value(&find_name(disk, (const char *)event->bytes)->file, 0, place); break;
+        case TRACE_FILE:
+                add_file(disk, event, place);
+                break;
+        case TRACE_LINK:
+                add_link(disk, event, place);
+                break;
+        case TRACE_UNLINK:
+                cell_add_value(&find_name(disk, (const char *)event->bytes)->file, 0, place);
+                break;
         case TRACE_SIZE:
         case TRACE_EXTEND:
-        case TRACE_WRITE: return apply_bytes(disk, event, place);
+        case TRACE_WRITE:
+                return apply_bytes(disk, event, place);
         case TRACE_WRITTEN: {
                 const unsigned char *events = (const unsigned char *)event - place;
                 const struct trace_event *write = (const void *)(events + event->begin);
 
                 return apply_written(disk, event, place, write->bytes_len);
         }
-        case TRACE_SYNCED: apply_synced(disk, event); break;
-        case TRACE_BASE: apply_base(disk); break;
-        default: break;
+        case TRACE_SYNCED:
+                apply_synced(disk, event);
+                break;
+        case TRACE_BASE:
+                apply_base(disk);
+                break;
+        default:
+                break;
         }
         return NULL;
 }

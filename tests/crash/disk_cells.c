@@ -31,8 +31,7 @@ static void remove_versions(struct cell *cell, unsigned first, unsigned count)
         for (unsigned i = first; i < first + count; i++)
                 free(cell->versions[i].bytes);
         cell->count -= count;
-        memmove(cell->versions + first, cell->versions + first + count,
-                (cell->count - first) * sizeof(struct version));
+        memmove(cell->versions + first, cell->versions + first + count, (cell->count - first) * sizeof(struct version));
 }
 
 /* When there are too many, the oldest but one goes: a crash that leaves just that one is not tried. */
@@ -48,7 +47,7 @@ static struct version *add_version(struct cell *cell, uint64_t place, bool is_do
                 check(cell->versions != NULL);
         }
         version = &cell->versions[cell->count++];
-        *version = (struct version){.write = place, .done_at = is_done ? place : UINT64_MAX};
+        *version = (struct version){ .write = place, .done_at = is_done ? place : UINT64_MAX };
         return version;
 }
 
@@ -141,7 +140,7 @@ uint64_t cell_choose_value(const struct cell *cell, unsigned choice)
 
 static void fill_garbage(const struct cell *cell, unsigned char *sector)
 {
-        struct chance chance = {.state = cell->sector * 64 + cell->index};
+        struct chance chance = { .state = cell->sector * 64 + cell->index };
 
         for (unsigned at = 0; at < DISK_SECTOR; at += 8) {
                 uint64_t word = chance_next(&chance);

@@ -124,7 +124,7 @@ void disk_image(const struct disk *disk, const uint8_t *choice, struct image *im
                 if (file == 0)
                         continue;
                 struct image_file *out =
-                    image_add(image, name->name, chosen_value(&disk->files[file - 1]->size, choice));
+                        image_add(image, name->name, chosen_value(&disk->files[file - 1]->size, choice));
                 if (out->size > 0 && disk->files[file - 1]->sector_count > 0)
                         compose_file(disk->files[file - 1], choice, out);
         }

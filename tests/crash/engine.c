@@ -12,10 +12,10 @@
 #include "tests/support/check.h"
 
 enum {
-        ALL_LIMIT = 128,          /* so many combinations or fewer: all of them */
-        DRAWN = 24,               /* of each cut in later passes */
-        DEEPER_CUTS = 12,         /* about, of a trace of a deeper generation */
-        DEEPER_DRAWN = 3,         /* of each */
+        ALL_LIMIT = 128,  /* so many combinations or fewer: all of them */
+        DRAWN = 24,       /* of each cut in later passes */
+        DEEPER_CUTS = 12, /* about, of a trace of a deeper generation */
+        DEEPER_DRAWN = 3, /* of each */
         GENERATIONS = 3,
         DEEPER_TRACE = 256 << 20, /* bytes, of which only those used take memory: the recovery of a tree writes 30 MB */
         SHRINK_TRIES = 300
@@ -29,7 +29,7 @@ struct walk {
         unsigned pass;
         unsigned stride; /* one event in so many is a cut */
         struct chance chance;
-        uint64_t cut; /* events so far */
+        uint64_t cut;      /* events so far */
         unsigned new_here; /* images that had to be judged, of this cut */
         uint64_t required[TRACE_CHANNELS], allowed[TRACE_CHANNELS];
         struct disk *disk;
@@ -40,7 +40,7 @@ struct walk {
 
 static void walk_begin(struct walk *walk, struct engine *engine, const struct trace *trace, unsigned generation)
 {
-        *walk = (struct walk){.engine = engine, .trace = trace, .generation = generation};
+        *walk = (struct walk){ .engine = engine, .trace = trace, .generation = generation };
         memset(walk->allowed, 0xff, sizeof(walk->allowed));
         walk->disk = disk_new(trace->directory);
         walk->image = image_new();
@@ -155,8 +155,10 @@ static void print_cells(const struct walk *walk, const uint8_t *choice)
                         continue;
                 disk_cell_describe(walk->disk, i, what);
                 printf("        cell %u: %s: %s (%u of %u)\n", i, what,
-                       choice[i] >= DISK_HALF ? "harmed" : choice[i] ? "new" : "old", choice[i],
-                       disk_cell_versions(walk->disk, i));
+                       choice[i] >= DISK_HALF ? "harmed"
+                       : choice[i]            ? "new"
+                                              : "old",
+                       choice[i], disk_cell_versions(walk->disk, i));
                 printed++;
         }
         if (printed == AT_MOST)
@@ -216,7 +218,7 @@ static bool go_deeper(struct walk *walk, const struct verdict *verdict)
         walk_begin(&inner, walk->engine, walk->deeper, walk->generation + 1);
         inner.pass = walk->pass;
         inner.stride = (unsigned)(trace_count(walk->deeper) / DEEPER_CUTS) + 1;
-        inner.chance = (struct chance){.state = chance_next(&walk->chance)};
+        inner.chance = (struct chance){ .state = chance_next(&walk->chance) };
         is_fine = walk_through(&inner);
         walk_end(&inner);
         return is_fine;
@@ -339,7 +341,7 @@ bool engine_pass(struct engine *engine, const struct trace *trace, unsigned pass
         walk_begin(&walk, engine, trace, 0);
         walk.pass = pass;
         walk.stride = engine->stride;
-        walk.chance = (struct chance){.state = chance_mix(engine->seed + pass * 64 + engine->worker)};
+        walk.chance = (struct chance){ .state = chance_mix(engine->seed + pass * 64 + engine->worker) };
         is_fine = walk_through(&walk);
         walk_end(&walk);
         return is_fine;

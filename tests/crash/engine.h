@@ -30,8 +30,8 @@ struct judge {
         void (*judge)(void *arg, const struct trace *trace, const struct image *image, struct verdict *verdict);
         /* Does so once more, with everything recorded: from the image on, as the base, to a crash of its own. It
          * was sound before. NULL: no further generations. */
-        void (*record)(void *arg, const struct trace *trace, const struct image *image,
-                       const struct verdict *verdict, struct trace *deeper);
+        void (*record)(void *arg, const struct trace *trace, const struct image *image, const struct verdict *verdict,
+                       struct trace *deeper);
 };
 
 /* When only some of the cuts are tried (stride), so many new images of each, at most. */
@@ -39,7 +39,7 @@ enum { ENGINE_PER_CUT = 6 };
 
 struct engine_tally {
         _Atomic uint64_t cuts;
-        _Atomic uint64_t tried;    /* images made, equal ones included */
+        _Atomic uint64_t tried; /* images made, equal ones included */
         _Atomic uint64_t judged;
         _Atomic uint64_t deeper[3]; /* judged, by generation */
         _Atomic uint32_t violations;
@@ -47,8 +47,8 @@ struct engine_tally {
 
 struct engine {
         const struct judge *judge;
-        struct seen *judged;   /* by content and history */
-        struct seen *distinct; /* by content alone */
+        struct seen *judged;        /* by content and history */
+        struct seen *distinct;      /* by content alone */
         struct engine_tally *tally; /* shared by the workers */
         uint64_t seed;
         unsigned worker, workers;

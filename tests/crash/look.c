@@ -56,7 +56,7 @@ bool look_offline(struct life_of_image *life)
 {
         struct manifest *manifest = malloc(sizeof(*manifest));
         int fd = open(life->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        struct recovery recovery = {.directory = fd};
+        struct recovery recovery = { .directory = fd };
         int err = manifest ? manifest_read(fd, manifest) : -ENOMEM;
 
         if (err && err != -ENOENT)
@@ -134,9 +134,10 @@ static void compare_seen(struct life_of_image *life, unsigned lane, const unsign
 
                 memcpy(&seen, first + world_seen_at(other), sizeof(seen));
                 if (other != lane && seen > life->told->found[other])
-                        look_wrong(life, "lane %u has commit %" PRIu64 ", which saw commit %" PRIu64
-                              " of lane %u, which has only %" PRIu64, lane, life->told->found[lane], seen, other,
-                              life->told->found[other]);
+                        look_wrong(life,
+                                   "lane %u has commit %" PRIu64 ", which saw commit %" PRIu64
+                                   " of lane %u, which has only %" PRIu64,
+                                   lane, life->told->found[lane], seen, other, life->told->found[other]);
         }
 }
 

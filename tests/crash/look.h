@@ -38,7 +38,8 @@ void look_open(struct life_of_image *life);
 void look_close(struct life_of_image *life);
 /* What is there is the world after told->found[lane] commits of each lane. */
 void look_inside(struct life_of_image *life);
-/* The same where the commits are deeds on trees: each tree holds what it should, and bptree_check finds nothing (look_tree.c). */
+/* The same where the commits are deeds on trees: each tree holds what it should, and bptree_check finds nothing
+ * (look_tree.c). */
 void look_inside_trees(struct life_of_image *life);
 
 #endif

@@ -9,7 +9,8 @@ static void check_arena(struct life_of_image *life)
         page_arena *arena;
         bptree_report report;
 
-        look_expect_ok(life, page_arena_open_env(life->seat.env, "deeds", PAGE_ARENA_DECLARED, &arena), "opening the arena");
+        look_expect_ok(life, page_arena_open_env(life->seat.env, "deeds", PAGE_ARENA_DECLARED, &arena),
+                       "opening the arena");
         int err = bptree_check(arena, &report);
         if (err)
                 look_wrong(life, "bptree_check: %d (%s), page %" PRIu64 ": %s", err, xac_strerror(err), report.page_no,
@@ -22,7 +23,8 @@ static void find_counters(struct life_of_image *life)
         const struct workload *workload = life->world.workload;
 
         for (unsigned lane = 0; lane < workload->lanes; lane++) {
-                look_expect_ok(life, deeds_counter(&life->seat.desk, lane, &life->told->found[lane]), "the number of a deed");
+                look_expect_ok(life, deeds_counter(&life->seat.desk, lane, &life->told->found[lane]),
+                               "the number of a deed");
                 if (life->told->found[lane] > workload->commits + 64)
                         look_wrong(life, "lane %u: the counter is %" PRIu64, lane, life->told->found[lane]);
         }

@@ -146,7 +146,7 @@ static bool has_state(const struct states *states, const char *wanted)
 
 static struct states all_states(void)
 {
-        struct states states = {.count = 0};
+        struct states states = { .count = 0 };
 
         assert_true(choices_all(disk, apply_all(), 1000, take_state, &states));
         return states;
@@ -229,7 +229,7 @@ static void test_a_sync_covers_what_was_written_before_it_began(void **state)
 static void test_a_durable_write_is_uncertain_only_in_flight(void **state)
 {
         const struct trace_event *write;
-        struct states states = {.count = 0};
+        struct states states = { .count = 0 };
 
         (void)state;
         begin_file();
@@ -272,7 +272,7 @@ static void test_sizes_may_be_stale(void **state)
 static void test_removed_and_renamed_names_may_come_back(void **state)
 {
         unsigned cells;
-        uint8_t choice[8] = {0};
+        uint8_t choice[8] = { 0 };
 
         (void)state;
         begin_file();
@@ -306,7 +306,7 @@ static void test_bytes_that_change_while_written_are_reported(void **state)
 
 static void test_a_choice_is_the_same_after_printing_and_parsing(void **state)
 {
-        struct chance chance = {.state = 5};
+        struct chance chance = { .state = 5 };
         char text[CHOICES_TEXT];
         uint8_t choice[8], again[8];
         unsigned cells;
@@ -339,8 +339,8 @@ enum toy_fault {
         TOY_SYNC_TOO_LATE,  /* promises first */
         TOY_SYNC_TOO_EARLY, /* writes after it */
         TOY_NO_DIRECTORY_SYNC,
-        TOY_NO_CHECKSUM,    /* the reader believes a half */
-        TOY_IN_PLACE        /* overwrites the only copy */
+        TOY_NO_CHECKSUM, /* the reader believes a half */
+        TOY_IN_PLACE     /* overwrites the only copy */
 };
 
 static enum toy_fault fault;
@@ -410,15 +410,15 @@ static void toy_judge(void *arg, const struct trace *unused, const struct image 
 
 static bool toy_is_found_sound(void)
 {
-        struct judge judge = {.judge = toy_judge};
-        struct engine engine = {.judge = &judge,
-                                .judged = seen_new(1 << 12),
-                                .distinct = seen_new(1 << 12),
-                                .tally = calloc(1, sizeof(struct engine_tally)),
-                                .workers = 1,
-                                .stride = 1,
-                                .keep_in = toy_directory,
-                                .command = "crash"};
+        struct judge judge = { .judge = toy_judge };
+        struct engine engine = { .judge = &judge,
+                                 .judged = seen_new(1 << 12),
+                                 .distinct = seen_new(1 << 12),
+                                 .tally = calloc(1, sizeof(struct engine_tally)),
+                                 .workers = 1,
+                                 .stride = 1,
+                                 .keep_in = toy_directory,
+                                 .command = "crash" };
         bool is_sound;
 
         assert_non_null(mkdtemp(strcpy(toy_directory, "/tmp/xac-toy-XXXXXX")));
@@ -491,20 +491,20 @@ static void test_a_trace_survives_being_saved(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test_setup_teardown(test_what_was_synced_is_certain, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_unsynced_sectors_arrive_in_any_combination, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_names_and_sizes_are_independent_of_bytes, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_a_sync_of_the_file_leaves_the_name_uncertain, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_a_sync_covers_what_was_written_before_it_began, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_a_durable_write_is_uncertain_only_in_flight, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_a_failed_write_was_never_there, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_sizes_may_be_stale, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_removed_and_renamed_names_may_come_back, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_bytes_that_change_while_written_are_reported, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_a_choice_is_the_same_after_printing_and_parsing, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_a_sound_toy_is_found_sound, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_each_fault_of_a_toy_is_found, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_a_trace_survives_being_saved, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_what_was_synced_is_certain, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_unsynced_sectors_arrive_in_any_combination, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_names_and_sizes_are_independent_of_bytes, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_sync_of_the_file_leaves_the_name_uncertain, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_sync_covers_what_was_written_before_it_began, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_durable_write_is_uncertain_only_in_flight, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_failed_write_was_never_there, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_sizes_may_be_stale, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_removed_and_renamed_names_may_come_back, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_bytes_that_change_while_written_are_reported, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_choice_is_the_same_after_printing_and_parsing, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_sound_toy_is_found_sound, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_each_fault_of_a_toy_is_found, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_trace_survives_being_saved, setup, teardown),
         };
 
         return cmocka_run_group_tests_name("crash engine", tests, NULL, NULL);

@@ -144,9 +144,8 @@ static const char *name_of(const struct trace *trace, uint64_t file, const struc
 
 void trace_print(const struct trace *trace)
 {
-        static const char *const kinds[TRACE_KINDS] = {
-            "file", "link", "unlink", "size", "extend", "write", "written", "sync", "synced", "base", "required",
-            "allowed"};
+        static const char *const kinds[TRACE_KINDS] = { "file",    "link", "unlink", "size", "extend",   "write",
+                                                        "written", "sync", "synced", "base", "required", "allowed" };
         const struct trace_event *event = NULL;
         uint64_t number = 0;
 

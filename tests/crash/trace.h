@@ -68,7 +68,7 @@ struct trace {
         uint64_t capacity;
         pthread_mutex_t adding;
         pthread_mutex_t order; /* held around calls that are told only when they are over */
-        _Atomic uint64_t end; /* beyond capacity: it did not fit, and the trace is worth nothing */
+        _Atomic uint64_t end;  /* beyond capacity: it did not fit, and the trace is worth nothing */
         uint32_t branch_count;
         char workload[32];
         uint64_t seed;

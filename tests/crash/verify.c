@@ -42,7 +42,7 @@ static void branch(struct world *world, uint64_t from)
         uint64_t salt = chance_mix(world->seed + number + 1 + from);
 
         check(number < TRACE_BRANCHES);
-        world->branches[number] = (struct trace_branch){.lane = 0, .from = from, .salt = salt};
+        world->branches[number] = (struct trace_branch){ .lane = 0, .from = from, .salt = salt };
 }
 
 static void first_life(struct life_of_image *life)
@@ -64,7 +64,7 @@ static void expect_found(struct life_of_image *life, const uint64_t *found)
         for (unsigned lane = 0; lane < life->world.workload->lanes; lane++)
                 if (life->told->found[lane] != found[lane])
                         look_wrong(life, "opened again, lane %u is at %" PRIu64 ", but was at %" PRIu64, lane,
-                              life->told->found[lane], found[lane]);
+                                   life->told->found[lane], found[lane]);
 }
 
 static void second_life(struct life_of_image *life)
@@ -235,5 +235,5 @@ void verifier_init(struct verifier *verifier, const char *directory)
 {
         snprintf(verifier->directory, sizeof(verifier->directory), "%s", directory);
         verifier->shared = crew_shared(sizeof(struct told));
-        verifier->judge = (struct judge){.arg = verifier, .judge = judge, .record = record};
+        verifier->judge = (struct judge){ .arg = verifier, .judge = judge, .record = record };
 }

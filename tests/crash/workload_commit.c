@@ -123,7 +123,7 @@ static void note_others(struct seat_of_world *seat, unsigned lane)
 static void write_commit(struct seat_of_world *seat, unsigned lane, uint64_t k)
 {
         const struct workload *workload = seat->world->workload;
-        const struct world_memory memory = {.page = write_page, .move = move_pages, .arg = seat};
+        const struct world_memory memory = { .page = write_page, .move = move_pages, .arg = seat };
 
         if (workload->lanes > 1)
                 note_others(seat, lane);

@@ -70,8 +70,8 @@ static void commit_all(int thread, struct life *life)
         struct run *run = life->run;
         const struct workload *workload = run->world->workload;
         int index = life->index * (int)workload->threads + thread;
-        struct seat_of_world seat = {.world = run->world, .env = life->env};
-        struct chance chance = {.state = run->world->seed + (uint64_t)index};
+        struct seat_of_world seat = { .world = run->world, .env = life->env };
+        struct chance chance = { .state = run->world->seed + (uint64_t)index };
         unsigned lane = workload->lanes > 1 ? (unsigned)index : 0;
         uint64_t k = 0;
 
@@ -114,7 +114,7 @@ static void *checkpoint_all_the_time(void *arg)
 static void *read_what_is_durable(void *arg)
 {
         struct life *life = arg;
-        struct seat_of_world seat = {.world = life->run->world, .env = life->env};
+        struct seat_of_world seat = { .world = life->run->world, .env = life->env };
 
         check_ok(workload_map(&seat, 0, 1, life->run->trace));
         while (atomic_load(&life->run->busy) > 0) {
@@ -134,7 +134,7 @@ static void *read_what_is_durable(void *arg)
 static void *hold_snapshots(void *arg)
 {
         struct life *life = arg;
-        struct seat_of_world seat = {.world = life->run->world, .env = life->env};
+        struct seat_of_world seat = { .world = life->run->world, .env = life->env };
 
         check_ok(workload_map(&seat, 0, 1, life->run->trace));
         while (atomic_load(&life->run->busy) > 0) {
@@ -170,7 +170,7 @@ static unsigned start_others(struct life *life, pthread_t *others)
 
 static void run_process(int index, void *arg)
 {
-        struct life life = {.run = arg, .index = index};
+        struct life life = { .run = arg, .index = index };
         const struct workload *workload = life.run->world->workload;
         pthread_t others[3];
         unsigned count;
@@ -192,7 +192,7 @@ static void run_process(int index, void *arg)
 static void *die_soon(void *arg)
 {
         struct life *life = arg;
-        struct chance chance = {.state = life->run->world->seed * 31 + (uint64_t)life->index};
+        struct chance chance = { .state = life->run->world->seed * 31 + (uint64_t)life->index };
 
         crew_sleep_ms(1 + (unsigned)chance_below(&chance, 25));
         recorder_die();
@@ -201,7 +201,7 @@ static void *die_soon(void *arg)
 
 static void run_victim(int index, void *arg)
 {
-        struct life life = {.run = arg, .index = index};
+        struct life life = { .run = arg, .index = index };
         pthread_t killer;
 
         atomic_fetch_add(&life.run->busy, 1);
@@ -240,7 +240,7 @@ static void run_processes(struct run *run)
 
 void workload_remove_shared_memory(const char *directory)
 {
-        static const char *const parts[] = {"control", "heads", "pool"};
+        static const char *const parts[] = { "control", "heads", "pool" };
         struct stat st;
         char path[128];
 
@@ -260,7 +260,7 @@ void workload_record(const struct world *world, const char *directory, struct tr
         trace_clear(trace);
         snprintf(trace->workload, sizeof(trace->workload), "%s", workload->name);
         trace->seed = world->seed;
-        *run = (struct run){.world = world, .directory = directory, .trace = trace};
+        *run = (struct run){ .world = world, .directory = directory, .trace = trace };
         atomic_store(&run->busy, workload->processes * workload->threads);
         for (unsigned lane = 0; lane < workload->lanes; lane++)
                 trace_allowed(trace, lane, 0);

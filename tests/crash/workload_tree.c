@@ -18,11 +18,15 @@ int workload_tree_open(struct seat_of_world *seat)
 
         if (seat->desk.arena)
                 return 0;
-        seat->deeds = (struct deeds){ .kind = world->workload->is_cob ? XTREE_COBTREE : XTREE_BPTREE, .seed = world->seed,
+        seat->deeds = (struct deeds){ .kind = world->workload->is_cob ? XTREE_COBTREE : XTREE_BPTREE,
+                                      .seed = world->seed,
                                       .lanes = world->workload->lanes,
-                                      .keys = world->workload->keys ? world->workload->keys : KEYS, .period = PERIOD,
-                                      .large_permille = LARGE_PERMILLE, .bulk_permille = world->workload->bulk_permille,
-                                      .salt = salt, .salt_arg = world };
+                                      .keys = world->workload->keys ? world->workload->keys : KEYS,
+                                      .period = PERIOD,
+                                      .large_permille = LARGE_PERMILLE,
+                                      .bulk_permille = world->workload->bulk_permille,
+                                      .salt = salt,
+                                      .salt_arg = world };
         int err = deeds_open(&seat->desk, &seat->deeds, seat->env,
                              world->workload->is_view ? PAGE_ARENA_VIEW : PAGE_ARENA_DECLARED);
         return err ? err : xac_sync(seat->env); /* to durable readers, too, the trees are there */

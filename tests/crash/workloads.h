@@ -24,7 +24,7 @@ struct seat_of_world {
         xac_env *env;
         unsigned char *views[WORLD_FILES];
         unsigned pages[WORLD_FILES]; /* mapped */
-        struct deeds deeds; /* is_tree */
+        struct deeds deeds;          /* is_tree */
         struct deeds_desk desk;
 };
 

@@ -156,7 +156,7 @@ static bool change_something(const struct world *world, struct chance *chance, u
 bool world_commit(const struct world *world, unsigned lane, uint64_t k, const struct world_memory *memory)
 {
         const struct workload *workload = world->workload;
-        struct chance chance = {.state = chance_mix(world->seed ^ chance_mix(world_salt(world, lane, k) + k * 8))};
+        struct chance chance = { .state = chance_mix(world->seed ^ chance_mix(world_salt(world, lane, k) + k * 8)) };
         uint64_t changes = 1 + chance_below(&chance, workload->words);
         unsigned char *first = memory->page(memory->arg, lane * workload->files, 0);
 
@@ -189,7 +189,7 @@ static bool state_move(void *state, unsigned file, unsigned to, unsigned from, u
 
 void world_fill(const struct world *world, const uint64_t *found, struct world_state *state)
 {
-        const struct world_memory memory = {.page = state_page, .move = state_move, .arg = state};
+        const struct world_memory memory = { .page = state_page, .move = state_move, .arg = state };
 
         memset(state, 0, sizeof(*state));
         for (unsigned lane = 0; lane < world->workload->lanes; lane++)

@@ -24,33 +24,34 @@ enum { WORLD_PAGE = 4096, WORLD_LANES = 4, WORLD_FILES = 4, WORLD_PAGES = 64 };
 
 /* Channels of promises. */
 enum {
-        WORLD_CREATED = WORLD_LANES,     /* the environment exists: 1 */
-        WORLD_FILE = WORLD_CREATED + 1   /* + file: it has so many pages */
+        WORLD_CREATED = WORLD_LANES,   /* the environment exists: 1 */
+        WORLD_FILE = WORLD_CREATED + 1 /* + file: it has so many pages */
 };
 
 struct workload {
         const char *name;
-        const char *what; /* for people */
-        unsigned processes, threads; /* threads of each process */
-        unsigned lanes;    /* 1: all workers share it; else one worker for each */
-        unsigned commits;  /* of each lane */
-        unsigned files, pages; /* of each lane, of each file */
-        unsigned words;    /* changes per commit: 1 ... words */
+        const char *what;                  /* for people */
+        unsigned processes, threads;       /* threads of each process */
+        unsigned lanes;                    /* 1: all workers share it; else one worker for each */
+        unsigned commits;                  /* of each lane */
+        unsigned files, pages;             /* of each lane, of each file */
+        unsigned words;                    /* changes per commit: 1 ... words */
         unsigned large_every, large_pages; /* each n-th commit rewrites so many pages */
-        unsigned move_percent; /* so many of the changes are moves of pages (but the first of a file) */
+        unsigned move_percent;             /* so many of the changes are moves of pages (but the first of a file) */
         unsigned grow_every; /* a file more after so many commits, a page more after a quarter of it; 0: all at once */
         unsigned checkpoint_every, sync_every; /* by each worker, in commits; 0: never */
-        unsigned pause_us;  /* between two commits, for background work */
-        bool has_checkpointer; /* a thread that does nothing else */
-        bool has_durable_reader; /* likewise: what XAC_DURABLE shows must be there after a crash */
-        bool has_old_reader; /* likewise: holds old snapshots, so that checkpoints cannot bring all pages home */
-        unsigned kills;     /* so many more processes, one after the other, are killed while they commit */
-        bool is_nosync;    /* the environment */
+        unsigned pause_us;                     /* between two commits, for background work */
+        bool has_checkpointer;                 /* a thread that does nothing else */
+        bool has_durable_reader;               /* likewise: what XAC_DURABLE shows must be there after a crash */
+        bool has_old_reader;     /* likewise: holds old snapshots, so that checkpoints cannot bring all pages home */
+        unsigned kills;          /* so many more processes, one after the other, are killed while they commit */
+        bool is_nosync;          /* the environment */
         unsigned nosync_percent; /* single commits */
         bool is_nested;
-        bool is_view;      /* plain pointers */
-        bool is_tree;      /* the commits are deeds on trees (tests/trees/deeds.h): no files, pages, words; not nested by itself */
-        bool is_cob;       /* these are cobtrees */
+        bool is_view; /* plain pointers */
+        bool is_tree; /* the commits are deeds on trees (tests/trees/deeds.h): no files, pages, words; not nested by
+                         itself */
+        bool is_cob;  /* these are cobtrees */
         unsigned keys, bulk_permille; /* of the deeds; keys 0: as usual */
         uint64_t log_bytes, pool_bytes;
         uint32_t page_bytes; /* of trees; else WORLD_PAGE */

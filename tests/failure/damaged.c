@@ -49,11 +49,13 @@ struct field {
         size_t byte_len;
 };
 
-#define FIELD(name) {#name, offsetof(struct control, name), sizeof(((struct control *)0)->name)}
+#define FIELD(name)                                                                        \
+        {                                                                                  \
+#name, offsetof(struct control, name), sizeof(((struct control *)0)->name) \
+        }
 static const struct field fields[] = {
-        FIELD(magic),       FIELD(version),    FIELD(page_bytes), FIELD(max_participants),
-        FIELD(pool_slots),  FIELD(device),     FIELD(inode),      FIELD(uuid),
-        FIELD(boot_id),     FIELD(is_ready),
+        FIELD(magic),  FIELD(version), FIELD(page_bytes), FIELD(max_participants), FIELD(pool_slots),
+        FIELD(device), FIELD(inode),   FIELD(uuid),       FIELD(boot_id),          FIELD(is_ready),
 };
 
 /* The control: whole shared memory of dead processes is believed. */
@@ -89,18 +91,17 @@ static void a_wrong_header_is_not_believed(void)
 /* Both generations must be wrong: one of them may be that of a manifest in the making. */
 static void a_wrong_generation_is_not_believed(void)
 {
-        const uint64_t wrong[2] = {7777, 7778};
+        const uint64_t wrong[2] = { 7777, 7778 };
 
         remains_of_killed();
-        change_bytes(world_shared_name(WORLD_CONTROL), offsetof(struct control, generation), wrong,
-                     sizeof(wrong));
+        change_bytes(world_shared_name(WORLD_CONTROL), offsetof(struct control, generation), wrong, sizeof(wrong));
         expect_home_only(&remains_at_home);
 }
 
 static void short_and_garbled_control_is_not_believed(void)
 {
-        static const off_t lengths[] = {0, 1, 100, 4096, 65536};
-        struct chance chance = {chance_seed()};
+        static const off_t lengths[] = { 0, 1, 100, 4096, 65536 };
+        struct chance chance = { chance_seed() };
 
         for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
                 remains_of_killed();
@@ -195,9 +196,9 @@ static const char *make_manifest(void)
 
 static void a_garbled_manifest_is_corrupt(void)
 {
-        static const size_t lengths[] = {0, 1, 100, SLOT_BYTES - 1};
+        static const size_t lengths[] = { 0, 1, 100, SLOT_BYTES - 1 };
         const char *name = make_manifest();
-        struct chance chance = {chance_seed()};
+        struct chance chance = { chance_seed() };
 
         for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
                 scratch_write_file(name, good, lengths[i]);
@@ -241,7 +242,7 @@ static void seal_slot(unsigned char *slot, uint32_t version)
 /* Whole, but not ours: refused, and left as it is. */
 static void a_manifest_of_another_version_is_xac_format(void)
 {
-        static const uint32_t others[] = {1, 77};
+        static const uint32_t others[] = { 1, 77 };
         const char *name = make_manifest();
         const uint32_t ours = manifest_slot_version(good);
         unsigned char now[MANIFEST_BYTES];

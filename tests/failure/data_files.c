@@ -208,7 +208,7 @@ static void versions_wait_while_their_file_is_none(void)
 static void own_files_that_are_none_are_refused(void)
 {
         static const char text[] = "what belongs to somebody else";
-        static const char *const own[] = {"env/xac.manifest", "env/xac.lock"};
+        static const char *const own[] = { "env/xac.manifest", "env/xac.lock" };
 
         scratch_write_file(scratch_path("victim"), text, strlen(text));
         for (int i = 0; i < REPLACEMENTS * 2; i++) {

@@ -65,7 +65,7 @@ static struct tally {
         _Atomic int cases;
         _Atomic int stuck; /* the fault handler could map nothing, and said so */
         _Atomic int wrong;
-} *tally;
+} * tally;
 
 /* ---- One case ---- */
 
@@ -225,7 +225,7 @@ static void try_number(const struct job *job, const char *directory, int nth)
         uint64_t chosen = chance_mix(job->seed + (uint64_t)nth) % (ways ? ways : 1);
         for (const int *with = inject_errors(kind); *with; with++)
                 for (enum inject_mode mode = INJECT_ONCE; mode <= INJECT_FOR_GOOD; mode++) {
-                        const struct fault_case this = {job->script, {nth, *with, mode}, kind, directory};
+                        const struct fault_case this = { job->script, { nth, *with, mode }, kind, directory };
 
                         if (!is_sampled || way++ == chosen)
                                 try_case(&this);
@@ -266,8 +266,8 @@ static int count_kind(const struct script_calls *calls, int kind)
 
 static void try_script(int script)
 {
-        struct job job = {.script = script, .seed = script >= DURABLE ? chance_seed() : 0};
-        const struct fault_case nothing_fails = {.script = script, .directory = scratch_path("env")};
+        struct job job = { .script = script, .seed = script >= DURABLE ? chance_seed() : 0 };
+        const struct fault_case nothing_fails = { .script = script, .directory = scratch_path("env") };
 
         tally = crew_shared(sizeof(*tally));
         world_make_truth();
@@ -284,17 +284,17 @@ static void try_script(int script)
 
 static void replay_one(void)
 {
-        struct fault_case this = {.directory = scratch_path("env")};
+        struct fault_case this = { .directory = scratch_path("env") };
         int mode;
 
-        check(sscanf(getenv("XAC_TEST_CASE"), "%d,%d,%d,%d", &this.script, &this.plan.nth, &this.plan.with,
-                     &mode) == 4);
+        check(sscanf(getenv("XAC_TEST_CASE"), "%d,%d,%d,%d", &this.script, &this.plan.nth, &this.plan.with, &mode) ==
+              4);
         this.plan.mode = (enum inject_mode)mode;
         check(this.script >= 0 && this.script % DURABLE < script_count);
         tally = crew_shared(sizeof(*tally));
         world_make_truth();
         script_calls = crew_shared(sizeof(*script_calls));
-        try_case(&(struct fault_case){.script = this.script, .directory = this.directory});
+        try_case(&(struct fault_case){ .script = this.script, .directory = this.directory });
         this.kind = script_calls->kind[this.plan.nth];
         try_case(&this);
         check_equal(tally->wrong + tally->stuck, 0);
@@ -302,8 +302,9 @@ static void replay_one(void)
 
 static void add_test(struct CMUnitTest *test, struct isolated *isolated, int script, const char *name)
 {
-        *isolated = (struct isolated){.each = try_script, .way = script, .seconds = is_long() ? LONG_SECONDS : SECONDS};
-        *test = (struct CMUnitTest){.name = name, .test_func = isolate_run, .initial_state = isolated};
+        *isolated =
+                (struct isolated){ .each = try_script, .way = script, .seconds = is_long() ? LONG_SECONDS : SECONDS };
+        *test = (struct CMUnitTest){ .name = name, .test_func = isolate_run, .initial_state = isolated };
 }
 
 int main(void)
@@ -312,7 +313,7 @@ int main(void)
         struct isolated isolated[2 * SCRIPTS_MAX];
         char names[SCRIPTS_MAX][64];
         size_t count = 0;
-        const struct CMUnitTest replay[] = {isolated_test(replay_one)};
+        const struct CMUnitTest replay[] = { isolated_test(replay_one) };
 
         if (getenv("XAC_TEST_CASE"))
                 return cmocka_run_group_tests_name("every_call", replay, NULL, NULL);

@@ -140,7 +140,7 @@ static void opening_in_a_full_shared_memory_is_enospc(void)
         enter_namespace();
         set_up("env");
         mount_small(SHM, 4);
-        open_with_more_and_more(SHM, (struct room){4 * KIB, 68, KIB}, 64 * KIB);
+        open_with_more_and_more(SHM, (struct room){ 4 * KIB, 68, KIB }, 64 * KIB);
 }
 
 /* How many of some large transactions fail; what was committed is read in between. */
@@ -197,7 +197,7 @@ static int run_out(int way, unsigned left_kib)
  * more room it is the table of versions, the pool and its descriptors that find none. */
 static void running_out_of_shared_memory_is_a_code(int way)
 {
-        static const unsigned left_kib[] = {0, 8, 520, 1028, 1540, 1548, 1556, 2580, 3612};
+        static const unsigned left_kib[] = { 0, 8, 520, 1028, 1540, 1548, 1556, 2580, 3612 };
         int failed = 0;
 
         enter_namespace();
@@ -245,8 +245,8 @@ static void mount_environment(unsigned kib)
         set_up("env");
         check_equal(mkdir(world_directory(), 0700), 0);
         snprintf(command, sizeof(command),
-                 "truncate -s %uK '%s' && mkfs.ext4 -q -m 0 -O ^has_journal '%s' && mount -o loop '%s' '%s'",
-                 kib, scratch_path("image"), scratch_path("image"), scratch_path("image"), world_directory());
+                 "truncate -s %uK '%s' && mkfs.ext4 -q -m 0 -O ^has_journal '%s' && mount -o loop '%s' '%s'", kib,
+                 scratch_path("image"), scratch_path("image"), scratch_path("image"), world_directory());
         if (system(command))
                 isolate_skip("no ext4 file system can be made and mounted here");
 }
@@ -358,7 +358,8 @@ static void a_hole_in_a_full_tmpfs_is_a_code(int way)
         check_ok(world_open(XAC_CREATE, NULL));
         world.is_declared = way & WAY_DECLARED;
         check_ok(world_map(0, PAGES));
-        check_ok(world_commit_one(0, PAGES - 1)); /* of a hole at the end it is known that nothing is there, and nothing is read */
+        check_ok(world_commit_one(
+                0, PAGES - 1)); /* of a hole at the end it is known that nothing is there, and nothing is read */
         check_ok(world_close());
         check_ok(world_open(0, NULL));
         check_ok(world_map(0, PAGES));
@@ -483,7 +484,7 @@ static void opening_a_durable_one_without_room_is_enospc(void)
         set_up("env");
         check_equal(mkdir(world_directory(), 0700), 0);
         mount_small(world_directory(), 4);
-        open_with_more_and_more(world_directory(), (struct room){KIB, 12, 256}, 4 * KIB);
+        open_with_more_and_more(world_directory(), (struct room){ KIB, 12, 256 }, 4 * KIB);
 }
 
 /* ---- The version pool ---- */

@@ -83,27 +83,27 @@ static const struct {
         const char *name;
         int errors[4];
 } facts[INJECT_KINDS] = {
-        [SYS_OPEN] = {"open", {-EMFILE, -EACCES, -ENOMEM}},
-        [SYS_STAT] = {"stat", {-EIO}},
-        [SYS_MKDIR] = {"mkdir", {-ENOSPC, -EACCES}},
-        [SYS_LINK] = {"link", {-ENOSPC, -EIO}},
-        [SYS_LIST] = {"getdents", {-EIO, -ENOMEM}},
-        [SYS_UNLINK] = {"unlink", {-EIO, -EACCES}},
-        [SYS_CHMOD] = {"chmod", {-EPERM}},
-        [SYS_TRUNCATE] = {"truncate", {-ENOSPC, -EIO}},
-        [SYS_ALLOCATE] = {"fallocate", {-ENOSPC, -ENOMEM}},
-        [SYS_SEEK] = {"lseek", {-EIO}},
-        [SYS_PREAD] = {"pread", {-EIO, -ENOMEM}},
-        [SYS_PWRITE] = {"pwrite", {-ENOSPC, -EIO}},
-        [SYS_SYNC] = {"sync", {-EIO, -ENOSPC}},
-        [SYS_LOCK] = {"lock", {-EAGAIN, -ENOLCK}},
-        [SYS_MMAP] = {"mmap", {-ENOMEM}},
-        [SYS_MUNMAP] = {"munmap", {-ENOMEM}},
-        [SYS_MPROTECT] = {"mprotect", {-ENOMEM}},
-        [SYS_MREMAP] = {"mremap", {-ENOMEM}},
-        [SYS_MADVISE] = {"madvise", {-ENOMEM}},
-        [SYS_RANDOM] = {"getrandom", {-ENOSYS}},
-        [INJECT_MALLOC] = {"malloc", {-ENOMEM}},
+        [SYS_OPEN] = { "open", { -EMFILE, -EACCES, -ENOMEM } },
+        [SYS_STAT] = { "stat", { -EIO } },
+        [SYS_MKDIR] = { "mkdir", { -ENOSPC, -EACCES } },
+        [SYS_LINK] = { "link", { -ENOSPC, -EIO } },
+        [SYS_LIST] = { "getdents", { -EIO, -ENOMEM } },
+        [SYS_UNLINK] = { "unlink", { -EIO, -EACCES } },
+        [SYS_CHMOD] = { "chmod", { -EPERM } },
+        [SYS_TRUNCATE] = { "truncate", { -ENOSPC, -EIO } },
+        [SYS_ALLOCATE] = { "fallocate", { -ENOSPC, -ENOMEM } },
+        [SYS_SEEK] = { "lseek", { -EIO } },
+        [SYS_PREAD] = { "pread", { -EIO, -ENOMEM } },
+        [SYS_PWRITE] = { "pwrite", { -ENOSPC, -EIO } },
+        [SYS_SYNC] = { "sync", { -EIO, -ENOSPC } },
+        [SYS_LOCK] = { "lock", { -EAGAIN, -ENOLCK } },
+        [SYS_MMAP] = { "mmap", { -ENOMEM } },
+        [SYS_MUNMAP] = { "munmap", { -ENOMEM } },
+        [SYS_MPROTECT] = { "mprotect", { -ENOMEM } },
+        [SYS_MREMAP] = { "mremap", { -ENOMEM } },
+        [SYS_MADVISE] = { "madvise", { -ENOMEM } },
+        [SYS_RANDOM] = { "getrandom", { -ENOSYS } },
+        [INJECT_MALLOC] = { "malloc", { -ENOMEM } },
 };
 
 const int *inject_errors(int kind)
@@ -131,7 +131,7 @@ static bool is_stormy(int kind)
 static int fail_in_storm(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
 {
         const int *errors = facts[call].errors;
-        struct chance chance = {storm_seed + atomic_fetch_add(&storm_calls, 1)};
+        struct chance chance = { storm_seed + atomic_fetch_add(&storm_calls, 1) };
         int count = 0;
 
         (void)fd, (void)offset, (void)byte_len;

@@ -22,8 +22,8 @@ enum { INJECT_MALLOC = SYS_CALL_KINDS, INJECT_KINDS };
 enum inject_mode { INJECT_ONCE, INJECT_FOR_GOOD };
 
 struct inject_plan {
-        int nth;              /* 1 and up; 0: nothing fails, the calls are only counted */
-        int with;             /* -errno */
+        int nth;  /* 1 and up; 0: nothing fails, the calls are only counted */
+        int with; /* -errno */
         enum inject_mode mode;
 };
 
@@ -31,8 +31,8 @@ void inject_start(const struct inject_plan *wanted);
 /* Returns how many calls there were. */
 int inject_stop(void);
 
-/* A storm: every call of any thread, but those on memory and locks, fails with that probability and one of its plausible
- * errors. 0: it is over. */
+/* A storm: every call of any thread, but those on memory and locks, fails with that probability and one of its
+ * plausible errors. 0: it is over. */
 void inject_storm(uint64_t seed, unsigned permille);
 
 /* How many calls of this kind have failed so far. */

@@ -18,10 +18,10 @@
 #include "tests/support/crew.h"
 #include "tests/support/scratch.h"
 
-static const char *const data_names[LEDGER_FILES] = {"first", "second"};
+static const char *const data_names[LEDGER_FILES] = { "first", "second" };
 enum { SETTLE_MS = 600 }; /* then the background thread has made the next segment, and no file is half-made */
 
-static const xac_options options = {.log_bytes = 1 << 20, .pool_bytes = 8 << 20};
+static const xac_options options = { .log_bytes = 1 << 20, .pool_bytes = 8 << 20 };
 
 static xac_env *env;
 static char *view[LEDGER_FILES];
@@ -51,7 +51,7 @@ static void change(unsigned char *bytes, struct chance *chance)
 
 static void write_commit(uint64_t seed, uint64_t k, ledger_page page, void *arg)
 {
-        struct chance chance = {chance_mix(seed) + k};
+        struct chance chance = { chance_mix(seed) + k };
         bool is_large = k == 1 || k == LEDGER_LARGE;
         uint32_t pages = is_large ? LEDGER_FILES * LEDGER_PAGES : 1 + (uint32_t)chance_below(&chance, 3);
 
@@ -59,8 +59,7 @@ static void write_commit(uint64_t seed, uint64_t k, ledger_page page, void *arg)
                 if (is_large)
                         fill(page(arg, i), LEDGER_PAGE, &chance);
                 else
-                        change(page(arg, (uint32_t)chance_below(&chance, LEDGER_FILES * LEDGER_PAGES)),
-                               &chance);
+                        change(page(arg, (uint32_t)chance_below(&chance, LEDGER_FILES * LEDGER_PAGES)), &chance);
         }
         memcpy(page(arg, 0), &k, sizeof(k));
 }
@@ -135,8 +134,7 @@ static void load(struct ledger_image *image, const char *path)
                 struct ledger_file *file = &image->file[i];
                 char name[1024];
 
-                check(snprintf(file->name, sizeof(file->name), "%s", names[i]->d_name) <
-                      (int)sizeof(file->name));
+                check(snprintf(file->name, sizeof(file->name), "%s", names[i]->d_name) < (int)sizeof(file->name));
                 snprintf(name, sizeof(name), "%s/%s", path, file->name);
                 file->byte_len = (size_t)scratch_file_size(name);
                 file->is_gone = false;
@@ -163,8 +161,9 @@ static struct manifest read_manifest(const struct ledger *ledger)
 static void find_commits(struct ledger *ledger)
 {
         struct manifest manifest = read_manifest(ledger);
-        struct log_range range = {.segment_bytes = manifest.segment_bytes, .position = manifest.redo_position,
-                                  .incarnation = manifest.incarnation};
+        struct log_range range = { .segment_bytes = manifest.segment_bytes,
+                                   .position = manifest.redo_position,
+                                   .incarnation = manifest.incarnation };
         int directory = open(ledger->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         struct log_reader *reader;
         struct log_record record;
@@ -194,7 +193,7 @@ static void find_commits(struct ledger *ledger)
 
 void ledger_make(struct ledger *ledger, const char *name, uint64_t seed)
 {
-        struct history history = {ledger, crew_shared(sizeof(struct crew_turn))};
+        struct history history = { ledger, crew_shared(sizeof(struct crew_turn)) };
 
         memset(ledger, 0, sizeof(*ledger));
         snprintf(ledger->path, sizeof(ledger->path), "%s", scratch_path(name));
@@ -272,7 +271,7 @@ struct ledger_file *ledger_add(struct ledger_image *image, const char *name)
 
         check(image->count < LEDGER_ENTRIES);
         image->count++;
-        *file = (struct ledger_file){.bytes = malloc(1)};
+        *file = (struct ledger_file){ .bytes = malloc(1) };
         snprintf(file->name, sizeof(file->name), "%s", name);
         return file;
 }
@@ -313,8 +312,7 @@ void ledger_store(const struct ledger *ledger, const struct ledger_image *image)
 }
 
 /* Is each page of it as it was, or as of the checkpoint? */
-static bool is_restored(const struct ledger *ledger, const struct ledger_file *before,
-                        const struct ledger_file *now)
+static bool is_restored(const struct ledger *ledger, const struct ledger_file *before, const struct ledger_file *now)
 {
         size_t in_content = strcmp(now->name, data_names[0]) == 0 ? 0 : LEDGER_BYTES / 2;
 
@@ -323,8 +321,7 @@ static bool is_restored(const struct ledger *ledger, const struct ledger_file *b
                 return false;
         for (size_t at = 0; at < now->byte_len; at += LEDGER_PAGE)
                 if (memcmp(now->bytes + at, before->bytes + at, LEDGER_PAGE) != 0 &&
-                    memcmp(now->bytes + at, ledger->content[ledger->base] + in_content + at, LEDGER_PAGE) !=
-                            0)
+                    memcmp(now->bytes + at, ledger->content[ledger->base] + in_content + at, LEDGER_PAGE) != 0)
                         return false;
         return true;
 }
@@ -336,7 +333,7 @@ static bool is_same(const struct ledger_file *a, const struct ledger_file *b)
 
 void ledger_check_unchanged(const struct ledger *ledger, const struct ledger_image *image)
 {
-        struct ledger_image now = {0};
+        struct ledger_image now = { 0 };
 
         load(&now, ledger->path);
         for (uint32_t i = 0; i < now.count; i++) {
@@ -421,8 +418,8 @@ void ledger_go_on(const struct ledger *ledger)
         check_equal(after, before + 1);
 }
 
-int ledger_try(const struct ledger *ledger, const struct ledger_image *image, uint64_t fewest,
-               const char *what, uint64_t at)
+int ledger_try(const struct ledger *ledger, const struct ledger_image *image, uint64_t fewest, const char *what,
+               uint64_t at)
 {
         static uint32_t tries;
         uint64_t commits = 0;
@@ -432,10 +429,8 @@ int ledger_try(const struct ledger *ledger, const struct ledger_image *image, ui
         code = ledger_open(ledger, &commits);
         if (!code) {
                 if (commits < fewest)
-                        check_failed(__FILE__, __LINE__,
-                                     "%s, %llu: opened with %llu commits of at least %llu", what,
-                                     (unsigned long long)at, (unsigned long long)commits,
-                                     (unsigned long long)fewest);
+                        check_failed(__FILE__, __LINE__, "%s, %llu: opened with %llu commits of at least %llu", what,
+                                     (unsigned long long)at, (unsigned long long)commits, (unsigned long long)fewest);
                 if (commits <= LEDGER_NEWEST && tries++ % 8 == 0)
                         ledger_go_on(ledger);
                 ledger_close();

@@ -51,7 +51,7 @@ struct ledger {
         uint64_t end[LEDGER_NEWEST + 1];        /* of commit k's record in the log; 0: it is not in there */
         uint64_t group_end[LEDGER_NEWEST + 1];
         uint64_t segment_bytes;
-        uint64_t base;                          /* the commit of the checkpoint */
+        uint64_t base; /* the commit of the checkpoint */
 };
 
 /* Makes it in the scratch directory: a process commits, is killed, and its shared memory goes. */
@@ -88,7 +88,7 @@ void ledger_close(void);
 
 /* Stores the image, opens and judges: either a code that says that there is damage, with nothing on the
  * disk changed, or at least `fewest` of the commits. The code. `what` and `at` name the damage for people. */
-int ledger_try(const struct ledger *ledger, const struct ledger_image *image, uint64_t fewest,
-               const char *what, uint64_t at);
+int ledger_try(const struct ledger *ledger, const struct ledger_image *image, uint64_t fewest, const char *what,
+               uint64_t at);
 
 #endif

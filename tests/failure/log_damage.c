@@ -118,8 +118,8 @@ static void every_flipped_byte_of_the_log(void)
                 uint64_t k = LEDGER_LARGE + chance_below(&chance, LEDGER_NEWEST - LEDGER_LARGE + 1);
                 uint64_t record = ledger.end[k] - 8 - chance_below(&chance, 100);
 
-                reported += flip_position(&image, i % 4 ? record : begins - chance_below(&chance, 65536)) ==
-                            XAC_CORRUPT;
+                reported +=
+                        flip_position(&image, i % 4 ? record : begins - chance_below(&chance, 65536)) == XAC_CORRUPT;
         }
         check(reported > samples() / 4); /* it is not that nobody looks */
         ledger_free(&image);
@@ -134,8 +134,7 @@ static void damage_before_the_last_group_is_reported(void)
         ledger_copy(&image, &ledger.image);
         for (uint64_t k = LEDGER_LARGE; k < LEDGER_NEWEST; k++)
                 for (uint64_t i = 0; i < (is_long() ? 56 : 3); i++)
-                        check_equal(flip_position(&image, ledger.end[k] - 8 - chance_below(&chance, 48)),
-                                    XAC_CORRUPT);
+                        check_equal(flip_position(&image, ledger.end[k] - 8 - chance_below(&chance, 48)), XAC_CORRUPT);
         ledger_free(&image);
 }
 
@@ -148,8 +147,7 @@ static uint64_t fewest_with_cut(uint64_t segment_no, size_t byte_len)
         if (byte_len < LOG_HEADER_BYTES)
                 cut = segment_no * ledger.segment_bytes;
         if (segment_no < (ledger.group_end[LEDGER_NEWEST] - 1) / ledger.segment_bytes)
-                return cut <= ledger.end[LEDGER_NEWEST] ? LEDGER_NEWEST
-                                                        : 0; /* later segments prove what was here */
+                return cut <= ledger.end[LEDGER_NEWEST] ? LEDGER_NEWEST : 0; /* later segments prove what was here */
         while (k > 1 && ledger.end[k] > cut)
                 k--;
         return k;
@@ -194,9 +192,8 @@ static void headers_of_segments(void)
                 if (!ledger_segment(&ledger, file, &segment_no))
                         continue;
                 for (uint64_t n = 0; n < (is_long() ? LOG_HEADER_BYTES : 12); n++) {
-                        size_t at = is_long() ? n
-                                              : chance_below(&chance, 2) * LOG_HEADER_COPY +
-                                                        chance_below(&chance, 56);
+                        size_t at =
+                                is_long() ? n : chance_below(&chance, 2) * LOG_HEADER_COPY + chance_below(&chance, 56);
 
                         check_ok(try_flip(&image, file, at, LEDGER_NEWEST));
                 }
@@ -229,9 +226,8 @@ static void the_manifest(void)
                         at += MANIFEST_SLOT_BYTES;
                 check_ok(try_flip(&image, manifest, at, LEDGER_NEWEST)); /* the other slot says the same */
                 manifest->bytes[at] ^= 0x40;
-                check_equal(
-                        try_flip(&image, manifest, (at + MANIFEST_SLOT_BYTES) % (2 * MANIFEST_SLOT_BYTES), 0),
-                        XAC_CORRUPT);
+                check_equal(try_flip(&image, manifest, (at + MANIFEST_SLOT_BYTES) % (2 * MANIFEST_SLOT_BYTES), 0),
+                            XAC_CORRUPT);
                 manifest->bytes[at] ^= 0x40;
         }
         ledger_cut(manifest, MANIFEST_SLOT_BYTES + chance_below(&chance, MANIFEST_SLOT_BYTES));
@@ -256,9 +252,8 @@ static void the_double_write_areas(void)
                 struct ledger_file *area = which == named ? ledger_file(&image, name) : NULL;
 
                 for (uint64_t i = 0; area && i < samples() / 2; i++)
-                        reported +=
-                                try_flip(&image, area, chance_below(&chance, i % 2 ? 4096 : area->byte_len),
-                                         LEDGER_NEWEST) == XAC_CORRUPT;
+                        reported += try_flip(&image, area, chance_below(&chance, i % 2 ? 4096 : area->byte_len),
+                                             LEDGER_NEWEST) == XAC_CORRUPT;
                 if (!area)
                         area = ledger_add(&image, name); /* whatever it holds, nobody asks for it */
                 else
@@ -275,7 +270,7 @@ static void the_double_write_areas(void)
 /* Home is not read where the log rewrites whole pages, but it must be there. */
 static void data_files(void)
 {
-        static const char *const names[LEDGER_FILES] = {"first", "second"};
+        static const char *const names[LEDGER_FILES] = { "first", "second" };
         struct ledger_image image;
 
         begin();
@@ -284,8 +279,7 @@ static void data_files(void)
                 struct ledger_file *file = ledger_file(&image, names[i]);
 
                 for (uint64_t n = 0; n < samples() / 8; n++)
-                        check_ok(
-                                try_flip(&image, file, chance_below(&chance, file->byte_len), LEDGER_NEWEST));
+                        check_ok(try_flip(&image, file, chance_below(&chance, file->byte_len), LEDGER_NEWEST));
                 ledger_cut(file, chance_below(&chance, (LEDGER_PAGES - 1) * LEDGER_PAGE));
                 check_equal(ledger_try(&ledger, &image, 0, file->name, file->byte_len), XAC_CORRUPT);
                 file->is_gone = true;
@@ -427,8 +421,7 @@ static void another_version(void)
                         check_ok(ledger_try(&ledger, &image, LEDGER_NEWEST, file->name, 1));
                         set_version(file->bytes + MANIFEST_SLOT_BYTES, MANIFEST_SLOT_BYTES, 99);
                         expected = XAC_FORMAT;
-                } else if (strncmp(file->name, "xac.area.", 9) == 0 &&
-                           file->name[9] - '0' == ledger_area(&ledger)) {
+                } else if (strncmp(file->name, "xac.area.", 9) == 0 && file->name[9] - '0' == ledger_area(&ledger)) {
                         set_version(file->bytes, 4096, 99);
                         expected = XAC_CORRUPT; /* the manifest names another one */
                 }
@@ -492,11 +485,11 @@ static void open_as_nobody(int must_succeed, void *user_)
 static void a_directory_that_may_not_be_written(void)
 {
         const struct passwd *nobody = getpwnam("nobody");
-        struct user user = {0};
+        struct user user = { 0 };
         uint64_t commits;
 
         if (nobody)
-                user = (struct user){nobody->pw_uid, nobody->pw_gid};
+                user = (struct user){ nobody->pw_uid, nobody->pw_gid };
         if (geteuid() != 0 || !user.id)
                 isolate_skip("needs root, to become nobody");
         begin();

@@ -109,7 +109,7 @@ static void check_room(void)
 
 static void open_env(void)
 {
-        const xac_options options = {.pool_bytes = POOL_BYTES};
+        const xac_options options = { .pool_bytes = POOL_BYTES };
 
         check_room();
         check_ok(xac_open(scratch_path("env"), XAC_CREATE | XAC_VOLATILE, &options, &env));
@@ -141,8 +141,8 @@ static void say_how_it_went(const char *what, uint32_t pages)
         xac_stats stats;
 
         check_ok(xac_stat(env, &stats));
-        dprintf(STDOUT_FILENO, "%s: %u pages in %.2f s, %ld mappings at most (of %ld), counted as %llu now\n",
-                what, pages, (double)(crew_clock_ns() - began_ns) / 1e9, most_mappings, mappings_limit(),
+        dprintf(STDOUT_FILENO, "%s: %u pages in %.2f s, %ld mappings at most (of %ld), counted as %llu now\n", what,
+                pages, (double)(crew_clock_ns() - began_ns) / 1e9, most_mappings, mappings_limit(),
                 (unsigned long long)stats.mappings);
         check(most_mappings > 0);
         check(most_mappings <= mappings_limit() / 2 + own_mappings + SPARE); /* half is the program's */

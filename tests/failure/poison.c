@@ -14,8 +14,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -90,12 +90,12 @@ static const struct {
         int with;
         bool is_direct_refused;
 } places[PLACES] = {
-        [IN_LOG] = {"xac.log.", SYS_PWRITE, -EIO, false},
-        [IN_LOG_SYNC] = {"xac.log.", SYS_SYNC, -EIO, true},
-        [IN_LOG_SYNC_NO_ROOM] = {"xac.log.", SYS_SYNC, -ENOSPC, true},
-        [IN_AREA] = {"xac.area.", SYS_SYNC, -EIO, false},
-        [IN_MANIFEST] = {"xac.manifest", SYS_SYNC, -EIO, false},
-        [IN_HOME] = {"first", SYS_SYNC, -EIO, false},
+        [IN_LOG] = { "xac.log.", SYS_PWRITE, -EIO, false },
+        [IN_LOG_SYNC] = { "xac.log.", SYS_SYNC, -EIO, true },
+        [IN_LOG_SYNC_NO_ROOM] = { "xac.log.", SYS_SYNC, -ENOSPC, true },
+        [IN_AREA] = { "xac.area.", SYS_SYNC, -EIO, false },
+        [IN_MANIFEST] = { "xac.manifest", SYS_SYNC, -EIO, false },
+        [IN_HOME] = { "first", SYS_SYNC, -EIO, false },
 };
 
 static void set_up(void)
@@ -259,10 +259,10 @@ static const struct {
         enum sys_call call;
         int with;
 } passing[] = {
-        {"xac.log.", SYS_PWRITE, -ENOSPC},
-        {"xac.area.", SYS_PWRITE, -ENOSPC},
-        {"xac.manifest", SYS_PWRITE, -ENOSPC},
-        {"first", SYS_PWRITE, -ENOSPC},
+        { "xac.log.", SYS_PWRITE, -ENOSPC },
+        { "xac.area.", SYS_PWRITE, -ENOSPC },
+        { "xac.manifest", SYS_PWRITE, -ENOSPC },
+        { "first", SYS_PWRITE, -ENOSPC },
 };
 
 /* A commit waits until there is room; a checkpoint says that there is none. */
@@ -289,10 +289,11 @@ static void a_write_without_room_does_not_poison(int which)
 
 /* ---- Short writes ---- */
 
-/* From here on the kernel writes up to `limit` bytes of any file: a write across that is short, the next one an error. */
+/* From here on the kernel writes up to `limit` bytes of any file: a write across that is short, the next one an error.
+ */
 static void live_under_a_limit(int limit, void *unused)
 {
-        const struct rlimit size = {(rlim_t)limit, (rlim_t)limit};
+        const struct rlimit size = { (rlim_t)limit, (rlim_t)limit };
         int failures = 0;
 
         (void)unused;
@@ -313,7 +314,7 @@ static void live_under_a_limit(int limit, void *unused)
 
 static void short_writes_lose_nothing(int is_crash)
 {
-        static const int limits_kib[] = {0, 4, 10, 63, 64, 66, 68, 100, 300, 700, 1500};
+        static const int limits_kib[] = { 0, 4, 10, 63, 64, 66, 68, 100, 300, 700, 1500 };
 
         for (size_t i = 0; i < sizeof(limits_kib) / sizeof(limits_kib[0]); i++) {
                 set_up();
@@ -422,7 +423,7 @@ static bool is_ready(void)
 
 static void live_in_a_storm(int number, void *seed)
 {
-        struct chance chance = {*(uint64_t *)seed + (uint64_t)number};
+        struct chance chance = { *(uint64_t *)seed + (uint64_t)number };
 
         crew_limit_s(STORM_SECONDS);
         open_filled();
@@ -453,17 +454,17 @@ static void everything_acknowledged_survives_a_storm(void)
 
 /* ---- As tests ---- */
 
-#define in_each_place(body)                                                                                     \
-        isolated_way(body, IN_LOG, "write of the log"), isolated_way(body, IN_LOG_SYNC, "sync of the log"),     \
-                isolated_way(body, IN_LOG_SYNC_NO_ROOM, "sync of the log, no room"),                            \
-                isolated_way(body, IN_AREA, "area"), isolated_way(body, IN_MANIFEST, "manifest"),               \
+#define in_each_place(body)                                                                                 \
+        isolated_way(body, IN_LOG, "write of the log"), isolated_way(body, IN_LOG_SYNC, "sync of the log"), \
+                isolated_way(body, IN_LOG_SYNC_NO_ROOM, "sync of the log, no room"),                        \
+                isolated_way(body, IN_AREA, "area"), isolated_way(body, IN_MANIFEST, "manifest"),           \
                 isolated_way(body, IN_HOME, "home")
 
 int main(void)
 {
         const char *storms = getenv("XAC_TEST_STORMS");
-        struct isolated storm = {.once = everything_acknowledged_survives_a_storm,
-                                 .seconds = (unsigned)(storms ? atoi(storms) : STORMS) * STORM_SECONDS};
+        struct isolated storm = { .once = everything_acknowledged_survives_a_storm,
+                                  .seconds = (unsigned)(storms ? atoi(storms) : STORMS) * STORM_SECONDS };
         const struct CMUnitTest tests[] = {
                 in_each_place(a_failed_sync_poisons),
                 in_each_place(a_crash_after_a_failed_sync_loses_nothing),
@@ -478,7 +479,7 @@ int main(void)
                 isolated_way(short_writes_lose_nothing, 1, "crash"),
                 isolated_test(a_death_in_the_last_close_loses_nothing),
                 isolated_test(a_last_close_that_fails_loses_nothing),
-                {"everything_acknowledged_survives_a_storm", isolate_run, NULL, NULL, &storm},
+                { "everything_acknowledged_survives_a_storm", isolate_run, NULL, NULL, &storm },
         };
 
         setenv("TMPDIR", "/dev/shm", 0); /* many syncs */

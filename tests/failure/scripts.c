@@ -266,7 +266,7 @@ static void touch_wide(void)
 /* More pages than one piece of the pool holds; then more than the whole pool. */
 static void prepare_small_pool(void)
 {
-        const xac_options options = {.pool_bytes = 400 * 4096};
+        const xac_options options = { .pool_bytes = 400 * 4096 };
 
         check_ok(world_open(XAC_CREATE, &options));
         check_ok(world_map(0, 640));
@@ -487,29 +487,29 @@ static void prepare_crashed(void)
 }
 
 const struct script scripts[] = {
-        {"a whole life", prepare_nothing, live, 0, SCRIPT_ANYWHERE},
-        {"faults", prepare_full, fault_all_ways, 0, SCRIPT_ANYWHERE},
-        {"writes undone", prepare_full, write_and_abort, 0, SCRIPT_ANYWHERE},
-        {"nested levels", prepare_full, nest, 0, SCRIPT_ANYWHERE},
-        {"growth", prepare_full, grow, 0, SCRIPT_ANYWHERE},
-        {"many pages", prepare_wide, touch_wide, 0, SCRIPT_ANYWHERE},
-        {"advice", prepare_full, advise, 0, SCRIPT_ANYWHERE},
-        {"tracked", prepare_tracked, fault_all_ways, 0, SCRIPT_ANYWHERE},
-        {"strict", prepare_strict, fault_all_ways, 0, SCRIPT_ANYWHERE},
-        {"both ways in", prepare_full, mix_ways, 0, SCRIPT_ANYWHERE},
-        {"retries", prepare_full, run_with_losses, 0, SCRIPT_ANYWHERE},
-        {"unmapping", prepare_full, map_and_unmap, 0, SCRIPT_ANYWHERE},
-        {"a full pool", prepare_small_pool, fill_pool, 0, SCRIPT_ANYWHERE},
-        {"attach", prepare_companion, attach, 1, SCRIPT_ANYWHERE},
-        {"in step with another", prepare_pair, keep_in_step, 1, SCRIPT_ANYWHERE},
-        {"taking over at open", prepare_dead, live, 0, SCRIPT_ANYWHERE},
-        {"taking over later", prepare_survivor, survive, 0, SCRIPT_ANYWHERE},
+        { "a whole life", prepare_nothing, live, 0, SCRIPT_ANYWHERE },
+        { "faults", prepare_full, fault_all_ways, 0, SCRIPT_ANYWHERE },
+        { "writes undone", prepare_full, write_and_abort, 0, SCRIPT_ANYWHERE },
+        { "nested levels", prepare_full, nest, 0, SCRIPT_ANYWHERE },
+        { "growth", prepare_full, grow, 0, SCRIPT_ANYWHERE },
+        { "many pages", prepare_wide, touch_wide, 0, SCRIPT_ANYWHERE },
+        { "advice", prepare_full, advise, 0, SCRIPT_ANYWHERE },
+        { "tracked", prepare_tracked, fault_all_ways, 0, SCRIPT_ANYWHERE },
+        { "strict", prepare_strict, fault_all_ways, 0, SCRIPT_ANYWHERE },
+        { "both ways in", prepare_full, mix_ways, 0, SCRIPT_ANYWHERE },
+        { "retries", prepare_full, run_with_losses, 0, SCRIPT_ANYWHERE },
+        { "unmapping", prepare_full, map_and_unmap, 0, SCRIPT_ANYWHERE },
+        { "a full pool", prepare_small_pool, fill_pool, 0, SCRIPT_ANYWHERE },
+        { "attach", prepare_companion, attach, 1, SCRIPT_ANYWHERE },
+        { "in step with another", prepare_pair, keep_in_step, 1, SCRIPT_ANYWHERE },
+        { "taking over at open", prepare_dead, live, 0, SCRIPT_ANYWHERE },
+        { "taking over later", prepare_survivor, survive, 0, SCRIPT_ANYWHERE },
 #ifdef XAC_TEST_HOOKS
         /* Durable: who was told of nothing may have lost it, if the log cannot be written (tests/kill/steps.c). */
-        {"finishing a commit", prepare_decided, finish_for_the_dead, 0, SCRIPT_VOLATILE},
+        { "finishing a commit", prepare_decided, finish_for_the_dead, 0, SCRIPT_VOLATILE },
 #endif
-        {"the last close", prepare_full, leave_last, 0, SCRIPT_ANYWHERE},
-        {"much at once", prepare_wide, write_much, 0, SCRIPT_DURABLE},
-        {"recovering", prepare_crashed, live, 0, SCRIPT_DURABLE},
+        { "the last close", prepare_full, leave_last, 0, SCRIPT_ANYWHERE },
+        { "much at once", prepare_wide, write_much, 0, SCRIPT_DURABLE },
+        { "recovering", prepare_crashed, live, 0, SCRIPT_DURABLE },
 };
 const int script_count = sizeof(scripts) / sizeof(scripts[0]);

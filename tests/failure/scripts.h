@@ -14,7 +14,7 @@ struct script {
         const char *name;
         void (*prepare)(void);
         void (*act)(void);
-        int is_shared;       /* a companion process has the environment open as well */
+        int is_shared; /* a companion process has the environment open as well */
         enum script_where where;
 };
 

@@ -59,14 +59,14 @@ static void become(int unused, void *errand_)
 /* In a process of that user's. */
 static void as(uid_t user, void (*run)(void))
 {
-        struct errand errand = {user, 0, 022, run};
+        struct errand errand = { user, 0, 022, run };
 
         crew_join(crew_fork(become, 0, &errand));
 }
 
 static void as_member(uid_t user, void (*run)(void))
 {
-        struct errand errand = {user, 1, 022, run};
+        struct errand errand = { user, 1, 022, run };
 
         crew_join(crew_fork(become, 0, &errand));
 }
@@ -110,7 +110,7 @@ static void remove_shared_memory(void)
 
 static void open_with(unsigned mode, mode_t mask)
 {
-        const xac_options options = {.mode = mode};
+        const xac_options options = { .mode = mode };
 
         umask(mask);
         check_ok(world_open(XAC_CREATE, &options));
@@ -121,7 +121,7 @@ static void open_with(unsigned mode, mode_t mask)
 
 static void check_modes(mode_t expected)
 {
-        static const char *const files[] = {"xac.lock", "xac.manifest", "first", "second"};
+        static const char *const files[] = { "xac.lock", "xac.manifest", "first", "second" };
         for (int i = 0; i < 4; i++)
                 check_equal(mode_of(in_directory(files[i])), expected);
         for (int part = 0; part < WORLD_PARTS; part++) {
@@ -138,7 +138,7 @@ static void every_file_has_the_mode(void)
                 unsigned mode;
                 mode_t mask, expected;
         } cases[] = {
-                {0, 022, 0600}, {0666, 022, 0644}, {0660, 007, 0660}, {0666, 077, 0600}, {0640, 0, 0640},
+                { 0, 022, 0600 }, { 0666, 022, 0644 }, { 0660, 007, 0660 }, { 0666, 077, 0600 }, { 0640, 0, 0640 },
         };
 
         world_make_truth();
@@ -242,8 +242,7 @@ static void prepare_directory(const char *name)
 }
 
 static void (*const preparations[])(const char *name) = {
-        prepare_open_file,     prepare_closed_file, prepare_link,
-        prepare_dangling_link, prepare_fifo,        prepare_directory,
+        prepare_open_file, prepare_closed_file, prepare_link, prepare_dangling_link, prepare_fifo, prepare_directory,
 };
 enum { PREPARATIONS = sizeof(preparations) / sizeof(preparations[0]) };
 
@@ -317,7 +316,7 @@ static void copy_file(const char *from, const char *to)
         check_equal(system(command), 0);
 }
 
-static const char *const kept[WORLD_PARTS] = {"control", "heads", "pool"};
+static const char *const kept[WORLD_PARTS] = { "control", "heads", "pool" };
 
 /* The real thing copied: right in every byte, but another's. */
 static void put_copies(void)
@@ -358,8 +357,8 @@ static void a_copy_by_another_user_is_not_trusted(void)
 static void names_cannot_leave_the_directory(void)
 {
         static const char *const names[] = {
-                "../out", "/etc/out", "a/b",   "..",     ".",       "",       "xac.lock",
-                "xac.",   "xac.x",    "./first", "first/", "a/../b", "xac.manifest",
+                "../out",  "/etc/out", "a/b",    "..",           ".", "", "xac.lock", "xac.", "xac.x",
+                "./first", "first/",   "a/../b", "xac.manifest",
         };
 
         world_make_truth();
@@ -377,7 +376,7 @@ static void names_cannot_leave_the_directory(void)
 /* Under every name the library will use. */
 static void links_in_the_directory_are_not_followed(void)
 {
-        static const char *const names[] = {"xac.lock", "xac.manifest", "first"};
+        static const char *const names[] = { "xac.lock", "xac.manifest", "first" };
 
         world_make_truth();
         for (int i = 0; i < 6; i++) {
@@ -425,7 +424,7 @@ static void make_team_directory(void)
 
 static void create_for_the_team(void)
 {
-        const xac_options options = {.mode = 0660};
+        const xac_options options = { .mode = 0660 };
 
         umask(007);
         check_ok(world_open(XAC_CREATE, &options));
@@ -481,7 +480,7 @@ static void be_refused(void)
 /* Whoever is first, whoever dies, whoever cleans up. */
 static void a_team_works_on_it(uid_t first, uid_t second)
 {
-        struct errand stay = {first, 1, 007, work_and_stay};
+        struct errand stay = { first, 1, 007, work_and_stay };
         pid_t staying;
 
         turn = crew_shared(sizeof(*turn));

@@ -12,7 +12,7 @@ enum { SMALL_POOL = 128, MANY = 768 /* pages */ };
 
 static inline void open_small_pool(int way)
 {
-        const xac_options options = {.pool_bytes = SMALL_POOL * 4096};
+        const xac_options options = { .pool_bytes = SMALL_POOL * 4096 };
 
         world.is_declared = way & WAY_DECLARED;
         check_ok(world_open(XAC_CREATE | (way & WAY_TRACK ? XAC_TRACK : 0), &options));

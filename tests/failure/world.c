@@ -35,7 +35,7 @@ struct world_truth *world_truth;
 _Thread_local struct world world;
 static char directory[4096];
 static bool is_durable;
-static const char *const names[WORLD_FILES] = {"first", "second"};
+static const char *const names[WORLD_FILES] = { "first", "second" };
 
 void world_make_truth(void)
 {
@@ -65,7 +65,7 @@ const char *world_directory(void)
 
 const char *world_shared_name(int part)
 {
-        static const char *const parts[WORLD_PARTS] = {"control", "heads", "pool"};
+        static const char *const parts[WORLD_PARTS] = { "control", "heads", "pool" };
         static char name[128];
         struct stat st;
 
@@ -131,8 +131,8 @@ static bool page_shows(const volatile uint64_t *words, int file, uint32_t page, 
 
 static _Noreturn void page_is_wrong(const volatile uint64_t *words, int file, uint32_t page, uint64_t value)
 {
-        check_failed(__FILE__, __LINE__, "%s page %u reads %llu %llx %llu, must be %llu %llx", names[file],
-                     page, (unsigned long long)words[0], (unsigned long long)words[1],
+        check_failed(__FILE__, __LINE__, "%s page %u reads %llu %llx %llu, must be %llu %llx", names[file], page,
+                     (unsigned long long)words[0], (unsigned long long)words[1],
                      (unsigned long long)words[PAGE_WORDS - 1], (unsigned long long)value,
                      (unsigned long long)seal_of(file, page, value));
 }
@@ -162,7 +162,7 @@ int world_open(int flags, const xac_options *options)
                                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
                 check(world.writes != MAP_FAILED && world.snapshot != MAP_FAILED);
         }
-        const xac_options defaults = {0};
+        const xac_options defaults = { 0 };
         xac_options used = options ? *options : defaults;
 
         if (!used.log_bytes)
@@ -324,7 +324,7 @@ void world_put(int file, uint32_t page)
         uint64_t value = ++world_truth->last_value;
 
         check(world.write_count < WRITES_MAX);
-        world.writes[world.write_count++] = (struct world_write){file, page, world.depth, value};
+        world.writes[world.write_count++] = (struct world_write){ file, page, world.depth, value };
         if (world.is_declared)
                 words = xac_page_write(world.env, (void *)(uintptr_t)words);
         if (words)
@@ -394,7 +394,7 @@ static int run_body(void *run_)
 
 int world_run(int file, uint32_t page, int losses)
 {
-        struct run run = {file, page, losses};
+        struct run run = { file, page, losses };
         int code = xac_run(world.env, 0, run_body, &run);
 
         note_outcome(code);

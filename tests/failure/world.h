@@ -37,7 +37,7 @@ struct world_truth {
         uint64_t value[WORLD_FILES][WORLD_PAGES];
         uint64_t doubtful[WORLD_FILES][WORLD_PAGES]; /* by that commit; 0: not written by it */
         enum world_doubt doubt;
-        bool is_poisoned; /* some commit has ended so since the last recovery */
+        bool is_poisoned;            /* some commit has ended so since the last recovery */
         uint32_t pages[WORLD_FILES]; /* of each file, at least; 0: it may not exist */
         uint64_t last_value;
 };

@@ -51,7 +51,7 @@ uint16_t fuzz_u16(struct fuzz_input *input)
 
 uint32_t fuzz_u32(struct fuzz_input *input)
 {
-        unsigned char bytes[4] = {0};
+        unsigned char bytes[4] = { 0 };
 
         fuzz_bytes(input, bytes, sizeof(bytes));
         return bytes_get_u32(bytes);
@@ -59,7 +59,7 @@ uint32_t fuzz_u32(struct fuzz_input *input)
 
 uint64_t fuzz_u64(struct fuzz_input *input)
 {
-        unsigned char bytes[8] = {0};
+        unsigned char bytes[8] = { 0 };
 
         fuzz_bytes(input, bytes, sizeof(bytes));
         return bytes_get_u64(bytes);

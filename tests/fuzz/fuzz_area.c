@@ -72,8 +72,7 @@ static struct page_image made_image(void *arg, uint64_t i)
 {
         const struct made *made = arg;
 
-        return (struct page_image){
-                .page = made->page[i], .sequence = made->page[i] + 7, .bytes = made->bytes[i]};
+        return (struct page_image){ .page = made->page[i], .sequence = made->page[i] + 7, .bytes = made->bytes[i] };
 }
 
 static int visit_made(void *arg, const struct page_image *image)
@@ -100,7 +99,7 @@ static void load_file(const char *name)
 /* Writes an area, reads it back, and leaves its bytes in `file`. */
 static void make(struct fuzz_input *input, uint8_t mode, const struct area_id *id, uint32_t *checksum)
 {
-        struct made made = {.page_bytes = id->page_bytes, .count = fuzz_u8(input) % (PAGES_MAX + 1)};
+        struct made made = { .page_bytes = id->page_bytes, .count = fuzz_u8(input) % (PAGES_MAX + 1) };
         int which = mode & MODE_WHICH ? 1 : 0;
         struct area_damage damage;
         uint32_t count = made.count;
@@ -152,9 +151,9 @@ static void damage_file(struct fuzz_input *input, uint32_t page_bytes)
 {
         static const struct {
                 uint16_t at, len;
-        } field[] = {{0, 8},   {AT_VERSION, 4},    {AT_CHECKSUM, 4},       {AT_UUID, 8},    {AT_SEQUENCE, 8},
-                     {AT_COUNT, 8}, {AT_PAGE_BYTES, 4}, {AT_TABLE_CHECKSUM, 4}, {HEADER, 8}, {HEADER + 8, 8},
-                     {HEADER + 16, 4}, {HEADER + 24, 8}};
+        } field[] = { { 0, 8 },           { AT_VERSION, 4 }, { AT_CHECKSUM, 4 },   { AT_UUID, 8 },
+                      { AT_SEQUENCE, 8 }, { AT_COUNT, 8 },   { AT_PAGE_BYTES, 4 }, { AT_TABLE_CHECKSUM, 4 },
+                      { HEADER, 8 },      { HEADER + 8, 8 }, { HEADER + 16, 4 },   { HEADER + 24, 8 } };
         unsigned char number[8];
         uint8_t how = fuzz_u8(input);
         uint64_t wanted;
@@ -211,8 +210,7 @@ static bool header_is_right(const struct area_id *id, uint32_t checksum)
         return file_len >= HEADER && memcmp(file, "XACAREA1", 8) == 0 &&
                bytes_get_u32(file + AT_CHECKSUM) == model_crc_around(file, AT_CHECKSUM, HEADER) &&
                bytes_get_u32(file + AT_CHECKSUM) == checksum && bytes_get_u32(file + AT_VERSION) == 1 &&
-               memcmp(file + AT_UUID, id->uuid, 16) == 0 &&
-               bytes_get_u64(file + AT_SEQUENCE) == id->sequence &&
+               memcmp(file + AT_UUID, id->uuid, 16) == 0 && bytes_get_u64(file + AT_SEQUENCE) == id->sequence &&
                bytes_get_u32(file + AT_PAGE_BYTES) == id->page_bytes;
 }
 
@@ -230,8 +228,7 @@ static uint64_t expect(const struct area_id *id, uint32_t checksum, bool *is_sou
         if (bytes_get_u32(file + AT_TABLE_CHECKSUM) != model_crc(file + HEADER, count * ENTRY))
                 return 0;
         for (i = 1; i < count; i++)
-                if (bytes_get_u64(file + HEADER + i * ENTRY) <=
-                    bytes_get_u64(file + HEADER + (i - 1) * ENTRY))
+                if (bytes_get_u64(file + HEADER + i * ENTRY) <= bytes_get_u64(file + HEADER + (i - 1) * ENTRY))
                         return 0;
         for (i = 0; i < count; i++)
                 if (bytes_get_u32(file + HEADER + i * ENTRY + 16) !=
@@ -261,12 +258,11 @@ static int visit(void *arg, const struct page_image *image)
 
 static void compare(uint8_t mode, const struct area_id *id, uint32_t checksum, uint64_t stop_at)
 {
-        struct visits visits = {.id = id, .stop_at = stop_at};
+        struct visits visits = { .id = id, .stop_at = stop_at };
         struct area_damage damage;
         bool is_sound;
         uint64_t expected = expect(id, checksum, &is_sound);
-        int err =
-                area_read(fuzz_directory(), mode & MODE_WHICH ? 1 : 0, id, checksum, visit, &visits, &damage);
+        int err = area_read(fuzz_directory(), mode & MODE_WHICH ? 1 : 0, id, checksum, visit, &visits, &damage);
 
         if (stop_at < expected) {
                 fuzz_check(err == -ECANCELED && visits.count == stop_at + 1);
@@ -282,9 +278,9 @@ static void compare(uint8_t mode, const struct area_id *id, uint32_t checksum, u
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_len)
 {
-        struct fuzz_input input = {bytes, byte_len};
+        struct fuzz_input input = { bytes, byte_len };
         uint8_t mode = fuzz_u8(&input);
-        struct area_id id = {.page_bytes = mode & MODE_LARGE ? 16384 : 4096, .mode = 0600};
+        struct area_id id = { .page_bytes = mode & MODE_LARGE ? 16384 : 4096, .mode = 0600 };
         uint32_t checksum = 0;
         uint8_t stop_at = fuzz_u8(&input);
 

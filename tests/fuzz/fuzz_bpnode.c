@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * bpnode: a node that is made by any inserts, replacements, removals, splits and merges holds what a sorted array holds, and
- * bpnode_fault finds nothing. And bpnode_fault may be given any bytes: it stays inside the page, and what it
+ * bpnode: a node that is made by any inserts, replacements, removals, splits and merges holds what a sorted array
+ * holds, and bpnode_fault finds nothing. And bpnode_fault may be given any bytes: it stays inside the page, and what it
  * finds nothing wrong with can be read.
  *
- *      first byte   bit 0: damage in the end; bit 1: inner; bit 2: fixed; bit 3: pages of 16 KiB; bit 4: a comparison is given;
- *                   bits 5 and 6: nothing is made before, but bytes taken as they come
+ *      first byte   bit 0: damage in the end; bit 1: inner; bit 2: fixed; bit 3: pages of 16 KiB; bit 4: a comparison
+ * is given; bits 5 and 6: nothing is made before, but bytes taken as they come
  */
 
 #include <stdlib.h>
@@ -26,7 +26,8 @@ struct stage {
         uint8_t level;
         struct bpnode *node; /* a block of its own: a sanitizer sees each step beyond it */
         page_no first_child; /* inner: beside the empty key */
-        struct sorted model; /* the others; a child is a value of its bytes, and before a leaf's value stands whether it is one */
+        struct sorted model; /* the others; a child is a value of its bytes, and before a leaf's value stands whether it
+                                is one */
         unsigned char key[BPTREE_KEY_MAX];
         unsigned char value[1 + VALUE_MAX];
 };
@@ -64,7 +65,9 @@ static struct bpnode_record read_record(struct stage *stage, struct bpnode_key k
         struct bpnode_record record = { .key = key, .value = stage->value + 1 };
         uint8_t how = fuzz_u8(stage->input);
 
-        record.value_len = stage->shape.is_fixed ? VALUE_BYTES : how < 240 ? how / 4u : fuzz_u16(stage->input) % VALUE_MAX;
+        record.value_len = stage->shape.is_fixed ? VALUE_BYTES
+                           : how < 240           ? how / 4u
+                                                 : fuzz_u16(stage->input) % VALUE_MAX;
         if (!bpnode_is_inline(&stage->shape, key.len, record.value_len)) {
                 record.is_overflow = true;
                 record.value_len = sizeof(struct bpnode_overflow);
@@ -81,12 +84,14 @@ static void check_leaf_record(const struct stage *stage, const struct bpnode *no
 {
         struct bpnode_record record = bpnode_record_at(&stage->shape, node, i);
 
-        fuzz_check(record.key.len == expected->key_len && memcmp(record.key.bytes, expected->bytes, expected->key_len) == 0);
+        fuzz_check(record.key.len == expected->key_len &&
+                   memcmp(record.key.bytes, expected->bytes, expected->key_len) == 0);
         fuzz_check(record.value_len + 1 == expected->value_len && record.is_overflow == sorted_value(expected)[0]);
         fuzz_check(memcmp(record.value, sorted_value(expected) + 1, record.value_len) == 0);
 }
 
-static void check_child(const struct stage *stage, const struct bpnode *node, unsigned i, const struct sorted_record *expected)
+static void check_child(const struct stage *stage, const struct bpnode *node, unsigned i,
+                        const struct sorted_record *expected)
 {
         struct bpnode_key key = bpnode_key_at(&stage->shape, node, i);
         page_no child = bpnode_child(&stage->shape, node, i);
@@ -103,7 +108,8 @@ static size_t check_node(const struct stage *stage, const struct bpnode *node, s
 
         fuzz_check(bpnode_fault(&stage->shape, node, stage->level, none, none) == NULL);
         fuzz_check(bpnode_is_of(&stage->shape, node, stage->level));
-        fuzz_check(bpnode_used(&stage->shape, node) + bpnode_room(&stage->shape, node) == bpnode_capacity(&stage->shape));
+        fuzz_check(bpnode_used(&stage->shape, node) + bpnode_room(&stage->shape, node) ==
+                   bpnode_capacity(&stage->shape));
         fuzz_check(from + node->count - first <= stage->model.count);
         for (unsigned i = first; i < node->count; i++, from++) {
                 if (stage->level)
@@ -228,7 +234,8 @@ static void split_inner(struct stage *stage, unsigned i, struct bpnode_key key, 
                 bpnode_remove(&stage->shape, stage->node, stage->node->count - 1u);
                 sorted_delete(&stage->model, last->bytes, last->key_len);
         }
-        is_merged = is_merged && bpnode_used(&stage->shape, right) + separator.len + 8 <= bpnode_room(&stage->shape, stage->node);
+        is_merged = is_merged &&
+                    bpnode_used(&stage->shape, right) + separator.len + 8 <= bpnode_room(&stage->shape, stage->node);
         if (is_merged)
                 bpnode_merge(&stage->shape, stage->node, right, separator);
         while (!is_merged && stage->model.count + 1 > stage->node->count) {

@@ -20,14 +20,13 @@ enum { CHANGES_MAX = 16 * 1024 };
 
 static uint32_t choose_page_bytes(unsigned choice)
 {
-        static const uint32_t sizes[8] = {64, 128, 512, 1024, 4096, 4096, 8192, 65536};
+        static const uint32_t sizes[8] = { 64, 128, 512, 1024, 4096, 4096, 8192, 65536 };
 
         return sizes[choice & 7];
 }
 
 /* Both readings of the same changes. */
-static void check_apply(const unsigned char *old, uint32_t page_bytes, const unsigned char *changes,
-                        size_t len)
+static void check_apply(const unsigned char *old, uint32_t page_bytes, const unsigned char *changes, size_t len)
 {
         unsigned char *page = fuzz_copy(old, page_bytes);
         unsigned char *expected = fuzz_copy(old, page_bytes);
@@ -66,8 +65,7 @@ static void fill_old(struct fuzz_input *input, unsigned char *old, uint32_t page
 
         fuzz_noise(how >> 3, old, page_bytes);
         for (uint32_t i = 0; how & 7 && i < page_bytes; i++)
-                old[i] =
-                        (how & 4 && i / 16 % 3) ? 0 : old[i] & ((1U << (how & 3)) - 1 + (how & 4 ? 0x80 : 0));
+                old[i] = (how & 4 && i / 16 % 3) ? 0 : old[i] & ((1U << (how & 3)) - 1 + (how & 4 ? 0x80 : 0));
 }
 
 static void edit(struct fuzz_input *input, unsigned char *page, uint32_t page_bytes)
@@ -124,7 +122,7 @@ static void fuzz_build(struct fuzz_input *input, uint32_t page_bytes)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_len)
 {
-        struct fuzz_input input = {bytes, byte_len};
+        struct fuzz_input input = { bytes, byte_len };
         uint8_t mode = fuzz_u8(&input);
         uint32_t page_bytes = choose_page_bytes(mode >> 1);
 

@@ -32,7 +32,7 @@ static uint64_t group_before; /* where the group before this one begins */
 static void put_record(struct fuzz_input *input, uint8_t how)
 {
         static unsigned char payload[16384];
-        struct log_record record = {.kind = how & 128 ? LOG_FRAGMENT : LOG_COMMIT, .sequence = how >> 4};
+        struct log_record record = { .kind = how & 128 ? LOG_FRAGMENT : LOG_COMMIT, .sequence = how >> 4 };
 
         if ((how & 160) == 160)
                 record.kind = LOG_MERGED;
@@ -44,8 +44,8 @@ static void put_record(struct fuzz_input *input, uint8_t how)
 /* A field of a record that is there is changed, and its checksums made right again or not. */
 static void patch_record(struct fuzz_input *input, uint8_t how)
 {
-        static const uint8_t field[][2] = {{0, 4},  {4, 4},  {8, 8},  {16, 8}, {24, 8},
-                                           {32, 8}, {40, 4}, {44, 4}, {48, 4}, {52, 4}};
+        static const uint8_t field[][2] = { { 0, 4 },  { 4, 4 },  { 8, 8 },  { 16, 8 }, { 24, 8 },
+                                            { 32, 8 }, { 40, 4 }, { 44, 4 }, { 48, 4 }, { 52, 4 } };
         unsigned char *bytes, number[8];
         size_t i = fuzz_u8(input) % (sizeof(field) / sizeof(field[0]));
 
@@ -120,8 +120,7 @@ static void run_step(struct fuzz_input *input)
                 group_before = at;
                 break;
         case 7:
-                image.durable =
-                        how & 16 ? image.end : image.begin + fuzz_number(input, image.end - image.begin);
+                image.durable = how & 16 ? image.end : image.begin + fuzz_number(input, image.end - image.begin);
                 break;
         case 8:
                 image.incarnation = LOG_IMAGE_INCARNATION + (how >> 4) % 3 - 1;
@@ -181,7 +180,7 @@ static void expect_why(struct expected *expected)
 
 static struct expected expect(void)
 {
-        struct expected expected = {.end = image.begin};
+        struct expected expected = { .end = image.begin };
         struct log_record record;
         const unsigned char *payload;
 
@@ -227,8 +226,7 @@ static void check_records(struct log_reader *reader, const struct expected *expe
                 bool is_valid;
 
                 glance(reader);
-                while ((is_valid = log_image_valid(&image, at, &again, &payload_again)) &&
-                       again.kind == LOG_PAD)
+                while ((is_valid = log_image_valid(&image, at, &again, &payload_again)) && again.kind == LOG_PAD)
                         at += again.byte_len;
                 fuzz_check(is_valid && record.position == at);
                 fuzz_check(again.sequence == record.sequence && again.transaction == record.transaction);
@@ -247,8 +245,9 @@ static void check_records(struct log_reader *reader, const struct expected *expe
 static void compare(void)
 {
         struct expected expected = expect();
-        struct log_range range = {.segment_bytes = LOG_IMAGE_SEGMENT, .position = image.begin,
-                                  .incarnation = LOG_IMAGE_INCARNATION};
+        struct log_range range = { .segment_bytes = LOG_IMAGE_SEGMENT,
+                                   .position = image.begin,
+                                   .incarnation = LOG_IMAGE_INCARNATION };
         struct log_reader *reader;
         struct log_damage damage;
         int code;
@@ -272,15 +271,14 @@ static void compare(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_len)
 {
-        struct fuzz_input input = {bytes, byte_len};
+        struct fuzz_input input = { bytes, byte_len };
         uint8_t mode = fuzz_u8(&input);
 
         if (mode & 1) {
                 uint64_t position = fuzz_u64(&input) & ((UINT64_C(1) << 48) - 8);
                 uint32_t incarnation = fuzz_u32(&input);
 
-                log_image_begin(&image,
-                                position < LOG_IMAGE_SEGMENT ? position + LOG_IMAGE_SEGMENT : position);
+                log_image_begin(&image, position < LOG_IMAGE_SEGMENT ? position + LOG_IMAGE_SEGMENT : position);
                 image.is_raw = true;
                 image.incarnation = incarnation;
                 fuzz_bytes(&input, log_image_at(&image, image.begin), LOG_IMAGE_BYTES / 2);

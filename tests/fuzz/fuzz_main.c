@@ -90,7 +90,7 @@ static void run_path(const char *path)
         fclose(file);
         run_current();
         if (input_count < INPUTS_MAX)
-                inputs[input_count++] = (struct input){fuzz_copy(current, current_len), current_len};
+                inputs[input_count++] = (struct input){ fuzz_copy(current, current_len), current_len };
 }
 
 static void run_corpus(void)
@@ -145,7 +145,7 @@ static void mutate_once(struct chance *chance)
 
 static void run_mutations(long rounds)
 {
-        struct chance chance = {chance_seed()};
+        struct chance chance = { chance_seed() };
 
         for (long round = 0; round < rounds; round++) {
                 const struct input *from = &inputs[chance_below(&chance, input_count)];
@@ -160,7 +160,7 @@ static void run_mutations(long rounds)
 
 int main(int argc, char **argv)
 {
-        static const int signals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGALRM};
+        static const int signals[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGALRM };
         const char *rounds_wanted = getenv("XAC_FUZZ_ROUNDS");
         long rounds = rounds_wanted ? atol(rounds_wanted) : ROUNDS;
 

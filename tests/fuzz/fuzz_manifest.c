@@ -47,18 +47,18 @@ static void make_slot(struct fuzz_input *input, unsigned char *slot, uint32_t tu
 {
         uint8_t how = fuzz_u8(input);
         struct manifest manifest = {
-            .generation = 1 + (how & 3),
-            .page_bytes = 4096,
-            .max_participants = 1024,
-            .mode = 0600,
-            .file_count = how >> 2 & 3,
-            .segment_bytes = 65536,
-            .base_sequence = 1 + (how >> 4),
-            .base_position = 131072,
-            .redo_position = 65536,
-            .incarnation = 3,
-            .area = (how >> 6) - 1,
-            .is_clean = how >> 7,
+                .generation = 1 + (how & 3),
+                .page_bytes = 4096,
+                .max_participants = 1024,
+                .mode = 0600,
+                .file_count = how >> 2 & 3,
+                .segment_bytes = 65536,
+                .base_sequence = 1 + (how >> 4),
+                .base_position = 131072,
+                .redo_position = 65536,
+                .incarnation = 3,
+                .area = (how >> 6) - 1,
+                .is_clean = how >> 7,
         };
 
         if (manifest.area > 1)
@@ -70,9 +70,9 @@ static void make_slot(struct fuzz_input *input, unsigned char *slot, uint32_t tu
 
 static void damage_slots(struct fuzz_input *input)
 {
-        static const uint8_t field[][2] = {{0, 8},  {8, 4},  {12, 4}, {16, 8}, {24, 8},  {40, 4},
-                                           {44, 4}, {48, 4}, {52, 4}, {56, 4}, {60, 4},  {64, 8},
-                                           {72, 8}, {80, 8}, {88, 8}, {96, 4}, {100, 4}, {104, 4}};
+        static const uint8_t field[][2] = { { 0, 8 },  { 8, 4 },  { 12, 4 }, { 16, 8 }, { 24, 8 },  { 40, 4 },
+                                            { 44, 4 }, { 48, 4 }, { 52, 4 }, { 56, 4 }, { 60, 4 },  { 64, 8 },
+                                            { 72, 8 }, { 80, 8 }, { 88, 8 }, { 96, 4 }, { 100, 4 }, { 104, 4 } };
         uint8_t how = fuzz_u8(input);
         unsigned char *slot = slots[how >> 7];
         unsigned char number[8];
@@ -122,10 +122,10 @@ static bool log_is_right(const unsigned char *slot)
         uint64_t base = bytes_get_u64(slot + 80), redo = bytes_get_u64(slot + 88);
         uint32_t area = bytes_get_u32(slot + 96);
 
-        return segment % 4096 == 0 && segment >= 65536 && segment <= 64 << 20 && redo >= segment &&
-               redo <= base && base <= UINT64_C(1) << 60 && redo % 8 == 0 && base % 8 == 0 && sequence >= 1 &&
-               sequence <= GROWS_TO && (area == 0 || area == 1 || area == UINT32_MAX) &&
-               bytes_get_u32(slot + 60) - 1 < UINT32_MAX / 2 && bytes_get_u32(slot + 104) <= 1;
+        return segment % 4096 == 0 && segment >= 65536 && segment <= 64 << 20 && redo >= segment && redo <= base &&
+               base <= UINT64_C(1) << 60 && redo % 8 == 0 && base % 8 == 0 && sequence >= 1 && sequence <= GROWS_TO &&
+               (area == 0 || area == 1 || area == UINT32_MAX) && bytes_get_u32(slot + 60) - 1 < UINT32_MAX / 2 &&
+               bytes_get_u32(slot + 104) <= 1;
 }
 
 static bool slot_is_right(const unsigned char *slot)
@@ -159,7 +159,7 @@ static enum manifest_slot_state judge(int which)
 /* The slot that is to be believed, or the code. */
 static int believe(void)
 {
-        enum manifest_slot_state state[2] = {judge(0), judge(1)};
+        enum manifest_slot_state state[2] = { judge(0), judge(1) };
         uint64_t first = bytes_get_u64(slots[0] + 16), second = bytes_get_u64(slots[1] + 16);
 
         if (state[0] == SLOT_VALID && state[1] == SLOT_VALID) {
@@ -248,7 +248,7 @@ static void store(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_len)
 {
-        struct fuzz_input input = {bytes, byte_len};
+        struct fuzz_input input = { bytes, byte_len };
         uint8_t mode = fuzz_u8(&input);
 
         file_len = sizeof(slots);

@@ -30,7 +30,7 @@ enum {
         PIECES_MAX = 64,
         RECORDS_MAX = 64,
         PAGES_MAX = 4200, /* each takes an entry of an input */
-        LOST_PAGE = 13 /* cannot be read */
+        LOST_PAGE = 13    /* cannot be read */
 };
 
 /* ---- The naive replay ---- */
@@ -206,8 +206,8 @@ static int naive_fragment(const struct log_record *record, const unsigned char *
         if (record->transaction != record->position && !is_known) /* it was decided before the checkpoint */
                 return record->transaction < naive.begin ? 0 : XAC_CORRUPT;
         fuzz_check(naive.piece_count < PIECES_MAX);
-        naive.piece[naive.piece_count++] = (struct piece){
-            record->transaction, fuzz_copy(payload, record->payload_len), record->payload_len};
+        naive.piece[naive.piece_count++] =
+                (struct piece){ record->transaction, fuzz_copy(payload, record->payload_len), record->payload_len };
         return 0;
 }
 
@@ -310,7 +310,7 @@ static uint64_t make_from(struct fuzz_input *input, uint64_t page)
 
 static size_t make_entry(struct fuzz_input *input, unsigned char *out)
 {
-        static const uint32_t kinds[] = {LOG_IMAGE, LOG_IMAGE, LOG_MOVED, LOG_CLEARED};
+        static const uint32_t kinds[] = { LOG_IMAGE, LOG_IMAGE, LOG_MOVED, LOG_CLEARED };
         uint8_t how = fuzz_u8(input);
         uint64_t page = how & 8 ? UINT64_C(9) + (how & 7) : (uint64_t)(how & 3) << 28 | (how & 7);
         uint32_t kind = how & 16 ? kinds[how >> 5 & 3] : LOG_CHANGES;
@@ -334,8 +334,8 @@ static size_t make_entry(struct fuzz_input *input, unsigned char *out)
 }
 
 /* Several commits at once; they may say that they follow another one than they do. */
-static void make_merged(struct fuzz_input *input, struct maker *maker, uint64_t *attempt,
-                        struct log_record *record, unsigned char *payload)
+static void make_merged(struct fuzz_input *input, struct maker *maker, uint64_t *attempt, struct log_record *record,
+                        unsigned char *payload)
 {
         uint8_t how = fuzz_u8(input);
 
@@ -361,7 +361,7 @@ static void make_record(struct fuzz_input *input, struct maker *maker, struct lo
                 len += make_entry(input, payload + len);
         if (how & 128)
                 len += fuzz_bytes(input, payload + len, fuzz_u8(input) & 31);
-        *record = (struct log_record){.position = maker->position, .payload_len = (uint32_t)len};
+        *record = (struct log_record){ .position = maker->position, .payload_len = (uint32_t)len };
         if (is_merged) {
                 make_merged(input, maker, attempt, record, payload);
         } else if (how & 8) {
@@ -380,7 +380,7 @@ static void make_record(struct fuzz_input *input, struct maker *maker, struct lo
                 maker->committed = record->transaction;
         }
         if ((how & 96) == 96) { /* one field is something else */
-                uint64_t *field[] = {&record->position, &record->sequence, &record->transaction};
+                uint64_t *field[] = { &record->position, &record->sequence, &record->transaction };
                 uint64_t *spoilt = field[fuzz_u8(input) % 3];
 
                 *spoilt = fuzz_number(input, *spoilt);
@@ -420,7 +420,7 @@ static bool take_record(struct fuzz_input *input, struct log_record *record, uns
 static int run(struct fuzz_input *input, struct replay *replay, bool is_log)
 {
         static unsigned char payload[PAYLOAD_MAX];
-        struct maker maker = {.position = 65536, .sequence = naive.base};
+        struct maker maker = { .position = 65536, .sequence = naive.base };
         struct log_record record;
         int err = 0;
 
@@ -463,7 +463,7 @@ static void compare(struct replay *replay)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_len)
 {
-        struct fuzz_input input = {bytes, byte_len};
+        struct fuzz_input input = { bytes, byte_len };
         bool is_log = fuzz_u8(&input) & 1;
         struct replay *replay;
         static bool is_set_up;

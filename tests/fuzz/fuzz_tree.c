@@ -3,12 +3,12 @@
 #include "tests/fuzz/fuzz_tree.h"
 
 /*
- * Bytes are operations on two trees of an arena in memory, and sorted arrays know what each must say; bptree_check finds
- * nothing in the end.
+ * Bytes are operations on two trees of an arena in memory, and sorted arrays know what each must say; bptree_check
+ * finds nothing in the end.
  *
- *      first byte   bit 0: pages are damaged in the end, which bptree_check survives, and operations if it finds nothing;
- *                   bit 1: the first tree is fixed; bit 2: the second has a comparison; bit 3: pages of 16 KiB; bit 4: few pages;
- *                   bit 5, cobtree: the second has so many records that it fills an extent
+ *      first byte   bit 0: pages are damaged in the end, which bptree_check survives, and operations if it finds
+ * nothing; bit 1: the first tree is fixed; bit 2: the second has a comparison; bit 3: pages of 16 KiB; bit 4: few
+ * pages; bit 5, cobtree: the second has so many records that it fills an extent
  */
 
 #include <errno.h>
@@ -27,7 +27,7 @@ enum {
         VALUE_MAX = 24000,
         OPERATIONS_MAX = 1500,
         RUN = 24,
-        FEW_BYTES = 2 << 20, /* of an arena */
+        FEW_BYTES = 2 << 20,     /* of an arena */
         FEW_BYTES_COB = 6 << 20, /* with two extents */
         FILL_RECORDS = 2000,
         FILL_VALUE = 900,
@@ -110,7 +110,7 @@ static void put(struct stage *stage, struct tree *tree, int flags)
                 sorted_put(&tree->model, stage->key, stage->key_len, stage->value, stage->value_len);
 }
 
-static void delete(struct stage *stage, struct tree *tree)
+static void delete (struct stage *stage, struct tree *tree)
 {
         bool is_there = sorted_get(&tree->model, stage->key, stage->key_len) != NULL;
         int code = xtree_delete(tree->tree, stage->key, stage->key_len);
@@ -143,7 +143,7 @@ static void run(struct stage *stage, struct tree *tree)
                 if (how & 2)
                         put(stage, tree, 0);
                 else
-                        delete(stage, tree);
+                        delete (stage, tree);
         }
 }
 
@@ -179,8 +179,8 @@ static void scan(struct stage *stage, struct tree *tree)
         scanning.i = sorted_find(&tree->model, from, from_len, &is_known);
         if (is_bounded)
                 scanning.end = sorted_find(&tree->model, stage->key, stage->key_len, &is_known);
-        code = xtree_scan(tree->tree, from, from_len, is_bounded ? stage->key : NULL, is_bounded ? stage->key_len : 0, visit,
-                          &scanning);
+        code = xtree_scan(tree->tree, from, from_len, is_bounded ? stage->key : NULL, is_bounded ? stage->key_len : 0,
+                          visit, &scanning);
         fuzz_check(code == (scanning.left ? 0 : 7));
         fuzz_check(!scanning.left || scanning.i >= scanning.end);
 }
@@ -224,8 +224,8 @@ static void seek(struct stage *stage, struct tree *tree)
         else if (how == 3)
                 check_move(tree, xtree_cursor_seek(tree->cursor, stage->key, stage->key_len, BPTREE_GE), i < count, i);
         else
-                check_move(tree, xtree_cursor_seek(tree->cursor, stage->key, stage->key_len, BPTREE_LE), is_equal || i > 0,
-                           is_equal ? i : i - 1);
+                check_move(tree, xtree_cursor_seek(tree->cursor, stage->key, stage->key_len, BPTREE_LE),
+                           is_equal || i > 0, is_equal ? i : i - 1);
 }
 
 static void step(struct stage *stage, struct tree *tree)
@@ -258,7 +258,8 @@ static void delete_here(struct tree *tree)
 
 static void read_here(struct stage *stage, struct tree *tree)
 {
-        const struct sorted_record *expected = tree->is_deleted ? NULL : sorted_get(&tree->model, tree->at, tree->at_len);
+        const struct sorted_record *expected =
+                tree->is_deleted ? NULL : sorted_get(&tree->model, tree->at, tree->at_len);
         size_t offset = fuzz_u16(stage->input), room = fuzz_u8(stage->input), len = 0;
 
         if (!tree->is_placed || !expected)
@@ -380,7 +381,7 @@ static void operate(struct stage *stage)
         else if (what < 12)
                 run(stage, tree);
         else if (what < 17)
-                delete(stage, tree);
+                delete (stage, tree);
         else if (what < 20)
                 get(stage, tree);
         else if (what < 22)
@@ -432,7 +433,8 @@ static unsigned char *read_page(struct stage *stage)
 static void tie(const struct stage *stage, unsigned char *page)
 {
         const struct bpnode *node = (const struct bpnode *)page;
-        struct bpnode_shape shape = { .page_bytes = stage->arena->page_bytes, .is_fixed = stage->trees[0].options.key_bytes };
+        struct bpnode_shape shape = { .page_bytes = stage->arena->page_bytes,
+                                      .is_fixed = stage->trees[0].options.key_bytes };
 
         if (page[0] != PAGE_IS_INNER || !bpnode_is_of(&shape, node, node->level))
                 return;

@@ -25,9 +25,9 @@ void log_image_begin(struct log_image *image, uint64_t position)
                 struct log_image_file *file = &image->file[i];
 
                 file->is_there = i < LOG_IMAGE_SEGMENTS;
-                file->header = (struct log_header){
-                    .segment_no = image->first / LOG_IMAGE_SEGMENT + (uint64_t)i % LOG_IMAGE_SEGMENTS,
-                    .segment_bytes = LOG_IMAGE_SEGMENT};
+                file->header = (struct log_header){ .segment_no = image->first / LOG_IMAGE_SEGMENT +
+                                                                  (uint64_t)i % LOG_IMAGE_SEGMENTS,
+                                                    .segment_bytes = LOG_IMAGE_SEGMENT };
                 memcpy(file->header.uuid, log_image_uuid, sizeof(log_image_uuid));
                 log_header_encode(file->block, &file->header);
                 file->byte_len = LOG_HEADER_BYTES + LOG_IMAGE_SEGMENT;
@@ -75,8 +75,8 @@ void log_image_close_group(struct log_image *image)
 
         if (!has_room(image, end - image->end))
                 return;
-        log_pad_encode(log_image_at(image, image->end), image->end, (uint32_t)(end - image->end),
-                       image->durable, image->incarnation);
+        log_pad_encode(log_image_at(image, image->end), image->end, (uint32_t)(end - image->end), image->durable,
+                       image->incarnation);
         note_record(image);
         image->end = end;
 }
@@ -85,8 +85,7 @@ void log_image_seal(struct log_image *image, unsigned char *bytes)
 {
         uint32_t payload_len = bytes_get_u32(bytes + 52);
 
-        if (payload_len < LOG_IMAGE_BYTES &&
-            bytes + LOG_RECORD_HEADER + payload_len <= image->bytes + LOG_IMAGE_BYTES)
+        if (payload_len < LOG_IMAGE_BYTES && bytes + LOG_RECORD_HEADER + payload_len <= image->bytes + LOG_IMAGE_BYTES)
                 bytes_put_u32(bytes + 48, model_crc(bytes + LOG_RECORD_HEADER, payload_len));
         bytes_put_u32(bytes, model_crc(bytes + 4, LOG_RECORD_HEADER - 4));
 }
@@ -111,8 +110,7 @@ void log_image_store(struct log_image *image)
                         continue;
                 }
                 memcpy(bytes, file->block, LOG_HEADER_BYTES);
-                memcpy(bytes + LOG_HEADER_BYTES,
-                       image->bytes + (size_t)(i % LOG_IMAGE_SEGMENTS) * LOG_IMAGE_SEGMENT,
+                memcpy(bytes + LOG_HEADER_BYTES, image->bytes + (size_t)(i % LOG_IMAGE_SEGMENTS) * LOG_IMAGE_SEGMENT,
                        LOG_IMAGE_SEGMENT);
                 fuzz_store(name, bytes, sizeof(bytes), file->byte_len);
         }
@@ -187,9 +185,9 @@ int log_image_judge_files(struct log_image *image, bool *may_be_format)
                 if (err)
                         continue;
                 placed[placed_count++] =
-                        (struct placed){header.segment_no,
-                                        image->bytes + (size_t)(i % LOG_IMAGE_SEGMENTS) * LOG_IMAGE_SEGMENT,
-                                        file->byte_len - LOG_HEADER_BYTES};
+                        (struct placed){ header.segment_no,
+                                         image->bytes + (size_t)(i % LOG_IMAGE_SEGMENTS) * LOG_IMAGE_SEGMENT,
+                                         file->byte_len - LOG_HEADER_BYTES };
         }
         if (*may_be_format)
                 return code ? code : XAC_FORMAT;
@@ -251,13 +249,13 @@ bool log_image_valid(struct log_image *image, uint64_t position, struct log_reco
         if (!log_image_claims(image, position) || !get(position, bytes, LOG_RECORD_HEADER) || position % 8)
                 return false;
         *record = (struct log_record){
-            .position = position,
-            .durable = bytes_get_u64(bytes + 16),
-            .sequence = bytes_get_u64(bytes + 24),
-            .transaction = bytes_get_u64(bytes + 32),
-            .kind = bytes_get_u32(bytes + 44),
-            .payload_len = bytes_get_u32(bytes + 52),
-            .byte_len = bytes_get_u32(bytes + 4),
+                .position = position,
+                .durable = bytes_get_u64(bytes + 16),
+                .sequence = bytes_get_u64(bytes + 24),
+                .transaction = bytes_get_u64(bytes + 32),
+                .kind = bytes_get_u32(bytes + 44),
+                .payload_len = bytes_get_u32(bytes + 52),
+                .byte_len = bytes_get_u32(bytes + 4),
         };
         if (bytes_get_u32(bytes) != model_crc(bytes + 4, LOG_RECORD_HEADER - 4) ||
             !lengths_are_right(record->kind, record->byte_len, record->payload_len))
@@ -266,8 +264,7 @@ bool log_image_valid(struct log_image *image, uint64_t position, struct log_reco
         if (record->byte_len > sizeof(bytes) || !get(position, bytes, record->byte_len))
                 return false;
         *payload = bytes + LOG_RECORD_HEADER;
-        return record->kind == LOG_PAD ||
-               model_crc(*payload, record->payload_len) == bytes_get_u32(bytes + 48);
+        return record->kind == LOG_PAD || model_crc(*payload, record->payload_len) == bytes_get_u32(bytes + 48);
 }
 
 uint64_t log_image_next_there(uint64_t position)

@@ -41,7 +41,7 @@ struct log_image {
         uint32_t record_count;
         uint64_t record[LOG_IMAGE_RECORDS];
         struct log_image_file file[LOG_IMAGE_FILES]; /* file i holds segment i of `bytes` */
-        unsigned char bytes[LOG_IMAGE_BYTES + 8]; /* a number may be read at the end */
+        unsigned char bytes[LOG_IMAGE_BYTES + 8];    /* a number may be read at the end */
 };
 
 /* ---- Making ---- */

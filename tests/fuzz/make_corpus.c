@@ -2,8 +2,8 @@
 
 /*
  * Makes seeds for the fuzz targets from a real environment: merged commits, small ones, a large one, a checkpoint,
- * growth; and what the files hold at several moments of it. For trees: operations at random. Usage: make_corpus ENVIRONMENT
- * CORPUS
+ * growth; and what the files hold at several moments of it. For trees: operations at random. Usage: make_corpus
+ * ENVIRONMENT CORPUS
  */
 
 #include <errno.h>
@@ -73,9 +73,9 @@ static size_t without_zeros(const unsigned char *bytes, size_t byte_len)
 /* The records as they stand in the log, pads but for their header left out where `is_dense`. */
 static size_t collect_log(int directory, const struct manifest *manifest, unsigned char *log, bool is_dense)
 {
-        struct log_range range = {.segment_bytes = manifest->segment_bytes,
-                                  .position = manifest->redo_position,
-                                  .incarnation = manifest->incarnation};
+        struct log_range range = { .segment_bytes = manifest->segment_bytes,
+                                   .position = manifest->redo_position,
+                                   .incarnation = manifest->incarnation };
         struct log_reader *reader;
         struct log_record record;
         const unsigned char *payload;
@@ -98,7 +98,7 @@ static size_t collect_log(int directory, const struct manifest *manifest, unsign
 static void seed_log(int directory, const struct manifest *manifest, const char *moment)
 {
         static unsigned char log[LOG_MAX];
-        unsigned char head[13] = {1};
+        unsigned char head[13] = { 1 };
         int fd = seed_open("log_reader", moment);
         size_t len;
 
@@ -124,13 +124,12 @@ static void seed_changes(int directory, const struct manifest *manifest, const c
 {
         static unsigned char log[LOG_MAX];
         size_t len = collect_log(directory, manifest, log, true);
-        const unsigned char head[2] = {16 | 4 << 1, 0};
+        const unsigned char head[2] = { 16 | 4 << 1, 0 };
         struct log_record record;
         struct log_entry entry;
         int count = 0;
 
-        for (size_t at = 0; at < len && log_record_decode(log + at, &record) && count < 3;
-             at += record.byte_len) {
+        for (size_t at = 0; at < len && log_record_decode(log + at, &record) && count < 3; at += record.byte_len) {
                 const unsigned char *payload = log + at + LOG_RECORD_HEADER;
                 size_t in_payload = 0;
                 char name[32];
@@ -165,7 +164,7 @@ static void seed_manifest(int directory, const char *moment)
         static unsigned char bytes[FILE_MAX];
         const unsigned char *second = bytes + MANIFEST_SLOT_BYTES;
         int fd = seed_open("manifest", moment);
-        unsigned char head[3] = {1 | 2 | 4};
+        unsigned char head[3] = { 1 | 2 | 4 };
         size_t first_len;
 
         if (load(directory, MANIFEST_NAME, bytes) != 2 * MANIFEST_SLOT_BYTES)
@@ -182,10 +181,10 @@ static void seed_manifest(int directory, const char *moment)
 static void seed_area(int directory, const char *moment)
 {
         static unsigned char bytes[FILE_MAX];
-        static const char *const names[2] = {AREA_NAME_0, AREA_NAME_1};
+        static const char *const names[2] = { AREA_NAME_0, AREA_NAME_1 };
 
         for (int i = 0; i < 2; i++) {
-                unsigned char head[2] = {(unsigned char)(1 | i << 1), 0xff};
+                unsigned char head[2] = { (unsigned char)(1 | i << 1), 0xff };
                 size_t len = load(directory, names[i], bytes);
                 char name[32];
 
@@ -221,12 +220,12 @@ static void take_seeds(const char *moment, bool has_new_area)
 /* Each kind of trees and arenas that the first byte can ask for (fuzz_tree.c), damaged or not. */
 static void seed_operations(const char *target)
 {
-        static const unsigned char kinds[] = {0, 2, 4, 8 | 2, 16, 16 | 2, 32, 32 | 8, 32 | 16, 1, 1 | 2, 1 | 32};
+        static const unsigned char kinds[] = { 0, 2, 4, 8 | 2, 16, 16 | 2, 32, 32 | 8, 32 | 16, 1, 1 | 2, 1 | 32 };
         unsigned char bytes[1200];
         char name[16];
 
         for (unsigned i = 0; i < sizeof(kinds); i++) {
-                struct chance chance = {i};
+                struct chance chance = { i };
                 size_t len = kinds[i] & 1 ? 600 : sizeof(bytes);
 
                 for (size_t at = 0; at < len; at++)
@@ -274,7 +273,7 @@ static int commit(void *arg)
 
 static void run_with(int flags, int kind, unsigned page, unsigned value)
 {
-        struct step step = {kind, page, value};
+        struct step step = { kind, page, value };
 
         need("xac_run", xac_run(env, flags, commit, &step));
 }
@@ -296,7 +295,7 @@ static void run_merged(void)
 
 int main(int argc, char **argv)
 {
-        xac_options options = {.log_bytes = 256 * 1024};
+        xac_options options = { .log_bytes = 256 * 1024 };
 
         if (argc != 3) {
                 fprintf(stderr, "usage: make_corpus ENVIRONMENT CORPUS\n");

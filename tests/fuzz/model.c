@@ -14,8 +14,8 @@ static uint32_t field(const unsigned char *bytes)
         return (uint32_t)(bytes[0] | bytes[1] << 8);
 }
 
-static bool apply(unsigned char *page, const unsigned char *old, uint32_t page_bytes,
-                  const unsigned char *changes, size_t changes_len)
+static bool apply(unsigned char *page, const unsigned char *old, uint32_t page_bytes, const unsigned char *changes,
+                  size_t changes_len)
 {
         bool has_bytes = false;
 
@@ -71,7 +71,7 @@ size_t model_change(struct fuzz_input *input, uint32_t page_bytes, unsigned char
         if (how >= 248)
                 to += fuzz_u16(input);
         bytes_put_u64(out, (uint64_t)kind | (uint64_t)(to & 0xffff) << 16 | (uint64_t)from << 32 |
-                               (uint64_t)(len - 1) << 48);
+                                   (uint64_t)(len - 1) << 48);
         padded = kind == BYTES ? (len + 7) / 8 * 8 : 0;
         memset(out + HEADER, 0, padded);
         fuzz_noise(how, out + HEADER, kind == BYTES ? len : 0);

@@ -36,12 +36,12 @@ enum { COMPLAINTS_SHOWN = 20 };
 struct audit {
         struct shared *shared;
         bool is_alone;
-        uint8_t *is_listed; /* by slot: some shared list has it */
-        uint32_t end;       /* of the slots that have memory, */
+        uint8_t *is_listed;   /* by slot: some shared list has it */
+        uint32_t end;         /* of the slots that have memory, */
         uint32_t aliases_end; /* and of the aliases, which begin at pool_slots */
         uint32_t awaited;     /* of the slots: their memory does not stand yet */
         uint64_t pages_in_pool;
-        uint64_t frames;      /* that views keep, of all who live */
+        uint64_t frames; /* that views keep, of all who live */
         struct pool_census census;
         unsigned complaints;
 };
@@ -143,7 +143,8 @@ static void check_row(struct audit *audit, uint32_t row_no, bool *is_read)
         *is_read = *is_read || atomic_load(&row->reads_rings);
         audit->frames += atomic_load(&row->frames);
         if (atomic_load(&row->state) == ROW_USED) {
-                uint32_t process_no = atomic_load(&row->process_no); /* later: one of the library's threads may join just now */
+                uint32_t process_no =
+                        atomic_load(&row->process_no); /* later: one of the library's threads may join just now */
 
                 if (!shared_is_process_alive(audit->shared, process_no))
                         complain(audit, "row %u is used by process %u, which is dead", row_no, process_no);
@@ -151,7 +152,8 @@ static void check_row(struct audit *audit, uint32_t row_no, bool *is_read)
                         complain(audit, "row %u belongs to process %u, but I am alone", row_no, process_no);
         } else if (atomic_load(&row->snapshot) || atomic_load(&row->reads_rings) || atomic_load(&row->fragment_start) ||
                    atomic_load(&row->frames)) {
-                complain(audit, "row %u is free, but has snapshot %llu, reads rings: %u, fragments from %llu on, %u frames",
+                complain(audit,
+                         "row %u is free, but has snapshot %llu, reads rings: %u, fragments from %llu on, %u frames",
                          row_no, (unsigned long long)atomic_load(&row->snapshot), atomic_load(&row->reads_rings),
                          (unsigned long long)atomic_load(&row->fragment_start), atomic_load(&row->frames));
         }
@@ -195,8 +197,8 @@ static uint32_t walk_list(struct audit *audit, uint32_t first, enum slot_state s
                 audit->is_listed[no] = 1;
                 count++;
                 if (slot_state(slot) != state || slot_owner(slot))
-                        complain(audit, "slot %u is in a list of %s ones, but %s and owner %u's", no,
-                                 state_name(state), state_name(slot_state(slot)), slot_owner(slot));
+                        complain(audit, "slot %u is in a list of %s ones, but %s and owner %u's", no, state_name(state),
+                                 state_name(slot_state(slot)), slot_owner(slot));
         }
         return count;
 }
@@ -247,14 +249,12 @@ static void check_owner(struct audit *audit, uint32_t no)
                 return;
         }
         if (!owner && !audit->is_listed[no])
-                complain(audit, "slot %u is %s, nobody's and in no list: leaked", no,
-                         state_name(slot_state(slot)));
+                complain(audit, "slot %u is %s, nobody's and in no list: leaked", no, state_name(slot_state(slot)));
         if (!owner)
                 return;
-        if (atomic_load(&audit->shared->rows[owner - 1].state) != ROW_USED ||
-            !shared_is_alive(audit->shared, owner))
-                complain(audit, "slot %u is %s and of owner %u, who is gone: leaked", no,
-                         state_name(slot_state(slot)), owner);
+        if (atomic_load(&audit->shared->rows[owner - 1].state) != ROW_USED || !shared_is_alive(audit->shared, owner))
+                complain(audit, "slot %u is %s and of owner %u, who is gone: leaked", no, state_name(slot_state(slot)),
+                         owner);
 }
 
 static void check_published(struct audit *audit, uint32_t no)
@@ -332,14 +332,12 @@ static void check_chain(struct audit *audit, uint64_t page)
                 uint64_t older = atomic_load(&slot->older);
 
                 if (!exists(audit, no) || steps++ > audit->aliases_end) {
-                        complain(audit, "the chain of page %llx goes astray at slot %u",
-                                 (unsigned long long)page, no);
+                        complain(audit, "the chain of page %llx goes astray at slot %u", (unsigned long long)page, no);
                         return;
                 }
                 if (!version_is_of(word, atomic_load(&slot->tag))) {
                         if (steps == 1)
-                                complain(audit,
-                                         "the head of page %llx names slot %u, which has another version",
+                                complain(audit, "the head of page %llx names slot %u, which has another version",
                                          (unsigned long long)page, no);
                         return; /* given back and used again (R3) */
                 }
@@ -388,7 +386,8 @@ static void check_census(struct audit *audit)
                          (unsigned long long)census->published, (unsigned long long)audit->pages_in_pool);
         if (census->published + census->free + census->retired + census->kept + census->private !=
             census->allocated + census->aliases)
-                complain(audit, "%llu published, %llu free, %llu retired, %llu kept, %llu private: not the %llu and %llu "
+                complain(audit,
+                         "%llu published, %llu free, %llu retired, %llu kept, %llu private: not the %llu and %llu "
                          "there are",
                          (unsigned long long)census->published, (unsigned long long)census->free,
                          (unsigned long long)census->retired, (unsigned long long)census->kept,
@@ -495,11 +494,10 @@ void audit_print(xac_env *env)
         fprintf(stderr,
                 "  sequence %llu, decided %llu, committer %u, exclusive %u, ring readers %#x, slots %u, free %u, "
                 "held %u\n",
-                (unsigned long long)atomic_load(&control->sequence),
-                (unsigned long long)atomic_load(&control->decided), atomic_load(&control->committer),
-                atomic_load(&control->exclusive_owner), atomic_load(&control->ring_readers),
-                atomic_load(&control->slots_allocated), atomic_load(&control->free_count),
-                atomic_load(&control->held_count));
+                (unsigned long long)atomic_load(&control->sequence), (unsigned long long)atomic_load(&control->decided),
+                atomic_load(&control->committer), atomic_load(&control->exclusive_owner),
+                atomic_load(&control->ring_readers), atomic_load(&control->slots_allocated),
+                atomic_load(&control->free_count), atomic_load(&control->held_count));
         fprintf(stderr, "  backlog: base %llu, next %llu, end %llu\n",
                 (unsigned long long)atomic_load(&control->backlog_base),
                 (unsigned long long)atomic_load(&control->backlog_next),

@@ -43,8 +43,8 @@ enum {
         AUDIT_EVERY = 50,   /* kills */
         PAUSE_EVERY = 250,
         SMALL_LOG = 256 << 10, /* so small that there is always a checkpoint */
-        ALL_PERMILLE = 4,     /* of the kills hit everybody at once, */
-        SEVERAL_PERMILLE = 60 /* or several */
+        ALL_PERMILLE = 4,      /* of the kills hit everybody at once, */
+        SEVERAL_PERMILLE = 60  /* or several */
 };
 
 static struct {
@@ -159,8 +159,7 @@ static _Noreturn void fail_stuck(unsigned teller)
         if (getenv("XAC_KILL_DEBUG") != NULL) {
                 for (int seat = 0; seat < TALLY_SEATS; seat++)
                         kill(seat_pid[seat], SIGSTOP);
-                fprintf(stderr, "everybody is stopped for a debugger; end process %d when done\n",
-                        (int)getpid());
+                fprintf(stderr, "everybody is stopped for a debugger; end process %d when done\n", (int)getpid());
                 pause();
         }
         check_failed(__FILE__, __LINE__, "a survivor is stuck");
@@ -215,8 +214,7 @@ static void kill_somebody(void)
 /* Mostly soon, sometimes after a while in which everybody gets to work. */
 static void wait_a_moment(void)
 {
-        uint64_t us =
-                chance_percent(&chance, 10) ? chance_below(&chance, 60000) : chance_below(&chance, 12000);
+        uint64_t us = chance_percent(&chance, 10) ? chance_below(&chance, 60000) : chance_below(&chance, 12000);
 
         usleep((useconds_t)us);
 }
@@ -283,19 +281,17 @@ static void summarise(double seconds)
 
         for (unsigned i = 0; i < TALLY_TELLERS; i++)
                 operations += tally->counted[i];
-        printf("%" PRIu64 " kills in %.1f s (%.0f a second; %" PRIu64
-               " times everybody at once), pool %" PRIu64 " MiB\n"
+        printf("%" PRIu64 " kills in %.1f s (%.0f a second; %" PRIu64 " times everybody at once), pool %" PRIu64
+               " MiB\n"
                "%" PRIu64 " operations committed, %" PRIu64 " conflicts, %" PRIu64 " exclusive, %" PRIu64
                " checkpoints, %" PRIu64 " growths\n"
                "%" PRIu64 " workers opened, %" PRIu64 " left in good order\n"
-               "%" PRIu64 " exact audits (%" PRIu64 " of them with the pool), %" PRIu64
-               " sums by the tellers\n"
+               "%" PRIu64 " exact audits (%" PRIu64 " of them with the pool), %" PRIu64 " sums by the tellers\n"
                "longest standstill of a survivor at work: %.0f ms\n",
-               count.kills, seconds, (double)count.kills / seconds, count.all, tally->pool_bytes >> 20,
-               operations, atomic_load(&tally->conflicts), atomic_load(&tally->exclusive),
-               atomic_load(&tally->checkpoints), atomic_load(&tally->growths), count.openings,
-               atomic_load(&tally->leaves), count.audits, count.quiet_audits, atomic_load(&tally->audits),
-               watch_longest_ms());
+               count.kills, seconds, (double)count.kills / seconds, count.all, tally->pool_bytes >> 20, operations,
+               atomic_load(&tally->conflicts), atomic_load(&tally->exclusive), atomic_load(&tally->checkpoints),
+               atomic_load(&tally->growths), count.openings, atomic_load(&tally->leaves), count.audits,
+               count.quiet_audits, atomic_load(&tally->audits), watch_longest_ms());
 }
 
 static void play(int unused, void *unused_arg)
@@ -315,9 +311,12 @@ static void play(int unused, void *unused_arg)
 }
 
 static const struct program_option known[] = {
-        { "kills", .number = &options.kills_wanted },      { "seconds", .number = &options.seconds },
-        { "patience", .number = &options.patience_ms },    { "durable", .flag = &options.is_durable },
-        { "page-bytes", .number = &options.page_bytes },   { "verbose", .flag = &options.is_verbose },
+        { "kills", .number = &options.kills_wanted },
+        { "seconds", .number = &options.seconds },
+        { "patience", .number = &options.patience_ms },
+        { "durable", .flag = &options.is_durable },
+        { "page-bytes", .number = &options.page_bytes },
+        { "verbose", .flag = &options.is_verbose },
         { 0 },
 };
 

@@ -279,8 +279,8 @@ static void play(int unused, void *unused_arg)
 /* ---- the run ---- */
 
 static const struct program_option known[] = {
-        { "rounds", .number = &options.rounds },   { "only", .text = &options.only },
-        { "disk", .flag = &options.is_on_disk },   { "page-bytes", .number = &options.page_bytes },
+        { "rounds", .number = &options.rounds },    { "only", .text = &options.only },
+        { "disk", .flag = &options.is_on_disk },    { "page-bytes", .number = &options.page_bytes },
         { "verbose", .flag = &options.is_verbose }, { 0 },
 };
 

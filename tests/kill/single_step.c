@@ -200,13 +200,21 @@ static void log_backlog(void)
 
 static const struct region regions[] = {
         { .name = "commit-declared", .is_declared = true, .prepare = begin_and_add, .run = end, .untold = 1 },
-        { .name = "commit-view", .prepare = begin_and_add, .run = end, .untold = 1, .visits_max = LOOP_VISITS }, /* copies frames */
+        { .name = "commit-view",
+          .prepare = begin_and_add,
+          .run = end,
+          .untold = 1,
+          .visits_max = LOOP_VISITS }, /* copies frames */
         { .name = "reclaim", .is_declared = true, .prepare = retire, .run = reclaim, .after = stage_release },
         { .name = "view-sync", .prepare = read_all, .before = stage_survivor_commits, .run = begin },
         { .name = "begin", .is_declared = true, .prepare = read_all, .run = begin },
         { .name = "touch", .prepare = begin_only, .run = touch, .visits_max = LOOP_VISITS },
         { .name = "touch-framed", .prepare = begin_framed, .run = touch, .visits_max = LOOP_VISITS },
-        { .name = "touch-declared", .is_declared = true, .prepare = begin_only, .run = touch, .visits_max = LOOP_VISITS },
+        { .name = "touch-declared",
+          .is_declared = true,
+          .prepare = begin_only,
+          .run = touch,
+          .visits_max = LOOP_VISITS },
         { .name = "abort", .is_declared = true, .prepare = begin_and_add, .run = undo },
         { .name = "open", .run = open_and_map, .visits_max = LOOP_VISITS, .is_slow = true },
         { .name = "takeover",
@@ -221,11 +229,7 @@ static const struct region regions[] = {
           .before = stage_survivor_scatters,
           .run = checkpoint,
           .visits_max = LOOP_VISITS },
-        { .name = "close",
-          .is_declared = true,
-          .prepare = commit_some,
-          .run = stage_leave,
-          .visits_max = LOOP_VISITS },
+        { .name = "close", .is_declared = true, .prepare = commit_some, .run = stage_leave, .visits_max = LOOP_VISITS },
         { .name = "backlog",
           .is_declared = true,
           .is_durable = true,
@@ -271,8 +275,8 @@ static pid_t start_victim(struct stage *stage, int region_no)
         if (!trace_await_marker(victim, &status)) {
                 if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED)
                         _exit(SKIPPED);
-                check_failed(__FILE__, __LINE__, "%s: the victim failed before its time (status %x)",
-                             region->name, status);
+                check_failed(__FILE__, __LINE__, "%s: the victim failed before its time (status %x)", region->name,
+                             status);
         }
         if (region->before)
                 region->before(stage);
@@ -376,8 +380,7 @@ static uint32_t choose_stride(const struct region *region, const struct trace_pa
 }
 
 /* Every stride-th instruction of those that are wanted, from a random one on. Returns how many. */
-static uint32_t die_along(struct stage *stage, int region_no, const struct trace_path *path,
-                          struct chance *chance)
+static uint32_t die_along(struct stage *stage, int region_no, const struct trace_path *path, struct chance *chance)
 {
         uint32_t stride = choose_stride(&regions[region_no], path);
         uint64_t left = chance_below(chance, stride);
@@ -434,8 +437,10 @@ static void direct(int seed_high, void *seed)
 }
 
 static const struct program_option known[] = {
-        { "stride", .number = &options.stride }, { "samples", .number = &options.samples },
-        { "only", .text = &options.only },       { "verbose", .flag = &options.is_verbose },
+        { "stride", .number = &options.stride },
+        { "samples", .number = &options.samples },
+        { "only", .text = &options.only },
+        { "verbose", .flag = &options.is_verbose },
         { 0 },
 };
 

@@ -56,9 +56,7 @@ void stage_map(void)
 
 void stage_enter(bool is_declared)
 {
-        const xac_options options = { .pool_bytes = POOL_BYTES,
-                                      .log_bytes = SMALL_LOG,
-                                      .reserve_bytes = 32 << 20 };
+        const xac_options options = { .pool_bytes = POOL_BYTES, .log_bytes = SMALL_LOG, .reserve_bytes = 32 << 20 };
         int flags = XAC_CREATE | (is_durable ? 0 : XAC_VOLATILE);
 
         stage_seat.is_declared = is_declared;
@@ -75,8 +73,7 @@ void stage_leave(void)
 /* The pages lie apart, so that home pages around one are no others. */
 static char *number_address(unsigned i, enum stage_whose whose)
 {
-        char *page = i == 2 ? stage_seat.south + 5 * STAGE_PAGE_BYTES
-                            : stage_seat.north + 17 * i * STAGE_PAGE_BYTES;
+        char *page = i == 2 ? stage_seat.south + 5 * STAGE_PAGE_BYTES : stage_seat.north + 17 * i * STAGE_PAGE_BYTES;
 
         return page + whose * NUMBERS_APART;
 }

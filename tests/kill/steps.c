@@ -44,10 +44,10 @@
 enum {
         WATCHDOG_S = 60,
         RETIRING_COMMITS = 12,
-        WIDE_PAGES = 280,    /* more than the pool grows by at once */
-        LARGE_PAGES = 150,   /* of one commit: many fragments, several segments of the log */
+        WIDE_PAGES = 280,  /* more than the pool grows by at once */
+        LARGE_PAGES = 150, /* of one commit: many fragments, several segments of the log */
         UNLOGGED_COMMITS = 3,
-        NEW_FILES_MAX = 50,  /* an environment has 64 at most */
+        NEW_FILES_MAX = 50, /* an environment has 64 at most */
         LIVES_MAX = 60,
         SECOND_FIRST_MAX = 3 /* of the first deaths so many are followed by second ones */
 };
@@ -376,8 +376,8 @@ static bool happens_in_backlog(enum hook_step step)
         return step >= HOOK_BACKLOG_BEGUN && step <= HOOK_MERGE_BASED;
 }
 
-/* At once, or after somebody has found what the dead one left, and has waited for the disk. The survivors' threads rest: a
- * checkpoint of theirs in between would make the log, which is to be judged, superfluous. */
+/* At once, or after somebody has found what the dead one left, and has waited for the disk. The survivors' threads
+ * rest: a checkpoint of theirs in between would make the log, which is to be judged, superfluous. */
 static bool fall(enum hook_step step, uint32_t visit, bool is_at_once)
 {
         struct stage stage;
@@ -409,7 +409,8 @@ static void die_with_the_machine(enum hook_step step, struct result *result)
                 }
         }
         if (!result->falls)
-                check_failed(__FILE__, __LINE__, "%s: no victim came there before the machine went down", step_names[step]);
+                check_failed(__FILE__, __LINE__, "%s: no victim came there before the machine went down",
+                             step_names[step]);
 }
 
 /* ---- two deaths ---- */

@@ -58,8 +58,7 @@ struct tally_operation tally_operation(const struct tally *tally, unsigned telle
 
         operation.is_declared = chance_percent(&chance, 50);
         operation.from = (unsigned)chance_below(&chance, TALLY_ACCOUNTS);
-        operation.to =
-                (operation.from + 1 + (unsigned)chance_below(&chance, TALLY_ACCOUNTS - 1)) % TALLY_ACCOUNTS;
+        operation.to = (operation.from + 1 + (unsigned)chance_below(&chance, TALLY_ACCOUNTS - 1)) % TALLY_ACCOUNTS;
         operation.amount = 1 + (int64_t)chance_below(&chance, 50);
         return operation;
 }
@@ -207,8 +206,7 @@ void tally_accept_losses(struct tally_desk *desk)
                 uint64_t promised = atomic_load(&tally->teller[i].promised);
 
                 if (number[i] < promised || number[i] > told + 1)
-                        check_failed(__FILE__, __LINE__,
-                                     "teller %u was told %llu, promised %llu, but has %llu", i,
+                        check_failed(__FILE__, __LINE__, "teller %u was told %llu, promised %llu, but has %llu", i,
                                      (unsigned long long)told, (unsigned long long)promised,
                                      (unsigned long long)number[i]);
                 atomic_store(&tally->teller[i].told, number[i]);
@@ -229,16 +227,15 @@ void tally_check(struct tally_desk *desk)
                 uint64_t later = atomic_load(&tally->teller[i].told);
 
                 if (number[i] < told[i] || number[i] > later + 1 || number[i] < tally->counted[i])
-                        check_failed(__FILE__, __LINE__,
-                                     "teller %u was told %llu to %llu, counted %llu, but has %llu", i,
-                                     (unsigned long long)told[i], (unsigned long long)later,
+                        check_failed(__FILE__, __LINE__, "teller %u was told %llu to %llu, counted %llu, but has %llu",
+                                     i, (unsigned long long)told[i], (unsigned long long)later,
                                      (unsigned long long)tally->counted[i], (unsigned long long)number[i]);
                 count_up_to(tally, i, number[i]);
         }
         for (unsigned i = 0; i < TALLY_ACCOUNTS; i++)
                 if (balance[i] != tally->balance[i])
-                        check_failed(__FILE__, __LINE__, "account %u has %lld, not %lld", i,
-                                     (long long)balance[i], (long long)tally->balance[i]);
+                        check_failed(__FILE__, __LINE__, "account %u has %lld, not %lld", i, (long long)balance[i],
+                                     (long long)tally->balance[i]);
 }
 
 void tally_check_files(struct tally *tally, const char *dir)

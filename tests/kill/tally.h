@@ -30,7 +30,7 @@ enum {
         TALLY_PAGE_ACCOUNTS = 2,
         TALLY_ACCOUNTS = TALLY_FILES * TALLY_ACCOUNT_PAGES * TALLY_PAGE_ACCOUNTS,
         TALLY_BALANCE = 1000,
-        TALLY_PAGE_BYTES = 4096, /* as long as nobody says otherwise */
+        TALLY_PAGE_BYTES = 4096,                             /* as long as nobody says otherwise */
         TALLY_LODGING = TALLY_ACCOUNT_PAGES + TALLY_TELLERS, /* where pages are moved to, and back from */
         TALLY_FILE_PAGES = TALLY_LODGING + 1,
         TALLY_ANNEX_PAGES = 512 /* of a third file, which grows */
@@ -62,7 +62,7 @@ struct tally {
         uint64_t log_bytes;  /* 0: the default */
         uint64_t page_bytes;
         int open_flags;
-        unsigned nosync_percent;    /* of the operations do not wait for the disk */
+        unsigned nosync_percent;      /* of the operations do not wait for the disk */
         unsigned checkpoint_permille; /* so often a teller asks for one */
         struct teller teller[TALLY_TELLERS];
         _Atomic uint32_t is_paused; /* tellers stop between operations */

@@ -34,8 +34,7 @@ void watch_forget(int seat)
 
 static bool waits_for_disk(enum tally_state state)
 {
-        return state == TALLY_CHECKPOINT || state == TALLY_GROWING || state == TALLY_OPENING ||
-               state == TALLY_LEAVING;
+        return state == TALLY_CHECKPOINT || state == TALLY_GROWING || state == TALLY_OPENING || state == TALLY_LEAVING;
 }
 
 static bool is_stuck(unsigned teller, double elapsed_ms)

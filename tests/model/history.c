@@ -31,8 +31,7 @@ static void room_make(struct history *history, uint32_t attempts, uint32_t touch
                 room_versions = 0;
         grow(&history->attempts, &history->room_attempts, attempts, sizeof(history->attempts[0]));
         grow(&history->seen, &room_seen, touches, sizeof(history->seen[0]));
-        grow(&history->versions, &room_versions, room_seen + history->world->pages,
-             sizeof(history->versions[0]));
+        grow(&history->versions, &room_versions, room_seen + history->world->pages, sizeof(history->versions[0]));
         history->room_touches = room_seen;
 }
 
@@ -83,8 +82,7 @@ static void attempts_collect(struct history *history, const struct record_log *l
 }
 
 /* The version of `page` with this tag, or HISTORY_NONE if nobody can have seen it. */
-static uint32_t version_find(const struct history *history, const struct touch *touch,
-                             const uint64_t *initial_tag)
+static uint32_t version_find(const struct history *history, const struct touch *touch, const uint64_t *initial_tag)
 {
         const struct attempt *writer;
         uint64_t number = tag_attempt(touch->tag);
@@ -171,14 +169,12 @@ void history_print_attempt(const struct history *history, uint32_t attempt_no)
         const struct attempt *attempt = &history->attempts[attempt_no];
         const struct record *record = attempt->record;
 
-        printf("  attempt %u: worker %u, script seed %#" PRIx64 ", flags %#x, tag %#" PRIx64
-               ", outcome %d%s, "
+        printf("  attempt %u: worker %u, script seed %#" PRIx64 ", flags %#x, tag %#" PRIx64 ", outcome %d%s, "
                "%u calls, %" PRIu64 " to %" PRIu64 " ns\n",
-               attempt_no, attempt->worker, record->seed,
-               (unsigned)script_flags(history->world, record->seed), record->tag, record->outcome,
-               record->was_stopped ? " (stopped)" : "", record->calls, record->begin_ns, record->end_ns);
+               attempt_no, attempt->worker, record->seed, (unsigned)script_flags(history->world, record->seed),
+               record->tag, record->outcome, record->was_stopped ? " (stopped)" : "", record->calls, record->begin_ns,
+               record->end_ns);
         for (uint32_t i = 0; i < record->touch_count; i++)
                 printf("    page %3u: saw tag %#" PRIx64 "%s\n", record_touches(record)[i].page,
-                       record_touches(record)[i].tag,
-                       record_touches(record)[i].is_written ? ", wrote it" : "");
+                       record_touches(record)[i].tag, record_touches(record)[i].is_written ? ", wrote it" : "");
 }

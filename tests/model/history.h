@@ -51,7 +51,7 @@ struct history {
         uint32_t room_attempts, room_touches;
         uint64_t differences;
         bool is_nosync; /* no commit waits for the disk */
-        uint64_t seed; /* of the run, for what is printed */
+        uint64_t seed;  /* of the run, for what is printed */
 };
 
 /* Reads the logs of all workers; initial_tag is each page's at the beginning. What no

@@ -157,9 +157,7 @@ static void options_read(struct world_options *options, int argc, char **argv)
 {
         int option, workers;
 
-        *options = (struct world_options){
-                .transactions = 100000, .processes = 2, .threads = 1, .page_bytes = 4096
-        };
+        *options = (struct world_options){ .transactions = 100000, .processes = 2, .threads = 1, .page_bytes = 4096 };
         options->script = (struct script_world){ .pages = 48, .locality_percent = 60, .steps_max = 10 };
         options->open_flags = XAC_VOLATILE;
         while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
@@ -175,8 +173,8 @@ static void options_read(struct world_options *options, int argc, char **argv)
                 options->round = options->transactions < 80000 ? options->transactions / 4 + 1 : 20000;
         workers = options->processes * options->threads;
         if (options->processes < 1 || options->threads < 1 || workers > WORLD_WORKERS_MAX ||
-            options->script.pages < 2 || options->script.pages > MODEL_PAGES_MAX ||
-            options->script.steps_max < 1 || options->script.steps_max > 80)
+            options->script.pages < 2 || options->script.pages > MODEL_PAGES_MAX || options->script.steps_max < 1 ||
+            options->script.steps_max > 80)
                 usage(2);
         options->script.workers = (uint32_t)workers;
 }
@@ -195,8 +193,7 @@ static int workers_are_well(const struct run *run)
         for (int i = 0; i < run->world->options.processes; i++) {
                 siginfo_t info = { 0 };
 
-                if (waitid(P_PID, (id_t)run->pids[i], &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-                    info.si_pid != 0) {
+                if (waitid(P_PID, (id_t)run->pids[i], &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
                         printf("DIFFERENCE: worker process %d ended (%s %d)\n", i,
                                info.si_code == CLD_EXITED ? "status" : "signal", info.si_status);
                         return 0;
@@ -280,8 +277,7 @@ static void files_compare(struct run *run)
                 in_memory.base[file] = words;
                 for (uint32_t page = file; page < run->world->options.script.pages; page += WORLD_FILES)
                         for (uint32_t slot = 0; slot < MODEL_SLOTS; slot++)
-                                if (*hold_word(&in_memory, page, slot) !=
-                                    replay_pages(run->replay)[page].word[slot])
+                                if (*hold_word(&in_memory, page, slot) != replay_pages(run->replay)[page].word[slot])
                                         content_differs(run, "the data file", page, slot,
                                                         *hold_word(&in_memory, page, slot));
         }
@@ -406,18 +402,16 @@ static void report(const struct run *run)
                options->open_flags & XAC_TRACK    ? " tracked"
                : options->open_flags & XAC_STRICT ? " strict"
                                                   : "",
-               !world_is_durable(run->world)        ? ""
+               !world_is_durable(run->world)      ? ""
                : options->open_flags & XAC_NOSYNC ? " nosync"
                                                   : " durable",
-               options->script.with_tickets ? "tickets" : "graph",
-               options->script.with_snapshots ? ", snapshots" : "",
+               options->script.with_tickets ? "tickets" : "graph", options->script.with_snapshots ? ", snapshots" : "",
                options->checkpoints ? ", checkpoints" : "", options->reopen ? ", reopened" : "",
                options->script.with_durable_reads ? ", durable reads" : "", options->crash ? ", crashes" : "",
                (double)run->transactions / seconds, run->conflicts);
         if (options->pool_bytes != 0)
                 printf(", %" PRIu64 " times full", run->full);
-        printf(": %" PRIu64 " transactions, %" PRIu64 " differences\n", run->transactions,
-               run->history.differences);
+        printf(": %" PRIu64 " transactions, %" PRIu64 " differences\n", run->transactions, run->history.differences);
 }
 
 static void run_model(struct run *run)
@@ -447,8 +441,7 @@ int main(int argc, char **argv)
 
         options_read(&options, argc, argv);
         setvbuf(stdout, NULL, _IOLBF, 0);
-        run.world =
-                crew_shared(sizeof(*run.world) + (size_t)options.script.workers * sizeof(struct record_log));
+        run.world = crew_shared(sizeof(*run.world) + (size_t)options.script.workers * sizeof(struct record_log));
         run.world->options = options;
         run.history.world = &run.world->options.script;
         run.history.seed = options.seed;

@@ -72,8 +72,7 @@ static bool agrees_with_real_time(const struct order *order, struct history *his
                 const struct earliest *earliest = attempt->is_durable ? &promised : &any;
 
                 if (earliest->end_ns < attempt->record->begin_ns) {
-                        printf("DIFFERENCE (run seed %" PRIu64
-                               "): a transaction did not see what had ended before\n",
+                        printf("DIFFERENCE (run seed %" PRIu64 "): a transaction did not see what had ended before\n",
                                history->seed);
                         history_print_attempt(history, earliest->attempt);
                         history_print_attempt(history, attempt_no);
@@ -344,8 +343,7 @@ static uint32_t waits_for_whom(const struct graph *graph, uint32_t attempt_no, c
                 *why = "saw a version of";
                 if (writer != HISTORY_NONE && !graph->is_out[writer])
                         return writer;
-                if (seen->version == HISTORY_NONE ||
-                    history->versions[seen->version].next_writer != attempt_no)
+                if (seen->version == HISTORY_NONE || history->versions[seen->version].next_writer != attempt_no)
                         continue;
                 *why = "replaced a version that was seen by";
                 reader = history->versions[seen->version].first_reader;
@@ -395,8 +393,7 @@ bool order_by_graph(struct order *order, struct history *history)
         is_complete = graph.gates[GATE_ANY].ended == history->attempt_count;
         if (!is_complete) {
                 history->differences++;
-                printf("DIFFERENCE (run seed %" PRIu64
-                       ", round %u): no serial order explains what was seen:\n",
+                printf("DIFFERENCE (run seed %" PRIu64 ", round %u): no serial order explains what was seen:\n",
                        history->seed, history->round);
                 print_circle(&graph);
         }

@@ -37,17 +37,14 @@ struct replay {
         struct kept **kept; /* of each attempt of the round */
 };
 
-static void difference(struct replay *replay, uint32_t page, uint32_t slot, uint64_t expected,
-                       uint64_t actual)
+static void difference(struct replay *replay, uint32_t page, uint32_t slot, uint64_t expected, uint64_t actual)
 {
         replay->history->differences++;
         if (replay->history->differences > 5)
                 return;
-        printf("DIFFERENCE (run seed %" PRIu64
-               ", round %u): read %u of page %u, word %u: the library gave %#" PRIx64
+        printf("DIFFERENCE (run seed %" PRIu64 ", round %u): read %u of page %u, word %u: the library gave %#" PRIx64
                ", serial replay gives %#" PRIx64 "\n",
-               replay->history->seed, replay->history->round, replay->read_count, page, slot, actual,
-               expected);
+               replay->history->seed, replay->history->round, replay->read_count, page, slot, actual, expected);
         history_print_attempt(replay->history, replay->attempt);
 }
 
@@ -59,8 +56,7 @@ static int memory_read(void *replay_, uint32_t page, uint32_t slot, uint64_t *va
         *value = replay->pages[page].word[slot];
         if (replay->read_count >= record->read_count || replay->expected[replay->read_count] != *value)
                 difference(replay, page, slot, *value,
-                           replay->read_count < record->read_count ? replay->expected[replay->read_count]
-                                                                   : 0);
+                           replay->read_count < record->read_count ? replay->expected[replay->read_count] : 0);
         replay->read_count++;
         return 0;
 }

@@ -22,11 +22,10 @@ enum step {
 
 /* How often each comes, of 32. */
 static const uint8_t step_table[32] = {
-        STEP_MOVE,        STEP_READ,        STEP_READ,  STEP_READ,  STEP_READ,  STEP_READ,  STEP_READ,
-        STEP_READ,        STEP_READ,        STEP_WRITE, STEP_WRITE, STEP_WRITE, STEP_WRITE, STEP_ADD,
-        STEP_ADD,         STEP_ADD,         STEP_ADD,   STEP_MOVE,  STEP_COPY,  STEP_COPY,  STEP_BLIND_WRITE,
-        STEP_BLIND_WRITE, STEP_BLIND_WRITE, STEP_SCAN,  STEP_SCAN,  STEP_BEGIN, STEP_BEGIN, STEP_BEGIN,
-        STEP_END,         STEP_END,         STEP_ABORT, STEP_ABORT,
+        STEP_MOVE, STEP_READ,  STEP_READ,  STEP_READ,  STEP_READ,        STEP_READ,        STEP_READ,        STEP_READ,
+        STEP_READ, STEP_WRITE, STEP_WRITE, STEP_WRITE, STEP_WRITE,       STEP_ADD,         STEP_ADD,         STEP_ADD,
+        STEP_ADD,  STEP_MOVE,  STEP_COPY,  STEP_COPY,  STEP_BLIND_WRITE, STEP_BLIND_WRITE, STEP_BLIND_WRITE, STEP_SCAN,
+        STEP_SCAN, STEP_BEGIN, STEP_BEGIN, STEP_BEGIN, STEP_END,         STEP_END,         STEP_ABORT,       STEP_ABORT,
 };
 
 /* The low bits of a seed decide what kind of transaction it is; the generator takes the rest. */
@@ -62,24 +61,21 @@ static int call_is_due(struct script *script)
 static int call_read(struct script *script, uint32_t page, uint32_t slot, uint64_t *value)
 {
         *value = 0;
-        if (call_is_due(script) &&
-            (script->stopped = script->on->read(script->memory, page, slot, value)) != 0)
+        if (call_is_due(script) && (script->stopped = script->on->read(script->memory, page, slot, value)) != 0)
                 script->calls--;
         return script->stopped;
 }
 
 static int call_write(struct script *script, uint32_t page, uint32_t slot, uint64_t value)
 {
-        if (call_is_due(script) &&
-            (script->stopped = script->on->write(script->memory, page, slot, value)) != 0)
+        if (call_is_due(script) && (script->stopped = script->on->write(script->memory, page, slot, value)) != 0)
                 script->calls--;
         return script->stopped;
 }
 
 static int call_move(struct script *script, uint32_t to, uint32_t from, uint32_t pages)
 {
-        if (call_is_due(script) &&
-            (script->stopped = script->on->move(script->memory, to, from, pages)) != 0)
+        if (call_is_due(script) && (script->stopped = script->on->move(script->memory, to, from, pages)) != 0)
                 script->calls--;
         return script->stopped;
 }

@@ -32,7 +32,7 @@ struct script_world {
         int with_tickets;
         int with_snapshots;
         int with_durable_reads; /* half of the readers are XAC_DURABLE */
-        int locality_percent; /* touches of the worker's own part of the pages */
+        int locality_percent;   /* touches of the worker's own part of the pages */
         unsigned steps_max;
 };
 

@@ -114,7 +114,8 @@ static int library_move(void *worker_, uint32_t to, uint32_t from, uint32_t page
         struct worker *worker = worker_;
 
         dawdle(worker);
-        return xac_page_move(worker->hold.env, hold_word(&worker->hold, to, 0), hold_word(&worker->hold, from, 0), pages);
+        return xac_page_move(worker->hold.env, hold_word(&worker->hold, to, 0), hold_word(&worker->hold, from, 0),
+                             pages);
 }
 
 static int library_begin(void *worker, int flags)
@@ -230,8 +231,7 @@ static void outcome_check(const struct worker *worker, int outcome)
         if (outcome == XAC_FULL && worker->world->options.pool_bytes != 0)
                 return;
         check_failed(__FILE__, __LINE__, "worker %u, seed %llu, flags %#x: outcome %d (%s)", worker->number,
-                     (unsigned long long)worker->script.seed, (unsigned)flags, outcome,
-                     xac_strerror(outcome));
+                     (unsigned long long)worker->script.seed, (unsigned)flags, outcome, xac_strerror(outcome));
 }
 
 /* One attempt by plain xbegin and xend; returns its outcome. */
@@ -272,8 +272,7 @@ static int attempt_body(void *worker_)
         worker->wish = script_play(&worker->script);
         for (; worker->script.depth > 1; worker->script.depth--)
                 check_ok(xabort(worker->hold.env));
-        gives_up =
-                (worker->wish == SCRIPT_WANTS_ABORT && worker->script.stopped == 0) || !log_has_room(worker);
+        gives_up = (worker->wish == SCRIPT_WANTS_ABORT && worker->script.stopped == 0) || !log_has_room(worker);
         worker->body_left_ns = crew_clock_ns();
         return gives_up ? RECORD_ABORTED : 0;
 }
@@ -284,8 +283,7 @@ static int attempt_by_run(struct worker *worker, uint64_t seed)
 
         worker->script.seed = seed;
         worker->body_left_ns = crew_clock_ns();
-        outcome = xac_run(worker->hold.env, script_flags(&worker->world->options.script, seed), attempt_body,
-                          worker);
+        outcome = xac_run(worker->hold.env, script_flags(&worker->world->options.script, seed), attempt_body, worker);
         check(worker->is_attempting);
         attempt_record(worker, outcome, crew_clock_ns());
         outcome_check(worker, outcome);
@@ -295,8 +293,8 @@ static int attempt_by_run(struct worker *worker, uint64_t seed)
 
 static void run_script(struct worker *worker)
 {
-        uint64_t seed = chance_mix(worker->world->options.seed ^
-                                   chance_mix((uint64_t)worker->number << 40 | worker->scripts));
+        uint64_t seed =
+                chance_mix(worker->world->options.seed ^ chance_mix((uint64_t)worker->number << 40 | worker->scripts));
 
         worker->scripts++;
         if (script_uses_run(seed)) {
@@ -315,13 +313,13 @@ static void work_round(struct worker *worker)
         uint64_t tried = 0;
 
         memset(log, 0, offsetof(struct record_log, words));
-        while (tried++ < 4 * worker->world->quota && log->transactions < worker->world->quota &&
-               log_has_room(worker)) {
+        while (tried++ < 4 * worker->world->quota && log->transactions < worker->world->quota && log_has_room(worker)) {
                 run_script(worker);
                 if (worker->world->options.checkpoints && chance_next(&worker->chance) % 2048 == 0)
                         check_ok(xac_checkpoint(worker->hold.env));
         }
-        /* What a round has done must be there after a crash, and is what durable readers of the next one see at least. */
+        /* What a round has done must be there after a crash, and is what durable readers of the next one see at least.
+         */
         if (worker->world->options.crash || worker->world->options.script.with_durable_reads)
                 check_ok(xac_sync(worker->hold.env));
 }

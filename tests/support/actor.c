@@ -73,11 +73,9 @@ static void actor_await(struct actor *actor)
         while (!crew_turn_await_ms(&actor->answered, atomic_load(&actor->asked.number), 100)) {
                 siginfo_t info = { 0 };
 
-                if (actor->pid != 0 &&
-                    waitid(P_PID, (id_t)actor->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+                if (actor->pid != 0 && waitid(P_PID, (id_t)actor->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
                     info.si_pid != 0)
-                        check_failed(__FILE__, __LINE__, "the other process ended (status %d)",
-                                     info.si_status);
+                        check_failed(__FILE__, __LINE__, "the other process ended (status %d)", info.si_status);
         }
 }
 

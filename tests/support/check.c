@@ -30,8 +30,8 @@ void check_equal_at(const char *file, int line, const char *what, long long actu
 void check_code_at(const char *file, int line, const char *what, int actual, int expected)
 {
         if (actual != expected)
-                check_failed(file, line, "%s is %d (%s), not %d (%s)", what, actual, xac_strerror(actual),
-                             expected, xac_strerror(expected));
+                check_failed(file, line, "%s is %d (%s), not %d (%s)", what, actual, xac_strerror(actual), expected,
+                             xac_strerror(expected));
 }
 
 void check_map_fails_at(const char *file, int line, const char *what, const void *actual, int expected)
@@ -42,6 +42,6 @@ void check_map_fails_at(const char *file, int line, const char *what, const void
                 check_failed(file, line, "%s succeeded, errno %d (%s) was expected", what, expected,
                              strerror(expected));
         if (error != expected)
-                check_failed(file, line, "%s: errno %d (%s), not %d (%s)", what, error, strerror(error),
-                             expected, strerror(expected));
+                check_failed(file, line, "%s: errno %d (%s), not %d (%s)", what, error, strerror(error), expected,
+                             strerror(expected));
 }

@@ -26,8 +26,7 @@
 /* A call that must return MAP_FAILED with this errno. */
 #define check_map_fails(call, expected) check_map_fails_at(__FILE__, __LINE__, #call, (call), (expected))
 
-_Noreturn void check_failed(const char *file, int line, const char *format, ...)
-        __attribute__((format(printf, 3, 4)));
+_Noreturn void check_failed(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void check_equal_at(const char *file, int line, const char *what, long long actual, long long expected);
 void check_code_at(const char *file, int line, const char *what, int actual, int expected);
 void check_map_fails_at(const char *file, int line, const char *what, const void *actual, int expected);

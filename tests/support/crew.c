@@ -103,11 +103,9 @@ void crew_join(pid_t pid)
         int status = crew_status(pid);
 
         if (WIFSIGNALED(status))
-                check_failed(__FILE__, __LINE__, "process %d was ended by signal %d", (int)pid,
-                             WTERMSIG(status));
+                check_failed(__FILE__, __LINE__, "process %d was ended by signal %d", (int)pid, WTERMSIG(status));
         if (WEXITSTATUS(status) != 0)
-                check_failed(__FILE__, __LINE__, "process %d failed with status %d", (int)pid,
-                             WEXITSTATUS(status));
+                check_failed(__FILE__, __LINE__, "process %d failed with status %d", (int)pid, WEXITSTATUS(status));
 }
 
 void crew_kill(pid_t pid)

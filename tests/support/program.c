@@ -23,7 +23,7 @@ static void take(const struct program_option *option)
 
 void program_options(int argc, char **argv, const struct program_option *known)
 {
-        struct option longs[OPTIONS_MAX] = {{"seed", required_argument, NULL, 0}};
+        struct option longs[OPTIONS_MAX] = { { "seed", required_argument, NULL, 0 } };
         int index;
 
         for (int i = 0; known[i].name; i++) {

@@ -27,8 +27,7 @@ int scratch_make(int in_memory)
 
         if (parent == NULL)
                 parent = "/tmp";
-        snprintf(scratch_dir, sizeof(scratch_dir), "%s/xac-test-XXXXXX",
-                 in_memory ? SHARED_MEMORY_DIR : parent);
+        snprintf(scratch_dir, sizeof(scratch_dir), "%s/xac-test-XXXXXX", in_memory ? SHARED_MEMORY_DIR : parent);
         return mkdtemp(scratch_dir) != NULL ? 0 : -errno;
 }
 
@@ -66,8 +65,8 @@ static int names_directory(const char *name, const struct stat *dir)
 {
         char prefix[64];
 
-        snprintf(prefix, sizeof(prefix), SHARED_MEMORY_PREFIX "%" PRIxMAX ".%" PRIxMAX ".",
-                 (uintmax_t)dir->st_dev, (uintmax_t)dir->st_ino);
+        snprintf(prefix, sizeof(prefix), SHARED_MEMORY_PREFIX "%" PRIxMAX ".%" PRIxMAX ".", (uintmax_t)dir->st_dev,
+                 (uintmax_t)dir->st_ino);
         return strncmp(name, prefix, strlen(prefix)) == 0;
 }
 

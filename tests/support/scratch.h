@@ -14,7 +14,7 @@
 #include <sys/types.h>
 
 int scratch_make(int in_memory); /* 0 or -errno */
-void scratch_clear(void); /* of all that is in it */
+void scratch_clear(void);        /* of all that is in it */
 void scratch_remove(void);
 
 /* The path of `name` in the scratch directory; lasts until the process ends. */

@@ -141,8 +141,8 @@ static uint64_t state_of_everything(void)
 
         check_equal(stat(TOOL_ENV, &dir), 0);
         for (int i = 0; i < 3; i++) {
-                snprintf(path, sizeof(path), "/dev/shm/xac.%" PRIxMAX ".%" PRIxMAX ".%s",
-                         (uintmax_t)dir.st_dev, (uintmax_t)dir.st_ino, parts[i]);
+                snprintf(path, sizeof(path), "/dev/shm/xac.%" PRIxMAX ".%" PRIxMAX ".%s", (uintmax_t)dir.st_dev,
+                         (uintmax_t)dir.st_ino, parts[i]);
                 check_equal(stat(path, &st), 0);
                 sum = sum * 31 + (uint64_t)st.st_blocks;
                 sum = sum * 31 + (uint64_t)st.st_mtim.tv_nsec;

@@ -83,8 +83,8 @@ static void a_full_disk_under_the_output_is_a_failure(void)
         int status;
 
         tool_work(0, 3, TOOL_CLOSE);
-        snprintf(command, sizeof(command),
-                 "\"${builddir:-.}\"/tools/xac/xac stat '%s' >/dev/full 2>/dev/null", TOOL_ENV);
+        snprintf(command, sizeof(command), "\"${builddir:-.}\"/tools/xac/xac stat '%s' >/dev/full 2>/dev/null",
+                 TOOL_ENV);
         status = system(command);
         check(WIFEXITED(status));
         check_equal(WEXITSTATUS(status), 1);

@@ -106,15 +106,14 @@ int tool_xac_on_terminal(const char *const *args)
 void tool_check_status(const char *file, int line, int actual, int expected)
 {
         if (actual != expected)
-                check_failed(file, line, "xac ended with %d instead of %d; it said:\n%s", actual, expected,
-                             tool.said);
+                check_failed(file, line, "xac ended with %d instead of %d; it said:\n%s", actual, expected, tool.said);
 }
 
 void tool_check_said(const char *file, int line, const char *text, int is_expected)
 {
         if ((strstr(tool.said, text) != NULL) != is_expected)
-                check_failed(file, line, "xac should%s have said \"%s\"; it said:\n%s",
-                             is_expected ? "" : " not", text, tool.said);
+                check_failed(file, line, "xac should%s have said \"%s\"; it said:\n%s", is_expected ? "" : " not", text,
+                             tool.said);
 }
 
 unsigned tool_count_said(const char *text)

@@ -38,10 +38,9 @@ int tool_xac_on_terminal(const char *const *args);
 
 #define tool_args(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
-#define check_xac(expected, ...) \
-        tool_check_status(__FILE__, __LINE__, tool_xac(tool_args(__VA_ARGS__)), (expected))
-#define check_said(text)     tool_check_said(__FILE__, __LINE__, (text), 1)
-#define check_not_said(text) tool_check_said(__FILE__, __LINE__, (text), 0)
+#define check_xac(expected, ...) tool_check_status(__FILE__, __LINE__, tool_xac(tool_args(__VA_ARGS__)), (expected))
+#define check_said(text)         tool_check_said(__FILE__, __LINE__, (text), 1)
+#define check_not_said(text)     tool_check_said(__FILE__, __LINE__, (text), 0)
 
 void tool_check_status(const char *file, int line, int actual, int expected);
 void tool_check_said(const char *file, int line, const char *text, int is_expected);

@@ -489,8 +489,11 @@ void model_rewrite(unsigned n)
 void model_open(enum model_keys keys)
 {
         page_no root;
-        struct bpnode_shape shape = { .page_bytes = ways.arena->page_bytes, .tree_id = 77, .is_fixed = keys == MODEL_FIXED,
-                                      .value_bytes = 8, .compare = keys == MODEL_OWN_ORDER ? compare_own : NULL };
+        struct bpnode_shape shape = { .page_bytes = ways.arena->page_bytes,
+                                      .tree_id = 77,
+                                      .is_fixed = keys == MODEL_FIXED,
+                                      .value_bytes = 8,
+                                      .compare = keys == MODEL_OWN_ORDER ? compare_own : NULL };
         model.keys = keys;
         model.trend = COBINDEX_ANYWHERE;
         model.gives_up = 0;

@@ -3,8 +3,8 @@
 #define TESTS_TREES_COBINDEX_MODEL_H
 
 /*
- * An index alone, over segments of two records each, beside a sorted array of what they hold. Each operation runs in transactions of
- * its own on ways.arena.
+ * An index alone, over segments of two records each, beside a sorted array of what they hold. Each operation runs in
+ * transactions of its own on ways.arena.
  */
 
 #include "tests/support/chance.h"

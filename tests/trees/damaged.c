@@ -74,7 +74,8 @@ static void repair(void)
 
 void damaged_repair_page(page_no page)
 {
-        memcpy(damaged_page(page), damaged.sound + ((uint64_t)page << damaged.arena->page_shift), damaged.arena->page_bytes);
+        memcpy(damaged_page(page), damaged.sound + ((uint64_t)page << damaged.arena->page_shift),
+               damaged.arena->page_bytes);
 }
 
 void damaged_is_found(page_no page, const char *what)

@@ -166,8 +166,8 @@ static int change_bulk(struct deed *deed)
                 size_t key_len = make_key(deed, DEEDS_WORDS, n), value_len = BULK_VALUE + n % (BULK_VALUE / 2);
 
                 memset(deed->value, (int)(n + deed->k), value_len);
-                err = is_put ? deed->target->put(deed->arg, DEEDS_WORDS, deed->key, key_len, deed->value, value_len) :
-                               deed->target->remove(deed->arg, DEEDS_WORDS, deed->key, key_len);
+                err = is_put ? deed->target->put(deed->arg, DEEDS_WORDS, deed->key, key_len, deed->value, value_len)
+                             : deed->target->remove(deed->arg, DEEDS_WORDS, deed->key, key_len);
         }
         return err;
 }
@@ -195,7 +195,8 @@ static int note_number(struct deed *deed)
         unsigned char number[8];
 
         write_number(number, deed->k);
-        return deed->target->put(deed->arg, DEEDS_OWN + deed->lane, counter_key, sizeof(counter_key), number, sizeof(number));
+        return deed->target->put(deed->arg, DEEDS_OWN + deed->lane, counter_key, sizeof(counter_key), number,
+                                 sizeof(number));
 }
 
 static int do_deed(const struct deeds *deeds, unsigned lane, uint64_t k, const struct target *target, void *arg)
@@ -243,7 +244,8 @@ static int open_tree(struct deeds_desk *desk, unsigned tree)
                 xtree_close(desk->trees[tree]);
         desk->trees[tree] = NULL;
         name_tree(tree, name);
-        int err = xtree_open(desk->arena, name, XTREE_CREATE, tree == DEEDS_NUMBERS ? &fixed : &variable, &desk->trees[tree]);
+        int err = xtree_open(desk->arena, name, XTREE_CREATE, tree == DEEDS_NUMBERS ? &fixed : &variable,
+                             &desk->trees[tree]);
         desk->is_doubtful[tree] = err != 0;
         return err;
 }
@@ -334,7 +336,8 @@ int deeds_refresh(struct deeds_desk *desk)
 static int read_counter(struct deeds_desk *desk, unsigned lane, uint64_t *k)
 {
         unsigned char number[8];
-        int err = xtree_get(desk->trees[DEEDS_OWN + lane], counter_key, sizeof(counter_key), number, sizeof(number), NULL);
+        int err = xtree_get(desk->trees[DEEDS_OWN + lane], counter_key, sizeof(counter_key), number, sizeof(number),
+                            NULL);
 
         *k = err ? 0 : read_number(number);
         return err == -ENOENT ? 0 : err;

@@ -3,8 +3,8 @@
 #define TESTS_TREES_FAILING_H
 
 /*
- * Failures by number, as in tests/failure/inject.h, for programs that use trees: besides the library's system calls and all
- * allocations, what trees themselves ask of the kernel for a plain arena. Programs link with --wrap for each.
+ * Failures by number, as in tests/failure/inject.h, for programs that use trees: besides the library's system calls and
+ * all allocations, what trees themselves ask of the kernel for a plain arena. Programs link with --wrap for each.
  *
  * Only calls of the thread that armed it are counted.
  */
@@ -14,7 +14,8 @@
 struct failing_plan {
         int nth;         /* 1 and up; 0: nothing fails, the calls are only counted */
         int with;        /* -errno */
-        bool is_lasting; /* so do the next calls of its kind: many, but not for ever, as the log waits for room on the disk */
+        bool is_lasting; /* so do the next calls of its kind: many, but not for ever, as the log waits for room on the
+                            disk */
 };
 
 /* Armed, but paused. */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Operations on trees while system calls and allocations fail: a script of all kinds of operations runs once for each call k that
- * it makes, with that call failing, and again with that one and many later ones of its kind failing. Each operation has a
- * code then, and has happened or not, as a whole; a transaction that is lost is lost as a whole. Once nothing fails any more,
- * bptree_check finds nothing, all trees hold what the codes said, and the script runs through.
+ * Operations on trees while system calls and allocations fail: a script of all kinds of operations runs once for each
+ * call k that it makes, with that call failing, and again with that one and many later ones of its kind failing. Each
+ * operation has a code then, and has happened or not, as a whole; a transaction that is lost is lost as a whole. Once
+ * nothing fails any more, bptree_check finds nothing, all trees hold what the codes said, and the script runs through.
  *
- * One test for each way in and each kind of tree. There are many calls, so that SAMPLES of them fail unless XAC_TEST_LONG is set, chosen by the
- * seed. Replay one case: XAC_TEST_CASE=kind of tree,entry,k,errno,is_lasting (as printed).
+ * One test for each way in and each kind of tree. There are many calls, so that SAMPLES of them fail unless
+ * XAC_TEST_LONG is set, chosen by the seed. Replay one case: XAC_TEST_CASE=kind of tree,entry,k,errno,is_lasting (as
+ * printed).
  */
 
 #include <signal.h>
@@ -41,7 +42,7 @@ static struct tally {
         int calls;
         uint8_t kinds[FAILING_MAX + 1];
         int cases, stuck, wrong;
-} *tally;
+} * tally;
 
 static void run_case(int unused, void *case_)
 {
@@ -86,9 +87,10 @@ static void try_case(const struct failing_case *this)
                 dprintf(STDERR_FILENO,
                         "%s%s, %s: call number %d (%s) gives %s, %s: ended by signal %d, status %d\n"
                         "replay: XAC_TEST_CASE=%d,%d,%d,%d,%d\n",
-                        crash.said, xtree_names[this->kind_of_tree], entries[this->entry].name, this->plan.nth, failing_name(this->kind), strerror(-this->plan.with),
-                        this->plan.is_lasting ? "from then on" : "once", crash.signal, crash.status,
-                        this->kind_of_tree, this->entry, this->plan.nth, this->plan.with, this->plan.is_lasting);
+                        crash.said, xtree_names[this->kind_of_tree], entries[this->entry].name, this->plan.nth,
+                        failing_name(this->kind), strerror(-this->plan.with),
+                        this->plan.is_lasting ? "from then on" : "once", crash.signal, crash.status, this->kind_of_tree,
+                        this->entry, this->plan.nth, this->plan.with, this->plan.is_lasting);
 }
 
 static void try_number(const struct failing_case *usual, int nth)
@@ -120,8 +122,9 @@ static void try_entry(int number)
         for (int nth = 1 + (int)chance_below(&chance, (uint64_t)stride); nth <= tally->calls;
              nth += 1 + (int)chance_below(&chance, 2 * (uint64_t)stride - 1))
                 try_number(&nothing_fails, nth);
-        dprintf(STDOUT_FILENO, "%s, %s: %d calls; %d cases, %d stuck, %d wrong\n", xtree_names[nothing_fails.kind_of_tree],
-                entries[nothing_fails.entry].name, tally->calls, tally->cases, tally->stuck, tally->wrong);
+        dprintf(STDOUT_FILENO, "%s, %s: %d calls; %d cases, %d stuck, %d wrong\n",
+                xtree_names[nothing_fails.kind_of_tree], entries[nothing_fails.entry].name, tally->calls, tally->cases,
+                tally->stuck, tally->wrong);
         check_equal(tally->wrong, 0);
 }
 
@@ -156,8 +159,12 @@ int main(void)
                 return cmocka_run_group_tests_name("failure", replay, NULL, NULL);
         for (int i = 0; i < EACH; i++) {
                 snprintf(names[i], sizeof(names[i]), "%s, %s", xtree_names[i / ENTRIES], entries[i % ENTRIES].name);
-                isolated[i] = (struct isolated){ .each = try_entry, .way = i, .seconds = getenv("XAC_TEST_LONG") ? 36 * SECONDS : SECONDS };
-                tests[i] = (struct CMUnitTest){ .name = names[i], .test_func = isolate_run, .initial_state = &isolated[i] };
+                isolated[i] = (struct isolated){ .each = try_entry,
+                                                 .way = i,
+                                                 .seconds = getenv("XAC_TEST_LONG") ? 36 * SECONDS : SECONDS };
+                tests[i] = (struct CMUnitTest){ .name = names[i],
+                                                .test_func = isolate_run,
+                                                .initial_state = &isolated[i] };
         }
         return cmocka_run_group_tests_name("failure", tests, NULL, NULL);
 }

@@ -43,9 +43,9 @@ static struct stage {
         xtree *trees[TREES];
         xtree_cursor *cursor;
         struct content content, before; /* as of the transaction's begin */
-        bool is_inside;   /* a transaction */
-        bool is_lost;     /* it can only end */
-        bool is_poisoned; /* what came last may have happened or not: `doubtful`, as it would be then */
+        bool is_inside;                 /* a transaction */
+        bool is_lost;                   /* it can only end */
+        bool is_poisoned;               /* what came last may have happened or not: `doubtful`, as it would be then */
         struct content doubtful;
         bool must_succeed;
 } stage;
@@ -105,7 +105,8 @@ static void change(struct content *content, unsigned tree, const void *key, size
 }
 
 /* It is in the content if it was done; and in what may be there, if nobody knows. */
-static void note_change(bool is_done, unsigned tree, const void *key, size_t key_len, const void *value, size_t value_len)
+static void note_change(bool is_done, unsigned tree, const void *key, size_t key_len, const void *value,
+                        size_t value_len)
 {
         if (is_done)
                 change(&stage.content, tree, key, key_len, value, value_len);
@@ -308,8 +309,8 @@ static void load(void)
                 check_ok(xtree_scan(stage.trees[PASSING], NULL, 0, NULL, 0, count_records, &there));
         copy_content(&content, &stage.content);
         loading.next = 10000;
-        for (bptree_record record; next_to_load(&loading, &record) && (done || stage.is_poisoned ||
-                                                                       content.trees[PASSING].count < there);)
+        for (bptree_record record;
+             next_to_load(&loading, &record) && (done || stage.is_poisoned || content.trees[PASSING].count < there);)
                 change(&content, PASSING, record.key, record.key_len, record.value, record.value_len);
         copy_content(stage.is_poisoned ? &stage.doubtful : &stage.content, &content);
         clear_content(&content);
@@ -392,7 +393,8 @@ static bool content_is(const struct content *content, char *text, size_t text_le
         return true;
 }
 
-/* What never waited for the disk may be lost when the environment is poisoned: all is sound, and nobody knows what there is. */
+/* What never waited for the disk may be lost when the environment is poisoned: all is sound, and nobody knows what
+ * there is. */
 static void begin_anew(void)
 {
         for (unsigned tree = 0; tree < TREES; tree++) {
@@ -427,7 +429,8 @@ static void open_env(void)
         const xac_options options = { .log_bytes = SMALL_LOG };
 
         if (entries[stage.entry].is_env)
-                check_ok(xac_open(scratch_path("env"), XAC_CREATE | entries[stage.entry].open_flags, &options, &stage.env));
+                check_ok(xac_open(scratch_path("env"), XAC_CREATE | entries[stage.entry].open_flags, &options,
+                                  &stage.env));
 }
 
 /* A poisoned environment is recovered by opening it again, which may have lost what nobody was told. */

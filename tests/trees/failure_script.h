@@ -3,8 +3,8 @@
 #define TESTS_TREES_FAILURE_SCRIPT_H
 
 /*
- * All kinds of operations on trees, one after the other, some of them in a transaction; any of them may fail (failing.h), and what is
- * there then is known from their codes. A code that means damage ends the process.
+ * All kinds of operations on trees, one after the other, some of them in a transaction; any of them may fail
+ * (failing.h), and what is there then is known from their codes. A code that means damage ends the process.
  */
 
 #include <stdbool.h>

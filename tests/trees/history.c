@@ -2,9 +2,9 @@
 
 /*
  * The history test of the trees: processes and threads play random transactions on the same few keys of three
- * trees of either kind in two files of one environment. After each round all that they were told is judged (history_judge.h), the trees
- * must hold what the judge has, and bptree_check must find nothing; it looks in the middle of the rounds, too, from another
- * process.
+ * trees of either kind in two files of one environment. After each round all that they were told is judged
+ * (history_judge.h), the trees must hold what the judge has, and bptree_check must find nothing; it looks in the middle
+ * of the rounds, too, from another process.
  *
  *      history [OPTIONS]     see usage(); the seed is printed, and repeats what is random in the scripts
  *
@@ -82,7 +82,9 @@ static _Noreturn void usage(void)
 
 static enum history_mode mode_named(const char *name)
 {
-        static const char *const names[] = { [MODE_VIEW] = "view", [MODE_DECLARED] = "declared", [MODE_MIXED] = "mixed" };
+        static const char *const names[] = {
+                [MODE_VIEW] = "view", [MODE_DECLARED] = "declared", [MODE_MIXED] = "mixed"
+        };
 
         for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
                 if (strcmp(name, names[i]) == 0)
@@ -100,16 +102,27 @@ static void choose_tree(const char *name)
 static void take_flag(struct history_options *options, int option)
 {
         switch (option) {
-        case 'i': options->script.has_snapshots = true; break;
-        case 'c': options->checkpoints = 1; break;
-        case 'o': options->reopen = 1; break;
-        case 'd': options->open_flags &= ~XAC_VOLATILE; break;
-        case 'y': options->open_flags = XAC_NOSYNC; break;
+        case 'i':
+                options->script.has_snapshots = true;
+                break;
+        case 'c':
+                options->checkpoints = 1;
+                break;
+        case 'o':
+                options->reopen = 1;
+                break;
+        case 'd':
+                options->open_flags &= ~XAC_VOLATILE;
+                break;
+        case 'y':
+                options->open_flags = XAC_NOSYNC;
+                break;
         case 'D':
                 options->open_flags &= ~XAC_VOLATILE;
                 options->script.has_durable_reads = true;
                 break;
-        default: usage();
+        default:
+                usage();
         }
 }
 
@@ -118,19 +131,44 @@ static void take_option(struct history_options *options, int option, const char 
         uint64_t number = text ? strtoull(text, NULL, 0) : 0;
 
         switch (option) {
-        case 's': options->seed = number; break;
-        case 'n': options->transactions = number; break;
-        case 'p': options->processes = (int)number; break;
-        case 't': options->threads = (int)number; break;
-        case 'm': options->mode = mode_named(text ? text : ""); break;
-        case 'T': choose_tree(text ? text : ""); break;
-        case 'S': options->seconds = text ? strtod(text, NULL) : 0; break;
-        case 'k': options->script.keys = (unsigned)number; break;
-        case 'e': options->script.steps_max = (unsigned)number; break;
-        case 'r': options->round = number; break;
-        case 'b': options->pool_bytes = number; break;
-        case 'B': options->page_bytes = (uint32_t)number; break;
-        default: take_flag(options, option);
+        case 's':
+                options->seed = number;
+                break;
+        case 'n':
+                options->transactions = number;
+                break;
+        case 'p':
+                options->processes = (int)number;
+                break;
+        case 't':
+                options->threads = (int)number;
+                break;
+        case 'm':
+                options->mode = mode_named(text ? text : "");
+                break;
+        case 'T':
+                choose_tree(text ? text : "");
+                break;
+        case 'S':
+                options->seconds = text ? strtod(text, NULL) : 0;
+                break;
+        case 'k':
+                options->script.keys = (unsigned)number;
+                break;
+        case 'e':
+                options->script.steps_max = (unsigned)number;
+                break;
+        case 'r':
+                options->round = number;
+                break;
+        case 'b':
+                options->pool_bytes = number;
+                break;
+        case 'B':
+                options->page_bytes = (uint32_t)number;
+                break;
+        default:
+                take_flag(options, option);
         }
 }
 
@@ -208,7 +246,8 @@ static bool play_round(struct run *run)
                 desk_check(&run->desk);
                 run->looks++;
                 if (crew_clock_ns() - begun_ns >= HANG_MS * UINT64_C(1000000)) {
-                        printf("DIFFERENCE (run seed %" PRIu64 ", round %u): the round hangs\n", world->options.seed, run->round);
+                        printf("DIFFERENCE (run seed %" PRIu64 ", round %u): the round hangs\n", world->options.seed,
+                               run->round);
                         return false;
                 }
         }
@@ -224,7 +263,8 @@ static void compare_key(struct run *run, unsigned tree, unsigned key)
         if ((err == 0 && tag == expected) || (err == -ENOENT && !expected))
                 return;
         if (run->differences++ < 4)
-                printf("DIFFERENCE (run seed %" PRIu64 ", round %u): tree %u, key %u has %#" PRIx64 " (%d), not %#" PRIx64 "\n",
+                printf("DIFFERENCE (run seed %" PRIu64 ", round %u): tree %u, key %u has %#" PRIx64
+                       " (%d), not %#" PRIx64 "\n",
                        run->world->options.seed, run->round, tree, key, tag, err, expected);
 }
 
@@ -244,7 +284,8 @@ static void compare_content(struct run *run)
                 }
                 check_ok(desk_target.count(&run->desk, tree, &records));
                 if (records != expected) {
-                        snprintf(text, sizeof(text), "tree %u has %" PRIu64 " records, not %" PRIu64, tree, records, expected);
+                        snprintf(text, sizeof(text), "tree %u has %" PRIu64 " records, not %" PRIu64, tree, records,
+                                 expected);
                         printf("DIFFERENCE (run seed %" PRIu64 "): %s\n", run->world->options.seed, text);
                         run->differences++;
                 }
@@ -310,7 +351,9 @@ static void report(const struct run *run)
         printf("%s, seed %" PRIu64 ", %d x %d, %s%s%s, %u keys: %.0f per s, %" PRIu64 " conflicts, %" PRIu64
                " times full, %" PRIu64 " looks: %" PRIu64 " transactions, %" PRIu64 " differences\n",
                xtree_names[xtree_is_cob()], options->seed, options->processes, options->threads, modes[options->mode],
-               options->open_flags & XAC_VOLATILE ? "" : options->open_flags & XAC_NOSYNC ? ", nosync" : ", durable",
+               options->open_flags & XAC_VOLATILE ? ""
+               : options->open_flags & XAC_NOSYNC ? ", nosync"
+                                                  : ", durable",
                options->script.has_snapshots ? ", snapshots" : "", options->script.keys,
                (double)run->transactions / seconds, run->conflicts, run->full, run->looks, run->transactions,
                run->differences);

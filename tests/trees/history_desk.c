@@ -150,7 +150,9 @@ static int desk_scan(void *desk_, unsigned tree, unsigned from, unsigned to,
 
 static int desk_seek(void *desk_, unsigned tree, unsigned how, unsigned number)
 {
-        static const enum bptree_seek hows[] = { [SCRIPT_GE] = BPTREE_GE, [SCRIPT_LE] = BPTREE_LE, [SCRIPT_EQ] = BPTREE_EQ };
+        static const enum bptree_seek hows[] = {
+                [SCRIPT_GE] = BPTREE_GE, [SCRIPT_LE] = BPTREE_LE, [SCRIPT_EQ] = BPTREE_EQ
+        };
         struct desk *desk = desk_;
         struct history_key key;
 
@@ -222,8 +224,8 @@ static int desk_end(void *desk)
         return xend(((struct desk *)desk)->env);
 }
 
-/* What a doomed transaction wrote into a view is not undone by an inner abort (docs/RESTRICTIONS.md): what it saw from then on would
- * mean nothing. So the script ends there. */
+/* What a doomed transaction wrote into a view is not undone by an inner abort (docs/RESTRICTIONS.md): what it saw from
+ * then on would mean nothing. So the script ends there. */
 static int desk_abort(void *desk_)
 {
         const struct desk *desk = desk_;
@@ -280,7 +282,7 @@ void desk_check(struct desk *desk)
                 int err = bptree_check(desk->arenas[i], &report);
 
                 if (err)
-                        check_failed(__FILE__, __LINE__, "bptree_check of \"%s\": %d (%s), page %llu: %s", files[i], err,
-                                     xac_strerror(err), (unsigned long long)report.page_no, report.message);
+                        check_failed(__FILE__, __LINE__, "bptree_check of \"%s\": %d (%s), page %llu: %s", files[i],
+                                     err, xac_strerror(err), (unsigned long long)report.page_no, report.message);
         }
 }

@@ -3,8 +3,8 @@
 #define TESTS_TREES_HISTORY_DESK_H
 
 /*
- * A thread's trees, as scripts play on them. A key or a value that nobody can have put there ends the process: no transaction
- * sees such a thing, whatever becomes of it.
+ * A thread's trees, as scripts play on them. A key or a value that nobody can have put there ends the process: no
+ * transaction sees such a thing, whatever becomes of it.
  */
 
 #include "tests/support/chance.h"

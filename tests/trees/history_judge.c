@@ -35,8 +35,8 @@ struct attempt {
         const struct record *record;
         uint32_t worker;
         int flags;
-        /* Where it reads, and where it stands for those that come after, in halves of commits: 2 n is commit n, 2 n + 1 who
-         * saw that. */
+        /* Where it reads, and where it stands for those that come after, in halves of commits: 2 n is commit n, 2 n + 1
+         * who saw that. */
         uint64_t reads_at, ends_at;
         bool is_promised;
 };
@@ -67,11 +67,11 @@ static void print_attempt(const struct judge *judge, const struct attempt *attem
 {
         const struct record *record = attempt->record;
 
-        printf("  worker %u, script seed %#" PRIx64 ", way %d, flags %#x, tag %#" PRIx64 ", saw %" PRIu64 ", commit %" PRIu64
-               ", outcome %d%s, %u calls, %" PRIu64 " to %" PRIu64 " ns (round %u)\n",
+        printf("  worker %u, script seed %#" PRIx64 ", way %d, flags %#x, tag %#" PRIx64 ", saw %" PRIu64
+               ", commit %" PRIu64 ", outcome %d%s, %u calls, %" PRIu64 " to %" PRIu64 " ns (round %u)\n",
                attempt->worker, record->seed, script_way(record->seed), (unsigned)attempt->flags, record->tag,
-               record->snapshot, record->sequence, record->outcome, record->was_stopped ? " (stopped)" : "", record->calls,
-               record->begin_ns, record->end_ns, judge->round);
+               record->snapshot, record->sequence, record->outcome, record->was_stopped ? " (stopped)" : "",
+               record->calls, record->begin_ns, record->end_ns, judge->round);
 }
 
 /* True: it is to be printed. */
@@ -261,9 +261,11 @@ static void print_difference(const struct record *record, const struct script *s
         while (step > 0 && !script_step_name(record_told(record)[step]))
                 step--;
         word = record_told(record)[step];
-        printf("  word %u: the trees gave %#" PRIx64 ", serial replay gives %#" PRIx64 "; %u words after: %s, tree %u, key %u\n",
-               at, at < record->word_count ? record_told(record)[at] : 0, at < script->word_count ? script->words[at] : 0,
-               at - step, script_step_name(word) ? script_step_name(word) : "?", (unsigned)(word >> 40 & 0xff),
+        printf("  word %u: the trees gave %#" PRIx64 ", serial replay gives %#" PRIx64
+               "; %u words after: %s, tree %u, key %u\n",
+               at, at < record->word_count ? record_told(record)[at] : 0,
+               at < script->word_count ? script->words[at] : 0, at - step,
+               script_step_name(word) ? script_step_name(word) : "?", (unsigned)(word >> 40 & 0xff),
                (unsigned)(word >> 16 & 0xffffff));
 }
 
@@ -389,7 +391,8 @@ static void collect(struct judge *judge, const struct record_log *logs)
         }
 }
 
-/* In the order of their commits, which stand first where it is by sequence; readers see versions, so theirs does not matter. */
+/* In the order of their commits, which stand first where it is by sequence; readers see versions, so theirs does not
+ * matter. */
 static void play_all(struct judge *judge)
 {
         uint32_t readers = 0;

@@ -5,17 +5,18 @@
 /*
  * Was everything that the workers were told true?
  *
- * The library numbers its commits, and each attempt notes the newest that it saw and, if it published anything, its own.
- * That is a serial order which is claimed. The judge plays all scripts in it on plain memory, and compares each word:
+ * The library numbers its commits, and each attempt notes the newest that it saw and, if it published anything, its
+ * own. That is a serial order which is claimed. The judge plays all scripts in it on plain memory, and compares each
+ * word:
  *
  *      a commit reads    what the commits before it have left: just before its own number. So a lookup that
  *                        found nothing, or the gap between two records of a scan, is as much validated as a record
  *      XAC_SNAPSHOT      what it saw at its beginning; and nobody else has changed in between what it changes
  *      all others        what there was when they began: readers, the aborted, the lost
  *
- * If every word is the same, the order explains the history, however the numbers came about. It must also agree with the clock: who
- * had ended before another began comes before it. Who read as of what was durable comes after those only that had been
- * promised to be so.
+ * If every word is the same, the order explains the history, however the numbers came about. It must also agree with
+ * the clock: who had ended before another began comes before it. Who read as of what was durable comes after those only
+ * that had been promised to be so.
  */
 
 #include "tests/trees/history_world.h"

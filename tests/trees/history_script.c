@@ -25,7 +25,7 @@ enum step {
 enum {
         RUN_MAX = 16,
         WALK_MAX = 12,
-        SCAN_MAX = 60,  /* records of a scan: then its visit ends it */
+        SCAN_MAX = 60, /* records of a scan: then its visit ends it */
         WORDS_OF_STEP = 4 + 2 * SCAN_MAX,
         PUTS_MAX = 250 /* their tags follow each other */
 };
@@ -265,7 +265,8 @@ static void step_run(struct script *script, struct chance *chance, unsigned tree
 static void step_scan(struct script *script, struct chance *chance, unsigned tree, unsigned from)
 {
         unsigned limit = 1 + (unsigned)chance_below(chance, SCAN_MAX);
-        unsigned to = chance_percent(chance, 30) ? script->world->keys : from + (unsigned)chance_below(chance, SCAN_MAX);
+        unsigned to =
+                chance_percent(chance, 30) ? script->world->keys : from + (unsigned)chance_below(chance, SCAN_MAX);
 
         call_scan(script, tree, from, to, limit);
 }

@@ -3,34 +3,29 @@
 #define TESTS_TREES_HISTORY_SCRIPT_H
 
 /*
- * Random transactions on trees: a seed says what one looks up, scans, walks, puts and deletes, where it nests, and what it
- * undoes. The same script is played twice, on the trees by a worker and on plain memory by the judge; everything
+ * Random transactions on trees: a seed says what one looks up, scans, walks, puts and deletes, where it nests, and what
+ * it undoes. The same script is played twice, on the trees by a worker and on plain memory by the judge; everything
  * that the first was told is noted, and the second must be told the same.
  *
- * Keys and values are numbers here. Whoever plays a script makes bytes of them (history_keys.h); every value that is put is
- * another one, its tag.
+ * Keys and values are numbers here. Whoever plays a script makes bytes of them (history_keys.h); every value that is
+ * put is another one, its tag.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum {
-        HISTORY_TREES = 3,
-        HISTORY_KEYS_MAX = 1024,
-        SCRIPT_WORDS_MAX = 2048,
-        SCRIPT_DEPTH_MAX = 5
-};
+enum { HISTORY_TREES = 3, HISTORY_KEYS_MAX = 1024, SCRIPT_WORDS_MAX = 2048, SCRIPT_DEPTH_MAX = 5 };
 
 /* What all scripts of a run have in common. */
 struct script_world {
-        unsigned keys;      /* of each tree: 0 ... keys - 1 */
-        unsigned steps_max; /* of a transaction */
-        bool has_snapshots; /* some are XAC_SNAPSHOT */
+        unsigned keys;          /* of each tree: 0 ... keys - 1 */
+        unsigned steps_max;     /* of a transaction */
+        bool has_snapshots;     /* some are XAC_SNAPSHOT */
         bool has_durable_reads; /* half of the readers are XAC_DURABLE */
 };
 
-/* What a script plays on. 0, -ENOENT and -EEXIST are outcomes; with any other result the script ends there. Cursors: one for each
- * tree, which each walk places anew. Levels: begin is told only of inner ones. */
+/* What a script plays on. 0, -ENOENT and -EEXIST are outcomes; with any other result the script ends there. Cursors:
+ * one for each tree, which each walk places anew. Levels: begin is told only of inner ones. */
 struct script_target {
         int (*get)(void *target, unsigned tree, unsigned key, uint64_t *tag);
         int (*put)(void *target, unsigned tree, unsigned key, uint64_t tag, int flags);
@@ -64,13 +59,13 @@ struct script {
         const struct script_target *on;
         void *target;
         uint64_t seed;
-        uint64_t tag;      /* the first of 256 that are this attempt's */
-        bool shrinks;      /* it deletes more than it puts */
+        uint64_t tag;       /* the first of 256 that are this attempt's */
+        bool shrinks;       /* it deletes more than it puts */
         unsigned calls_max; /* stop after so many calls; UINT32_MAX: play to the end */
 
         /* Results. */
         unsigned calls;
-        int stopped; /* what the call that ended it returned; 0: it was played to the end */
+        int stopped;    /* what the call that ended it returned; 0: it was played to the end */
         unsigned depth; /* levels open: 1 is the outermost */
         unsigned puts;
         bool has_written; /* and not undone, or perhaps so */

@@ -64,8 +64,8 @@ static uint64_t own_sequence(const struct worker *worker)
 }
 
 /*
- * A call outside of transactions may run several: its own, and before or after it some that only move pages, and do not wait
- * for the disk. What it says is true as of its own.
+ * A call outside of transactions may run several: its own, and before or after it some that only move pages, and do not
+ * wait for the disk. What it says is true as of its own.
  */
 static _Thread_local struct worker *alone; /* who is in such a call */
 

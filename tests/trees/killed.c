@@ -4,8 +4,8 @@
  * Processes that work on the same trees are killed (SIGKILL) at random moments, single ones, several, and now and then
  * all at once. Shown by an auditor, which is a process too:
  *
- *      - the deeds of each worker (deeds.h) are there up to the last one that it was told of, or one more, and none in part:
- *        all trees hold exactly that, and bptree_check finds nothing;
+ *      - the deeds of each worker (deeds.h) are there up to the last one that it was told of, or one more, and none in
+ * part: all trees hold exactly that, and bptree_check finds nothing;
  *      - the survivors go on, a newcomer can open at any time;
  *      - once all are dead, every slot, row, list and lock is accounted for (tests/kill/audit.h).
  *
@@ -77,7 +77,7 @@ static struct ledger {
         } lane[DEEDS_LANES_MAX];
         uint64_t found[DEEDS_LANES_MAX]; /* by the last auditor */
         _Atomic uint64_t deeds_done, leaves;
-} *ledger;
+} * ledger;
 
 static const struct mode *mode;
 static const char *directory;
@@ -180,7 +180,8 @@ static void work(int index, void *first_)
 
 static void worker_main(int seat, void *unused)
 {
-        struct job job = { .lane = first_lane((unsigned)seat), .chance = { crew_clock_ns() ^ (uint64_t)getpid() << 40 } };
+        struct job job = { .lane = first_lane((unsigned)seat),
+                           .chance = { crew_clock_ns() ^ (uint64_t)getpid() << 40 } };
 
         (void)unused;
         job.env = open_env();
@@ -241,8 +242,9 @@ static void accept_losses(unsigned lane, uint64_t found)
         uint64_t promised = atomic_load(&ledger->lane[lane].promised), told = atomic_load(&ledger->lane[lane].told);
 
         if (found < promised || found > told + 1)
-                check_failed(__FILE__, __LINE__, "lane %u was promised %" PRIu64 " and told %" PRIu64 ", but has %" PRIu64, lane,
-                             promised, told, found);
+                check_failed(__FILE__, __LINE__,
+                             "lane %u was promised %" PRIu64 " and told %" PRIu64 ", but has %" PRIu64, lane, promised,
+                             told, found);
         atomic_store(&ledger->lane[lane].told, found);
 }
 
@@ -388,8 +390,8 @@ static void play(int unused, void *unused_arg)
         deeds_forget(&state);
         printf("%s, %s: %" PRIu64 " kills in %.1f s (%" PRIu64 " times everybody), %" PRIu64 " deeds done, %" PRIu64
                " left in good order, %" PRIu64 " audits\n",
-               xtree_names[ledger->deeds.kind], mode->name, count.kills, (double)(crew_clock_ns() - started_ns) / 1e9, count.all,
-               atomic_load(&ledger->deeds_done), atomic_load(&ledger->leaves), count.audits);
+               xtree_names[ledger->deeds.kind], mode->name, count.kills, (double)(crew_clock_ns() - started_ns) / 1e9,
+               count.all, atomic_load(&ledger->deeds_done), atomic_load(&ledger->leaves), count.audits);
         fflush(stdout);
 }
 
@@ -400,7 +402,11 @@ static bool try_mode(const struct mode *chosen, enum xtree_kind kind)
 
         mode = chosen;
         ledger = crew_shared(sizeof(*ledger));
-        ledger->deeds = (struct deeds){ .kind = kind, .seed = chance_next(&chance), .lanes = LANES, .keys = 60, .period = 400,
+        ledger->deeds = (struct deeds){ .kind = kind,
+                                        .seed = chance_next(&chance),
+                                        .lanes = LANES,
+                                        .keys = 60,
+                                        .period = 400,
                                         .large_permille = 30 };
         if (kind == XTREE_COBTREE) { /* pages move in larger trees only */
                 ledger->deeds.keys = 400;
@@ -412,27 +418,44 @@ static bool try_mode(const struct mode *chosen, enum xtree_kind kind)
         left = scratch_shared_memory_left(1);
         scratch_remove();
         if (status || left)
-                printf("FAILED: %s, %s (status %x, shared memory left: %d)\n", xtree_names[kind], mode->name, status, left);
+                printf("FAILED: %s, %s (status %x, shared memory left: %d)\n", xtree_names[kind], mode->name, status,
+                       left);
         return !status && !left;
 }
 
 static void parse(int argc, char **argv)
 {
         static const struct option known[] = {
-                { "kills", required_argument, NULL, 'k' }, { "seconds", required_argument, NULL, 's' },
-                { "only", required_argument, NULL, 'o' },  { "tree", required_argument, NULL, 't' },
-                { "seed", required_argument, NULL, 'x' },  { "verbose", no_argument, NULL, 'v' },
+                { "kills", required_argument, NULL, 'k' },
+                { "seconds", required_argument, NULL, 's' },
+                { "only", required_argument, NULL, 'o' },
+                { "tree", required_argument, NULL, 't' },
+                { "seed", required_argument, NULL, 'x' },
+                { "verbose", no_argument, NULL, 'v' },
                 { NULL, 0, NULL, 0 },
         };
         for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
                 switch (c) {
-                case 'k': options.kills = strtoull(optarg, NULL, 0); break;
-                case 's': options.seconds = strtod(optarg, NULL); break;
-                case 'o': options.only = optarg; break;
-                case 't': options.tree = optarg; break;
-                case 'x': setenv("XAC_TEST_SEED", optarg, 1); break;
-                case 'v': options.is_verbose = true; break;
-                default: exit(2);
+                case 'k':
+                        options.kills = strtoull(optarg, NULL, 0);
+                        break;
+                case 's':
+                        options.seconds = strtod(optarg, NULL);
+                        break;
+                case 'o':
+                        options.only = optarg;
+                        break;
+                case 't':
+                        options.tree = optarg;
+                        break;
+                case 'x':
+                        setenv("XAC_TEST_SEED", optarg, 1);
+                        break;
+                case 'v':
+                        options.is_verbose = true;
+                        break;
+                default:
+                        exit(2);
                 }
         }
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * A tree that is many times larger than the memory it may use: the version pool is small, and where control groups can be made,
- * the processes that work on it may have no more memory than --memory-bytes, page cache included.
+ * A tree that is many times larger than the memory it may use: the version pool is small, and where control groups can
+ * be made, the processes that work on it may have no more memory than --memory-bytes, page cache included.
  *
- * Workers put records in random order, replace some, and delete a third of them; then all records are looked up by a scan,
- * and bptree_check goes through all pages; once more after the last close.
+ * Workers put records in random order, replace some, and delete a third of them; then all records are looked up by a
+ * scan, and bptree_check goes through all pages; once more after the last close.
  *
- *      large [--tree bptree|cobtree] [--records N] [--value-bytes N] [--processes N] [--pool-bytes N] [--memory-bytes N]
+ *      large [--tree bptree|cobtree] [--records N] [--value-bytes N] [--processes N] [--pool-bytes N] [--memory-bytes
+ * N]
  *            [--durable] [--seed X]      each kind of tree, unless told
  */
 
@@ -44,7 +45,8 @@ static struct {
 /* Numbers from 0 on, scattered: an odd factor gives each number below 2^40 another one. */
 static size_t make_key(uint64_t n, char *key)
 {
-        return (size_t)snprintf(key, KEY_BYTES, "%010" PRIx64, n * UINT64_C(0x9E3779B97F4A7C15) & UINT64_C(0xffffffffff));
+        return (size_t)snprintf(key, KEY_BYTES, "%010" PRIx64,
+                                n * UINT64_C(0x9E3779B97F4A7C15) & UINT64_C(0xffffffffff));
 }
 
 enum fate { PUT_ONCE, REPLACED, DELETED };
@@ -125,7 +127,8 @@ static void run_batch(struct batch *batch)
 {
         int err;
 
-        for (int tries = 0; (err = xac_run(batch->desk->env, 0, do_batch, batch)) == XAC_FULL && tries < FULL_MAX; tries++)
+        for (int tries = 0; (err = xac_run(batch->desk->env, 0, do_batch, batch)) == XAC_FULL && tries < FULL_MAX;
+             tries++)
                 crew_sleep_ms(1);
         check_ok(err);
 }
@@ -200,7 +203,8 @@ static void audit_tree(struct desk *desk)
         check(audit.sum == sum);
         int err = bptree_check(desk->arena, &report);
         if (err)
-                check_failed(__FILE__, __LINE__, "bptree_check: %d, page %" PRIu64 ": %s", err, report.page_no, report.message);
+                check_failed(__FILE__, __LINE__, "bptree_check: %d, page %" PRIu64 ": %s", err, report.page_no,
+                             report.message);
         check_equal(report.records, count);
 }
 
@@ -231,33 +235,54 @@ static void play(int unused, void *group)
         crew_processes(1, audit, NULL);
         printf("%s: %" PRIu64 " records, %lld MiB of file, %" PRIu64 " KiB of pool%s%s: sound (%.1f s)\n",
                xtree_names[xtree_is_cob()], options.records, scratch_file_size(scratch_path("env/tree")) / MIB,
-               options.pool_bytes / 1024,
-               options.open_flags ? "" : ", durable", memory, (double)(crew_clock_ns() - started_ns) / 1e9);
+               options.pool_bytes / 1024, options.open_flags ? "" : ", durable", memory,
+               (double)(crew_clock_ns() - started_ns) / 1e9);
         fflush(stdout);
 }
 
 static void parse(int argc, char **argv)
 {
         static const struct option known[] = {
-                { "records", required_argument, NULL, 'n' },      { "value-bytes", required_argument, NULL, 'v' },
-                { "processes", required_argument, NULL, 'p' },    { "pool-bytes", required_argument, NULL, 'b' },
-                { "memory-bytes", required_argument, NULL, 'm' }, { "seed", required_argument, NULL, 's' },
-                { "durable", no_argument, NULL, 'd' },            { "tree", required_argument, NULL, 't' },
+                { "records", required_argument, NULL, 'n' },
+                { "value-bytes", required_argument, NULL, 'v' },
+                { "processes", required_argument, NULL, 'p' },
+                { "pool-bytes", required_argument, NULL, 'b' },
+                { "memory-bytes", required_argument, NULL, 'm' },
+                { "seed", required_argument, NULL, 's' },
+                { "durable", no_argument, NULL, 'd' },
+                { "tree", required_argument, NULL, 't' },
                 { NULL, 0, NULL, 0 },
         };
         for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
                 uint64_t number = optarg ? strtoull(optarg, NULL, 0) : 0;
 
                 switch (c) {
-                case 'n': options.records = number; break;
-                case 'v': options.value_bytes = number; break;
-                case 'p': options.processes = (int)number; break;
-                case 'b': options.pool_bytes = number; break;
-                case 'm': options.memory_bytes = number; break;
-                case 's': options.seed = number; break;
-                case 'd': options.open_flags = 0; break;
-                case 't': options.tree = optarg; break;
-                default: exit(2);
+                case 'n':
+                        options.records = number;
+                        break;
+                case 'v':
+                        options.value_bytes = number;
+                        break;
+                case 'p':
+                        options.processes = (int)number;
+                        break;
+                case 'b':
+                        options.pool_bytes = number;
+                        break;
+                case 'm':
+                        options.memory_bytes = number;
+                        break;
+                case 's':
+                        options.seed = number;
+                        break;
+                case 'd':
+                        options.open_flags = 0;
+                        break;
+                case 't':
+                        options.tree = optarg;
+                        break;
+                default:
+                        exit(2);
                 }
         }
         if (!options.seed)

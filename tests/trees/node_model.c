@@ -76,8 +76,7 @@ struct bpnode_key make_key(struct model_maker *maker, const struct bpnode_shape 
         return (struct bpnode_key){ key, len };
 }
 
-struct bpnode_record make_record(struct model_maker *maker, const struct bpnode_shape *shape,
-                                 struct bpnode_key key)
+struct bpnode_record make_record(struct model_maker *maker, const struct bpnode_shape *shape, struct bpnode_key key)
 {
         size_t len = shape->value_bytes;
         bool is_overflow = false;
@@ -89,9 +88,8 @@ struct bpnode_record make_record(struct model_maker *maker, const struct bpnode_
                 is_overflow = !bpnode_is_inline(shape, key.len, len);
                 len = is_overflow ? sizeof(struct bpnode_overflow) : len;
         }
-        return (struct bpnode_record){ key,
-                                       maker->value + below(maker, (uint32_t)(sizeof(maker->value) - len)),
-                                       len, is_overflow };
+        return (struct bpnode_record){ key, maker->value + below(maker, (uint32_t)(sizeof(maker->value) - len)), len,
+                                       is_overflow };
 }
 
 /* ---- the array ---- */
@@ -183,8 +181,8 @@ void model_move(struct model *from, unsigned first, struct model *to)
 struct model *model_start(const struct bpnode_shape *shape, uint8_t level)
 {
         struct model *model = calloc(1, sizeof(*model));
-        unsigned char *memory = mmap(NULL, shape->page_bytes + 2 * (size_t)EDGE, PROT_NONE,
-                                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        unsigned char *memory =
+                mmap(NULL, shape->page_bytes + 2 * (size_t)EDGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
         assert_non_null(model);
         assert_ptr_not_equal(memory, MAP_FAILED);

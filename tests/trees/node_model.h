@@ -67,8 +67,7 @@ void model_end(struct model *model);
 void maker_start(struct model_maker *maker, struct chance *chance, enum model_keys kind);
 struct bpnode_key make_key(struct model_maker *maker, const struct bpnode_shape *shape);
 /* With a value that belongs into a leaf beside this key. */
-struct bpnode_record make_record(struct model_maker *maker, const struct bpnode_shape *shape,
-                                 struct bpnode_key key);
+struct bpnode_record make_record(struct model_maker *maker, const struct bpnode_shape *shape, struct bpnode_key key);
 
 /* Where the key is or would be in the array. */
 unsigned model_find(const struct model *model, struct bpnode_key key, bool *is_equal);

@@ -3,8 +3,8 @@
 #define TESTS_TREES_ONE_TREE_H
 
 /*
- * An arena and a tree in it, with keys and values that are texts: what a test of single calls begins and ends with. A program
- * includes it once.
+ * An arena and a tree in it, with keys and values that are texts: what a test of single calls begins and ends with. A
+ * program includes it once.
  */
 
 #include <string.h>

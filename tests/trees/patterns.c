@@ -34,11 +34,16 @@ struct run {
 };
 
 const char *const pattern_names[PATTERNS] = {
-        [PATTERN_ASCENDING] = "ascending",       [PATTERN_DESCENDING] = "descending",
-        [PATTERN_RANDOM] = "random",             [PATTERN_HAMMER_UP] = "hammer-up",
-        [PATTERN_HAMMER_DOWN] = "hammer-down",   [PATTERN_HAMMER_INWARD] = "hammer-inward",
-        [PATTERN_HAMMER_RANDOM] = "hammer-random", [PATTERN_ZIPF] = "zipf",
-        [PATTERN_ALL_AND_NONE] = "all-and-none", [PATTERN_WAVES] = "waves",
+        [PATTERN_ASCENDING] = "ascending",
+        [PATTERN_DESCENDING] = "descending",
+        [PATTERN_RANDOM] = "random",
+        [PATTERN_HAMMER_UP] = "hammer-up",
+        [PATTERN_HAMMER_DOWN] = "hammer-down",
+        [PATTERN_HAMMER_INWARD] = "hammer-inward",
+        [PATTERN_HAMMER_RANDOM] = "hammer-random",
+        [PATTERN_ZIPF] = "zipf",
+        [PATTERN_ALL_AND_NONE] = "all-and-none",
+        [PATTERN_WAVES] = "waves",
 };
 
 const char *const pattern_record_names[RECORDS_KINDS] = {
@@ -101,10 +106,14 @@ static uint64_t hammered(const struct run *run, uint64_t i)
         if (i < sparse)
                 return i * width;
         switch (run->options->pattern) {
-        case PATTERN_HAMMER_UP: return left + j;
-        case PATTERN_HAMMER_DOWN: return left + width - j;
-        case PATTERN_HAMMER_INWARD: return j % 2 ? left + j : left + width - j;
-        default: return left + (j * UINT64_C(0x9E3779B97F4A7C15) & (width - 1));
+        case PATTERN_HAMMER_UP:
+                return left + j;
+        case PATTERN_HAMMER_DOWN:
+                return left + width - j;
+        case PATTERN_HAMMER_INWARD:
+                return j % 2 ? left + j : left + width - j;
+        default:
+                return left + (j * UINT64_C(0x9E3779B97F4A7C15) & (width - 1));
         }
 }
 
@@ -164,7 +173,7 @@ static void put(struct run *run, uint64_t i)
         run->tally->operations++;
 }
 
-static void delete(struct run *run, uint64_t i)
+static void delete (struct run *run, uint64_t i)
 {
         make_key(run, number_of(run, i));
         check_code(xtree_delete(run->tree, run->key, run->key_len), run->times[i] ? 0 : -ENOENT);
@@ -259,7 +268,8 @@ static void look_at_all(struct run *run)
         free(expected.order);
         int err = bptree_check(ways.arena, &report);
         if (err)
-                check_failed(__FILE__, __LINE__, "bptree_check: %d, page %" PRIu64 ": %s", err, report.page_no, report.message);
+                check_failed(__FILE__, __LINE__, "bptree_check: %d, page %" PRIu64 ": %s", err, report.page_no,
+                             report.message);
         check_equal(report.records, count);
         check_ok(xtree_stat(run->tree, &stats));
         check_equal(stats.records, count);
@@ -293,7 +303,7 @@ static void play_zipf(struct run *run)
                 if (chance_percent(&run->chance, 65))
                         put(run, i);
                 else
-                        delete(run, i);
+                        delete (run, i);
         }
 }
 
@@ -309,10 +319,10 @@ static void play_all_and_none(struct run *run)
                                 put(run, i);
                 look_at_all(run);
                 for (uint64_t i = 0; i < keys; i++)
-                        delete(run, round == 0 ? i : round == 1 ? keys - 1 - i : scattered(i) % keys);
+                        delete (run, round == 0 ? i : round == 1 ? keys - 1 - i : scattered(i) % keys);
                 for (uint64_t i = 0; i < keys; i++)
                         if (run->times[i])
-                                delete(run, i);
+                                delete (run, i);
                 look_at_all(run);
         }
         put_all(run, 0, keys / 10);
@@ -329,7 +339,7 @@ static void play_waves(struct run *run)
                         uint64_t i = wave == 0 ? chance_below(&run->chance, keys) : wave == 1 ? n : keys - 1 - n;
 
                         if (run->times[i])
-                                delete(run, i);
+                                delete (run, i);
                 }
                 look_at_all(run);
         }
@@ -338,11 +348,20 @@ static void play_waves(struct run *run)
 static void play(struct run *run)
 {
         switch (run->options->pattern) {
-        case PATTERN_DESCENDING: play_downwards(run); break;
-        case PATTERN_ZIPF: play_zipf(run); break;
-        case PATTERN_ALL_AND_NONE: play_all_and_none(run); break;
-        case PATTERN_WAVES: play_waves(run); break;
-        default: put_all(run, 0, run->keys);
+        case PATTERN_DESCENDING:
+                play_downwards(run);
+                break;
+        case PATTERN_ZIPF:
+                play_zipf(run);
+                break;
+        case PATTERN_ALL_AND_NONE:
+                play_all_and_none(run);
+                break;
+        case PATTERN_WAVES:
+                play_waves(run);
+                break;
+        default:
+                put_all(run, 0, run->keys);
         }
 }
 
@@ -356,9 +375,9 @@ void pattern_run(const struct pattern_options *options, struct pattern_tally *ta
         run.times = calloc(run.keys, sizeof(run.times[0]));
         check(run.times != NULL);
         check_ok(xtree_open(ways_open(options->way), "tree", XTREE_CREATE,
-                            options->records == RECORDS_FIXED      ? &fixed :
-                            options->records == RECORDS_REVERSED ? &reversed :
-                                                                   NULL,
+                            options->records == RECORDS_FIXED      ? &fixed
+                            : options->records == RECORDS_REVERSED ? &reversed
+                                                                   : NULL,
                             &run.tree));
         counted = tally;
         play(&run);

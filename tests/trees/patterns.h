@@ -3,9 +3,9 @@
 #define TESTS_TREES_PATTERNS_H
 
 /*
- * Orders of puts and deletes that are hard on one structure or another: ascending, descending, all in one place, few keys
- * again and again, everything in and everything out. A plain array knows what must be there in the end, and how many pages
- * each commit wrote is counted.
+ * Orders of puts and deletes that are hard on one structure or another: ascending, descending, all in one place, few
+ * keys again and again, everything in and everything out. A plain array knows what must be there in the end, and how
+ * many pages each commit wrote is counted.
  */
 
 #include <stdint.h>
@@ -14,13 +14,13 @@ enum pattern {
         PATTERN_ASCENDING,
         PATTERN_DESCENDING,
         PATTERN_RANDOM,
-        PATTERN_HAMMER_UP,     /* between two records of a tree there already is: upwards, ... */
+        PATTERN_HAMMER_UP, /* between two records of a tree there already is: upwards, ... */
         PATTERN_HAMMER_DOWN,
         PATTERN_HAMMER_INWARD, /* each between the two before, ... */
         PATTERN_HAMMER_RANDOM,
-        PATTERN_ZIPF,          /* puts and deletes, few keys most of the time, which lie side by side */
-        PATTERN_ALL_AND_NONE,  /* everything in, everything out: from the front, from the back, at random */
-        PATTERN_WAVES,         /* up to all, down to a tenth */
+        PATTERN_ZIPF,         /* puts and deletes, few keys most of the time, which lie side by side */
+        PATTERN_ALL_AND_NONE, /* everything in, everything out: from the front, from the back, at random */
+        PATTERN_WAVES,        /* up to all, down to a tenth */
         PATTERNS
 };
 
@@ -47,11 +47,11 @@ struct pattern_options {
 /* What was seen. */
 struct pattern_tally {
         uint64_t operations;
-        uint64_t most_height; /* levels or extents */
+        uint64_t most_height;                        /* levels or extents */
         uint64_t commits, pages_written, most_pages; /* in environments: of commits that wrote any; the most of one */
-        uint64_t moves;        /* of a cobtree: pages that changed places */
-        uint64_t record_pages; /* in the end: leaves, or segments */
-        double fill;           /* which part of the file's bytes are records in the end */
+        uint64_t moves;                              /* of a cobtree: pages that changed places */
+        uint64_t record_pages;                       /* in the end: leaves, or segments */
+        double fill;                                 /* which part of the file's bytes are records in the end */
 };
 
 /* Ends the process when something is not there that should be, or otherwise. In a scratch directory. */

@@ -52,8 +52,8 @@ static void prove(void)
         int err = bptree_check(ways.arena, &report);
 
         if (err)
-                check_failed(__FILE__, __LINE__, "bptree_check: %d, page %llu: %s", err, (unsigned long long)report.page_no,
-                             report.message);
+                check_failed(__FILE__, __LINE__, "bptree_check: %d, page %llu: %s", err,
+                             (unsigned long long)report.page_no, report.message);
         prove_content();
 }
 
@@ -82,7 +82,7 @@ static int put(unsigned n, size_t value_len)
         return err;
 }
 
-static int delete(unsigned n)
+static int delete (unsigned n)
 {
         char key[32];
         size_t key_len = make_key(n, key);
@@ -117,7 +117,7 @@ static void outgrow_the_pool(int way, bool is_nested)
         if (is_nested)
                 check_ok(xabort(ways.env));
         /* What is asked of a lost transaction has some code; it must have an end. */
-        (void)delete(3);
+        (void)delete (3);
         (void)put(4, 10);
         check_code(xend(ways.env), XAC_FULL);
         sorted_copy(&content, &before);
@@ -178,7 +178,7 @@ static void a_tree_outgrows_the_pool(int way)
         set_up(way, &options);
         put_some(0, 2500, USUAL);
         for (unsigned n = 0; n < 2500; n += 2)
-                check_ok(delete(n));
+                check_ok(delete (n));
         put_some(0, 600, 3000);
         tear_down();
 }
@@ -210,15 +210,15 @@ static void a_file_that_cannot_grow_is_enospc(int way)
         unsigned count = fill(0, USUAL);
         prove();
         for (unsigned n = 0; n < count; n += 3)
-                check_ok(delete(n));
+                check_ok(delete (n));
         check(fill(100000, USUAL) > 0);
         prove();
         /* Inside a transaction a call that finds no room has changed nothing, and the transaction goes on. */
         for (unsigned n = 1; n < count; n += 3)
-                check_ok(delete(n));
+                check_ok(delete (n));
         check_ok(xbegin(ways.env, 0));
         check(fill(200000, 60000) > 0);
-        check_ok(delete(2));
+        check_ok(delete (2));
         check(is_no_room(put(2, LONG_VALUE)));
         check_ok(put(2, 5));
         check(is_no_room(put(2, LONG_VALUE)));
@@ -260,7 +260,7 @@ static void a_full_disk_is_enospc(int way)
                 put_some(0, 2 * SMALL_DISK / USUAL, USUAL);
                 check_code(xac_checkpoint(ways.env), -ENOSPC);
                 for (unsigned n = 0; n < SMALL_DISK / USUAL; n += 2)
-                        check_ok(delete(n));
+                        check_ok(delete (n));
                 put_some(100000, 1000, USUAL);
         }
         prove_content();

@@ -78,7 +78,8 @@ void sorted_put(struct sorted *sorted, const void *key, size_t key_len, const vo
                 free(sorted->records[i]);
         } else {
                 make_room(sorted);
-                memmove(sorted->records + i + 1, sorted->records + i, (sorted->count - i) * sizeof(struct sorted_record *));
+                memmove(sorted->records + i + 1, sorted->records + i,
+                        (sorted->count - i) * sizeof(struct sorted_record *));
                 sorted->count++;
         }
         sorted->records[i] = record;

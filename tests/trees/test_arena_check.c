@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * bptree_check on damaged arenas with trees of either kind: chains, maps, the header, the catalog, anything. Each kind of damage is
- * found and told, and none makes it crash or hang. What is in the trees: test_bptree_check.c, test_cobtree_check.c.
+ * bptree_check on damaged arenas with trees of either kind: chains, maps, the header, the catalog, anything. Each kind
+ * of damage is found and told, and none makes it crash or hang. What is in the trees: test_bptree_check.c,
+ * test_cobtree_check.c.
  */
 
 #include "trees/bptree_catalog.h"
@@ -134,7 +135,8 @@ static page_no damage(struct chance *chance)
                         bytes[i] = (unsigned char)chance_next(chance);
                 break;
         default:
-                memcpy(bytes, damaged_page((page_no)chance_below(chance, damaged.pages_used)), damaged.arena->page_bytes);
+                memcpy(bytes, damaged_page((page_no)chance_below(chance, damaged.pages_used)),
+                       damaged.arena->page_bytes);
         }
         return page;
 }

@@ -179,8 +179,7 @@ static void test_no_record_takes_more_than_half(void **state)
                 const size_t half = bpnode_capacity(&shapes[i]) / 2;
 
                 assert_true(bpnode_inner_bytes(&shapes[i], BPTREE_KEY_MAX) <= half);
-                assert_true(bpnode_leaf_bytes(&shapes[i], BPTREE_KEY_MAX, sizeof(struct bpnode_overflow)) <=
-                            half);
+                assert_true(bpnode_leaf_bytes(&shapes[i], BPTREE_KEY_MAX, sizeof(struct bpnode_overflow)) <= half);
                 if (shapes[i].is_fixed) {
                         assert_true(bpnode_is_inline(&shapes[i], 8, shapes[i].value_bytes));
                         continue;
@@ -211,16 +210,14 @@ static void test_a_page_is_used_to_its_last_bytes(void **state)
                         bool is_there;
                         unsigned at = model_find(model, record.key, &is_there);
 
-                        if (bpnode_room(&shapes[i], model->node) <
-                            bpnode_leaf_bytes(&shapes[i], 8, record.value_len))
+                        if (bpnode_room(&shapes[i], model->node) < bpnode_leaf_bytes(&shapes[i], 8, record.value_len))
                                 break;
                         if (!is_there)
                                 model_insert(model, at, &record, 0);
                 }
                 model_verify(model);
                 assert_int_equal(model->count,
-                                 bpnode_capacity(&shapes[i]) /
-                                         bpnode_leaf_bytes(&shapes[i], 8, shapes[i].value_bytes));
+                                 bpnode_capacity(&shapes[i]) / bpnode_leaf_bytes(&shapes[i], 8, shapes[i].value_bytes));
                 model_end(model);
         }
 }

@@ -72,8 +72,7 @@ static void test_headers(void **state)
         for (unsigned i = 0; i < SHAPES; i++) {
                 struct model *model = make_node(&shapes[i], 0, 20);
 
-                assert_string_equal(bpnode_fault(&shapes[i], model->node, 1, none, none),
-                                    "the page is no inner node");
+                assert_string_equal(bpnode_fault(&shapes[i], model->node, 1, none, none), "the page is no inner node");
                 assert_false(bpnode_is_of(&shapes[i], model->node, 1));
                 model->node->kind = PAGE_FRESH;
                 assert_false(bpnode_is_of(&shapes[i], model->node, 0));
@@ -82,8 +81,7 @@ static void test_headers(void **state)
                 model = make_node(&shapes[i], 2, 20);
                 assert_string_equal(bpnode_fault(&shapes[i], model->node, 3, none, none),
                                     "the node is on another level");
-                assert_string_equal(bpnode_fault(&shapes[i], model->node, 0, none, none),
-                                    "the page is no leaf");
+                assert_string_equal(bpnode_fault(&shapes[i], model->node, 0, none, none), "the page is no leaf");
                 model->node->tree_id++;
                 assert_false(bpnode_is_of(&shapes[i], model->node, 2));
                 expect_fault(model, "the node belongs to another tree");
@@ -247,8 +245,7 @@ static void test_damaged_pages(void **state)
                 unsigned char *bytes = (unsigned char *)model->node;
 
                 for (uint64_t changes = 1 + chance_below(&chance, 4); changes > 0; changes--) {
-                        uint64_t at =
-                                chance_below(&chance, chance_percent(&chance, 70) ? 120 : shape->page_bytes);
+                        uint64_t at = chance_below(&chance, chance_percent(&chance, 70) ? 120 : shape->page_bytes);
 
                         bytes[at] = (unsigned char)chance_next(&chance);
                 }
@@ -282,9 +279,8 @@ static void test_garbage(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_headers),       cmocka_unit_test(test_bounds),
-                cmocka_unit_test(test_order),         cmocka_unit_test(test_cells),
-                cmocka_unit_test(test_values),        cmocka_unit_test(test_heads),
+                cmocka_unit_test(test_headers),       cmocka_unit_test(test_bounds),  cmocka_unit_test(test_order),
+                cmocka_unit_test(test_cells),         cmocka_unit_test(test_values),  cmocka_unit_test(test_heads),
                 cmocka_unit_test(test_damaged_pages), cmocka_unit_test(test_garbage),
         };
 

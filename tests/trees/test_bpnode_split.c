@@ -392,8 +392,7 @@ static void test_neighbours_share_evenly(void **state)
 static struct model *ascend(struct model *node, unsigned number, unsigned splits)
 {
         const struct bpnode_shape *shape = node->shape;
-        const size_t largest =
-                node->node->level ? bpnode_inner_bytes(shape, 8) : bpnode_leaf_bytes(shape, 8, 90);
+        const size_t largest = node->node->level ? bpnode_inner_bytes(shape, 8) : bpnode_leaf_bytes(shape, 8, 90);
 
         while (splits) {
                 struct bpnode_record record = numbered(number++, shape);
@@ -498,8 +497,7 @@ static struct model *make_two_kinds(const struct bpnode_shape *shape, size_t val
 
         for (unsigned i = 0; i < 40; i++) {
                 char letter = i < 20 ? 'a' : 'b';
-                unsigned char key[] = { (unsigned char)letter, (unsigned char)letter, '0',
-                                        (unsigned char)(i % 20) };
+                unsigned char key[] = { (unsigned char)letter, (unsigned char)letter, '0', (unsigned char)(i % 20) };
                 struct bpnode_record record = { { key, 4 }, maker.value, value_len, false };
 
                 model_insert(model, i, &record, 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* bptree_check on damaged nodes of B+-trees: each kind of damage is found and told (test_arena_check.c has all the rest). */
+/* bptree_check on damaged nodes of B+-trees: each kind of damage is found and told (test_arena_check.c has all the
+ * rest). */
 
 #include "trees/bptree.h"
 
@@ -109,9 +110,8 @@ static void counts_that_cannot_be(int way)
         damaged_end();
 }
 
-#define in_memory(body)                             \
-        isolated_way(body, IN_MEMORY, "memory"),    \
-                isolated_way(body, IN_MEMORY | WAYS_BIG, "memory, 64 KiB")
+#define in_memory(body) \
+        isolated_way(body, IN_MEMORY, "memory"), isolated_way(body, IN_MEMORY | WAYS_BIG, "memory, 64 KiB")
 
 int main(void)
 {

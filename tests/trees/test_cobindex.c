@@ -378,8 +378,9 @@ static void damage(page_no page)
         unsigned char *bytes = arena_write(ways.arena, page);
         for (uint64_t count = 1 + chance_below(&model.chance, 4); count; count--) {
                 size_t i = chance_below(&model.chance, span);
-                bytes[i] = chance_percent(&model.chance, 50) ? (unsigned char)chance_next(&model.chance)
-                                                             : (unsigned char)(bytes[i] ^ 1 << chance_below(&model.chance, 8));
+                bytes[i] = chance_percent(&model.chance, 50)
+                                   ? (unsigned char)chance_next(&model.chance)
+                                   : (unsigned char)(bytes[i] ^ 1 << chance_below(&model.chance, 8));
         }
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * bptree_check on damaged indexes and segments of cobtrees: each kind of damage is found and told (test_arena_check.c has all
- * the rest).
+ * bptree_check on damaged indexes and segments of cobtrees: each kind of damage is found and told (test_arena_check.c
+ * has all the rest).
  */
 
 #include "trees/cobindex_top.h"
@@ -52,7 +52,8 @@ static uint32_t *group_in_top(const struct cobindex *index, uint32_t extent)
         struct top top = { 0 };
 
         check_ok(top_open(index, &top));
-        return (uint32_t *)((char *)damaged_page(index->root) + TOP_ROOT_BEGIN + top_group_offset(index, top.height, extent));
+        return (uint32_t *)((char *)damaged_page(index->root) + TOP_ROOT_BEGIN +
+                            top_group_offset(index, top.height, extent));
 }
 
 static unsigned char *separator_in_top(const struct cobindex *index, uint32_t extent)
@@ -217,7 +218,8 @@ static void separators_that_separate_nothing(int way)
         damaged_end();
 }
 
-/* Separators in order may yet be too great or too small for the keys: one by one up to the next, one down to the one before. */
+/* Separators in order may yet be too great or too small for the keys: one by one up to the next, one down to the one
+ * before. */
 static void separators_that_lead_elsewhere(int way)
 {
         struct cobindex_place place;
@@ -229,9 +231,12 @@ static void separators_that_lead_elsewhere(int way)
         uint64_t number;
         memcpy(&number, node, sizeof(number));
         number--; /* of the next key: in nodes they are inverted */
-        for (unsigned i = place.i; i > 0 && memcmp(separator_of(numbers, (struct cobindex_place){ place.extent, place.group, i }),
-                                                   damaged.sound + ((char *)node - damaged.arena->base), 8) == 0; i--)
-                memcpy(separator_of(numbers, (struct cobindex_place){ place.extent, place.group, i }), &number, sizeof(number));
+        for (unsigned i = place.i;
+             i > 0 && memcmp(separator_of(numbers, (struct cobindex_place){ place.extent, place.group, i }),
+                             damaged.sound + ((char *)node - damaged.arena->base), 8) == 0;
+             i--)
+                memcpy(separator_of(numbers, (struct cobindex_place){ place.extent, place.group, i }), &number,
+                       sizeof(number));
         damaged_is_found(cobindex_segment_page(numbers, place), "leads elsewhere");
         damaged_end();
 }
@@ -281,7 +286,7 @@ static void keys_out_of_order_or_place(int way)
 }
 
 #define in_memory(body) isolated_way(body, IN_MEMORY | WAYS_COBTREE, "memory")
-#define by_page(body) in_memory(body), isolated_way(body, IN_MEMORY | WAYS_COBTREE | WAYS_MIDDLE, "memory, 16 KiB")
+#define by_page(body)   in_memory(body), isolated_way(body, IN_MEMORY | WAYS_COBTREE | WAYS_MIDDLE, "memory, 16 KiB")
 
 int main(void)
 {

@@ -61,7 +61,8 @@ static double judge_and_close(uint64_t records)
         check_ok(cobtree_stat(tree, &stats));
         check_equal(stats.records, records);
         const double fill = (double)stats.segment_bytes_used / (double)stats.used_segments / 4096;
-        printf("%" PRIu64 " records in %" PRIu64 " segments, of which %.3f is used\n", records, stats.used_segments, fill);
+        printf("%" PRIu64 " records in %" PRIu64 " segments, of which %.3f is used\n", records, stats.used_segments,
+               fill);
         cobtree_close(tree);
         ways_close();
         return fill;

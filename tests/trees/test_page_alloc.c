@@ -82,8 +82,8 @@ static void what_is_no_page_cannot_be_freed(int way)
                                          PAGE_HEADER,
                                          PAGE_CATALOG,
                                          GROUP_PAGES,
-                                         PAGES_FIXED + 20,     /* free */
-                                         2 * GROUP_PAGES,      /* no group, but in the file */
+                                         PAGES_FIXED + 20, /* free */
+                                         2 * GROUP_PAGES,  /* no group, but in the file */
                                          2 * GROUP_PAGES + 1,
                                          100 * GROUP_PAGES + 9, /* beyond it */
                                          UINT32_MAX };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * What <xac/bptree.h> and <xac/cobtree.h> promise of single calls, by every way in: records, long values, orders, scans,
- * loading, dropping.
+ * What <xac/bptree.h> and <xac/cobtree.h> promise of single calls, by every way in: records, long values, orders,
+ * scans, loading, dropping.
  */
 
 #include <endian.h>
@@ -134,10 +134,8 @@ static void check_value(const char *key, const unsigned char *expected, size_t e
 static void values_have_any_length(int way)
 {
         const size_t page = ways_page_bytes(way);
-        const size_t lengths[] = {
-                page / 4, page / 4 + 1, page - 16, page - 15, 3 * (page - 16), 3 * (page - 16) + 1,
-                300 * 1000, 16 << 20, 5 * page, 10, page / 2, 0
-        };
+        const size_t lengths[] = { page / 4,   page / 4 + 1, page - 16, page - 15, 3 * (page - 16), 3 * (page - 16) + 1,
+                                   300 * 1000, 16 << 20,     5 * page,  10,        page / 2,        0 };
         xtree_stats stats;
 
         begin(way, NULL);
@@ -261,9 +259,9 @@ static void a_scan_visits_what_lies_between(int way)
 
 /* What runs have shown: ascending numbers, each beside its square. */
 struct run_log {
-        uint64_t next;     /* that is to come */
-        unsigned runs;     /* so far */
-        unsigned end_at;   /* the run that ends the scan; 0: none */
+        uint64_t next;   /* that is to come */
+        unsigned runs;   /* so far */
+        unsigned end_at; /* the run that ends the scan; 0: none */
 };
 
 enum { RUN_STRIDE = 16, RUN_STEP = 3 /* from one key to the next */ };
@@ -293,7 +291,8 @@ static int scan_squares(uint64_t from, uint64_t to, struct run_log *log)
         return xtree_scan_runs(tree, from ? &low : NULL, 8, to ? &high : NULL, 8, expect_squares, log);
 }
 
-/* The first key that is not less: what a scan begins with that begins at a number, and where one ends that ends there. */
+/* The first key that is not less: what a scan begins with that begins at a number, and where one ends that ends there.
+ */
 static uint64_t first_from(uint64_t number)
 {
         return (number + RUN_STEP - 1) / RUN_STEP * RUN_STEP;

@@ -30,7 +30,7 @@ static int put(unsigned number)
         return xtree_put(tree, key, strlen(key), &number, sizeof(number), 0);
 }
 
-static int delete(unsigned number)
+static int delete (unsigned number)
 {
         char key[40];
 
@@ -171,7 +171,7 @@ static void it_keeps_its_place_while_the_tree_grows_and_shrinks(int way)
         }
         for (unsigned number = 0; number < END; number++)
                 if (number != HERE && number != HERE + 5)
-                        check_ok(delete(number));
+                        check_ok(delete (number));
         check_equal(number_here(), HERE);
         check_code(xtree_cursor_previous(cursor), -ENOENT);
         check_ok(xtree_cursor_next(cursor));
@@ -185,12 +185,12 @@ static void a_record_deleted_under_it_gives_way_to_the_next(int way)
         begin(way, 10);
         ways_begin();
         check_ok(seek(4, BPTREE_EQ));
-        check_ok(delete(4));
+        check_ok(delete (4));
         check_equal(number_here(), 6);
-        check_ok(delete(6));
+        check_ok(delete (6));
         check_ok(xtree_cursor_next(cursor)); /* not one too many */
         check_equal(number_here(), 8);
-        check_ok(delete(8));
+        check_ok(delete (8));
         check_ok(xtree_cursor_previous(cursor));
         check_equal(number_here(), 2);
         check_ok(ways_end());
@@ -390,7 +390,7 @@ static void outside_it_has_its_key(int way)
         check(record.value == NULL && record.value_len == 0);
         check_ok(xtree_cursor_read(cursor, 0, &number, sizeof(number), &len));
         check(len == sizeof(number) && number == 50);
-        check_ok(delete(50));
+        check_ok(delete (50));
         check_ok(xtree_cursor_record(cursor, &record)); /* it keeps that until it moves */
         check_code(xtree_cursor_read(cursor, 0, &number, sizeof(number), &len), -ENOENT);
         check_code(xtree_cursor_delete(cursor), -ENOENT); /* not the next one */

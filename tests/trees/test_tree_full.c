@@ -108,7 +108,7 @@ static int put_number(uint64_t number, const void *value, size_t value_len)
         return put(key, value, value_len);
 }
 
-static void delete(const struct sorted_record *record)
+static void delete (const struct sorted_record *record)
 {
         unsigned char key[BPTREE_KEY_MAX];
         size_t key_len = record->key_len;
@@ -136,7 +136,7 @@ static void puts_fill_the_arena_and_then_fail(int way)
                                 look();
                 }
                 while (expected.count > 100)
-                        delete(expected.records[chance_below(&chance, expected.count)]);
+                        delete (expected.records[chance_below(&chance, expected.count)]);
                 look();
         }
         end();
@@ -209,17 +209,17 @@ static void a_load_ends_when_there_is_no_page(int way)
 /* ---- memory ---- */
 
 /* The operation with 0, 1, 2 ... allocations, until they are enough; nothing has happened before. */
-#define with_little_memory(operation)                         \
-        do {                                                  \
-                int err_ = -ENOMEM;                           \
-                for (int few = 0; err_ == -ENOMEM; few++) {   \
-                        allocations_left = few;               \
-                        err_ = (operation);                   \
-                        allocations_left = -1;                \
-                        if (err_ == -ENOMEM)                  \
-                                look();                       \
-                }                                             \
-                check_ok(err_);                               \
+#define with_little_memory(operation)                       \
+        do {                                                \
+                int err_ = -ENOMEM;                         \
+                for (int few = 0; err_ == -ENOMEM; few++) { \
+                        allocations_left = few;             \
+                        err_ = (operation);                 \
+                        allocations_left = -1;              \
+                        if (err_ == -ENOMEM)                \
+                                look();                     \
+                }                                           \
+                check_ok(err_);                             \
         } while (0)
 
 static void without_memory_nothing_happens(int way)

@@ -173,8 +173,8 @@ static int run_by_options(int argc, char **argv)
 int main(int argc, char **argv)
 {
         const struct CMUnitTest tests[] = {
-                trees_all(numbers_are_as_in_an_array),   trees_all(wide_values_are_as_in_an_array),
-                trees_all(keys_alone_are_as_in_an_array), trees_all(words_are_as_in_an_array),
+                trees_all(numbers_are_as_in_an_array),      trees_all(wide_values_are_as_in_an_array),
+                trees_all(keys_alone_are_as_in_an_array),   trees_all(words_are_as_in_an_array),
                 trees_all(long_records_are_as_in_an_array), trees_all(own_order_is_as_in_an_array),
         };
 

@@ -169,7 +169,7 @@ static void many_trees_are_apart(int way)
 
         arena = ways_open(way);
         const int trees = xtree_is_cob() ? 100 : 1000; /* each of which begins with a whole extent */
-        ways_begin(); /* one transaction: it need not be slow */
+        ways_begin();                                  /* one transaction: it need not be slow */
         for (int i = 0; i < trees; i++) {
                 snprintf(name, sizeof(name), "tree %d", i);
                 check_ok(xtree_open(arena, name, XTREE_CREATE, NULL, &tree));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Both trees with pages of each size that there is: most other tests use the smallest. A process works on all trees of an
- * environment (deeds.h) until it is killed; the next one goes on, beside what the dead one left in shared memory, or
+ * Both trees with pages of each size that there is: most other tests use the smallest. A process works on all trees of
+ * an environment (deeds.h) until it is killed; the next one goes on, beside what the dead one left in shared memory, or
  * after the shared memory has gone too and the log was replayed. Each time everything it was told of is there.
  */
 
@@ -29,23 +29,14 @@ enum {
 };
 
 /* A test's way: one of these, a kind of tree and an access. */
-enum {
-        PAGES_4K = 12,
-        PAGES_8K,
-        PAGES_16K,
-        PAGES_32K,
-        PAGES_64K,
-        PAGES_SHIFT = 31,
-        WITH_COBTREE = 32,
-        WITH_VIEW = 64
-};
+enum { PAGES_4K = 12, PAGES_8K, PAGES_16K, PAGES_32K, PAGES_64K, PAGES_SHIFT = 31, WITH_COBTREE = 32, WITH_VIEW = 64 };
 
 static struct ledger {
         struct deeds deeds;
         _Atomic uint64_t told[LANES]; /* they are done, and durable */
         uint64_t found[LANES];
-        struct crew_turn turn;        /* deeds done in this round */
-} *ledger;
+        struct crew_turn turn; /* deeds done in this round */
+} * ledger;
 
 static enum page_arena_access access_of(int way)
 {
@@ -170,12 +161,12 @@ static void test_trees_survive_deaths_and_recovery(int way)
         crew_join(crew_fork(look, way, NULL)); /* closed in good order */
 }
 
-#define each_access(size, name)                                                                              \
-        isolated_way(test_trees_survive_deaths_and_recovery, size, "bptree, declared, " name),                       \
-                isolated_way(test_trees_survive_deaths_and_recovery, (size) | WITH_VIEW, "bptree, view, " name),     \
-                isolated_way(test_trees_survive_deaths_and_recovery, (size) | WITH_COBTREE,                          \
-                             "cobtree, declared, " name),                                                            \
-                isolated_way(test_trees_survive_deaths_and_recovery, (size) | WITH_COBTREE | WITH_VIEW,              \
+#define each_access(size, name)                                                                                  \
+        isolated_way(test_trees_survive_deaths_and_recovery, size, "bptree, declared, " name),                   \
+                isolated_way(test_trees_survive_deaths_and_recovery, (size) | WITH_VIEW, "bptree, view, " name), \
+                isolated_way(test_trees_survive_deaths_and_recovery, (size) | WITH_COBTREE,                      \
+                             "cobtree, declared, " name),                                                        \
+                isolated_way(test_trees_survive_deaths_and_recovery, (size) | WITH_COBTREE | WITH_VIEW,          \
                              "cobtree, view, " name)
 
 int main(void)

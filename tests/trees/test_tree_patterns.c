@@ -4,7 +4,8 @@
  * Trees under hard orders of puts and deletes (patterns.h), and how many pages a commit writes. Without options: each
  * pattern briefly. With options, one of any length, which says what it saw:
  *
- *         tests/trees/test_tree_patterns --tree cobtree --way declared --pattern hammer-up --records fixed --keys 1000000
+ *         tests/trees/test_tree_patterns --tree cobtree --way declared --pattern hammer-up --records fixed --keys
+ * 1000000
  */
 
 #include <getopt.h>
@@ -20,7 +21,8 @@
 #include "tests/trees/ways.h"
 #include "tests/trees/xtree.h"
 
-/* A single put or delete outside of transactions; those of long values take their pages as well, and are not tried here. */
+/* A single put or delete outside of transactions; those of long values take their pages as well, and are not tried
+ * here. */
 enum { PAGES_OF_A_COMMIT = 64 };
 
 /* Inserts in order move few pages, and leave few gaps in the extents; each has 507 segments at least. */
@@ -44,8 +46,9 @@ static void judge(const struct pattern_options *options, const struct pattern_ta
                 return;
         check(tally->commits > 0);
         if (tally->most_pages > PAGES_OF_A_COMMIT)
-                check_failed(__FILE__, __LINE__, "a commit of %s, %s, wrote %" PRIu64 " pages", pattern_names[options->pattern],
-                             pattern_record_names[options->records], tally->most_pages);
+                check_failed(__FILE__, __LINE__, "a commit of %s, %s, wrote %" PRIu64 " pages",
+                             pattern_names[options->pattern], pattern_record_names[options->records],
+                             tally->most_pages);
 }
 
 /* ---- briefly ---- */
@@ -127,16 +130,16 @@ static void up_and_down(int way)
 /* ---- by options ---- */
 
 static const struct option long_options[] = {
-        { "tree", required_argument, NULL, 't' },    { "way", required_argument, NULL, 'w' },
-        { "pattern", required_argument, NULL, 'p' }, { "records", required_argument, NULL, 'r' },
-        { "keys", required_argument, NULL, 'k' },    { "seed", required_argument, NULL, 's' },
-        { "page-bytes", required_argument, NULL, 'b' },
-        { NULL, 0, NULL, 0 },
+        { "tree", required_argument, NULL, 't' },       { "way", required_argument, NULL, 'w' },
+        { "pattern", required_argument, NULL, 'p' },    { "records", required_argument, NULL, 'r' },
+        { "keys", required_argument, NULL, 'k' },       { "seed", required_argument, NULL, 's' },
+        { "page-bytes", required_argument, NULL, 'b' }, { NULL, 0, NULL, 0 },
 };
 
 static _Noreturn void usage(void)
 {
-        printf("usage: test_tree_patterns [--tree bptree|cobtree] [--way memory|file|view|declared] [--page-bytes 4096|16384|65536]\n"
+        printf("usage: test_tree_patterns [--tree bptree|cobtree] [--way memory|file|view|declared] [--page-bytes "
+               "4096|16384|65536]\n"
                "                          [--pattern NAME] [--records NAME] [--keys N] [--seed S]\n");
         exit(2);
 }
@@ -155,14 +158,29 @@ static void take_option(struct pattern_options *options, int option)
         static const char *const pages[] = { "4096", "65536", "16384" };
 
         switch (option) {
-        case 't': options->way |= named(optarg, xtree_names, XTREE_KINDS) ? WAYS_COBTREE : 0; break;
-        case 'w': options->way |= named(optarg, entries, 4); break;
-        case 'b': options->way |= (const int[]){ 0, WAYS_BIG, WAYS_MIDDLE }[named(optarg, pages, 3)]; break;
-        case 'p': options->pattern = named(optarg, pattern_names, PATTERNS); break;
-        case 'r': options->records = named(optarg, pattern_record_names, RECORDS_KINDS); break;
-        case 'k': options->keys = strtoull(optarg, NULL, 0); break;
-        case 's': options->seed = strtoull(optarg, NULL, 0); break;
-        default: usage();
+        case 't':
+                options->way |= named(optarg, xtree_names, XTREE_KINDS) ? WAYS_COBTREE : 0;
+                break;
+        case 'w':
+                options->way |= named(optarg, entries, 4);
+                break;
+        case 'b':
+                options->way |= (const int[]){ 0, WAYS_BIG, WAYS_MIDDLE }[named(optarg, pages, 3)];
+                break;
+        case 'p':
+                options->pattern = named(optarg, pattern_names, PATTERNS);
+                break;
+        case 'r':
+                options->records = named(optarg, pattern_record_names, RECORDS_KINDS);
+                break;
+        case 'k':
+                options->keys = strtoull(optarg, NULL, 0);
+                break;
+        case 's':
+                options->seed = strtoull(optarg, NULL, 0);
+                break;
+        default:
+                usage();
         }
 }
 
@@ -181,16 +199,17 @@ static int run_by_options(int argc, char **argv)
         pattern_run(&options, &tally);
         judge(&options, &tally);
         scratch_remove();
-        printf("%s, %s, %s: %" PRIu64 " operations, up to %" PRIu64 " %s; pages written by a commit: %.3f, at most %" PRIu64 "\n",
+        printf("%s, %s, %s: %" PRIu64 " operations, up to %" PRIu64
+               " %s; pages written by a commit: %.3f, at most %" PRIu64 "\n",
                xtree_names[xtree_is_cob()], pattern_names[options.pattern], pattern_record_names[options.records],
                tally.operations, tally.most_height, xtree_is_cob() ? "extents" : "levels",
                tally.commits ? (double)tally.pages_written / (double)tally.commits : 0, tally.most_pages);
-        printf("%" PRIu64 " pages of records, %.0f %% of the file; %.2f pages moved for each of them\n", tally.record_pages,
-               100 * tally.fill, (double)tally.moves / (double)tally.record_pages);
+        printf("%" PRIu64 " pages of records, %.0f %% of the file; %.2f pages moved for each of them\n",
+               tally.record_pages, 100 * tally.fill, (double)tally.moves / (double)tally.record_pages);
         return 0;
 }
 
-#define by_turns(body)                                                                                        \
+#define by_turns(body)                                                                                              \
         isolated_trees(body, IN_MEMORY, "memory"), isolated_trees(body, IN_MEMORY | WAYS_MIDDLE, "memory, 16 KiB"), \
                 isolated_trees(body, IN_VIEW, "view"), isolated_trees(body, IN_DECLARED, "declared")
 

@@ -41,7 +41,7 @@ static int get(uint64_t number)
         return err;
 }
 
-static int delete(uint64_t number)
+static int delete (uint64_t number)
 {
         char key[40];
         int len = with_key(number, key);
@@ -140,7 +140,7 @@ static void calls_join_the_open_transaction(int way)
         for (uint64_t i = 0; i < 2000; i++)
                 check_ok(put(i));
         for (uint64_t i = 0; i < 2000; i += 2)
-                check_ok(delete(i));
+                check_ok(delete (i));
         check_ok(get(1999));
         check_code(get(1998), -ENOENT);
         check_ok(xabort(ways.env));
@@ -161,7 +161,7 @@ static void what_fails_inside_changes_nothing(int way)
         begin(way);
         check_ok(xbegin(ways.env, 0));
         check_ok(put(1));
-        check_code(delete(2), -ENOENT);
+        check_code(delete (2), -ENOENT);
         check_code(xtree_put(tree, key, (size_t)with_key(1, key), "", 0, XTREE_NOOVERWRITE), -EEXIST);
         check_code(xtree_put(tree, key, 0, "", 0, 0), -EINVAL);
         check_code(bptree_drop(ways.arena, "none"), -ENOENT);
@@ -181,7 +181,7 @@ static void an_inner_abort_undoes_the_inner_level(int way)
                 for (uint64_t i = 0; i < 1000; i++)
                         check_ok(put(2 * i + 1));
                 for (uint64_t i = 0; i < 1000; i++)
-                        check_ok(delete(2 * i));
+                        check_ok(delete (2 * i));
                 look(1000);
                 check_ok(xabort(ways.env));
                 look(1000);
@@ -230,11 +230,11 @@ static void writing_in_a_read_only_transaction_loses_it(int way)
         check_ok(put(1));
         check_ok(xbegin(ways.env, XAC_RDONLY));
         check_ok(get(1));
-        check_code(delete(2), -ENOENT);
+        check_code(delete (2), -ENOENT);
         check_code(put(2), is_declared ? -ECANCELED : 0);
         check_code(xend(ways.env), XAC_READONLY);
         check_ok(xbegin(ways.env, XAC_RDONLY));
-        check_code(delete(1), is_declared ? -ECANCELED : 0);
+        check_code(delete (1), is_declared ? -ECANCELED : 0);
         check_code(xend(ways.env), XAC_READONLY);
         end(1);
 }
@@ -431,7 +431,7 @@ static void two_writers_of_two_leaves_do_not_conflict(int way)
                 check_ok(put(10 * i));
         for (uint64_t i = 0; i < 8; i++) {
                 check_ok(put(15 + i % 4 + i / 4 * 8986)); /* splits are done beforehand */
-                check_ok(delete(15 + i % 4 + i / 4 * 8986));
+                check_ok(delete (15 + i % 4 + i / 4 * 8986));
         }
         for (uint64_t i = 0; i < 4; i++) {
                 check_ok(xbegin(ways.env, 0));
@@ -445,7 +445,7 @@ static void two_writers_of_two_leaves_do_not_conflict(int way)
 
 static long long other_deletes(uint64_t number)
 {
-        return delete(number);
+        return delete (number);
 }
 
 /* Under XAC_SNAPSHOT nothing that was read is validated. A leaf that is merged away must be written all the same, or
@@ -461,7 +461,7 @@ static void nothing_is_put_into_a_leaf_that_has_gone(int way)
         for (uint64_t i = 0; i < KEYS; i++)
                 check_ok(put(10 * i));
         for (uint64_t i = 1; i < KEYS; i += 2)
-                check_ok(delete(10 * i)); /* half full: two that are low fit into one */
+                check_ok(delete (10 * i)); /* half full: two that are low fit into one */
         for (uint64_t i = 0; i < KEYS - 2 * AHEAD; i += 2, left--) {
                 uint64_t number = 10 * (i + 2 * AHEAD) + 5;
 
@@ -473,7 +473,7 @@ static void nothing_is_put_into_a_leaf_that_has_gone(int way)
                 check_code(get(number), err ? -ENOENT : 0);
                 conflicts += err != 0;
                 if (!err)
-                        check_ok(delete(number));
+                        check_ok(delete (number));
         }
         check(conflicts > 0);
         stop_other(other);
@@ -492,7 +492,7 @@ static void member_puts_and_deletes(int index, void *way)
         for (uint64_t i = 0; i < EACH; i++)
                 check_ok(get(i * MEMBERS + (uint64_t)index));
         for (uint64_t i = 0; i < EACH; i += 2)
-                check_ok(delete(i * MEMBERS + (uint64_t)index));
+                check_ok(delete (i * MEMBERS + (uint64_t)index));
         xtree_close(tree);
         ways_close();
 }
@@ -534,7 +534,7 @@ int main(void)
                 trees_crowd(a_key_that_comes_after_all_is_a_conflict),
                 isolated_trees(two_writers_of_two_leaves_do_not_conflict, IN_DECLARED, "declared, threads"),
                 isolated_trees(two_writers_of_two_leaves_do_not_conflict, IN_DECLARED | WAYS_PROCESSES,
-                             "declared, processes"),
+                               "declared, processes"),
                 trees_crowd(nothing_is_put_into_a_leaf_that_has_gone),
                 trees_crowd(all_get_through),
         };

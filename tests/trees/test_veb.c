@@ -2,7 +2,8 @@
 #include "trees/veb.h"
 
 /*
- * The arithmetic against a tree that is laid out by recursion, as the definition says; and how many blocks a walk touches.
+ * The arithmetic against a tree that is laid out by recursion, as the definition says; and how many blocks a walk
+ * touches.
  */
 
 #include <math.h>
@@ -115,7 +116,8 @@ static void the_tables_are_right(void)
 
 /* ---- blocks ---- */
 
-/* How many different blocks of so many nodes a walk touches that ends in this leaf; the array begins somewhere in a block. */
+/* How many different blocks of so many nodes a walk touches that ends in this leaf; the array begins somewhere in a
+ * block. */
 static unsigned blocks_of_walk(unsigned height, uint32_t leaf, uint32_t block_nodes, uint32_t begin)
 {
         uint32_t seen[VEB_HEIGHT_MAX];
@@ -153,7 +155,8 @@ static void a_walk_touches_few_blocks(void)
                                 sum += blocks;
                                 most = blocks > most ? blocks : most;
                         }
-                        printf("height %2u, %4u nodes in a block: %5.2f blocks on the average, %2u at most; bound %4.1f\n",
+                        printf("height %2u, %4u nodes in a block: %5.2f blocks on the average, %2u at most; bound "
+                               "%4.1f\n",
                                height, sizes[s], (double)sum / WALKS, most, bound);
                         fflush(stdout);
                         check(most <= bound);
@@ -164,12 +167,9 @@ static void a_walk_touches_few_blocks(void)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                isolated_test(the_drawing_is_right),
-                isolated_test(every_node_is_where_recursion_puts_it),
-                isolated_test(nodes_of_large_trees_are_too),
-                isolated_test(gaps_are_in_order),
-                isolated_test(the_tables_are_right),
-                isolated_test(a_walk_touches_few_blocks),
+                isolated_test(the_drawing_is_right),         isolated_test(every_node_is_where_recursion_puts_it),
+                isolated_test(nodes_of_large_trees_are_too), isolated_test(gaps_are_in_order),
+                isolated_test(the_tables_are_right),         isolated_test(a_walk_touches_few_blocks),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -168,20 +168,13 @@ static const struct operation {
         unsigned often;
 } operations[] = {
         { model_put, 0 }, /* of these two now more of one, now more of the other */
-        { model_delete, 0 },
-        { model_get, 200 },
-        { model_scan, 15 },
-        { model_load, 8 },
-        { model_cursor_edge, 30 },
-        { model_cursor_seek, 80 },
-        { model_cursor_step, 80 },
-        { model_cursor_look, 80 },
-        { model_cursor_read, 40 },
-        { model_cursor_delete, 40 },
-        { do_begin, 30 },
-        { do_end, 40 },
-        { do_reopen, 3 },
-        { do_drop, 3 },
+        { model_delete, 0 },       { model_get, 200 },
+        { model_scan, 15 },        { model_load, 8 },
+        { model_cursor_edge, 30 }, { model_cursor_seek, 80 },
+        { model_cursor_step, 80 }, { model_cursor_look, 80 },
+        { model_cursor_read, 40 }, { model_cursor_delete, 40 },
+        { do_begin, 30 },          { do_end, 40 },
+        { do_reopen, 3 },          { do_drop, 3 },
 };
 
 enum { OPERATIONS = sizeof(operations) / sizeof(operations[0]), PUTS = 800, DELETES = 300 };

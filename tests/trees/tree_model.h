@@ -11,14 +11,14 @@
 #include <stdint.h>
 
 struct model_options {
-        int way;             /* ways.h */
+        int way; /* ways.h */
         uint64_t seed;
         uint64_t operations;
-        unsigned keys;       /* how many there may be, about */
-        unsigned key_bytes;  /* 8: fixed */
+        unsigned keys;        /* how many there may be, about */
+        unsigned key_bytes;   /* 8: fixed */
         unsigned value_bytes; /* fixed: of each */
-        unsigned key_max;    /* variable: the longest key */
-        unsigned value_max;  /* variable: the longest value in a leaf, or in overflow pages */
+        unsigned key_max;     /* variable: the longest key */
+        unsigned value_max;   /* variable: the longest value in a leaf, or in overflow pages */
         int with_own_order;
         unsigned check_every; /* operations between two looks at everything */
 };

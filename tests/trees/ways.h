@@ -46,36 +46,35 @@ void ways_begin(void);
 int ways_end(void);
 void ways_abort(void);
 
-#define ways_plain(body)                                                                  \
-        isolated_way(body, IN_MEMORY, "memory"), isolated_way(body, IN_FILE, "file"),     \
-                isolated_way(body, IN_MEMORY | WAYS_BIG, "memory, 64 KiB"),               \
+#define ways_plain(body)                                                              \
+        isolated_way(body, IN_MEMORY, "memory"), isolated_way(body, IN_FILE, "file"), \
+                isolated_way(body, IN_MEMORY | WAYS_BIG, "memory, 64 KiB"),           \
                 isolated_way(body, IN_FILE | WAYS_BIG, "file, 64 KiB")
 #define ways_env(body)                                                                    \
         isolated_way(body, IN_VIEW, "view"), isolated_way(body, IN_DECLARED, "declared"), \
                 isolated_way(body, IN_VIEW | WAYS_BIG, "view, 64 KiB"),                   \
                 isolated_way(body, IN_DECLARED | WAYS_BIG, "declared, 64 KiB")
 #define ways_all(body) ways_plain(body), ways_env(body)
-#define ways_crowd(body)                                                                  \
-        isolated_way(body, IN_VIEW, "view, threads"),                                     \
-                isolated_way(body, IN_DECLARED, "declared, threads"),                     \
-                isolated_way(body, IN_VIEW | WAYS_PROCESSES, "view, processes"),          \
+#define ways_crowd(body)                                                                                    \
+        isolated_way(body, IN_VIEW, "view, threads"), isolated_way(body, IN_DECLARED, "declared, threads"), \
+                isolated_way(body, IN_VIEW | WAYS_PROCESSES, "view, processes"),                            \
                 isolated_way(body, IN_DECLARED | WAYS_PROCESSES, "declared, processes")
 
 /* The same for each kind of tree. */
-#define isolated_trees(body, way, name)               \
+#define isolated_trees(body, way, name) \
         isolated_way(body, way, "bptree, " name), isolated_way(body, (way) | WAYS_COBTREE, "cobtree, " name)
-#define trees_plain(body)                                                                                     \
-        isolated_trees(body, IN_MEMORY, "memory"), isolated_trees(body, IN_FILE, "file"),                     \
-                isolated_trees(body, IN_MEMORY | WAYS_BIG, "memory, 64 KiB"),                                 \
+#define trees_plain(body)                                                                 \
+        isolated_trees(body, IN_MEMORY, "memory"), isolated_trees(body, IN_FILE, "file"), \
+                isolated_trees(body, IN_MEMORY | WAYS_BIG, "memory, 64 KiB"),             \
                 isolated_trees(body, IN_FILE | WAYS_BIG, "file, 64 KiB")
-#define trees_env(body)                                                                                       \
-        isolated_trees(body, IN_VIEW, "view"), isolated_trees(body, IN_DECLARED, "declared"),                 \
-                isolated_trees(body, IN_VIEW | WAYS_BIG, "view, 64 KiB"),                                     \
+#define trees_env(body)                                                                       \
+        isolated_trees(body, IN_VIEW, "view"), isolated_trees(body, IN_DECLARED, "declared"), \
+                isolated_trees(body, IN_VIEW | WAYS_BIG, "view, 64 KiB"),                     \
                 isolated_trees(body, IN_DECLARED | WAYS_BIG, "declared, 64 KiB")
 #define trees_all(body) trees_plain(body), trees_env(body)
-#define trees_crowd(body)                                                                                     \
+#define trees_crowd(body)                                                                                       \
         isolated_trees(body, IN_VIEW, "view, threads"), isolated_trees(body, IN_DECLARED, "declared, threads"), \
-                isolated_trees(body, IN_VIEW | WAYS_PROCESSES, "view, processes"),                            \
+                isolated_trees(body, IN_VIEW | WAYS_PROCESSES, "view, processes"),                              \
                 isolated_trees(body, IN_DECLARED | WAYS_PROCESSES, "declared, processes")
 
 #endif

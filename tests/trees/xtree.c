@@ -40,17 +40,17 @@ bool xtree_choose_named(const char *name)
         (xtree_is_cob() ? cobtree_##call((cobtree *)tree, __VA_ARGS__) : bptree_##call((bptree *)tree, __VA_ARGS__))
 #define on_cursor(call)                                                   \
         (xtree_is_cob() ? cobtree_cursor_##call((cobtree_cursor *)cursor) \
-                       : bptree_cursor_##call((bptree_cursor *)cursor))
+                        : bptree_cursor_##call((bptree_cursor *)cursor))
 #define on_cursor_with(call, ...)                                                      \
         (xtree_is_cob() ? cobtree_cursor_##call((cobtree_cursor *)cursor, __VA_ARGS__) \
-                       : bptree_cursor_##call((bptree_cursor *)cursor, __VA_ARGS__))
+                        : bptree_cursor_##call((bptree_cursor *)cursor, __VA_ARGS__))
 
 /* ---- trees ---- */
 
 int xtree_open(page_arena *arena, const char *name, int flags, const bptree_options *options, xtree **tree)
 {
         return xtree_is_cob() ? cobtree_open(arena, name, flags, options, (cobtree **)tree)
-                             : bptree_open(arena, name, flags, options, (bptree **)tree);
+                              : bptree_open(arena, name, flags, options, (bptree **)tree);
 }
 
 void xtree_close(xtree *tree)
@@ -98,7 +98,7 @@ int xtree_load(xtree *tree, int (*next)(void *arg, bptree_record *record), void 
 int xtree_cursor_open(xtree *tree, xtree_cursor **cursor)
 {
         return xtree_is_cob() ? cobtree_cursor_open((cobtree *)tree, (cobtree_cursor **)cursor)
-                             : bptree_cursor_open((bptree *)tree, (bptree_cursor **)cursor);
+                              : bptree_cursor_open((bptree *)tree, (bptree_cursor **)cursor);
 }
 
 void xtree_cursor_close(xtree_cursor *cursor)
@@ -153,8 +153,12 @@ static int stat_cob(cobtree *tree, xtree_stats *stats)
         cobtree_stats cob = { 0 };
         int err = cobtree_stat(tree, &cob);
 
-        *stats = (xtree_stats){ .records = cob.records, .record_pages = cob.used_segments, .bytes_used = cob.segment_bytes_used,
-                               .index_pages = cob.index_pages, .overflow_pages = cob.overflow_pages, .height = cob.extents };
+        *stats = (xtree_stats){ .records = cob.records,
+                                .record_pages = cob.used_segments,
+                                .bytes_used = cob.segment_bytes_used,
+                                .index_pages = cob.index_pages,
+                                .overflow_pages = cob.overflow_pages,
+                                .height = cob.extents };
         return err;
 }
 
@@ -165,7 +169,11 @@ int xtree_stat(xtree *tree, xtree_stats *stats)
         if (xtree_is_cob())
                 return stat_cob((cobtree *)tree, stats);
         int err = bptree_stat((bptree *)tree, &bp);
-        *stats = (xtree_stats){ .records = bp.records, .record_pages = bp.leaf_pages, .bytes_used = bp.leaf_bytes_used,
-                               .index_pages = bp.inner_pages, .overflow_pages = bp.overflow_pages, .height = bp.depth };
+        *stats = (xtree_stats){ .records = bp.records,
+                                .record_pages = bp.leaf_pages,
+                                .bytes_used = bp.leaf_bytes_used,
+                                .index_pages = bp.inner_pages,
+                                .overflow_pages = bp.overflow_pages,
+                                .height = bp.depth };
         return err;
 }

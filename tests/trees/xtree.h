@@ -4,8 +4,8 @@
 
 /*
  * Both kinds of trees by one set of names, for tests of what both promise. The calls are those of <xac/bptree.h> and
- * <xac/cobtree.h>; a process works on trees of one kind at a time. What the two have in common (records, options, reports,
- * bptree_drop, bptree_names, bptree_check) is used by its own name.
+ * <xac/cobtree.h>; a process works on trees of one kind at a time. What the two have in common (records, options,
+ * reports, bptree_drop, bptree_names, bptree_check) is used by its own name.
  */
 
 #include <stdbool.h>
@@ -34,11 +34,11 @@ typedef struct xtree_cursor xtree_cursor;
 /* What both can say of themselves. */
 typedef struct xtree_stats {
         uint64_t records;
-        uint64_t record_pages;   /* leaves; used segments */
-        uint64_t bytes_used;     /* of records in those */
-        uint64_t index_pages;    /* inner nodes; all that leads to segments */
+        uint64_t record_pages; /* leaves; used segments */
+        uint64_t bytes_used;   /* of records in those */
+        uint64_t index_pages;  /* inner nodes; all that leads to segments */
         uint64_t overflow_pages;
-        uint64_t height;         /* levels; extents of a cobtree */
+        uint64_t height; /* levels; extents of a cobtree */
 } xtree_stats;
 
 int xtree_open(page_arena *arena, const char *name, int flags, const bptree_options *options, xtree **tree);

@@ -56,7 +56,7 @@ struct commit {
 static inline int commit_stage(struct log *log, uint32_t owner, uint32_t payload_len, struct commit *commit)
 {
         unsigned char payload[PAYLOAD_MAX];
-        struct log_record record = {.kind = LOG_COMMIT, .payload_len = payload_len};
+        struct log_record record = { .kind = LOG_COMMIT, .payload_len = payload_len };
 
         for (;;) {
                 assert(stand_lock(NULL, owner) == 0);
@@ -87,10 +87,9 @@ static inline bool commit_is_written(const struct commit *commit)
         struct log_record record;
 
         payload_make(expected, commit->payload_len, commit->sequence);
-        return stand_read_record(commit->position, &record, payload, sizeof(payload)) &&
-               record.kind == LOG_COMMIT && record.sequence == commit->sequence &&
-               record.incarnation == STAND_INCARNATION && record.durable <= commit->position &&
-               record.payload_len == commit->payload_len &&
+        return stand_read_record(commit->position, &record, payload, sizeof(payload)) && record.kind == LOG_COMMIT &&
+               record.sequence == commit->sequence && record.incarnation == STAND_INCARNATION &&
+               record.durable <= commit->position && record.payload_len == commit->payload_len &&
                memcmp(payload, expected, commit->payload_len) == 0;
 }
 
@@ -118,7 +117,7 @@ static inline uint64_t walk(void)
         static unsigned char payload[PAYLOAD_MAX];
         uint64_t durable = log_durable(&our_log);
         uint64_t commits = 0;
-        struct log_record record = {0};
+        struct log_record record = { 0 };
 
         for (uint64_t at = atomic_load(&stand_table()->low); at < durable; at += record.byte_len) {
                 assert_true(stand_read_record(at, &record, payload, sizeof(payload)));

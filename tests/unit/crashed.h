@@ -34,17 +34,17 @@
 enum {
         CRASHED_PAGE = 4096,
         CRASHED_FILES = 2,
-        CRASHED_PAGES = 24,           /* of each file */
-        CRASHED_LAST = 700,           /* bytes that the second file's last page has */
+        CRASHED_PAGES = 24, /* of each file */
+        CRASHED_LAST = 700, /* bytes that the second file's last page has */
         CRASHED_SEGMENT = 64 * 1024,
         CRASHED_SEGMENTS = 5,
-        CRASHED_BASE = 40,            /* sequence of the checkpoint */
+        CRASHED_BASE = 40, /* sequence of the checkpoint */
         CRASHED_NEWEST = 100,
         CRASHED_PAYLOAD_MAX = 64 * 1024,
         CRASHED_NAMES = 16
 };
 
-static const char *const crashed_names[CRASHED_FILES] = {"one", "two"};
+static const char *const crashed_names[CRASHED_FILES] = { "one", "two" };
 
 struct crashed {
         int directory;
@@ -95,19 +95,19 @@ static inline unsigned char *crashed_at(struct crashed *crashed, uint64_t positi
         return crashed->log + (position - CRASHED_SEGMENT);
 }
 
-static inline uint64_t crashed_append(struct crashed *crashed, uint32_t kind, uint64_t sequence,
-                                      uint64_t transaction, const unsigned char *payload, uint32_t payload_len)
+static inline uint64_t crashed_append(struct crashed *crashed, uint32_t kind, uint64_t sequence, uint64_t transaction,
+                                      const unsigned char *payload, uint32_t payload_len)
 {
         uint64_t position = crashed->end;
         struct log_record record = {
-            .position = position,
-            .durable = crashed->durable,
-            .sequence = sequence,
-            .transaction = transaction == UINT64_MAX ? position : transaction,
-            .incarnation = crashed->manifest.incarnation,
-            .kind = kind,
-            .payload_crc = checksum_crc32c(0, payload, payload_len),
-            .payload_len = payload_len,
+                .position = position,
+                .durable = crashed->durable,
+                .sequence = sequence,
+                .transaction = transaction == UINT64_MAX ? position : transaction,
+                .incarnation = crashed->manifest.incarnation,
+                .kind = kind,
+                .payload_crc = checksum_crc32c(0, payload, payload_len),
+                .payload_len = payload_len,
         };
 
         assert_true(position + LOG_RECORD_HEADER + payload_len < CRASHED_SEGMENT * (CRASHED_SEGMENTS + 1));
@@ -213,8 +213,7 @@ static inline void crashed_commit(struct crashed *crashed)
         for (uint64_t i = 0; i < count; i++)
                 len = crashed_change(crashed, payload, len);
         ++crashed->sequence;
-        crashed->position[crashed->sequence] =
-            crashed_append(crashed, LOG_COMMIT, crashed->sequence, 0, payload, len);
+        crashed->position[crashed->sequence] = crashed_append(crashed, LOG_COMMIT, crashed->sequence, 0, payload, len);
         if (crashed->sequence % 10 == 0 || chance_percent(&crashed->chance, 40))
                 crashed_close_group(crashed);
 }
@@ -251,7 +250,7 @@ static inline void crashed_store_log(struct crashed *crashed)
         static unsigned char file[LOG_HEADER_BYTES + CRASHED_SEGMENT];
 
         for (uint64_t no = 1; no <= CRASHED_SEGMENTS; no++) {
-                struct log_header header = {.segment_no = no, .segment_bytes = CRASHED_SEGMENT};
+                struct log_header header = { .segment_no = no, .segment_bytes = CRASHED_SEGMENT };
                 char name[LOG_NAME_BYTES];
 
                 memcpy(header.uuid, crashed->manifest.uuid, sizeof(header.uuid));
@@ -285,15 +284,15 @@ static inline struct page_image crashed_area_image(void *arg, uint64_t i)
         for (uint64_t file = 0; file < CRASHED_FILES; file++)
                 for (uint64_t page = 0; page < CRASHED_PAGES; page++)
                         if (crashed->is_in_area[file][page] && i-- == 0)
-                                return (struct page_image){.page = crashed_page_id(file, page),
-                                                           .sequence = CRASHED_BASE,
-                                                           .bytes = crashed->base[file][page]};
+                                return (struct page_image){ .page = crashed_page_id(file, page),
+                                                            .sequence = CRASHED_BASE,
+                                                            .bytes = crashed->base[file][page] };
         abort();
 }
 
 static inline void crashed_store_area(struct crashed *crashed)
 {
-        struct area_id id = {.sequence = CRASHED_BASE, .page_bytes = CRASHED_PAGE, .mode = 0600};
+        struct area_id id = { .sequence = CRASHED_BASE, .page_bytes = CRASHED_PAGE, .mode = 0600 };
 
         memcpy(id.uuid, crashed->manifest.uuid, sizeof(id.uuid));
         assert_int_equal(area_write(crashed->directory, 1, &id, crashed->area_pages, crashed_area_image, crashed,
@@ -356,8 +355,11 @@ static inline void crashed_make(struct crashed *crashed, int directory, uint64_t
         memset(crashed, 0, sizeof(*crashed));
         crashed->directory = directory;
         crashed->chance.state = seed;
-        crashed->manifest = (struct manifest){.page_bytes = CRASHED_PAGE, .max_participants = 64, .mode = 0600,
-                                              .segment_bytes = CRASHED_SEGMENT, .file_count = CRASHED_FILES};
+        crashed->manifest = (struct manifest){ .page_bytes = CRASHED_PAGE,
+                                               .max_participants = 64,
+                                               .mode = 0600,
+                                               .segment_bytes = CRASHED_SEGMENT,
+                                               .file_count = CRASHED_FILES };
         for (int file = 0; file < CRASHED_FILES; file++)
                 strcpy(crashed->manifest.file_name[file], crashed_names[file]);
         assert_int_equal(manifest_create(directory, &crashed->manifest), 0);
@@ -368,8 +370,7 @@ static inline void crashed_make(struct crashed *crashed, int directory, uint64_t
         /* One transaction lies across the checkpoint, which sees nothing of it: page 22 of file 1. */
         memset(payload, 0x11, CRASHED_PAGE + LOG_ENTRY_HEADER);
         log_entry_encode(payload, crashed_page_id(1, 22), LOG_IMAGE, CRASHED_PAGE);
-        transaction = crashed_append(crashed, LOG_FRAGMENT, 0, UINT64_MAX, payload,
-                                     LOG_ENTRY_HEADER + CRASHED_PAGE);
+        transaction = crashed_append(crashed, LOG_FRAGMENT, 0, UINT64_MAX, payload, LOG_ENTRY_HEADER + CRASHED_PAGE);
         crashed_checkpoint(crashed);
 
         while (crashed->sequence < CRASHED_NEWEST - 1) {

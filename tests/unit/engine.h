@@ -40,16 +40,16 @@ static inline struct shared_identity engine_identity(struct engine *engine, uint
 
         assert_int_equal(fstat(engine->directory, &st), 0);
         struct shared_identity identity = {
-            .device = st.st_dev,
-            .inode = st.st_ino,
-            .directory_owner = st.st_uid,
-            .page_bytes = ENGINE_PAGE_BYTES,
-            .max_participants = 64,
-            .pool_slots = pool_slots,
-            .mode = 0600,
-            .is_volatile = true,
-            .generation = engine->manifest.generation,
-            .sequence = engine->manifest.base_sequence,
+                .device = st.st_dev,
+                .inode = st.st_ino,
+                .directory_owner = st.st_uid,
+                .page_bytes = ENGINE_PAGE_BYTES,
+                .max_participants = 64,
+                .pool_slots = pool_slots,
+                .mode = 0600,
+                .is_volatile = true,
+                .generation = engine->manifest.generation,
+                .sequence = engine->manifest.base_sequence,
         };
         memcpy(identity.uuid, engine->manifest.uuid, sizeof(identity.uuid));
         return identity;
@@ -64,25 +64,22 @@ static inline struct engine *engine_start(uint32_t pool_slots)
         engine->directory = scratch_make(&engine->scratch);
         assert_true(engine->directory >= 0);
         engine->manifest = (struct manifest){
-            .page_bytes = ENGINE_PAGE_BYTES, .max_participants = 64, .mode = 0600,
-            .segment_bytes = LOG_SEGMENT_MIN};
+                .page_bytes = ENGINE_PAGE_BYTES, .max_participants = 64, .mode = 0600, .segment_bytes = LOG_SEGMENT_MIN
+        };
         assert_int_equal(manifest_create(engine->directory, &engine->manifest), 0);
         engine->identity = engine_identity(engine, pool_slots);
         assert_int_equal(shared_create(shared, &engine->identity), 0);
-        assert_int_equal(sys_open(engine->directory, "xac.lock", O_RDWR | O_CREAT, 0600, &shared->lock_fd),
-                         0);
+        assert_int_equal(sys_open(engine->directory, "xac.lock", O_RDWR | O_CREAT, 0600, &shared->lock_fd), 0);
         assert_int_equal(sys_lock_byte(shared->lock_fd, shared->process_no + 1, false), 0);
         assert_int_equal(pthread_mutex_init(&shared->participant_mutex, NULL), 0);
         assert_int_equal(pthread_mutex_init(&shared->file_mutex, NULL), 0);
         shared_mark_ready(shared);
 
         files_init(&engine->files, shared, engine->directory, ENGINE_PAGES * ENGINE_PAGE_BYTES);
-        assert_int_equal(
-            files_open(&engine->files, "data", ENGINE_PAGES * ENGINE_PAGE_BYTES, &engine->file_no), 0);
+        assert_int_equal(files_open(&engine->files, "data", ENGINE_PAGES * ENGINE_PAGE_BYTES, &engine->file_no), 0);
         for (int i = 0; i < ENGINE_PARTICIPANTS; i++) {
                 assert_int_equal(participant_join(&engine->participant[i], shared), 0);
-                assert_int_equal(
-                    txn_pages_init(&engine->pages[i], &engine->participant[i], &engine->files), 0);
+                assert_int_equal(txn_pages_init(&engine->pages[i], &engine->participant[i], &engine->files), 0);
         }
         return engine;
 }
@@ -119,8 +116,7 @@ static inline uint64_t engine_begin(struct engine *engine, int who)
 }
 
 /* Stores `value` into the first word of a page, at a nesting level; 0 or the error. */
-static inline int engine_store(struct engine *engine, int who, uint64_t page_no, uint32_t level,
-                               uint64_t value)
+static inline int engine_store(struct engine *engine, int who, uint64_t page_no, uint32_t level, uint64_t value)
 {
         struct page_entry *entry;
         int err = txn_pages_write(&engine->pages[who], engine_page(engine, page_no), level, 0, &entry);
@@ -193,8 +189,7 @@ static inline uint64_t engine_pages_in_pool(struct engine *engine)
         uint64_t count = 0;
 
         for (uint64_t page_no = 0; page_no < ENGINE_PAGES; page_no++)
-                count += version_slot(version_newest(&engine->shared, engine_page(engine, page_no))) !=
-                         SLOT_HOME;
+                count += version_slot(version_newest(&engine->shared, engine_page(engine, page_no))) != SLOT_HOME;
         return count;
 }
 

@@ -18,7 +18,7 @@ enum { HAND_SEGMENT = LOG_SEGMENT_MIN, HAND_FIRST_NO = 5, HAND_INCARNATION = 7 }
 static const uint8_t hand_uuid[16] = "hand-made log...";
 
 struct hand_log {
-        unsigned char *bytes;     /* the log from segment HAND_FIRST_NO on */
+        unsigned char *bytes; /* the log from segment HAND_FIRST_NO on */
         uint32_t segments;
         uint32_t incarnation;
         uint64_t end;
@@ -90,9 +90,8 @@ static inline uint64_t hand_commit(struct hand_log *log, uint32_t payload_len)
         for (uint32_t i = 0; i < payload_len; i++)
                 payload[i] = hand_payload_byte(log->end, i);
         uint64_t position = hand_put(
-            log,
-            (struct log_record){.kind = LOG_COMMIT, .sequence = ++log->sequence, .payload_len = payload_len},
-            payload);
+                log, (struct log_record){ .kind = LOG_COMMIT, .sequence = ++log->sequence, .payload_len = payload_len },
+                payload);
         free(payload);
         return position;
 }
@@ -125,11 +124,11 @@ static inline int hand_open_file(int directory, uint32_t file_no, int flags)
         return fd;
 }
 
-static inline void hand_store_header(int directory, uint32_t file_no, const uint8_t uuid[16],
-                                     uint64_t segment_no, uint64_t segment_bytes)
+static inline void hand_store_header(int directory, uint32_t file_no, const uint8_t uuid[16], uint64_t segment_no,
+                                     uint64_t segment_bytes)
 {
         unsigned char block[LOG_HEADER_BYTES];
-        struct log_header header = {.segment_no = segment_no, .segment_bytes = segment_bytes};
+        struct log_header header = { .segment_no = segment_no, .segment_bytes = segment_bytes };
         int fd = hand_open_file(directory, file_no, O_WRONLY | O_CREAT);
 
         memcpy(header.uuid, uuid, sizeof(header.uuid));

@@ -35,8 +35,9 @@ struct outcome {
 
 static inline struct log_range hand_range(uint64_t position)
 {
-        struct log_range range = {
-            .segment_bytes = HAND_SEGMENT, .position = position, .incarnation = HAND_INCARNATION};
+        struct log_range range = { .segment_bytes = HAND_SEGMENT,
+                                   .position = position,
+                                   .incarnation = HAND_INCARNATION };
 
         memcpy(range.uuid, hand_uuid, sizeof(range.uuid));
         return range;
@@ -44,21 +45,20 @@ static inline struct log_range hand_range(uint64_t position)
 
 /* Record number i of the log must be this one, to the last byte. */
 static inline void assert_is_record(struct hand_log *log, uint32_t i, const struct log_record *record,
-                             const unsigned char *payload)
+                                    const unsigned char *payload)
 {
         assert_in_range(i, 0, log->records - 1);
         assert_int_equal(record->position, log->position[i]);
         for (uint32_t byte = 0; byte < record->payload_len; byte++)
                 if (payload[byte] != hand_payload_byte(record->position, byte))
-                        fail_msg("byte %u of the payload at %llu is wrong", byte,
-                                 (unsigned long long)record->position);
+                        fail_msg("byte %u of the payload at %llu is wrong", byte, (unsigned long long)record->position);
 }
 
 /* Reads from record number `first` on; what comes must be the log's records in their order. */
 static inline struct outcome read_from(struct hand_log *log, uint32_t first, uint64_t position)
 {
         struct log_range range = hand_range(position);
-        struct outcome outcome = {0};
+        struct outcome outcome = { 0 };
         struct log_reader *reader;
         struct log_record record;
         const unsigned char *payload;

@@ -20,11 +20,11 @@ enum { STAND_OWNERS = 32, STAND_RING = 64 << 10, STAND_SEGMENT = 64 << 10, STAND
 
 /* Shared by all processes of a test. */
 struct stand_arena {
-        struct shlock lock;          /* of the host */
-        _Atomic uint64_t sequence;   /* of the last record staged; changed under the lock */
-        _Atomic uint64_t marked;     /* the highest mark that came back */
+        struct shlock lock;        /* of the host */
+        _Atomic uint64_t sequence; /* of the last record staged; changed under the lock */
+        _Atomic uint64_t marked;   /* the highest mark that came back */
         _Atomic uint64_t mark_steps_back;
-        _Atomic int lock_failure;    /* what the host's lock says, once, when not 0 */
+        _Atomic int lock_failure; /* what the host's lock says, once, when not 0 */
         _Atomic int is_dead[STAND_OWNERS];
         struct log_shared shared;
 };
@@ -34,7 +34,7 @@ static char *stand_ring;
 static int directory = -1;
 static void *stand_scratch;
 
-static const uint8_t stand_uuid[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+static const uint8_t stand_uuid[16] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
 
 /* ---- The host ---- */
 
@@ -45,7 +45,7 @@ static inline bool stand_is_alive(void *arg, uint32_t owner)
         return !atomic_load(&arena->is_dead[owner]);
 }
 
-static const struct shlock_liveness stand_liveness = {.is_alive = stand_is_alive};
+static const struct shlock_liveness stand_liveness = { .is_alive = stand_is_alive };
 
 static inline int stand_lock(void *arg, uint32_t owner)
 {
@@ -75,7 +75,7 @@ static inline void stand_durable(void *arg, uint64_t mark)
                 atomic_fetch_add(&arena->mark_steps_back, 1);
 }
 
-static const struct log_host stand_host = {stand_lock, stand_unlock, stand_closing, stand_durable, NULL};
+static const struct log_host stand_host = { stand_lock, stand_unlock, stand_closing, stand_durable, NULL };
 
 /* ---- Set up ---- */
 

@@ -22,7 +22,8 @@ static unsigned char image[FILE_BYTES]; /* of the file, to damage and to put bac
 static inline struct manifest sample(void)
 {
         return (struct manifest){
-            .page_bytes = 4096, .max_participants = 1024, .mode = 0600, .segment_bytes = 64 * 1024};
+                .page_bytes = 4096, .max_participants = 1024, .mode = 0600, .segment_bytes = 64 * 1024
+        };
 }
 
 static inline void add_file(struct manifest *manifest, const char *name)

@@ -154,11 +154,11 @@ static inline void add_move(uint32_t to, enum log_entry_kind kind, uint32_t from
 static inline int put_record(uint32_t kind, uint64_t transaction, uint64_t *at)
 {
         struct log_record record = {
-            .position = position,
-            .kind = kind,
-            .sequence = kind == LOG_FRAGMENT ? 0 : sequence,
-            .transaction = transaction == UINT64_MAX ? position : transaction,
-            .payload_len = payload.len,
+                .position = position,
+                .kind = kind,
+                .sequence = kind == LOG_FRAGMENT ? 0 : sequence,
+                .transaction = transaction == UINT64_MAX ? position : transaction,
+                .payload_len = payload.len,
         };
         unsigned char *copy = malloc(payload.len + 1); /* of its own: the reader's bytes do not last */
 

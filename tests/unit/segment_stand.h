@@ -59,7 +59,7 @@ static inline void read_header(const char *name, struct log_header *header)
 static inline void write_header(const char *name, uint64_t segment_no, uint64_t segment_bytes, uint8_t uuid_byte)
 {
         unsigned char block[LOG_HEADER_BYTES];
-        struct log_header header = {.segment_no = segment_no, .segment_bytes = segment_bytes};
+        struct log_header header = { .segment_no = segment_no, .segment_bytes = segment_bytes };
         int fd = openat(directory, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
         memcpy(header.uuid, stand_uuid, sizeof(header.uuid));

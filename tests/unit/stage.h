@@ -32,9 +32,9 @@ static inline struct stage *stage_start(uint32_t pool_slots, int env_flags)
 
         stage->engine = engine_start(pool_slots);
         for (int who = 0; who < STAGE_ACTORS; who++)
-                assert_int_equal(txn_init(&stage->txn[who], &stage->engine->participant[who],
-                                          &stage->engine->files, env_flags),
-                                 0);
+                assert_int_equal(
+                        txn_init(&stage->txn[who], &stage->engine->participant[who], &stage->engine->files, env_flags),
+                        0);
         return stage;
 }
 
@@ -126,8 +126,7 @@ static inline bool stage_read_mapping(FILE *maps, const struct view *view, struc
         char line[512], prot[5];
 
         while (fgets(line, sizeof(line), maps)) {
-                assert_int_equal(
-                    sscanf(line, "%llx-%llx %4s %llx %*s %llu", &from, &to, prot, &offset, &inode), 5);
+                assert_int_equal(sscanf(line, "%llx-%llx %4s %llx %*s %llu", &from, &to, prot, &offset, &inode), 5);
                 if (to <= base || from >= base_end)
                         continue;
                 mapping->first = from < base ? 0 : (from - base) / ENGINE_PAGE_BYTES;

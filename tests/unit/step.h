@@ -51,7 +51,7 @@ static inline void step_trap(int signal_no, siginfo_t *info, void *context)
  * few are those that begin and end the stepping itself. */
 static inline bool step_run(int nth, void (*action)(void), void (*body)(void *arg), void *arg)
 {
-        struct sigaction trap = {.sa_sigaction = step_trap, .sa_flags = SA_SIGINFO};
+        struct sigaction trap = { .sa_sigaction = step_trap, .sa_flags = SA_SIGINFO };
         struct sigaction before;
 
         step_action = action;

@@ -19,10 +19,10 @@ enum { PAGES_MAX = 300, PAGE_BYTES_MAX = 65536, HEADER_BYTES = 4096, ENTRY_BYTES
 static unsigned char *content; /* PAGES_MAX pages, each of its own bytes */
 
 static const struct area_id sample = {
-    .uuid = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16},
-    .sequence = 4711,
-    .page_bytes = PAGE_BYTES,
-    .mode = 0640,
+        .uuid = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 },
+        .sequence = 4711,
+        .page_bytes = PAGE_BYTES,
+        .mode = 0640,
 };
 
 static int group_setup(void **state)
@@ -58,14 +58,14 @@ static struct page_image image_of(void *arg, uint64_t i)
         struct source *source = arg;
 
         assert_int_equal(source->asked++, i);
-        return (struct page_image){.page = page_of(source->is_reversed ? PAGES_MAX - i : i),
-                                   .sequence = 1000 + i,
-                                   .bytes = content + i * source->page_bytes};
+        return (struct page_image){ .page = page_of(source->is_reversed ? PAGES_MAX - i : i),
+                                    .sequence = 1000 + i,
+                                    .bytes = content + i * source->page_bytes };
 }
 
 static int write_area(const struct area_id *id, int which, uint64_t count, uint32_t *checksum)
 {
-        struct source source = {.page_bytes = id->page_bytes};
+        struct source source = { .page_bytes = id->page_bytes };
         int err = area_write(directory, which, id, count, image_of, &source, checksum);
 
         if (!err)
@@ -94,7 +94,7 @@ static uint64_t visited;
 
 static int read_area(const struct area_id *id, int which, uint32_t checksum)
 {
-        struct sink sink = {.page_bytes = id->page_bytes};
+        struct sink sink = { .page_bytes = id->page_bytes };
         int err = area_read(directory, which, id, checksum, compare, &sink, &damage);
 
         visited = sink.count;
@@ -148,7 +148,7 @@ static void flip(uint64_t offset)
 
 static void test_what_is_written_comes_back(void **state)
 {
-        static const uint64_t counts[] = {0, 1, 127, 128, 129, 170, 171, PAGES_MAX};
+        static const uint64_t counts[] = { 0, 1, 127, 128, 129, 170, 171, PAGES_MAX };
 
         (void)state;
         for (uint32_t page_bytes = 4096; page_bytes <= PAGE_BYTES_MAX; page_bytes *= 4)
@@ -166,8 +166,8 @@ static void test_what_is_written_comes_back(void **state)
 /* Two areas, used again and again, for more pages and for fewer. */
 static void test_areas_are_used_again(void **state)
 {
-        static const uint64_t counts[] = {5, 200, 3, 0, 199};
-        uint32_t checksums[2] = {0, 0};
+        static const uint64_t counts[] = { 5, 200, 3, 0, 199 };
+        uint32_t checksums[2] = { 0, 0 };
 
         (void)state;
         checksums[1] = written(1, 7);
@@ -198,7 +198,7 @@ static void test_the_mode_is_as_told(void **state)
 static void test_a_visit_may_end_it(void **state)
 {
         uint32_t checksum = written(0, 20);
-        struct sink sink = {.page_bytes = PAGE_BYTES, .stop_at = 3};
+        struct sink sink = { .page_bytes = PAGE_BYTES, .stop_at = 3 };
 
         (void)state;
         assert_int_equal(area_read(directory, 0, &sample, checksum, compare, &sink, &damage), -ECANCELED);
@@ -365,7 +365,7 @@ static void test_a_damaged_page_is_named(void **state)
 
 static void test_pages_out_of_order(void **state)
 {
-        struct source source = {.page_bytes = PAGE_BYTES, .is_reversed = true};
+        struct source source = { .page_bytes = PAGE_BYTES, .is_reversed = true };
         uint32_t checksum;
 
         (void)state;
@@ -433,20 +433,13 @@ static void test_read_with_every_call_failing(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            AREA_TEST(test_what_is_written_comes_back),
-            AREA_TEST(test_areas_are_used_again),
-            AREA_TEST(test_the_mode_is_as_told),
-            AREA_TEST(test_a_visit_may_end_it),
-            AREA_TEST(test_clearing_frees_the_space),
-            AREA_TEST(test_the_bytes_are_as_described),
-            AREA_TEST(test_it_is_on_disk_with_its_name),
-            AREA_TEST(test_another_area_is_not_taken_for_it),
-            AREA_TEST(test_a_missing_or_short_file),
-            AREA_TEST(test_every_byte_of_header_and_table_counts),
-            AREA_TEST(test_a_damaged_page_is_named),
-            AREA_TEST(test_pages_out_of_order),
-            AREA_TEST(test_write_with_every_call_failing),
-            AREA_TEST(test_read_with_every_call_failing),
+                AREA_TEST(test_what_is_written_comes_back),    AREA_TEST(test_areas_are_used_again),
+                AREA_TEST(test_the_mode_is_as_told),           AREA_TEST(test_a_visit_may_end_it),
+                AREA_TEST(test_clearing_frees_the_space),      AREA_TEST(test_the_bytes_are_as_described),
+                AREA_TEST(test_it_is_on_disk_with_its_name),   AREA_TEST(test_another_area_is_not_taken_for_it),
+                AREA_TEST(test_a_missing_or_short_file),       AREA_TEST(test_every_byte_of_header_and_table_counts),
+                AREA_TEST(test_a_damaged_page_is_named),       AREA_TEST(test_pages_out_of_order),
+                AREA_TEST(test_write_with_every_call_failing), AREA_TEST(test_read_with_every_call_failing),
         };
 
         return cmocka_run_group_tests_name("recovery/area", tests, group_setup, group_teardown);

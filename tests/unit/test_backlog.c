@@ -24,7 +24,7 @@ static void commit_to_few_pages(void)
         check_equal(atomic_load(&control()->backlog_base), 0);
         check_equal(atomic_load(&control()->backlog_next), 0);
         check_equal(atomic_load(&control()->durable_sequence), truth->durable_sequence);
-        check_ok(xac_sync(env)); /* nothing more to log */
+        check_ok(xac_sync(env));   /* nothing more to log */
         commit(XAC_NOSYNC, 5, 55); /* and this will be lost */
 }
 

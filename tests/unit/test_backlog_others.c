@@ -12,8 +12,14 @@
 #include "tests/support/fd.h"
 #include "tests/unit/backlog_stand.h"
 
-enum { NUMBERS = 4, RUN_MS = 700, NOISE_PAGES = 20, SMALL_LOG = 256 << 10, LONG = 100,
-       MET_WORD = NUMBERS * PAGE_WORDS + 100 };
+enum {
+        NUMBERS = 4,
+        RUN_MS = 700,
+        NOISE_PAGES = 20,
+        SMALL_LOG = 256 << 10,
+        LONG = 100,
+        MET_WORD = NUMBERS * PAGE_WORDS + 100
+};
 
 /* What all are told, in memory that outlives the machine. */
 static struct {
@@ -23,7 +29,7 @@ static struct {
         _Atomic uint64_t waited;   /* commits that waited */
         _Atomic uint64_t is_over;
         struct crew_turn begun;
-} *told;
+} * told;
 
 static void set_up_others(void)
 {

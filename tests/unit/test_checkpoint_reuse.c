@@ -37,7 +37,8 @@ static void write_pages(char *data, unsigned first, unsigned count)
         check_equal(xend(env), 0);
 }
 
-/* It displaces versions one by one, so that it has free slots, and when it is asked to, it takes all of them at once. */
+/* It displaces versions one by one, so that it has free slots, and when it is asked to, it takes all of them at once.
+ */
 static void work(int unused, void *unused_arg)
 {
         char *data = xac_mmap(env, "data", (size_t)PAGES * PAGE, 0);

@@ -9,7 +9,7 @@
 
 typedef uint32_t checksum_function(uint32_t crc, const void *bytes, size_t byte_len);
 
-static checksum_function *const both[] = {checksum_crc32c, checksum_crc32c_portable};
+static checksum_function *const both[] = { checksum_crc32c, checksum_crc32c_portable };
 
 /* The definition, one bit at a time. */
 static uint32_t model(uint32_t crc, const unsigned char *bytes, size_t byte_len)
@@ -27,10 +27,10 @@ static uint32_t model(uint32_t crc, const unsigned char *bytes, size_t byte_len)
 /* RFC 3720, appendix B.4; and the check value of the CRC catalogues. */
 static void test_published_values(void **state)
 {
-        static const unsigned char scsi_read[48] = {
-            0x01, 0xc0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x14, 0, 0, 0, 0, 0, 0x04, 0,
-            0,    0,    0, 0x14, 0, 0, 0, 0x18, 0x28, 0, 0, 0, 0, 0, 0, 0, 0x02, 0, 0, 0, 0, 0, 0, 0};
-        unsigned char zeros[32] = {0}, ones[32], up[32], down[32];
+        static const unsigned char scsi_read[48] = { 0x01, 0xc0, 0, 0, 0, 0, 0,    0, 0,    0, 0, 0,    0, 0, 0, 0,
+                                                     0x14, 0,    0, 0, 0, 0, 0x04, 0, 0,    0, 0, 0x14, 0, 0, 0, 0x18,
+                                                     0x28, 0,    0, 0, 0, 0, 0,    0, 0x02, 0, 0, 0,    0, 0, 0, 0 };
+        unsigned char zeros[32] = { 0 }, ones[32], up[32], down[32];
 
         (void)state;
         memset(ones, 0xff, sizeof(ones));
@@ -54,7 +54,7 @@ static void test_random_lengths_alignments_and_pieces(void **state)
 {
         enum { ROUNDS = 3000, BYTES = 700 };
         static unsigned char bytes[BYTES];
-        struct chance chance = {.state = chance_seed()};
+        struct chance chance = { .state = chance_seed() };
 
         (void)state;
         for (int i = 0; i < BYTES; i++)
@@ -71,8 +71,7 @@ static void test_random_lengths_alignments_and_pieces(void **state)
 
                         if (both[first](begin, bytes + from, byte_len) != expected ||
                             both[!first](part, bytes + from + cut, byte_len - cut) != expected)
-                                fail_msg("round %d: from %zu, %zu bytes cut at %zu", round, from, byte_len,
-                                         cut);
+                                fail_msg("round %d: from %zu, %zu bytes cut at %zu", round, from, byte_len, cut);
                 }
         }
 }
@@ -80,8 +79,8 @@ static void test_random_lengths_alignments_and_pieces(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_published_values),
-            cmocka_unit_test(test_random_lengths_alignments_and_pieces),
+                cmocka_unit_test(test_published_values),
+                cmocka_unit_test(test_random_lengths_alignments_and_pieces),
         };
 
         return cmocka_run_group_tests_name("base/checksum", tests, NULL, NULL);

@@ -245,7 +245,7 @@ static void *commit_in_thread(void *unused)
 
 static void sleep_ms(long ms)
 {
-        const struct timespec time = {.tv_nsec = ms * 1000000};
+        const struct timespec time = { .tv_nsec = ms * 1000000 };
 
         nanosleep(&time, NULL);
 }
@@ -415,29 +415,29 @@ static void test_pages_go_home_before_the_pool_is_full(void **state)
         engine_assert_nothing_leaked(stage->engine);
 }
 
-#define COMMIT_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define COMMIT_TEST(name)       cmocka_unit_test_setup_teardown(name, setup, teardown)
 #define COMMIT_TEST_SMALL(name) cmocka_unit_test_setup_teardown(name, setup_small, teardown)
 
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            COMMIT_TEST(test_nobody_committed),
-            COMMIT_TEST(test_a_page_of_the_exact_set_is_lost_for_certain),
-            COMMIT_TEST(test_a_page_of_m_is_lost_perhaps),
-            COMMIT_TEST(test_a_blind_write_depends_on_the_page),
-            COMMIT_TEST(test_a_commit_that_wrote_nothing_takes_nothing),
-            COMMIT_TEST(test_writes_undone_by_an_inner_abort_do_not_count),
-            COMMIT_TEST(test_write_skew_is_a_conflict),
-            COMMIT_TEST(test_snapshot_isolation_allows_write_skew),
-            COMMIT_TEST(test_snapshot_isolation_loses_no_update),
-            COMMIT_TEST(test_pages_that_cannot_be_protected_are_not_published),
-            COMMIT_TEST(test_others_wait_for_the_exclusive_one),
-            COMMIT_TEST(test_what_came_while_it_waited_is_looked_at),
-            COMMIT_TEST(test_the_exclusive_one_commits_itself),
-            COMMIT_TEST(test_nobody_waits_for_a_dead_one),
-            COMMIT_TEST(test_a_commit_that_cannot_finish_a_dead_ones_fails),
-            COMMIT_TEST(test_commits_take_back_what_the_dead_hold),
-            COMMIT_TEST_SMALL(test_pages_go_home_before_the_pool_is_full),
+                COMMIT_TEST(test_nobody_committed),
+                COMMIT_TEST(test_a_page_of_the_exact_set_is_lost_for_certain),
+                COMMIT_TEST(test_a_page_of_m_is_lost_perhaps),
+                COMMIT_TEST(test_a_blind_write_depends_on_the_page),
+                COMMIT_TEST(test_a_commit_that_wrote_nothing_takes_nothing),
+                COMMIT_TEST(test_writes_undone_by_an_inner_abort_do_not_count),
+                COMMIT_TEST(test_write_skew_is_a_conflict),
+                COMMIT_TEST(test_snapshot_isolation_allows_write_skew),
+                COMMIT_TEST(test_snapshot_isolation_loses_no_update),
+                COMMIT_TEST(test_pages_that_cannot_be_protected_are_not_published),
+                COMMIT_TEST(test_others_wait_for_the_exclusive_one),
+                COMMIT_TEST(test_what_came_while_it_waited_is_looked_at),
+                COMMIT_TEST(test_the_exclusive_one_commits_itself),
+                COMMIT_TEST(test_nobody_waits_for_a_dead_one),
+                COMMIT_TEST(test_a_commit_that_cannot_finish_a_dead_ones_fails),
+                COMMIT_TEST(test_commits_take_back_what_the_dead_hold),
+                COMMIT_TEST_SMALL(test_pages_go_home_before_the_pool_is_full),
         };
 
         return cmocka_run_group_tests_name("libxac/commit", tests, NULL, NULL);

@@ -53,16 +53,14 @@ static uint32_t below(uint32_t bound)
 }
 
 /* Applies `changes` to `page`, everything placed at the edge of memory; the result is in `result`. */
-static bool apply(const unsigned char *page, uint32_t page_bytes, const unsigned char *changes,
-                  size_t changes_len)
+static bool apply(const unsigned char *page, uint32_t page_bytes, const unsigned char *changes, size_t changes_len)
 {
         unsigned char *changes_copy = edge_changes - changes_len;
         unsigned char *page_copy = edge_page - page_bytes;
 
         memcpy(changes_copy, changes, changes_len);
         memcpy(page_copy, page, page_bytes);
-        bool is_sound =
-            diff_apply(page_copy, page_bytes, changes_copy, changes_len, edge_scratch - page_bytes);
+        bool is_sound = diff_apply(page_copy, page_bytes, changes_copy, changes_len, edge_scratch - page_bytes);
         memcpy(result, page_copy, page_bytes);
         return is_sound;
 }
@@ -105,7 +103,7 @@ static void test_a_word_anywhere_is_16_bytes(void **state)
 
 static void test_the_bytes_are_those_of_the_table(void **state)
 {
-        static const unsigned char expected[16] = {1, 0, 0x34, 2, 0, 0, 2, 0, 'a', 'b', 'c', 0, 0, 0, 0, 0};
+        static const unsigned char expected[16] = { 1, 0, 0x34, 2, 0, 0, 2, 0, 'a', 'b', 'c', 0, 0, 0, 0, 0 };
 
         (void)state;
         memset(old, 0, PAGE);
@@ -121,7 +119,7 @@ static void test_runs_are_joined_when_that_is_shorter(void **state)
         static const struct {
                 uint32_t gap;
                 size_t byte_len;
-        } cases[] = {{0, 24}, {8, 32}, {16, 32}, {24, 32}, {400, 32}};
+        } cases[] = { { 0, 24 }, { 8, 32 }, { 16, 32 }, { 24, 32 }, { 400, 32 } };
 
         (void)state;
         fill_with_chance(old, PAGE);
@@ -209,7 +207,7 @@ static size_t change_node(int kind, bool is_insert)
         uint32_t which = below(NODE_RECORDS + 1);
 
         for (int i = 0; i <= NODE_RECORDS; i++)
-                records[i] = (struct node_record){random_key(kind), kind == 2 ? 0 : chance_next(&chance)};
+                records[i] = (struct node_record){ random_key(kind), kind == 2 ? 0 : chance_next(&chance) };
         qsort(records, NODE_RECORDS + 1, sizeof(*records), compare_records);
         memcpy(changed, records, sizeof(changed));
         memmove(changed + which, changed + which + 1, (NODE_RECORDS - which) * sizeof(*changed));
@@ -264,7 +262,7 @@ static void test_several_insertions(void **state)
 
 static void test_a_shift_as_far_as_it_is_looked_for(void **state)
 {
-        static const uint32_t distances[] = {1, 2, 3, 4, 8, 12, 24, 100, 512, 1000, 1024};
+        static const uint32_t distances[] = { 1, 2, 3, 4, 8, 12, 24, 100, 512, 1000, 1024 };
 
         (void)state;
         for (size_t i = 0; i < sizeof(distances) / sizeof(*distances); i++)
@@ -290,7 +288,7 @@ static void edit(uint32_t page_bytes)
 {
         uint32_t at = below(page_bytes);
         uint32_t len = 1 + below(page_bytes - at);
-        uint32_t grain = (uint32_t[]){1, 4, 8, 16}[below(4)];
+        uint32_t grain = (uint32_t[]){ 1, 4, 8, 16 }[below(4)];
         uint32_t distance = grain * (1 + below(1024 / grain));
 
         switch (below(6)) {
@@ -359,8 +357,7 @@ static void test_any_edits_give_the_new_content(void **state)
 
 static size_t put_change(size_t at, uint32_t kind, uint32_t to, uint32_t from, uint32_t len)
 {
-        bytes_put_u64(out + at,
-                      kind | (uint64_t)to << 16 | (uint64_t)from << 32 | (uint64_t)(len - 1) << 48);
+        bytes_put_u64(out + at, kind | (uint64_t)to << 16 | (uint64_t)from << 32 | (uint64_t)(len - 1) << 48);
         return at + LOG_CHANGE_HEADER;
 }
 
@@ -396,8 +393,7 @@ static void test_one_shift_may_overlap_itself(void **state)
         }
 }
 
-static bool is_applied(uint32_t page_bytes, uint32_t kind, uint32_t to, uint32_t from, uint32_t len,
-                       size_t changes_len)
+static bool is_applied(uint32_t page_bytes, uint32_t kind, uint32_t to, uint32_t from, uint32_t len, size_t changes_len)
 {
         memset(out, 0, PAGE);
         put_change(0, kind, to, from, len);
@@ -441,8 +437,7 @@ static void test_any_bytes_stay_inside(void **state)
 
                 fill_with_chance(out, len);
                 for (size_t at = 0; at + 8 <= len; at += 8 * (1 + below(3)))
-                        put_change(at, 1 + below(2), below(PAGE), below(PAGE),
-                                   1 + below(below(2) ? 24 : PAGE));
+                        put_change(at, 1 + below(2), below(PAGE), below(PAGE), 1 + below(below(2) ? 24 : PAGE));
                 applied += apply(old, PAGE, out, len);
         }
         assert_in_range(applied, ROUNDS / 100, ROUNDS); /* not all is refused at once */
@@ -460,20 +455,20 @@ static void test_any_bytes_stay_inside(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_equal_contents_are_nothing),
-            cmocka_unit_test(test_a_word_anywhere_is_16_bytes),
-            cmocka_unit_test(test_the_bytes_are_those_of_the_table),
-            cmocka_unit_test(test_runs_are_joined_when_that_is_shorter),
-            cmocka_unit_test(test_different_contents_do_not_fit),
-            cmocka_unit_test(test_room_is_kept_to),
-            cmocka_unit_test(test_a_record_in_a_sorted_node),
-            cmocka_unit_test(test_several_insertions),
-            cmocka_unit_test(test_a_shift_as_far_as_it_is_looked_for),
-            cmocka_unit_test(test_any_edits_give_the_new_content),
-            cmocka_unit_test(test_shifts_read_the_old_content),
-            cmocka_unit_test(test_one_shift_may_overlap_itself),
-            cmocka_unit_test(test_changes_that_make_no_sense),
-            cmocka_unit_test(test_any_bytes_stay_inside),
+                cmocka_unit_test(test_equal_contents_are_nothing),
+                cmocka_unit_test(test_a_word_anywhere_is_16_bytes),
+                cmocka_unit_test(test_the_bytes_are_those_of_the_table),
+                cmocka_unit_test(test_runs_are_joined_when_that_is_shorter),
+                cmocka_unit_test(test_different_contents_do_not_fit),
+                cmocka_unit_test(test_room_is_kept_to),
+                cmocka_unit_test(test_a_record_in_a_sorted_node),
+                cmocka_unit_test(test_several_insertions),
+                cmocka_unit_test(test_a_shift_as_far_as_it_is_looked_for),
+                cmocka_unit_test(test_any_edits_give_the_new_content),
+                cmocka_unit_test(test_shifts_read_the_old_content),
+                cmocka_unit_test(test_one_shift_may_overlap_itself),
+                cmocka_unit_test(test_changes_that_make_no_sense),
+                cmocka_unit_test(test_any_bytes_stay_inside),
         };
 
         alarm(200);

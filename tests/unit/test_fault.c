@@ -59,14 +59,14 @@ static void info_handler(int signal_no, siginfo_t *info, void *context)
 
 static void earlier_handlers_are_called_their_own_way(void)
 {
-        struct sigaction before = {.sa_handler = plain_handler};
-        siginfo_t info = {.si_code = SEGV_MAPERR};
+        struct sigaction before = { .sa_handler = plain_handler };
+        siginfo_t info = { .si_code = SEGV_MAPERR };
         int context;
 
         fault_pass_on(&before, SIGSEGV, &info, &context);
         check_equal(plain_calls, 1);
         check_equal(plain_signal, SIGSEGV);
-        before = (struct sigaction){.sa_sigaction = info_handler, .sa_flags = SA_SIGINFO};
+        before = (struct sigaction){ .sa_sigaction = info_handler, .sa_flags = SA_SIGINFO };
         fault_pass_on(&before, SIGSEGV, &info, &context);
         check_equal(info_calls, 1);
         check(seen_info == &info && seen_context == &context);
@@ -74,11 +74,11 @@ static void earlier_handlers_are_called_their_own_way(void)
 
 static void without_one_the_default_follows(void)
 {
-        static void (*const none[])(int) = {SIG_DFL, SIG_IGN};
+        static void (*const none[])(int) = { SIG_DFL, SIG_IGN };
 
         for (size_t i = 0; i < 2; i++) {
-                struct sigaction before = {.sa_handler = none[i]}, now;
-                siginfo_t info = {.si_code = SEGV_MAPERR};
+                struct sigaction before = { .sa_handler = none[i] }, now;
+                siginfo_t info = { .si_code = SEGV_MAPERR };
 
                 signal(SIGSEGV, plain_handler);
                 fault_pass_on(&before, SIGSEGV, &info, NULL);
@@ -89,8 +89,8 @@ static void without_one_the_default_follows(void)
 
 static void pass_on_a_sent_one(int index, void *unused)
 {
-        const struct sigaction before = {.sa_handler = SIG_DFL};
-        siginfo_t info = {.si_code = SI_USER};
+        const struct sigaction before = { .sa_handler = SIG_DFL };
+        siginfo_t info = { .si_code = SI_USER };
 
         (void)index, (void)unused;
         signal(SIGSEGV, plain_handler);
@@ -122,7 +122,7 @@ static void escape_handler(int signal_no, siginfo_t *info, void *context)
 
 static void install_before(int signal_no)
 {
-        const struct sigaction action = {.sa_sigaction = escape_handler, .sa_flags = SA_SIGINFO};
+        const struct sigaction action = { .sa_sigaction = escape_handler, .sa_flags = SA_SIGINFO };
 
         check_equal(sigaction(signal_no, &action, NULL), 0);
 }
@@ -282,10 +282,10 @@ static void touch_what_cannot_be_mended(int reason, void *unused)
 
 static void what_cannot_be_mended_is_explained(void)
 {
-        static const char *const said[REASONS] = {"inside a call of libxac", "beyond the end of the file",
-                                                  "no mapping could be made"};
-        static const char *const where[REASONS] = {"words at offset 0x3000:", "words at offset 0x41000:",
-                                                   "words at offset 0x3000:"};
+        static const char *const said[REASONS] = { "inside a call of libxac", "beyond the end of the file",
+                                                   "no mapping could be made" };
+        static const char *const where[REASONS] = { "words at offset 0x3000:", "words at offset 0x41000:",
+                                                    "words at offset 0x3000:" };
 
         for (int reason = 0; reason < REASONS; reason++) {
                 struct crash crash;
@@ -339,7 +339,7 @@ static void the_handler_says_why_not(void)
         check_refused(word_of(3), "outside of a transaction (XAC_STRICT)");
         check_ok(xbegin(env, 0));
         check_refused(word_of(SEAT_PAGES), "beyond the end of the file");
-        *word_of(4) = 1; /* so that what the next one needs besides is there */
+        *word_of(4) = 1;                   /* so that what the next one needs besides is there */
         __asm__ volatile("" ::: "memory"); /* the handler must see that before the failures begin */
         sys_fail = refuse_memory;
         check_refused(word_of(3), "no mapping could be made");
@@ -379,17 +379,17 @@ static void faults_find_their_environment(void)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            isolated_test(earlier_handlers_are_called_their_own_way),
-            isolated_test(without_one_the_default_follows),
-            isolated_test(a_signal_that_was_sent_is_sent_again),
-            isolated_test(earlier_segv_handlers_get_foreign_faults),
-            isolated_test(earlier_bus_handlers_get_foreign_faults),
-            isolated_test(without_a_handler_foreign_faults_end_the_program),
-            isolated_test(errno_is_the_programs),
-            isolated_test(what_the_file_lost_reads_as_zeros),
-            isolated_test(what_cannot_be_mended_is_explained),
-            isolated_test(the_handler_says_why_not),
-            isolated_test(faults_find_their_environment),
+                isolated_test(earlier_handlers_are_called_their_own_way),
+                isolated_test(without_one_the_default_follows),
+                isolated_test(a_signal_that_was_sent_is_sent_again),
+                isolated_test(earlier_segv_handlers_get_foreign_faults),
+                isolated_test(earlier_bus_handlers_get_foreign_faults),
+                isolated_test(without_a_handler_foreign_faults_end_the_program),
+                isolated_test(errno_is_the_programs),
+                isolated_test(what_the_file_lost_reads_as_zeros),
+                isolated_test(what_cannot_be_mended_is_explained),
+                isolated_test(the_handler_says_why_not),
+                isolated_test(faults_find_their_environment),
         };
 
         return cmocka_run_group_tests_name("libxac/fault", tests, NULL, NULL);

@@ -95,8 +95,7 @@ static void test_an_existing_file_is_mapped_as_it_is(void **state)
         close(fd);
         assert_int_equal(open_file("plain", 0, &file_no), 0);
         assert_int_equal(files_byte_len(&engine->files, file_no), 8192);
-        assert_memory_equal(files_version_bytes(&engine->files, page_id(file_no, 1), SLOT_HOME) + 904,
-                            "hello", 5);
+        assert_memory_equal(files_version_bytes(&engine->files, page_id(file_no, 1), SLOT_HOME) + 904, "hello", 5);
 }
 
 static void put_bytes(const char *name, const char *bytes, uint64_t offset)
@@ -232,14 +231,14 @@ static void test_every_call_may_fail(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            FILES_TEST(test_bad_names),
-            FILES_TEST(test_lengths),
-            FILES_TEST(test_an_existing_file_is_mapped_as_it_is),
-            FILES_TEST(test_the_hole_in_which_a_file_ends),
-            FILES_TEST(test_a_file_system_that_knows_no_holes),
-            FILES_TEST(test_no_directories_links_or_devices),
-            FILES_TEST(test_as_many_files_as_there_are_numbers),
-            FILES_TEST(test_every_call_may_fail),
+                FILES_TEST(test_bad_names),
+                FILES_TEST(test_lengths),
+                FILES_TEST(test_an_existing_file_is_mapped_as_it_is),
+                FILES_TEST(test_the_hole_in_which_a_file_ends),
+                FILES_TEST(test_a_file_system_that_knows_no_holes),
+                FILES_TEST(test_no_directories_links_or_devices),
+                FILES_TEST(test_as_many_files_as_there_are_numbers),
+                FILES_TEST(test_every_call_may_fail),
         };
 
         return cmocka_run_group_tests_name("libxac/files", tests, NULL, NULL);

@@ -164,8 +164,8 @@ static void test_frames_are_a_part_of_the_pool_at_most(void **state)
                         stage_store(txn, view, page_no, value);
                 end(0);
         }
-        uint32_t limit = stage->engine->shared.control->pool_slots / 16 /
-                         atomic_load(&stage->engine->shared.control->rows_used);
+        uint32_t limit =
+                stage->engine->shared.control->pool_slots / 16 / atomic_load(&stage->engine->shared.control->rows_used);
         assert_true(limit > 0 && limit < pages);
         assert_int_equal(frames(), limit);
 }
@@ -368,28 +368,29 @@ static void test_announced_pages_are_written_in_their_frames(void **state)
         assert_int_equal(private_slots(), frames());
 }
 
-
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            SYNC_TEST(test_a_page_that_is_written_again_keeps_its_mapping),
-            SYNC_TEST(test_older_versions_stay_as_they_are),
-            SYNC_TEST(test_a_page_that_another_wrote_last_is_not_framed),
-            cmocka_unit_test_setup_teardown(test_where_all_is_hidden_each_time_nothing_is_framed, setup_tracking, teardown),
-            cmocka_unit_test_setup_teardown(test_where_all_is_hidden_each_time_nothing_is_framed, setup_strict, teardown),
-            SYNC_TEST(test_pages_that_only_declared_access_writes_are_not_framed),
-            SYNC_TEST(test_frames_are_a_part_of_the_pool_at_most),
-            SYNC_TEST(test_frames_give_way_where_the_pool_is_nearly_full),
-            SYNC_TEST(test_what_others_change_has_no_frame_any_more),
-            SYNC_TEST(test_an_abort_undoes_what_was_written_there),
-            SYNC_TEST(test_a_lost_commit_undoes_what_was_written_there),
-            SYNC_TEST(test_inner_levels_undo_and_keep_what_they_wrote),
-            SYNC_TEST(test_declared_access_and_a_frame_agree),
-            SYNC_TEST(test_a_moved_page_leaves_its_frame),
-            SYNC_TEST(test_stray_stores_do_not_reach_a_frame),
-            SYNC_TEST(test_a_view_that_is_emptied_gives_frames_back),
-            SYNC_TEST(test_without_mprotect_nothing_is_lost),
-            SYNC_TEST(test_announced_pages_are_written_in_their_frames),
+                SYNC_TEST(test_a_page_that_is_written_again_keeps_its_mapping),
+                SYNC_TEST(test_older_versions_stay_as_they_are),
+                SYNC_TEST(test_a_page_that_another_wrote_last_is_not_framed),
+                cmocka_unit_test_setup_teardown(test_where_all_is_hidden_each_time_nothing_is_framed, setup_tracking,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(test_where_all_is_hidden_each_time_nothing_is_framed, setup_strict,
+                                                teardown),
+                SYNC_TEST(test_pages_that_only_declared_access_writes_are_not_framed),
+                SYNC_TEST(test_frames_are_a_part_of_the_pool_at_most),
+                SYNC_TEST(test_frames_give_way_where_the_pool_is_nearly_full),
+                SYNC_TEST(test_what_others_change_has_no_frame_any_more),
+                SYNC_TEST(test_an_abort_undoes_what_was_written_there),
+                SYNC_TEST(test_a_lost_commit_undoes_what_was_written_there),
+                SYNC_TEST(test_inner_levels_undo_and_keep_what_they_wrote),
+                SYNC_TEST(test_declared_access_and_a_frame_agree),
+                SYNC_TEST(test_a_moved_page_leaves_its_frame),
+                SYNC_TEST(test_stray_stores_do_not_reach_a_frame),
+                SYNC_TEST(test_a_view_that_is_emptied_gives_frames_back),
+                SYNC_TEST(test_without_mprotect_nothing_is_lost),
+                SYNC_TEST(test_announced_pages_are_written_in_their_frames),
         };
 
         return cmocka_run_group_tests_name("libxac/frames", tests, NULL, NULL);

@@ -12,8 +12,7 @@ enum { PAGES = 300 };
 
 static int go_home(int who)
 {
-        struct home_writer writer = {
-            .self = &engine->participant[who], .files = &engine->files, .may_wait = true};
+        struct home_writer writer = { .self = &engine->participant[who], .files = &engine->files, .may_wait = true };
 
         return checkpoint_run(&writer);
 }
@@ -45,8 +44,7 @@ static void assert_all_visible(uint64_t base)
         uint64_t snapshot = engine_begin(engine, 5);
 
         for (uint64_t page_no = 0; page_no < PAGES; page_no++)
-                assert_int_equal(engine_visible(engine, page_no, snapshot),
-                                 is_written(page_no) ? base + page_no : 0);
+                assert_int_equal(engine_visible(engine, page_no, snapshot), is_written(page_no) ? base + page_no : 0);
         engine_abort(engine, 5);
 }
 
@@ -109,8 +107,9 @@ static bool is_small(void *arg, uint64_t page)
 
 static void test_pages_in_use_stay(void **state)
 {
-        struct home_writer writer = {.self = &engine->participant[0], .files = &engine->files,
-                                     .is_in_use = is_small, .may_wait = true};
+        struct home_writer writer = {
+                .self = &engine->participant[0], .files = &engine->files, .is_in_use = is_small, .may_wait = true
+        };
 
         (void)state;
         write_pages(1000);
@@ -123,7 +122,7 @@ static void test_pages_in_use_stay(void **state)
 
 static void test_one_at_a_time(void **state)
 {
-        struct home_writer writer = {.self = &engine->participant[0], .files = &engine->files};
+        struct home_writer writer = { .self = &engine->participant[0], .files = &engine->files };
         struct shlock *lock = &engine->shared.control->checkpoint_lock;
 
         (void)state;
@@ -139,7 +138,7 @@ static void test_one_at_a_time(void **state)
 /* R13: heads name home only after the sync; a failure leaves every version where it was. */
 static void test_every_call_may_fail(void **state)
 {
-        static const int errors[] = {-EIO, -ENOSPC};
+        static const int errors[] = { -EIO, -ENOSPC };
 
         (void)state;
         for (int e = 0; e < 2; e++)
@@ -199,8 +198,11 @@ static void note_progress(void *arg, const char *what, uint64_t done, uint64_t t
 
 static void test_progress_is_told(void **state)
 {
-        struct home_writer writer = {.self = &engine->participant[0], .files = &engine->files,
-                                     .progress = note_progress, .progress_arg = engine, .may_wait = true};
+        struct home_writer writer = { .self = &engine->participant[0],
+                                      .files = &engine->files,
+                                      .progress = note_progress,
+                                      .progress_arg = engine,
+                                      .may_wait = true };
 
         (void)state;
         told_done = told_total = 0;
@@ -215,13 +217,10 @@ static void test_progress_is_told(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            HOME_TEST(test_everything_goes_home),
-            HOME_TEST(test_a_reader_holds_newer_pages_back),
-            HOME_TEST(test_pages_in_use_stay),
-            HOME_TEST(test_one_at_a_time),
-            HOME_TEST(test_every_call_may_fail),
-            HOME_TEST(test_nothing_is_home_before_the_sync),
-            HOME_TEST(test_progress_is_told),
+                HOME_TEST(test_everything_goes_home), HOME_TEST(test_a_reader_holds_newer_pages_back),
+                HOME_TEST(test_pages_in_use_stay),    HOME_TEST(test_one_at_a_time),
+                HOME_TEST(test_every_call_may_fail),  HOME_TEST(test_nothing_is_home_before_the_sync),
+                HOME_TEST(test_progress_is_told),
         };
 
         return cmocka_run_group_tests_name("libxac/home", tests, NULL, NULL);

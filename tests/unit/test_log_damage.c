@@ -73,7 +73,7 @@ static void test_an_older_part_of_the_log_is_no_tail(void **state)
 /* Records that an earlier recovery discarded, and those behind them, are of another incarnation. */
 static void test_discarded_records_do_not_come_back(void **state)
 {
-        static const uint32_t others[] = {HAND_INCARNATION - 1, HAND_INCARNATION + 1};
+        static const uint32_t others[] = { HAND_INCARNATION - 1, HAND_INCARNATION + 1 };
 
         (void)state;
         for (int i = 0; i < 2; i++) {
@@ -257,15 +257,15 @@ static void test_planted_bugs_accept_what_is_no_record(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test_setup(test_a_torn_group_is_the_end, directory_empty),
-            cmocka_unit_test_setup(test_an_older_part_of_the_log_is_no_tail, directory_empty),
-            cmocka_unit_test_setup(test_discarded_records_do_not_come_back, directory_empty),
-            cmocka_unit_test_setup(test_one_proof_is_enough, directory_empty),
-            cmocka_unit_test_setup(test_durable_up_to_the_bad_place_is_no_proof, directory_empty),
-            cmocka_unit_test_setup(test_every_flipped_byte, directory_empty),
-            cmocka_unit_test_setup(test_every_length_of_a_cut_file, directory_empty),
+                cmocka_unit_test_setup(test_a_torn_group_is_the_end, directory_empty),
+                cmocka_unit_test_setup(test_an_older_part_of_the_log_is_no_tail, directory_empty),
+                cmocka_unit_test_setup(test_discarded_records_do_not_come_back, directory_empty),
+                cmocka_unit_test_setup(test_one_proof_is_enough, directory_empty),
+                cmocka_unit_test_setup(test_durable_up_to_the_bad_place_is_no_proof, directory_empty),
+                cmocka_unit_test_setup(test_every_flipped_byte, directory_empty),
+                cmocka_unit_test_setup(test_every_length_of_a_cut_file, directory_empty),
 #ifdef XAC_TEST_HOOKS
-            cmocka_unit_test_setup(test_planted_bugs_accept_what_is_no_record, directory_empty),
+                cmocka_unit_test_setup(test_planted_bugs_accept_what_is_no_record, directory_empty),
 #endif
         };
 

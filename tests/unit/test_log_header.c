@@ -12,7 +12,7 @@ enum { SEG = STAND_SEGMENT };
 static void test_header_survives_in_either_copy(void **state)
 {
         unsigned char block[LOG_HEADER_BYTES];
-        struct log_header header = {.uuid = {9, 8, 7}, .segment_no = 77, .segment_bytes = SEG};
+        struct log_header header = { .uuid = { 9, 8, 7 }, .segment_no = 77, .segment_bytes = SEG };
         struct log_header again;
 
         (void)state;
@@ -39,7 +39,7 @@ static void reseal(unsigned char *copy)
 static void test_header_of_another_version_is_told_apart(void **state)
 {
         unsigned char block[LOG_HEADER_BYTES];
-        struct log_header header = {.segment_no = 1, .segment_bytes = SEG};
+        struct log_header header = { .segment_no = 1, .segment_bytes = SEG };
 
         (void)state;
         log_header_encode(block, &header);
@@ -63,9 +63,10 @@ static void test_header_of_another_version_is_told_apart(void **state)
 static void test_only_exact_names_are_segment_files(void **state)
 {
         static const char *const others[] = {
-            "xac.log.",   "xac.log.0",  "xac.log.01",  "xac.log.+1",         "xac.log. 1",
-            "xac.log.1x", "xac.log.-1", "xac.logs.1",  "xac.log.4294967295", "xac.log.99999999999999999999",
-            "data",       "xac.log",    "XAC.LOG.1",   "xac.log.1.bak"};
+                "xac.log.",   "xac.log.0",  "xac.log.01", "xac.log.+1",         "xac.log. 1",
+                "xac.log.1x", "xac.log.-1", "xac.logs.1", "xac.log.4294967295", "xac.log.99999999999999999999",
+                "data",       "xac.log",    "XAC.LOG.1",  "xac.log.1.bak"
+        };
         uint32_t file_no = 0;
         char name[LOG_NAME_BYTES];
 
@@ -82,9 +83,9 @@ static void test_only_exact_names_are_segment_files(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_header_survives_in_either_copy),
-            cmocka_unit_test(test_header_of_another_version_is_told_apart),
-            cmocka_unit_test(test_only_exact_names_are_segment_files),
+                cmocka_unit_test(test_header_survives_in_either_copy),
+                cmocka_unit_test(test_header_of_another_version_is_told_apart),
+                cmocka_unit_test(test_only_exact_names_are_segment_files),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

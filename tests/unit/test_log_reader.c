@@ -41,9 +41,9 @@ static void test_records_of_all_lengths_come_back(void **state)
 /* Also those that are longer than a window, and than a segment. */
 static void test_the_longest_records_come_back(void **state)
 {
-        static const uint32_t lengths[] = {1,       LOG_RECORD_MAX - LOG_RECORD_HEADER, 100,
-                                           1 << 18, (1 << 18) - 64,                     3 << 20,
-                                           1 << 20, HAND_SEGMENT,                       0};
+        static const uint32_t lengths[] = {
+                1, LOG_RECORD_MAX - LOG_RECORD_HEADER, 100, 1 << 18, (1 << 18) - 64, 3 << 20, 1 << 20, HAND_SEGMENT, 0
+        };
         struct hand_log *log = hand_make(160);
 
         (void)state;
@@ -95,8 +95,8 @@ static void test_a_glance_shows_first_entries(void **state)
 {
         struct hand_log *log = hand_make(2);
         struct log_range range = hand_range(hand_begin());
-        unsigned char payload[LOG_MERGED_HEADER + LOG_ENTRY_HEADER + LOG_CHANGE_HEADER] = {0};
-        struct log_record record = {.kind = LOG_COMMIT, .sequence = 2};
+        unsigned char payload[LOG_MERGED_HEADER + LOG_ENTRY_HEADER + LOG_CHANGE_HEADER] = { 0 };
+        struct log_record record = { .kind = LOG_COMMIT, .sequence = 2 };
         struct log_reader *reader;
         const unsigned char *found;
         uint32_t at;
@@ -108,7 +108,7 @@ static void test_a_glance_shows_first_entries(void **state)
         hand_put(log, record, payload);
         log_merged_encode(payload, 2);
         log_entry_encode(payload + LOG_MERGED_HEADER, 12, LOG_CHANGES, LOG_CHANGE_HEADER);
-        record = (struct log_record){.kind = LOG_MERGED, .sequence = 9, .payload_len = sizeof(payload)};
+        record = (struct log_record){ .kind = LOG_MERGED, .sequence = 9, .payload_len = sizeof(payload) };
         hand_put(log, record, payload);
         record.payload_len -= 8; /* no room for a change */
         hand_put(log, record, payload);
@@ -291,7 +291,7 @@ static void test_another_version(void **state)
 static void test_either_copy_of_the_header_will_do(void **state)
 {
         struct hand_log *log = hand_make(2);
-        unsigned char zeros[LOG_SECTOR] = {0};
+        unsigned char zeros[LOG_SECTOR] = { 0 };
 
         (void)state;
         put_groups(log, 3, 3, 100);
@@ -300,8 +300,7 @@ static void test_either_copy_of_the_header_will_do(void **state)
                 int fd = hand_open_file(directory, hand_file_no(0), O_RDWR);
                 for (int copy = 0; copy < 2; copy++)
                         if (copies >> copy & 1)
-                                assert_int_equal(pwrite(fd, zeros, LOG_SECTOR, copy * LOG_HEADER_COPY),
-                                                 LOG_SECTOR);
+                                assert_int_equal(pwrite(fd, zeros, LOG_SECTOR, copy * LOG_HEADER_COPY), LOG_SECTOR);
                 close(fd);
                 if (copies < 3)
                         assert_whole(log);
@@ -315,8 +314,9 @@ static void test_either_copy_of_the_header_will_do(void **state)
 static void test_other_files_are_passed_over(void **state)
 {
         static const char *const names[] = {
-            "data",       "xac.log.",   "xac.log.01",         "xac.log.x",           "xac.log.0",
-            "xac.log.7x", "xac.log.-1", "xac.log.4294967295", "xac.log.4294967296000",
+                "data",       "xac.log.",           "xac.log.01",
+                "xac.log.x",  "xac.log.0",          "xac.log.7x",
+                "xac.log.-1", "xac.log.4294967295", "xac.log.4294967296000",
         };
         struct hand_log *log = hand_make(2);
 
@@ -451,24 +451,24 @@ static void test_reading_goes_on_after_a_failure(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test_setup(test_an_empty_log_ends_at_once, directory_empty),
-            cmocka_unit_test_setup(test_records_of_all_lengths_come_back, directory_empty),
-            cmocka_unit_test_setup(test_the_longest_records_come_back, directory_empty),
-            cmocka_unit_test_setup(test_reading_begins_at_any_record, directory_empty),
-            cmocka_unit_test_setup(test_a_log_that_fills_its_files, directory_empty),
-            cmocka_unit_test_setup(test_a_glance_shows_first_entries, directory_empty),
-            cmocka_unit_test_setup(test_segments_are_listed, directory_empty),
-            cmocka_unit_test_setup(test_a_missing_segment, directory_empty),
-            cmocka_unit_test_setup(test_a_missing_segment_at_a_record_boundary, directory_empty),
-            cmocka_unit_test_setup(test_foreign_files, directory_empty),
-            cmocka_unit_test_setup(test_two_files_of_one_segment, directory_empty),
-            cmocka_unit_test_setup(test_another_version, directory_empty),
-            cmocka_unit_test_setup(test_either_copy_of_the_header_will_do, directory_empty),
-            cmocka_unit_test_setup(test_other_files_are_passed_over, directory_empty),
-            cmocka_unit_test_setup(test_bytes_by_position, directory_empty),
-            cmocka_unit_test_setup(test_ranges_that_make_no_sense, directory_empty),
-            cmocka_unit_test_setup(test_every_failing_call_is_told, directory_empty),
-            cmocka_unit_test_setup(test_reading_goes_on_after_a_failure, directory_empty),
+                cmocka_unit_test_setup(test_an_empty_log_ends_at_once, directory_empty),
+                cmocka_unit_test_setup(test_records_of_all_lengths_come_back, directory_empty),
+                cmocka_unit_test_setup(test_the_longest_records_come_back, directory_empty),
+                cmocka_unit_test_setup(test_reading_begins_at_any_record, directory_empty),
+                cmocka_unit_test_setup(test_a_log_that_fills_its_files, directory_empty),
+                cmocka_unit_test_setup(test_a_glance_shows_first_entries, directory_empty),
+                cmocka_unit_test_setup(test_segments_are_listed, directory_empty),
+                cmocka_unit_test_setup(test_a_missing_segment, directory_empty),
+                cmocka_unit_test_setup(test_a_missing_segment_at_a_record_boundary, directory_empty),
+                cmocka_unit_test_setup(test_foreign_files, directory_empty),
+                cmocka_unit_test_setup(test_two_files_of_one_segment, directory_empty),
+                cmocka_unit_test_setup(test_another_version, directory_empty),
+                cmocka_unit_test_setup(test_either_copy_of_the_header_will_do, directory_empty),
+                cmocka_unit_test_setup(test_other_files_are_passed_over, directory_empty),
+                cmocka_unit_test_setup(test_bytes_by_position, directory_empty),
+                cmocka_unit_test_setup(test_ranges_that_make_no_sense, directory_empty),
+                cmocka_unit_test_setup(test_every_failing_call_is_told, directory_empty),
+                cmocka_unit_test_setup(test_reading_goes_on_after_a_failure, directory_empty),
         };
 
         alarm(200);

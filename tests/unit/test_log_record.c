@@ -17,14 +17,14 @@ enum { PAGE_BYTES = 4096 };
 static struct log_record sample(void)
 {
         return (struct log_record){
-            .position = 0x1122334455667788,
-            .durable = 0x1122334455660000,
-            .sequence = 0x0102030405060708,
-            .transaction = 0x1122334455667000,
-            .incarnation = 0xa1a2a3a4,
-            .kind = LOG_COMMIT,
-            .payload_crc = 0xb1b2b3b4,
-            .payload_len = 0x00010203,
+                .position = 0x1122334455667788,
+                .durable = 0x1122334455660000,
+                .sequence = 0x0102030405060708,
+                .transaction = 0x1122334455667000,
+                .incarnation = 0xa1a2a3a4,
+                .kind = LOG_COMMIT,
+                .payload_crc = 0xb1b2b3b4,
+                .payload_len = 0x00010203,
         };
 }
 
@@ -37,15 +37,15 @@ static void seal(unsigned char *bytes)
 static void test_a_header_has_the_bytes_of_the_table(void **state)
 {
         static const unsigned char expected[LOG_RECORD_HEADER - 4] = {
-            0x40, 0x02, 0x01, 0x00,                         /* 56 + 0x10203, rounded up */
-            0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, /* position */
-            0x00, 0x00, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, /* durable */
-            0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, /* sequence */
-            0x00, 0x70, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, /* transaction */
-            0xa4, 0xa3, 0xa2, 0xa1,                         /* incarnation */
-            0x01, 0x00, 0x00, 0x00,                         /* kind */
-            0xb4, 0xb3, 0xb2, 0xb1,                         /* CRC of the payload */
-            0x03, 0x02, 0x01, 0x00,                         /* its length */
+                0x40, 0x02, 0x01, 0x00,                         /* 56 + 0x10203, rounded up */
+                0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, /* position */
+                0x00, 0x00, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, /* durable */
+                0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, /* sequence */
+                0x00, 0x70, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, /* transaction */
+                0xa4, 0xa3, 0xa2, 0xa1,                         /* incarnation */
+                0x01, 0x00, 0x00, 0x00,                         /* kind */
+                0xb4, 0xb3, 0xb2, 0xb1,                         /* CRC of the payload */
+                0x03, 0x02, 0x01, 0x00,                         /* its length */
         };
         struct log_record record = sample();
         unsigned char bytes[LOG_RECORD_HEADER];
@@ -107,7 +107,7 @@ static void test_every_flipped_bit_is_seen(void **state)
 
 static void test_zeros_are_no_record(void **state)
 {
-        unsigned char bytes[LOG_RECORD_HEADER] = {0};
+        unsigned char bytes[LOG_RECORD_HEADER] = { 0 };
         struct log_record record;
 
         (void)state;
@@ -169,7 +169,7 @@ static void test_the_longest_record(void **state)
 
 static void test_merged_commits_say_after_which(void **state)
 {
-        static const unsigned char expected[LOG_MERGED_HEADER] = {8, 7, 6, 5, 4, 3, 2, 1};
+        static const unsigned char expected[LOG_MERGED_HEADER] = { 8, 7, 6, 5, 4, 3, 2, 1 };
         unsigned char bytes[LOG_MERGED_HEADER];
         uint64_t base = 0;
 
@@ -244,8 +244,9 @@ static void test_there_is_always_room_for_a_pad(void **state)
 
 static void test_pads_of_other_lengths_are_none(void **state)
 {
-        static const uint32_t lengths[] = {0, 8, LOG_RECORD_HEADER - 8, LOG_RECORD_HEADER + 4,
-                                           LOG_BLOCK + LOG_RECORD_HEADER, UINT32_MAX - 7};
+        static const uint32_t lengths[] = {
+                0, 8, LOG_RECORD_HEADER - 8, LOG_RECORD_HEADER + 4, LOG_BLOCK + LOG_RECORD_HEADER, UINT32_MAX - 7
+        };
         unsigned char bytes[LOG_RECORD_HEADER];
         struct log_record pad;
 
@@ -269,8 +270,7 @@ static void test_entries_follow_one_another(void **state)
         log_entry_encode(payload, 0x0000000130000007, LOG_CHANGES, 24);
         log_entry_encode(payload + 40, UINT64_MAX, LOG_IMAGE, PAGE_BYTES);
         log_entry_encode(payload + 56 + PAGE_BYTES, 9, LOG_CHANGES, 0);
-        static const unsigned char first[LOG_ENTRY_HEADER] = {7, 0, 0, 0x30, 1, 0, 0, 0,
-                                                              1, 0, 0, 0,    24};
+        static const unsigned char first[LOG_ENTRY_HEADER] = { 7, 0, 0, 0x30, 1, 0, 0, 0, 1, 0, 0, 0, 24 };
         assert_memory_equal(payload, first, sizeof(first));
 
         assert_int_equal(log_entry_next(payload, sizeof(payload), &at, PAGE_BYTES, &entry), 1);
@@ -351,20 +351,20 @@ static void test_moved_entries_say_from_where(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_a_header_has_the_bytes_of_the_table),
-            cmocka_unit_test(test_what_was_encoded_is_decoded),
-            cmocka_unit_test(test_every_flipped_bit_is_seen),
-            cmocka_unit_test(test_zeros_are_no_record),
-            cmocka_unit_test(test_fields_must_make_sense),
-            cmocka_unit_test(test_the_longest_record),
-            cmocka_unit_test(test_merged_commits_say_after_which),
-            cmocka_unit_test(test_merged_commits_have_room_for_their_base),
-            cmocka_unit_test(test_where_the_first_entry_is_said_to_be),
-            cmocka_unit_test(test_there_is_always_room_for_a_pad),
-            cmocka_unit_test(test_pads_of_other_lengths_are_none),
-            cmocka_unit_test(test_entries_follow_one_another),
-            cmocka_unit_test(test_entries_that_make_no_sense),
-            cmocka_unit_test(test_moved_entries_say_from_where),
+                cmocka_unit_test(test_a_header_has_the_bytes_of_the_table),
+                cmocka_unit_test(test_what_was_encoded_is_decoded),
+                cmocka_unit_test(test_every_flipped_bit_is_seen),
+                cmocka_unit_test(test_zeros_are_no_record),
+                cmocka_unit_test(test_fields_must_make_sense),
+                cmocka_unit_test(test_the_longest_record),
+                cmocka_unit_test(test_merged_commits_say_after_which),
+                cmocka_unit_test(test_merged_commits_have_room_for_their_base),
+                cmocka_unit_test(test_where_the_first_entry_is_said_to_be),
+                cmocka_unit_test(test_there_is_always_room_for_a_pad),
+                cmocka_unit_test(test_pads_of_other_lengths_are_none),
+                cmocka_unit_test(test_entries_follow_one_another),
+                cmocka_unit_test(test_entries_that_make_no_sense),
+                cmocka_unit_test(test_moved_entries_say_from_where),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

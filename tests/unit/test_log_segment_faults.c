@@ -119,7 +119,7 @@ static void die_stepwise(void (*body)(void *arg), int stride)
         for (int nth = 4; has_died; nth += stride) {
                 start_anew();
                 assert_int_equal(extend_to(4), 0);
-                has_died = child_died(DEAD, step_and_die, &(struct stepping){nth, body});
+                has_died = child_died(DEAD, step_and_die, &(struct stepping){ nth, body });
                 assert_sound();
                 log_segments_recycle(&segments, ME, 3 * SEG, SEG);
                 assert_int_equal(extend_to(6), 0);
@@ -150,11 +150,12 @@ static void test_a_death_at_some_instruction_of_extend(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test_setup_teardown(test_a_failure_while_making_one_is_told_and_harmless, setup_in_memory, teardown),
-            cmocka_unit_test_setup_teardown(test_no_space_leaves_no_garbage, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_a_death_while_making_one, setup_in_memory, teardown),
-            cmocka_unit_test_setup_teardown(test_a_death_while_recycling, setup_in_memory, teardown),
-            cmocka_unit_test_setup_teardown(test_a_death_at_some_instruction_of_extend, setup_in_memory, teardown),
+                cmocka_unit_test_setup_teardown(test_a_failure_while_making_one_is_told_and_harmless, setup_in_memory,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(test_no_space_leaves_no_garbage, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_death_while_making_one, setup_in_memory, teardown),
+                cmocka_unit_test_setup_teardown(test_a_death_while_recycling, setup_in_memory, teardown),
+                cmocka_unit_test_setup_teardown(test_a_death_at_some_instruction_of_extend, setup_in_memory, teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

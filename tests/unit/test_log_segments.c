@@ -273,21 +273,21 @@ static void test_the_table_wraps(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test_setup_teardown(test_a_new_log_has_one_segment_of_zeros, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_files_in_haste_are_only_allocated, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_mode_is_exact, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_extend_covers_what_is_wanted_and_no_more, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_a_name_that_is_taken_is_skipped, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_the_table_can_be_full, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_bytes_go_where_their_position_says, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_more_files_than_descriptors, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_refused_direct_writes_fall_back, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_a_failed_sync_is_an_io_error, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_a_position_without_segment_is_refused, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_recycled_files_are_used_again, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_recycling_keeps_as_much_as_it_is_told, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_a_free_file_that_vanished_is_forgotten, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_the_table_wraps, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_new_log_has_one_segment_of_zeros, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_files_in_haste_are_only_allocated, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_mode_is_exact, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_extend_covers_what_is_wanted_and_no_more, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_name_that_is_taken_is_skipped, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_the_table_can_be_full, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_bytes_go_where_their_position_says, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_more_files_than_descriptors, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_refused_direct_writes_fall_back, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_failed_sync_is_an_io_error, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_position_without_segment_is_refused, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_recycled_files_are_used_again, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_recycling_keeps_as_much_as_it_is_told, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_free_file_that_vanished_is_forgotten, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_the_table_wraps, setup, teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

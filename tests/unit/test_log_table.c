@@ -158,13 +158,13 @@ static void test_load_can_be_repeated_after_any_failure(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test_setup_teardown(test_a_log_is_found_again, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_an_end_at_a_boundary_gets_its_segment, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_a_clean_log_needs_no_file, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_what_is_of_no_use_is_removed, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_damage_is_refused_and_nothing_removed, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_another_version_is_refused, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_load_can_be_repeated_after_any_failure, setup_in_memory, teardown),
+                cmocka_unit_test_setup_teardown(test_a_log_is_found_again, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_an_end_at_a_boundary_gets_its_segment, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_clean_log_needs_no_file, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_what_is_of_no_use_is_removed, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_damage_is_refused_and_nothing_removed, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_another_version_is_refused, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_load_can_be_repeated_after_any_failure, setup_in_memory, teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

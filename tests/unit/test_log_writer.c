@@ -194,7 +194,7 @@ static void test_pushed_bytes_are_synced_by_the_next_wait(void **state)
 static void test_undecided_bytes_are_not_written(void **state)
 {
         unsigned char payload[500], block[LOG_BLOCK];
-        struct log_record undecided = {.kind = LOG_COMMIT, .payload_len = sizeof(payload), .sequence = 99};
+        struct log_record undecided = { .kind = LOG_COMMIT, .payload_len = sizeof(payload), .sequence = 99 };
 
         (void)state;
         memset(payload, 0xee, sizeof(payload));
@@ -210,7 +210,7 @@ static void test_undecided_bytes_are_not_written(void **state)
 static void test_records_state_what_is_durable(void **state)
 {
         unsigned char payload[64];
-        struct log_record record = {0};
+        struct log_record record = { 0 };
 
         (void)state;
         struct commit first = commit_and_wait(32);
@@ -300,27 +300,26 @@ static void test_threads_and_processes_at_once(void **state)
                 scratch_expect_exit(child[i], 0);
         }
         expect_all(CROWD * EACH);
-
 }
 
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test_setup_teardown(test_a_record_is_on_disk_when_wait_returns, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_one_write_covers_all_that_is_staged, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_nothing_to_write_costs_no_call, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_a_commit_alone_is_one_call, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_the_time_of_a_write_is_followed, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_ring_and_segments_wrap_anywhere, setup_in_memory, teardown),
-            cmocka_unit_test_setup_teardown(test_a_pad_always_has_room, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_room_is_counted_exactly, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_room_is_made_by_adding_segments, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_pushed_bytes_are_synced_by_the_next_wait, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_undecided_bytes_are_not_written, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_records_state_what_is_durable, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_the_log_goes_on_after_it_was_loaded, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_threads_and_processes_at_once, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_threads_and_processes_at_once, setup_in_memory, teardown),
+                cmocka_unit_test_setup_teardown(test_a_record_is_on_disk_when_wait_returns, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_one_write_covers_all_that_is_staged, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_nothing_to_write_costs_no_call, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_commit_alone_is_one_call, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_the_time_of_a_write_is_followed, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_ring_and_segments_wrap_anywhere, setup_in_memory, teardown),
+                cmocka_unit_test_setup_teardown(test_a_pad_always_has_room, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_room_is_counted_exactly, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_room_is_made_by_adding_segments, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_pushed_bytes_are_synced_by_the_next_wait, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_undecided_bytes_are_not_written, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_records_state_what_is_durable, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_the_log_goes_on_after_it_was_loaded, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_threads_and_processes_at_once, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_threads_and_processes_at_once, setup_in_memory, teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

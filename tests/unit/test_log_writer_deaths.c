@@ -68,7 +68,7 @@ static void die_stepwise(void (*body)(void *arg), int stride)
 
         for (int nth = 4; has_died; nth += stride) {
                 (void)stage(100);
-                has_died = child_died(DEAD, step_and_die, &(struct stepping){nth, body});
+                has_died = child_died(DEAD, step_and_die, &(struct stepping){ nth, body });
                 if (shlock_owner(&arena->lock) == DEAD)
                         assert_true(shlock_lock(&arena->lock, ME, &stand_liveness) == SHLOCK_INHERITED);
                 if (shlock_owner(&arena->lock) == ME)
@@ -181,8 +181,8 @@ static int commit_and_die_at_step(void *arg)
 
 static void test_a_leader_dies_at_each_step(void **state)
 {
-        static const enum hook_step steps[] = {HOOK_GROUP_CLOSED, HOOK_GROUP_WRITTEN, HOOK_GROUP_DURABLE,
-                                               HOOK_LEADER_LEFT};
+        static const enum hook_step steps[] = { HOOK_GROUP_CLOSED, HOOK_GROUP_WRITTEN, HOOK_GROUP_DURABLE,
+                                                HOOK_LEADER_LEFT };
 
         (void)state;
         for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
@@ -211,16 +211,16 @@ static void test_the_planted_bug_leaves_out_the_sync(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test_setup_teardown(test_a_leader_that_dies_in_a_call_is_succeeded, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_a_leader_that_dies_at_some_instruction_is_succeeded,
-                                            setup_in_memory, teardown),
-            cmocka_unit_test_setup_teardown(test_a_death_while_pushing, setup_in_memory, teardown),
-            cmocka_unit_test_setup_teardown(test_what_the_dead_held_is_taken_back, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_a_stopped_leader_keeps_the_lead, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_room_behind_a_dead_leader, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_leader_that_dies_in_a_call_is_succeeded, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_leader_that_dies_at_some_instruction_is_succeeded,
+                                                setup_in_memory, teardown),
+                cmocka_unit_test_setup_teardown(test_a_death_while_pushing, setup_in_memory, teardown),
+                cmocka_unit_test_setup_teardown(test_what_the_dead_held_is_taken_back, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_stopped_leader_keeps_the_lead, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_room_behind_a_dead_leader, setup, teardown),
 #ifdef XAC_TEST_HOOKS
-            cmocka_unit_test_setup_teardown(test_a_leader_dies_at_each_step, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_the_planted_bug_leaves_out_the_sync, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_leader_dies_at_each_step, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_the_planted_bug_leaves_out_the_sync, setup, teardown),
 #endif
         };
 

@@ -60,7 +60,7 @@ static void test_a_failed_write_poisons(void **state)
 
 static void test_a_failed_sync_poisons_whatever_it_says(void **state)
 {
-        static const int errors[] = {-EIO, -ENOSPC, -EDQUOT, -ENOMEM, -EINVAL};
+        static const int errors[] = { -EIO, -ENOSPC, -EDQUOT, -ENOMEM, -EINVAL };
 
         (void)state;
         for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
@@ -93,8 +93,8 @@ static void test_local_failures_do_not_poison(void **state)
         static const struct {
                 enum sys_call call;
                 int error;
-        } failures[] = {{SYS_OPEN, -EMFILE}, {SYS_OPEN, -ENFILE}, {SYS_OPEN, -ENOMEM}, {SYS_PWRITE, -ENOSPC},
-                        {SYS_PWRITE, -ENOMEM}, {SYS_PWRITE, -EDQUOT}};
+        } failures[] = { { SYS_OPEN, -EMFILE },   { SYS_OPEN, -ENFILE },   { SYS_OPEN, -ENOMEM },
+                         { SYS_PWRITE, -ENOSPC }, { SYS_PWRITE, -ENOMEM }, { SYS_PWRITE, -EDQUOT } };
 
         (void)state;
         for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {
@@ -281,17 +281,17 @@ static void test_nobody_is_left_to_time_out(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test_setup_teardown(test_a_failed_write_poisons, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_a_failed_sync_poisons_whatever_it_says, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_a_failed_push_poisons, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_local_failures_do_not_poison, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_a_host_that_cannot_lock_is_a_local_failure, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_a_segment_that_cannot_be_made_does_not_poison, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_poison_from_elsewhere, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_two_groups_serve_five_waiters, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_everybody_hears_of_poison, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_a_failing_leader_hands_on, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_nobody_is_left_to_time_out, setup_in_memory, teardown),
+                cmocka_unit_test_setup_teardown(test_a_failed_write_poisons, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_failed_sync_poisons_whatever_it_says, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_failed_push_poisons, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_local_failures_do_not_poison, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_host_that_cannot_lock_is_a_local_failure, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_segment_that_cannot_be_made_does_not_poison, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_poison_from_elsewhere, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_two_groups_serve_five_waiters, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_everybody_hears_of_poison, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_failing_leader_hands_on, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_nobody_is_left_to_time_out, setup_in_memory, teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,7 +71,7 @@ static void test_every_environment_has_its_own_uuid(void **state)
 
 static void test_mode_is_exact_whatever_the_umask(void **state)
 {
-        static const mode_t modes[] = {0600, 0640, 0666};
+        static const mode_t modes[] = { 0600, 0640, 0666 };
         mode_t before = umask(077);
 
         (void)state;
@@ -92,25 +92,25 @@ static void test_mode_is_exact_whatever_the_umask(void **state)
 /* A slot as manifest_slot.h describes it, but for the checksum. */
 static void describe(unsigned char *bytes, int slot)
 {
-        static const unsigned char head[16] = {'X', 'A', 'C', 'M', 'A', 'N', 'I', 'F', 3};
+        static const unsigned char head[16] = { 'X', 'A', 'C', 'M', 'A', 'N', 'I', 'F', 3 };
 
         memcpy(bytes, head, sizeof(head));
-        bytes[16] = 5, bytes[23] = 1;           /* generation 5 + 2^56 */
+        bytes[16] = 5, bytes[23] = 1; /* generation 5 + 2^56 */
         for (int i = 0; i < 16; i++)
                 bytes[24 + i] = (unsigned char)(0xa0 + i);
-        bytes[41] = 0x20;                       /* page_bytes 8192 */
-        bytes[44] = 0x02, bytes[46] = 1;        /* max_participants 2 + 65536 */
-        bytes[48] = 0xa0, bytes[49] = 0x01;     /* mode 0640 */
+        bytes[41] = 0x20;                   /* page_bytes 8192 */
+        bytes[44] = 0x02, bytes[46] = 1;    /* max_participants 2 + 65536 */
+        bytes[48] = 0xa0, bytes[49] = 0x01; /* mode 0640 */
         bytes[52] = 2;
-        bytes[56] = (unsigned char)slot;        /* the second slot was written second */
-        bytes[60] = 7, bytes[63] = 1;           /* incarnation 7 + 2^24 */
-        bytes[66] = 2;                          /* segment_bytes 128 Ki */
-        bytes[72] = 9, bytes[77] = 1;           /* base_sequence 9 + 2^40 */
-        bytes[80] = 8, bytes[85] = 3;           /* base_position 8 + 3 * 2^40 */
-        bytes[93] = 3;                          /* redo_position 3 * 2^40 */
-        memset(bytes + 96, 0xff, 4);            /* area: none */
-        bytes[100] = 0xc0, bytes[103] = 0xde;   /* area_checksum */
-        bytes[104] = 1;                         /* is_clean */
+        bytes[56] = (unsigned char)slot;      /* the second slot was written second */
+        bytes[60] = 7, bytes[63] = 1;         /* incarnation 7 + 2^24 */
+        bytes[66] = 2;                        /* segment_bytes 128 Ki */
+        bytes[72] = 9, bytes[77] = 1;         /* base_sequence 9 + 2^40 */
+        bytes[80] = 8, bytes[85] = 3;         /* base_position 8 + 3 * 2^40 */
+        bytes[93] = 3;                        /* redo_position 3 * 2^40 */
+        memset(bytes + 96, 0xff, 4);          /* area: none */
+        bytes[100] = 0xc0, bytes[103] = 0xde; /* area_checksum */
+        bytes[104] = 1;                       /* is_clean */
         memcpy(bytes + 128, "accounts", 8);
         memcpy(bytes + 128 + 256, "log", 3);
 }
@@ -152,7 +152,7 @@ static void test_the_bytes_are_as_described(void **state)
         memset(back.file_name[1] + 4, 'x', 9); /* behind the name's end: not for the file */
         assert_int_equal(manifest_write(directory, &back), 0);
         image[16] = image[SLOT_BYTES + 16] = 6;
-        image[56] = 1, image[SLOT_BYTES + 56] = 0;      /* and the second slot's turn comes first */
+        image[56] = 1, image[SLOT_BYTES + 56] = 0; /* and the second slot's turn comes first */
         seal(0);
         seal(1);
         memcpy(expected, image, FILE_BYTES);
@@ -162,44 +162,107 @@ static void test_the_bytes_are_as_described(void **state)
 
 /* ---- Nonsense ---- */
 
-static void nonsense_page_bytes(struct manifest *m) { m->page_bytes = 12288; }
-static void nonsense_small_page(struct manifest *m) { m->page_bytes = 2048; }
-static void nonsense_large_page(struct manifest *m) { m->page_bytes = 131072; }
-static void nonsense_participants(struct manifest *m) { m->max_participants = 0; }
-static void nonsense_mode(struct manifest *m) { m->mode = 04755; }
-static void nonsense_count(struct manifest *m) { m->file_count = MANIFEST_FILES + 1; }
-static void nonsense_slash(struct manifest *m) { add_file(m, "../etc/passwd"); }
-static void nonsense_dots(struct manifest *m) { add_file(m, ".."); }
-static void nonsense_empty(struct manifest *m) { add_file(m, ""); }
+static void nonsense_page_bytes(struct manifest *m)
+{
+        m->page_bytes = 12288;
+}
+static void nonsense_small_page(struct manifest *m)
+{
+        m->page_bytes = 2048;
+}
+static void nonsense_large_page(struct manifest *m)
+{
+        m->page_bytes = 131072;
+}
+static void nonsense_participants(struct manifest *m)
+{
+        m->max_participants = 0;
+}
+static void nonsense_mode(struct manifest *m)
+{
+        m->mode = 04755;
+}
+static void nonsense_count(struct manifest *m)
+{
+        m->file_count = MANIFEST_FILES + 1;
+}
+static void nonsense_slash(struct manifest *m)
+{
+        add_file(m, "../etc/passwd");
+}
+static void nonsense_dots(struct manifest *m)
+{
+        add_file(m, "..");
+}
+static void nonsense_empty(struct manifest *m)
+{
+        add_file(m, "");
+}
 static void nonsense_endless(struct manifest *m)
 {
         memset(m->file_name[m->file_count++], 'n', MANIFEST_NAME_BYTES);
 }
 
-static void nonsense_segment(struct manifest *m) { m->segment_bytes += 512; }
-static void nonsense_small_segment(struct manifest *m) { m->segment_bytes = 60 * 1024; }
-static void nonsense_large_segment(struct manifest *m) { m->segment_bytes = (64 << 20) + 4096; }
+static void nonsense_segment(struct manifest *m)
+{
+        m->segment_bytes += 512;
+}
+static void nonsense_small_segment(struct manifest *m)
+{
+        m->segment_bytes = 60 * 1024;
+}
+static void nonsense_large_segment(struct manifest *m)
+{
+        m->segment_bytes = (64 << 20) + 4096;
+}
 
 static void (*const nonsense[])(struct manifest *) = {
-    nonsense_page_bytes, nonsense_small_page, nonsense_large_page, nonsense_participants, nonsense_mode,
-    nonsense_count,      nonsense_slash,      nonsense_dots,       nonsense_empty,        nonsense_endless,
-    nonsense_segment,    nonsense_small_segment, nonsense_large_segment,
+        nonsense_page_bytes, nonsense_small_page,    nonsense_large_page,    nonsense_participants, nonsense_mode,
+        nonsense_count,      nonsense_slash,         nonsense_dots,          nonsense_empty,        nonsense_endless,
+        nonsense_segment,    nonsense_small_segment, nonsense_large_segment,
 };
 
 /* What a fresh manifest gets by itself. */
-static void nonsense_sequence(struct manifest *m) { m->base_sequence = 0; }
-static void nonsense_base(struct manifest *m) { m->base_position = UINT64_MAX - 7; }
-static void nonsense_uneven_base(struct manifest *m) { m->base_position++; }
-static void nonsense_redo(struct manifest *m) { m->redo_position = m->base_position + 8; }
-static void nonsense_redo_before_the_log(struct manifest *m) { m->redo_position = m->segment_bytes - 8; }
-static void nonsense_incarnation(struct manifest *m) { m->incarnation = 0; }
-static void nonsense_area(struct manifest *m) { m->area = 2; }
-static void nonsense_negative_area(struct manifest *m) { m->area = -2; }
-static void nonsense_clean(struct manifest *m) { m->is_clean = 2; }
+static void nonsense_sequence(struct manifest *m)
+{
+        m->base_sequence = 0;
+}
+static void nonsense_base(struct manifest *m)
+{
+        m->base_position = UINT64_MAX - 7;
+}
+static void nonsense_uneven_base(struct manifest *m)
+{
+        m->base_position++;
+}
+static void nonsense_redo(struct manifest *m)
+{
+        m->redo_position = m->base_position + 8;
+}
+static void nonsense_redo_before_the_log(struct manifest *m)
+{
+        m->redo_position = m->segment_bytes - 8;
+}
+static void nonsense_incarnation(struct manifest *m)
+{
+        m->incarnation = 0;
+}
+static void nonsense_area(struct manifest *m)
+{
+        m->area = 2;
+}
+static void nonsense_negative_area(struct manifest *m)
+{
+        m->area = -2;
+}
+static void nonsense_clean(struct manifest *m)
+{
+        m->is_clean = 2;
+}
 
 static void (*const log_nonsense[])(struct manifest *) = {
-    nonsense_sequence, nonsense_base,          nonsense_uneven_base, nonsense_redo, nonsense_redo_before_the_log,
-    nonsense_incarnation, nonsense_area, nonsense_negative_area, nonsense_clean,
+        nonsense_sequence,    nonsense_base, nonsense_uneven_base,   nonsense_redo,  nonsense_redo_before_the_log,
+        nonsense_incarnation, nonsense_area, nonsense_negative_area, nonsense_clean,
 };
 
 enum {
@@ -251,11 +314,36 @@ static void assert_nonsense_refused(int at, uint32_t value)
 
 static void test_nonsense_with_a_right_checksum_is_not_believed(void **state)
 {
-        static const struct { int at; uint32_t value; } wrong[] = {
-            {40, 12288}, {40, 2048}, {40, 131072}, {40, 0}, {44, 0}, {48, 04755}, {52, 65},
-            {128, '/'}, {128, 0}, {128, '.'}, {128, '.' | '.' << 8},
-            {60, 0}, {64, 32768}, {64, 65536 + 512}, {68, 1}, {72, 0}, {76, 0x7fffffff}, {80, 0}, {80, 65537},
-            {84, 0x7fffffff}, {88, 8}, {88, 65540}, {92, 1}, {96, 2}, {96, 0xfffffffe}, {104, 2},
+        static const struct {
+                int at;
+                uint32_t value;
+        } wrong[] = {
+                { 40, 12288 },
+                { 40, 2048 },
+                { 40, 131072 },
+                { 40, 0 },
+                { 44, 0 },
+                { 48, 04755 },
+                { 52, 65 },
+                { 128, '/' },
+                { 128, 0 },
+                { 128, '.' },
+                { 128, '.' | '.' << 8 },
+                { 60, 0 },
+                { 64, 32768 },
+                { 64, 65536 + 512 },
+                { 68, 1 },
+                { 72, 0 },
+                { 76, 0x7fffffff },
+                { 80, 0 },
+                { 80, 65537 },
+                { 84, 0x7fffffff },
+                { 88, 8 },
+                { 88, 65540 },
+                { 92, 1 },
+                { 96, 2 },
+                { 96, 0xfffffffe },
+                { 104, 2 },
         };
 
         (void)state;
@@ -446,19 +534,19 @@ static void test_create_after_a_crash_in_create(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            MANIFEST_TEST(test_create_read_write),
-            MANIFEST_TEST(test_a_fresh_one_begins_an_empty_log),
-            MANIFEST_TEST(test_every_environment_has_its_own_uuid),
-            MANIFEST_TEST(test_mode_is_exact_whatever_the_umask),
-            MANIFEST_TEST(test_the_bytes_are_as_described),
-            MANIFEST_TEST(test_nonsense_is_not_written),
-            MANIFEST_TEST(test_nonsense_with_a_right_checksum_is_not_believed),
-            MANIFEST_TEST(test_a_stale_writer_is_refused),
-            MANIFEST_TEST(test_create_with_every_call_failing),
-            MANIFEST_TEST(test_write_with_every_call_failing),
-            MANIFEST_TEST(test_settling_with_every_call_failing),
-            MANIFEST_TEST(test_read_with_every_call_failing),
-            MANIFEST_TEST(test_create_after_a_crash_in_create),
+                MANIFEST_TEST(test_create_read_write),
+                MANIFEST_TEST(test_a_fresh_one_begins_an_empty_log),
+                MANIFEST_TEST(test_every_environment_has_its_own_uuid),
+                MANIFEST_TEST(test_mode_is_exact_whatever_the_umask),
+                MANIFEST_TEST(test_the_bytes_are_as_described),
+                MANIFEST_TEST(test_nonsense_is_not_written),
+                MANIFEST_TEST(test_nonsense_with_a_right_checksum_is_not_believed),
+                MANIFEST_TEST(test_a_stale_writer_is_refused),
+                MANIFEST_TEST(test_create_with_every_call_failing),
+                MANIFEST_TEST(test_write_with_every_call_failing),
+                MANIFEST_TEST(test_settling_with_every_call_failing),
+                MANIFEST_TEST(test_read_with_every_call_failing),
+                MANIFEST_TEST(test_create_after_a_crash_in_create),
         };
 
         return cmocka_run_group_tests_name("recovery/manifest", tests, directory_setup, directory_teardown);

@@ -172,7 +172,8 @@ static int fail_sync(enum sys_call call, int fd, uint64_t offset, size_t byte_le
         return call == SYS_SYNC ? -EIO : 0;
 }
 
-/* Nobody has left anything: nothing is written. But what is there may be in the page cache only, so that it is synced. */
+/* Nobody has left anything: nothing is written. But what is there may be in the page cache only, so that it is synced.
+ */
 static void test_a_settled_one_is_left_alone(void **state)
 {
         struct manifest manifest = sample(), back;
@@ -193,23 +194,46 @@ static void test_a_settled_one_is_left_alone(void **state)
 /* ---- Power cuts ---- */
 
 /* Which sectors of a torn write reached the disk. */
-static bool none(int sector) { return sector < 0; }
-static bool first(int sector) { return sector == 0; }
-static bool all_but_first(int sector) { return sector != 0; }
-static bool front(int sector) { return sector < 10; }
-static bool back(int sector) { return sector >= 10; }
-static bool odd(int sector) { return sector % 2; }
-static bool all(int sector) { return sector >= 0; }
-static bool harmed(int sector) { return sector >= 0; } /* all of it, but one is torn inside */
+static bool none(int sector)
+{
+        return sector < 0;
+}
+static bool first(int sector)
+{
+        return sector == 0;
+}
+static bool all_but_first(int sector)
+{
+        return sector != 0;
+}
+static bool front(int sector)
+{
+        return sector < 10;
+}
+static bool back(int sector)
+{
+        return sector >= 10;
+}
+static bool odd(int sector)
+{
+        return sector % 2;
+}
+static bool all(int sector)
+{
+        return sector >= 0;
+}
+static bool harmed(int sector)
+{
+        return sector >= 0;
+} /* all of it, but one is torn inside */
 
-static bool (*const tears[])(int sector) = {none, first, all_but_first, front, back, odd, all, harmed};
+static bool (*const tears[])(int sector) = { none, first, all_but_first, front, back, odd, all, harmed };
 
 static void apply(unsigned char *disk, const struct slot_write *write, bool (*reached)(int sector))
 {
         for (int sector = 0; sector < SECTORS; sector++)
                 if (reached(sector))
-                        memcpy(disk + write->offset + sector * SECTOR, write->bytes + sector * SECTOR,
-                               SECTOR);
+                        memcpy(disk + write->offset + sector * SECTOR, write->bytes + sector * SECTOR, SECTOR);
         if (reached == harmed)
                 memset(disk + write->offset + SECTOR / 8, 0xd5, SECTOR / 4);
 }
@@ -282,7 +306,7 @@ static struct manifest settle(struct manifest manifest, int rounds)
         return settled;
 }
 
-static struct manifest (*const operations[])(struct manifest manifest, int rounds) = {write_more, settle};
+static struct manifest (*const operations[])(struct manifest manifest, int rounds) = { write_more, settle };
 
 /* When it is done, a power cut changes nothing any more. */
 static void assert_is_on_disk(const unsigned char *disk, const struct slot_write *writes, int count,
@@ -347,17 +371,16 @@ static void test_a_power_cut_leaves_the_old_or_the_new_one(void **state)
         free(begin);
 }
 
-
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            MANIFEST_TEST(test_every_byte_of_a_slot_counts),
-            MANIFEST_TEST(test_another_version),
-            MANIFEST_TEST(test_the_version_before),
-            MANIFEST_TEST(test_a_short_file),
-            MANIFEST_TEST(test_a_damaged_slot_is_healed),
-            MANIFEST_TEST(test_a_settled_one_is_left_alone),
-            MANIFEST_TEST(test_a_power_cut_leaves_the_old_or_the_new_one),
+                MANIFEST_TEST(test_every_byte_of_a_slot_counts),
+                MANIFEST_TEST(test_another_version),
+                MANIFEST_TEST(test_the_version_before),
+                MANIFEST_TEST(test_a_short_file),
+                MANIFEST_TEST(test_a_damaged_slot_is_healed),
+                MANIFEST_TEST(test_a_settled_one_is_left_alone),
+                MANIFEST_TEST(test_a_power_cut_leaves_the_old_or_the_new_one),
         };
 
         return cmocka_run_group_tests_name("recovery/manifest: damage", tests, directory_setup, directory_teardown);

@@ -13,7 +13,7 @@ static void test_rows_are_taken_once_and_come_back(void **state)
 {
         enum { ROWS = 64 };
         static struct participant more[ROWS];
-        bool is_taken[ROWS] = {false};
+        bool is_taken[ROWS] = { false };
         uint32_t count = 0, freed;
 
         (void)state;
@@ -162,11 +162,11 @@ static void test_no_snapshot_is_overlooked(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            PARTICIPANT_TEST(test_rows_are_taken_once_and_come_back),
-            PARTICIPANT_TEST(test_join_without_memory),
-            PARTICIPANT_TEST(test_active_snapshots),
-            PARTICIPANT_TEST(test_who_needs_a_displaced_slot),
-            PARTICIPANT_TEST(test_no_snapshot_is_overlooked),
+                PARTICIPANT_TEST(test_rows_are_taken_once_and_come_back),
+                PARTICIPANT_TEST(test_join_without_memory),
+                PARTICIPANT_TEST(test_active_snapshots),
+                PARTICIPANT_TEST(test_who_needs_a_displaced_slot),
+                PARTICIPANT_TEST(test_no_snapshot_is_overlooked),
         };
 
         return cmocka_run_group_tests_name("libxac/participant", tests, NULL, NULL);

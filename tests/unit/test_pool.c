@@ -166,8 +166,8 @@ static void take_back(int dead, int by)
         pool_lock(&engine->shared, who(by)->owner);
         pool_take_back_locked(&engine->shared, who(dead)->owner);
         pool_unlock(&engine->shared);
-        who(dead)->free = (struct slot_list){0};
-        who(dead)->retired = (struct slot_list){0};
+        who(dead)->free = (struct slot_list){ 0 };
+        who(dead)->retired = (struct slot_list){ 0 };
 }
 
 static void test_slots_of_the_dead_are_taken_back(void **state)
@@ -210,7 +210,7 @@ static void test_lists_are_made_again_from_the_descriptors(void **state)
         atomic_store(&engine->shared.slots[77].next, 77);
         atomic_store(&control->free_count, 3);
         for (int i = 0; i < HELD_LISTS; i++)
-                control->held[i] = (struct held_list){.snapshot = 1, .first = 78, .count = 1};
+                control->held[i] = (struct held_list){ .snapshot = 1, .first = 78, .count = 1 };
         atomic_store(&engine->shared.slots[78].next, 78);
         take_back(2, 1);
 
@@ -324,16 +324,16 @@ static void test_a_piece_of_the_dead_is_claimed_again(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            POOL_TEST(test_every_slot_is_taken_once),
-            POOL_TEST(test_the_last_given_back_is_taken_first),
-            POOL_TEST(test_a_cache_does_not_hoard),
-            POOL_TEST(test_growth_without_memory_is_an_error),
-            cmocka_unit_test_setup_teardown(test_a_large_pool_is_made_to_grow_ahead, setup_large, teardown),
-            POOL_TEST(test_slots_of_the_dead_are_taken_back),
-            POOL_TEST(test_lists_are_made_again_from_the_descriptors),
-            POOL_TEST(test_two_at_once_prepare_different_pieces),
-            POOL_TEST(test_two_at_once_prepare_the_last_piece),
-            POOL_TEST(test_a_piece_of_the_dead_is_claimed_again),
+                POOL_TEST(test_every_slot_is_taken_once),
+                POOL_TEST(test_the_last_given_back_is_taken_first),
+                POOL_TEST(test_a_cache_does_not_hoard),
+                POOL_TEST(test_growth_without_memory_is_an_error),
+                cmocka_unit_test_setup_teardown(test_a_large_pool_is_made_to_grow_ahead, setup_large, teardown),
+                POOL_TEST(test_slots_of_the_dead_are_taken_back),
+                POOL_TEST(test_lists_are_made_again_from_the_descriptors),
+                POOL_TEST(test_two_at_once_prepare_different_pieces),
+                POOL_TEST(test_two_at_once_prepare_the_last_piece),
+                POOL_TEST(test_a_piece_of_the_dead_is_claimed_again),
         };
 
         return cmocka_run_group_tests_name("libxac/pool", tests, NULL, NULL);

@@ -72,7 +72,7 @@ static void take_over(void)
         pool_lock(shared, engine->participant[HEIR].owner);
         pool_take_back_locked(shared, dead->owner);
         pool_unlock(shared);
-        dead->free = dead->retired = (struct slot_list){0};
+        dead->free = dead->retired = (struct slot_list){ 0 };
         participant_end(dead);
         txn_pages_clear(&engine->pages[DEAD]);
 }
@@ -101,8 +101,7 @@ static void die_after_heads(uint64_t done)
                 old_head[page_no] = version_newest(shared, engine_page(engine, page_no));
         publish_intent_locked(&engine->participant[DEAD], 0);
         for (uint64_t page_no = done; page_no < PAGES; page_no++) {
-                struct slot *slot =
-                    &shared->slots[version_slot(version_newest(shared, engine_page(engine, page_no)))];
+                struct slot *slot = &shared->slots[version_slot(version_newest(shared, engine_page(engine, page_no)))];
                 uint32_t old = version_slot(old_head[page_no]);
 
                 atomic_store(version_head(shared, engine_page(engine, page_no)), old_head[page_no]);
@@ -112,8 +111,7 @@ static void die_after_heads(uint64_t done)
                 atomic_store(&slot->use, slot_use(SLOT_PRIVATE, engine->participant[DEAD].owner));
                 if (old) {
                         atomic_store(&shared->slots[old].superseded, 0);
-                        atomic_store(&shared->slots[old].use,
-                                     slot_use(SLOT_PUBLISHED, engine->participant[0].owner));
+                        atomic_store(&shared->slots[old].use, slot_use(SLOT_PUBLISHED, engine->participant[0].owner));
                 }
         }
         atomic_store(&shared->control->sequence, sequence_now() - 1);
@@ -192,9 +190,8 @@ static uint32_t slot_of(uint64_t page_no)
 
 static void flip(uint64_t page_no, uint32_t no)
 {
-        assert_int_equal(sys_write_all(engine->files.file[engine->file_no].fd,
-                                       shared_slot_bytes(&engine->shared, no), ENGINE_PAGE_BYTES,
-                                       page_no * ENGINE_PAGE_BYTES),
+        assert_int_equal(sys_write_all(engine->files.file[engine->file_no].fd, shared_slot_bytes(&engine->shared, no),
+                                       ENGINE_PAGE_BYTES, page_no * ENGINE_PAGE_BYTES),
                          0);
         assert_int_equal(publish_lock(&engine->shared, engine->participant[HEIR].owner), 0);
         publish_home_locked(&engine->participant[HEIR], &no, 1);
@@ -268,13 +265,13 @@ static void test_a_version_superseded_meanwhile_does_not_go_home(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            PUBLISH_TEST(test_a_commit_that_was_not_decided_leaves_nothing),
-            PUBLISH_TEST(test_a_decided_commit_is_finished_wherever_it_stopped),
-            PUBLISH_TEST(test_readers_keep_the_old_versions_through_a_take_over),
-            PUBLISH_TEST(test_an_heir_that_cannot_leaves_it_to_the_next),
-            PUBLISH_TEST(test_a_slot_that_home_displaced_waits_for_its_readers),
-            PUBLISH_TEST(test_a_flip_that_did_not_happen_is_forgotten),
-            PUBLISH_TEST(test_a_version_superseded_meanwhile_does_not_go_home),
+                PUBLISH_TEST(test_a_commit_that_was_not_decided_leaves_nothing),
+                PUBLISH_TEST(test_a_decided_commit_is_finished_wherever_it_stopped),
+                PUBLISH_TEST(test_readers_keep_the_old_versions_through_a_take_over),
+                PUBLISH_TEST(test_an_heir_that_cannot_leaves_it_to_the_next),
+                PUBLISH_TEST(test_a_slot_that_home_displaced_waits_for_its_readers),
+                PUBLISH_TEST(test_a_flip_that_did_not_happen_is_forgotten),
+                PUBLISH_TEST(test_a_version_superseded_meanwhile_does_not_go_home),
         };
 
         return cmocka_run_group_tests_name("libxac/publish", tests, NULL, NULL);

@@ -109,8 +109,7 @@ static void commit_some(struct model *model)
                 uint64_t page_no = chance_below(&model->chance, PAGES);
                 uint64_t value = chance_next(&model->chance);
 
-                assert_int_equal(engine_load(engine, who, page_no),
-                                 model->value[model->sequence + 1][page_no]);
+                assert_int_equal(engine_load(engine, who, page_no), model->value[model->sequence + 1][page_no]);
                 assert_int_equal(engine_store(engine, who, page_no, 1, value), 0);
                 model->value[model->sequence + 1][page_no] = value;
         }
@@ -134,9 +133,9 @@ static void begin_or_end_reader(struct model *model)
 static void go_home(struct model *model)
 {
         struct home_writer writer = {
-            .self = &engine->participant[READERS + chance_below(&model->chance, 2)],
-            .files = &engine->files,
-            .may_wait = true,
+                .self = &engine->participant[READERS + chance_below(&model->chance, 2)],
+                .files = &engine->files,
+                .may_wait = true,
         };
 
         assert_int_equal(checkpoint_run(&writer), 0);
@@ -161,7 +160,7 @@ static void model_step(struct model *model)
 
 static void test_random_histories_against_a_model(void **state)
 {
-        struct model model = {.chance.state = chance_seed()};
+        struct model model = { .chance.state = chance_seed() };
 
         (void)state;
         model.value = calloc(HISTORY, sizeof(model.value[0]));
@@ -182,10 +181,10 @@ static void test_random_histories_against_a_model(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            RECLAIM_TEST(test_without_readers_a_page_needs_few_slots),
-            RECLAIM_TEST(test_an_old_reader_pins_only_what_it_sees),
-            RECLAIM_TEST(test_what_waits_is_found_by_others),
-            RECLAIM_TEST(test_random_histories_against_a_model),
+                RECLAIM_TEST(test_without_readers_a_page_needs_few_slots),
+                RECLAIM_TEST(test_an_old_reader_pins_only_what_it_sees),
+                RECLAIM_TEST(test_what_waits_is_found_by_others),
+                RECLAIM_TEST(test_random_histories_against_a_model),
         };
 
         return cmocka_run_group_tests_name("libxac/reclaim", tests, NULL, NULL);

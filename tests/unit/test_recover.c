@@ -12,7 +12,7 @@
 
 static int recover(struct manifest *manifest)
 {
-        struct recovery recovery = {.directory = directory};
+        struct recovery recovery = { .directory = directory };
         int err = manifest_read(directory, manifest);
 
         return err ? err : recover_run(&recovery, manifest);
@@ -30,7 +30,7 @@ static void recover_to_the_end(void)
 
 static void test_everything_committed_comes_back(void **state)
 {
-        struct recovery recovery = {.directory = directory, .damage = "left by an earlier run"};
+        struct recovery recovery = { .directory = directory, .damage = "left by an earlier run" };
         struct manifest manifest = crashed->manifest;
 
         (void)state;
@@ -71,7 +71,7 @@ static void count_calls(void)
 
 static void test_a_clean_one_is_left_alone(void **state)
 {
-        struct recovery recovery = {.directory = directory};
+        struct recovery recovery = { .directory = directory };
         struct manifest manifest, same;
 
         (void)state;
@@ -87,7 +87,7 @@ static void test_a_clean_one_is_left_alone(void **state)
 /* A power cut between steps 4 and 6: nothing is logged, but pages may be in the area only. */
 static void test_a_clean_one_with_an_area_is_restored(void **state)
 {
-        struct recovery recovery = {.directory = directory};
+        struct recovery recovery = { .directory = directory };
         struct manifest manifest = crashed->manifest;
 
         (void)state;
@@ -105,7 +105,7 @@ static void test_a_clean_one_with_an_area_is_restored(void **state)
 /* No commit beyond the checkpoint, and a torn group: what was torn must never come back. */
 static void test_a_log_without_commits(void **state)
 {
-        struct recovery recovery = {.directory = directory};
+        struct recovery recovery = { .directory = directory };
         struct manifest manifest = crashed->manifest, found;
 
         (void)state;
@@ -263,7 +263,7 @@ static void test_with_every_call_failing_once(void **state)
 {
         (void)state;
         for (int nth = 1;; nth++) {
-                struct recovery recovery = {.directory = directory};
+                struct recovery recovery = { .directory = directory };
                 struct manifest manifest = crashed->manifest;
                 int err;
 
@@ -297,7 +297,7 @@ static int refuse_new_file(enum sys_call call, int fd, uint64_t offset, size_t b
 
 static void test_a_full_disk(void **state)
 {
-        struct recovery recovery = {.directory = directory};
+        struct recovery recovery = { .directory = directory };
         struct manifest manifest = crashed->manifest, found;
         struct stat st;
 
@@ -317,7 +317,7 @@ static void test_a_full_disk(void **state)
 /* ---- Progress ---- */
 
 enum { WHATS = 3 };
-static const char *const whats[WHATS] = {"restore", "replay", "checkpoint"};
+static const char *const whats[WHATS] = { "restore", "replay", "checkpoint" };
 static uint64_t told_done[WHATS], told_total[WHATS];
 
 static void hear(void *arg, const char *what, uint64_t done, uint64_t total)
@@ -338,8 +338,9 @@ static void hear(void *arg, const char *what, uint64_t done, uint64_t total)
 
 static void test_progress(void **state)
 {
-        struct recovery recovery = {
-            .directory = directory, .progress = hear, .progress_arg = (void *)(uintptr_t)whats};
+        struct recovery recovery = { .directory = directory,
+                                     .progress = hear,
+                                     .progress_arg = (void *)(uintptr_t)whats };
         struct manifest manifest = crashed->manifest;
 
         (void)state;
@@ -382,17 +383,17 @@ static void test_replay_at_home_is_noticed(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            RECOVER_TEST(test_everything_committed_comes_back),
-            RECOVER_TEST(test_a_clean_one_is_left_alone),
-            RECOVER_TEST(test_a_clean_one_with_an_area_is_restored),
-            RECOVER_TEST(test_a_log_without_commits),
-            RECOVER_TEST(test_the_manifest_is_settled_first),
-            RECOVER_TEST(test_interrupted_anywhere_and_run_again),
-            RECOVER_TEST(test_interrupted_twice),
-            RECOVER_TEST(test_with_every_call_failing_once),
-            RECOVER_TEST(test_a_full_disk),
-            RECOVER_TEST(test_progress),
-            RECOVER_TEST(test_replay_at_home_is_noticed),
+                RECOVER_TEST(test_everything_committed_comes_back),
+                RECOVER_TEST(test_a_clean_one_is_left_alone),
+                RECOVER_TEST(test_a_clean_one_with_an_area_is_restored),
+                RECOVER_TEST(test_a_log_without_commits),
+                RECOVER_TEST(test_the_manifest_is_settled_first),
+                RECOVER_TEST(test_interrupted_anywhere_and_run_again),
+                RECOVER_TEST(test_interrupted_twice),
+                RECOVER_TEST(test_with_every_call_failing_once),
+                RECOVER_TEST(test_a_full_disk),
+                RECOVER_TEST(test_progress),
+                RECOVER_TEST(test_replay_at_home_is_noticed),
         };
 
         return cmocka_run_group_tests_name("recovery/recover", tests, group_setup, group_teardown);

@@ -27,14 +27,14 @@ static void hear(void *arg, const char *sentence)
 static int forbid_changes(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
 {
         (void)fd, (void)offset, (void)byte_len;
-        assert_true(call == SYS_OPEN || call == SYS_STAT || call == SYS_PREAD || call == SYS_LIST ||
-                    call == SYS_MMAP || call == SYS_MUNMAP || call == SYS_MREMAP || call == SYS_MADVISE);
+        assert_true(call == SYS_OPEN || call == SYS_STAT || call == SYS_PREAD || call == SYS_LIST || call == SYS_MMAP ||
+                    call == SYS_MUNMAP || call == SYS_MREMAP || call == SYS_MADVISE);
         return 0;
 }
 
 static int look(void)
 {
-        struct recovery recovery = {.directory = directory};
+        struct recovery recovery = { .directory = directory };
         struct manifest manifest;
         int err;
 
@@ -60,7 +60,7 @@ static void expect_sentence(const char *part)
 /* Check and recovery say that it is damaged, and of what. */
 static void expect_damage(const char *part)
 {
-        struct recovery recovery = {.directory = directory};
+        struct recovery recovery = { .directory = directory };
         struct manifest manifest, as_before;
 
         assert_int_equal(look(), XAC_CORRUPT);
@@ -88,7 +88,7 @@ static void expect_damage_and_no_change(const char *part)
 
 static void expect_recovery(void)
 {
-        struct recovery recovery = {.directory = directory};
+        struct recovery recovery = { .directory = directory };
         struct manifest manifest;
 
         assert_int_equal(manifest_read(directory, &manifest), 0);
@@ -161,7 +161,7 @@ static void test_the_other_area_may_hold_anything(void **state)
 
 static void test_a_damaged_area(void **state)
 {
-        static const uint64_t offsets[] = {0, 12, 20, 33, 41, 53, 4000, 4096, 4100, 4112};
+        static const uint64_t offsets[] = { 0, 12, 20, 33, 41, 53, 4000, 4096, 4100, 4112 };
 
         (void)state;
         for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
@@ -259,7 +259,7 @@ static void test_a_missing_data_file(void **state)
 static void test_a_missing_file_without_commits(void **state)
 {
         struct manifest manifest = crashed->manifest;
-        struct recovery recovery = {.directory = directory};
+        struct recovery recovery = { .directory = directory };
 
         (void)state;
         strcpy(manifest.file_name[manifest.file_count++], "third");
@@ -295,8 +295,8 @@ static void test_a_damaged_log(void **state)
         for (int commit = 34; commit < 80; commit += 5) {
                 position = crashed->position[commit];
                 flip_log(position + (uint64_t)commit);
-                snprintf(part, sizeof(part), "xac.log.%u: offset %d (position %d): ",
-                         crashed_file_of(position / CRASHED_SEGMENT),
+                snprintf(part, sizeof(part),
+                         "xac.log.%u: offset %d (position %d): ", crashed_file_of(position / CRASHED_SEGMENT),
                          (int)(LOG_HEADER_BYTES + position % CRASHED_SEGMENT), (int)position);
                 expect_damage(part);
                 snprintf(part, sizeof(part), "commits after %d are lost",
@@ -415,7 +415,7 @@ static void test_check_with_every_call_failing(void **state)
 {
         (void)state;
         for (int nth = 1;; nth++) {
-                struct recovery recovery = {.directory = directory};
+                struct recovery recovery = { .directory = directory };
                 int err;
 
                 sentence_count = 0;
@@ -435,24 +435,15 @@ static void test_check_with_every_call_failing(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            DAMAGE_TEST(test_a_crash_is_no_damage),
-            DAMAGE_TEST(test_the_other_area_may_hold_anything),
-            DAMAGE_TEST(test_a_damaged_area),
-            DAMAGE_TEST(test_a_damaged_page_in_the_area),
-            DAMAGE_TEST(test_a_missing_or_short_area),
-            DAMAGE_TEST(test_a_foreign_area),
-            DAMAGE_TEST(test_a_cut_data_file),
-            DAMAGE_TEST(test_a_file_cut_below_a_page_of_the_log),
-            DAMAGE_TEST(test_a_missing_data_file),
-            DAMAGE_TEST(test_a_missing_file_without_commits),
-            DAMAGE_TEST(test_a_page_of_no_file),
-            DAMAGE_TEST(test_a_damaged_log),
-            DAMAGE_TEST(test_a_missing_segment),
-            DAMAGE_TEST(test_a_log_that_ends_before_the_base),
-            DAMAGE_TEST(test_a_foreign_segment),
-            DAMAGE_TEST(test_senseless_records),
-            DAMAGE_TEST(test_all_damage_is_reported),
-            DAMAGE_TEST(test_check_with_every_call_failing),
+                DAMAGE_TEST(test_a_crash_is_no_damage),    DAMAGE_TEST(test_the_other_area_may_hold_anything),
+                DAMAGE_TEST(test_a_damaged_area),          DAMAGE_TEST(test_a_damaged_page_in_the_area),
+                DAMAGE_TEST(test_a_missing_or_short_area), DAMAGE_TEST(test_a_foreign_area),
+                DAMAGE_TEST(test_a_cut_data_file),         DAMAGE_TEST(test_a_file_cut_below_a_page_of_the_log),
+                DAMAGE_TEST(test_a_missing_data_file),     DAMAGE_TEST(test_a_missing_file_without_commits),
+                DAMAGE_TEST(test_a_page_of_no_file),       DAMAGE_TEST(test_a_damaged_log),
+                DAMAGE_TEST(test_a_missing_segment),       DAMAGE_TEST(test_a_log_that_ends_before_the_base),
+                DAMAGE_TEST(test_a_foreign_segment),       DAMAGE_TEST(test_senseless_records),
+                DAMAGE_TEST(test_all_damage_is_reported),  DAMAGE_TEST(test_check_with_every_call_failing),
         };
 
         return cmocka_run_group_tests_name("recovery/recover: damage", tests, group_setup, group_teardown);

@@ -2,8 +2,8 @@
 #include "recovery/replay.h"
 
 /*
- * Replay gives the pages that a plain serial run gives, whatever the order of fragments; and what it does when it cannot
- * go on. Logs that make no sense: test_replay_damage.c.
+ * Replay gives the pages that a plain serial run gives, whatever the order of fragments; and what it does when it
+ * cannot go on. Logs that make no sense: test_replay_damage.c.
  */
 
 #include "tests/unit/replay_stand.h"
@@ -135,8 +135,8 @@ static void test_fragments_count_when_their_commit_comes(void **state)
 {
         enum { WRITERS = 4, OWN = PAGES / WRITERS };
         static unsigned char theirs[PAGES][PAGE];
-        uint64_t transaction[WRITERS] = {0};
-        bool has_written[PAGES] = {false};
+        uint64_t transaction[WRITERS] = { 0 };
+        bool has_written[PAGES] = { false };
 
         (void)state;
         memcpy(theirs, now, sizeof(now));
@@ -228,8 +228,8 @@ static void test_a_home_that_cannot_be_read(void **state)
 /* Replays one commit for each of so many pages; the first error. */
 static int replay_many_pages(uint32_t pages)
 {
-        unsigned char bytes[LOG_ENTRY_HEADER + PAGE] = {0};
-        struct log_record record = {.kind = LOG_COMMIT, .payload_len = sizeof(bytes)};
+        unsigned char bytes[LOG_ENTRY_HEADER + PAGE] = { 0 };
+        struct log_record record = { .kind = LOG_COMMIT, .payload_len = sizeof(bytes) };
 
         for (uint32_t page = 0; page < pages; page++) {
                 record.position = 4096 + 8192 * (uint64_t)page;
@@ -323,20 +323,20 @@ static void test_buffers_do_not_overlap(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test_setup_teardown(test_nothing_is_nothing, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_commits_give_what_a_serial_run_gives, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_an_image_needs_no_home, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_empty_entries_and_empty_commits_count, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_moves_read_the_state_before_the_record, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_a_source_may_change_in_the_same_record, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_homes_of_moved_pages, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_fragments_count_when_their_commit_comes, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_commits_up_to_the_base_are_passed_over, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_fragments_begun_before_are_passed_over, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_a_home_that_cannot_be_read, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_many_pages, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_no_memory_is_a_code, setup, teardown),
-            cmocka_unit_test(test_buffers_do_not_overlap),
+                cmocka_unit_test_setup_teardown(test_nothing_is_nothing, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_commits_give_what_a_serial_run_gives, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_an_image_needs_no_home, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_empty_entries_and_empty_commits_count, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_moves_read_the_state_before_the_record, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_source_may_change_in_the_same_record, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_homes_of_moved_pages, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_fragments_count_when_their_commit_comes, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_commits_up_to_the_base_are_passed_over, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_fragments_begun_before_are_passed_over, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_home_that_cannot_be_read, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_many_pages, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_no_memory_is_a_code, setup, teardown),
+                cmocka_unit_test(test_buffers_do_not_overlap),
         };
 
         alarm(200);

@@ -46,8 +46,7 @@ static void test_a_commit_without_its_fragments(void **state)
 
 static void test_fragments_that_make_no_sense(void **state)
 {
-        struct log_record record = {
-            .kind = LOG_FRAGMENT, .position = 8192, .sequence = 1, .transaction = 8192};
+        struct log_record record = { .kind = LOG_FRAGMENT, .position = 8192, .sequence = 1, .transaction = 8192 };
         uint64_t transaction;
 
         (void)state;
@@ -88,18 +87,18 @@ static void test_malformed_entries(void **state)
 static void test_any_bytes_may_be_given(void **state)
 {
         enum { ROUNDS = 20000 };
-        static const uint32_t kinds[] = {LOG_COMMIT, LOG_FRAGMENT, LOG_MERGED};
+        static const uint32_t kinds[] = { LOG_COMMIT, LOG_FRAGMENT, LOG_MERGED };
         int accepted = 0;
 
         (void)state;
         for (int round = 0; round < ROUNDS; round++) {
                 position += 8;
                 struct log_record record = {
-                    .position = position,
-                    .kind = kinds[chance_below(&chance, 3)],
-                    .sequence = chance_percent(&chance, 80) ? replay_sequence(replay) + 1 : 12345,
-                    .transaction = chance_percent(&chance, 50) ? 0 : position - 8 * chance_below(&chance, 10),
-                    .payload_len = (uint32_t)chance_below(&chance, 300),
+                        .position = position,
+                        .kind = kinds[chance_below(&chance, 3)],
+                        .sequence = chance_percent(&chance, 80) ? replay_sequence(replay) + 1 : 12345,
+                        .transaction = chance_percent(&chance, 50) ? 0 : position - 8 * chance_below(&chance, 10),
+                        .payload_len = (uint32_t)chance_below(&chance, 300),
                 };
                 unsigned char *bytes = malloc(record.payload_len + 1);
                 uint32_t first = record.kind == LOG_MERGED ? LOG_MERGED_HEADER : 0;
@@ -135,11 +134,11 @@ static void test_any_bytes_may_be_given(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test_setup_teardown(test_commits_must_follow_one_another, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_a_commit_without_its_fragments, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_fragments_that_make_no_sense, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_malformed_entries, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_any_bytes_may_be_given, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_commits_must_follow_one_another, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_commit_without_its_fragments, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_fragments_that_make_no_sense, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_malformed_entries, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_any_bytes_may_be_given, setup, teardown),
         };
 
         alarm(200);

@@ -234,18 +234,18 @@ static void test_malformed_payloads(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test_setup_teardown(test_merged_commits_are_those_that_they_stand_for, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_merged_commits_that_changed_nothing_count, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_moves_of_merged_commits_read_their_base, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_merged_commits_up_to_the_base_are_passed_over, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_fragments_of_merged_commits_begun_before_are_passed_over, setup,
-                                            teardown),
-            cmocka_unit_test_setup_teardown(test_a_home_that_cannot_be_read, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_the_first_must_join_on_to_the_base, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_the_next_must_join_on_to_the_one_before, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_a_checkpoint_is_not_in_between, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_merged_commits_without_their_fragments, setup, teardown),
-            cmocka_unit_test_setup_teardown(test_malformed_payloads, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_merged_commits_are_those_that_they_stand_for, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_merged_commits_that_changed_nothing_count, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_moves_of_merged_commits_read_their_base, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_merged_commits_up_to_the_base_are_passed_over, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_fragments_of_merged_commits_begun_before_are_passed_over, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(test_a_home_that_cannot_be_read, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_the_first_must_join_on_to_the_base, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_the_next_must_join_on_to_the_one_before, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_checkpoint_is_not_in_between, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_merged_commits_without_their_fragments, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_malformed_payloads, setup, teardown),
         };
 
         alarm(200);

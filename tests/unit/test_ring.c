@@ -141,9 +141,8 @@ static void test_a_ring_that_is_overtaken_says_so(void **state)
         (void)state;
         for (uint64_t i = 0; i < RING_ENTRIES; i++)
                 engine_put(engine, 0, i % 50, i);
-        assert_int_equal(
-                ring_walk(&engine->shared, UINT32_MAX, begin, begin + RING_ENTRIES, overwrite_page, engine),
-                RING_LAPPED);
+        assert_int_equal(ring_walk(&engine->shared, UINT32_MAX, begin, begin + RING_ENTRIES, overwrite_page, engine),
+                         RING_LAPPED);
 }
 
 /* A successor may write the entries of a decided commit again. */
@@ -228,14 +227,14 @@ static void test_who_comes_while_the_last_one_leaves_is_heard(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            RING_TEST(test_exactly_the_interval_is_shown),
-            RING_TEST(test_the_visitor_may_end_it),
-            RING_TEST(test_a_lapped_ring_says_so),
-            RING_TEST(test_a_large_commit_is_a_lap),
-            RING_TEST(test_a_ring_that_is_overtaken_says_so),
-            RING_TEST(test_writing_a_commit_twice_loses_nothing),
-            RING_TEST(test_the_last_reader_ends_it),
-            RING_TEST(test_who_comes_while_the_last_one_leaves_is_heard),
+                RING_TEST(test_exactly_the_interval_is_shown),
+                RING_TEST(test_the_visitor_may_end_it),
+                RING_TEST(test_a_lapped_ring_says_so),
+                RING_TEST(test_a_large_commit_is_a_lap),
+                RING_TEST(test_a_ring_that_is_overtaken_says_so),
+                RING_TEST(test_writing_a_commit_twice_loses_nothing),
+                RING_TEST(test_the_last_reader_ends_it),
+                RING_TEST(test_who_comes_while_the_last_one_leaves_is_heard),
         };
 
         return cmocka_run_group_tests_name("libxac/ring", tests, NULL, NULL);

@@ -10,7 +10,7 @@
 
 enum { FOREIGN_USER = 54321, PARTS = 3 };
 
-static const char *const part_names[PARTS] = {"control", "heads", "pool"};
+static const char *const part_names[PARTS] = { "control", "heads", "pool" };
 static struct engine *engine;
 static struct shared second;
 
@@ -191,7 +191,7 @@ static void test_durable_and_volatile_do_not_mix(void **state)
 
 static void test_parts_of_another_size_are_not_believed(void **state)
 {
-        const int fds[PARTS] = {engine->shared.control_fd, engine->shared.heads_fd, engine->shared.pool_fd};
+        const int fds[PARTS] = { engine->shared.control_fd, engine->shared.heads_fd, engine->shared.pool_fd };
 
         (void)state;
         for (int part = 0; part < PARTS; part++) {
@@ -224,7 +224,7 @@ static void test_a_part_that_is_missing_is_not_replaced(void **state)
 
 static void test_what_somebody_else_prepared_is_not_believed(void **state)
 {
-        const int fds[PARTS] = {engine->shared.control_fd, engine->shared.heads_fd, engine->shared.pool_fd};
+        const int fds[PARTS] = { engine->shared.control_fd, engine->shared.heads_fd, engine->shared.pool_fd };
 
         (void)state;
         if (geteuid() != 0)
@@ -273,7 +273,7 @@ static void test_new_shared_memory_replaces_the_old(void **state)
         shared_detach(&second);
         assert_int_equal(shared_attach(&second, &engine->identity), 0);
         assert_int_equal(atomic_load(&second.control->sequence), 1);
-        assert_int_not_equal(stat(part_path("control"), &(struct stat){0}), -1);
+        assert_int_not_equal(stat(part_path("control"), &(struct stat){ 0 }), -1);
         shared_detach(&second);
         shared_remove(&engine->identity);
         for (int part = 0; part < PARTS; part++)
@@ -390,22 +390,22 @@ static void test_the_kernel_says_who_is_alive(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            SHARED_TEST(test_an_attachment_shares_everything),
-            SHARED_TEST(test_every_field_of_the_header_counts),
-            SHARED_TEST(test_what_is_not_ready_is_not_there),
-            SHARED_TEST(test_the_generation_in_progress_is_accepted),
+                SHARED_TEST(test_an_attachment_shares_everything),
+                SHARED_TEST(test_every_field_of_the_header_counts),
+                SHARED_TEST(test_what_is_not_ready_is_not_there),
+                SHARED_TEST(test_the_generation_in_progress_is_accepted),
                 SHARED_TEST(test_a_successor_is_believed_while_it_writes),
-            SHARED_TEST(test_durable_and_volatile_do_not_mix),
-            SHARED_TEST(test_parts_of_another_size_are_not_believed),
-            SHARED_TEST(test_a_part_that_is_missing_is_not_replaced),
-            SHARED_TEST(test_what_somebody_else_prepared_is_not_believed),
-            SHARED_TEST(test_a_group_that_shares_trusts_itself),
-            SHARED_TEST(test_new_shared_memory_replaces_the_old),
-            SHARED_TEST(test_parts_have_the_environments_permissions),
-            SHARED_TEST(test_a_failed_creation_leaves_nothing),
-            SHARED_TEST(test_a_failed_look_is_told_apart),
-            SHARED_TEST(test_heads_are_mapped_once),
-            SHARED_TEST(test_the_kernel_says_who_is_alive),
+                SHARED_TEST(test_durable_and_volatile_do_not_mix),
+                SHARED_TEST(test_parts_of_another_size_are_not_believed),
+                SHARED_TEST(test_a_part_that_is_missing_is_not_replaced),
+                SHARED_TEST(test_what_somebody_else_prepared_is_not_believed),
+                SHARED_TEST(test_a_group_that_shares_trusts_itself),
+                SHARED_TEST(test_new_shared_memory_replaces_the_old),
+                SHARED_TEST(test_parts_have_the_environments_permissions),
+                SHARED_TEST(test_a_failed_creation_leaves_nothing),
+                SHARED_TEST(test_a_failed_look_is_told_apart),
+                SHARED_TEST(test_heads_are_mapped_once),
+                SHARED_TEST(test_the_kernel_says_who_is_alive),
         };
 
         return cmocka_run_group_tests_name("libxac/shared", tests, NULL, NULL);

@@ -35,7 +35,7 @@ static bool is_alive(void *arg, uint32_t owner)
         return !atomic_load(&asked->is_dead[owner]);
 }
 
-static struct shlock_liveness liveness = {.is_alive = is_alive};
+static struct shlock_liveness liveness = { .is_alive = is_alive };
 
 static int setup(void **state)
 {
@@ -123,8 +123,7 @@ static void test_threads_and_processes_exclude_each_other(void **state)
         for (uintptr_t i = 0; i < EACH; i++)
                 child[i] = scratch_fork(count_in_process, (void *)(i + 1));
         for (uintptr_t i = 0; i < EACH; i++)
-                assert_int_equal(pthread_create(&thread[i], NULL, count_in_thread, (void *)(i + 1 + EACH)),
-                                 0);
+                assert_int_equal(pthread_create(&thread[i], NULL, count_in_thread, (void *)(i + 1 + EACH)), 0);
         for (int i = 0; i < EACH; i++) {
                 pthread_join(thread[i], NULL);
                 scratch_expect_exit(child[i], 0);
@@ -284,7 +283,7 @@ static void *unlock_for_the_heir(void *arg)
 
 static void test_an_heir_is_not_robbed_on_an_old_verdict(void **state)
 {
-        struct shlock_liveness overtaken = {.is_alive = is_alive_but_overtaken, .arg = arena};
+        struct shlock_liveness overtaken = { .is_alive = is_alive_but_overtaken, .arg = arena };
         pthread_t thread;
 
         (void)state;
@@ -315,7 +314,7 @@ static void *unlock_when_asked_twice(void *arg)
 
 static void test_the_next_bearer_of_a_number_is_not_robbed(void **state)
 {
-        struct shlock_liveness reborn = {.is_alive = is_alive_when_asked_again, .arg = arena};
+        struct shlock_liveness reborn = { .is_alive = is_alive_when_asked_again, .arg = arena };
         pthread_t thread;
 
         (void)state;
@@ -395,18 +394,18 @@ static void test_a_stopped_owner_is_not_robbed(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            SHLOCK_TEST(test_lock_try_and_unlock),
-            SHLOCK_TEST(test_try_never_inherits),
-            SHLOCK_TEST(test_threads_and_processes_exclude_each_other),
-            SHLOCK_TEST(test_unlock_wakes_every_sleeper_in_turn),
-            SHLOCK_TEST(test_the_lock_of_a_killed_process_is_inherited),
-            SHLOCK_TEST(test_exactly_one_of_many_sleepers_inherits),
-            SHLOCK_TEST(test_an_heir_may_die_too),
-            SHLOCK_TEST(test_an_heir_is_not_robbed_on_an_old_verdict),
-            SHLOCK_TEST(test_the_next_bearer_of_a_number_is_not_robbed),
-            SHLOCK_TEST(test_a_lock_left_to_the_dead_is_inherited_again),
-            SHLOCK_TEST(test_a_sleeper_that_is_killed_takes_no_wake_up_with_it),
-            SHLOCK_TEST(test_a_stopped_owner_is_not_robbed),
+                SHLOCK_TEST(test_lock_try_and_unlock),
+                SHLOCK_TEST(test_try_never_inherits),
+                SHLOCK_TEST(test_threads_and_processes_exclude_each_other),
+                SHLOCK_TEST(test_unlock_wakes_every_sleeper_in_turn),
+                SHLOCK_TEST(test_the_lock_of_a_killed_process_is_inherited),
+                SHLOCK_TEST(test_exactly_one_of_many_sleepers_inherits),
+                SHLOCK_TEST(test_an_heir_may_die_too),
+                SHLOCK_TEST(test_an_heir_is_not_robbed_on_an_old_verdict),
+                SHLOCK_TEST(test_the_next_bearer_of_a_number_is_not_robbed),
+                SHLOCK_TEST(test_a_lock_left_to_the_dead_is_inherited_again),
+                SHLOCK_TEST(test_a_sleeper_that_is_killed_takes_no_wake_up_with_it),
+                SHLOCK_TEST(test_a_stopped_owner_is_not_robbed),
         };
 
         alarm(100); /* a lock that nobody gets must not hang the whole check */

@@ -72,7 +72,7 @@ static int take_name(void *arg, const char *name)
 /* More names than one call of the kernel hands over, and some that begin like `.` and `..`. */
 static void test_list_names_everything_once(void **state)
 {
-        struct names names = {.count = 0}, some = {.end_after = 7};
+        struct names names = { .count = 0 }, some = { .end_after = 7 };
         char name[32];
         int inner;
 
@@ -102,7 +102,7 @@ static void test_list_names_everything_once(void **state)
 
 static int take_dotted(void *arg, const char *name)
 {
-        static const char *const expected[] = {"..x", ".y", "..."};
+        static const char *const expected[] = { "..x", ".y", "..." };
         int add = 1000;
 
         for (int i = 0, ten = 1; i < 3; i++, ten *= 10)
@@ -114,7 +114,7 @@ static int take_dotted(void *arg, const char *name)
 
 static void test_list_leaves_out_only_the_directory_and_its_parent(void **state)
 {
-        static const char *const dotted[] = {"..x", ".y", "..."};
+        static const char *const dotted[] = { "..x", ".y", "..." };
         int inner, seen = 0;
 
         (void)state;
@@ -189,7 +189,7 @@ static void test_write_vector_takes_more_parts_than_the_kernel(void **state)
         (void)state;
         for (int i = 0; i < PARTS; i++) {
                 numbers[i] = (unsigned char)(i * 7);
-                parts[i] = (struct iovec){.iov_base = &numbers[i], .iov_len = i % 3 != 0};
+                parts[i] = (struct iovec){ .iov_base = &numbers[i], .iov_len = i % 3 != 0 };
                 byte_len += parts[i].iov_len;
         }
         assert_int_equal(sys_write_vector_all(fd, parts, PARTS, 10), 0);
@@ -206,7 +206,7 @@ static void test_write_vector_takes_more_parts_than_the_kernel(void **state)
 static int write_beyond_the_limit(void *fd)
 {
         static const char bytes[8192];
-        struct rlimit limit = {.rlim_cur = 5000, .rlim_max = RLIM_INFINITY};
+        struct rlimit limit = { .rlim_cur = 5000, .rlim_max = RLIM_INFINITY };
         struct stat st;
 
         signal(SIGXFSZ, SIG_IGN);
@@ -372,7 +372,7 @@ static void test_futex_wait_ends_by_itself(void **state)
 static void test_facts(void **state)
 {
         char id[40], again[40];
-        unsigned char random[2][32] = {{0}};
+        unsigned char random[2][32] = { { 0 } };
         struct stat st;
 
         (void)state;
@@ -390,21 +390,21 @@ static void test_facts(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_open_reports_errors_and_closes_on_exec),
-            cmocka_unit_test(test_open_does_not_follow_a_symbolic_link),
-            cmocka_unit_test(test_names),
-            cmocka_unit_test(test_list_names_everything_once),
-            cmocka_unit_test(test_list_leaves_out_only_the_directory_and_its_parent),
-            cmocka_unit_test(test_sizes_and_holes),
-            cmocka_unit_test(test_read_all_says_when_the_file_ends_before),
-            cmocka_unit_test(test_write_vector_takes_more_parts_than_the_kernel),
-            cmocka_unit_test(test_short_write_goes_on_until_the_error),
-            cmocka_unit_test(test_byte_locks_belong_to_the_open_file),
-            cmocka_unit_test(test_a_killed_process_loses_its_byte_locks),
-            cmocka_unit_test(test_memory),
-            cmocka_unit_test(test_futex_wakes_threads_and_processes),
-            cmocka_unit_test(test_futex_wait_ends_by_itself),
-            cmocka_unit_test(test_facts),
+                cmocka_unit_test(test_open_reports_errors_and_closes_on_exec),
+                cmocka_unit_test(test_open_does_not_follow_a_symbolic_link),
+                cmocka_unit_test(test_names),
+                cmocka_unit_test(test_list_names_everything_once),
+                cmocka_unit_test(test_list_leaves_out_only_the_directory_and_its_parent),
+                cmocka_unit_test(test_sizes_and_holes),
+                cmocka_unit_test(test_read_all_says_when_the_file_ends_before),
+                cmocka_unit_test(test_write_vector_takes_more_parts_than_the_kernel),
+                cmocka_unit_test(test_short_write_goes_on_until_the_error),
+                cmocka_unit_test(test_byte_locks_belong_to_the_open_file),
+                cmocka_unit_test(test_a_killed_process_loses_its_byte_locks),
+                cmocka_unit_test(test_memory),
+                cmocka_unit_test(test_futex_wakes_threads_and_processes),
+                cmocka_unit_test(test_futex_wait_ends_by_itself),
+                cmocka_unit_test(test_facts),
         };
 
         return cmocka_run_group_tests_name("base/sys", tests, directory_setup, sys_teardown);

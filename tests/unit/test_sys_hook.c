@@ -50,28 +50,47 @@ static int one_call(enum sys_call call, int fd, void *memory)
                 if (!other)
                         sys_close(fd);
                 return other;
-        case SYS_STAT: return sys_stat(fd, &st);
-        case SYS_MKDIR: return sys_mkdir(directory, "hooked-folder", 0700);
-        case SYS_LINK: return sys_link(directory, "hooked", "hooked-too");
-        case SYS_UNLINK: return sys_unlink(directory, "hooked-too");
-        case SYS_LIST: return sys_list(directory, count_name, &names);
-        case SYS_CHMOD: return sys_chmod(fd, 0600);
-        case SYS_TRUNCATE: return sys_truncate(fd, 4096);
-        case SYS_ALLOCATE: return sys_allocate(fd, 0, 4096);
+        case SYS_STAT:
+                return sys_stat(fd, &st);
+        case SYS_MKDIR:
+                return sys_mkdir(directory, "hooked-folder", 0700);
+        case SYS_LINK:
+                return sys_link(directory, "hooked", "hooked-too");
+        case SYS_UNLINK:
+                return sys_unlink(directory, "hooked-too");
+        case SYS_LIST:
+                return sys_list(directory, count_name, &names);
+        case SYS_CHMOD:
+                return sys_chmod(fd, 0600);
+        case SYS_TRUNCATE:
+                return sys_truncate(fd, 4096);
+        case SYS_ALLOCATE:
+                return sys_allocate(fd, 0, 4096);
         case SYS_SEEK:
                 other = sys_is_hole_from(fd, 0);
                 return other < 0 ? other : 0;
-        case SYS_PREAD: return sys_read_all(fd, &byte, 1, 0);
-        case SYS_PWRITE: return sys_write_all(fd, &byte, 1, 0);
-        case SYS_SYNC: return sys_sync_data(fd);
-        case SYS_LOCK: return sys_lock_byte(fd, 0, false);
-        case SYS_MMAP: return sys_mmap(memory, 4096, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0, &out);
-        case SYS_MPROTECT: return sys_mprotect(memory, 4096, PROT_READ);
-        case SYS_MREMAP: return sys_mremap(memory, 4096, 4096, &out);
-        case SYS_MADVISE: return sys_madvise(memory, 4096, MADV_NORMAL);
-        case SYS_MUNMAP: return sys_munmap(memory, 4096);
-        case SYS_RANDOM: return sys_random(&byte, 1);
-        case SYS_CALL_KINDS: break;
+        case SYS_PREAD:
+                return sys_read_all(fd, &byte, 1, 0);
+        case SYS_PWRITE:
+                return sys_write_all(fd, &byte, 1, 0);
+        case SYS_SYNC:
+                return sys_sync_data(fd);
+        case SYS_LOCK:
+                return sys_lock_byte(fd, 0, false);
+        case SYS_MMAP:
+                return sys_mmap(memory, 4096, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0, &out);
+        case SYS_MPROTECT:
+                return sys_mprotect(memory, 4096, PROT_READ);
+        case SYS_MREMAP:
+                return sys_mremap(memory, 4096, 4096, &out);
+        case SYS_MADVISE:
+                return sys_madvise(memory, 4096, MADV_NORMAL);
+        case SYS_MUNMAP:
+                return sys_munmap(memory, 4096);
+        case SYS_RANDOM:
+                return sys_random(&byte, 1);
+        case SYS_CALL_KINDS:
+                break;
         }
         fail();
         return 0;
@@ -138,8 +157,8 @@ static const struct sys_change *next_told(int *at, enum sys_call call, int fd, l
 
 static void change_something(int *fd)
 {
-        struct iovec parts[2] = {{.iov_base = (char[]){"ab"}, .iov_len = 2},
-                                 {.iov_base = (char[]){"cde"}, .iov_len = 3}};
+        struct iovec parts[2] = { { .iov_base = (char[]){ "ab" }, .iov_len = 2 },
+                                  { .iov_base = (char[]){ "cde" }, .iov_len = 3 } };
 
         assert_int_equal(sys_open(directory, "told", O_RDWR | O_CREAT | O_EXCL, 0600, fd), 0);
         assert_int_equal(sys_write_vector_all(*fd, parts, 2, 7), 0);
@@ -209,9 +228,9 @@ static void test_the_record_is_told_of_each_try_and_of_no_look(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_every_call_asks_the_hook_and_repeats_after_EINTR),
-            cmocka_unit_test(test_the_record_is_told_of_every_change),
-            cmocka_unit_test(test_the_record_is_told_of_each_try_and_of_no_look),
+                cmocka_unit_test(test_every_call_asks_the_hook_and_repeats_after_EINTR),
+                cmocka_unit_test(test_the_record_is_told_of_every_change),
+                cmocka_unit_test(test_the_record_is_told_of_each_try_and_of_no_look),
         };
 
         return cmocka_run_group_tests_name("base/sys: hooks", tests, directory_setup, sys_teardown);

@@ -136,8 +136,8 @@ static void test_a_row_just_taken_is_found(void **state)
 static struct shlock *lock_number(int i)
 {
         struct control *control = engine->shared.control;
-        struct shlock *locks[] = {&control->commit_lock, &control->pool_lock, &control->checkpoint_lock,
-                                  &control->participant_lock, &control->file_lock};
+        struct shlock *locks[] = { &control->commit_lock, &control->pool_lock, &control->checkpoint_lock,
+                                   &control->participant_lock, &control->file_lock };
 
         return locks[i];
 }
@@ -151,9 +151,9 @@ static void test_every_lock_of_the_dead_comes_free(void **state)
 
                 teardown(NULL);
                 setup(NULL);
-                assert_int_equal(shlock_try(lock_number(i), is_of_process
-                                                                ? control_owner_of_process(DEAD_PROCESS)
-                                                                : engine->participant[DEAD].owner), 0);
+                assert_int_equal(shlock_try(lock_number(i), is_of_process ? control_owner_of_process(DEAD_PROCESS)
+                                                                          : engine->participant[DEAD].owner),
+                                 0);
                 die();
                 take_over();
                 assert_locks_are_free();
@@ -178,7 +178,8 @@ static void test_flips_of_the_dead_are_settled(void **state)
                 slot[page_no] = version_slot(word);
                 assert_int_equal(sys_write_all(engine->files.file[engine->file_no].fd,
                                                shared_slot_bytes(shared, slot[page_no]), ENGINE_PAGE_BYTES,
-                                               page_no * ENGINE_PAGE_BYTES), 0);
+                                               page_no * ENGINE_PAGE_BYTES),
+                                 0);
                 assert_int_equal(publish_lock(shared, engine->participant[DEAD].owner), 0);
                 atomic_store(&shared->slots[slot[page_no]].home_epoch, epoch);
                 if (page_no == 0)
@@ -205,10 +206,10 @@ enum { VICTIM_PROCESS = 41, VICTIM_PAGES = 4, DEATHS = 60 };
 /* What parent and child share about one death. */
 static struct {
         int instructions; /* of the whole work, told by a child that survived it */
-} *told;
+} * told;
 
 struct victim {
-        int nth;             /* the instruction before which it dies */
+        int nth; /* the instruction before which it dies */
         void (*prepare)(struct victim *victim);
         void (*work)(void *victim);
 };
@@ -265,7 +266,7 @@ static void kill_and_take_over(struct victim *victim)
 static void kill_all_over(struct victim *victim, bool (*once)(struct victim *victim))
 {
         const char *wanted = getenv("XAC_TEST_DEATHS");
-        struct chance chance = {.state = chance_seed()};
+        struct chance chance = { .state = chance_seed() };
         int stride, deaths = 0, survived = 0;
 
         told = scratch_shared(sizeof(*told));
@@ -280,8 +281,7 @@ static void kill_all_over(struct victim *victim, bool (*once)(struct victim *vic
                 survived += once(victim);
                 deaths++;
         }
-        print_message("%d deaths in %d instructions, %d after the fact\n", deaths, told->instructions,
-                      survived);
+        print_message("%d deaths in %d instructions, %d after the fact\n", deaths, told->instructions, survived);
         assert_true(survived > 0 && survived < deaths);
         munmap(told, sizeof(*told));
 }
@@ -326,7 +326,7 @@ static bool kill_in_commit(struct victim *victim)
 
 static void test_killed_anywhere_in_a_commit(void **state)
 {
-        struct victim victim = {.prepare = write_pages, .work = commit_pages};
+        struct victim victim = { .prepare = write_pages, .work = commit_pages };
 
         (void)state;
         if (!step_is_possible())
@@ -346,8 +346,7 @@ static void prepare_nothing(struct victim *victim)
 
 static void bring_home(void *victim)
 {
-        struct home_writer writer = {
-            .self = &engine->participant[DEAD], .files = &engine->files, .may_wait = true};
+        struct home_writer writer = { .self = &engine->participant[DEAD], .files = &engine->files, .may_wait = true };
 
         (void)victim;
         if (checkpoint_run(&writer) != 0)
@@ -368,8 +367,7 @@ static bool kill_in_checkpoint(struct victim *victim)
         for (uint64_t page_no = 0; page_no < VICTIM_PAGES; page_no++) {
                 uint64_t newest = page_no == 1 ? old + 50 : old + page_no;
 
-                is_any_home |=
-                        version_slot(version_newest(&engine->shared, engine_page(engine, page_no))) == 0;
+                is_any_home |= version_slot(version_newest(&engine->shared, engine_page(engine, page_no))) == 0;
                 assert_int_equal(engine_visible(engine, page_no, before + 1), newest);
                 assert_int_equal(engine_visible(engine, page_no, before), old + page_no);
         }
@@ -385,7 +383,7 @@ static bool kill_in_checkpoint(struct victim *victim)
 
 static void test_killed_anywhere_in_a_checkpoint(void **state)
 {
-        struct victim victim = {.prepare = prepare_nothing, .work = bring_home};
+        struct victim victim = { .prepare = prepare_nothing, .work = bring_home };
 
         (void)state;
         if (!step_is_possible())
@@ -398,13 +396,13 @@ static void test_killed_anywhere_in_a_checkpoint(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            TAKEOVER_TEST(test_the_living_are_left_alone),
-            TAKEOVER_TEST(test_a_transaction_of_the_dead_leaves_nothing),
-            TAKEOVER_TEST(test_a_row_just_taken_is_found),
-            TAKEOVER_TEST(test_every_lock_of_the_dead_comes_free),
-            TAKEOVER_TEST(test_flips_of_the_dead_are_settled),
-            TAKEOVER_TEST(test_killed_anywhere_in_a_commit),
-            TAKEOVER_TEST(test_killed_anywhere_in_a_checkpoint),
+                TAKEOVER_TEST(test_the_living_are_left_alone),
+                TAKEOVER_TEST(test_a_transaction_of_the_dead_leaves_nothing),
+                TAKEOVER_TEST(test_a_row_just_taken_is_found),
+                TAKEOVER_TEST(test_every_lock_of_the_dead_comes_free),
+                TAKEOVER_TEST(test_flips_of_the_dead_are_settled),
+                TAKEOVER_TEST(test_killed_anywhere_in_a_commit),
+                TAKEOVER_TEST(test_killed_anywhere_in_a_checkpoint),
         };
 
         return cmocka_run_group_tests_name("libxac/takeover", tests, NULL, NULL);

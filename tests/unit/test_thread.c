@@ -48,7 +48,7 @@ static struct thread *mine(xac_env *env)
 
 static xac_env *registered(xac_env *env)
 {
-        struct stat st = {.st_dev = env->identity.device, .st_ino = env->identity.inode};
+        struct stat st = { .st_dev = env->identity.device, .st_ino = env->identity.inode };
         xac_env *found;
 
         registry_lock();
@@ -60,7 +60,7 @@ static xac_env *registered(xac_env *env)
 static void a_directory_is_one_environment(void)
 {
         xac_env *again, *second;
-        struct stat other = {.st_dev = 1, .st_ino = 1};
+        struct stat other = { .st_dev = 1, .st_ino = 1 };
 
         seat_take(0);
         check_ok(xac_open(scratch_path("second"), XAC_CREATE | XAC_VOLATILE, NULL, &second));
@@ -120,7 +120,7 @@ static void without_the_mark_there_is_no_environment(void)
 /* pool_bytes is granted at least. */
 static void a_tiny_pool_is_made_large_enough(void)
 {
-        const xac_options options = {.pool_bytes = 1};
+        const xac_options options = { .pool_bytes = 1 };
         uint64_t *words;
         xac_stats stats;
         xac_env *env;
@@ -160,7 +160,7 @@ static void a_thread_is_found_again(void)
         struct thread *threads[3], *found;
 
         for (int i = 0; i < 3; i++) {
-                static const char *const names[] = {"a", "b", "c"};
+                static const char *const names[] = { "a", "b", "c" };
 
                 check_ok(xac_open(scratch_path(names[i]), XAC_CREATE | XAC_VOLATILE, NULL, &envs[i]));
                 threads[i] = mine(envs[i]);
@@ -330,7 +330,7 @@ static void a_file_has_one_view_in_a_thread(void)
 
 static void views_do_not_outgrow_their_reservation(void)
 {
-        const xac_options options = {.reserve_bytes = 1 << 20};
+        const xac_options options = { .reserve_bytes = 1 << 20 };
         xac_env *env;
         char *view;
 
@@ -346,7 +346,7 @@ static void views_do_not_outgrow_their_reservation(void)
 
 struct losing {
         struct participant *other;
-        int losses;      /* attempts that somebody spoils */
+        int losses; /* attempts that somebody spoils */
         int calls;
         int exclusive_calls;
 };
@@ -366,11 +366,11 @@ static int lose(void *losing_)
 
 static void after_sixteen_losses_it_runs_alone(void)
 {
-        static const int losses[] = {0, 1, RETRY_LOSSES_MAX - 1, RETRY_LOSSES_MAX, RETRY_LOSSES_MAX + 3};
+        static const int losses[] = { 0, 1, RETRY_LOSSES_MAX - 1, RETRY_LOSSES_MAX, RETRY_LOSSES_MAX + 3 };
 
         seat_take(0);
         for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
-                struct losing losing = {.losses = losses[i]};
+                struct losing losing = { .losses = losses[i] };
                 int alone = losses[i] - RETRY_LOSSES_MAX + 1;
 
                 check_ok(xac_run(seat.env, 0, lose, &losing));
@@ -399,8 +399,7 @@ static void *change_it(void *env)
 {
         uint64_t *words = xac_mmap(env, "words", 0, 0);
 
-        run_until_committed(env, 0)
-                words[0]++;
+        run_until_committed(env, 0) words[0]++;
         return NULL;
 }
 
@@ -430,7 +429,7 @@ static int run_inside(void *arg)
 
 static void an_inner_run_does_not_retry(void)
 {
-        struct losing losing = {.losses = 5};
+        struct losing losing = { .losses = 5 };
 
         seat_take(0);
         check_ok(xac_run(seat.env, 0, run_inside, &losing));
@@ -485,7 +484,7 @@ static void no_environment_is_refused(void)
         xac_stats stats;
         char byte;
 
-        check_code(xac_open(NULL, XAC_CREATE | XAC_VOLATILE, NULL, &(xac_env *){NULL}), -EINVAL);
+        check_code(xac_open(NULL, XAC_CREATE | XAC_VOLATILE, NULL, &(xac_env *){ NULL }), -EINVAL);
         check_code(xac_open("x", XAC_CREATE | XAC_VOLATILE, NULL, NULL), -EINVAL);
         check_code(xac_close(NULL), -EINVAL);
         check_map_fails(xac_mmap(NULL, "x", 1, 0), EINVAL);
@@ -504,23 +503,23 @@ static void no_environment_is_refused(void)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            isolated_test(a_directory_is_one_environment),
-            isolated_test(a_fork_is_marked),
-            isolated_test(without_the_mark_there_is_no_environment),
-            isolated_test(a_tiny_pool_is_made_large_enough),
-            isolated_test(the_lock_file_may_be_missing),
-            isolated_test(a_thread_is_found_again),
-            isolated_test(joining_may_fail_anywhere),
-            isolated_test(rows_of_the_dead_are_taken_back_when_they_are_missed),
-            isolated_test(a_thread_that_ends_leaves_nothing_behind),
-            isolated_test(closing_leaves_for_other_threads),
-            isolated_test(a_file_has_one_view_in_a_thread),
-            isolated_test(views_do_not_outgrow_their_reservation),
-            isolated_test(after_sixteen_losses_it_runs_alone),
-            isolated_test(a_run_that_cannot_begin_says_so),
-            isolated_test(an_inner_run_does_not_retry),
-            isolated_test(counters_outlive_their_threads),
-            isolated_test(no_environment_is_refused),
+                isolated_test(a_directory_is_one_environment),
+                isolated_test(a_fork_is_marked),
+                isolated_test(without_the_mark_there_is_no_environment),
+                isolated_test(a_tiny_pool_is_made_large_enough),
+                isolated_test(the_lock_file_may_be_missing),
+                isolated_test(a_thread_is_found_again),
+                isolated_test(joining_may_fail_anywhere),
+                isolated_test(rows_of_the_dead_are_taken_back_when_they_are_missed),
+                isolated_test(a_thread_that_ends_leaves_nothing_behind),
+                isolated_test(closing_leaves_for_other_threads),
+                isolated_test(a_file_has_one_view_in_a_thread),
+                isolated_test(views_do_not_outgrow_their_reservation),
+                isolated_test(after_sixteen_losses_it_runs_alone),
+                isolated_test(a_run_that_cannot_begin_says_so),
+                isolated_test(an_inner_run_does_not_retry),
+                isolated_test(counters_outlive_their_threads),
+                isolated_test(no_environment_is_refused),
         };
 
         return cmocka_run_group_tests_name("libxac/thread", tests, NULL, NULL);

@@ -193,8 +193,7 @@ static void test_every_allocation_of_a_fault_may_fail(void **state)
                 stage_audit(stage, &fresh, view);
                 txn->views = fresh.views;
                 txn_free(&fresh);
-                assert_int_equal(stage_committed(stage, 40),
-                                 err == 0);
+                assert_int_equal(stage_committed(stage, 40), err == 0);
                 stage_other_puts(stage, 40, 0);
         } while (scratch_failed());
         assert_int_equal(err, 0);
@@ -420,31 +419,31 @@ static void test_pages_in_use_are_known(void **state)
 }
 
 #define TOUCH_TEST_AS(name, how) cmocka_unit_test_setup_teardown(name, how, teardown)
-#define TOUCH_TEST(name) TOUCH_TEST_AS(name, setup)
-#define TOUCH_TEST_SMALL(name) TOUCH_TEST_AS(name, setup_small)
+#define TOUCH_TEST(name)         TOUCH_TEST_AS(name, setup)
+#define TOUCH_TEST_SMALL(name)   TOUCH_TEST_AS(name, setup_small)
 
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            TOUCH_TEST(test_reads_and_writes_show_versions),
-            TOUCH_TEST(test_an_unknown_access_is_inferred),
-            TOUCH_TEST(test_a_fault_without_a_cause_is_stuck),
-            TOUCH_TEST(test_beyond_the_file_there_is_nothing),
-            TOUCH_TEST(test_between_transactions_a_private_copy_is_shown),
-            TOUCH_TEST_AS(test_strict_shows_nothing_between_transactions, setup_strict),
-            TOUCH_TEST(test_a_write_in_a_read_only_transaction_goes_nowhere),
-            TOUCH_TEST(test_every_allocation_of_a_fault_may_fail),
-            TOUCH_TEST_AS(test_every_allocation_of_a_fault_may_fail, setup_tracking),
-            TOUCH_TEST_SMALL(test_a_full_pool_is_first_answered_by_going_home),
-            TOUCH_TEST_SMALL(test_a_pool_of_its_own_pages_is_full),
-            TOUCH_TEST(test_an_announced_range_takes_no_fault),
-            TOUCH_TEST(test_a_range_that_is_none_is_refused),
-            TOUCH_TEST_SMALL(test_a_range_that_does_not_fit_dooms),
-            TOUCH_TEST(test_declared_access_needs_no_mapping),
-            TOUCH_TEST(test_plain_and_declared_access_agree),
-            TOUCH_TEST_SMALL(test_plain_and_declared_access_agree_in_a_doomed_transaction),
-            TOUCH_TEST(test_declared_access_that_is_refused_dooms),
-            TOUCH_TEST(test_pages_in_use_are_known),
+                TOUCH_TEST(test_reads_and_writes_show_versions),
+                TOUCH_TEST(test_an_unknown_access_is_inferred),
+                TOUCH_TEST(test_a_fault_without_a_cause_is_stuck),
+                TOUCH_TEST(test_beyond_the_file_there_is_nothing),
+                TOUCH_TEST(test_between_transactions_a_private_copy_is_shown),
+                TOUCH_TEST_AS(test_strict_shows_nothing_between_transactions, setup_strict),
+                TOUCH_TEST(test_a_write_in_a_read_only_transaction_goes_nowhere),
+                TOUCH_TEST(test_every_allocation_of_a_fault_may_fail),
+                TOUCH_TEST_AS(test_every_allocation_of_a_fault_may_fail, setup_tracking),
+                TOUCH_TEST_SMALL(test_a_full_pool_is_first_answered_by_going_home),
+                TOUCH_TEST_SMALL(test_a_pool_of_its_own_pages_is_full),
+                TOUCH_TEST(test_an_announced_range_takes_no_fault),
+                TOUCH_TEST(test_a_range_that_is_none_is_refused),
+                TOUCH_TEST_SMALL(test_a_range_that_does_not_fit_dooms),
+                TOUCH_TEST(test_declared_access_needs_no_mapping),
+                TOUCH_TEST(test_plain_and_declared_access_agree),
+                TOUCH_TEST_SMALL(test_plain_and_declared_access_agree_in_a_doomed_transaction),
+                TOUCH_TEST(test_declared_access_that_is_refused_dooms),
+                TOUCH_TEST(test_pages_in_use_are_known),
         };
 
         return cmocka_run_group_tests_name("libxac/touch", tests, NULL, NULL);

@@ -432,20 +432,20 @@ static void test_random_lives_against_a_model(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            TXN_TEST(test_states_follow_the_diagram),
-            TXN_TEST(test_there_is_nothing_to_end),
-            TXN_TEST(test_a_doomed_transaction_sees_its_snapshot),
-            TXN_TEST(test_outermost_ends_are_counted),
-            TXN_TEST(test_flags_of_levels_only_add_restrictions),
-            TXN_TEST(test_a_doomed_level_says_so_early),
-            TXN_TEST(test_aborting_all_ends_every_level),
-            TXN_TEST(test_a_new_level_takes_writability_away),
-            TXN_TEST(test_a_level_that_cannot_begin_is_none),
-            TXN_TEST(test_an_inner_abort_that_cannot_hide_dooms),
-            TXN_TEST(test_old_entries_do_not_come_back_with_their_stamp),
-            TXN_TEST(test_random_lives_against_a_model),
-            cmocka_unit_test_setup_teardown(test_random_lives_against_a_model, setup_tracking, teardown),
-            cmocka_unit_test_setup_teardown(test_random_lives_against_a_model, setup_strict, teardown),
+                TXN_TEST(test_states_follow_the_diagram),
+                TXN_TEST(test_there_is_nothing_to_end),
+                TXN_TEST(test_a_doomed_transaction_sees_its_snapshot),
+                TXN_TEST(test_outermost_ends_are_counted),
+                TXN_TEST(test_flags_of_levels_only_add_restrictions),
+                TXN_TEST(test_a_doomed_level_says_so_early),
+                TXN_TEST(test_aborting_all_ends_every_level),
+                TXN_TEST(test_a_new_level_takes_writability_away),
+                TXN_TEST(test_a_level_that_cannot_begin_is_none),
+                TXN_TEST(test_an_inner_abort_that_cannot_hide_dooms),
+                TXN_TEST(test_old_entries_do_not_come_back_with_their_stamp),
+                TXN_TEST(test_random_lives_against_a_model),
+                cmocka_unit_test_setup_teardown(test_random_lives_against_a_model, setup_tracking, teardown),
+                cmocka_unit_test_setup_teardown(test_random_lives_against_a_model, setup_strict, teardown),
         };
 
         return cmocka_run_group_tests_name("libxac/txn", tests, NULL, NULL);

@@ -239,7 +239,7 @@ static void test_a_version_in_the_pool_is_shared(void **state)
         txn_pages_clear(&engine->pages[2]);
         engine_assert_nothing_leaked(engine);
         assert_int_equal(shares_of(slot), SHARES_KEPT | 1); /* its own version is gone */
-        engine_put(engine, 1, 6, 66); /* and now the last that shows it */
+        engine_put(engine, 1, 6, 66);                       /* and now the last that shows it */
         engine_assert_nothing_leaked(engine);
         assert_int_equal(shares_of(slot), 0);
 }
@@ -486,18 +486,18 @@ static void test_nested_levels_against_a_model(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            PAGES_TEST(test_reads_and_writes_are_sets),
-            PAGES_TEST(test_more_pages_than_the_first_table),
-            PAGES_TEST(test_a_full_pool_is_told_and_changes_nothing),
-            PAGES_TEST(test_every_allocation_may_fail),
-            PAGES_TEST(test_outer_pointers_live_through_an_inner_commit),
-            PAGES_TEST(test_a_written_slot_is_relabelled),
-            PAGES_TEST(test_a_move_needs_room_for_all),
-            PAGES_TEST(test_a_version_in_the_pool_is_shared),
-            PAGES_TEST(test_what_is_shared_is_copied_when_it_is_written),
-            PAGES_TEST(test_without_aliases_pages_are_copied),
-            PAGES_TEST(test_a_move_may_lack_memory),
-            PAGES_TEST(test_nested_levels_against_a_model),
+                PAGES_TEST(test_reads_and_writes_are_sets),
+                PAGES_TEST(test_more_pages_than_the_first_table),
+                PAGES_TEST(test_a_full_pool_is_told_and_changes_nothing),
+                PAGES_TEST(test_every_allocation_may_fail),
+                PAGES_TEST(test_outer_pointers_live_through_an_inner_commit),
+                PAGES_TEST(test_a_written_slot_is_relabelled),
+                PAGES_TEST(test_a_move_needs_room_for_all),
+                PAGES_TEST(test_a_version_in_the_pool_is_shared),
+                PAGES_TEST(test_what_is_shared_is_copied_when_it_is_written),
+                PAGES_TEST(test_without_aliases_pages_are_copied),
+                PAGES_TEST(test_a_move_may_lack_memory),
+                PAGES_TEST(test_nested_levels_against_a_model),
         };
 
         return cmocka_run_group_tests_name("libxac/txn_pages", tests, NULL, NULL);

@@ -13,13 +13,13 @@ struct item {
 static void test_items_stay_while_it_grows(void **state)
 {
         enum { ITEMS = 100000 };
-        struct vector vector = {0};
+        struct vector vector = { 0 };
 
         (void)state;
         for (uint32_t i = 0; i < ITEMS; i++) {
                 assert_int_equal(vector_reserve(&vector, i + 1, sizeof(struct item)), 0);
                 assert_true(vector.capacity >= i + 1);
-                ((struct item *)vector.items)[i] = (struct item){.number = i * UINT64_C(7)};
+                ((struct item *)vector.items)[i] = (struct item){ .number = i * UINT64_C(7) };
                 vector.count++;
         }
         for (uint32_t i = 0; i < ITEMS; i++)
@@ -35,7 +35,7 @@ static void test_items_of_any_length(void **state)
 {
         (void)state;
         for (size_t item_len = 1; item_len <= 65536; item_len = 2 * item_len + item_len % 3) {
-                struct vector vector = {0};
+                struct vector vector = { 0 };
 
                 for (uint32_t i = 0; i < 40; i++) {
                         assert_int_equal(vector_reserve(&vector, i + 1, item_len), 0);
@@ -54,7 +54,7 @@ static void test_items_of_any_length(void **state)
 
 static void test_a_failure_loses_nothing(void **state)
 {
-        struct vector vector = {0};
+        struct vector vector = { 0 };
         uint32_t capacity;
 
         (void)state;
@@ -82,9 +82,9 @@ static void test_a_failure_loses_nothing(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_items_stay_while_it_grows),
-            cmocka_unit_test(test_items_of_any_length),
-            cmocka_unit_test(test_a_failure_loses_nothing),
+                cmocka_unit_test(test_items_stay_while_it_grows),
+                cmocka_unit_test(test_items_of_any_length),
+                cmocka_unit_test(test_a_failure_loses_nothing),
         };
 
         alarm(60);

@@ -9,8 +9,8 @@
 
 static void test_words_keep_their_parts(void **state)
 {
-        const uint32_t slots[] = {0, 1, 77, (1 << SLOT_BITS) - 1};
-        const uint64_t sequences[] = {0, 1, 12345, SEQUENCE_MASK, SEQUENCE_MASK + 1, UINT64_MAX - 5};
+        const uint32_t slots[] = { 0, 1, 77, (1 << SLOT_BITS) - 1 };
+        const uint64_t sequences[] = { 0, 1, 12345, SEQUENCE_MASK, SEQUENCE_MASK + 1, UINT64_MAX - 5 };
 
         (void)state;
         for (int i = 0; i < 4; i++)
@@ -28,8 +28,8 @@ static void test_words_keep_their_parts(void **state)
 /* I9: right on both sides of the packed limit while less than half the width apart. */
 static void test_words_compare_modulo_their_width(void **state)
 {
-        const uint64_t apart[] = {0, 1, 1000, (UINT64_C(1) << (SEQUENCE_BITS - 1)) - 1};
-        const uint64_t around[] = {5, SEQUENCE_MASK - 1, SEQUENCE_MASK, SEQUENCE_MASK + 1, 3 * SEQUENCE_MASK};
+        const uint64_t apart[] = { 0, 1, 1000, (UINT64_C(1) << (SEQUENCE_BITS - 1)) - 1 };
+        const uint64_t around[] = { 5, SEQUENCE_MASK - 1, SEQUENCE_MASK, SEQUENCE_MASK + 1, 3 * SEQUENCE_MASK };
 
         (void)state;
         for (int i = 0; i < 4; i++)
@@ -59,7 +59,7 @@ static void test_a_page_nobody_wrote_is_home(void **state)
 
 static void test_every_snapshot_sees_its_own_version(void **state)
 {
-        static const uint64_t begins_after[ENGINE_PARTICIPANTS] = {0, 0, 3, 7, 7, 12}; /* 1 writes */
+        static const uint64_t begins_after[ENGINE_PARTICIPANTS] = { 0, 0, 3, 7, 7, 12 }; /* 1 writes */
 
         (void)state;
         for (uint64_t value = 0; value <= 60; value++) {
@@ -180,14 +180,14 @@ static void test_prepare_without_memory_is_an_error(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_words_keep_their_parts),
-            cmocka_unit_test(test_words_compare_modulo_their_width),
-            VERSION_TEST(test_a_page_nobody_wrote_is_home),
-            VERSION_TEST(test_every_snapshot_sees_its_own_version),
-            VERSION_TEST(test_unlink_keeps_the_chain_behind),
-            VERSION_TEST(test_unlinking_is_finished_for_the_dead),
-            VERSION_TEST(test_what_is_used_again_is_not_unlinked),
-            VERSION_TEST(test_prepare_without_memory_is_an_error),
+                cmocka_unit_test(test_words_keep_their_parts),
+                cmocka_unit_test(test_words_compare_modulo_their_width),
+                VERSION_TEST(test_a_page_nobody_wrote_is_home),
+                VERSION_TEST(test_every_snapshot_sees_its_own_version),
+                VERSION_TEST(test_unlink_keeps_the_chain_behind),
+                VERSION_TEST(test_unlinking_is_finished_for_the_dead),
+                VERSION_TEST(test_what_is_used_again_is_not_unlinked),
+                VERSION_TEST(test_prepare_without_memory_is_an_error),
         };
 
         return cmocka_run_group_tests_name("libxac/version", tests, NULL, NULL);

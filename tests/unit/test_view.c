@@ -22,8 +22,7 @@ static uint32_t write_page(uint64_t page_no, uint64_t value)
 {
         struct page_entry *entry;
 
-        assert_int_equal(
-            txn_pages_write(&txn->pages, page_id(view->file_no, page_no), txn->depth, 0, &entry), 0);
+        assert_int_equal(txn_pages_write(&txn->pages, page_id(view->file_no, page_no), txn->depth, 0, &entry), 0);
         *(uint64_t *)(void *)entry->bytes = value;
         return entry->slot;
 }
@@ -64,9 +63,9 @@ static void test_pages_show_what_they_are_told_to(void **state)
 
         (void)state;
         audit(); /* nothing is accessible at first */
-        assert_int_equal(pwrite(stage->engine->files.file[view->file_no].fd, &in_file, sizeof(in_file),
-                                9 * ENGINE_PAGE_BYTES),
-                         sizeof(in_file));
+        assert_int_equal(
+                pwrite(stage->engine->files.file[view->file_no].fd, &in_file, sizeof(in_file), 9 * ENGINE_PAGE_BYTES),
+                sizeof(in_file));
         assert_int_equal(txn_begin(txn, 0), 0);
         show_written(3, 33);
         assert_int_equal(view_show_run(view, 8, SLOT_HOME, 4, VIEW_READABLE), 0);
@@ -488,27 +487,27 @@ static void test_the_limit_need_not_be_readable(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_the_limit_need_not_be_readable), /* first: the limit is read once */
-            VIEW_TEST(test_pages_show_what_they_are_told_to),
-            VIEW_TEST(test_hidden_pages_leave_m),
-            VIEW_TEST(test_slots_are_veiled),
-            VIEW_TEST(test_stray_pages_are_not_veiled),
-            VIEW_TEST(test_a_collapse_keeps_m_and_a_reset_does_not),
-            VIEW_TEST(test_protecting_keeps_written_pages_readable),
-            VIEW_TEST(test_hiding_writes_hides_all_of_them),
-            VIEW_TEST(test_writing_a_protected_page_again_maps_nothing),
-            VIEW_TEST(test_a_refused_mprotect_is_gone_around),
-            VIEW_TEST(test_without_mappings_the_view_collapses_and_tries_again),
-            VIEW_TEST(test_a_refusal_for_good_changes_nothing),
-            VIEW_TEST(test_hiding_hardly_ever_fails),
-            VIEW_TEST(test_everything_is_hidden_without_a_new_mapping),
-            VIEW_TEST(test_every_allocation_of_a_new_view_may_fail),
-            VIEW_TEST(test_lists_that_cannot_grow_are_told),
-            VIEW_TEST(test_a_larger_file_has_a_larger_reservation),
-            VIEW_TEST(test_the_budget_of_mappings_is_kept),
-            VIEW_TEST(test_ballast_is_the_last_resort),
-            VIEW_TEST(test_holes_in_a_run_are_counted),
-            VIEW_TEST(test_a_forked_child_unmaps_them),
+                cmocka_unit_test(test_the_limit_need_not_be_readable), /* first: the limit is read once */
+                VIEW_TEST(test_pages_show_what_they_are_told_to),
+                VIEW_TEST(test_hidden_pages_leave_m),
+                VIEW_TEST(test_slots_are_veiled),
+                VIEW_TEST(test_stray_pages_are_not_veiled),
+                VIEW_TEST(test_a_collapse_keeps_m_and_a_reset_does_not),
+                VIEW_TEST(test_protecting_keeps_written_pages_readable),
+                VIEW_TEST(test_hiding_writes_hides_all_of_them),
+                VIEW_TEST(test_writing_a_protected_page_again_maps_nothing),
+                VIEW_TEST(test_a_refused_mprotect_is_gone_around),
+                VIEW_TEST(test_without_mappings_the_view_collapses_and_tries_again),
+                VIEW_TEST(test_a_refusal_for_good_changes_nothing),
+                VIEW_TEST(test_hiding_hardly_ever_fails),
+                VIEW_TEST(test_everything_is_hidden_without_a_new_mapping),
+                VIEW_TEST(test_every_allocation_of_a_new_view_may_fail),
+                VIEW_TEST(test_lists_that_cannot_grow_are_told),
+                VIEW_TEST(test_a_larger_file_has_a_larger_reservation),
+                VIEW_TEST(test_the_budget_of_mappings_is_kept),
+                VIEW_TEST(test_ballast_is_the_last_resort),
+                VIEW_TEST(test_holes_in_a_run_are_counted),
+                VIEW_TEST(test_a_forked_child_unmaps_them),
         };
 
         return cmocka_run_group_tests_name("libxac/view", tests, NULL, NULL);

@@ -236,16 +236,16 @@ static void test_tracking_views_are_always_exact(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            SYNC_TEST(test_a_perhaps_lost_attempt_is_repeated_exactly),
-            SYNC_TEST(test_an_exact_attempt_that_lost_has_lost),
-            SYNC_TEST(test_exactness_wears_off),
-            SYNC_TEST(test_exactness_lasts_as_long_as_it_pays),
-            SYNC_TEST(test_a_page_that_others_change_does_not_stay_in_m),
-            SYNC_TEST(test_a_page_that_others_leave_alone_stays),
-            SYNC_TEST(test_readers_keep_what_is_contended),
-            SYNC_TEST(test_a_reset_keeps_contention),
-            SYNC_TEST(test_exactness_is_a_views_own),
-            cmocka_unit_test_setup_teardown(test_tracking_views_are_always_exact, setup_tracking, teardown),
+                SYNC_TEST(test_a_perhaps_lost_attempt_is_repeated_exactly),
+                SYNC_TEST(test_an_exact_attempt_that_lost_has_lost),
+                SYNC_TEST(test_exactness_wears_off),
+                SYNC_TEST(test_exactness_lasts_as_long_as_it_pays),
+                SYNC_TEST(test_a_page_that_others_change_does_not_stay_in_m),
+                SYNC_TEST(test_a_page_that_others_leave_alone_stays),
+                SYNC_TEST(test_readers_keep_what_is_contended),
+                SYNC_TEST(test_a_reset_keeps_contention),
+                SYNC_TEST(test_exactness_is_a_views_own),
+                cmocka_unit_test_setup_teardown(test_tracking_views_are_always_exact, setup_tracking, teardown),
         };
 
         return cmocka_run_group_tests_name("libxac/view_sync, contended", tests, NULL, NULL);

@@ -14,8 +14,8 @@
 
 static void other_flips_everything(void)
 {
-        struct home_writer writer = {.self = &stage->engine->participant[STAGE_OTHER],
-                                     .files = &stage->engine->files};
+        struct home_writer writer = { .self = &stage->engine->participant[STAGE_OTHER],
+                                      .files = &stage->engine->files };
 
         assert_int_equal(checkpoint_run(&writer), 0);
 }
@@ -383,26 +383,26 @@ static void test_an_unvalidated_commit_does_not_move_the_view(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            SYNC_TEST(test_pages_stay_mapped_while_nobody_changes_them),
-            SYNC_TEST(test_begin_hides_what_others_changed_and_nothing_else),
-            SYNC_TEST(test_many_changes_reset_the_view),
-            SYNC_TEST(test_a_lapped_ring_resets_the_view),
-            SYNC_TEST(test_flips_reset_the_view),
-            SYNC_TEST(test_a_view_that_comes_later_shows_what_is_new),
-            SYNC_TEST(test_rings_are_filled_while_pages_are_shown),
-            SYNC_TEST(test_the_first_page_is_shown_without_a_lock),
-            SYNC_TEST(test_a_commit_under_way_when_the_first_page_is_shown),
-            SYNC_TEST(test_a_page_shown_late_is_compared_from_the_snapshot),
-            SYNC_TEST(test_two_files_are_found_by_their_addresses),
-            SYNC_TEST(test_a_view_out_of_step_is_no_transaction),
-            SYNC_TEST(test_stray_pages_that_cannot_be_hidden_are_no_beginning),
-            SYNC_TEST(test_a_changed_page_of_m_is_a_conflict),
-            SYNC_TEST(test_a_change_elsewhere_is_none),
-            SYNC_TEST(test_what_an_aborted_level_read_counts),
-            SYNC_TEST(test_what_a_collapse_hid_counts),
-            SYNC_TEST(test_written_pages_survive_a_collapse),
-            SYNC_TEST(test_without_rings_the_heads_decide),
-            SYNC_TEST(test_an_unvalidated_commit_does_not_move_the_view),
+                SYNC_TEST(test_pages_stay_mapped_while_nobody_changes_them),
+                SYNC_TEST(test_begin_hides_what_others_changed_and_nothing_else),
+                SYNC_TEST(test_many_changes_reset_the_view),
+                SYNC_TEST(test_a_lapped_ring_resets_the_view),
+                SYNC_TEST(test_flips_reset_the_view),
+                SYNC_TEST(test_a_view_that_comes_later_shows_what_is_new),
+                SYNC_TEST(test_rings_are_filled_while_pages_are_shown),
+                SYNC_TEST(test_the_first_page_is_shown_without_a_lock),
+                SYNC_TEST(test_a_commit_under_way_when_the_first_page_is_shown),
+                SYNC_TEST(test_a_page_shown_late_is_compared_from_the_snapshot),
+                SYNC_TEST(test_two_files_are_found_by_their_addresses),
+                SYNC_TEST(test_a_view_out_of_step_is_no_transaction),
+                SYNC_TEST(test_stray_pages_that_cannot_be_hidden_are_no_beginning),
+                SYNC_TEST(test_a_changed_page_of_m_is_a_conflict),
+                SYNC_TEST(test_a_change_elsewhere_is_none),
+                SYNC_TEST(test_what_an_aborted_level_read_counts),
+                SYNC_TEST(test_what_a_collapse_hid_counts),
+                SYNC_TEST(test_written_pages_survive_a_collapse),
+                SYNC_TEST(test_without_rings_the_heads_decide),
+                SYNC_TEST(test_an_unvalidated_commit_does_not_move_the_view),
         };
 
         return cmocka_run_group_tests_name("libxac/view_sync", tests, NULL, NULL);

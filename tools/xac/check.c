@@ -77,18 +77,16 @@ static void report_slots(const struct slots *slots)
         if (is_valid[0] && is_valid[1] && slots->manifest[0].generation == slots->manifest[1].generation) {
                 printf("both slots sound, generation %" PRIu64 "\n", slots->manifest[0].generation);
         } else if (is_valid[0] && is_valid[1]) {
-                printf("both slots sound, generations %" PRIu64 " and %" PRIu64 "\n",
-                       slots->manifest[0].generation, slots->manifest[1].generation);
-                check_note(MANIFEST_NAME
-                           " was being written when the machine or its last process went down; the "
-                           "newer slot counts");
+                printf("both slots sound, generations %" PRIu64 " and %" PRIu64 "\n", slots->manifest[0].generation,
+                       slots->manifest[1].generation);
+                check_note(MANIFEST_NAME " was being written when the machine or its last process went down; the "
+                                         "newer slot counts");
         } else {
                 int good = is_valid[1];
 
                 printf("slot %d sound, generation %" PRIu64 "\n", good, slots->manifest[good].generation);
-                check_note(MANIFEST_NAME
-                           ", slot %d (offset %d) is torn or damaged; the other one counts, and the "
-                           "next write of the manifest puts it right",
+                check_note(MANIFEST_NAME ", slot %d (offset %d) is torn or damaged; the other one counts, and the "
+                                         "next write of the manifest puts it right",
                            !good, !good * MANIFEST_SLOT_BYTES);
         }
 }
@@ -107,13 +105,11 @@ static enum tool_exit check_manifest(struct place *place)
         if (err == -ENOENT)
                 tool_complain("%s is no environment: it has no " MANIFEST_NAME, place->path);
         else if (err == XAC_CORRUPT)
-                check_damage(MANIFEST_NAME
-                             ": neither slot (offsets 0 and %d) is valid, so nothing is known of the "
-                             "rest; restore the file from a copy of this environment",
+                check_damage(MANIFEST_NAME ": neither slot (offsets 0 and %d) is valid, so nothing is known of the "
+                                           "rest; restore the file from a copy of this environment",
                              MANIFEST_SLOT_BYTES);
         else if (err == XAC_FORMAT)
-                check_damage(MANIFEST_NAME
-                             ": made by another version of libxac; use the xac of that version");
+                check_damage(MANIFEST_NAME ": made by another version of libxac; use the xac of that version");
         else
                 tool_complain("%s/" MANIFEST_NAME ": %s", place->path, tool_explain(err));
         return TOOL_FAILED;
@@ -131,8 +127,7 @@ static void report_log(const struct place *place, const struct recovery *recover
 {
         tool_label("log");
         if (place->manifest.is_clean) {
-                printf("nothing beyond the checkpoint at sequence %" PRIu64 "\n",
-                       place->manifest.base_sequence);
+                printf("nothing beyond the checkpoint at sequence %" PRIu64 "\n", place->manifest.base_sequence);
         } else {
                 printf("%s beyond the checkpoint at sequence %" PRIu64 ",\n",
                        tool_count(recovery->commits, "commit", "commits"), place->manifest.base_sequence);
@@ -209,10 +204,9 @@ static enum tool_exit begin(struct place *place, bool is_forced)
                 return TOOL_FAILED;
         }
         if (!is_forced) {
-                tool_complain(
-                        "%s is in use: check it when it is at rest, or a copy of it taken at rest ('xac "
-                        "stat' says who uses it; --force checks all the same)",
-                        place->path);
+                tool_complain("%s is in use: check it when it is at rest, or a copy of it taken at rest ('xac "
+                              "stat' says who uses it; --force checks all the same)",
+                              place->path);
                 return TOOL_BUSY;
         }
         check_note("it is in use: its log moves, so that damage may be reported that is none");
@@ -238,14 +232,12 @@ static enum tool_exit check_all(struct place *place, bool is_forced)
         if (result != TOOL_DONE)
                 return result;
         if (place_is_in_use(place) == 0 && remains_are_there(place))
-                check_note(
-                        "its processes were killed, and left commits in shared memory that may not be in the "
-                        "files; the next open goes on with them");
+                check_note("its processes were killed, and left commits in shared memory that may not be in the "
+                           "files; the next open goes on with them");
         result = check_rest(place);
         if (result != TOOL_DONE && has_moved_on(place, result)) {
-                tool_complain(
-                        "%s moved on while it was checked: what was reported may be no damage; run it again",
-                        place->path);
+                tool_complain("%s moved on while it was checked: what was reported may be no damage; run it again",
+                              place->path);
                 return TOOL_BUSY;
         }
         if (result == TOOL_DONE || check_damage_count())

@@ -54,13 +54,12 @@ static void check_name(const struct place *place, uint32_t file_no)
         const char *name = manifest->file_name[file_no];
 
         if (strncmp(name, OUR_PREFIX, strlen(OUR_PREFIX)) == 0)
-                check_damage(MANIFEST_NAME ": file %" PRIu32
-                                           " is called %s, and such names are the library's own",
+                check_damage(MANIFEST_NAME ": file %" PRIu32 " is called %s, and such names are the library's own",
                              file_no, name);
         for (uint32_t i = 0; i < file_no; i++)
                 if (strcmp(name, manifest->file_name[i]) == 0)
-                        check_damage(MANIFEST_NAME ": files %" PRIu32 " and %" PRIu32 " are both called %s",
-                                     i, file_no, name);
+                        check_damage(MANIFEST_NAME ": files %" PRIu32 " and %" PRIu32 " are both called %s", i, file_no,
+                                     name);
 }
 
 /* ---- Files in the directory ---- */
@@ -134,8 +133,7 @@ static int visit_name(void *arg, const char *name)
                 if (place->manifest.is_clean)
                         check_segment(place, name);
         } else {
-                check_note("%s is not used: left from something that was cut short, or somebody else's",
-                           name);
+                check_note("%s is not used: left from something that was cut short, or somebody else's", name);
         }
         return 0;
 }

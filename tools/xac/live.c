@@ -33,8 +33,8 @@ static void print_sequence(const struct inspection *inspection)
         if (inspection->is_volatile)
                 printf(" (volatile: nothing is logged)\n");
         else
-                printf(", durable %" PRIu64 ", checkpoint %" PRIu64 " (%s ago)\n",
-                       inspection->durable_sequence, inspection->checkpoint_sequence,
+                printf(", durable %" PRIu64 ", checkpoint %" PRIu64 " (%s ago)\n", inspection->durable_sequence,
+                       inspection->checkpoint_sequence,
                        tool_count(difference(inspection->sequence, inspection->checkpoint_sequence), "commit",
                                   "commits"));
         if (inspection->poison) {
@@ -91,11 +91,11 @@ static void print_pool(const struct inspection *inspection)
                tool_bytes(inspection->pool_bytes_allocated));
         tool_label("");
         printf("%s, %" PRIu64 " superseded but perhaps still read, %" PRIu64 " of open transactions\n",
-               tool_count(inspection->slots_published, "dirty page", "dirty pages"),
-               inspection->slots_retired, inspection->slots_private);
+               tool_count(inspection->slots_published, "dirty page", "dirty pages"), inspection->slots_retired,
+               inspection->slots_private);
         tool_label("shared memory");
-        printf("%s\n", tool_bytes(inspection->part[0].byte_len + inspection->part[1].byte_len +
-                                  inspection->part[2].byte_len));
+        printf("%s\n",
+               tool_bytes(inspection->part[0].byte_len + inspection->part[1].byte_len + inspection->part[2].byte_len));
 }
 
 static void print_files(const struct inspection *inspection)
@@ -149,8 +149,8 @@ static void print_participants(const struct inspection *inspection)
                 if (participant->is_on_duty)
                         printf("    writes checkpoints in the background\n");
                 else
-                        printf("    %" PRIu64 " commits, %" PRIu64 " conflicts, %" PRIu64
-                               " read faults, %" PRIu64 " write faults; shows pages in %s\n",
+                        printf("    %" PRIu64 " commits, %" PRIu64 " conflicts, %" PRIu64 " read faults, %" PRIu64
+                               " write faults; shows pages in %s\n",
                                participant->commits, participant->conflicts, participant->read_faults,
                                participant->write_faults, tool_count(participant->views, "view", "views"));
         }

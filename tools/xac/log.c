@@ -77,8 +77,7 @@ static int remember_fragmented(struct log_view *view, uint64_t transaction, stru
         if (err)
                 return err;
         items = view->fragmented.items;
-        items[view->fragmented.count++] =
-                (struct fragmented){ .transaction = transaction, .commits = commits };
+        items[view->fragmented.count++] = (struct fragmented){ .transaction = transaction, .commits = commits };
         return 0;
 }
 
@@ -154,8 +153,7 @@ static const char *position_place(const struct log_view *view, uint64_t position
 
 static void print_heading(void)
 {
-        printf("%-12s %-22s %10s %-9s %8s %6s\n", "position", "file+offset", "sequence", "kind", "bytes",
-               "pages");
+        printf("%-12s %-22s %10s %-9s %8s %6s\n", "position", "file+offset", "sequence", "kind", "bytes", "pages");
 }
 
 static const char *span_text(struct span commits)
@@ -174,9 +172,9 @@ static const char *span_text(struct span commits)
 static void print_record(struct log_view *view, const struct log_record *record, const unsigned char *payload,
                          struct span commits)
 {
-        static const char *const kinds[] = { [LOG_COMMIT] = "commit",
-                                             [LOG_FRAGMENT] = "fragment",
-                                             [LOG_MERGED] = "merged" };
+        static const char *const kinds[] = {
+                [LOG_COMMIT] = "commit", [LOG_FRAGMENT] = "fragment", [LOG_MERGED] = "merged"
+        };
         uint32_t head = record->kind == LOG_MERGED ? LOG_MERGED_HEADER : 0;
         uint32_t entries_len = record->payload_len - head;
 
@@ -258,8 +256,7 @@ static void print_damage(struct log_view *view)
 static enum tool_exit end_badly(struct log_view *view, int err)
 {
         if (is_recycled(view)) {
-                tool_complain("%s: a checkpoint recycled the log while it was read: run it again",
-                              view->place.path);
+                tool_complain("%s: a checkpoint recycled the log while it was read: run it again", view->place.path);
                 return TOOL_BUSY;
         }
         if (err == XAC_CORRUPT && view->reader)

@@ -78,10 +78,9 @@ static bool print_changes(const struct log_entry *entry, bool has_bytes)
 
 static bool print_entry(const struct place *place, const struct log_entry *entry, bool has_bytes)
 {
-        static const char *const kinds[] = { [LOG_CHANGES] = "changes",
-                                             [LOG_IMAGE] = "image",
-                                             [LOG_MOVED] = "moved",
-                                             [LOG_CLEARED] = "cleared" };
+        static const char *const kinds[] = {
+                [LOG_CHANGES] = "changes", [LOG_IMAGE] = "image", [LOG_MOVED] = "moved", [LOG_CLEARED] = "cleared"
+        };
 
         printf("    %s page %" PRIu64 "  %s", place_file_name(place, place_page_file(entry->page)),
                place_page_no(entry->page), kinds[entry->kind]);
@@ -106,8 +105,7 @@ uint64_t log_entry_count(const unsigned char *payload, size_t payload_len, uint3
         return count;
 }
 
-bool log_entry_print_all(const struct place *place, const unsigned char *payload, size_t payload_len,
-                         bool has_bytes)
+bool log_entry_print_all(const struct place *place, const unsigned char *payload, size_t payload_len, bool has_bytes)
 {
         struct log_entry entry;
         bool is_right = true;

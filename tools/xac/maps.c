@@ -50,21 +50,20 @@ static bool parse(const char *line, struct mapping *mapping)
         return true;
 }
 
-static void count(const struct mapping *mapping, const struct inspection *inspection,
-                  const struct homes *homes, struct maps *maps)
+static void count(const struct mapping *mapping, const struct inspection *inspection, const struct homes *homes,
+                  struct maps *maps)
 {
         maps->all++;
         for (uint32_t i = 0; i < INSPECT_PARTS; i++)
-                maps->part[i] += inspection->part[i].inode == mapping->inode &&
-                                 inspection->part[i].device == mapping->device;
+                maps->part[i] +=
+                        inspection->part[i].inode == mapping->inode && inspection->part[i].device == mapping->device;
         /* Some file systems report another device here than by stat(2): the inode must do. */
         for (uint32_t i = 0; i < homes->count; i++)
                 maps->home += homes->file[i].inode == mapping->inode;
 }
 
 /* Continuations of a line too long for the buffer are skipped. */
-static void count_all(FILE *file, const struct inspection *inspection, const struct homes *homes,
-                      struct maps *maps)
+static void count_all(FILE *file, const struct inspection *inspection, const struct homes *homes, struct maps *maps)
 {
         char line[512];
         bool is_beginning = true;
@@ -112,8 +111,8 @@ void maps_print(const struct place *place, const struct inspection *inspection, 
         }
         printf("\n");
         tool_label("");
-        printf("    %" PRIu64 " mappings of the pool, %" PRIu64 " of data files, %" PRIu64
-               " of tables; %" PRIu64 " in all",
+        printf("    %" PRIu64 " mappings of the pool, %" PRIu64 " of data files, %" PRIu64 " of tables; %" PRIu64
+               " in all",
                maps.part[POOL], maps.home, maps.part[CONTROL] + maps.part[HEADS], maps.all);
         if (mappings_allowed())
                 printf(" of %" PRIu64, mappings_allowed());

@@ -57,8 +57,7 @@ static void draw_bar(struct meter *meter, const struct meter_part *part, uint64_
         fflush(stderr);
 }
 
-static void print_quarter(struct meter *meter, const struct meter_part *part, uint64_t total,
-                          unsigned percent)
+static void print_quarter(struct meter *meter, const struct meter_part *part, uint64_t total, unsigned percent)
 {
         if (percent / 25 <= meter->quarter)
                 return;

@@ -46,27 +46,23 @@ static enum tool_exit check_owner(const struct place *place, bool is_forced)
 {
         struct stat st;
 
-        if (is_forced || geteuid() != 0 || sys_stat_at(place->directory, MANIFEST_NAME, &st) ||
-            st.st_uid == 0)
+        if (is_forced || geteuid() != 0 || sys_stat_at(place->directory, MANIFEST_NAME, &st) || st.st_uid == 0)
                 return TOOL_DONE;
-        tool_complain(
-                "%s belongs to user %u, who could not open files that root makes: run 'xac recover' as that "
-                "user, or with --force",
-                place->path, (unsigned)st.st_uid);
+        tool_complain("%s belongs to user %u, who could not open files that root makes: run 'xac recover' as that "
+                      "user, or with --force",
+                      place->path, (unsigned)st.st_uid);
         return TOOL_FAILED;
 }
 
 static enum tool_exit refuse(const struct place *place, int err)
 {
         if (err == -EBUSY) {
-                tool_complain(
-                        "%s is in use ('xac stat' says by whom): nothing to recover while a process has it "
-                        "open",
-                        place->path);
+                tool_complain("%s is in use ('xac stat' says by whom): nothing to recover while a process has it "
+                              "open",
+                              place->path);
                 return TOOL_BUSY;
         }
-        tool_complain("%s/" PLACE_LOCK_FILE ": %s; recovery writes to the environment", place->path,
-                      tool_explain(err));
+        tool_complain("%s/" PLACE_LOCK_FILE ": %s; recovery writes to the environment", place->path, tool_explain(err));
         return TOOL_FAILED;
 }
 
@@ -92,11 +88,10 @@ static enum tool_exit check_remains(struct place *place, bool is_discarding)
 {
         if (is_discarding || !remains_are_there(place))
                 return TOOL_DONE;
-        tool_complain(
-                "%s: its processes were killed while the machine stayed up, and their commits are in shared "
-                "memory. Open it with a program, which goes on with them: nothing is lost. 'xac recover "
-                "--discard' would use the log alone, and lose those that were not yet on disk.",
-                place->path);
+        tool_complain("%s: its processes were killed while the machine stayed up, and their commits are in shared "
+                      "memory. Open it with a program, which goes on with them: nothing is lost. 'xac recover "
+                      "--discard' would use the log alone, and lose those that were not yet on disk.",
+                      place->path);
         return TOOL_BUSY;
 }
 
@@ -140,22 +135,19 @@ static void complain_of_failure(const struct place *place, const struct recovery
                 tool_complain("%s is damaged: %s. Trying has lost nothing. Copy the directory before "
                               "anything else; "
                               "'xac check' looks for more damage.",
-                              place->path,
-                              recovery->damage[0] ? recovery->damage : "its files do not fit together");
+                              place->path, recovery->damage[0] ? recovery->damage : "its files do not fit together");
         else if (err == -ENOSPC)
                 tool_complain("%s: no space. Nothing is lost: make room on its file system and run it again",
                               place->path);
         else
-                tool_complain("%s could not be recovered: %s. Nothing is lost: it may be run again",
-                              place->path, tool_explain(err));
+                tool_complain("%s could not be recovered: %s. Nothing is lost: it may be run again", place->path,
+                              tool_explain(err));
 }
 
 static enum tool_exit run(struct place *place)
 {
         struct meter meter;
-        struct recovery recovery = { .directory = place->directory,
-                                     .progress = meter_tell,
-                                     .progress_arg = &meter };
+        struct recovery recovery = { .directory = place->directory, .progress = meter_tell, .progress_arg = &meter };
         uint64_t begun_ns = sys_monotonic_ns();
         int err;
 

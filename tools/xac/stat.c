@@ -103,8 +103,8 @@ static void print_log(const struct place *place)
                         commits += record.sequence - newest;
                         newest = record.sequence;
                 }
-        printf("%s beyond the checkpoint, up to sequence %" PRIu64 "\n",
-               tool_count(commits, "commit", "commits"), newest);
+        printf("%s beyond the checkpoint, up to sequence %" PRIu64 "\n", tool_count(commits, "commit", "commits"),
+               newest);
         tool_label("");
         printf("%s to read%s\n", tool_bytes(log_reader_end(reader) - place->manifest.redo_position),
                err ? "; then it is DAMAGED: 'xac check' says more" : "");
@@ -186,8 +186,7 @@ static enum tool_exit print_all(struct place *place)
         int err = place->lock_fd < 0 ? -ENOENT : live_take(place, &inspection);
 
         if (in_use < 0) {
-                tool_complain("%s: whether it is in use cannot be found out: %s", place->path,
-                              tool_explain(in_use));
+                tool_complain("%s: whether it is in use cannot be found out: %s", place->path, tool_explain(in_use));
                 return TOOL_FAILED;
         }
         print_identity(place);
