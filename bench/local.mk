@@ -204,6 +204,5 @@ profile: bench/xacbench
 
 # Each experiment on each system, in small.
 dist_check_SCRIPTS += tools/check-bench
-TESTS += tools/check-bench
 
 .PHONY: bench profile

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
-# The tests of the public contract, their harness, and the model test. They link only what
-# a program links, and know only <xac/xac.h>.
+# What all tests share, and the suites. A suite is a folder whose local.mk adds its name to SUITES and its tests, as
+# SUITE_<name>, to TESTS; it is then part of `make check`, and `make check-<name>` runs it alone. What its scripts run is
+# SUITE_<name>_NEEDS.
 
 check_LTLIBRARIES += %D%/support/libsupport.la
 %C%_support_libsupport_la_SOURCES = \
@@ -30,110 +31,21 @@ check_LTLIBRARIES += %D%/support/libsupport.la
 
 CONTRACT_LIBS = %D%/support/libsupport.la $(CHECK_LIBS)
 
-CONTRACT_TESTS = \
-        %D%/test_advise \
-        %D%/test_attach \
-        %D%/test_checkpoint \
-        %D%/test_conflicts \
-        %D%/test_declared \
-        %D%/test_durable \
-        %D%/test_fork \
-        %D%/test_full \
-        %D%/test_growth \
-        %D%/test_many \
-        %D%/test_mmap \
-        %D%/test_move \
-        %D%/test_move_model \
-        %D%/test_nesting \
-        %D%/test_open_close \
-        %D%/test_processes \
-        %D%/test_run \
-        %D%/test_stat \
-        %D%/test_strerror \
-        %D%/test_strict \
-        %D%/test_threads \
-        %D%/test_track \
-        %D%/test_transactions \
-        %D%/test_trouble \
-        %D%/test_version
+include tests/base/local.mk
+include tests/recovery/local.mk
+include tests/libxac/local.mk
+include tests/trees/local.mk
 
-check_PROGRAMS += $(CONTRACT_TESTS)
-TESTS += $(CONTRACT_TESTS)
+# The whole, in use: random transactions against a model, deaths, failures, power cuts, bytes from disk that may be
+# anything. Their long runs have targets of their own: check-model, check-kill, check-crash, check-fuzz.
+SUITES += system
+SUITE_system =
+SUITE_system_NEEDS = tests/model/model
+TESTS += $(SUITE_system)
+include tests/failure/local.mk
+include tests/model/local.mk
+include tests/kill/local.mk
+include tests/crash/local.mk
+include tests/fuzz/local.mk
 
-# Most of them once more, in durable environments.
-dist_check_SCRIPTS += %D%/durable_too.sh
-TESTS += %D%/durable_too.sh
-
-%C%_test_advise_SOURCES = %D%/test_advise.c
-%C%_test_advise_LDADD = $(CONTRACT_LIBS)
-%C%_test_attach_SOURCES = %D%/test_attach.c
-%C%_test_attach_LDADD = $(CONTRACT_LIBS)
-%C%_test_checkpoint_SOURCES = %D%/test_checkpoint.c
-%C%_test_checkpoint_LDADD = $(CONTRACT_LIBS)
-%C%_test_conflicts_SOURCES = %D%/test_conflicts.c
-%C%_test_conflicts_LDADD = $(CONTRACT_LIBS)
-%C%_test_declared_SOURCES = %D%/test_declared.c
-%C%_test_declared_LDADD = $(CONTRACT_LIBS)
-%C%_test_durable_SOURCES = %D%/test_durable.c
-%C%_test_durable_LDADD = $(CONTRACT_LIBS)
-%C%_test_fork_SOURCES = %D%/test_fork.c
-%C%_test_fork_LDADD = $(CONTRACT_LIBS)
-%C%_test_full_SOURCES = %D%/test_full.c
-%C%_test_full_LDADD = $(CONTRACT_LIBS)
-%C%_test_growth_SOURCES = %D%/test_growth.c
-%C%_test_growth_LDADD = $(CONTRACT_LIBS)
-%C%_test_many_SOURCES = %D%/test_many.c
-%C%_test_many_LDADD = $(CONTRACT_LIBS)
-%C%_test_mmap_SOURCES = %D%/test_mmap.c
-%C%_test_mmap_LDADD = $(CONTRACT_LIBS)
-%C%_test_move_SOURCES = %D%/test_move.c
-%C%_test_move_LDADD = $(CONTRACT_LIBS)
-%C%_test_move_model_SOURCES = %D%/test_move_model.c
-%C%_test_move_model_LDADD = $(CONTRACT_LIBS)
-%C%_test_nesting_SOURCES = %D%/test_nesting.c
-%C%_test_nesting_LDADD = $(CONTRACT_LIBS)
-%C%_test_open_close_SOURCES = %D%/test_open_close.c
-%C%_test_open_close_LDADD = $(CONTRACT_LIBS)
-%C%_test_processes_SOURCES = %D%/test_processes.c
-%C%_test_processes_LDADD = $(CONTRACT_LIBS)
-%C%_test_run_SOURCES = %D%/test_run.c
-%C%_test_run_LDADD = $(CONTRACT_LIBS)
-%C%_test_stat_SOURCES = %D%/test_stat.c
-%C%_test_stat_LDADD = $(CONTRACT_LIBS)
-%C%_test_strerror_SOURCES = %D%/test_strerror.c
-%C%_test_strerror_LDADD = $(CONTRACT_LIBS)
-%C%_test_strict_SOURCES = %D%/test_strict.c
-%C%_test_strict_LDADD = $(CONTRACT_LIBS)
-%C%_test_threads_SOURCES = %D%/test_threads.c
-%C%_test_threads_LDADD = $(CONTRACT_LIBS)
-%C%_test_track_SOURCES = %D%/test_track.c
-%C%_test_track_LDADD = $(CONTRACT_LIBS)
-%C%_test_transactions_SOURCES = %D%/test_transactions.c
-%C%_test_transactions_LDADD = $(CONTRACT_LIBS)
-%C%_test_trouble_SOURCES = %D%/test_trouble.c
-%C%_test_trouble_LDADD = $(CONTRACT_LIBS)
-%C%_test_version_SOURCES = %D%/test_version.c
-%C%_test_version_LDADD = $(CONTRACT_LIBS)
-
-# The model test: a short run here, a long one by `make check-model`.
-check_PROGRAMS += %D%/model/model
-%C%_model_model_SOURCES = \
-        %D%/model/history.c \
-        %D%/model/history.h \
-        %D%/model/model.c \
-        %D%/model/order.c \
-        %D%/model/order.h \
-        %D%/model/record.h \
-        %D%/model/replay.c \
-        %D%/model/replay.h \
-        %D%/model/script.c \
-        %D%/model/script.h \
-        %D%/model/worker.c \
-        %D%/model/worker.h \
-        %D%/model/world.c \
-        %D%/model/world.h
-%C%_model_model_LDADD = $(CONTRACT_LIBS)
-
-dist_check_SCRIPTS += %D%/model/run-mixes.sh %D%/model/test_model.sh
-EXTRA_DIST += %D%/model/planted.sh %D%/support/random-runs.sh
-TESTS += %D%/model/test_model.sh
+include tests/tools/local.mk

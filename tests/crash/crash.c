@@ -6,6 +6,7 @@
  *
  *      crash                                      a small round of everything: what make check runs
  *      crash --images 100000                      until there were so many different images
+ *      crash --seconds 100                        for about so long
  *      crash --workload growth --seed 7           one workload
  *      crash --gentle                             sectors are atomic: none is left half-written or worse
  *      crash --trace F --cut N --choice C         one image again; a violation prints the line
@@ -37,7 +38,8 @@
 enum {
         TRACE_BYTES = 256 << 20,
         SEEN_MAX = 1 << 21,
-        FEW = 1500, /* images */
+        FEW = 1500,  /* images */
+        SHARE = 300, /* images of a workload, each time it is recorded, when the time is given and not their number */
         WORKERS_MAX = 16,
         PASSES = 4
 };
@@ -46,6 +48,7 @@ struct orders {
         const char *workload;
         uint64_t seed;
         uint64_t images;
+        uint64_t end_ns; /* of the time given; 0: none is */
         unsigned workers, deeper_every;
         const char *trace, *choice, *keep_in, *command;
         uint64_t cut;
@@ -99,6 +102,11 @@ static void print_progress(const struct round *round, const char *name, uint64_t
         fflush(stdout);
 }
 
+static bool is_time_up(const struct round *round)
+{
+        return round->orders->end_ns && crew_clock_ns() >= round->orders->end_ns;
+}
+
 /* Several passes, until the share of images is made or hardly anything new comes up. */
 static void go_through(struct round *round, const char *name, uint64_t share)
 {
@@ -116,6 +124,8 @@ static void go_through(struct round *round, const char *name, uint64_t share)
                 if (seen_count(engine->distinct) >= target || atomic_load(&engine->tally->violations) > 0)
                         return;
                 if (round->pass > 0 && seen_count(engine->distinct) < before + share / 20)
+                        return;
+                if (is_time_up(round))
                         return;
         }
 }
@@ -143,7 +153,7 @@ static void run_round(struct round *round, unsigned number, uint64_t share, stru
         for (unsigned i = 0; (workload = workload_get(i)) != NULL; i++) {
                 if (round->orders->workload && strcmp(workload->name, round->orders->workload) != 0)
                         continue;
-                if (atomic_load(&round->engine.tally->violations) > 0)
+                if (atomic_load(&round->engine.tally->violations) > 0 || is_time_up(round))
                         return;
                 record(round, workload, round->orders->seed + number, (i + number) % 2, trace);
                 round->trace = trace;
@@ -169,10 +179,11 @@ static void run_all(struct round *round, uint64_t images)
 
         check(workloads > 0);
         for (unsigned number = 0; number < ROUNDS_MAX; number++) {
-                uint64_t before = seen_count(engine->distinct), rest = images - before;
+                uint64_t rest = images - seen_count(engine->distinct);
 
-                run_round(round, number, rest / workloads + 1, trace);
-                if (seen_count(engine->distinct) >= images || atomic_load(&engine->tally->violations) > 0)
+                run_round(round, number, round->orders->end_ns ? SHARE : rest / workloads + 1, trace);
+                if (seen_count(engine->distinct) >= images || atomic_load(&engine->tally->violations) > 0 ||
+                    is_time_up(round))
                         break;
         }
         trace_free(trace);
@@ -211,6 +222,9 @@ static void take_option(struct orders *orders, int option)
         case 'i':
                 orders->images = strtoull(optarg, NULL, 0);
                 break;
+        case 'S':
+                orders->end_ns = crew_clock_ns() + strtoull(optarg, NULL, 0) * 1000000000;
+                break;
         case 'j':
                 orders->workers = (unsigned)atoi(optarg);
                 break;
@@ -236,8 +250,9 @@ static void take_option(struct orders *orders, int option)
                 choices_harm = false;
                 break;
         default:
-                fprintf(stderr, "usage: crash [--workload W] [--seed S] [--images N] [--workers N] [--deeper N]\n"
-                                "             [--keep DIR] [--gentle] | --trace FILE --cut N --choice C [--events]\n");
+                fprintf(stderr, "usage: crash [--workload W] [--seed S] [--images N | --seconds N] [--workers N]\n"
+                                "             [--deeper N] [--keep DIR] [--gentle] | --trace FILE --cut N --choice C "
+                                "[--events]\n");
                 exit(2);
         }
 }
@@ -245,11 +260,12 @@ static void take_option(struct orders *orders, int option)
 static void take_options(struct orders *orders, int argc, char **argv)
 {
         static const struct option options[] = { { "workload", 1, NULL, 'w' }, { "seed", 1, NULL, 's' },
-                                                 { "images", 1, NULL, 'i' },   { "workers", 1, NULL, 'j' },
-                                                 { "deeper", 1, NULL, 'd' },   { "trace", 1, NULL, 't' },
-                                                 { "cut", 1, NULL, 'c' },      { "choice", 1, NULL, 'C' },
-                                                 { "keep", 1, NULL, 'k' },     { "gentle", 0, NULL, 'g' },
-                                                 { "events", 0, NULL, 'e' },   { NULL, 0, NULL, 0 } };
+                                                 { "images", 1, NULL, 'i' },   { "seconds", 1, NULL, 'S' },
+                                                 { "workers", 1, NULL, 'j' },  { "deeper", 1, NULL, 'd' },
+                                                 { "trace", 1, NULL, 't' },    { "cut", 1, NULL, 'c' },
+                                                 { "choice", 1, NULL, 'C' },   { "keep", 1, NULL, 'k' },
+                                                 { "gentle", 0, NULL, 'g' },   { "events", 0, NULL, 'e' },
+                                                 { NULL, 0, NULL, 0 } };
         const char *images = getenv("CRASH_IMAGES");
         int option;
 
@@ -263,6 +279,8 @@ static void take_options(struct orders *orders, int argc, char **argv)
                 fprintf(stderr, "there is no workload %s\n", orders->workload);
                 exit(2);
         }
+        if (orders->end_ns)
+                orders->images = SEEN_MAX / 2;
         orders->is_quiet = orders->images == 0;
         if (orders->workers < 1 || orders->workers > WORKERS_MAX)
                 orders->workers = 1;

@@ -2,8 +2,7 @@
 #
 # Every state that a power cut can leave (P5). A small round here; the long one is
 #
-#      make check-crash                      100,000 different images (CRASH_IMAGES=...)
-#      make check-crash-planted              with --enable-test-hooks: are planted bugs found?
+#      make check-crash                      100,000 different images (CRASH_IMAGES=..., or CRASH_SECONDS=...)
 
 CRASH_ENGINE = \
         %D%/choices.c \
@@ -49,13 +48,9 @@ CRASH_LIBS = tests/support/libsupport.la $(UNIT_LIBS)
 
 CRASH_TESTS = %D%/crash %D%/test_engine
 check_PROGRAMS += $(CRASH_TESTS)
-TESTS += $(CRASH_TESTS)
-EXTRA_DIST += %D%/planted.sh
-
+SUITE_system += $(CRASH_TESTS)
+# So many images, or for so long.
 CRASH_IMAGES = 100000
-
+CRASH_SECONDS =
 check-crash: %D%/crash
-	$(AM_TESTS_ENVIRONMENT) CRASH_IMAGES=$(CRASH_IMAGES) %D%/crash
-
-check-crash-planted: %D%/crash
-	$(AM_TESTS_ENVIRONMENT) $(srcdir)/%D%/planted.sh
+	$(AM_TESTS_ENVIRONMENT) %D%/crash $(if $(CRASH_SECONDS),--seconds $(CRASH_SECONDS),--images $(CRASH_IMAGES))

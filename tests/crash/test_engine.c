@@ -5,7 +5,7 @@
  * state there is, no other, and find what a toy does wrong.
  */
 
-#include "tests/unit/scratch.h"
+#include "tests/base/scratch.h"
 
 #include "tests/crash/choices.h"
 #include "tests/crash/engine.h"

@@ -15,7 +15,7 @@ FUZZ_TARGETS = \
 
 # What makes the seeds anew (make_corpus.sh) is no test, but must go on compiling.
 check_PROGRAMS += $(FUZZ_TARGETS) %D%/make_corpus
-TESTS += $(FUZZ_TARGETS)
+SUITE_system += $(FUZZ_TARGETS)
 
 FUZZ_COMMON = %D%/fuzz.c %D%/fuzz.h %D%/fuzz_main.c %D%/model.c %D%/model.h
 FUZZ_LIBS = tests/support/libsupport.la $(UNIT_LIBS)

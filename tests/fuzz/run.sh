@@ -6,7 +6,7 @@
 # Builds the fuzz targets with clang, libFuzzer and the sanitizers in fuzz-build/ of the current folder, and
 # runs each for FUZZ_RUNS executions (1,000,000) or FUZZ_SECONDS seconds (0: no limit), beginning with the
 # inputs that are checked in and those found in earlier runs (fuzz-build/found-TARGET). A finding ends it; the
-# input is kept beside them. FUZZ_JOBS targets run at once (1). Run by `make check-fuzz`. Without clang it
+# input is kept beside them. FUZZ_JOBS targets run at once (1). XAC_TEST_SEED is the fuzzer's seed, if it is set. Run by `make check-fuzz`. Without clang it
 # says so and succeeds.
 
 set -eu
@@ -107,7 +107,7 @@ run_one()
         if [ "$target" = area ]; then
                 length=20500 # a whole file of a few pages
         fi
-        "$build/fuzz_$target" -runs="$runs" -max_total_time="$seconds" -max_len=$length -timeout=60 \
+        "$build/fuzz_$target" -seed="${XAC_TEST_SEED:-0}" -runs="$runs" -max_total_time="$seconds" -max_len=$length -timeout=60 \
                 -verbosity=0 -print_final_stats=1 -artifact_prefix="$build/finding-$target-" \
                 "$build/found-$target" "$srcdir/tests/fuzz/corpus/$target" >"$build/$target.log" 2>&1 || status=$?
         executed=$(sed -n 's/^stat::number_of_executed_units: //p' "$build/$target.log")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 #
 # Processes that die (P6) or only seem to: at random moments, after each single instruction, and,
-# in builds with --enable-test-hooks, at each named step. Short runs here; the long ones are
-#
-#      random --kills 10000; rounds --rounds 2000; single_step --stride 1; steps --every 1
+# in builds with --enable-test-hooks, at each named step. Short runs here; the long ones are in run.sh (make check-kill).
+
+EXTRA_DIST += %D%/run.sh
 
 KILL_COMMON = %D%/audit.c %D%/audit.h
 KILL_STAGE = %D%/stage.c %D%/stage.h $(KILL_COMMON)
@@ -36,4 +36,4 @@ EXTRA_PROGRAMS += %D%/steps
 %C%_steps_LDADD = $(KILL_LIBS)
 
 check_PROGRAMS += $(KILL_TESTS)
-TESTS += $(KILL_TESTS)
+SUITE_system += $(KILL_TESTS)

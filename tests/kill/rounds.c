@@ -16,7 +16,9 @@
  * A round ends when the tellers have got on by as much as was drawn for it, or some time after it began,
  * so that deaths while opening, recovering and closing come too.
  *
- *      rounds [--rounds N] [--only MODE] [--seed X] [--disk] [--verbose]
+ *      rounds [--rounds N | --seconds S] [--only MODE] [--seed X] [--disk] [--verbose]
+ *
+ * N rounds, or as many as S seconds have room for, in all modes together.
  *
  * The scratch directory is in shared memory, where syncs are cheap, unless --disk is given.
  */
@@ -79,6 +81,7 @@ enum { MODES = sizeof(modes) / sizeof(modes[0]) };
 
 static struct {
         uint64_t rounds;
+        uint64_t seconds;
         const char *only;
         uint64_t page_bytes;
         bool is_on_disk;
@@ -236,16 +239,18 @@ static void finish(void)
         tally_check_files(tally, dir);
 }
 
-static void play_mode(uint64_t rounds)
+/* Plays so many rounds, or, if there are `ns`, for so long. Returns how many. */
+static uint64_t play_mode(uint64_t rounds_wanted, uint64_t ns)
 {
-        uint64_t begun_ns = crew_clock_ns();
+        uint64_t begun_ns = crew_clock_ns(), rounds = 0;
 
         set_up();
         tally_begin(tally, dir);
-        for (uint64_t i = 0; i < rounds; i++) {
+        while (ns ? crew_clock_ns() < begun_ns + ns : rounds < rounds_wanted) {
                 play_round();
-                if (options.is_verbose && i % 50 == 49)
-                        printf("  %s: %" PRIu64 " rounds, %" PRIu64 " operations\n", mode->name, i + 1, operations());
+                rounds++;
+                if (options.is_verbose && rounds % 50 == 0)
+                        printf("  %s: %" PRIu64 " rounds, %" PRIu64 " operations\n", mode->name, rounds, operations());
         }
         finish();
         if (mode->is_machine && rounds >= 20)
@@ -255,11 +260,13 @@ static void play_mode(uint64_t rounds)
                mode->name, rounds, operations(), count.checkpoints, count.leaves, atomic_load(&tally->replays),
                atomic_load(&tally->restores), (double)(crew_clock_ns() - begun_ns) / 1e9);
         munmap(tally, sizeof(*tally));
+        return rounds;
 }
 
 static void play(int unused, void *unused_arg)
 {
         unsigned wanted = 0, played = 0;
+        uint64_t rounds = 0;
 
         (void)unused, (void)unused_arg;
         for (unsigned i = 0; i < MODES; i++)
@@ -270,18 +277,23 @@ static void play(int unused, void *unused_arg)
                 if (options.only && strcmp(options.only, modes[i].name) != 0)
                         continue;
                 mode = &modes[i];
-                play_mode(options.rounds * (played + 1) / wanted - options.rounds * played / wanted);
+                rounds += play_mode(options.rounds * (played + 1) / wanted - options.rounds * played / wanted,
+                                    options.seconds * 1000000000 / wanted);
                 played++;
         }
-        printf("%" PRIu64 " rounds, everything acknowledged is there\n", options.rounds);
+        printf("%" PRIu64 " rounds, everything acknowledged is there\n", rounds);
 }
 
 /* ---- the run ---- */
 
 static const struct program_option known[] = {
-        { "rounds", .number = &options.rounds },    { "only", .text = &options.only },
-        { "disk", .flag = &options.is_on_disk },    { "page-bytes", .number = &options.page_bytes },
-        { "verbose", .flag = &options.is_verbose }, { 0 },
+        { "rounds", .number = &options.rounds },
+        { "seconds", .number = &options.seconds },
+        { "only", .text = &options.only },
+        { "disk", .flag = &options.is_on_disk },
+        { "page-bytes", .number = &options.page_bytes },
+        { "verbose", .flag = &options.is_verbose },
+        { 0 },
 };
 
 int main(int argc, char **argv)

@@ -11,10 +11,11 @@
  * leaked. A system call counts as one instruction. Where there is a log (the backlog's region) the machine goes down
  * as well after every fourth death: at once, or when a survivor has waited for the disk.
  *
- *      single_step [--stride N | --samples N] [--only REGION] [--verbose]
+ *      single_step [--stride N | --samples N | --seconds S] [--only REGION] [--verbose]
  *
- * Without --stride about N instructions of each region are taken; the seed says which. The open,
- * which takes long to record, is tried only with --only open.
+ * With --samples about N instructions of each region are taken (25 unless something else is asked for), with --seconds
+ * as many as there is time for; the seed says which. The open, which takes long to record, is tried only with --only
+ * open.
  */
 
 #include <inttypes.h>
@@ -52,6 +53,7 @@ enum {
 static struct {
         uint64_t stride;
         uint64_t samples;
+        uint64_t seconds;
         const char *only;
         bool is_verbose;
 } options = { .samples = SAMPLES };
@@ -396,6 +398,39 @@ static uint32_t die_along(struct stage *stage, int region_no, const struct trace
         return deaths;
 }
 
+/* Instructions drawn at random from those that are wanted, for so long. Returns how many. */
+static uint32_t die_for(struct stage *stage, int region_no, const struct trace_path *path, struct chance *chance,
+                        uint64_t ns)
+{
+        uint64_t end_ns = crew_clock_ns() + ns;
+        uint32_t deaths = 0;
+
+        while (crew_clock_ns() < end_ns) {
+                uint32_t k = (uint32_t)chance_below(chance, path->count);
+
+                if (!is_wanted(&regions[region_no], path, k))
+                        continue;
+                die_at(stage, region_no, path, k, deaths++);
+                show_progress(&regions[region_no], k, path);
+        }
+        return deaths;
+}
+
+static bool is_asked_for(const struct region *region)
+{
+        return options.only ? strcmp(options.only, region->name) == 0 : !region->is_slow;
+}
+
+/* Of the seconds that all regions have together. */
+static uint64_t share_ns(void)
+{
+        uint64_t regions_wanted = 0;
+
+        for (int i = 0; i < REGIONS; i++)
+                regions_wanted += is_asked_for(&regions[i]);
+        return options.seconds * 1000000000 / regions_wanted;
+}
+
 /* The first one is warmed up: what is allocated once and stays is no part of the record. */
 static void die_everywhere(struct stage *stage, int region_no, struct chance *chance)
 {
@@ -408,7 +443,8 @@ static void die_everywhere(struct stage *stage, int region_no, struct chance *ch
         record(stage, region_no, &path);
         strays = 0;
         stage->longest_ms = 0;
-        deaths = die_along(stage, region_no, &path, chance);
+        deaths = options.seconds ? die_for(stage, region_no, &path, chance, share_ns())
+                                 : die_along(stage, region_no, &path, chance);
         printf("%-16s %6" PRIu32 " instructions, %6" PRIu32 " deaths (%" PRIu32
                " by another way), commits within %u ms, %.1f s\n",
                regions[region_no].name, path.count, deaths, strays, stage->longest_ms,
@@ -425,7 +461,7 @@ static void direct(int seed_high, void *seed)
         for (int i = 0; i < REGIONS; i++) {
                 struct stage stage;
 
-                if (options.only ? strcmp(options.only, regions[i].name) != 0 : regions[i].is_slow)
+                if (!is_asked_for(&regions[i]))
                         continue;
                 set_stage(&stage, &regions[i]);
                 die_everywhere(&stage, i, &chance);
@@ -437,11 +473,9 @@ static void direct(int seed_high, void *seed)
 }
 
 static const struct program_option known[] = {
-        { "stride", .number = &options.stride },
-        { "samples", .number = &options.samples },
-        { "only", .text = &options.only },
-        { "verbose", .flag = &options.is_verbose },
-        { 0 },
+        { "stride", .number = &options.stride },    { "samples", .number = &options.samples },
+        { "seconds", .number = &options.seconds },  { "only", .text = &options.only },
+        { "verbose", .flag = &options.is_verbose }, { 0 },
 };
 
 int main(int argc, char **argv)

@@ -167,7 +167,7 @@ static void options_read(struct world_options *options, int argc, char **argv)
                         option_take(options, option, optarg);
         }
         if (options->seed == 0)
-                options->seed = chance_mix(crew_clock_ns() ^ (uint64_t)getpid()) >> 16;
+                options->seed = chance_seed();
         /* A round's records must fit the workers' logs; several rounds also when it is short. */
         if (options->round == 0)
                 options->round = options->transactions < 80000 ? options->transactions / 4 + 1 : 20000;

@@ -3,25 +3,27 @@
 #
 # The model test over many mixes of processes, threads, ways of access and kinds of check.
 #
-#   run-mixes.sh [--transactions N] [--seed S]
+#   run-mixes.sh [--transactions N | --seconds T] [--seed S]
 #
-# N is the sum over all mixes; each prints its own seed and options. Run it in the build
-# directory, or tell where the program is by MODEL.
+# N is the sum over all mixes; for T seconds they are gone through again and again. Each prints its own seed and options.
+# Run it in the build directory, or tell where the program is by MODEL.
 
 set -u
 
 model=${MODEL:-${builddir:-.}/tests/model/model}
 total=1000000
 seed=
+seconds=
 
 usage() {
-        echo "usage: run-mixes.sh [--transactions N] [--seed S]" >&2
+        echo "usage: run-mixes.sh [--transactions N | --seconds T] [--seed S]" >&2
         exit 2
 }
 
 while [ $# -gt 0 ]; do
         case $1 in
         --transactions) [ $# -gt 1 ] || usage; total=$2; shift 2 ;;
+        --seconds) [ $# -gt 1 ] || usage; seconds=$2; total=60000; shift 2 ;;
         --seed) [ $# -gt 1 ] || usage; seed=$2; shift 2 ;;
         *) usage ;;
         esac
@@ -62,22 +64,44 @@ mixes='
 lines=$(mktemp) || exit 2
 trap 'rm -f "$lines"' EXIT
 
-failed=0
-number=0
-while read -r share options; do
-        [ -n "$share" ] || continue
-        number=$((number + 1))
-        [ -z "$seed" ] || options="$options --seed $((seed + number))"
-        # shellcheck disable=SC2086
-        "$model" --transactions $((total * share / 1000 + 1)) $options </dev/null >"$lines.out" 2>&1 || failed=1
+# run_mix OPTIONS...
+run_mix()
+{
+        "$model" "$@" </dev/null >"$lines.out" 2>&1 || failed=1
         cat "$lines.out"
         cat "$lines.out" >>"$lines"
         rm -f "$lines.out"
-        [ $failed -eq 0 ] || echo "replay: $model --transactions $((total * share / 1000 + 1)) $options"
-        [ $failed -eq 0 ] || break
-done <<EOF
+        [ $failed -eq 0 ] || echo "replay: $model $*"
+}
+
+is_time_up()
+{
+        [ -n "$seconds" ] && [ "$(date +%s)" -ge $((begun + seconds)) ]
+}
+
+run_mixes()
+{
+        while read -r share options; do
+                [ -n "$share" ] || continue
+                number=$((number + 1))
+                [ -z "$seed" ] || options="$options --seed $((seed + number))"
+                # shellcheck disable=SC2086 # a list of words
+                run_mix --transactions $((total * share / 1000 + 1)) $options
+                if [ $failed -ne 0 ] || is_time_up; then
+                        break
+                fi
+        done <<EOF
 $mixes
 EOF
+}
+
+begun=$(date +%s)
+failed=0
+number=0
+run_mixes
+while [ $failed -eq 0 ] && [ -n "$seconds" ] && ! is_time_up; do
+        run_mixes
+done
 
 awk '/ transactions, [0-9]+ differences$/ { n += $(NF - 3); d += $(NF - 1) }
      END { printf "%d transactions, %d differences\n", n, d; exit d != 0 }' "$lines" || failed=1

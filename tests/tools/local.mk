@@ -2,15 +2,16 @@
 #
 # The program xac, run as a user runs it.
 
-TOOL_TESTS = \
+SUITES += tools
+SUITE_tools = \
         %D%/test_check \
         %D%/test_log \
         %D%/test_recover \
         %D%/test_stat \
         %D%/test_usage
 
-check_PROGRAMS += $(TOOL_TESTS)
-TESTS += $(TOOL_TESTS)
+check_PROGRAMS += $(SUITE_tools)
+TESTS += $(SUITE_tools)
 
 TOOL_COMMON = %D%/tool.c %D%/tool.h
 

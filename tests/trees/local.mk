@@ -2,6 +2,11 @@
 #
 # The trees: unit tests that see inside, and tests of the public functions by all three ways in.
 
+SUITES += trees
+SUITE_trees = $(TREES_TESTS) %D%/count_lines.sh %D%/test_history.sh %D%/failure %D%/killed %D%/room %D%/large
+SUITE_trees_NEEDS = %D%/history
+TESTS += $(SUITE_trees)
+
 TREES_TESTS = \
         %D%/test_arena_check \
         %D%/test_bpnode \
@@ -28,11 +33,9 @@ TREES_TESTS = \
         %D%/test_veb
 
 check_PROGRAMS += $(TREES_TESTS)
-TESTS += $(TREES_TESTS)
 
 # How many lines of trees/ exist only for transactions.
 dist_check_SCRIPTS += %D%/count_lines.sh
-TESTS += %D%/count_lines.sh
 
 TREES_TEST_LIBS = tests/support/libsupport.la $(TREES_CORE_LIBS) $(CMOCKA_LIBS)
 
@@ -125,12 +128,10 @@ check-trees-model: %D%/test_tree_model
 %C%_test_tree_patterns_LDADD = $(TREES_INSIDE_LIBS)
 %C%_test_tree_patterns_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=commit_run -Wl,--wrap=arena_move
 dist_check_SCRIPTS += %D%/test_history.sh %D%/run-history.sh
-TESTS += %D%/test_history.sh
 
 # Deaths: briefly here, for long by make check-kill.
 TREES_DEEDS = %D%/deeds.c %D%/deeds.h $(TREES_SORTED) $(TREES_EITHER)
 check_PROGRAMS += %D%/killed
-TESTS += %D%/killed
 %C%_killed_SOURCES = %D%/killed.c tests/kill/audit.c tests/kill/audit.h $(TREES_DEEDS)
 %C%_killed_LDADD = $(TREES_INSIDE_LIBS)
 %C%_test_tree_pages_SOURCES = %D%/test_tree_pages.c tests/kill/audit.c tests/kill/audit.h $(TREES_DEEDS)
@@ -138,7 +139,6 @@ TESTS += %D%/killed
 
 # Calls that fail: the library's and the trees' own, and allocations.
 check_PROGRAMS += %D%/failure
-TESTS += %D%/failure
 %C%_failure_SOURCES = %D%/failure.c %D%/failure_script.c %D%/failure_script.h %D%/failing.c %D%/failing.h \
         $(TREES_SORTED) $(TREES_EITHER) tests/kill/audit.c tests/kill/audit.h
 %C%_failure_LDADD = $(TREES_INSIDE_LIBS)
@@ -147,13 +147,11 @@ TESTS += %D%/failure
 
 # Room that runs out.
 check_PROGRAMS += %D%/room
-TESTS += %D%/room
 %C%_room_SOURCES = %D%/room.c $(TREES_SORTED) $(TREES_WAYS)
 %C%_room_LDADD = $(TREES_TEST_LIBS)
 
 # Larger than memory: small here, large by make check-stress.
 check_PROGRAMS += %D%/large
-TESTS += %D%/large
 %C%_large_SOURCES = %D%/large.c bench/support/little_memory.c bench/support/little_memory.h $(TREES_EITHER)
 %C%_large_CPPFLAGS = $(AM_CPPFLAGS)
 %C%_large_LDADD = $(TREES_TEST_LIBS)

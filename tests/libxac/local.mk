@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: MIT
+#
+# The suite of libxac: one program per module, linked with what is inside the library; and the tests of the public
+# contract, which link only what a program links, and know only <xac/xac.h>.
+
+SUITES += libxac
+SUITE_libxac = $(CONTRACT_TESTS) $(LIBXAC_UNIT_TESTS) %D%/durable_too.sh
+TESTS += $(SUITE_libxac)
+
+## ---- One program per module ---- ##
+
+LIBXAC_UNIT_TESTS = \
+        %D%/test_backlog \
+        %D%/test_backlog_others \
+        %D%/test_checkpoint_reuse \
+        %D%/test_commit \
+        %D%/test_fault \
+        %D%/test_files \
+        %D%/test_frames \
+        %D%/test_home \
+        %D%/test_participant \
+        %D%/test_pool \
+        %D%/test_publish \
+        %D%/test_reclaim \
+        %D%/test_ring \
+        %D%/test_shared \
+        %D%/test_takeover \
+        %D%/test_thread \
+        %D%/test_touch \
+        %D%/test_txn \
+        %D%/test_txn_pages \
+        %D%/test_version \
+        %D%/test_view \
+        %D%/test_view_contended \
+        %D%/test_view_sync
+check_PROGRAMS += $(LIBXAC_UNIT_TESTS)
+
+UNIT_ENGINE = tests/libxac/engine.h tests/base/scratch.h
+UNIT_STAGE = tests/libxac/stage.h $(UNIT_ENGINE)
+
+%C%_test_backlog_SOURCES = %D%/test_backlog.c %D%/backlog_stand.h
+%C%_test_backlog_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_test_backlog_others_SOURCES = %D%/test_backlog_others.c %D%/backlog_stand.h
+%C%_test_backlog_others_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_test_checkpoint_reuse_SOURCES = %D%/test_checkpoint_reuse.c
+%C%_test_checkpoint_reuse_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_test_commit_SOURCES = %D%/test_commit.c $(UNIT_STAGE)
+%C%_test_commit_LDADD = $(UNIT_LIBS)
+%C%_test_fault_SOURCES = %D%/test_fault.c
+%C%_test_fault_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_test_files_SOURCES = %D%/test_files.c %D%/engine_stand.h $(UNIT_ENGINE)
+%C%_test_files_LDADD = $(UNIT_LIBS)
+%C%_test_frames_SOURCES = %D%/test_frames.c %D%/view_sync_stand.h %D%/view_stand.h $(UNIT_STAGE)
+%C%_test_frames_LDADD = $(UNIT_LIBS)
+%C%_test_home_SOURCES = %D%/test_home.c %D%/engine_stand.h $(UNIT_ENGINE)
+%C%_test_home_LDADD = $(UNIT_LIBS)
+%C%_test_participant_SOURCES = %D%/test_participant.c tests/base/step.h %D%/engine_stand.h $(UNIT_ENGINE)
+%C%_test_participant_LDADD = $(UNIT_LIBS)
+%C%_test_pool_SOURCES = %D%/test_pool.c $(UNIT_ENGINE)
+%C%_test_pool_LDADD = $(UNIT_LIBS)
+%C%_test_publish_SOURCES = %D%/test_publish.c $(UNIT_ENGINE)
+%C%_test_publish_LDADD = $(UNIT_LIBS)
+%C%_test_reclaim_SOURCES = %D%/test_reclaim.c %D%/engine_stand.h $(UNIT_ENGINE)
+%C%_test_reclaim_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_test_ring_SOURCES = %D%/test_ring.c tests/base/step.h $(UNIT_ENGINE)
+%C%_test_ring_LDADD = $(UNIT_LIBS)
+%C%_test_shared_SOURCES = %D%/test_shared.c $(UNIT_ENGINE)
+%C%_test_shared_LDADD = $(UNIT_LIBS)
+%C%_test_takeover_SOURCES = %D%/test_takeover.c tests/base/step.h %D%/engine_stand.h $(UNIT_ENGINE)
+%C%_test_takeover_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_test_thread_SOURCES = %D%/test_thread.c
+%C%_test_thread_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_test_touch_SOURCES = %D%/test_touch.c %D%/view_stand.h $(UNIT_STAGE)
+%C%_test_touch_LDADD = $(UNIT_LIBS)
+%C%_test_txn_SOURCES = %D%/test_txn.c $(UNIT_STAGE)
+%C%_test_txn_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_test_txn_pages_SOURCES = %D%/test_txn_pages.c %D%/engine_stand.h $(UNIT_ENGINE)
+%C%_test_txn_pages_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_test_version_SOURCES = %D%/test_version.c %D%/engine_stand.h $(UNIT_ENGINE)
+%C%_test_version_LDADD = $(UNIT_LIBS)
+%C%_test_view_SOURCES = %D%/test_view.c %D%/view_stand.h $(UNIT_STAGE)
+%C%_test_view_LDADD = $(UNIT_LIBS)
+%C%_test_view_contended_SOURCES = %D%/test_view_contended.c %D%/view_sync_stand.h %D%/view_stand.h $(UNIT_STAGE)
+%C%_test_view_contended_LDADD = $(UNIT_LIBS)
+%C%_test_view_sync_SOURCES = %D%/test_view_sync.c %D%/view_sync_stand.h %D%/view_stand.h $(UNIT_STAGE)
+%C%_test_view_sync_LDADD = $(UNIT_LIBS)
+
+## ---- The contract ---- ##
+
+CONTRACT_TESTS = \
+        %D%/test_advise \
+        %D%/test_attach \
+        %D%/test_checkpoint \
+        %D%/test_conflicts \
+        %D%/test_declared \
+        %D%/test_durable \
+        %D%/test_fork \
+        %D%/test_full \
+        %D%/test_growth \
+        %D%/test_many \
+        %D%/test_mmap \
+        %D%/test_move \
+        %D%/test_move_model \
+        %D%/test_nesting \
+        %D%/test_open_close \
+        %D%/test_processes \
+        %D%/test_run \
+        %D%/test_stat \
+        %D%/test_strerror \
+        %D%/test_strict \
+        %D%/test_threads \
+        %D%/test_track \
+        %D%/test_transactions \
+        %D%/test_trouble \
+        %D%/test_xac_version
+check_PROGRAMS += $(CONTRACT_TESTS)
+
+# Most of them once more, in durable environments.
+dist_check_SCRIPTS += %D%/durable_too.sh
+
+%C%_test_advise_SOURCES = %D%/test_advise.c
+%C%_test_advise_LDADD = $(CONTRACT_LIBS)
+%C%_test_attach_SOURCES = %D%/test_attach.c
+%C%_test_attach_LDADD = $(CONTRACT_LIBS)
+%C%_test_checkpoint_SOURCES = %D%/test_checkpoint.c
+%C%_test_checkpoint_LDADD = $(CONTRACT_LIBS)
+%C%_test_conflicts_SOURCES = %D%/test_conflicts.c
+%C%_test_conflicts_LDADD = $(CONTRACT_LIBS)
+%C%_test_declared_SOURCES = %D%/test_declared.c
+%C%_test_declared_LDADD = $(CONTRACT_LIBS)
+%C%_test_durable_SOURCES = %D%/test_durable.c
+%C%_test_durable_LDADD = $(CONTRACT_LIBS)
+%C%_test_fork_SOURCES = %D%/test_fork.c
+%C%_test_fork_LDADD = $(CONTRACT_LIBS)
+%C%_test_full_SOURCES = %D%/test_full.c
+%C%_test_full_LDADD = $(CONTRACT_LIBS)
+%C%_test_growth_SOURCES = %D%/test_growth.c
+%C%_test_growth_LDADD = $(CONTRACT_LIBS)
+%C%_test_many_SOURCES = %D%/test_many.c
+%C%_test_many_LDADD = $(CONTRACT_LIBS)
+%C%_test_mmap_SOURCES = %D%/test_mmap.c
+%C%_test_mmap_LDADD = $(CONTRACT_LIBS)
+%C%_test_move_SOURCES = %D%/test_move.c
+%C%_test_move_LDADD = $(CONTRACT_LIBS)
+%C%_test_move_model_SOURCES = %D%/test_move_model.c
+%C%_test_move_model_LDADD = $(CONTRACT_LIBS)
+%C%_test_nesting_SOURCES = %D%/test_nesting.c
+%C%_test_nesting_LDADD = $(CONTRACT_LIBS)
+%C%_test_open_close_SOURCES = %D%/test_open_close.c
+%C%_test_open_close_LDADD = $(CONTRACT_LIBS)
+%C%_test_processes_SOURCES = %D%/test_processes.c
+%C%_test_processes_LDADD = $(CONTRACT_LIBS)
+%C%_test_run_SOURCES = %D%/test_run.c
+%C%_test_run_LDADD = $(CONTRACT_LIBS)
+%C%_test_stat_SOURCES = %D%/test_stat.c
+%C%_test_stat_LDADD = $(CONTRACT_LIBS)
+%C%_test_strerror_SOURCES = %D%/test_strerror.c
+%C%_test_strerror_LDADD = $(CONTRACT_LIBS)
+%C%_test_strict_SOURCES = %D%/test_strict.c
+%C%_test_strict_LDADD = $(CONTRACT_LIBS)
+%C%_test_threads_SOURCES = %D%/test_threads.c
+%C%_test_threads_LDADD = $(CONTRACT_LIBS)
+%C%_test_track_SOURCES = %D%/test_track.c
+%C%_test_track_LDADD = $(CONTRACT_LIBS)
+%C%_test_transactions_SOURCES = %D%/test_transactions.c
+%C%_test_transactions_LDADD = $(CONTRACT_LIBS)
+%C%_test_trouble_SOURCES = %D%/test_trouble.c
+%C%_test_trouble_LDADD = $(CONTRACT_LIBS)
+%C%_test_xac_version_SOURCES = %D%/test_xac_version.c
+%C%_test_xac_version_LDADD = $(CONTRACT_LIBS)

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT */
+#include "recovery/area.h"
+
+/*
+ * The double-write area: what was written comes back, page by page; anything else is recognised as damage,
+ * with its place; and a failure leaves nothing behind that is in the way.
+ */
+
+#include "tests/base/directory.h"
+
+#include <stdbool.h>
+
+#include <xac/xac.h>
+
+#include "base/checksum.h"
+
+enum { PAGES_MAX = 300, PAGE_BYTES_MAX = 65536, HEADER_BYTES = 4096, ENTRY_BYTES = 24, PAGE_BYTES = 4096 };
+
+static unsigned char *content; /* PAGES_MAX pages, each of its own bytes */
+
+static const struct area_id sample = {
+        .uuid = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 },
+        .sequence = 4711,
+        .page_bytes = PAGE_BYTES,
+        .mode = 0640,
+};
+
+static int group_setup(void **state)
+{
+        content = malloc((size_t)PAGES_MAX * PAGE_BYTES_MAX);
+        for (size_t i = 0; content && i < (size_t)PAGES_MAX * PAGE_BYTES_MAX; i++)
+                content[i] = (unsigned char)(i * 31 + i / PAGE_BYTES);
+        return !content || directory_setup(state);
+}
+
+static int group_teardown(void **state)
+{
+        free(content);
+        return directory_teardown(state);
+}
+
+/* ---- What is written, and what comes back ---- */
+
+/* Pages 3, 5, 7, ... of file 0, and from number 100 on of file 2. */
+static uint64_t page_of(uint64_t i)
+{
+        return (i < 100 ? 0 : UINT64_C(2) << 28) | (2 * i + 3);
+}
+
+struct source {
+        uint64_t asked;
+        uint32_t page_bytes;
+        bool is_reversed;
+};
+
+static struct page_image image_of(void *arg, uint64_t i)
+{
+        struct source *source = arg;
+
+        assert_int_equal(source->asked++, i);
+        return (struct page_image){ .page = page_of(source->is_reversed ? PAGES_MAX - i : i),
+                                    .sequence = 1000 + i,
+                                    .bytes = content + i * source->page_bytes };
+}
+
+static int write_area(const struct area_id *id, int which, uint64_t count, uint32_t *checksum)
+{
+        struct source source = { .page_bytes = id->page_bytes };
+        int err = area_write(directory, which, id, count, image_of, &source, checksum);
+
+        if (!err)
+                assert_int_equal(source.asked, count);
+        return err;
+}
+
+struct sink {
+        uint64_t count;
+        uint32_t page_bytes;
+        uint64_t stop_at;
+};
+
+static int compare(void *arg, const struct page_image *image)
+{
+        struct sink *sink = arg;
+
+        assert_int_equal(image->page, page_of(sink->count));
+        assert_int_equal(image->sequence, 1000 + sink->count);
+        assert_memory_equal(image->bytes, content + sink->count * sink->page_bytes, sink->page_bytes);
+        return ++sink->count == sink->stop_at ? -ECANCELED : 0;
+}
+
+static struct area_damage damage;
+static uint64_t visited;
+
+static int read_area(const struct area_id *id, int which, uint32_t checksum)
+{
+        struct sink sink = { .page_bytes = id->page_bytes };
+        int err = area_read(directory, which, id, checksum, compare, &sink, &damage);
+
+        visited = sink.count;
+        return err;
+}
+
+static uint32_t written(int which, uint64_t count)
+{
+        uint32_t checksum;
+
+        assert_int_equal(write_area(&sample, which, count, &checksum), 0);
+        return checksum;
+}
+
+static void assert_corrupt(const struct area_id *id, uint32_t checksum, uint64_t offset)
+{
+        assert_int_equal(read_area(id, 0, checksum), XAC_CORRUPT);
+        assert_int_equal(visited, 0);
+        assert_int_equal(damage.offset, offset);
+        assert_true(damage.page == UINT64_MAX);
+        assert_non_null(damage.what);
+}
+
+static int open_area(int which)
+{
+        int fd = openat(directory, which ? AREA_NAME_1 : AREA_NAME_0, O_RDWR | O_CLOEXEC);
+
+        assert_true(fd >= 0);
+        return fd;
+}
+
+static off_t size_of(int which)
+{
+        struct stat st;
+
+        return fstatat(directory, which ? AREA_NAME_1 : AREA_NAME_0, &st, 0) ? -1 : st.st_size;
+}
+
+static void flip(uint64_t offset)
+{
+        int fd = open_area(0);
+        unsigned char byte;
+
+        assert_int_equal(pread(fd, &byte, 1, (off_t)offset), 1);
+        byte ^= 0x40;
+        assert_int_equal(pwrite(fd, &byte, 1, (off_t)offset), 1);
+        close(fd);
+}
+
+/* ---- The plain way ---- */
+
+static void test_what_is_written_comes_back(void **state)
+{
+        static const uint64_t counts[] = { 0, 1, 127, 128, 129, 170, 171, PAGES_MAX };
+
+        (void)state;
+        for (uint32_t page_bytes = 4096; page_bytes <= PAGE_BYTES_MAX; page_bytes *= 4)
+                for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+                        struct area_id id = sample;
+                        uint32_t checksum;
+
+                        id.page_bytes = page_bytes;
+                        assert_int_equal(write_area(&id, i % 2, counts[i], &checksum), 0);
+                        assert_int_equal(read_area(&id, i % 2, checksum), 0);
+                        assert_int_equal(visited, counts[i]);
+                }
+}
+
+/* Two areas, used again and again, for more pages and for fewer. */
+static void test_areas_are_used_again(void **state)
+{
+        static const uint64_t counts[] = { 5, 200, 3, 0, 199 };
+        uint32_t checksums[2] = { 0, 0 };
+
+        (void)state;
+        checksums[1] = written(1, 7);
+        for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+                struct area_id id = sample;
+
+                id.sequence += i;
+                assert_int_equal(write_area(&id, 0, counts[i], &checksums[0]), 0);
+                assert_int_equal(read_area(&id, 0, checksums[0]), 0);
+                assert_int_equal(visited, counts[i]);
+                assert_int_equal(read_area(&sample, 1, checksums[1]), 0);
+                assert_int_equal(visited, 7);
+        }
+}
+
+static void test_the_mode_is_as_told(void **state)
+{
+        mode_t before = umask(077);
+        struct stat st;
+
+        (void)state;
+        written(0, 1);
+        umask(before);
+        assert_int_equal(fstatat(directory, AREA_NAME_0, &st, 0), 0);
+        assert_int_equal(st.st_mode & 07777, 0640);
+}
+
+static void test_a_visit_may_end_it(void **state)
+{
+        uint32_t checksum = written(0, 20);
+        struct sink sink = { .page_bytes = PAGE_BYTES, .stop_at = 3 };
+
+        (void)state;
+        assert_int_equal(area_read(directory, 0, &sample, checksum, compare, &sink, &damage), -ECANCELED);
+        assert_int_equal(sink.count, 3);
+        assert_null(damage.what);
+}
+
+static void test_clearing_frees_the_space(void **state)
+{
+        (void)state;
+        area_clear(directory); /* there is none */
+        written(0, 20);
+        written(1, 20);
+        area_clear(directory);
+        assert_int_equal(size_of(0), 0);
+        assert_int_equal(size_of(1), 0);
+        assert_int_equal(read_area(&sample, 0, written(0, 20)), 0);
+}
+
+/* The bytes are the format: a change of them must be a change of its version. */
+static void test_the_bytes_are_as_described(void **state)
+{
+        uint32_t checksum = written(0, 2), crc;
+        unsigned char bytes[HEADER_BYTES + 2 * ENTRY_BYTES], expected[sizeof(bytes)] = "XACAREA1\1";
+        int fd = open_area(0);
+
+        (void)state;
+        assert_int_equal(size_of(0), 4 * 4096);
+        assert_int_equal(pread(fd, bytes, sizeof(bytes), 0), sizeof(bytes));
+        close(fd);
+        memcpy(expected + 16, sample.uuid, 16);
+        expected[32] = 4711 & 255, expected[33] = 4711 >> 8;
+        expected[40] = 2, expected[49] = 4096 >> 8;
+        for (int i = 0; i < 2; i++) {
+                unsigned char *entry = expected + HEADER_BYTES + i * ENTRY_BYTES;
+
+                entry[0] = (unsigned char)page_of((uint64_t)i);
+                entry[8] = (1000 + i) & 255, entry[9] = (1000 + i) >> 8;
+                crc = checksum_crc32c(0, content + i * PAGE_BYTES, PAGE_BYTES);
+                memcpy(entry + 16, &crc, 4);
+        }
+        crc = checksum_crc32c(0, expected + HEADER_BYTES, 2 * ENTRY_BYTES);
+        memcpy(expected + 52, &crc, 4);
+        crc = checksum_crc32c(checksum_crc32c(0, expected, 12), expected + 16, HEADER_BYTES - 16);
+        memcpy(expected + 12, &crc, 4);
+        assert_memory_equal(bytes, expected, sizeof(bytes));
+        assert_int_equal(checksum, crc);
+}
+
+/* ---- What is on disk ---- */
+
+static int calls, last_write, last_sync, directory_syncs;
+
+static int note(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
+{
+        (void)offset, (void)byte_len;
+        calls++;
+        if (call == SYS_PWRITE)
+                last_write = calls;
+        if (call == SYS_SYNC && fd == directory)
+                directory_syncs++;
+        else if (call == SYS_SYNC)
+                last_sync = calls;
+        return 0;
+}
+
+static void test_it_is_on_disk_with_its_name(void **state)
+{
+        uint32_t checksum;
+
+        (void)state;
+        for (int round = 0; round < 3; round++) {
+                calls = last_write = last_sync = directory_syncs = 0;
+                sys_fail = note;
+                assert_int_equal(write_area(&sample, 0, 200, &checksum), 0);
+                sys_fail = NULL;
+                assert_true(last_write > 0 && last_sync > last_write);
+                assert_int_equal(directory_syncs, round != 1); /* a name that is known to be durable, or not */
+                if (round == 1)
+                        area_clear(directory);
+        }
+}
+
+/* ---- Damage ---- */
+
+static void test_another_area_is_not_taken_for_it(void **state)
+{
+        uint32_t checksum = written(0, 10), other;
+        struct area_id id = sample;
+
+        (void)state;
+        id.uuid[15] ^= 1;
+        assert_corrupt(&id, checksum, 16);
+        id = sample;
+        id.sequence++;
+        assert_corrupt(&id, checksum, 32);
+        assert_corrupt(&sample, checksum + 1, 0);
+        id = sample;
+        id.page_bytes = 8192;
+        assert_corrupt(&id, checksum, 0);
+
+        other = written(1, 11); /* same sequence, other pages */
+        assert_int_equal(renameat(directory, AREA_NAME_1, directory, AREA_NAME_0), 0);
+        assert_corrupt(&sample, checksum, 0);
+        assert_int_equal(read_area(&sample, 0, other), 0);
+}
+
+static void test_a_missing_or_short_file(void **state)
+{
+        uint32_t checksum = written(0, 10);
+        off_t size = size_of(0);
+        int fd = open_area(0);
+
+        (void)state;
+        assert_int_equal(size, 4096 + 4096 + 10 * PAGE_BYTES);
+        assert_int_equal(ftruncate(fd, size - 1), 0);
+        assert_corrupt(&sample, checksum, (uint64_t)size - 1);
+        assert_int_equal(ftruncate(fd, 4096), 0);
+        assert_corrupt(&sample, checksum, 4096);
+        assert_int_equal(ftruncate(fd, 4095), 0);
+        assert_corrupt(&sample, checksum, 0);
+        assert_int_equal(ftruncate(fd, 0), 0);
+        assert_corrupt(&sample, checksum, 0);
+        close(fd);
+        assert_int_equal(unlinkat(directory, AREA_NAME_0, 0), 0);
+        assert_corrupt(&sample, checksum, 0);
+        assert_int_equal(mkfifoat(directory, AREA_NAME_0, 0600), 0);
+        assert_corrupt(&sample, checksum, 0);
+}
+
+static void test_every_byte_of_header_and_table_counts(void **state)
+{
+        uint32_t checksum = written(0, 10);
+
+        (void)state;
+        for (uint64_t at = 0; at < HEADER_BYTES + 10 * ENTRY_BYTES; at += at < 64 || at >= HEADER_BYTES ? 1 : 61) {
+                flip(at);
+                assert_int_equal(read_area(&sample, 0, checksum), XAC_CORRUPT);
+                assert_int_equal(visited, 0);
+                assert_true(damage.page == UINT64_MAX);
+                flip(at);
+        }
+        assert_int_equal(read_area(&sample, 0, checksum), 0);
+}
+
+static void test_a_damaged_page_is_named(void **state)
+{
+        uint32_t checksum = written(0, PAGES_MAX);
+        uint64_t pages_at = HEADER_BYTES + 8192; /* 300 entries take two blocks */
+
+        (void)state;
+        for (uint64_t i = 0; i < PAGES_MAX; i += 37) {
+                uint64_t at = pages_at + i * PAGE_BYTES;
+
+                flip(at + i * 7);
+                assert_int_equal(read_area(&sample, 0, checksum), XAC_CORRUPT);
+                assert_int_equal(visited, i); /* those before it */
+                assert_int_equal(damage.page, page_of(i));
+                assert_int_equal(damage.offset, at);
+                assert_non_null(damage.what);
+                flip(at + i * 7);
+        }
+}
+
+static void test_pages_out_of_order(void **state)
+{
+        struct source source = { .page_bytes = PAGE_BYTES, .is_reversed = true };
+        uint32_t checksum;
+
+        (void)state;
+        assert_int_equal(area_write(directory, 0, &sample, 2, image_of, &source, &checksum), 0);
+        assert_corrupt(&sample, checksum, HEADER_BYTES + ENTRY_BYTES);
+}
+
+/* ---- Failing calls ---- */
+
+static void write_with_every_call_failing(uint64_t count_before)
+{
+        for (int nth = 1;; nth++) {
+                uint32_t checksum;
+                off_t before;
+                int err;
+
+                scratch_empty(directory);
+                if (count_before)
+                        written(0, count_before);
+                before = size_of(0);
+                scratch_fail(nth, -ENOSPC, 0);
+                err = write_area(&sample, 0, 200, &checksum);
+                if (!scratch_failed()) {
+                        assert_int_equal(err, 0);
+                        break;
+                }
+                if (err) { /* else it was the munmap */
+                        assert_int_equal(err, -ENOSPC);
+                        assert_true(size_of(0) <= (before > 0 ? before : 0)); /* the room is free again */
+                }
+                checksum = written(0, 200); /* nothing is in the way */
+                assert_int_equal(read_area(&sample, 0, checksum), 0);
+                assert_int_equal(visited, 200);
+        }
+}
+
+static void test_write_with_every_call_failing(void **state)
+{
+        (void)state;
+        write_with_every_call_failing(0);
+        write_with_every_call_failing(100);
+        write_with_every_call_failing(250);
+}
+
+static void test_read_with_every_call_failing(void **state)
+{
+        uint32_t checksum = written(0, 280);
+
+        (void)state;
+        for (int nth = 1;; nth++) {
+                int err;
+
+                scratch_fail(nth, -EIO, 0);
+                err = read_area(&sample, 0, checksum);
+                if (!scratch_failed()) {
+                        assert_int_equal(err, 0);
+                        break;
+                }
+                assert_int_equal(err, -EIO); /* it may pass: no damage */
+        }
+}
+
+#define AREA_TEST(name) cmocka_unit_test_setup(name, directory_empty)
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                AREA_TEST(test_what_is_written_comes_back),    AREA_TEST(test_areas_are_used_again),
+                AREA_TEST(test_the_mode_is_as_told),           AREA_TEST(test_a_visit_may_end_it),
+                AREA_TEST(test_clearing_frees_the_space),      AREA_TEST(test_the_bytes_are_as_described),
+                AREA_TEST(test_it_is_on_disk_with_its_name),   AREA_TEST(test_another_area_is_not_taken_for_it),
+                AREA_TEST(test_a_missing_or_short_file),       AREA_TEST(test_every_byte_of_header_and_table_counts),
+                AREA_TEST(test_a_damaged_page_is_named),       AREA_TEST(test_pages_out_of_order),
+                AREA_TEST(test_write_with_every_call_failing), AREA_TEST(test_read_with_every_call_failing),
+        };
+
+        return cmocka_run_group_tests_name("recovery/area", tests, group_setup, group_teardown);
+}

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: MIT */
+#include "recovery/recover.h"
+
+/*
+ * Damage that no crash explains is XAC_CORRUPT, with a sentence that names the file; nothing is changed then,
+ * or nothing but the area's pages; and when the damage has been undone recovery succeeds. recover_check says
+ * the same without changing anything.
+ */
+
+#include "tests/recovery/crashed_stand.h"
+
+/* ---- Looking ---- */
+
+enum { SENTENCES = 16 };
+
+static char sentences[SENTENCES][RECOVER_SENTENCE];
+static int sentence_count;
+
+static void hear(void *arg, const char *sentence)
+{
+        assert_ptr_equal(arg, sentences);
+        assert_true(sentence_count < SENTENCES);
+        snprintf(sentences[sentence_count++], RECOVER_SENTENCE, "%s", sentence);
+}
+
+/* Looks, and sees to it that nothing but looking is done. */
+static int forbid_changes(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
+{
+        (void)fd, (void)offset, (void)byte_len;
+        assert_true(call == SYS_OPEN || call == SYS_STAT || call == SYS_PREAD || call == SYS_LIST || call == SYS_MMAP ||
+                    call == SYS_MUNMAP || call == SYS_MREMAP || call == SYS_MADVISE);
+        return 0;
+}
+
+static int look(void)
+{
+        struct recovery recovery = { .directory = directory };
+        struct manifest manifest;
+        int err;
+
+        sentence_count = 0;
+        assert_int_equal(manifest_read(directory, &manifest), 0);
+        sys_fail = forbid_changes;
+        err = recover_check(&recovery, &manifest, hear, sentences);
+        sys_fail = NULL;
+        assert_int_equal(err == 0, sentence_count == 0);
+        return err;
+}
+
+static void expect_sentence(const char *part)
+{
+        for (int i = 0; i < sentence_count; i++)
+                if (strstr(sentences[i], part))
+                        return;
+        for (int i = 0; i < sentence_count; i++)
+                fprintf(stderr, "%s\n", sentences[i]);
+        fail_msg("nothing is said of: %s", part);
+}
+
+/* Check and recovery say that it is damaged, and of what. */
+static void expect_damage(const char *part)
+{
+        struct recovery recovery = { .directory = directory };
+        struct manifest manifest, as_before;
+
+        assert_int_equal(look(), XAC_CORRUPT);
+        expect_sentence(part);
+        assert_int_equal(manifest_read(directory, &manifest), 0);
+        as_before = manifest;
+        assert_int_equal(recover_run(&recovery, &manifest), XAC_CORRUPT);
+        assert_memory_equal(&manifest, &as_before, sizeof(manifest));
+        assert_int_equal(manifest_read(directory, &manifest), 0);
+        assert_memory_equal(&manifest, &as_before, sizeof(manifest));
+        if (!strstr(recovery.damage, part))
+                fail_msg("the sentence \"%s\" says nothing of: %s", recovery.damage, part);
+}
+
+/* The same, and all files are as they were. */
+static void expect_damage_and_no_change(const char *part)
+{
+        struct crashed_files before;
+
+        crashed_files_keep(&before, directory);
+        expect_damage(part);
+        crashed_files_assert_unchanged(&before, directory);
+        crashed_files_drop(&before);
+}
+
+static void expect_recovery(void)
+{
+        struct recovery recovery = { .directory = directory };
+        struct manifest manifest;
+
+        assert_int_equal(manifest_read(directory, &manifest), 0);
+        assert_int_equal(recover_run(&recovery, &manifest), 0);
+        crashed_assert_recovered(crashed, &manifest);
+        assert_int_equal(look(), 0);
+}
+
+static void flip(const char *name, uint64_t offset)
+{
+        int fd = openat(directory, name, O_RDWR | O_CLOEXEC);
+        unsigned char byte;
+
+        assert_int_equal(pread(fd, &byte, 1, (off_t)offset), 1);
+        byte ^= 4;
+        assert_int_equal(pwrite(fd, &byte, 1, (off_t)offset), 1);
+        close(fd);
+}
+
+/* What stands at a position of the log, in the file that holds it. */
+static void flip_log(uint64_t position)
+{
+        char name[LOG_NAME_BYTES];
+
+        log_file_name(name, crashed_file_of(position / CRASHED_SEGMENT));
+        flip(name, LOG_HEADER_BYTES + position % CRASHED_SEGMENT);
+}
+
+static void resize(const char *name, off_t byte_len)
+{
+        int fd = openat(directory, name, O_RDWR | O_CLOEXEC);
+
+        assert_int_equal(ftruncate(fd, byte_len), 0);
+        close(fd);
+}
+
+static uint64_t first_in_area(int file)
+{
+        for (uint64_t page = 0; page < CRASHED_PAGES; page++)
+                if (crashed->is_in_area[file][page])
+                        return page;
+        abort();
+}
+
+/* ---- No damage ---- */
+
+static void test_a_crash_is_no_damage(void **state)
+{
+        (void)state;
+        assert_int_equal(look(), 0);
+        crashed_files_assert_unchanged(&begin, directory);
+        crashed_write_file(directory, "xac.log.old", "mine", 4);
+        crashed_write_file(directory, "notes", "mine", 4);
+        assert_int_equal(mkdirat(directory, "folder", 0700), 0);
+        assert_int_equal(look(), 0);
+        expect_recovery();
+        assert_int_equal(unlinkat(directory, "folder", AT_REMOVEDIR), 0);
+}
+
+/* The area that the manifest does not name is nobody's business. */
+static void test_the_other_area_may_hold_anything(void **state)
+{
+        (void)state;
+        crashed_write_file(directory, AREA_NAME_0, "torn", 4);
+        assert_int_equal(look(), 0);
+        expect_recovery();
+}
+
+/* ---- The area ---- */
+
+static void test_a_damaged_area(void **state)
+{
+        static const uint64_t offsets[] = { 0, 12, 20, 33, 41, 53, 4000, 4096, 4100, 4112 };
+
+        (void)state;
+        for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+                flip(AREA_NAME_1, offsets[i]);
+                expect_damage_and_no_change(AREA_NAME_1 ": offset ");
+                flip(AREA_NAME_1, offsets[i]);
+        }
+        expect_recovery();
+}
+
+static void test_a_damaged_page_in_the_area(void **state)
+{
+        uint64_t last = crashed->area_pages - 1;
+        char part[80];
+
+        (void)state;
+        flip(AREA_NAME_1, 8192 + last * CRASHED_PAGE + 5);
+        snprintf(part, sizeof(part), AREA_NAME_1 ": offset %d: ", (int)(8192 + last * CRASHED_PAGE));
+        expect_damage_and_no_change(part);
+        expect_damage_and_no_change("wrote to two at offset ");
+        flip(AREA_NAME_1, 8192 + last * CRASHED_PAGE + 5);
+        expect_recovery();
+}
+
+static void test_a_missing_or_short_area(void **state)
+{
+        (void)state;
+        resize(AREA_NAME_1, 8192 + CRASHED_PAGE);
+        expect_damage_and_no_change(AREA_NAME_1 ": offset 12288: the file ends too early");
+        assert_int_equal(unlinkat(directory, AREA_NAME_1, 0), 0);
+        expect_damage_and_no_change(AREA_NAME_1 ": offset 0: the file is missing");
+}
+
+/* Sound by all its checksums, but of another environment: copied here. */
+static void test_a_foreign_area(void **state)
+{
+        struct manifest own = crashed->manifest;
+
+        (void)state;
+        crashed->manifest.uuid[3] ^= 1;
+        crashed_store_area(crashed);
+        crashed->manifest = own;
+        expect_damage_and_no_change("another environment");
+        crashed_files_put_back(&begin, directory);
+        expect_recovery();
+}
+
+/* ---- Data files ---- */
+
+/* So short that a page of the area has no place; later, so that only a page of the log has none. */
+static void test_a_cut_data_file(void **state)
+{
+        char part[80];
+
+        (void)state;
+        resize("one", (off_t)(first_in_area(0) * CRASHED_PAGE));
+        snprintf(part, sizeof(part), "one: offset %d: the file ends at ", (int)(first_in_area(0) * CRASHED_PAGE));
+        expect_damage_and_no_change(part);
+        resize("one", 0);
+        expect_damage_and_no_change("one: offset ");
+        assert_int_equal(sentence_count, 1); /* not once for each page */
+}
+
+static void test_a_file_cut_below_a_page_of_the_log(void **state)
+{
+        struct manifest manifest = crashed->manifest;
+
+        (void)state;
+        manifest.area = -1;
+        assert_int_equal(manifest_write(directory, &manifest), 0);
+        resize("two", 22 * CRASHED_PAGE); /* page 22 comes as a whole image */
+        expect_damage_and_no_change("two: offset 90112: the file ends at 90112");
+        resize("two", 22 * CRASHED_PAGE + 1); /* the rest of a page that exists may be missing */
+        assert_int_equal(look(), 0);
+}
+
+static void test_a_missing_data_file(void **state)
+{
+        (void)state;
+        assert_int_equal(renameat(directory, "two", directory, "elsewhere"), 0);
+        expect_damage_and_no_change("two: it is missing");
+        assert_int_equal(symlinkat("elsewhere", directory, "two"), 0);
+        expect_damage("two: it is no plain file");
+        assert_int_equal(unlinkat(directory, "two", 0), 0);
+        assert_int_equal(mkdirat(directory, "two", 0700), 0);
+        expect_damage("two: it is no plain file");
+        assert_int_equal(unlinkat(directory, "two", AT_REMOVEDIR), 0);
+        assert_int_equal(mkfifoat(directory, "two", 0600), 0);
+        expect_damage("two: it is no plain file");
+        assert_int_equal(renameat(directory, "elsewhere", directory, "two"), 0);
+        expect_recovery();
+}
+
+/* A file that nothing was committed to may be gone: recovery needs it not, check says so. */
+static void test_a_missing_file_without_commits(void **state)
+{
+        struct manifest manifest = crashed->manifest;
+        struct recovery recovery = { .directory = directory };
+
+        (void)state;
+        strcpy(manifest.file_name[manifest.file_count++], "third");
+        assert_int_equal(manifest_write(directory, &manifest), 0);
+        assert_int_equal(look(), XAC_CORRUPT);
+        expect_sentence("third: it is missing");
+        assert_int_equal(recover_run(&recovery, &manifest), 0);
+        crashed_assert_home(crashed, crashed->page);
+}
+
+static void test_a_page_of_no_file(void **state)
+{
+        struct manifest manifest = crashed->manifest;
+
+        (void)state;
+        manifest.file_count = 1;
+        memset(manifest.file_name[1], 0, sizeof(manifest.file_name[1]));
+        assert_int_equal(manifest_write(directory, &manifest), 0);
+        expect_damage_and_no_change(MANIFEST_NAME ": it names no file number 1");
+        assert_int_equal(sentence_count, 1);
+}
+
+/* ---- The log ---- */
+
+/* A record that later ones prove to have been on disk. */
+static void test_a_damaged_log(void **state)
+{
+        struct manifest manifest = crashed->manifest;
+        uint64_t position = 0;
+        char part[80];
+
+        (void)state;
+        for (int commit = 34; commit < 80; commit += 5) {
+                position = crashed->position[commit];
+                flip_log(position + (uint64_t)commit);
+                snprintf(part, sizeof(part),
+                         "xac.log.%u: offset %d (position %d): ", crashed_file_of(position / CRASHED_SEGMENT),
+                         (int)(LOG_HEADER_BYTES + position % CRASHED_SEGMENT), (int)position);
+                expect_damage(part);
+                snprintf(part, sizeof(part), "commits after %d are lost",
+                         commit > CRASHED_BASE ? commit - 1 : CRASHED_BASE);
+                expect_sentence(part);
+                crashed_assert_home(crashed, crashed->base); /* step 1 is all that was done */
+                flip_log(position + (uint64_t)commit);
+        }
+        manifest.area = -1; /* without an area nothing at all is done */
+        assert_int_equal(manifest_write(directory, &manifest), 0);
+        flip_log(position);
+        expect_damage_and_no_change("xac.log.");
+        flip_log(position);
+        expect_recovery();
+}
+
+/* Each segment before the one in which the newest group begins; and replay begins in the first one. The record before
+ * may reach into a later one: then it is that one's file that is named. */
+static void test_a_missing_segment(void **state)
+{
+        (void)state;
+        assert_true(crashed->last_group >= 2 * CRASHED_SEGMENT);
+        for (uint64_t no = 1; no < crashed->last_group / CRASHED_SEGMENT; no++) {
+                char name[LOG_NAME_BYTES];
+
+                log_file_name(name, crashed_file_of(no));
+                assert_int_equal(unlinkat(directory, name, 0), 0);
+                expect_damage(no == 1 ? "commits after 40 are lost" : " are lost");
+                crashed_files_put_back(&begin, directory);
+        }
+        expect_recovery();
+}
+
+/* Nothing follows that proves it, but the manifest does: its checkpoint was taken of a longer log. */
+static void test_a_log_that_ends_before_the_base(void **state)
+{
+        struct manifest manifest = crashed->manifest;
+
+        (void)state;
+        manifest.base_position = crashed->valid_end + LOG_BLOCK;
+        assert_int_equal(manifest_write(directory, &manifest), 0);
+        expect_damage("the log ends before the checkpoint's end");
+        manifest.base_position = crashed->valid_end;
+        assert_int_equal(manifest_write(directory, &manifest), 0);
+        expect_recovery();
+}
+
+static void test_a_foreign_segment(void **state)
+{
+        struct manifest own = crashed->manifest;
+
+        (void)state;
+        crashed->manifest.uuid[0] ^= 1;
+        crashed_store_log(crashed);
+        crashed->manifest = own;
+        expect_damage("xac.log.");
+}
+
+/* Records that are right by their checksums, and wrong. */
+static void append_and_expect(uint64_t sequence, uint64_t transaction, const void *payload, uint32_t payload_len)
+{
+        static unsigned char log[sizeof(crashed->log)];
+        uint64_t end = crashed->end, durable = crashed->durable;
+        char part[80];
+
+        memcpy(log, crashed->log, sizeof(log));
+        crashed_append(crashed, LOG_COMMIT, sequence, transaction, payload, payload_len);
+        crashed_close_group(crashed);
+        crashed_store_log(crashed);
+        snprintf(part, sizeof(part), "xac.log.%u: offset %d ", crashed_file_of(end / CRASHED_SEGMENT),
+                 (int)(LOG_HEADER_BYTES + end % CRASHED_SEGMENT));
+        expect_damage(part);
+        expect_sentence("makes no sense");
+        memcpy(crashed->log, log, sizeof(log));
+        crashed->end = end;
+        crashed->durable = durable;
+}
+
+static void test_senseless_records(void **state)
+{
+        static unsigned char payload[LOG_ENTRY_HEADER + CRASHED_PAGE];
+
+        (void)state;
+        log_entry_encode(payload, crashed_page_id(0, 2), LOG_IMAGE, CRASHED_PAGE);
+        append_and_expect(CRASHED_NEWEST + 2, 0, payload, sizeof(payload)); /* one commit is missing */
+        append_and_expect(CRASHED_NEWEST, 0, payload, sizeof(payload));     /* one comes twice */
+        append_and_expect(CRASHED_NEWEST + 1, CRASHED_SEGMENT + 8, payload, sizeof(payload)); /* no fragments */
+        append_and_expect(CRASHED_NEWEST + 1, 0, payload, sizeof(payload) - 8);
+        log_entry_encode(payload, crashed_page_id(0, 2), LOG_CHANGES, 8);
+        payload[LOG_ENTRY_HEADER] = 9; /* a change of no kind */
+        append_and_expect(CRASHED_NEWEST + 1, 0, payload, LOG_ENTRY_HEADER + 8);
+        crashed_store_log(crashed);
+        expect_recovery();
+}
+
+/* ---- Several at once; errors ---- */
+
+static void test_all_damage_is_reported(void **state)
+{
+        (void)state;
+        flip(AREA_NAME_1, 8192 + 99);
+        flip_log(crashed->position[50]);
+        assert_int_equal(renameat(directory, "one", directory, "elsewhere"), 0);
+        assert_int_equal(look(), XAC_CORRUPT);
+        expect_sentence(AREA_NAME_1 ": offset ");
+        expect_sentence("one: it is missing");
+        assert_int_equal(sentence_count, 2); /* without a home there is nothing to replay on */
+        assert_int_equal(renameat(directory, "elsewhere", directory, "one"), 0);
+        assert_int_equal(look(), XAC_CORRUPT);
+        expect_sentence("xac.log.");
+        assert_int_equal(sentence_count, 2);
+}
+
+/* What kept it from looking is an error, no damage. */
+static void test_check_with_every_call_failing(void **state)
+{
+        (void)state;
+        for (int nth = 1;; nth++) {
+                struct recovery recovery = { .directory = directory };
+                int err;
+
+                sentence_count = 0;
+                scratch_fail(nth, -EIO, 0);
+                err = recover_check(&recovery, &crashed->manifest, hear, sentences);
+                if (!scratch_failed()) {
+                        assert_int_equal(err, 0);
+                        break;
+                }
+                assert_true(err == -EIO || err == -ENOMEM || err == 0);
+                assert_int_equal(sentence_count, 0);
+        }
+}
+
+#define DAMAGE_TEST(name) cmocka_unit_test_setup(name, setup)
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                DAMAGE_TEST(test_a_crash_is_no_damage),    DAMAGE_TEST(test_the_other_area_may_hold_anything),
+                DAMAGE_TEST(test_a_damaged_area),          DAMAGE_TEST(test_a_damaged_page_in_the_area),
+                DAMAGE_TEST(test_a_missing_or_short_area), DAMAGE_TEST(test_a_foreign_area),
+                DAMAGE_TEST(test_a_cut_data_file),         DAMAGE_TEST(test_a_file_cut_below_a_page_of_the_log),
+                DAMAGE_TEST(test_a_missing_data_file),     DAMAGE_TEST(test_a_missing_file_without_commits),
+                DAMAGE_TEST(test_a_page_of_no_file),       DAMAGE_TEST(test_a_damaged_log),
+                DAMAGE_TEST(test_a_missing_segment),       DAMAGE_TEST(test_a_log_that_ends_before_the_base),
+                DAMAGE_TEST(test_a_foreign_segment),       DAMAGE_TEST(test_senseless_records),
+                DAMAGE_TEST(test_all_damage_is_reported),  DAMAGE_TEST(test_check_with_every_call_failing),
+        };
+
+        return cmocka_run_group_tests_name("recovery/recover: damage", tests, group_setup, group_teardown);
+}
