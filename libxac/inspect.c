@@ -249,6 +249,7 @@ static int count_slots(const struct look *look, struct inspection *inspection)
 static int look_at_parts(const struct look *look, struct inspection *inspection)
 {
         static const char *const names[INSPECT_PARTS] = { "control", "heads", "pool" };
+        shared_make_name(inspection->memory, &look->identity, "*");
         for (uint32_t i = 0; i < INSPECT_PARTS; i++) {
                 enum { BLOCK = 512 };
                 char name[SHARED_NAME_BYTES];

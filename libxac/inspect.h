@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "libxac/shared.h"
 #include "recovery/manifest.h"
 
 struct inspect_process {
@@ -79,6 +80,7 @@ struct inspection {
         uint64_t slots_retired;   /* older versions that some snapshot may see */
 
         struct inspect_part part[INSPECT_PARTS];
+        char memory[SHARED_NAME_BYTES]; /* pattern of the names of the parts */
         uint32_t file_count;
         uint32_t process_count;
         uint32_t participant_count;

@@ -94,7 +94,7 @@ static void print_pool(const struct inspection *inspection)
                tool_count(inspection->slots_published, "dirty page", "dirty pages"), inspection->slots_retired,
                inspection->slots_private);
         tool_label("shared memory");
-        printf("%s\n",
+        printf("%s, %s\n", inspection->memory,
                tool_bytes(inspection->part[0].byte_len + inspection->part[1].byte_len + inspection->part[2].byte_len));
 }
 

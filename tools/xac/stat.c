@@ -170,9 +170,10 @@ static void print_state(const struct place *place, const struct inspection *insp
                 printf("in use, by processes whose shared memory cannot be seen from here (a container?);\n"
                        "              what follows is from the files, as of the last checkpoint\n");
         else if (inspection)
-                printf("its processes were killed; their commits are in shared memory, and the next open "
-                       "goes on "
-                       "with it\n");
+                printf("its processes were killed; their commits are in shared memory. The next open goes on with\n"
+                       "              it, and the last close removes it. To give it up, as a power cut would:\n"
+                       "              rm %s\n",
+                       inspection->memory);
         else if (needs_recovery(place))
                 printf("at rest, needs recovery: the next open does it, or 'xac recover'\n");
         else
