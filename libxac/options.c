@@ -44,8 +44,19 @@ int options_check_page_bytes(uint32_t page_bytes)
         return is_right ? 0 : -EINVAL;
 }
 
+/* What a program sets that was built for a later version. */
+static bool is_any_reserved_set(const xac_options *options)
+{
+        uint64_t any = 0;
+        for (size_t i = 0; i < sizeof(options->reserved) / sizeof(options->reserved[0]); i++)
+                any |= options->reserved[i];
+        return any != 0;
+}
+
 int options_check(const xac_options *options)
 {
+        if (is_any_reserved_set(options))
+                return -EINVAL;
         if (options->max_participants > PARTICIPANTS_MAX || options->mode & ~0777U)
                 return -EINVAL;
         return options->page_bytes ? options_check_page_bytes(options->page_bytes) : 0;

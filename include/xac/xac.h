@@ -92,6 +92,7 @@ typedef struct xac_options {
          * long checkpoints: "checkpoint" (pages). Called by the thread at work, which may be the library's own. */
         void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total);
         void *progress_arg;
+        uint64_t reserved[8]; /* for options to come: zero */
 } xac_options;
 
 typedef struct xac_stats {
@@ -111,6 +112,7 @@ typedef struct xac_stats {
         uint64_t log_bytes_written; /* by them, padding included */
         uint64_t log_record_bytes;  /* of records among them */
         uint64_t page_bytes;        /* size of a page, as chosen at creation */
+        uint64_t reserved[16];      /* for figures to come: zero */
 } xac_stats;
 
 /* Environments. */
