@@ -9,8 +9,8 @@
 
 #include "base/hook.h"
 #include "base/sys.h"
-#include "tests/support/fd.h"
 #include "tests/libxac/backlog_stand.h"
+#include "tests/support/fd.h"
 
 enum {
         NUMBERS = 4,

@@ -3,8 +3,8 @@
 
 /* What a view is told of others' commits: all of it, or that it was told not all of it. */
 
-#include "tests/libxac/engine.h"
 #include "tests/base/step.h"
+#include "tests/libxac/engine.h"
 
 static struct engine *engine;
 

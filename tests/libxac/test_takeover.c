@@ -17,8 +17,8 @@
 #include "libxac/checkpoint.h"
 #include "libxac/ring.h"
 
-#include "tests/support/chance.h"
 #include "tests/base/step.h"
+#include "tests/support/chance.h"
 
 enum { PAGES = 10, DEAD = 2, HEIR = 1, DEAD_PROCESS = 40 };
 

@@ -7,8 +7,8 @@
  * before the n-th instruction (step.h). Their bodies return 0 when they died nowhere and 2 when they failed.
  */
 
-#include "tests/recovery/log_stand.h"
 #include "tests/base/step.h"
+#include "tests/recovery/log_stand.h"
 
 static int die_at;
 
