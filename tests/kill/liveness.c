@@ -83,45 +83,46 @@ static void kill_by_force(pid_t pid)
 
 /* ---- exec ---- */
 
-static void exec_main(int also_decide, void *unused)
+struct exec {
+        bool also_decide;
+        int ready[2]; /* a pipe */
+};
+
+static void exec_main(int unused, void *arg)
 {
+        struct exec *exec = arg;
         struct control *control;
 
         (void)unused;
         begin_and_add();
-        if (also_decide) {
+        if (exec->also_decide) {
                 control = stage_seat.env->shared.control;
                 txn_pages_intend(&own_thread()->txn.pages);
                 check_ok(publish_lock(&stage_seat.env->shared, own_thread()->self.owner));
                 atomic_store(&control->committer, own_thread()->self.row_no);
                 atomic_store(&control->decided, atomic_load(&control->sequence) + 1);
         }
-        execlp("sleep", "sleep", "1000", (char *)NULL);
+        dup2(exec->ready[1], STDOUT_FILENO);
+        execlp("sh", "sh", "-c", "echo; exec sleep 1000 >/dev/null", (char *)NULL);
         _exit(1);
 }
 
-/* The new program has the same pid and start time; its descriptors of the environment are closed. */
-static void await_exec(pid_t pid)
+/*
+ * The new program has the same pid and start time. Its descriptors of the environment are closed when it says its first
+ * word, and not before: the kernel lets go of their locks on the way back from exec.
+ */
+static void exec_ends_a_transaction(bool also_decide)
 {
-        char name[64], command[16] = "";
+        struct exec exec = { .also_decide = also_decide };
+        char word;
 
-        snprintf(name, sizeof(name), "/proc/%d/comm", (int)pid);
-        while (strcmp(command, "sleep\n") != 0) {
-                FILE *comm = fopen(name, "re");
-
-                check(comm != NULL);
-                check(fgets(command, sizeof(command), comm) != NULL);
-                fclose(comm);
-                crew_sleep_ms(1);
-        }
-}
-
-static void exec_ends_a_transaction(int also_decide)
-{
         set_the_stage();
-        pid_t pid = crew_fork(exec_main, also_decide, NULL);
+        check_ok(pipe2(exec.ready, O_CLOEXEC));
+        pid_t pid = crew_fork(exec_main, 0, &exec);
 
-        await_exec(pid);
+        close(exec.ready[1]);
+        check_equal(read(exec.ready[0], &word, 1), 1);
+        close(exec.ready[0]);
         if (also_decide)
                 atomic_fetch_add(&stage_told->count[STAGE_VICTIMS], 1);
         stage_check(&stage, 0, 0);
@@ -131,12 +132,12 @@ static void exec_ends_a_transaction(int also_decide)
 
 static void exec_in_a_transaction_aborts_it(void)
 {
-        exec_ends_a_transaction(0);
+        exec_ends_a_transaction(false);
 }
 
 static void exec_in_a_decided_commit_commits_it(void)
 {
-        exec_ends_a_transaction(1);
+        exec_ends_a_transaction(true);
 }
 
 /* ---- stopped ---- */
