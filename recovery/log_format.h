@@ -94,10 +94,10 @@
 
 enum {
         LOG_FORMAT_VERSION = 3,
-        LOG_FORMAT_OLDEST =
-                2,        /* that can be read: it had no merged records. The manifest keeps an older library away */
-        LOG_BLOCK = 4096, /* groups begin at multiples of it; the unit of direct writes */
-        LOG_SECTOR = 512, /* what a disk writes as a whole */
+        /* That can be read: it had no merged records. The manifest keeps an older library away. */
+        LOG_FORMAT_OLDEST = 2,
+        LOG_BLOCK = 4096,        /* groups begin at multiples of it; the unit of direct writes */
+        LOG_SECTOR = 512,        /* what a disk writes as a whole */
         LOG_HEADER_BYTES = 4096, /* of a segment file, before the log's own bytes */
         LOG_HEADER_COPY = 2048,
         LOG_RECORD_HEADER = 56,

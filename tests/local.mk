@@ -35,6 +35,7 @@ include tests/base/local.mk
 include tests/recovery/local.mk
 include tests/libxac/local.mk
 include tests/trees/local.mk
+include tests/formats/local.mk
 
 # The whole, in use: random transactions against a model, deaths, failures, power cuts, bytes from disk that may be
 # anything. Their long runs have targets of their own: check-model, check-kill, check-crash, check-fuzz.

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT
+#
+# Environments of every format that ever landed, and whether this build still reads them. A new format adds a folder
+# (make.sh), and tests.
+
+SUITES += formats
+SUITE_formats = %D%/test_formats
+check_PROGRAMS += $(SUITE_formats) %D%/make
+TESTS += $(SUITE_formats)
+
+%C%_test_formats_SOURCES = %D%/test_formats.c %D%/content.h
+%C%_test_formats_LDADD = libxactrees.la $(CONTRACT_LIBS)
+%C%_make_SOURCES = %D%/make.c %D%/content.h
+%C%_make_LDADD = libxactrees.la libxac.la
+
+EXTRA_DIST += %D%/make.sh %D%/log-1/killed.tar.gz \
+        %D%/log-2/clean.tar.gz %D%/log-2/killed.tar.gz %D%/log-2/trees.tar.gz %D%/log-2/volatile.tar.gz \
+        %D%/log-3/clean.tar.gz %D%/log-3/killed.tar.gz %D%/log-3/trees.tar.gz %D%/log-3/volatile.tar.gz

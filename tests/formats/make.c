@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ *      make KIND DIR
+ *
+ * Makes an environment to be kept in tests/formats (make.sh), and nothing else: it is built against older versions of
+ * the library too. Of the kinds, "killed" and "volatile" end by SIGKILL, and their shared memory is removed by make.sh,
+ * as a power cut would.
+ *
+ *      clean     words, closed
+ *      killed    words; half of the commits are in the log only
+ *      volatile  words, no log; those before the checkpoint are there
+ *      trees     trees, killed; half of the records are in the log only
+ */
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <xac/xac.h>
+
+#ifndef WITHOUT_TREES
+#include <xac/bptree.h>
+#include <xac/cobtree.h>
+#endif
+
+#include "tests/formats/content.h"
+
+static void expect(int code, const char *what)
+{
+        if (code) {
+                fprintf(stderr, "%s: %s\n", what, xac_strerror(code));
+                exit(1);
+        }
+}
+
+static xac_env *open_new(const char *dir, int flags)
+{
+        xac_options options = { .log_bytes = 1 << 20, .pool_bytes = 8 << 20 };
+        xac_env *env;
+
+        expect(xac_open(dir, XAC_CREATE | XAC_EXCL | flags, &options, &env), dir);
+        return env;
+}
+
+/* Commits first to last. */
+static void commit_words(xac_env *env, uint64_t *words, uint64_t first, uint64_t last)
+{
+        for (uint64_t k = first; k <= last; k++) {
+                expect(xbegin(env, 0), "xbegin");
+                words[content_word(k)] += k;
+                expect(xend(env), "xend");
+        }
+}
+
+static void make_words(const char *dir, int flags, int is_killed)
+{
+        xac_env *env = open_new(dir, flags);
+        uint64_t *words = xac_mmap(env, "words", CONTENT_WORDS * sizeof(*words), 0);
+
+        if (words == MAP_FAILED)
+                expect(-1, "xac_mmap");
+        commit_words(env, words, 1, CONTENT_COMMITS / 2);
+        expect(xac_checkpoint(env), "xac_checkpoint");
+        commit_words(env, words, CONTENT_COMMITS / 2 + 1, CONTENT_COMMITS);
+        if (is_killed)
+                kill(getpid(), SIGKILL);
+        expect(xac_close(env), "xac_close");
+}
+
+#ifndef WITHOUT_TREES
+static void put_records(bptree *b, cobtree *c, uint64_t first, uint64_t last)
+{
+        static char value[CONTENT_VALUE_MAX];
+
+        for (uint64_t k = first; k <= last; k++) {
+                char key[32];
+                size_t key_len = content_key(k, key), value_len = content_value(k, value);
+
+                expect(bptree_put(b, key, key_len, value, value_len, 0), "bptree_put");
+                expect(cobtree_put(c, key, key_len, value, value_len, 0), "cobtree_put");
+                if (!content_is_deleted(k))
+                        continue;
+                expect(bptree_delete(b, key, key_len), "bptree_delete");
+                expect(cobtree_delete(c, key, key_len), "cobtree_delete");
+        }
+}
+
+static void make_trees(const char *dir)
+{
+        xac_env *env = open_new(dir, 0);
+        page_arena *arena;
+        bptree *b;
+        cobtree *c;
+
+        expect(page_arena_open_env(env, "trees", PAGE_ARENA_DECLARED, &arena), "trees");
+        expect(bptree_open(arena, "b", BPTREE_CREATE, NULL, &b), "b");
+        expect(cobtree_open(arena, "c", COBTREE_CREATE, NULL, &c), "c");
+        put_records(b, c, 1, CONTENT_RECORDS / 2);
+        expect(xac_checkpoint(env), "xac_checkpoint");
+        put_records(b, c, CONTENT_RECORDS / 2 + 1, CONTENT_RECORDS);
+        kill(getpid(), SIGKILL);
+}
+#endif
+
+int main(int argc, char **argv)
+{
+        if (argc != 3)
+                return fprintf(stderr, "usage: make clean|killed|volatile|trees DIR\n"), 2;
+        if (!strcmp(argv[1], "clean"))
+                make_words(argv[2], 0, 0);
+        else if (!strcmp(argv[1], "killed"))
+                make_words(argv[2], 0, 1);
+        else if (!strcmp(argv[1], "volatile"))
+                make_words(argv[2], XAC_VOLATILE, 1);
+#ifndef WITHOUT_TREES
+        else if (!strcmp(argv[1], "trees"))
+                make_trees(argv[2]);
+#endif
+        else
+                return fprintf(stderr, "make: no kind %s\n", argv[1]), 2;
+        return 0;
+}

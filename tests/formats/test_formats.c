@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Environments of every format that ever landed, kept in tests/formats/log-N: this build opens them, recovers those
+ * that were cut off, and finds what was in them. Those of a format that is too old are refused and left alone.
+ */
+
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <xac/bptree.h>
+#include <xac/cobtree.h>
+#include <xac/xac.h>
+
+#include "tests/formats/content.h"
+#include "tests/support/check.h"
+#include "tests/support/isolate.h"
+#include "tests/support/scratch.h"
+
+/* Unpacks it as the scratch environment "env". */
+static void unpack(const char *archive)
+{
+        const char *srcdir = getenv("srcdir");
+        char command[2 * PATH_MAX];
+
+        snprintf(command, sizeof(command), "tar -xzf '%s/tests/formats/%s.tar.gz' -C '%s' --no-same-owner",
+                 srcdir ? srcdir : ".", archive, scratch_path("."));
+        check_equal(system(command), 0);
+}
+
+static int replays; /* reported by recovery */
+
+static void note_replay(void *arg, const char *what, uint64_t done, uint64_t total)
+{
+        (void)arg, (void)done, (void)total;
+        if (!strcmp(what, "replay"))
+                replays++;
+}
+
+static xac_env *open_kept(const char *archive, int flags)
+{
+        xac_options options = { .progress = note_replay };
+        xac_env *env;
+
+        unpack(archive);
+        check_ok(xac_open(scratch_path("env"), flags, &options, &env));
+        return env;
+}
+
+static void has_words_of(xac_env *env, uint64_t commits)
+{
+        static uint64_t expected[CONTENT_WORDS];
+        uint64_t *words = xac_mmap(env, "words", sizeof(expected), 0);
+
+        check(words != MAP_FAILED);
+        content_words(commits, expected);
+        check_ok(xbegin(env, XAC_RDONLY));
+        check_equal(memcmp(words, expected, sizeof(expected)), 0);
+        check_ok(xend(env));
+        /* And it goes on. */
+        check_ok(xbegin(env, 0));
+        words[0]++;
+        check_ok(xend(env));
+}
+
+static void words_are_there(const char *archive, int flags, uint64_t commits)
+{
+        xac_env *env = open_kept(archive, flags);
+
+        has_words_of(env, commits);
+        check_ok(xac_close(env));
+}
+
+struct record_count {
+        uint64_t records;
+};
+
+static int count_record(void *arg, const bptree_record *record)
+{
+        (void)record;
+        ((struct record_count *)arg)->records++;
+        return 0;
+}
+
+static void has_record(bptree *b, cobtree *c, uint64_t k)
+{
+        static char expected[CONTENT_VALUE_MAX], value[CONTENT_VALUE_MAX];
+        char key[32];
+        size_t key_len = content_key(k, key), expected_len = content_value(k, expected), len = 0;
+
+        if (content_is_deleted(k)) {
+                check_code(bptree_get(b, key, key_len, value, sizeof(value), &len), -ENOENT);
+                check_code(cobtree_get(c, key, key_len, value, sizeof(value), &len), -ENOENT);
+                return;
+        }
+        check_ok(bptree_get(b, key, key_len, value, sizeof(value), &len));
+        check(len == expected_len && !memcmp(value, expected, len));
+        check_ok(cobtree_get(c, key, key_len, value, sizeof(value), &len));
+        check(len == expected_len && !memcmp(value, expected, len));
+}
+
+static void trees_are_there(const char *archive)
+{
+        xac_env *env = open_kept(archive, 0);
+        struct record_count b_count = { 0 }, c_count = { 0 };
+        bptree_report report;
+        page_arena *arena;
+        bptree *b;
+        cobtree *c;
+
+        check(replays > 0);
+        check_ok(page_arena_open_env(env, "trees", PAGE_ARENA_DECLARED, &arena));
+        check_ok(bptree_check(arena, &report));
+        check_ok(bptree_open(arena, "b", 0, NULL, &b));
+        check_ok(cobtree_open(arena, "c", 0, NULL, &c));
+        for (uint64_t k = 1; k <= CONTENT_RECORDS; k++)
+                has_record(b, c, k);
+        check_ok(bptree_scan(b, NULL, 0, NULL, 0, count_record, &b_count));
+        check_ok(cobtree_scan(c, NULL, 0, NULL, 0, count_record, &c_count));
+        check_equal(b_count.records, CONTENT_RECORDS - CONTENT_RECORDS / 3);
+        check_equal(c_count.records, CONTENT_RECORDS - CONTENT_RECORDS / 3);
+        bptree_close(b);
+        cobtree_close(c);
+        check_ok(page_arena_close(arena));
+        check_ok(xac_close(env));
+}
+
+/* ---- The formats ---- */
+
+static void log_3_clean(void)
+{
+        words_are_there("log-3/clean", 0, CONTENT_COMMITS);
+        check_equal(replays, 0);
+}
+
+static void log_3_killed(void)
+{
+        words_are_there("log-3/killed", 0, CONTENT_COMMITS);
+        check(replays > 0);
+}
+
+static void log_3_volatile(void)
+{
+        words_are_there("log-3/volatile", XAC_VOLATILE, CONTENT_COMMITS / 2);
+}
+
+static void log_3_trees(void)
+{
+        trees_are_there("log-3/trees");
+}
+
+static void log_2_clean(void)
+{
+        words_are_there("log-2/clean", 0, CONTENT_COMMITS);
+}
+
+static void log_2_killed(void)
+{
+        words_are_there("log-2/killed", 0, CONTENT_COMMITS);
+        check(replays > 0);
+}
+
+static void log_2_volatile(void)
+{
+        words_are_there("log-2/volatile", XAC_VOLATILE, CONTENT_COMMITS / 2);
+}
+
+static void log_2_trees(void)
+{
+        trees_are_there("log-2/trees");
+}
+
+/* Only the log is of another version: refused as it is, and not touched. */
+static void log_1_is_refused(void)
+{
+        static char before[8192], after[8192];
+        xac_env *env;
+
+        unpack("log-1/killed");
+        scratch_read_file(scratch_path("env/xac.manifest"), before, sizeof(before));
+        check_code(xac_open(scratch_path("env"), 0, NULL, &env), XAC_FORMAT);
+        scratch_read_file(scratch_path("env/xac.manifest"), after, sizeof(after));
+        check_equal(memcmp(before, after, sizeof(before)), 0);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                isolated_test(log_1_is_refused), isolated_test(log_2_clean),    isolated_test(log_2_killed),
+                isolated_test(log_2_volatile),   isolated_test(log_2_trees),    isolated_test(log_3_clean),
+                isolated_test(log_3_killed),     isolated_test(log_3_volatile), isolated_test(log_3_trees),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
