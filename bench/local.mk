@@ -123,6 +123,20 @@ XACBENCH_LIBS += $(BDB_LIBS)
 else
 EXTRA_DIST += bench/store_bdb.c
 endif
+if HAVE_ROCKSDB
+XACBENCH_COMMON += bench/store_rocksdb.c
+XACBENCH_CPPFLAGS += -DHAVE_ROCKSDB $(ROCKSDB_CFLAGS)
+XACBENCH_LIBS += $(ROCKSDB_LIBS)
+else
+EXTRA_DIST += bench/store_rocksdb.c
+endif
+if HAVE_SQLITE
+XACBENCH_COMMON += bench/store_sqlite.c
+XACBENCH_CPPFLAGS += -DHAVE_SQLITE $(SQLITE_CFLAGS)
+XACBENCH_LIBS += $(SQLITE_LIBS)
+else
+EXTRA_DIST += bench/store_sqlite.c
+endif
 
 bench_xacbench_SOURCES = \
         bench/xacbench.c \
@@ -171,10 +185,12 @@ EXTRA_DIST += \
         bench/plot/medians.awk \
         bench/plot/moves.gp \
         bench/plot/page_touch.gp \
+        bench/plot/race_bars.gp \
+        bench/plot/race_lines.gp \
         bench/plot/thesis.gp \
         bench/plot/transfers.gp \
         bench/plot/xacbench.gp
-dist_noinst_SCRIPTS += bench/plot/draw bench/profile bench/table
+dist_noinst_SCRIPTS += bench/plot/draw bench/plot/race bench/profile bench/table
 
 CLEANFILES += bench-results/*.csv bench-results/*.svg bench-results/*.prof.*
 
@@ -195,6 +211,21 @@ bench: $(BENCH_PROGRAMS)
 	        $(SHELL) $(srcdir)/bench/plot/draw $$name $$result.csv $$result.svg || exit 1; \
 	done
 
+# The pictures of the documentation: `make race` measures what they show, half an hour long, `make plots` draws them.
+RACE_SYSTEMS = bptree,cobtree,lmdb,bdb,rocksdb,sqlite
+RACE_CSV = $(srcdir)/docs/plots/data
+RACE_MEMORY_ARGS = --processes 1,2 --keys 500000 --reads 50 --reps 3 --latency-reps 0
+RACE_DURABLE_ARGS = --processes 1,2,4,8,16 --durable-keys 10000 --reps 3
+
+race: bench/xacbench$(EXEEXT)
+	@$(MKDIR_P) $(RACE_CSV)
+	bench/xacbench insert,lookup,scan,mixed --systems $(RACE_SYSTEMS) $(RACE_MEMORY_ARGS) --csv $(RACE_CSV)/memory.csv
+	bench/xacbench durable-insert --systems $(RACE_SYSTEMS) $(RACE_DURABLE_ARGS) --csv $(RACE_CSV)/durable.csv
+	@echo 'make plots draws them'
+
+plots:
+	@$(SHELL) $(srcdir)/bench/plot/race $(RACE_CSV) $(srcdir)/docs/plots
+
 # Where the time of an experiment goes, by the first worker: make profile EXPERIMENT=lookup SYSTEM=lmdb
 EXPERIMENT = insert
 SYSTEM = bptree
@@ -205,4 +236,4 @@ profile: bench/xacbench
 # Each experiment on each system, in small.
 dist_check_SCRIPTS += tools/check-bench
 
-.PHONY: bench profile
+.PHONY: bench plots profile race

@@ -15,6 +15,12 @@ static const struct store *const stores[] = {
 #ifdef HAVE_BDB
         &store_bdb,          &store_bdb_256k,       &store_bdb_64m,
 #endif
+#ifdef HAVE_ROCKSDB
+        &store_rocksdb,
+#endif
+#ifdef HAVE_SQLITE
+        &store_sqlite,
+#endif
 };
 
 enum { STORES = sizeof(stores) / sizeof(stores[0]) };

@@ -72,6 +72,8 @@ static void check_system(const char *word, void *arg)
 
         if (!store || !store->data_file)
                 options_refuse("no such system, or not compiled in", word);
+        else if (store->is_of_one_process)
+                options_refuse("this system belongs to one process at a time", word);
 }
 
 static void check_numbers(const struct thesis *thesis)

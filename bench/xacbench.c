@@ -102,9 +102,14 @@ static void check_numbers(void)
 
 static const char *default_systems(void)
 {
-        static char names[64];
-        snprintf(names, sizeof(names), "bptree,cobtree%s%s", store_find("lmdb") ? ",lmdb" : "",
-                 store_find("bdb") ? ",bdb" : "");
+        static const char *const others[] = { "lmdb", "bdb", "rocksdb", "sqlite" };
+        static char names[64] = "bptree,cobtree";
+
+        for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+                if (store_find(others[i])) {
+                        strcat(names, ",");
+                        strcat(names, others[i]);
+                }
         return names;
 }
 
@@ -194,16 +199,23 @@ static void run_cell(struct report_cell *cell, const struct plan *plan, struct p
         report_add(cell, plan, &outcome);
 }
 
+/* So many workers: a store of one process has them all as threads of that. */
+static void set_crowd(struct plan *plan, int processes, int threads)
+{
+        plan->processes = plan->store->is_of_one_process ? 1 : processes;
+        plan->threads = plan->store->is_of_one_process ? processes * threads : threads;
+}
+
 /* Every system by every crowd. */
 static void repeat(struct report *report, struct plan *plan, struct place *places, uint64_t repetition)
 {
         int done = 0;
 
         for (int c = 0; c < report->crowds; c++) {
-                plan->processes = (int)bench.processes.value[c / bench.threads.count];
-                plan->threads = (int)bench.threads.value[c % bench.threads.count];
                 for (int s = 0; s < report->systems; s++) {
                         plan->store = report->stores[s];
+                        set_crowd(plan, (int)bench.processes.value[c / bench.threads.count],
+                                  (int)bench.threads.value[c % bench.threads.count]);
                         show_progress(report, repetition, done++, plan->store->name);
                         if (makes_sense(plan))
                                 run_cell(&report->cells[c][s], plan, &places[s]);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -62,12 +63,18 @@ void place_expect_random(const struct place *place, const struct store *store)
 uint64_t place_data_bytes(const struct place *place, const struct store *store)
 {
         char path[DATA_PATH];
+        glob_t found;
+        uint64_t bytes = 0;
         struct stat st;
 
         if (!store->data_file)
                 return 0;
         name_data_file(place, store, path);
-        if (stat(path, &st) != 0)
-                scratch_fail(-errno, path);
-        return (uint64_t)st.st_blocks * STAT_BLOCK;
+        if (glob(path, GLOB_ERR, NULL, &found) != 0)
+                scratch_fail(-ENOENT, path);
+        for (size_t i = 0; i < found.gl_pathc; i++)
+                if (stat(found.gl_pathv[i], &st) == 0)
+                        bytes += (uint64_t)st.st_blocks * STAT_BLOCK;
+        globfree(&found);
+        return bytes;
 }

@@ -21,7 +21,9 @@ static const double fractions[] = {
         [REPORT_P50] = 0.5, [REPORT_P99] = 0.99, [REPORT_P999] = 0.999, [REPORT_P99999] = 0.99999
 };
 
-static const char *const measures[] = { "bptree", "dense", "lmdb", "bdb" }; /* ratios are to these */
+static const char *const measures[] = {
+        "bptree", "dense", "lmdb", "bdb", "rocksdb", "sqlite"
+}; /* ratios are to these */
 enum { MEASURES = sizeof(measures) / sizeof(measures[0]), SPREAD = 64 };
 
 /* ---- gathering ---- */

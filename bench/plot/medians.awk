@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 #
-# From the rows of one metric, "param median min max" by rising param:
+# From the rows of one metric of one system, "param median min max" by rising param:
 #
 #     awk -v measured=libxac -v metric=read_warm -f medians.awk page_touch.csv
+#
+# More may be told: experiment=NAME and param=PART, where a file has several; by=workers (processes times threads)
+# instead of param; by=system and workers=N, for all systems in the order of the file.
 
 BEGIN { FS = "," }
 
@@ -17,23 +20,31 @@ function sort_numbers(list, count,    i, j, moving)
         }
 }
 
-function print_median(param, values,    list, count, i)
+function print_median(group, values,    list, count, i)
 {
         count = split(values, list, " ")
         for (i = 1; i <= count; i++)
                 list[i] += 0
         sort_numbers(list, count)
-        print param, (list[int((count + 1) / 2)] + list[int(count / 2) + 1]) / 2, list[1], list[count]
+        print group, (list[int((count + 1) / 2)] + list[int(count / 2) + 1]) / 2, list[1], list[count]
 }
 
-NR > 1 && $2 == measured && $6 == metric {
-        if (!($5 in values))
-                params[++param_count] = $5 + 0
-        values[$5] = values[$5] " " $7
+function is_wanted()
+{
+        return NR > 1 && $6 == metric && (!measured || $2 == measured) && (!experiment || $1 == experiment) &&
+               (!param || index(";" $5 ";", ";" param ";")) && (!workers || $3 * $4 == workers)
+}
+
+is_wanted() {
+        group = by == "system" ? $2 : by == "workers" ? $3 * $4 : $5 + 0
+        if (!(group in values))
+                groups[++group_count] = group
+        values[group] = values[group] " " $7
 }
 
 END {
-        sort_numbers(params, param_count)
-        for (p = 1; p <= param_count; p++)
-                print_median(params[p], values[params[p]])
+        if (by != "system")
+                sort_numbers(groups, group_count)
+        for (g = 1; g <= group_count; g++)
+                print_median(groups[g], values[groups[g]])
 }

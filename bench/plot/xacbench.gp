@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The race of search structures: a plot for each experiment, bars by system and number of workers.
+# The race of search structures: a plot for each experiment, bars by system and number of workers (processes x threads).
 # Called by bench/plot/draw with csv, svg and medians set.
 
 # "experiment,param" of each race, the systems, in the order of the file.
@@ -23,14 +23,14 @@ part(race, i) = system(sprintf("echo '%s' | cut -d, -f%d", race, i))
 of_race(race) = sprintf("awk -F, -v OFS=, 'NR == 1 { print; next } $1 == \"%s\" && $5 == \"%s\" " . \
         "{ if (!(($3, $4) in place)) place[$3, $4] = crowds++; $5 = place[$3, $4]; print }' '%s'", \
         part(race, 1), part(race, 2), csv)
-crowds_of(race) = system(of_race(race) . " | awk -F, 'NR > 1 && !seen[$5]++ { print ($4 > 1 ? $3 \"x\" $4 : $3) }'")
+crowds_of(race) = system(of_race(race) . " | awk -F, 'NR > 1 && !seen[$5]++ { print $3 * $4 }'")
 bars(race, name) = sprintf("< %s | awk -v measured=%s -v metric=ops_per_s -f '%s' /dev/stdin", of_race(race), name, medians)
 
 width = 0.8 / words(systems)
 shift(i) = (i - 0.5 * (words(systems) + 1)) * width
 do for [race in races] {
         crowds = crowds_of(race)
-        set title sprintf("%s: operations/s by processes (x threads)\n%s", part(race, 1), part(race, 2))
+        set title sprintf("%s: operations/s by workers\n%s", part(race, 1), part(race, 2))
         set xrange [-0.6:words(crowds) - 0.4]
         set xtics ()
         do for [i = 1:words(crowds)] { set xtics add (word(crowds, i) i - 1) }
