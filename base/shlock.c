@@ -22,6 +22,9 @@
  */
 
 #include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/sys.h"
 
@@ -32,7 +35,9 @@ enum {
         NEXT_SLEEP_NS = 50 * MS   /* ... and seldom enough to leave a stopped owner in peace */
 };
 
+#ifndef XAC_TEST_HOOKS
 _Static_assert(sizeof(struct shlock) == sizeof(uint32_t), "the futex word is the whole lock");
+#endif
 
 static inline void cpu_relax(void)
 {
@@ -98,7 +103,7 @@ static bool inherit(struct shlock *lock, uint32_t me, const struct shlock_livene
         return true;
 }
 
-int shlock_lock_contended(struct shlock *lock, uint32_t me, const struct shlock_liveness *liveness)
+static int wait_and_take(struct shlock *lock, uint32_t me, const struct shlock_liveness *liveness)
 {
         uint64_t now_ns;
         uint64_t deadline_ns;
@@ -122,7 +127,64 @@ int shlock_lock_contended(struct shlock *lock, uint32_t me, const struct shlock_
         }
 }
 
+int shlock_lock_contended(struct shlock *lock, uint32_t me, const struct shlock_liveness *liveness)
+{
+        int how = wait_and_take(lock, me, liveness);
+
+        shlock_note_taken(lock, me);
+        return how;
+}
+
 void shlock_wake_one(struct shlock *lock)
 {
         sys_futex_wake(futex_word(lock), 1);
 }
+
+/* ---- the order of locks, in test builds ---- */
+
+#ifdef XAC_TEST_HOOKS
+
+enum { HELD_MAX = 8 };
+
+/* What this thread holds. */
+static _Thread_local struct {
+        const struct shlock *lock;
+        uint32_t me;
+} held[HELD_MAX];
+
+void shlock_check_order(const struct shlock *lock)
+{
+        for (int i = 0; lock->rank && i < HELD_MAX; i++) {
+                const struct shlock *other = held[i].lock;
+
+                if (!other || other == lock || other->rank < lock->rank)
+                        continue;
+                fprintf(stderr, "lock order: owner %u waits for a lock of rank %u, and holds one of rank %u\n",
+                        held[i].me, lock->rank, other->rank);
+                abort();
+        }
+}
+
+void shlock_note_taken(const struct shlock *lock, uint32_t me)
+{
+        for (int i = 0; lock->rank && i < HELD_MAX; i++)
+                if (!held[i].lock || held[i].lock == lock) {
+                        held[i].lock = lock;
+                        held[i].me = me;
+                        return;
+                }
+}
+
+void shlock_note_left(const struct shlock *lock)
+{
+        for (int i = 0; i < HELD_MAX; i++)
+                if (held[i].lock == lock)
+                        held[i].lock = NULL;
+}
+
+void shlock_note_death(void)
+{
+        memset(held, 0, sizeof(held));
+}
+
+#endif

@@ -17,6 +17,9 @@
  * Taking it, giving it back and asking who has it are sequentially consistent.
  *
  * Not recursive; not async-signal-safe with respect to its own owner.
+ *
+ * Locks may have ranks, which say in which order a thread takes them. Builds with test hooks check it: a thread that
+ * waits for a lock while it holds one of the same or a higher rank ends the program, and says so.
  */
 
 #include <errno.h>
@@ -26,7 +29,52 @@
 
 struct shlock {
         _Atomic uint32_t word;
+#ifdef XAC_TEST_HOOKS
+        uint32_t rank; /* 0: it has none */
+#endif
 };
+
+#ifdef XAC_TEST_HOOKS
+
+static inline void shlock_set_rank(struct shlock *lock, uint32_t rank)
+{
+        lock->rank = rank;
+}
+
+/* This thread is about to wait for it; has it, as `me`; has it no more. */
+void shlock_check_order(const struct shlock *lock);
+void shlock_note_taken(const struct shlock *lock, uint32_t me);
+void shlock_note_left(const struct shlock *lock);
+/* For tests in which a thread plays several owners: what it has taken so far is a dead one's. */
+void shlock_note_death(void);
+
+#else
+
+static inline void shlock_set_rank(struct shlock *lock, uint32_t rank)
+{
+        (void)lock, (void)rank;
+}
+
+static inline void shlock_check_order(const struct shlock *lock)
+{
+        (void)lock;
+}
+
+static inline void shlock_note_taken(const struct shlock *lock, uint32_t me)
+{
+        (void)lock, (void)me;
+}
+
+static inline void shlock_note_left(const struct shlock *lock)
+{
+        (void)lock;
+}
+
+static inline void shlock_note_death(void)
+{
+}
+
+#endif
 
 /* Who is alive: asked only after a sleep timed out. NULL instead of one: everybody is. */
 struct shlock_liveness {
@@ -50,12 +98,16 @@ static inline int shlock_try(struct shlock *lock, uint32_t me)
 {
         uint32_t expected = 0;
 
-        return atomic_compare_exchange_strong(&lock->word, &expected, me) ? 0 : -EBUSY;
+        if (!atomic_compare_exchange_strong(&lock->word, &expected, me))
+                return -EBUSY;
+        shlock_note_taken(lock, me);
+        return 0;
 }
 
 /* Inline, like shlock_unlock: a commit pays one compare-and-swap and one exchange for the pair. */
 static inline int shlock_lock(struct shlock *lock, uint32_t me, const struct shlock_liveness *liveness)
 {
+        shlock_check_order(lock);
         if (shlock_try(lock, me) == 0)
                 return SHLOCK_TAKEN;
         return shlock_lock_contended(lock, me, liveness);
@@ -65,6 +117,7 @@ static inline void shlock_unlock(struct shlock *lock)
 {
         /* An exchange also because all that was stored under the lock must have reached the others when
          * this returns, by anybody's clock; a plain store could leave it on its way for a while. */
+        shlock_note_left(lock);
         if (atomic_exchange(&lock->word, 0) & SHLOCK_WAITERS)
                 shlock_wake_one(lock);
 }
@@ -73,6 +126,7 @@ static inline void shlock_unlock(struct shlock *lock)
  * dead owner's again, and the next one inherits it. */
 static inline void shlock_leave_to(struct shlock *lock, uint32_t dead_owner)
 {
+        shlock_note_left(lock);
         atomic_store_explicit(&lock->word, dead_owner | SHLOCK_WAITERS, memory_order_release);
         shlock_wake_one(lock);
 }

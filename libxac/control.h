@@ -12,7 +12,8 @@
  * below which stores make it so.
  *
  * Lock order: participant_lock, then checkpoint_lock, then backlog_lock, then file_lock, then pool_lock, then the lead
- * of the log (log_writer.h), then commit_lock. Owners are numbered by control_owner_of_row() and _of_process().
+ * of the log (log_writer.h), then commit_lock (order_locks in shared.c; checked in test builds). Owners are numbered by
+ * control_owner_of_row() and _of_process().
  */
 
 #include <stdalign.h>
@@ -88,6 +89,10 @@ struct held_list {
         uint32_t count;
 };
 
+/*
+ * Who may store to a field stands behind it in brackets: the lock under which, or who alone. All may read at any time
+ * what is _Atomic, the rest under the lock only.
+ */
 struct control {
         /* Constant once ready, but for the generations. */
         char magic[8];
@@ -101,65 +106,67 @@ struct control {
         uint64_t log_bytes;      /* of log before a checkpoint is forced */
         uint64_t device;
         uint64_t inode;
-        uint64_t generation;      /* of the manifest */
-        uint64_t next_generation; /* of the manifest that is being written, stored before it is */
+        uint64_t generation;      /* [file_lock] of the manifest */
+        uint64_t next_generation; /* [file_lock] of the manifest that is being written, stored before it is */
         uint8_t uuid[16];
         char boot_id[40];
-        _Atomic uint32_t is_ready;
+        _Atomic uint32_t is_ready; /* [who created it] */
 
         /* All that a commit must write: lock and sequence, on one line. decided is stored
          * before the first head of commit `decided` (R5), sequence after the last. */
         alignas(CACHE_LINE) struct shlock commit_lock;
-        _Atomic uint32_t exclusive_owner; /* only this participant may commit; 0 = anybody */
-        _Atomic uint64_t sequence;
-        _Atomic uint64_t decided;
-        _Atomic uint64_t decided_log_end; /* where the log ends with that commit */
-        _Atomic uint32_t committer;       /* row number of who decided */
-        _Atomic uint32_t ring_readers;    /* bit 0: there are some; above: how often one came (ring.c) */
+        _Atomic uint32_t exclusive_owner; /* [commit_lock, or that owner] only it may commit; 0 = anybody */
+        _Atomic uint64_t sequence;        /* [commit_lock] */
+        _Atomic uint64_t decided;         /* [commit_lock] */
+        _Atomic uint64_t decided_log_end; /* [commit_lock] where the log ends with that commit */
+        _Atomic uint32_t committer;       /* [commit_lock] row number of who decided */
+        _Atomic uint32_t ring_readers;    /* [anybody] bit 0: there are some; above: how often one came (ring.c) */
 
-        alignas(CACHE_LINE) _Atomic uint64_t flip_epoch; /* changed under the commit lock */
-        _Atomic uint32_t rows_used;                      /* no row beyond this one was ever used */
-        _Atomic uint64_t unlinking;                      /* word of the version that is being taken out of its chain */
+        alignas(CACHE_LINE) _Atomic uint64_t flip_epoch; /* [commit_lock] */
+        _Atomic uint32_t rows_used;                      /* [participant_lock] no row beyond this one was ever used */
+        _Atomic uint64_t unlinking; /* [commit_lock] word of the version that is being taken out of its chain */
         /* Snapshots that are no participant's (R2, R9); 0 in a volatile environment, or when there is none. */
-        _Atomic uint64_t checkpoint_snapshot;
-        _Atomic uint64_t durable_next;     /* of the group that is being written */
-        _Atomic uint64_t durable_sequence; /* all commits up to it are on disk */
-        /* The backlog (backlog.h): pins too; changed under the commit lock. */
-        _Atomic uint64_t backlog_base;  /* 0: the log has every commit; else those up to this one */
-        _Atomic uint64_t backlog_next;  /* 0, or: up to here it is being logged */
-        _Atomic uint64_t backlog_end;   /* 0, or: where the log ends with the record of that, which is decided */
-        _Atomic uint64_t backlog_pause; /* up to this commit those that do not wait are logged by themselves */
+        _Atomic uint64_t checkpoint_snapshot; /* [checkpoint_lock] */
+        _Atomic uint64_t durable_next;        /* [who leads the log] of the group that is being written */
+        _Atomic uint64_t durable_sequence;    /* [who leads the log] all commits up to it are on disk */
+        /* The backlog (backlog.h): pins too. */
+        _Atomic uint64_t backlog_base; /* [commit_lock] 0: the log has every commit; else those up to this one */
+        _Atomic uint64_t backlog_next; /* [backlog_lock] 0, or: up to here it is being logged */
+        _Atomic uint64_t backlog_end; /* [commit_lock] 0, or: the log's end with the record of that, which is decided */
+        _Atomic uint64_t
+                backlog_pause; /* [anybody] up to this commit those that do not wait are logged by themselves */
 
         /* The shared ends of the slot lists. Lists are caches; descriptors are the truth (R7). */
         alignas(CACHE_LINE) struct shlock pool_lock;
-        uint32_t free_first;
-        _Atomic uint32_t free_count;
-        _Atomic uint32_t slots_allocated; /* slots 1 .. slots_allocated - 1 have memory, or get it now: */
-        _Atomic uint32_t slots_awaited;   /* so many of them, which are SLOT_NOBODY's */
-        _Atomic uint32_t held_count;
-        _Atomic uint32_t room_wanted; /* with fewer slots left, pages go home */
-        _Atomic uint32_t aliases_end; /* descriptors pool_slots .. aliases_end - 1 have memory */
-        uint32_t alias_free;          /* a list of its own: the first */
-        struct held_list held[HELD_LISTS];
+        uint32_t free_first;         /* [pool_lock] */
+        _Atomic uint32_t free_count; /* [pool_lock] */
+        _Atomic uint32_t
+                slots_allocated;        /* [pool_lock] slots 1 .. slots_allocated - 1 have memory, or are getting it */
+        _Atomic uint32_t slots_awaited; /* [pool_lock] those that are getting it; they are SLOT_NOBODY's */
+        _Atomic uint32_t held_count;    /* [pool_lock] */
+        _Atomic uint32_t room_wanted;   /* [checkpoint_lock] with fewer slots left, pages go home */
+        _Atomic uint32_t aliases_end;   /* [pool_lock] descriptors pool_slots .. aliases_end - 1 have memory */
+        uint32_t alias_free;            /* [pool_lock] a list of its own: the first */
+        struct held_list held[HELD_LISTS]; /* [pool_lock] */
 
         alignas(CACHE_LINE) struct shlock participant_lock;
         struct shlock file_lock;
         struct shlock checkpoint_lock;
         struct shlock backlog_lock;
-        _Atomic uint32_t duty;                /* futex word of the background threads */
-        _Atomic uint32_t duty_wanted;         /* one has been woken, and has not begun */
-        _Atomic uint64_t synced_ns;           /* when one of them last made the log durable */
-        _Atomic uint64_t checkpoint_sequence; /* of the manifest's checkpoint */
-        _Atomic uint64_t checkpoint_position;
-        _Atomic uint64_t redo_position;
-        _Atomic uint64_t checkpoints; /* so far */
-        _Atomic uint32_t file_count;
-        _Atomic uint64_t past_commits; /* of participants that have left */
-        _Atomic uint64_t past_conflicts;
-        _Atomic uint64_t past_read_faults;
-        _Atomic uint64_t past_write_faults;
+        _Atomic uint32_t duty;                /* [anybody] futex word of the background threads */
+        _Atomic uint32_t duty_wanted;         /* [anybody] one has been woken, and has not begun */
+        _Atomic uint64_t synced_ns;           /* [who is on duty] when one of them last made the log durable */
+        _Atomic uint64_t checkpoint_sequence; /* [checkpoint_lock] of the manifest's checkpoint */
+        _Atomic uint64_t checkpoint_position; /* [checkpoint_lock] */
+        _Atomic uint64_t redo_position;       /* [checkpoint_lock] */
+        _Atomic uint64_t checkpoints;         /* [checkpoint_lock] so far */
+        _Atomic uint32_t file_count;          /* [file_lock] */
+        _Atomic uint64_t past_commits;        /* [participant_lock] of participants that have left */
+        _Atomic uint64_t past_conflicts;      /* [participant_lock] */
+        _Atomic uint64_t past_read_faults;    /* [participant_lock] */
+        _Atomic uint64_t past_write_faults;   /* [participant_lock] */
 
-        struct file_entry file[FILES_MAX];
+        struct file_entry file[FILES_MAX]; /* [file_lock] */
 };
 
 enum slot_state {
@@ -226,6 +233,11 @@ static inline enum slot_state slot_state(const struct slot *slot)
 static inline uint32_t slot_owner(const struct slot *slot)
 {
         return atomic_load_explicit(&slot->use, memory_order_acquire) >> 2;
+}
+
+static inline void slot_set_use(struct slot *slot, enum slot_state state, uint32_t owner)
+{
+        atomic_store_explicit(&slot->use, slot_use(state, owner), memory_order_release);
 }
 
 /* One page of one commit, for views to learn of; stamp is 0 while the entry is written. */

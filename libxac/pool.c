@@ -6,14 +6,16 @@
 
 #include "base/hook.h"
 #include "base/sys.h"
+#include "libxac/pool_aliases.h"
+#include "libxac/pool_lists.h"
+#include "libxac/pool_rebuild.h"
 
 enum {
-        PIECE_SLOTS = 256,  /* memory is allocated in pieces of as many slots */
-        BATCH_MAX = 64,     /* slots that move between cache and shared list at once */
-        AHEAD_FROM = 1024,  /* from so many on the pool grows before it must: */
-        AHEAD_PART = 4,     /* so much of it is to be free, */
-        AHEAD_SLOTS = 1024, /* but no more than that */
-        ALIAS_CHUNK = 256
+        PIECE_SLOTS = 256, /* memory is allocated in pieces of as many slots */
+        BATCH_MAX = 64,    /* slots that move between cache and shared list at once */
+        AHEAD_FROM = 1024, /* from so many on the pool grows before it must: */
+        AHEAD_PART = 4,    /* so much of it is to be free, */
+        AHEAD_SLOTS = 1024 /* but no more than that */
 };
 
 static uint32_t batch_size(const struct shared *shared)
@@ -22,34 +24,12 @@ static uint32_t batch_size(const struct shared *shared)
         return batch < 1 ? 1 : batch > BATCH_MAX ? BATCH_MAX : batch;
 }
 
-static void set_use(struct slot *slot, enum slot_state state, uint32_t owner)
-{
-        atomic_store_explicit(&slot->use, slot_use(state, owner), memory_order_release);
-}
-
-void slot_list_push(struct shared *shared, struct slot_list *list, uint32_t slot)
-{
-        atomic_store_explicit(&shared->slots[slot].next, list->first, memory_order_relaxed);
-        list->first = slot;
-        list->count++;
-}
-
-uint32_t slot_list_pop(struct shared *shared, struct slot_list *list)
-{
-        uint32_t slot = list->first;
-        if (slot) {
-                list->first = atomic_load_explicit(&shared->slots[slot].next, memory_order_relaxed);
-                list->count--;
-        }
-        return slot;
-}
-
 uint32_t pool_take(struct participant *self)
 {
         uint32_t no = slot_list_pop(self->shared, &self->free);
         if (no) {
                 struct slot *slot = &self->shared->slots[no];
-                set_use(slot, SLOT_PRIVATE, self->owner);
+                slot_set_use(slot, SLOT_PRIVATE, self->owner);
                 /* R3: the tag is gone before the content changes. */
                 atomic_store_explicit(&slot->tag, 0, memory_order_relaxed);
                 atomic_thread_fence(memory_order_release);
@@ -69,7 +49,7 @@ static void move_in_locked(struct participant *self, uint32_t count)
         for (; count && control->free_first; count--) {
                 uint32_t no = control->free_first;
                 struct slot *slot = &shared->slots[no];
-                set_use(slot, SLOT_FREE, self->owner);
+                slot_set_use(slot, SLOT_FREE, self->owner);
                 control->free_first = atomic_load_explicit(&slot->next, memory_order_relaxed);
                 atomic_fetch_sub_explicit(&control->free_count, 1, memory_order_relaxed);
                 slot_list_push(shared, &self->free, no);
@@ -82,13 +62,6 @@ static void move_out_locked(struct participant *self, uint32_t count)
                 pool_push_free_locked(self->shared, slot_list_pop(self->shared, &self->free));
 }
 
-/* Aliases, and what they show, go by another way. */
-static bool is_simple(const struct shared *shared, uint32_t slot)
-{
-        return !shared_is_alias(shared, slot) &&
-               !atomic_load_explicit(&shared->slots[slot].shares, memory_order_acquire);
-}
-
 static void give_back_shared(struct shared *shared, uint32_t owner, uint32_t slot)
 {
         pool_lock(shared, owner);
@@ -98,11 +71,11 @@ static void give_back_shared(struct shared *shared, uint32_t owner, uint32_t slo
 
 void pool_give_back(struct participant *self, uint32_t slot)
 {
-        if (!is_simple(self->shared, slot)) {
+        if (!pool_is_unshared(self->shared, slot)) {
                 give_back_shared(self->shared, self->owner, slot);
                 return;
         }
-        set_use(&self->shared->slots[slot], SLOT_FREE, self->owner);
+        slot_set_use(&self->shared->slots[slot], SLOT_FREE, self->owner);
         slot_list_push(self->shared, &self->free, slot);
         uint32_t batch = batch_size(self->shared);
         if (self->free.count > 3 * batch) {
@@ -154,7 +127,7 @@ static int claim_new_locked(struct shared *shared, uint32_t first, struct piece 
                          (end - first) * sizeof(struct slot)))
                 return -ENOSPC;
         for (uint32_t no = first; no < end; no++)
-                set_use(&shared->slots[no], SLOT_FREE, SLOT_NOBODY);
+                slot_set_use(&shared->slots[no], SLOT_FREE, SLOT_NOBODY);
         atomic_store(&shared->control->slots_allocated, end);
         hook_step(HOOK_POOL_CLAIMED);
         atomic_fetch_add(&shared->control->slots_awaited, end - first);
@@ -281,205 +254,12 @@ void pool_set_room_wanted(struct shared *shared)
         atomic_store(&shared->control->room_wanted, possible < quarter ? possible : quarter);
 }
 
-void pool_push_free_locked(struct shared *shared, uint32_t slot)
-{
-        struct control *control = shared->control;
-        set_use(&shared->slots[slot], SLOT_FREE, 0);
-        atomic_store_explicit(&shared->slots[slot].next, control->free_first, memory_order_relaxed);
-        control->free_first = slot;
-        hook_step(HOOK_POOL_PUSHED);
-        atomic_fetch_add_explicit(&control->free_count, 1, memory_order_relaxed);
-}
-
-/* ---- Aliases ---- */
-
-static void push_alias_locked(struct shared *shared, uint32_t no)
-{
-        set_use(&shared->slots[no], SLOT_FREE, 0);
-        atomic_store_explicit(&shared->slots[no].next, shared->control->alias_free, memory_order_relaxed);
-        shared->control->alias_free = no;
-}
-
-static int grow_aliases_locked(struct shared *shared)
-{
-        struct control *control = shared->control;
-        uint32_t first = atomic_load(&control->aliases_end);
-        uint32_t most = shared->pool_slots + control_aliases_max(shared->pool_slots);
-        uint32_t end = first + ALIAS_CHUNK < most ? first + ALIAS_CHUNK : most;
-        if (first == end || sys_allocate(shared->control_fd, shared->layout.slots + first * sizeof(struct slot),
-                                         (end - first) * sizeof(struct slot)))
-                return -ENOSPC;
-        atomic_store(&control->aliases_end, end);
-        for (uint32_t no = end; no-- > first;)
-                push_alias_locked(shared, no);
-        return 0;
-}
-
-/* The content before the state: whoever counts anew believes an alias that is not free. */
-uint32_t pool_share_locked(struct shared *shared, uint32_t owner, uint32_t content)
-{
-        struct control *control = shared->control;
-        if (!control->alias_free && grow_aliases_locked(shared))
-                return 0;
-        uint32_t no = control->alias_free;
-        struct slot *slot = &shared->slots[no];
-        control->alias_free = atomic_load_explicit(&slot->next, memory_order_relaxed);
-        atomic_store_explicit(&slot->tag, 0, memory_order_relaxed); /* R3 */
-        atomic_thread_fence(memory_order_release);
-        atomic_store_explicit(&slot->content, content, memory_order_relaxed);
-        set_use(slot, SLOT_PRIVATE, owner);
-        hook_step(HOOK_ALIAS_TAKEN);
-        if (content)
-                atomic_fetch_add_explicit(&shared->slots[content].shares, 1, memory_order_release);
-        return no;
-}
-
-/* It is kept for others, or, when the last of them has gone, free. */
-static void settle_kept_locked(struct shared *shared, uint32_t no)
-{
-        struct slot *slot = &shared->slots[no];
-        if (atomic_load_explicit(&slot->shares, memory_order_relaxed) != SHARES_KEPT) {
-                set_use(slot, SLOT_RETIRED, 0);
-                return;
-        }
-        atomic_store_explicit(&slot->shares, 0, memory_order_relaxed);
-        pool_push_free_locked(shared, no);
-}
-
-/* Free first: whoever counts anew does not count it any more. */
-static void free_alias_locked(struct shared *shared, uint32_t no)
-{
-        uint32_t content = shared_content(shared, no);
-        push_alias_locked(shared, no);
-        hook_step(HOOK_ALIAS_FREE);
-        if (!content)
-                return;
-        atomic_fetch_sub_explicit(&shared->slots[content].shares, 1, memory_order_release);
-        if (slot_is_kept(&shared->slots[content]))
-                settle_kept_locked(shared, content);
-}
-
-void pool_free_locked(struct shared *shared, uint32_t slot)
-{
-        if (shared_is_alias(shared, slot)) {
-                free_alias_locked(shared, slot);
-        } else if (is_simple(shared, slot)) {
-                pool_push_free_locked(shared, slot);
-        } else {
-                atomic_fetch_or_explicit(&shared->slots[slot].shares, SHARES_KEPT, memory_order_release);
-                hook_step(HOOK_SLOT_KEPT);
-                settle_kept_locked(shared, slot);
-        }
-}
-
-/* Without a moment in which somebody might read too few: shares are read without the lock, too. */
-static void recount_shares_locked(struct shared *shared)
-{
-        uint32_t no;
-        for (no = 0; (no = shared_next_slot(shared, no)) && !shared_is_alias(shared, no);)
-                shared->slots[no].recount = 0;
-        for (; no; no = shared_next_slot(shared, no))
-                if (slot_state(&shared->slots[no]) != SLOT_FREE && shared_content(shared, no))
-                        shared->slots[shared_content(shared, no)].recount++;
-        for (no = 0; (no = shared_next_slot(shared, no)) && !shared_is_alias(shared, no);) {
-                struct slot *slot = &shared->slots[no];
-                uint32_t kept = slot_is_kept(slot) ? SHARES_KEPT : 0;
-                if (atomic_load(&slot->shares) != (kept | slot->recount))
-                        atomic_store(&slot->shares, kept | slot->recount);
-        }
-}
-
-/* ---- Held slots; what is rebuilt ---- */
-
-/* The list of that snapshot, else an empty one, else any: a wrong one only means a later look. */
-static struct held_list *held_list_for(struct control *control, uint64_t snapshot)
-{
-        struct held_list *empty = NULL;
-        for (uint32_t i = 0; i < HELD_LISTS; i++) {
-                struct held_list *list = &control->held[i];
-                if (list->count && list->snapshot == snapshot)
-                        return list;
-                if (!list->count)
-                        empty = list;
-        }
-        if (!empty)
-                return &control->held[snapshot % HELD_LISTS];
-        empty->snapshot = snapshot;
-        empty->first = 0;
-        return empty;
-}
-
-void pool_hold_locked(struct shared *shared, uint32_t slot, uint64_t snapshot)
-{
-        struct held_list *list = held_list_for(shared->control, snapshot);
-        set_use(&shared->slots[slot], SLOT_RETIRED, 0);
-        atomic_store_explicit(&shared->slots[slot].next, list->first, memory_order_relaxed);
-        list->first = slot;
-        list->count++;
-        atomic_fetch_add_explicit(&shared->control->held_count, 1, memory_order_relaxed);
-}
-
-/* A slot that belongs to no participant goes where its state says. */
-static void sort_in_locked(struct shared *shared, uint32_t no)
-{
-        struct slot *slot = &shared->slots[no];
-        if (slot_owner(slot) == SLOT_NOBODY)
-                atomic_fetch_add(&shared->control->slots_awaited, 1);
-        if (slot_owner(slot))
-                return;
-        if (slot_state(slot) == SLOT_FREE && shared_is_alias(shared, no))
-                push_alias_locked(shared, no);
-        else if (slot_state(slot) == SLOT_FREE)
-                pool_push_free_locked(shared, no);
-        else if (slot_is_kept(slot))
-                settle_kept_locked(shared, no);
-        else
-                pool_hold_locked(shared, no, 0);
-}
-
-/* R7: what the descriptors say. */
-static void rebuild_locked(struct shared *shared)
-{
-        struct control *control = shared->control;
-        control->free_first = 0;
-        control->alias_free = 0;
-        atomic_store(&control->free_count, 0);
-        atomic_store(&control->held_count, 0);
-        atomic_store(&control->slots_awaited, 0);
-        for (uint32_t i = 0; i < HELD_LISTS; i++)
-                control->held[i] = (struct held_list){ 0 };
-        recount_shares_locked(shared);
-        for (uint32_t no = atomic_load(&control->aliases_end); no-- > shared->pool_slots;)
-                sort_in_locked(shared, no);
-        for (uint32_t no = atomic_load(&control->slots_allocated); --no > 0;)
-                sort_in_locked(shared, no);
-}
-
-static void take_back_slot_locked(struct shared *shared, uint32_t no, uint32_t dead_owner)
-{
-        struct slot *slot = &shared->slots[no];
-        if (slot_owner(slot) != dead_owner || slot_state(slot) == SLOT_PUBLISHED)
-                return;
-        if (slot_is_kept(slot))
-                settle_kept_locked(shared, no);
-        else if (slot_state(slot) == SLOT_RETIRED)
-                pool_hold_locked(shared, no, 0);
-        else
-                pool_free_locked(shared, no);
-}
-
-void pool_take_back_locked(struct shared *shared, uint32_t dead_owner)
-{
-        for (uint32_t no = atomic_load(&shared->control->aliases_end); no-- > shared->pool_slots;)
-                take_back_slot_locked(shared, no, dead_owner);
-        for (uint32_t no = atomic_load(&shared->control->slots_allocated); --no > 0;)
-                take_back_slot_locked(shared, no, dead_owner);
-}
+/* ---- The lock ---- */
 
 void pool_lock(struct shared *shared, uint32_t owner)
 {
         if (shlock_lock(&shared->control->pool_lock, owner, &shared->liveness) == SHLOCK_INHERITED)
-                rebuild_locked(shared);
+                pool_rebuild_locked(shared);
         hook_step(HOOK_POOL_LOCKED);
 }
 
@@ -487,6 +267,8 @@ void pool_unlock(struct shared *shared)
 {
         shlock_unlock(&shared->control->pool_lock);
 }
+
+/* ---- Census ---- */
 
 static void count_slot(const struct shared *shared, uint32_t no, struct pool_census *census)
 {

@@ -11,7 +11,8 @@
  * truth. Whoever inherits the pool lock, or takes back a dead participant, rebuilds the lists
  * from them.
  *
- * Aliases (control.h) come and go one by one, under the pool lock.
+ * Aliases come and go one by one, under the pool lock (pool_aliases.h). What deaths leave behind is put right by
+ * pool_rebuild.h.
  */
 
 #include <stdbool.h>
@@ -39,22 +40,9 @@ bool pool_is_exhausted(const struct shared *shared);
 /* After pages went home: a quarter of the ceiling is wanted, or what can be had. */
 void pool_set_room_wanted(struct shared *shared);
 
-/* The shared lists, free and held. Takes no lock but the pool's; see control.h for the order. */
+/* The lock of the shared lists (pool_lists.h). Takes no lock but the pool's; see control.h for the order. */
 void pool_lock(struct shared *shared, uint32_t owner);
 void pool_unlock(struct shared *shared);
-void pool_push_free_locked(struct shared *shared, uint32_t slot);
-/* Whatever it is, its version is gone. */
-void pool_free_locked(struct shared *shared, uint32_t slot);
-/* An alias of a slot's content (0: of zeros), private to `owner`, who has that content in sight: a version that shows
- * it is visible to its snapshot. 0: there is none. */
-uint32_t pool_share_locked(struct shared *shared, uint32_t owner, uint32_t content);
-/* Puts a retired slot where it waits until `snapshot` has ended. */
-void pool_hold_locked(struct shared *shared, uint32_t slot, uint64_t snapshot);
-/* Takes back every slot that a dead participant owned. */
-void pool_take_back_locked(struct shared *shared, uint32_t dead_owner);
-
-void slot_list_push(struct shared *shared, struct slot_list *list, uint32_t slot);
-uint32_t slot_list_pop(struct shared *shared, struct slot_list *list); /* 0: empty */
 
 /* What every slot is doing. For statistics and audits; exact when nothing moves: free + private + published +
  * retired + kept == allocated + aliases. */

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "base/hook.h"
-#include "libxac/pool.h"
+#include "libxac/pool_lists.h"
 #include "libxac/ring.h"
 #include "libxac/version.h"
 
@@ -19,7 +19,8 @@ static void supersede(struct slot *slot, uint32_t newer, uint64_t sequence, uint
 }
 
 /* Makes one slot the newest version of its page. Returns the slot it displaced, or home. Every
- * store before the head's can be repeated by a successor. */
+ * store before the head's can be repeated by a successor; tests/libxac/test_publish.c (die_after_heads) takes them
+ * back one by one. */
 static uint32_t publish_slot(struct shared *shared, uint32_t no, uint64_t sequence, uint32_t owner)
 {
         struct slot *slot = &shared->slots[no];

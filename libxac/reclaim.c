@@ -3,6 +3,8 @@
 
 #include "base/hook.h"
 #include "libxac/pool.h"
+#include "libxac/pool_aliases.h"
+#include "libxac/pool_lists.h"
 #include "libxac/publish.h"
 #include "libxac/version.h"
 

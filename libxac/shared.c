@@ -174,9 +174,20 @@ int shared_attach(struct shared *shared, const struct shared_identity *identity)
         return err;
 }
 
+/* For those who check it (shlock.h). The lead of the log, between the last two, is no such lock. */
+static void order_locks(struct control *control)
+{
+        struct shlock *const order[] = { &control->participant_lock, &control->checkpoint_lock, &control->backlog_lock,
+                                         &control->file_lock,        &control->pool_lock,       &control->commit_lock };
+
+        for (uint32_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+                shlock_set_rank(order[i], i + 1);
+}
+
 static void fill_header(struct control *control, const struct shared_identity *identity)
 {
         memcpy(control->magic, CONTROL_MAGIC, sizeof(CONTROL_MAGIC));
+        order_locks(control);
         control->version = CONTROL_VERSION;
         control->page_bytes = identity->page_bytes;
         control->max_participants = identity->max_participants;

@@ -4,6 +4,8 @@
 #include "base/hook.h"
 #include "libxac/participant.h"
 #include "libxac/pool.h"
+#include "libxac/pool_lists.h"
+#include "libxac/pool_rebuild.h"
 #include "libxac/publish.h"
 #include "libxac/ring.h"
 #include "libxac/version.h"

@@ -4,7 +4,8 @@
 
 /*
  * What touching a page does: a fault in a view, an announced access, a declared access. Here the
- * versions a transaction sees (txn_pages) meet what its views show.
+ * versions a transaction sees (txn_pages) meet what its views show. touch.c has views, touch_declared.c and
+ * touch_move.c the rest.
  *
  * touch_fault runs inside the signal handler: nothing here allocates by malloc or takes a lock
  * that code touching user memory may hold, and view memory itself is never touched (I8).
@@ -36,6 +37,11 @@ void *touch_page_write(struct txn *txn, void *addr);
 
 /* xac_page_move: what leaves the transaction alone is refused; what fails dooms it. */
 int touch_move(struct txn *txn, const void *to, const void *from, size_t pages);
+
+/* A private version of the page at the present level; in `frame`, if that is not 0. */
+int touch_write_page(struct txn *txn, uint64_t page, uint32_t frame, struct page_entry **entry);
+/* A full pool is first answered by giving up frames and bringing pages home, but not for what is lost already. */
+bool touch_make_room(struct txn *txn);
 
 /* Does the open transaction `txn`, or a view of its thread, use the page? */
 bool touch_uses_page(void *txn, uint64_t page);

@@ -6,6 +6,7 @@
 #include <xac/xac.h>
 
 #include "libxac/pool.h"
+#include "libxac/pool_aliases.h"
 #include "libxac/reclaim.h"
 #include "libxac/version.h"
 

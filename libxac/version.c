@@ -103,8 +103,8 @@ static int take_out(struct shared *shared, uint32_t no)
         return 0; /* home has taken the chain's end */
 }
 
-/* What somebody who died had begun: its tag must not count any more, else what comes behind it would be unlinked
- * from there, and not from the chain. */
+/* Finishes an unlink that a dead process began. The version has left the chain, so its tag must become 0: with the tag
+ * of a version, it would be taken for the next newer one of what is unlinked later. */
 static int finish_unlinking(struct shared *shared)
 {
         uint64_t word = atomic_load_explicit(&shared->control->unlinking, memory_order_relaxed);

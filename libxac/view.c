@@ -10,11 +10,7 @@
 #include "libxac/pool.h"
 #include "libxac/ranges.h"
 
-#define IN_M            (UINT32_C(1) << (SLOT_BITS + 2))
-#define LISTED          (UINT32_C(1) << (SLOT_BITS + 3))
-#define CONTENTION_UNIT (UINT32_C(1) << (SLOT_BITS + 4))
-#define CONTENTION      (7 * CONTENTION_UNIT) /* shown so often without a change by others, a page is like any other */
-#define FRAMED          (UINT32_C(1) << (SLOT_BITS + 7))
+enum { CONTENDED_TIMES = 7 }; /* shown so often without a change by others, a page is like any other */
 
 static void count_mappings(struct view *view, int64_t more)
 {
@@ -55,12 +51,12 @@ static uint64_t run_len(const struct view *view, uint64_t count)
 
 bool view_is_contended(const struct view *view, uint64_t page_no)
 {
-        return view->shown[page_no] & CONTENTION;
+        return view->shown[page_no].contention;
 }
 
 bool view_is_framed(const struct view *view, uint64_t page_no)
 {
-        return view->shown[page_no] & FRAMED;
+        return view->shown[page_no].is_framed;
 }
 
 static void count_frames(struct view *view, uint32_t more)
@@ -72,13 +68,13 @@ static void count_frames(struct view *view, uint32_t more)
 void view_keep_frame(struct view *view, uint64_t page_no)
 {
         count_frames(view, 1);
-        view->shown[page_no] |= FRAMED;
+        view->shown[page_no].is_framed = 1;
 }
 
 void view_yield_frame(struct view *view, uint64_t page_no)
 {
         count_frames(view, (uint32_t)-1);
-        view->shown[page_no] &= ~FRAMED;
+        view->shown[page_no].is_framed = 0;
 }
 
 /* The page no longer shows its frame, if it had one. */
@@ -109,7 +105,7 @@ int view_create(struct files *files, uint32_t file_no, uint64_t byte_len, struct
         view->reserve_bytes = byte_len > files->reserve_bytes ? byte_len : files->reserve_bytes;
 
         const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-        uint64_t words_len = (view->reserve_bytes >> files->shared->page_shift) * sizeof(uint32_t);
+        uint64_t words_len = (view->reserve_bytes >> files->shared->page_shift) * sizeof(struct view_page);
         void *base, *shown;
         int err = sys_mmap(NULL, view->reserve_bytes, PROT_NONE, flags, -1, 0, &base);
         if (err)
@@ -141,7 +137,7 @@ void view_destroy(struct view *view)
         count_mappings(view, -(int64_t)view->mappings);
         ranges_remove(view->base);
         sys_munmap(view->base, view->reserve_bytes);
-        sys_munmap(view->shown, (view->reserve_bytes >> view->files->shared->page_shift) * sizeof(uint32_t));
+        sys_munmap(view->shown, (view->reserve_bytes >> view->files->shared->page_shift) * sizeof(struct view_page));
         vector_free(&view->listed, sizeof(uint32_t));
         vector_free(&view->writable, sizeof(uint32_t));
         vector_free(&view->fleeting, sizeof(uint32_t));
@@ -165,17 +161,25 @@ static int cover(struct view *view)
         return 0;
 }
 
-/* Nothing is shown any more. The words follow. */
-static int hide_everything(struct view *view, uint32_t kept_bits)
+/* Nothing is shown there any more: only what outlives that stays. */
+static struct view_page hidden_page(const struct view_page *page, bool in_m, bool is_listed)
+{
+        return (struct view_page){ .in_m = in_m, .is_listed = is_listed, .contention = page->contention };
+}
+
+/* Nothing is shown any more. M and the list stay, or become empty. */
+static int hide_everything(struct view *view, bool is_reset)
 {
         int err = cover(view);
         if (err)
                 return err;
         drop_frames(view);
         const uint32_t *listed = view->listed.items;
-        for (uint32_t i = 0; i < view->listed.count; i++)
-                view->shown[listed[i]] &= kept_bits | CONTENTION;
-        if (!kept_bits)
+        for (uint32_t i = 0; i < view->listed.count; i++) {
+                struct view_page *page = &view->shown[listed[i]];
+                *page = hidden_page(page, !is_reset && page->in_m, !is_reset);
+        }
+        if (is_reset)
                 view->listed.count = 0;
         view->writable.count = 0;
         view->fleeting.count = 0;
@@ -184,14 +188,14 @@ static int hide_everything(struct view *view, uint32_t kept_bits)
 
 int view_collapse(struct view *view)
 {
-        int err = hide_everything(view, IN_M | LISTED);
+        int err = hide_everything(view, false);
         view->is_collapsed |= !err;
         return err;
 }
 
 int view_reset(struct view *view)
 {
-        int err = view->listed.count ? hide_everything(view, 0) : 0;
+        int err = view->listed.count ? hide_everything(view, true) : 0;
         view->is_collapsed &= err != 0;
         return err;
 }
@@ -240,18 +244,20 @@ static void note_shown(struct view *view, uint64_t page_no, uint32_t slot, enum 
 {
         if (slot != view_slot(view, page_no))
                 drop_frame(view, page_no);
-        uint32_t old = view->shown[page_no];
-        uint32_t contention = old & CONTENTION;
-        enum view_shows before = view_shows(view, page_no);
-        if (!(old & LISTED))
+        struct view_page page = view->shown[page_no];
+        const enum view_shows before = (enum view_shows)page.how;
+        if (!page.is_listed)
                 push(&view->listed, page_no);
         if (how >= VIEW_WRITABLE && before < VIEW_WRITABLE)
                 push(&view->writable, page_no);
-        if (contention && before == VIEW_HIDDEN) {
+        if (page.contention && before == VIEW_HIDDEN) {
                 push(&view->fleeting, page_no);
-                contention -= CONTENTION_UNIT;
+                page.contention--;
         }
-        view->shown[page_no] = slot | (uint32_t)how << SLOT_BITS | IN_M | LISTED | contention | (old & FRAMED);
+        page.slot = slot;
+        page.how = how;
+        page.in_m = page.is_listed = 1;
+        view->shown[page_no] = page;
 }
 
 /* The usual case: the page showed a slot, alone, and shows another one now. No mapping more. */
@@ -333,7 +339,10 @@ static int veil(struct view *view, uint64_t page_no, uint64_t count)
         int err = sys_mprotect(page_addr(view, page_no), run_len(view, count), PROT_NONE);
         for (uint64_t i = 0; !err && i < count; i++) {
                 drop_frame(view, page_no + i);
-                view->shown[page_no + i] &= (uint32_t)SLOT_MASK | LISTED | CONTENTION;
+                struct view_page *page = &view->shown[page_no + i];
+                const uint32_t slot = page->slot;
+                *page = hidden_page(page, false, page->is_listed);
+                page->slot = slot;
         }
         return err;
 }
@@ -355,7 +364,8 @@ int view_hide_run(struct view *view, uint64_t page_no, uint64_t count)
         int64_t edges = edges_of_run(view, page_no, count);
         for (uint64_t i = 0; i < count; i++) {
                 drop_frame(view, page_no + i);
-                view->shown[page_no + i] &= LISTED | CONTENTION;
+                struct view_page *page = &view->shown[page_no + i];
+                *page = hidden_page(page, false, page->is_listed);
         }
         count_mappings(view, edges_of_run(view, page_no, count) - edges);
         return 0;
@@ -371,10 +381,8 @@ static int protect_run(struct view *view, uint64_t page_no, uint64_t count)
 {
         if (sys_mprotect(page_addr(view, page_no), run_len(view, count), PROT_READ))
                 return view_collapse(view);
-        for (uint64_t i = 0; i < count; i++) {
-                uint32_t *word = &view->shown[page_no + i];
-                *word = (*word & ~(UINT32_C(3) << SLOT_BITS)) | (uint32_t)VIEW_READABLE << SLOT_BITS;
-        }
+        for (uint64_t i = 0; i < count; i++)
+                view->shown[page_no + i].how = VIEW_READABLE;
         return 0;
 }
 
@@ -452,9 +460,10 @@ void view_keep_contended(struct view *view)
 
 int view_note_change(struct view *view, uint64_t page_no, uint32_t *hidden)
 {
-        if (!view->shown[page_no])
+        struct view_page *page = &view->shown[page_no];
+        if (!page->is_listed && !page->contention)
                 return 0; /* it was never shown */
-        view->shown[page_no] |= CONTENTION;
+        page->contention = CONTENDED_TIMES;
         *hidden += view_shows(view, page_no) != VIEW_HIDDEN;
         return view_hide(view, page_no);
 }

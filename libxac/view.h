@@ -8,13 +8,9 @@
  * again. The only caller of mmap and mprotect on user memory. Decides nothing: which version a
  * page shall show is said by touch.c and view_sync.c.
  *
- * What a page shows is one word per page:
- *
- *      | slot : 24 | how : 2 | in M : 1 | listed : 1 | contention : 3 | framed : 1 |
- *
- * M is the set of pages that were readable at any time in this attempt (R4): a page that a collapse
- * hides stays in M, and one that is hidden by itself is in the exact read set instead. Listed pages
- * are those a reset has to visit.
+ * What a page shows is one word per page, a struct view_page. M is the set of pages that were readable at any time in
+ * this attempt (R4): a page that a collapse hides stays in M, and one that is hidden by itself is in the exact read set
+ * instead. Listed pages are those a reset has to visit.
  *
  * A page that others change is contended for the next few times that it is shown, and is hidden again
  * before the next attempt: otherwise M, all that is mapped, would soon meet each commit of another.
@@ -44,23 +40,34 @@ enum view_shows {
         VIEW_STRAY /* a private copy, thrown away at the end: of a doomed transaction, or of none */
 };
 
+struct view_page {
+        uint32_t slot : SLOT_BITS; /* SLOT_HOME: the file itself, or nothing */
+        uint32_t how : 2;          /* enum view_shows */
+        uint32_t in_m : 1;
+        uint32_t is_listed : 1;
+        uint32_t contention : 3; /* how often it is contended yet */
+        uint32_t is_framed : 1;
+};
+
+_Static_assert(sizeof(struct view_page) == sizeof(uint32_t), "a word for each page");
+
 struct view {
         char *base;
         uint64_t reserve_bytes;
         struct files *files;
         struct participant *self; /* whose frames they are; set by views_add */
         uint32_t file_no;
-        uint32_t uses;          /* how often it was mapped */
-        uint32_t *shown;        /* a word for each page of the reservation; sparse */
-        struct vector listed;   /* uint32_t page numbers */
-        struct vector writable; /* uint32_t page numbers, in the order they were written */
-        struct vector fleeting; /* uint32_t page numbers: contended, to be hidden before the next attempt */
-        uint64_t mappings;      /* kernel mappings it uses, at most */
-        struct view **peers;    /* the views of the same thread, by file number; NULL: alone */
-        bool is_collapsed;      /* pages may be in M and yet hidden, since the last reset */
-        bool is_exact;          /* in this attempt every page touched is in the exact read set */
-        uint32_t exact_left;    /* commits that shall be exact */
-        uint32_t exact_span;    /* how many the next time */
+        uint32_t uses;           /* how often it was mapped */
+        struct view_page *shown; /* for each page of the reservation; sparse */
+        struct vector listed;    /* uint32_t page numbers */
+        struct vector writable;  /* uint32_t page numbers, in the order they were written */
+        struct vector fleeting;  /* uint32_t page numbers: contended, to be hidden before the next attempt */
+        uint64_t mappings;       /* kernel mappings it uses, at most */
+        struct view **peers;     /* the views of the same thread, by file number; NULL: alone */
+        bool is_collapsed;       /* pages may be in M and yet hidden, since the last reset */
+        bool is_exact;           /* in this attempt every page touched is in the exact read set */
+        uint32_t exact_left;     /* commits that shall be exact */
+        uint32_t exact_span;     /* how many the next time */
 };
 
 int view_create(struct files *files, uint32_t file_no, uint64_t byte_len, struct view **out);
@@ -76,14 +83,19 @@ static inline uint64_t view_page_no(const struct view *view, const void *addr)
         return (uint64_t)((const char *)addr - view->base) >> view->files->shared->page_shift;
 }
 
+static inline bool view_is_in_file(const struct view *view, uint64_t page_no)
+{
+        return page_no << view->files->shared->page_shift < files_byte_len(view->files, view->file_no);
+}
+
 static inline enum view_shows view_shows(const struct view *view, uint64_t page_no)
 {
-        return (enum view_shows)(view->shown[page_no] >> SLOT_BITS & 3);
+        return (enum view_shows)view->shown[page_no].how;
 }
 
 static inline uint32_t view_slot(const struct view *view, uint64_t page_no)
 {
-        return view->shown[page_no] & (uint32_t)SLOT_MASK;
+        return view->shown[page_no].slot;
 }
 
 /* Each of these changes what pages show; 0 or -ENOMEM, and then nothing has changed. They
@@ -123,7 +135,7 @@ void view_yield_frame(struct view *view, uint64_t page_no);
 /* M. */
 static inline bool view_in_m(const struct view *view, uint64_t page_no)
 {
-        return view->shown[page_no] >> (SLOT_BITS + 2) & 1;
+        return view->shown[page_no].in_m;
 }
 
 #endif

@@ -152,11 +152,10 @@ static unsigned char *source_at(const struct replay *replay, uint32_t i)
 }
 
 /* Puts aside what a moved page was before the record. */
-static int keep_source(struct replay *replay, const struct log_entry *entry, uint64_t sequence)
+static int keep_source(struct replay *replay, const struct log_entry *entry)
 {
         const uint32_t page_bytes = replay->pages.page_bytes;
 
-        (void)sequence;
         if (entry->kind != LOG_MOVED)
                 return 0;
         int err = vector_reserve(&replay->sources, replay->sources.count + 1, page_bytes);
@@ -203,47 +202,48 @@ static int apply_entry(struct replay *replay, const struct log_entry *entry, uin
         return is_sound ? 0 : XAC_CORRUPT;
 }
 
-typedef int (*visit_entry)(struct replay *replay, const struct log_entry *entry, uint64_t sequence);
-
 /* Entries are short and their pages far apart: what rebuild.c does for records is done here within one. */
 enum { FAR_ENTRIES = 16, NEAR_ENTRIES = 8 };
 
 struct look_ahead {
         size_t at;   /* the entry in the payload that is looked at next */
         int entries; /* how many it is ahead */
+        int wanted;  /* and should be */
+        bool is_near;
 };
 
 static void look_ahead(const struct replay *replay, const unsigned char *payload, size_t payload_len,
-                       struct look_ahead *ahead, int wanted)
+                       struct look_ahead *ahead)
 {
         struct log_entry entry;
         size_t at = ahead->at;
 
-        while (ahead->entries < wanted &&
+        while (ahead->entries < ahead->wanted &&
                log_entry_next(payload, payload_len, &ahead->at, replay->pages.page_bytes, &entry) == 1) {
                 if (entry.byte_len >= LOG_CHANGE_HEADER)
-                        replay_expect(replay, payload + at, wanted == NEAR_ENTRIES);
+                        replay_expect(replay, payload + at, ahead->is_near);
                 at = ahead->at;
                 ahead->entries++;
         }
         ahead->entries--; /* the next one is applied */
 }
 
+/* Keeps the sources of its moves; or applies it. */
 static int visit_payload(struct replay *replay, const unsigned char *payload, size_t payload_len, uint64_t sequence,
-                         visit_entry visit)
+                         bool is_applied)
 {
-        struct look_ahead far = { 0 };
-        struct look_ahead near = { 0 };
+        struct look_ahead far = { .wanted = FAR_ENTRIES };
+        struct look_ahead near = { .wanted = NEAR_ENTRIES, .is_near = true };
         struct log_entry entry;
         size_t at = 0;
         int found;
 
         while ((found = log_entry_next(payload, payload_len, &at, replay->pages.page_bytes, &entry)) == 1) {
-                if (visit == apply_entry) {
-                        look_ahead(replay, payload, payload_len, &far, FAR_ENTRIES);
-                        look_ahead(replay, payload, payload_len, &near, NEAR_ENTRIES);
+                if (is_applied) {
+                        look_ahead(replay, payload, payload_len, &far);
+                        look_ahead(replay, payload, payload_len, &near);
                 }
-                int err = visit(replay, &entry, sequence);
+                int err = is_applied ? apply_entry(replay, &entry, sequence) : keep_source(replay, &entry);
 
                 if (err)
                         return err;
@@ -252,24 +252,24 @@ static int visit_payload(struct replay *replay, const unsigned char *payload, si
 }
 
 /* All entries of a commit, those in its fragments first. */
-static int visit_commit(struct replay *replay, const struct commit *commit, visit_entry visit)
+static int visit_commit(struct replay *replay, const struct commit *commit, bool is_applied)
 {
         int err = 0;
 
         if (commit->attempt)
                 for (const struct fragment *part = commit->attempt->first; part && !err; part = part->next)
-                        err = visit_payload(replay, part->payload, part->payload_len, commit->sequence, visit);
-        return err ? err : visit_payload(replay, commit->entries, commit->entries_len, commit->sequence, visit);
+                        err = visit_payload(replay, part->payload, part->payload_len, commit->sequence, is_applied);
+        return err ? err : visit_payload(replay, commit->entries, commit->entries_len, commit->sequence, is_applied);
 }
 
 static int apply_commit(struct replay *replay, const struct commit *commit)
 {
         replay->sources.count = 0;
         replay->sources_used = 0;
-        int err = visit_commit(replay, commit, keep_source);
+        int err = visit_commit(replay, commit, false);
 
         if (!err)
-                err = visit_commit(replay, commit, apply_entry);
+                err = visit_commit(replay, commit, true);
         if (err)
                 return err;
         replay->sequence = commit->sequence;

@@ -12,8 +12,8 @@
  *
  *      arena_move     a page takes the place of another
  *
- * The first two return NULL only in declared access, when the transaction is lost: callers return ARENA_LOST, and
- * nobody looks at anything any more.
+ * The first two return NULL only in declared access, when the transaction is lost. Then callers return ARENA_LOST at
+ * once, and use no page any more.
  *
  * The pages come in groups of GROUP_PAGES. The first of each group is its map, which says which are free
  * (page_alloc.h). Two more of group 0 have a fixed place:

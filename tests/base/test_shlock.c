@@ -389,6 +389,56 @@ static void test_a_stopped_owner_is_not_robbed(void **state)
         assert_int_equal(atomic_load(&arena->inherited), 1);
 }
 
+/* ---- The order of locks ---- */
+
+#ifdef XAC_TEST_HOOKS
+
+static struct shlock low, high;
+
+static void take_both(struct shlock *first, struct shlock *second)
+{
+        shlock_set_rank(&low, 1);
+        shlock_set_rank(&high, 2);
+        shlock_lock(first, 1, NULL);
+        shlock_lock(second, 1, NULL);
+        shlock_unlock(first);
+        shlock_unlock(second);
+}
+
+static int take_in_order(void *unused)
+{
+        (void)unused;
+        take_both(&low, &high);
+        shlock_lock(&high, 1, NULL);
+        return shlock_try(&low, 1); /* who does not wait may */
+}
+
+static int take_out_of_order(void *unused)
+{
+        (void)unused;
+        take_both(&high, &low);
+        return 0;
+}
+
+static int status_of(int (*body)(void *arg))
+{
+        int status = -1;
+        pid_t child = scratch_fork(body, NULL);
+
+        assert_int_equal(waitpid(child, &status, 0), child);
+        return status;
+}
+
+static void test_waiting_out_of_order_ends_the_program(void **state)
+{
+        (void)state;
+        assert_int_equal(status_of(take_in_order), 0);
+        int status = status_of(take_out_of_order);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
+#endif
+
 #define SHLOCK_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -406,6 +456,9 @@ int main(void)
                 SHLOCK_TEST(test_a_lock_left_to_the_dead_is_inherited_again),
                 SHLOCK_TEST(test_a_sleeper_that_is_killed_takes_no_wake_up_with_it),
                 SHLOCK_TEST(test_a_stopped_owner_is_not_robbed),
+#ifdef XAC_TEST_HOOKS
+                SHLOCK_TEST(test_waiting_out_of_order_ends_the_program),
+#endif
         };
 
         alarm(100); /* a lock that nobody gets must not hang the whole check */

@@ -6,6 +6,8 @@
 #include <setjmp.h>
 
 #include "base/hook.h"
+#include "libxac/pool_aliases.h"
+#include "libxac/pool_rebuild.h"
 #include "tests/libxac/engine.h"
 
 enum { SLOTS = 600, MANY_SLOTS = 8192, DEAD_PROCESS = 40 };

@@ -7,6 +7,7 @@
  * that does not exist; then somebody else takes the lock (R5, I6).
  */
 
+#include "libxac/pool_rebuild.h"
 #include "tests/libxac/engine.h"
 
 enum { PAGES = 8, DEAD = 2, HEIR = 1, DEAD_PROCESS = 40 };
@@ -58,6 +59,7 @@ static void begin_to_commit(void)
 
 static void die(void)
 {
+        shlock_note_death();
         atomic_store(&engine->participant[DEAD].row->process_no, DEAD_PROCESS);
 }
 
@@ -90,7 +92,11 @@ static void test_a_commit_that_was_not_decided_leaves_nothing(void **state)
         engine_assert_nothing_leaked(engine);
 }
 
-/* With `done` heads stored, and the next slot prepared or not. */
+/*
+ * With `done` heads stored, and the next slot prepared or not. This takes back what publish_slot (libxac/publish.c)
+ * stored, but for older and home_epoch, which nobody reads before the head: a store that is added there is to be taken
+ * back here.
+ */
 static void die_after_heads(uint64_t done)
 {
         struct shared *shared = &engine->shared;

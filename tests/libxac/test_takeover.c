@@ -29,6 +29,7 @@ static struct row *dead_row(void)
 
 static void die(void)
 {
+        shlock_note_death();
         atomic_store(&engine->shared.processes[DEAD_PROCESS].is_used, 1);
         atomic_store(&dead_row()->process_no, DEAD_PROCESS);
 }

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#include "libxac/pool_lists.h"
+
+#include "base/hook.h"
+
+void slot_list_push(struct shared *shared, struct slot_list *list, uint32_t slot)
+{
+        atomic_store_explicit(&shared->slots[slot].next, list->first, memory_order_relaxed);
+        list->first = slot;
+        list->count++;
+}
+
+uint32_t slot_list_pop(struct shared *shared, struct slot_list *list)
+{
+        uint32_t slot = list->first;
+        if (slot) {
+                list->first = atomic_load_explicit(&shared->slots[slot].next, memory_order_relaxed);
+                list->count--;
+        }
+        return slot;
+}
+
+void pool_push_free_locked(struct shared *shared, uint32_t slot)
+{
+        struct control *control = shared->control;
+        slot_set_use(&shared->slots[slot], SLOT_FREE, 0);
+        atomic_store_explicit(&shared->slots[slot].next, control->free_first, memory_order_relaxed);
+        control->free_first = slot;
+        hook_step(HOOK_POOL_PUSHED);
+        atomic_fetch_add_explicit(&control->free_count, 1, memory_order_relaxed);
+}
+
+/* The list of that snapshot, else an empty one, else any: a wrong one only means a later look. */
+static struct held_list *held_list_for(struct control *control, uint64_t snapshot)
+{
+        struct held_list *empty = NULL;
+        for (uint32_t i = 0; i < HELD_LISTS; i++) {
+                struct held_list *list = &control->held[i];
+                if (list->count && list->snapshot == snapshot)
+                        return list;
+                if (!list->count)
+                        empty = list;
+        }
+        if (!empty)
+                return &control->held[snapshot % HELD_LISTS];
+        empty->snapshot = snapshot;
+        empty->first = 0;
+        return empty;
+}
+
+void pool_hold_locked(struct shared *shared, uint32_t slot, uint64_t snapshot)
+{
+        struct held_list *list = held_list_for(shared->control, snapshot);
+        slot_set_use(&shared->slots[slot], SLOT_RETIRED, 0);
+        atomic_store_explicit(&shared->slots[slot].next, list->first, memory_order_relaxed);
+        list->first = slot;
+        list->count++;
+        atomic_fetch_add_explicit(&shared->control->held_count, 1, memory_order_relaxed);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIBXAC_POOL_LISTS_H
+#define LIBXAC_POOL_LISTS_H
+
+/*
+ * Lists of slots, linked through their descriptors: anybody's own, and the shared ends, under the pool lock: of free
+ * slots, and of those that are held because some snapshot still needs them.
+ */
+
+#include <stdint.h>
+
+#include "libxac/participant.h"
+
+void slot_list_push(struct shared *shared, struct slot_list *list, uint32_t slot);
+uint32_t slot_list_pop(struct shared *shared, struct slot_list *list); /* 0: empty */
+
+void pool_push_free_locked(struct shared *shared, uint32_t slot);
+/* Puts a retired slot where it waits until `snapshot` has ended. */
+void pool_hold_locked(struct shared *shared, uint32_t slot, uint64_t snapshot);
+
+#endif
