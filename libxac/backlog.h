@@ -33,9 +33,9 @@ void backlog_join_locked(struct shared *shared);
  * ...: it is as large as before. May be called in the fault handler. */
 int backlog_log(struct participant *self, struct files *files);
 
-/* For a while commits that do not wait are logged by themselves, so that those that do, and come between, find none. */
+/* For a while each commit that does not wait gets a record of its own, so that commits that do wait find no backlog. */
 void backlog_pause(struct shared *shared);
-/* Is a commit, which does not wait, one of those? By its snapshot, so that nothing is written, and nothing read that
+/* Does a commit that does not wait fall into such a while? Its snapshot decides, so that nothing has to be read that
  * others write. */
 static inline bool backlog_is_paused(const struct shared *shared, uint64_t snapshot)
 {

@@ -69,8 +69,8 @@ static inline char *files_version_bytes(const struct files *files, uint64_t page
         return home + (page_id_no(page) << files->shared->page_shift);
 }
 
-/* Has home never had the page, because it lies in the hole in which the file ended when it was found, or the file has
- * grown since? It is as ever, and zeros. */
+/* Does the page read as zeros because home never had it? It lies in the hole at the file's end when the file was found,
+ * or where the file has grown since. */
 static inline bool files_has_only_grown(const struct files *files, uint64_t page)
 {
         const struct file_entry *entry = &files->shared->control->file[page_id_file(page)];

@@ -20,7 +20,8 @@
 /* Only a thread whose views are announced (view_sync.h) has frames, or may get some. */
 
 /* Before a commit, when nothing is writable any more: the view keeps the slots of framed pages, and the transaction
- * gets others. What finds no slot is no frame. If the commit fails, the pages are to be hidden. */
+ * gets others. A page for which there is no slot is framed no longer. If the commit fails, the pages are to be hidden.
+ */
 void frames_keep(struct txn *txn);
 /* Gives all of them up, and hides whatever the views show besides; M stays. 0, or -ENOMEM. */
 int frames_drop(struct txn *txn);

@@ -67,7 +67,7 @@ int redo_lock_with_room(const struct redo *redo, struct participant *self);
 /* Puts the record of commit `sequence` behind the log; publish.c makes it part of it. Returns where it ends. */
 uint64_t redo_stage_locked(const struct redo *redo, struct participant *self, uint64_t sequence);
 uint64_t redo_stage_merged_locked(const struct redo *redo, struct participant *self, uint64_t sequence);
-/* The transaction is committed or undone: its fragments hold the log back no longer. */
+/* The transaction is committed or undone: the log need not be kept for its fragments any more. */
 void redo_finish(struct redo *redo, struct participant *self);
 void redo_free(struct redo *redo);
 

@@ -38,9 +38,9 @@ struct txn {
         uint32_t patches;     /* files->patches when it began */
         struct redo redo;     /* its record for the log */
         uint64_t log_end;     /* where the log ends with its record; 0: it has none */
-        bool is_waiting;      /* its commit: for the disk, */
-        bool is_logged;       /* with a record of its own, */
-        bool is_exclusive;    /* and without others meanwhile */
+        bool is_waiting;      /* its commit waits for the disk */
+        bool is_logged;       /* its commit has a record of its own in the log */
+        bool is_exclusive;    /* no other may commit until it has */
         bool is_read_only;    /* the outermost level was begun with XAC_RDONLY */
         bool is_nosync;       /* XAC_NOSYNC, of the environment */
         bool is_strict;       /* XAC_STRICT */

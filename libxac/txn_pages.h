@@ -15,8 +15,8 @@
  * outside. Entries are found through a hash table that is emptied by raising its stamp.
  *
  * A page that was moved has a content that began as another page's visible version: its base, from which the
- * log says what changed. What was written before it was moved keeps its slot, under another page; what was not gets
- * an alias of that version (control.h), until it is written; only what is at home is copied.
+ * log says what changed. A page that was written before it was moved keeps its slot, under its new number. One that was
+ * not written gets an alias of that version (control.h) until it is. Only pages at home are copied.
  *
  *      entry   b | visible version of b | alias of a's version, base a      a | a's version | alias of zeros
  *
@@ -41,7 +41,7 @@ struct page_entry {
 
 #define BASE_ZEROS UINT32_MAX /* it began as zeros: what stood here was moved away */
 
-/* What a page will show once it has been moved, or what was there has. */
+/* What a page will show when another one has been moved to its place, or when it has been moved away itself. */
 struct page_move {
         uint32_t slot;
         uint32_t base;

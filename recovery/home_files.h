@@ -7,7 +7,7 @@
  * pages home.
  *
  * Growth is durable before any commit to what has grown, so a file that is missing or too short for a page
- * that was committed was removed or cut by somebody else: damage, for what it held besides is lost.
+ * that was committed was removed or cut by somebody else. That is damage: what else it held is lost.
  */
 
 #include <stdbool.h>
