@@ -72,15 +72,28 @@ struct desk {
         xtree *tree;
 };
 
+/* In so small a pool the others' transactions may leave no room for a moment: is it worth another try? */
+static bool is_full_for_a_moment(int err, int *tries)
+{
+        if (err != XAC_FULL || ++*tries > FULL_MAX)
+                return false;
+        crew_sleep_ms(1);
+        return true;
+}
+
 static void desk_open(struct desk *desk, enum page_arena_access access)
 {
         /* Pages that a put moves are part of its transaction, and are in the pool meanwhile. */
         const uint64_t pool_bytes = xtree_is_cob() ? 4 * options.pool_bytes : options.pool_bytes;
+        int err, tries = 0;
         const xac_options env_options = { .pool_bytes = pool_bytes, .log_bytes = 8 * MIB };
 
         check_ok(xac_open(scratch_path("env"), XAC_CREATE | options.open_flags, &env_options, &desk->env));
         check_ok(page_arena_open_env(desk->env, "tree", access, &desk->arena));
-        check_ok(xtree_open(desk->arena, "large", XTREE_CREATE, NULL, &desk->tree));
+        do
+                err = xtree_open(desk->arena, "large", XTREE_CREATE, NULL, &desk->tree);
+        while (is_full_for_a_moment(err, &tries));
+        check_ok(err);
 }
 
 static void desk_close(struct desk *desk)
@@ -122,14 +135,13 @@ static int do_batch(void *batch_)
         return err == -ECANCELED ? 0 : err;
 }
 
-/* In so small a pool the others' transactions may leave no room for a moment. */
 static void run_batch(struct batch *batch)
 {
-        int err;
+        int err, tries = 0;
 
-        for (int tries = 0; (err = xac_run(batch->desk->env, 0, do_batch, batch)) == XAC_FULL && tries < FULL_MAX;
-             tries++)
-                crew_sleep_ms(1);
+        do
+                err = xac_run(batch->desk->env, 0, do_batch, batch);
+        while (is_full_for_a_moment(err, &tries));
         check_ok(err);
 }
 
