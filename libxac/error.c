@@ -25,6 +25,7 @@ static const struct {
         { XAC_NOTXN, "no transaction is open: call xbegin first" },
         { XAC_NOVIEW, "the address is in no view of this thread: call xac_mmap in this thread first" },
         { XAC_BUSY, "too many participants or files" },
+        { XAC_UNENDED, "a transaction was still open and has been undone: end each xbegin by xend or xabort" },
         { -ENOTSUP, "not supported by this system" },
         { -EBUSY, "busy: a transaction is open, or something that has to be closed before; or another process that "
                   "does not share this shared memory has the environment open" },

@@ -13,7 +13,7 @@
 #include "tests/support/isolate.h"
 
 static const int codes[] = { 0,          XAC_CONFLICT, XAC_READONLY, XAC_FULL,   XAC_POISONED, XAC_CORRUPT,
-                             XAC_FORMAT, XAC_FORKED,   XAC_NOTXN,    XAC_NOVIEW, XAC_BUSY };
+                             XAC_FORMAT, XAC_FORKED,   XAC_NOTXN,    XAC_NOVIEW, XAC_BUSY,     XAC_UNENDED };
 
 static void every_code_is_explained_differently(void)
 {
