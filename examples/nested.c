@@ -44,7 +44,7 @@ static int is_attacked(const struct board *board, int row, int column)
 static int place(xac_env *env, struct board *board, int row)
 {
         for (int column = 0; column < QUEENS; column++) {
-                must(xbegin(env, 0), "xbegin");
+                must(xbegin(env, XAC_NESTED), "xbegin");
                 tries++;
                 board->square[row][column] = 1;
                 board->queens++;

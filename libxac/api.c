@@ -16,6 +16,7 @@
 #include "libxac/stats.h"
 #include "libxac/thread.h"
 #include "libxac/touch.h"
+#include "libxac/unended.h"
 
 /* From here to leave() a fault in a view is nobody's (I8). */
 static int enter(xac_env *env, struct thread **thread)
@@ -86,19 +87,55 @@ int xac_munmap(xac_env *env, void *view)
 
 static int check_begin_flags(int flags)
 {
-        const int known = XAC_RDONLY | XAC_SNAPSHOT | XAC_NOSYNC | XAC_DURABLE;
+        const int known = XAC_RDONLY | XAC_SNAPSHOT | XAC_NOSYNC | XAC_DURABLE | XAC_NESTED;
         if (flags & ~known)
                 return -EINVAL;
         return flags & XAC_DURABLE && !(flags & XAC_RDONLY) ? -EINVAL : 0;
 }
 
+static inline int begin(xac_env *env, int flags, const void *from, struct thread **thread)
+{
+        int err = check_begin_flags(flags);
+        if (!err)
+                err = enter(env, thread);
+        if (err)
+                return err;
+        struct txn *txn = &(*thread)->txn;
+        if (txn_is_open(txn))
+                err = unended_check(txn, flags, from);
+        if (!err)
+                err = txn_begin(txn, flags);
+        if (!err)
+                txn->from = from;
+        return leave(*thread, err);
+}
+
 int xbegin(xac_env *env, int flags)
 {
         struct thread *thread;
-        int err = check_begin_flags(flags);
-        if (!err)
-                err = enter(env, &thread);
-        return err ? err : leave(thread, txn_begin(&thread->txn, flags));
+        return begin(env, flags, __builtin_return_address(0), &thread);
+}
+
+xac_scope xac_scope_begin(xac_env *env, int flags)
+{
+        struct thread *thread;
+        xac_scope scope = { .env = env };
+        scope.err = begin(env, flags, __builtin_return_address(0), &thread);
+        if (!scope.err) {
+                scope.depth = thread->txn.depth;
+                scope.id = thread->txn.begun;
+        }
+        return scope;
+}
+
+void xac_scope_leave(xac_scope *scope)
+{
+        struct thread *thread;
+        if (scope->err || enter(scope->env, &thread))
+                return;
+        if (txn_has_level(&thread->txn, scope->depth, scope->id))
+                txn_abort_to(&thread->txn, scope->depth - 1);
+        leave(thread, 0);
 }
 
 int xend(xac_env *env)

@@ -14,12 +14,22 @@
 #include "libxac/takeover.h"
 #include "libxac/thread.h"
 
+/* This thread's use of the environment; NULL: it has none. */
+static const struct thread *own_use(const struct xac_env *env)
+{
+        const struct thread *thread = thread_list;
+        while (thread && thread->env != env)
+                thread = thread->next_of_thread;
+        return thread;
+}
+
 static bool is_another_thread_in_transaction(struct xac_env *env)
 {
+        const struct thread *own = own_use(env);
         bool is_any = false;
         pthread_mutex_lock(&env->mutex);
         for (struct thread *thread = env->threads; thread; thread = thread->next_in_env)
-                is_any |= txn_is_open(&thread->txn) && thread != thread_list;
+                is_any |= txn_is_open(&thread->txn) && thread != own;
         pthread_mutex_unlock(&env->mutex);
         return is_any;
 }
@@ -81,6 +91,8 @@ static int close_for_good(struct xac_env *env)
 {
         if (is_another_thread_in_transaction(env))
                 return -EBUSY;
+        const struct thread *own = own_use(env);
+        const bool is_unended = own && txn_is_open(&own->txn); /* thread_leave undoes it */
         while (env->threads)
                 thread_leave(env->threads);
         thread_sweep();
@@ -99,7 +111,7 @@ static int close_for_good(struct xac_env *env)
         pthread_mutex_destroy(&env->shared.participant_mutex);
         pthread_mutex_destroy(&env->shared.file_mutex);
         free(env);
-        return err;
+        return err ? err : is_unended ? XAC_UNENDED : 0;
 }
 
 int close_env(struct xac_env *env)

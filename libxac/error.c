@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <xac/xac.h>
 
@@ -25,14 +26,28 @@ static const struct {
         { XAC_NOTXN, "no transaction is open: call xbegin first" },
         { XAC_NOVIEW, "the address is in no view of this thread: call xac_mmap in this thread first" },
         { XAC_BUSY, "too many participants or files" },
+        { XAC_UNENDED, "a transaction was still open and has been undone: end each xbegin by xend or xabort" },
         { -ENOTSUP, "not supported by this system" },
         { -EBUSY, "busy: a transaction is open, or something that has to be closed before; or another process that "
                   "does not share this shared memory has the environment open" },
-        { -ENOENT, "not found (an environment: open with XAC_CREATE to create it)" },
+        { -ENOENT, "not found: no such key, tree, file or directory (XAC_CREATE creates an environment, but not the "
+                   "directories above it)" },
         { -EEXIST, "it is there already" },
         { -ESTALE, "a tree was removed, or the transaction of a cursor has ended" },
         { -ECANCELED, "the open transaction is lost: end it, and xend() says why" },
 };
+
+/* With its number, good until this thread has asked for a few more. */
+static const char *unknown(int code)
+{
+        enum { TEXTS = 4, TEXT_BYTES = 32 };
+        static _Thread_local char text[TEXTS][TEXT_BYTES];
+        static _Thread_local unsigned turn;
+        char *here = text[turn++ % TEXTS];
+
+        snprintf(here, TEXT_BYTES, "unknown error %d", code);
+        return here;
+}
 
 const char *xac_strerror(int code)
 {
@@ -40,7 +55,7 @@ const char *xac_strerror(int code)
                 if (explanations[i].code == code)
                         return explanations[i].text;
         const char *text = code < 0 && code > -4096 ? strerrordesc_np(-code) : NULL;
-        return text ? text : "unknown error";
+        return text ? text : unknown(code);
 }
 
 const char *xac_version(void)

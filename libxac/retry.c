@@ -5,6 +5,7 @@
 
 #include "base/sys.h"
 #include "libxac/commit.h"
+#include "libxac/unended.h"
 
 enum {
         YIELD_LOSSES = 3, /* after so many losses it no longer retries at once */
@@ -41,16 +42,52 @@ static int run_body(struct thread *thread, int (*body)(void *arg), void *arg)
         return result;
 }
 
+/* A level that the body may leave by a C++ exception, pthread_exit or cancellation: then it is undone on the way. */
+struct attempt {
+        struct thread *thread;
+        uint32_t outer_depth;
+        bool is_left; /* in good order */
+};
+
+static void undo_if_thrown(struct attempt *attempt)
+{
+        struct thread *thread = attempt->thread;
+        if (attempt->is_left)
+                return;
+        thread->is_in_library = true;
+        txn_abort_to(&thread->txn, attempt->outer_depth);
+        thread->is_in_library = false;
+}
+
+static int end_attempt(struct attempt *attempt, int result, const void *body)
+{
+        struct txn *txn = &attempt->thread->txn;
+        attempt->is_left = true;
+        if (!result && txn->depth <= attempt->outer_depth + 1)
+                return txn_end(txn);
+        if (!result) {
+                unended_tell_of_body(txn, body);
+                result = XAC_UNENDED;
+        }
+        txn_abort_to(txn, attempt->outer_depth);
+        return result;
+}
+
 static int run_once(struct thread *thread, int flags, int (*body)(void *arg), void *arg)
 {
+        const uint32_t outer_depth = thread->txn.depth;
         int err = txn_begin(&thread->txn, flags);
         if (err)
                 return err;
+        thread->txn.from = (const void *)(uintptr_t)body;
+        __attribute__((cleanup(undo_if_thrown))) struct attempt attempt = { thread, outer_depth, false };
         int result = run_body(thread, body, arg);
-        if (!result)
-                return txn_end(&thread->txn);
-        txn_abort(&thread->txn);
-        return result;
+        return end_attempt(&attempt, result, (const void *)(uintptr_t)body);
+}
+
+static void admit_others(struct participant **self)
+{
+        commit_admit_others(*self);
 }
 
 static int run_exclusively(struct thread *thread, int flags, int (*body)(void *arg), void *arg)
@@ -58,9 +95,9 @@ static int run_exclusively(struct thread *thread, int flags, int (*body)(void *a
         int err = commit_exclude_others(&thread->self);
         if (err)
                 return err;
-        err = run_once(thread, flags, body, arg);
-        commit_admit_others(&thread->self);
-        return err;
+        __attribute__((cleanup(admit_others))) struct participant *self = &thread->self;
+        (void)self;
+        return run_once(thread, flags, body, arg);
 }
 
 int retry_run(struct thread *thread, int flags, int (*body)(void *arg), void *arg)

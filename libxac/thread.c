@@ -14,6 +14,7 @@
 #include "libxac/registry.h"
 #include "libxac/takeover.h"
 #include "libxac/touch.h"
+#include "libxac/unended.h"
 
 THREAD_TLS struct thread *thread_list;
 
@@ -25,8 +26,11 @@ static void thread_exits(void *unused)
         (void)unused;
         registry_lock(); /* the last close, in another thread, would leave for us and free the environment */
         for (struct thread *thread = thread_list; thread; thread = thread->next_of_thread)
-                if (thread->env && !env_is_forked(thread->env))
+                if (thread->env && !env_is_forked(thread->env)) {
+                        if (txn_is_open(&thread->txn))
+                                unended_tell_of_thread(&thread->txn);
                         thread_leave(thread);
+                }
         registry_unlock();
         thread_sweep();
 }

@@ -13,6 +13,8 @@
 struct txn_level {
         uint32_t undo_mark; /* undo records of this level begin here */
         int outer_flags;
+        const void *outer_from;
+        uint64_t outer_begun;
 };
 
 static void txn_move(struct txn *txn, enum txn_state from, enum txn_state to)
@@ -79,7 +81,7 @@ static int begin_nested(struct txn *txn, int flags)
         if (err)
                 return err;
         struct txn_level *level = (struct txn_level *)txn->levels.items + txn->levels.count++;
-        *level = (struct txn_level){ txn_pages_mark(&txn->pages), txn->flags };
+        *level = (struct txn_level){ txn_pages_mark(&txn->pages), txn->flags, txn->from, txn->begun };
         txn->flags |= flags; /* nested flags only add restrictions */
         txn->depth++;
         return 0;
@@ -98,7 +100,10 @@ int txn_begin(struct txn *txn, int flags)
         if (flags & XAC_DURABLE && !may_begin_durable(txn))
                 return -EINVAL;
         txn->turn++;
-        return txn_is_open(txn) ? begin_nested(txn, flags) : begin_outermost(txn, flags);
+        int err = txn_is_open(txn) ? begin_nested(txn, flags) : begin_outermost(txn, flags);
+        if (!err)
+                txn->begun = txn->turn;
+        return err;
 }
 
 static struct txn_level pop_level(struct txn *txn)
@@ -106,7 +111,17 @@ static struct txn_level pop_level(struct txn *txn)
         struct txn_level level = ((struct txn_level *)txn->levels.items)[--txn->levels.count];
         txn->depth--;
         txn->flags = level.outer_flags;
+        txn->from = level.outer_from;
+        txn->begun = level.outer_begun;
         return level;
+}
+
+bool txn_has_level(const struct txn *txn, uint32_t depth, uint64_t begun)
+{
+        const struct txn_level *inner = (const struct txn_level *)txn->levels.items + depth - 1;
+        if (depth > txn->depth)
+                return false;
+        return (depth == txn->depth ? txn->begun : inner->outer_begun) == begun;
 }
 
 /* The view must not show a slot that is given back. */
@@ -187,10 +202,15 @@ int txn_abort(struct txn *txn)
         return 0;
 }
 
+void txn_abort_to(struct txn *txn, uint32_t depth)
+{
+        while (txn->depth > depth)
+                txn_abort(txn);
+}
+
 void txn_abort_all(struct txn *txn)
 {
-        while (txn_is_open(txn))
-                txn_abort(txn);
+        txn_abort_to(txn, 0);
 }
 
 static int end_outermost(struct txn *txn)

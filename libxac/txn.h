@@ -33,6 +33,8 @@ struct txn {
         int doom;             /* why it is doomed */
         int flags;            /* of the present level: those of all levels so far */
         uint32_t depth;       /* 0: no transaction */
+        const void *from;     /* where the present level began, in the program; for messages */
+        uint64_t begun;       /* its turn when it began */
         uint64_t turn;        /* counts the levels begun and ended, so that each state between has its number */
         struct vector levels; /* struct txn_level, one for each nested level */
         uint32_t patches;     /* files->patches when it began */
@@ -53,8 +55,12 @@ void txn_free(struct txn *txn);
 int txn_begin(struct txn *txn, int flags);
 int txn_end(struct txn *txn);
 int txn_abort(struct txn *txn);
-/* Undoes every level. */
+/* Undoes every level, or all that are deeper. */
 void txn_abort_all(struct txn *txn);
+void txn_abort_to(struct txn *txn, uint32_t depth);
+
+/* Is the level at that depth still the one that began at that turn? */
+bool txn_has_level(const struct txn *txn, uint32_t depth, uint64_t begun);
 
 /* From now on the transaction cannot commit; the first reason stays. */
 void txn_doom(struct txn *txn, int reason);

@@ -60,7 +60,8 @@ enum xac_code {
         XAC_FORKED = -5007,  /* used in a child without reopening */
         XAC_NOTXN = -5008,   /* no transaction is open */
         XAC_NOVIEW = -5009,  /* the address is in no view of this thread */
-        XAC_BUSY = -5010     /* too many participants or files */
+        XAC_BUSY = -5010,    /* too many participants or files */
+        XAC_UNENDED = -5011  /* a transaction was still open and has been undone */
 };
 
 enum xac_flags {
@@ -75,7 +76,8 @@ enum xac_flags {
         /* xbegin() */
         XAC_RDONLY = 0x0100,   /* it will not write; it always commits */
         XAC_SNAPSHOT = 0x0200, /* snapshot isolation: reads are not validated */
-        XAC_DURABLE = 0x0400   /* with XAC_RDONLY: see only what is durable */
+        XAC_DURABLE = 0x0400,  /* with XAC_RDONLY: see only what is durable */
+        XAC_NESTED = 0x0800    /* may begin a nested level, also where the environment is XAC_STRICT */
 };
 
 enum xac_access { XAC_READ = 1, XAC_WRITE = 2 };
@@ -128,6 +130,29 @@ int xbegin(xac_env *env, int flags);
 int xend(xac_env *env);
 int xabort(xac_env *env);
 int xac_run(xac_env *env, int flags, int (*body)(void *arg), void *arg);
+
+#ifdef __GNUC__
+/* A transaction, or a nested level, that is aborted when the scope is left without xend():
+ *
+ *         XAC_SCOPE(transfer, bank, 0);
+ *         if (transfer.err || account[from] < amount)
+ *                 return -1;
+ *         ...
+ *         return xend(bank);
+ */
+#define XAC_SCOPE(name, env, flags) \
+        __attribute__((cleanup(xac_scope_leave))) xac_scope name = xac_scope_begin(env, flags)
+
+typedef struct xac_scope {
+        int err; /* what xbegin() said */
+        uint32_t depth;
+        uint64_t id;
+        xac_env *env;
+} xac_scope;
+
+xac_scope xac_scope_begin(xac_env *env, int flags);
+void xac_scope_leave(xac_scope *scope);
+#endif
 
 /* Announced and declared access. */
 int xac_advise(xac_env *env, const void *addr, size_t length, int access);

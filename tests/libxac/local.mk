@@ -4,7 +4,7 @@
 # contract, which link only what a program links, and know only <xac/xac.h>.
 
 SUITES += libxac
-SUITE_libxac = $(CONTRACT_TESTS) $(LIBXAC_UNIT_TESTS) %D%/durable_too.sh
+SUITE_libxac = $(CONTRACT_TESTS) $(LIBXAC_UNIT_TESTS) %D%/durable_too.sh %D%/exceptions.sh
 TESTS += $(SUITE_libxac)
 
 ## ---- One program per module ---- ##
@@ -112,11 +112,13 @@ CONTRACT_TESTS = \
         %D%/test_track \
         %D%/test_transactions \
         %D%/test_trouble \
+        %D%/test_unended \
         %D%/test_xac_version
 check_PROGRAMS += $(CONTRACT_TESTS)
 
 # Most of them once more, in durable environments.
-dist_check_SCRIPTS += %D%/durable_too.sh
+dist_check_SCRIPTS += %D%/durable_too.sh %D%/exceptions.sh
+EXTRA_DIST += %D%/exceptions.cc
 
 %C%_test_advise_SOURCES = %D%/test_advise.c
 %C%_test_advise_LDADD = $(CONTRACT_LIBS)
@@ -144,6 +146,8 @@ dist_check_SCRIPTS += %D%/durable_too.sh
 %C%_test_move_LDADD = $(CONTRACT_LIBS)
 %C%_test_move_model_SOURCES = %D%/test_move_model.c
 %C%_test_move_model_LDADD = $(CONTRACT_LIBS)
+%C%_test_unended_SOURCES = %D%/test_unended.c
+%C%_test_unended_LDADD = $(CONTRACT_LIBS)
 %C%_test_nesting_SOURCES = %D%/test_nesting.c
 %C%_test_nesting_LDADD = $(CONTRACT_LIBS)
 %C%_test_open_close_SOURCES = %D%/test_open_close.c

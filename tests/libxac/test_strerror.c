@@ -13,7 +13,7 @@
 #include "tests/support/isolate.h"
 
 static const int codes[] = { 0,          XAC_CONFLICT, XAC_READONLY, XAC_FULL,   XAC_POISONED, XAC_CORRUPT,
-                             XAC_FORMAT, XAC_FORKED,   XAC_NOTXN,    XAC_NOVIEW, XAC_BUSY };
+                             XAC_FORMAT, XAC_FORKED,   XAC_NOTXN,    XAC_NOVIEW, XAC_BUSY,     XAC_UNENDED };
 
 static void every_code_is_explained_differently(void)
 {
@@ -37,10 +37,12 @@ static void errnos_are_explained(void)
 
 static void any_number_is_answered(void)
 {
-        static const int odd[] = { 1, 2, 5001, INT_MAX, INT_MIN, -4095, -4096, -5000, -5011, -6000 };
+        static const int odd[] = { 1, 2, 5001, INT_MAX, INT_MIN, -4095, -4096, -5000, -5012, -6000 };
 
         for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
                 check(xac_strerror(odd[i]) != NULL && strlen(xac_strerror(odd[i])) > 0);
+        check(strstr(xac_strerror(-6000), "-6000") != NULL);
+        check(strcmp(xac_strerror(-6000), xac_strerror(-6001)) != 0);
 }
 
 /* So that the two kinds never meet. */

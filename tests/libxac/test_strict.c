@@ -92,7 +92,7 @@ static void inside_transactions_it_changes_nothing(void)
         for (unsigned i = 0; i < 50; i++) {
                 check_ok(xbegin(seat.env, 0));
                 check_equal(seat_get(seat_word(i % 4, 0)), i / 4);
-                check_ok(xbegin(seat.env, 0));
+                check_ok(xbegin(seat.env, XAC_NESTED));
                 seat_put(seat_word(i % 4, 0), 99);
                 check_ok(xabort(seat.env));
                 seat_add(seat_word(i % 4, 0));

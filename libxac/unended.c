@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include "libxac/unended.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <xac/xac.h>
+
+enum { PLACE_BYTES = 256 };
+
+/* An address as "function+0x1c (program)", as far as the dynamic linker knows it: static functions have no name there,
+ * and addr2line wants the offset in the file. */
+static const char *place_name(const void *address, char name[PLACE_BYTES])
+{
+        Dl_info info;
+
+        if (!address || !dladdr(address, &info) || !info.dli_fname)
+                snprintf(name, PLACE_BYTES, "%p", address);
+        else if (info.dli_sname)
+                snprintf(name, PLACE_BYTES, "%s+0x%lx (%s+0x%lx)", info.dli_sname,
+                         (unsigned long)((uintptr_t)address - (uintptr_t)info.dli_saddr), info.dli_fname,
+                         (unsigned long)((uintptr_t)address - (uintptr_t)info.dli_fbase));
+        else
+                snprintf(name, PLACE_BYTES, "%s+0x%lx", info.dli_fname,
+                         (unsigned long)((uintptr_t)address - (uintptr_t)info.dli_fbase));
+        return name;
+}
+
+/* True the first time. */
+static bool is_first(atomic_flag *told)
+{
+        return !atomic_flag_test_and_set(told);
+}
+
+static void tell_of_nesting(const struct txn *txn, const void *from, const char *what)
+{
+        static atomic_flag told = ATOMIC_FLAG_INIT;
+        char inner[PLACE_BYTES], outer[PLACE_BYTES];
+
+        if (is_first(&told))
+                fprintf(stderr,
+                        "libxac: %s (level %u begins at %s, level %u began at %s): is an xend or xabort missing?\n",
+                        what, txn->depth + 1, place_name(from, inner), txn->depth, place_name(txn->from, outer));
+}
+
+static int refuse(struct txn *txn)
+{
+        txn_doom(txn, XAC_UNENDED);
+        return XAC_UNENDED;
+}
+
+int unended_check(struct txn *txn, int flags, const void *from)
+{
+        if (txn->is_strict && !(flags & XAC_NESTED)) {
+                tell_of_nesting(txn, from, "xbegin inside a transaction, without XAC_NESTED");
+                return refuse(txn);
+        }
+        if (txn->depth < UNENDED_DEPTH)
+                return 0;
+        tell_of_nesting(txn, from, "more than 64 nested levels");
+        return txn->is_strict ? refuse(txn) : 0;
+}
+
+void unended_tell_of_body(const struct txn *txn, const void *body)
+{
+        static atomic_flag told = ATOMIC_FLAG_INIT;
+        char place[PLACE_BYTES], name[PLACE_BYTES];
+
+        if (is_first(&told))
+                fprintf(stderr,
+                        "libxac: the body %s of xac_run has returned without ending the level that began at %s: "
+                        "all of it is undone\n",
+                        place_name(body, name), place_name(txn->from, place));
+}
+
+void unended_tell_of_thread(const struct txn *txn)
+{
+        static atomic_flag told = ATOMIC_FLAG_INIT;
+        char place[PLACE_BYTES];
+
+        if (is_first(&told))
+                fprintf(stderr,
+                        "libxac: a thread has ended inside a transaction, whose innermost level began at %s: it is "
+                        "undone\n",
+                        place_name(txn->from, place));
+}
