@@ -77,7 +77,7 @@ enum xac_flags {
         XAC_RDONLY = 0x0100,   /* it will not write; it always commits */
         XAC_SNAPSHOT = 0x0200, /* snapshot isolation: reads are not validated */
         XAC_DURABLE = 0x0400,  /* with XAC_RDONLY: see only what is durable */
-        XAC_NESTED = 0x0800    /* may begin a nested level, also where the environment is XAC_STRICT */
+        XAC_NESTED = 0x1000    /* may begin a nested level, also where the environment is XAC_STRICT */
 };
 
 enum xac_access { XAC_READ = 1, XAC_WRITE = 2 };

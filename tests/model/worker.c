@@ -120,7 +120,7 @@ static int library_move(void *worker_, uint32_t to, uint32_t from, uint32_t page
 
 static int library_begin(void *worker, int flags)
 {
-        return xbegin(((struct worker *)worker)->hold.env, flags);
+        return xbegin(((struct worker *)worker)->hold.env, flags | XAC_NESTED);
 }
 
 static int library_end(void *worker)
