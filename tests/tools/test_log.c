@@ -334,6 +334,21 @@ static void a_log_in_use_may_be_read(void)
         check_ok(xac_close(env));
 }
 
+/* Only what a second look does not find was the moving end. */
+static void damage_in_a_log_in_use_is_damage(void)
+{
+        xac_env *env;
+        uint64_t *words = tool_open(0, &env);
+
+        for (unsigned i = 0; i < 20; i++)
+                tool_commit(env, words, i % TOOL_PAGES, 0);
+        tool_damage("xac.log.1", offset_of(10) + 8, 1);
+        check_xac(1, "log", TOOL_ENV);
+        check_said("DAMAGED at position");
+        check_equal(tool_count_said(" commit "), 8);
+        check_ok(xac_close(env));
+}
+
 /* While a process commits and makes checkpoints as fast as it can, each look gives lines or says that
  * a checkpoint came between. */
 static void commit_and_recycle(int unused, void *stop_)
@@ -384,6 +399,7 @@ int main(void)
                 isolated_test(a_torn_tail_is_no_damage),
                 isolated_test(damage_is_told_where_it_is),
                 isolated_test(a_log_in_use_may_be_read),
+                isolated_test(damage_in_a_log_in_use_is_damage),
                 isolated_test(a_log_that_is_recycled_meanwhile_is_no_damage),
         };
         return cmocka_run_group_tests_name("xac log", tests, NULL, NULL);

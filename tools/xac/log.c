@@ -229,6 +229,30 @@ static void print_end(struct log_view *view)
                 printf(", cleanly.\n");
 }
 
+/* ---- The reader ---- */
+
+static void close_reader(struct log_view *view)
+{
+        if (view->reader)
+                log_reader_close(view->reader);
+        view->reader = NULL;
+}
+
+/* While it is in use, files come and go between a look at the directory and their being opened. */
+static int open_reader(struct log_view *view)
+{
+        enum { TRIES = 10 };
+        int err = place_open_log(&view->place, &view->reader);
+
+        for (int i = 1; err && i < TRIES && place_is_in_use(&view->place) != 0; i++) {
+                close_reader(view);
+                err = manifest_read(view->place.directory, &view->place.manifest);
+                if (!err)
+                        err = place_open_log(&view->place, &view->reader);
+        }
+        return err;
+}
+
 /* ---- When it does not end well ---- */
 
 /* Has a checkpoint moved the log on since the manifest was read? */
@@ -253,41 +277,42 @@ static void print_damage(struct log_view *view)
         printf("Recovery stops here, and changes nothing. 'xac check' looks at the rest.\n");
 }
 
+/* The end of a log in use moves while it is looked at: one look may meet a group half written, and a later one of which
+ * all is there. That is no damage, and the next look does not find it in the same place. */
+static bool is_moving_end(struct log_view *view)
+{
+        struct log_damage damage, again;
+        struct log_record record;
+        const unsigned char *payload;
+        int more;
+
+        if (place_is_in_use(&view->place) == 0)
+                return false;
+        log_reader_damage(view->reader, &damage);
+        close_reader(view);
+        if (open_reader(view))
+                return false;
+        while ((more = log_reader_next(view->reader, &record, &payload)) == 1 && record.position < damage.position)
+                ;
+        log_reader_damage(view->reader, &again);
+        return more >= 0 || (more == XAC_CORRUPT && again.position != damage.position);
+}
+
 static enum tool_exit end_badly(struct log_view *view, int err)
 {
         if (is_recycled(view)) {
                 tool_complain("%s: a checkpoint recycled the log while it was read: run it again", view->place.path);
                 return TOOL_BUSY;
         }
+        if (err == XAC_CORRUPT && view->reader && is_moving_end(view)) {
+                print_end(view);
+                return TOOL_DONE;
+        }
         if (err == XAC_CORRUPT && view->reader)
                 print_damage(view);
         else
                 tool_complain("%s: the log cannot be read: %s", view->place.path, tool_explain(err));
         return TOOL_FAILED;
-}
-
-/* ---- Command line ---- */
-
-static void close_reader(struct log_view *view)
-{
-        if (view->reader)
-                log_reader_close(view->reader);
-        view->reader = NULL;
-}
-
-/* While it is in use, files come and go between a look at the directory and their being opened. */
-static int open_reader(struct log_view *view)
-{
-        enum { TRIES = 10 };
-        int err = place_open_log(&view->place, &view->reader);
-
-        for (int i = 1; err && i < TRIES && place_is_in_use(&view->place) != 0; i++) {
-                close_reader(view);
-                err = manifest_read(view->place.directory, &view->place.manifest);
-                if (!err)
-                        err = place_open_log(&view->place, &view->reader);
-        }
-        return err;
 }
 
 static int read_twice(struct log_view *view)
@@ -321,6 +346,8 @@ static enum tool_exit print_log(struct log_view *view)
         print_end(view);
         return view->is_malformed ? TOOL_FAILED : TOOL_DONE;
 }
+
+/* ---- Command line ---- */
 
 static bool parse(int argc, char **argv, struct log_options *options, bool *is_help)
 {
