@@ -115,9 +115,9 @@ static inline int shlock_lock(struct shlock *lock, uint32_t me, const struct shl
 
 static inline void shlock_unlock(struct shlock *lock)
 {
+        shlock_note_left(lock);
         /* An exchange also because all that was stored under the lock must have reached the others when
          * this returns, by anybody's clock; a plain store could leave it on its way for a while. */
-        shlock_note_left(lock);
         if (atomic_exchange(&lock->word, 0) & SHLOCK_WAITERS)
                 shlock_wake_one(lock);
 }

@@ -211,7 +211,7 @@ bench: $(BENCH_PROGRAMS)
 	        $(SHELL) $(srcdir)/bench/plot/draw $$name $$result.csv $$result.svg || exit 1; \
 	done
 
-# The pictures of the documentation: `make race` measures what they show, half an hour long, `make plots` draws them.
+# The pictures of the documentation: `make race` measures what they show (six minutes), `make plots` draws them.
 RACE_SYSTEMS = bptree,cobtree,lmdb,bdb,rocksdb,sqlite
 RACE_CSV = $(srcdir)/docs/plots/data
 RACE_MEMORY_ARGS = --processes 1,2 --keys 500000 --reads 50 --reps 3 --latency-reps 0

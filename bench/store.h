@@ -106,6 +106,9 @@ const struct store *store_find(const char *name);
 /* All of them, separated by commas. */
 const char *store_names(void);
 
+/* For `lost`, where writers take turns. */
+uint64_t store_loses_none(void *seat);
+
 /* Zeroed memory for a seat, for free(). Ends the program when memory is short. */
 void *store_new_seat(size_t byte_len);
 

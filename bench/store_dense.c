@@ -143,16 +143,10 @@ static int scan_by_visits(void *arg, const void *from, uint64_t limit, struct st
         return STORE_FOUND;
 }
 
-static uint64_t lost(void *arg)
-{
-        (void)arg;
-        return 0;
-}
-
 #define DENSE(its_name, its_scan)                                                                       \
         {                                                                                               \
                 .name = (its_name), .only = "scan", .open = open_seat, .close = close_seat, .put = put, \
-                .scan = (its_scan), .load = load, .lost = lost                                          \
+                .scan = (its_scan), .load = load, .lost = store_loses_none                              \
         }
 
 const struct store store_dense = DENSE("dense", scan);

@@ -266,13 +266,6 @@ static void load(void *arg, const struct store_source *source)
         end_write(seat, txn);
 }
 
-/* There is one writer at a time. */
-static uint64_t lost(void *seat)
-{
-        (void)seat;
-        return 0;
-}
-
 const struct store store_lmdb = {
         .name = "lmdb",
         .data_file = "data.mdb",
@@ -284,5 +277,5 @@ const struct store store_lmdb = {
         .scan = scan,
         .load = load,
         .run = run,
-        .lost = lost,
+        .lost = store_loses_none,
 };

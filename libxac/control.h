@@ -90,8 +90,9 @@ struct held_list {
 };
 
 /*
- * Who may store to a field stands behind it in brackets: the lock under which, or who alone. All may read at any time
- * what is _Atomic, the rest under the lock only.
+ * Who may store to a field stands behind it in brackets: the lock under which, or who alone; and whoever takes over
+ * from that one when it is dead. Anybody may read what is _Atomic, the rest under the lock only; but for the names of
+ * files, which never change, and the generations (shared_write_manifest_locked).
  */
 struct control {
         /* Constant once ready, but for the generations. */
@@ -126,12 +127,12 @@ struct control {
         _Atomic uint32_t rows_used;                      /* [participant_lock] no row beyond this one was ever used */
         _Atomic uint64_t unlinking; /* [commit_lock] word of the version that is being taken out of its chain */
         /* Snapshots that are no participant's (R2, R9); 0 in a volatile environment, or when there is none. */
-        _Atomic uint64_t checkpoint_snapshot; /* [checkpoint_lock] */
+        _Atomic uint64_t checkpoint_snapshot; /* [checkpoint_lock; and commit_lock to set it] */
         _Atomic uint64_t durable_next;        /* [who leads the log] of the group that is being written */
         _Atomic uint64_t durable_sequence;    /* [who leads the log] all commits up to it are on disk */
         /* The backlog (backlog.h): pins too. */
         _Atomic uint64_t backlog_base; /* [commit_lock] 0: the log has every commit; else those up to this one */
-        _Atomic uint64_t backlog_next; /* [backlog_lock] 0, or: up to here it is being logged */
+        _Atomic uint64_t backlog_next; /* [backlog_lock and commit_lock] 0, or: up to here it is being logged */
         _Atomic uint64_t backlog_end; /* [commit_lock] 0, or: the log's end with the record of that, which is decided */
         _Atomic uint64_t
                 backlog_pause; /* [anybody] up to this commit those that do not wait are logged by themselves */

@@ -16,7 +16,7 @@ enum { UNENDED_DEPTH = 64 }; /* who nests deeper has probably forgotten to end *
 int unended_check(struct txn *txn, int flags, const void *from);
 /* A body of xac_run has returned with a level open that began at txn->from. */
 void unended_tell_of_body(const struct txn *txn, const void *body);
-/* The thread ends, or closes the environment, inside the transaction. */
+/* The thread ends inside the transaction. */
 void unended_tell_of_thread(const struct txn *txn);
 
 #endif

@@ -21,7 +21,7 @@ set key bmargin center horizontal samplen 1 font ",8" noenhanced
 part(race, i) = system(sprintf("echo '%s' | cut -d, -f%d", race, i))
 # Rows of one race, with the place of the crowd instead of the param.
 of_race(race) = sprintf("awk -F, -v OFS=, 'NR == 1 { print; next } $1 == \"%s\" && $5 == \"%s\" " . \
-        "{ if (!(($3, $4) in place)) place[$3, $4] = crowds++; $5 = place[$3, $4]; print }' '%s'", \
+        "{ if (!(($3 * $4) in place)) place[$3 * $4] = crowds++; $5 = place[$3 * $4]; print }' '%s'", \
         part(race, 1), part(race, 2), csv)
 crowds_of(race) = system(of_race(race) . " | awk -F, 'NR > 1 && !seen[$5]++ { print $3 * $4 }'")
 bars(race, name) = sprintf("< %s | awk -v measured=%s -v metric=ops_per_s -f '%s' /dev/stdin", of_race(race), name, medians)
