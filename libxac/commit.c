@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "libxac/commit.h"
 
-#include <limits.h>
 #include <xac/xac.h>
 
 #include "base/hook.h"
@@ -9,16 +8,16 @@
 #include "libxac/backlog.h"
 #include "libxac/checkpoint.h"
 #include "libxac/conflict.h"
+#include "libxac/exclusion.h"
 #include "libxac/frames.h"
 #include "libxac/publish.h"
 #include "libxac/reclaim.h"
 #include "libxac/takeover.h"
 
 enum {
-        FEW_ENTRIES = 16,             /* so many pages are compared under the lock alone */
-        EXACT_MAX = 8,                /* after a view's M was too coarse, so many commits are exact, at most */
-        EXCLUSION_WAIT_NS = 10000000, /* then it is asked whether the exclusive one lives */
-        LOOKS_PER_CLOCK = 4,          /* the clock is not read at each look at retired slots */
+        FEW_ENTRIES = 16,    /* so many pages are compared under the lock alone */
+        EXACT_MAX = 8,       /* after a view's M was too coarse, so many commits are exact, at most */
+        LOOKS_PER_CLOCK = 4, /* the clock is not read at each look at retired slots */
         REAP_EVERY_NS = 100000000
 };
 
@@ -59,30 +58,6 @@ static int validate_early(struct txn *txn, uint64_t *validated)
         return validate(txn, txn->pages.snapshot, *validated);
 }
 
-static void wait_for_exclusive(struct shared *shared, uint32_t owner)
-{
-        _Atomic uint32_t *word = &shared->control->exclusive_owner;
-        sys_futex_wait((const uint32_t *)word, owner, EXCLUSION_WAIT_NS);
-        if (atomic_load(word) == owner && !shared_is_alive(shared, owner))
-                atomic_compare_exchange_strong(word, &owner, 0);
-}
-
-/* The commit lock, once nobody else is exclusive. */
-static int lock_when_admitted(struct participant *self)
-{
-        struct shared *shared = self->shared;
-        for (;;) {
-                int err = publish_lock(shared, self->owner);
-                if (err)
-                        return err;
-                uint32_t exclusive = atomic_load_explicit(&shared->control->exclusive_owner, memory_order_relaxed);
-                if (!exclusive || exclusive == self->owner)
-                        return 0;
-                publish_unlock(shared);
-                wait_for_exclusive(shared, exclusive);
-        }
-}
-
 /* Is there anything in the way of the record (R19, I5)? A commit that does not wait then goes without one. */
 static bool is_ready_locked(struct txn *txn, bool *meets_backlog)
 {
@@ -100,9 +75,9 @@ static int clear_backlog(struct txn *txn)
         struct participant *self = txn->self;
         backlog_pause(self->shared);
         int err = backlog_log(self, txn->files);
-        if (err || !backlog_exists(self->shared) || commit_excludes_others(self))
+        if (err || !backlog_exists(self->shared) || exclusion_holds(self))
                 return err;
-        err = commit_exclude_others(self);
+        err = exclusion_begin(self);
         txn->is_exclusive = !err;
         return err;
 }
@@ -112,7 +87,7 @@ static int lock_when_ready(struct txn *txn)
 {
         for (;;) {
                 bool meets_backlog;
-                int err = lock_when_admitted(txn->self);
+                int err = exclusion_lock(txn->self);
                 if (err || is_ready_locked(txn, &meets_backlog))
                         return err;
                 publish_unlock(txn->self->shared);
@@ -208,7 +183,7 @@ int commit_run(struct txn *txn, bool is_waiting)
                 err = commit_prepared(txn, validated);
         redo_finish(&txn->redo, txn->self);
         if (txn->is_exclusive)
-                commit_admit_others(txn->self);
+                exclusion_end(txn->self);
         return err;
 }
 
@@ -247,27 +222,4 @@ void commit_tidy(struct txn *txn)
                                               .may_wait = shared_is_durable(self->shared) };
                 checkpoint_run(&writer); /* what does not succeed now is tried again by later commits */
         }
-}
-
-bool commit_excludes_others(const struct participant *self)
-{
-        return atomic_load(&self->shared->control->exclusive_owner) == self->owner;
-}
-
-int commit_exclude_others(struct participant *self)
-{
-        int err = lock_when_admitted(self);
-        if (err)
-                return err;
-        atomic_store(&self->shared->control->exclusive_owner, self->owner);
-        hook_step(HOOK_EXCLUSIVE);
-        publish_unlock(self->shared);
-        return 0;
-}
-
-void commit_admit_others(struct participant *self)
-{
-        _Atomic uint32_t *word = &self->shared->control->exclusive_owner;
-        atomic_store(word, 0);
-        sys_futex_wake((const uint32_t *)word, INT_MAX);
 }

@@ -18,9 +18,4 @@ int commit_wait(struct txn *txn);
  * when the pool is nearly full. */
 void commit_tidy(struct txn *txn);
 
-/* Between these two nobody else commits. -ENOMEM. */
-int commit_exclude_others(struct participant *self);
-void commit_admit_others(struct participant *self);
-bool commit_excludes_others(const struct participant *self);
-
 #endif

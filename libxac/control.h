@@ -27,7 +27,7 @@
 #include "recovery/manifest.h"
 
 enum {
-        CONTROL_VERSION = 7,
+        CONTROL_VERSION = 8,
         CACHE_LINE = 64,
         FILES_MAX = MANIFEST_FILES,
         PARTICIPANTS_MAX = 32768,
@@ -116,12 +116,13 @@ struct control {
         /* All that a commit must write: lock and sequence, on one line. decided is stored
          * before the first head of commit `decided` (R5), sequence after the last. */
         alignas(CACHE_LINE) struct shlock commit_lock;
-        _Atomic uint32_t exclusive_owner; /* [commit_lock, or that owner] only it may commit; 0 = anybody */
+        _Atomic uint32_t exclusive;       /* [commit_lock; anybody to end it] who alone may commit (exclusion.h) */
         _Atomic uint64_t sequence;        /* [commit_lock] */
         _Atomic uint64_t decided;         /* [commit_lock] */
         _Atomic uint64_t decided_log_end; /* [commit_lock] where the log ends with that commit */
         _Atomic uint32_t committer;       /* [commit_lock] row number of who decided */
         _Atomic uint32_t ring_readers;    /* [anybody] bit 0: there are some; above: how often one came (ring.c) */
+        _Atomic uint32_t exclusions;      /* [commit_lock] how often somebody became exclusive */
 
         alignas(CACHE_LINE) _Atomic uint64_t flip_epoch; /* [commit_lock] */
         _Atomic uint32_t rows_used;                      /* [participant_lock] no row beyond this one was ever used */
@@ -251,6 +252,7 @@ _Static_assert(sizeof(struct row) == 4UL * CACHE_LINE, "rows share no cache line
 _Static_assert(offsetof(struct control, flip_epoch) - offsetof(struct control, commit_lock) == CACHE_LINE,
                "lock and sequence are on one line");
 _Static_assert(sizeof(struct slot) == CACHE_LINE, "a descriptor is a cache line");
+_Static_assert(PARTICIPANTS_MAX < 1 << 16, "a row's owner has 16 bits");
 
 /* Where the parts begin, in bytes. */
 struct control_layout {
@@ -300,6 +302,17 @@ static inline uint32_t control_processes_max(uint32_t max_participants)
 static inline uint32_t control_owner_of_row(uint32_t row_no)
 {
         return row_no + 1;
+}
+
+/* The word of an exclusiveness: the owner is a row's. */
+static inline uint32_t control_exclusive(uint32_t turn, uint32_t owner)
+{
+        return turn << 16 | owner;
+}
+
+static inline uint32_t control_exclusive_owner(uint32_t word)
+{
+        return word & UINT32_C(0xffff);
 }
 
 static inline uint32_t control_owner_of_process(uint32_t process_no)

@@ -161,7 +161,8 @@ static void describe_participant(const struct look *look, uint32_t row_no, struc
                 .pid = pid_of(look, process_no),
                 .is_alive = process && process->is_alive,
                 .is_on_duty = atomic_load(&row->is_on_duty),
-                .is_exclusive = atomic_load(&look->control.exclusive_owner) == control_owner_of_row(row_no),
+                .is_exclusive =
+                        control_exclusive_owner(atomic_load(&look->control.exclusive)) == control_owner_of_row(row_no),
                 .snapshot = atomic_load(&row->snapshot),
                 .commits = atomic_load(&row->commits),
                 .conflicts = atomic_load(&row->conflicts),

@@ -27,7 +27,8 @@ struct participant {
         struct shared *shared;
         struct row *row;
         uint32_t row_no;
-        uint32_t owner; /* control_owner_of_row(row_no) */
+        uint32_t owner;     /* control_owner_of_row(row_no) */
+        uint32_t exclusion; /* the word with which it became exclusive (exclusion.h); 0: it did not */
         struct slot_list free;
         struct slot_list retired;
         uint32_t retired_limit; /* so many are looked at together */

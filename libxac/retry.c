@@ -1,37 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "libxac/retry.h"
 
-#include <sched.h>
+#include <xac/xac.h>
 
-#include "base/sys.h"
-#include "libxac/commit.h"
 #include "libxac/unended.h"
-
-enum {
-        YIELD_LOSSES = 3, /* after so many losses it no longer retries at once */
-        BACK_OFF_MIN_NS = 1 << 10,
-        BACK_OFF_MAX_NS = 1 << 20
-};
-
-static uint32_t next_random(struct thread *thread)
-{
-        /* xorshift (Marsaglia 2003) */
-        thread->random ^= thread->random << 13;
-        thread->random ^= thread->random >> 17;
-        thread->random ^= thread->random << 5;
-        return thread->random;
-}
-
-/* Waits a random time that doubles, at most, with each loss. */
-static void back_off(struct thread *thread, int losses)
-{
-        if (losses <= YIELD_LOSSES) {
-                sched_yield();
-                return;
-        }
-        uint64_t most = (uint64_t)BACK_OFF_MIN_NS << (losses - YIELD_LOSSES);
-        sys_sleep_ns(next_random(thread) % (most < BACK_OFF_MAX_NS ? most : BACK_OFF_MAX_NS));
-}
 
 /* The body is the program's code: faults are its own there. */
 static int run_body(struct thread *thread, int (*body)(void *arg), void *arg)
@@ -69,7 +41,7 @@ static int end_attempt(struct attempt *attempt, int result, const void *body)
                 unended_tell_of_body(txn, body);
                 result = XAC_UNENDED;
         }
-        txn_abort_to(txn, attempt->outer_depth);
+        txn_abort_for(txn, attempt->outer_depth, result);
         return result;
 }
 
@@ -85,33 +57,16 @@ static int run_once(struct thread *thread, int flags, int (*body)(void *arg), vo
         return end_attempt(&attempt, result, (const void *)(uintptr_t)body);
 }
 
-static void admit_others(struct participant **self)
-{
-        commit_admit_others(*self);
-}
-
-static int run_exclusively(struct thread *thread, int flags, int (*body)(void *arg), void *arg)
-{
-        int err = commit_exclude_others(&thread->self);
-        if (err)
-                return err;
-        __attribute__((cleanup(admit_others))) struct participant *self = &thread->self;
-        (void)self;
-        return run_once(thread, flags, body, arg);
-}
-
+/* A reader that asks for another attempt waits for something, and nobody for it (P3). */
 int retry_run(struct thread *thread, int flags, int (*body)(void *arg), void *arg)
 {
+        struct txn *txn = &thread->txn;
         int err = run_once(thread, flags, body, arg);
-        if (txn_is_open(&thread->txn))
-                return err; /* nested: the outermost level decides */
-        for (int losses = 1; err == XAC_CONFLICT; losses++) {
-                if (losses < RETRY_LOSSES_MAX) {
-                        back_off(thread, losses);
-                        err = run_once(thread, flags, body, arg);
-                } else {
-                        err = run_exclusively(thread, flags, body, arg);
-                }
+        /* nested: the outermost level decides */
+        for (uint32_t asked = 1; err == XAC_CONFLICT && !txn_is_open(txn); asked++) {
+                if (flags & XAC_RDONLY)
+                        patience_back_off(&txn->patience, asked);
+                err = run_once(thread, flags, body, arg);
         }
         return err;
 }

@@ -4,12 +4,8 @@
 
 #include "libxac/thread.h"
 
-/*
- * xac_run: begin, body, end, and again after a conflict, with randomised back-off. After
- * RETRY_LOSSES_MAX losses in a row it runs exclusively among writers, so that it gets through.
+/* xac_run: begin, body, end, and again after a conflict. The transaction itself has the patience for that (patience.h).
  */
-enum { RETRY_LOSSES_MAX = 16 };
-
 int retry_run(struct thread *thread, int flags, int (*body)(void *arg), void *arg);
 
 #endif

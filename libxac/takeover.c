@@ -2,6 +2,7 @@
 #include "libxac/takeover.h"
 
 #include "base/hook.h"
+#include "libxac/exclusion.h"
 #include "libxac/participant.h"
 #include "libxac/pool.h"
 #include "libxac/pool_lists.h"
@@ -32,8 +33,7 @@ static void take_back_row_locked(struct shared *shared, uint32_t row_no, uint32_
 {
         struct row *row = &shared->rows[row_no];
         uint32_t dead_owner = control_owner_of_row(row_no);
-        uint32_t exclusive = dead_owner;
-        atomic_compare_exchange_strong(&shared->control->exclusive_owner, &exclusive, 0);
+        exclusion_end_of_dead(shared, dead_owner);
         if (shared_is_durable(shared))
                 log_take_back(&shared->log, owner, dead_owner);
         atomic_store(&row->snapshot, 0);

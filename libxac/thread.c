@@ -4,10 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/sys.h"
 #include "libxac/backlog.h"
 #include "libxac/checkpoint.h"
-#include "libxac/commit.h"
+#include "libxac/exclusion.h"
 #include "libxac/pool.h"
 #include "libxac/reclaim.h"
 #include "libxac/redo.h"
@@ -87,7 +86,6 @@ static int join(struct xac_env *env, struct thread **out)
         if (err)
                 goto fail_txn;
         thread->env = env;
-        thread->random = (uint32_t)sys_monotonic_ns() | 1;
         add_to_lists(thread);
         *out = thread;
         return 0;
@@ -204,8 +202,7 @@ void thread_leave(struct thread *thread)
         remove_from_env(thread);
         txn_abort_all(&thread->txn);
         release_views(&thread->txn.views);
-        if (atomic_load(&self->shared->control->exclusive_owner) == self->owner)
-                commit_admit_others(self);
+        exclusion_end(self);
         reclaim_hand_over(self);
         pool_flush(self);
         txn_free(&thread->txn);

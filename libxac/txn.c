@@ -8,6 +8,7 @@
 
 #include "base/hook.h"
 #include "libxac/commit.h"
+#include "libxac/exclusion.h"
 #include "libxac/frames.h"
 
 struct txn_level {
@@ -31,6 +32,7 @@ int txn_init(struct txn *txn, struct participant *self, struct files *files, int
         txn->files = files;
         txn->is_strict = env_flags & XAC_STRICT;
         txn->is_nosync = env_flags & XAC_NOSYNC;
+        patience_init(&txn->patience);
         views_init(&txn->views, self, env_flags & XAC_TRACK);
         return txn_pages_init(&txn->pages, self, files);
 }
@@ -53,6 +55,8 @@ void txn_doom(struct txn *txn, int reason)
 /* The outermost level begins: publish a snapshot, bring the views there. */
 static int begin_outermost(struct txn *txn, int flags)
 {
+        if (txn->patience.losses && !(flags & XAC_RDONLY))
+                patience_begin(&txn->patience, txn->self);
         if (atomic_load_explicit(&txn->files->is_patched, memory_order_relaxed))
                 files_heal(txn->files);
         txn->patches = atomic_load_explicit(&txn->files->patches, memory_order_acquire);
@@ -62,6 +66,7 @@ static int begin_outermost(struct txn *txn, int flags)
                 err = views_begin(&txn->views, snapshot, flags & XAC_RDONLY);
         if (err) {
                 participant_end(txn->self);
+                exclusion_end(txn->self);
                 return err;
         }
         txn_pages_begin(&txn->pages, snapshot);
@@ -190,22 +195,47 @@ static void undo_outermost(struct txn *txn)
         become_idle(txn);
 }
 
+/* It is decided how the outermost level ends. */
+static void end_try(struct txn *txn, int result)
+{
+        if (result != XAC_CONFLICT && !txn->patience.losses)
+                return;
+        if (txn->is_read_only)
+                return;
+        if (result == XAC_CONFLICT)
+                patience_lose(&txn->patience, txn->self);
+        else
+                patience_forget(&txn->patience, txn->self);
+}
+
+static void abort_innermost(struct txn *txn, int reason)
+{
+        txn->turn++;
+        if (txn->depth > 1) {
+                abort_nested(txn);
+                return;
+        }
+        end_try(txn, reason);
+        undo_outermost(txn);
+}
+
 int txn_abort(struct txn *txn)
 {
         if (!txn_is_open(txn))
                 return XAC_NOTXN;
-        txn->turn++;
-        if (txn->depth > 1)
-                abort_nested(txn);
-        else
-                undo_outermost(txn);
+        abort_innermost(txn, 0);
         return 0;
+}
+
+void txn_abort_for(struct txn *txn, uint32_t depth, int reason)
+{
+        while (txn->depth > depth)
+                abort_innermost(txn, reason);
 }
 
 void txn_abort_to(struct txn *txn, uint32_t depth)
 {
-        while (txn->depth > depth)
-                txn_abort(txn);
+        txn_abort_for(txn, depth, 0);
 }
 
 void txn_abort_all(struct txn *txn)
@@ -225,6 +255,7 @@ static int end_outermost(struct txn *txn)
                 txn_move(txn, TXN_ACTIVE, TXN_COMMITTING);
                 err = commit_run(txn, is_waiting);
         }
+        end_try(txn, err); /* before it waits for the disk */
         if (err) {
                 if (err == XAC_CONFLICT)
                         participant_count(&row->conflicts);

@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "libxac/patience.h"
 #include "libxac/redo.h"
 #include "libxac/txn_pages.h"
 #include "libxac/view_sync.h"
@@ -30,22 +31,23 @@ struct txn {
         struct txn_pages pages;
         struct views views;
         enum txn_state state;
-        int doom;             /* why it is doomed */
-        int flags;            /* of the present level: those of all levels so far */
-        uint32_t depth;       /* 0: no transaction */
-        const void *from;     /* where the present level began, in the program; for messages */
-        uint64_t begun;       /* its turn when it began */
-        uint64_t turn;        /* counts the levels begun and ended, so that each state between has its number */
-        struct vector levels; /* struct txn_level, one for each nested level */
-        uint32_t patches;     /* files->patches when it began */
-        struct redo redo;     /* its record for the log */
-        uint64_t log_end;     /* where the log ends with its record; 0: it has none */
-        bool is_waiting;      /* its commit waits for the disk */
-        bool is_logged;       /* its commit has a record of its own in the log */
-        bool is_exclusive;    /* no other may commit until it has */
-        bool is_read_only;    /* the outermost level was begun with XAC_RDONLY */
-        bool is_nosync;       /* XAC_NOSYNC, of the environment */
-        bool is_strict;       /* XAC_STRICT */
+        int doom;                 /* why it is doomed */
+        int flags;                /* of the present level: those of all levels so far */
+        uint32_t depth;           /* 0: no transaction */
+        const void *from;         /* where the present level began, in the program; for messages */
+        uint64_t begun;           /* its turn when it began */
+        uint64_t turn;            /* counts the levels begun and ended, so that each state between has its number */
+        struct patience patience; /* after races that were lost */
+        struct vector levels;     /* struct txn_level, one for each nested level */
+        uint32_t patches;         /* files->patches when it began */
+        struct redo redo;         /* its record for the log */
+        uint64_t log_end;         /* where the log ends with its record; 0: it has none */
+        bool is_waiting;          /* its commit waits for the disk */
+        bool is_logged;           /* its commit has a record of its own in the log */
+        bool is_exclusive;        /* its commit keeps others out */
+        bool is_read_only;        /* the outermost level was begun with XAC_RDONLY */
+        bool is_nosync;           /* XAC_NOSYNC, of the environment */
+        bool is_strict;           /* XAC_STRICT */
 };
 
 int txn_init(struct txn *txn, struct participant *self, struct files *files, int env_flags);
@@ -55,9 +57,10 @@ void txn_free(struct txn *txn);
 int txn_begin(struct txn *txn, int flags);
 int txn_end(struct txn *txn);
 int txn_abort(struct txn *txn);
-/* Undoes every level, or all that are deeper. */
+/* Undoes every level, or all that are deeper; the latter also for a reason, as XAC_CONFLICT is a race lost. */
 void txn_abort_all(struct txn *txn);
 void txn_abort_to(struct txn *txn, uint32_t depth);
+void txn_abort_for(struct txn *txn, uint32_t depth, int reason);
 
 /* Is the level at that depth still the one that began at that turn? */
 bool txn_has_level(const struct txn *txn, uint32_t depth, uint64_t begun);

@@ -4,9 +4,10 @@
 
    One participant makes PLAIN commits without a record, WAITING others make LOGGED each with one, and wait for the disk. A
    logger logs the backlog and takes over from the dead, the log's writer closes groups and makes them durable, a
-   reclaimer looks LOOKS times for what nobody needs, a checkpointer takes a checkpoint. Up to DEATHS of them die between
-   any two steps, whatever they hold, and come back knowing nothing. Commit n writes one of PAGES pages and so makes version
-   n of it. Left out are chains, heads and rows (unlink.pml, moves.pml), and home; comparing pages is one step.
+   reclaimer looks LOOKS times for what nobody needs, a checkpointer takes a checkpoint. Exclusiveness lapses LAPSES times.
+   Up to DEATHS of them die between any two steps, whatever they hold, and come back knowing nothing. Commit n writes one of
+   PAGES pages and so makes version n of it. Left out are chains, heads and rows (unlink.pml, moves.pml), and home; comparing
+   pages is one step.
 
    A power cut leaves the log up to any record from `durable` on. `logged` is what replay makes of the log up to its end; each
    record is checked when the end comes to cover it, so that whatever log a power cut leaves has been checked.
@@ -60,6 +61,9 @@
 #ifndef PAGES
 #define PAGES 1
 #endif
+#ifndef LAPSES
+#define LAPSES 0
+#endif
 #define SEQUENCES (1 + PLAIN + WAITING * LOGGED)
 
 /* Locks. */
@@ -78,7 +82,7 @@ byte written[SEQUENCES + 2]; /* the page that each commit writes */
 byte freed[PAGES];           /* versions of each page, a bit for each */
 #define BIT(no) (1 << (no))
 
-byte plain_left = PLAIN, logged_left[2], deaths, ended;
+byte plain_left = PLAIN, logged_left[2], deaths, lapses, ended;
 
 /* A step, before which it may die. */
 #define STEP(what) if :: what :: atomic { deaths < DEATHS -> deaths++; goto dying } fi
@@ -268,10 +272,10 @@ out:    ended++
 /* It has the commit lock, and there is a backlog. */
 inline clear_backlog()
 {
-        d_step { commit_lock = NOBODY; tries++; assert(tries < 3) };
+        d_step { commit_lock = NOBODY; tries++; assert(tries < 3 + lapses) };
 #ifndef NOEXCLUSION
         if
-        :: tries == 2 -> lock_when_admitted(); STEP(d_step { exclusive = me; commit_lock = NOBODY })
+        :: tries > 1 && exclusive != me -> lock_when_admitted(); STEP(d_step { exclusive = me; commit_lock = NOBODY })
         :: else
         fi;
 #endif
@@ -319,6 +323,13 @@ dying:
         };
         goto again;
 out:    ended++
+}
+
+/* Whoever waits for the exclusive one lets it lapse in the end (exclusion.pml). */
+proctype impatient()
+{
+end_of_patience:
+        do :: d_step { exclusive && lapses < LAPSES -> lapses++; exclusive = NOBODY } od
 }
 
 /* ---- In the background ---- */
@@ -480,6 +491,9 @@ init {
                 run writer(5);
 #if CHECKPOINTS
                 run checkpointer(6);
+#endif
+#if LAPSES
+                run impatient();
 #endif
                 run reclaimer()
         }

@@ -79,7 +79,7 @@ static void check_lock(struct audit *audit, const char *name, const struct shloc
 static void check_control(struct audit *audit)
 {
         struct control *control = audit->shared->control;
-        uint32_t exclusive = atomic_load(&control->exclusive_owner);
+        uint32_t exclusive = control_exclusive_owner(atomic_load(&control->exclusive));
 
         check_lock(audit, "commit lock", &control->commit_lock);
         check_lock(audit, "pool lock", &control->pool_lock);
@@ -495,7 +495,7 @@ void audit_print(xac_env *env)
                 "  sequence %llu, decided %llu, committer %u, exclusive %u, ring readers %#x, slots %u, free %u, "
                 "held %u\n",
                 (unsigned long long)atomic_load(&control->sequence), (unsigned long long)atomic_load(&control->decided),
-                atomic_load(&control->committer), atomic_load(&control->exclusive_owner),
+                atomic_load(&control->committer), control_exclusive_owner(atomic_load(&control->exclusive)),
                 atomic_load(&control->ring_readers), atomic_load(&control->slots_allocated),
                 atomic_load(&control->free_count), atomic_load(&control->held_count));
         fprintf(stderr, "  backlog: base %llu, next %llu, end %llu\n",

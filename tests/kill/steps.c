@@ -32,7 +32,7 @@
 
 #include "base/hook.h"
 #include "libxac/env.h"
-#include "libxac/retry.h"
+#include "libxac/patience.h"
 #include "tests/kill/stage.h"
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
@@ -192,7 +192,7 @@ static void commit_nested(void)
 static int lose_until_exclusive(void *attempts)
 {
         check_ok(stage_add(STAGE_VICTIMS));
-        return ++*(int *)attempts <= RETRY_LOSSES_MAX ? XAC_CONFLICT : 0;
+        return ++*(int *)attempts <= PATIENCE_LOSSES_MAX ? XAC_CONFLICT : 0;
 }
 
 /* More pages than are free, each time: the pool must grow. What is written is undone. */

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "libxac/retry.h"
+#include "libxac/patience.h"
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
@@ -120,7 +120,7 @@ static int trade(void *job_)
                 err = add(job, operation->to, operation->amount);
         if (!err)
                 err = raise_number(job);
-        if (operation->kind == TALLY_EXCLUSIVE && job->attempts <= RETRY_LOSSES_MAX)
+        if (operation->kind == TALLY_EXCLUSIVE && job->attempts <= PATIENCE_LOSSES_MAX)
                 return XAC_CONFLICT; /* loses until it is exclusive */
         return err < -4096 ? err : 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "libxac/commit.h"
+#include "libxac/exclusion.h"
 
 /*
  * Conflict and commit: what counts as a conflict, which commits take effect, who waits for an
@@ -268,12 +269,12 @@ static void test_others_wait_for_the_exclusive_one(void **state)
         pthread_t thread;
 
         (void)state;
-        assert_int_equal(commit_exclude_others(other), 0);
+        assert_int_equal(exclusion_begin(other), 0);
         assert_int_equal(txn_begin(txn, 0), 0);
         put(txn, 3, 1);
         thread = start_commit();
         assert_int_equal(committed(3), 0);
-        commit_admit_others(other);
+        exclusion_end(other);
         pthread_join(thread, NULL);
         assert_int_equal(commit_result, 0);
         assert_int_equal(committed(3), 1);
@@ -286,12 +287,12 @@ static void test_what_came_while_it_waited_is_looked_at(void **state)
         pthread_t thread;
 
         (void)state;
-        assert_int_equal(commit_exclude_others(other), 0);
+        assert_int_equal(exclusion_begin(other), 0);
         assert_int_equal(txn_begin(txn, 0), 0);
         put(txn, 3, 1 + get(txn, 40));
         thread = start_commit();
         stage_other_puts(stage, 40, 7);
-        commit_admit_others(other);
+        exclusion_end(other);
         pthread_join(thread, NULL);
         assert_int_equal(commit_result, XAC_CONFLICT);
         assert_int_equal(committed(3), 0);
@@ -300,12 +301,12 @@ static void test_what_came_while_it_waited_is_looked_at(void **state)
 static void test_the_exclusive_one_commits_itself(void **state)
 {
         (void)state;
-        assert_int_equal(commit_exclude_others(txn->self), 0);
+        assert_int_equal(exclusion_begin(txn->self), 0);
         assert_int_equal(txn_begin(txn, 0), 0);
         put(txn, 3, 1);
         assert_int_equal(txn_end(txn), 0);
-        commit_admit_others(txn->self);
-        assert_int_equal(atomic_load(&stage->engine->shared.control->exclusive_owner), 0);
+        exclusion_end(txn->self);
+        assert_int_equal(atomic_load(&stage->engine->shared.control->exclusive), 0);
 }
 
 /* A row of a process that does not hold its byte of the lock file. */
@@ -325,13 +326,13 @@ static struct row *kill_participant(int who)
 static void test_nobody_waits_for_a_dead_one(void **state)
 {
         (void)state;
-        assert_int_equal(commit_exclude_others(&stage->engine->participant[4]), 0);
+        assert_int_equal(exclusion_begin(&stage->engine->participant[4]), 0);
         kill_participant(4);
         assert_int_equal(txn_begin(txn, 0), 0);
         put(txn, 3, 1);
         assert_int_equal(txn_end(txn), 0);
         assert_int_equal(committed(3), 1);
-        assert_int_equal(atomic_load(&stage->engine->shared.control->exclusive_owner), 0);
+        assert_int_equal(atomic_load(&stage->engine->shared.control->exclusive), 0);
 }
 
 static int refuse_mmap(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
@@ -365,7 +366,7 @@ static void test_a_commit_that_cannot_finish_a_dead_ones_fails(void **state)
         shared->heads[file_no] = NULL; /* a process that has not mapped them yet */
         sys_fail = refuse_mmap;
         assert_int_equal(txn_end(txn), -ENOMEM);
-        assert_int_equal(commit_exclude_others(txn->self), -ENOMEM);
+        assert_int_equal(exclusion_begin(txn->self), -ENOMEM);
         sys_fail = NULL;
         shared->heads[file_no] = heads;
         assert_int_equal(sequence_now(), before);

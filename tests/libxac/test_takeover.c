@@ -82,14 +82,14 @@ static void test_a_transaction_of_the_dead_leaves_nothing(void **state)
                 assert_int_equal(engine_store(engine, DEAD, page_no, 1, 3), 0);
         atomic_store(&dead_row()->commits, 20);
         ring_join(&engine->shared, dead_row());
-        atomic_store(&engine->shared.control->exclusive_owner, engine->participant[DEAD].owner);
+        atomic_store(&engine->shared.control->exclusive, control_exclusive(7, engine->participant[DEAD].owner));
         die();
         take_over();
         assert_int_equal(atomic_load(&dead_row()->snapshot), 0);
         assert_int_equal(atomic_load(&engine->shared.control->sequence), sequence);
         assert_int_equal(atomic_load(&engine->shared.control->past_commits), 20);
         assert_false(ring_is_read(engine->shared.control));
-        assert_int_equal(atomic_load(&engine->shared.control->exclusive_owner), 0);
+        assert_int_equal(atomic_load(&engine->shared.control->exclusive), 0);
         assert_locks_are_free();
         engine_assert_nothing_leaked(engine);
         for (uint64_t page_no = 0; page_no < PAGES; page_no++)

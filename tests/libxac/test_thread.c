@@ -15,12 +15,12 @@
 #include <xac/xac.h>
 
 #include "base/sys.h"
-#include "libxac/commit.h"
+#include "libxac/exclusion.h"
 #include "libxac/fault.h"
 #include "libxac/mappings.h"
+#include "libxac/patience.h"
 #include "libxac/pool.h"
 #include "libxac/registry.h"
-#include "libxac/retry.h"
 #include "libxac/stats.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
@@ -249,7 +249,7 @@ static void *exit_in_the_middle(void *env)
 {
         struct thread *thread = mine(env);
 
-        check_ok(commit_exclude_others(&thread->self));
+        check_ok(exclusion_begin(&thread->self));
         seat.words = xac_mmap(env, "words", 0, 0);
         check_ok(xbegin(env, 0));
         seat.words[0] = 77;
@@ -266,7 +266,7 @@ static void a_thread_that_ends_leaves_nothing_behind(void)
         seat_take(0);
         seat_commit_add(0);
         run_thread(exit_in_the_middle, seat.env);
-        check_equal(atomic_load(&seat.env->shared.control->exclusive_owner), 0);
+        check_equal(atomic_load(&seat.env->shared.control->exclusive), 0);
         check_equal(seat_commit_add(0), 2);
         check_equal(seat_stat(participants), 1);
         pool_count(&seat.env->shared, &census);
@@ -355,10 +355,10 @@ static int lose(void *losing_)
 {
         struct losing *losing = losing_;
         const struct thread *thread = mine(seat.env);
-        _Atomic uint32_t *exclusive = &seat.env->shared.control->exclusive_owner;
+        _Atomic uint32_t *exclusive = &seat.env->shared.control->exclusive;
 
         losing->calls++;
-        losing->exclusive_calls += atomic_load(exclusive) == thread->self.owner;
+        losing->exclusive_calls += control_exclusive_owner(atomic_load(exclusive)) == thread->self.owner;
         check(!thread->is_in_library); /* faults are the body's own */
         seat.words[0]++;
         return losing->calls <= losing->losses ? XAC_CONFLICT : 0;
@@ -366,17 +366,17 @@ static int lose(void *losing_)
 
 static void after_sixteen_losses_it_runs_alone(void)
 {
-        static const int losses[] = { 0, 1, RETRY_LOSSES_MAX - 1, RETRY_LOSSES_MAX, RETRY_LOSSES_MAX + 3 };
+        static const int losses[] = { 0, 1, PATIENCE_LOSSES_MAX - 1, PATIENCE_LOSSES_MAX, PATIENCE_LOSSES_MAX + 3 };
 
         seat_take(0);
         for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
                 struct losing losing = { .losses = losses[i] };
-                int alone = losses[i] - RETRY_LOSSES_MAX + 1;
+                int alone = losses[i] - PATIENCE_LOSSES_MAX + 1;
 
                 check_ok(xac_run(seat.env, 0, lose, &losing));
                 check_equal(losing.calls, losses[i] + 1);
                 check_equal(losing.exclusive_calls, alone > 0 ? alone : 0);
-                check_equal(atomic_load(&seat.env->shared.control->exclusive_owner), 0);
+                check_equal(atomic_load(&seat.env->shared.control->exclusive), 0);
                 check_equal(seat_commit_get(0), i + 1);
         }
         seat_leave(0);
