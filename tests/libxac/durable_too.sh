@@ -11,7 +11,7 @@ set -u
 
 tests=${builddir:-.}/tests/libxac
 quick='advise attach checkpoint conflicts declared fork full growth move move_model nesting run stat strict track transactions trouble'
-slow='many processes threads'
+slow='many processes starving threads'
 
 case ${1-} in
 '') wanted=$quick ;;

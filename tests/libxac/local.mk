@@ -14,11 +14,13 @@ LIBXAC_UNIT_TESTS = \
         %D%/test_backlog_others \
         %D%/test_checkpoint_reuse \
         %D%/test_commit \
+        %D%/test_exclusion \
         %D%/test_fault \
         %D%/test_files \
         %D%/test_frames \
         %D%/test_home \
         %D%/test_participant \
+        %D%/test_patience \
         %D%/test_pool \
         %D%/test_publish \
         %D%/test_reclaim \
@@ -46,6 +48,8 @@ UNIT_STAGE = tests/libxac/stage.h $(UNIT_ENGINE)
 %C%_test_checkpoint_reuse_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_commit_SOURCES = %D%/test_commit.c $(UNIT_STAGE)
 %C%_test_commit_LDADD = $(UNIT_LIBS)
+%C%_test_exclusion_SOURCES = %D%/test_exclusion.c $(UNIT_ENGINE)
+%C%_test_exclusion_LDADD = $(UNIT_LIBS)
 %C%_test_fault_SOURCES = %D%/test_fault.c
 %C%_test_fault_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_files_SOURCES = %D%/test_files.c %D%/engine_stand.h $(UNIT_ENGINE)
@@ -56,6 +60,8 @@ UNIT_STAGE = tests/libxac/stage.h $(UNIT_ENGINE)
 %C%_test_home_LDADD = $(UNIT_LIBS)
 %C%_test_participant_SOURCES = %D%/test_participant.c tests/base/step.h %D%/engine_stand.h $(UNIT_ENGINE)
 %C%_test_participant_LDADD = $(UNIT_LIBS)
+%C%_test_patience_SOURCES = %D%/test_patience.c $(UNIT_STAGE)
+%C%_test_patience_LDADD = $(UNIT_LIBS)
 %C%_test_pool_SOURCES = %D%/test_pool.c $(UNIT_ENGINE)
 %C%_test_pool_LDADD = $(UNIT_LIBS)
 %C%_test_publish_SOURCES = %D%/test_publish.c $(UNIT_ENGINE)
@@ -105,6 +111,7 @@ CONTRACT_TESTS = \
         %D%/test_open_close \
         %D%/test_processes \
         %D%/test_run \
+        %D%/test_starving \
         %D%/test_stat \
         %D%/test_strerror \
         %D%/test_strict \
@@ -156,6 +163,8 @@ EXTRA_DIST += %D%/exceptions.cc
 %C%_test_processes_LDADD = $(CONTRACT_LIBS)
 %C%_test_run_SOURCES = %D%/test_run.c
 %C%_test_run_LDADD = $(CONTRACT_LIBS)
+%C%_test_starving_SOURCES = %D%/test_starving.c
+%C%_test_starving_LDADD = $(CONTRACT_LIBS)
 %C%_test_stat_SOURCES = %D%/test_stat.c
 %C%_test_stat_LDADD = $(CONTRACT_LIBS)
 %C%_test_strerror_SOURCES = %D%/test_strerror.c

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "libxac/commit.h"
-#include "libxac/exclusion.h"
 
 /*
  * Conflict and commit: what counts as a conflict, which commits take effect, who waits for an
@@ -12,6 +11,7 @@
 #include <time.h>
 
 #include "libxac/conflict.h"
+#include "libxac/exclusion.h"
 
 enum { POOL_SLOTS = 64 };
 
