@@ -105,6 +105,28 @@ static void in_use_it_tells_who_reads_as_of_when(void)
         check_ok(xac_close(env));
 }
 
+static int look_after_sixteen_losses(void *calls)
+{
+        if (++*(int *)calls <= 16)
+                return XAC_CONFLICT;
+        check_xac(0, "stat", TOOL_ENV);
+        check_said("EXCLUSIVE");
+        return 0;
+}
+
+static void it_tells_who_is_exclusive(void)
+{
+        int calls = 0;
+        xac_env *env;
+
+        tool_open(0, &env);
+        check_ok(xac_run(env, 0, look_after_sixteen_losses, &calls));
+        check_equal(calls, 17);
+        check_xac(0, "stat", TOOL_ENV);
+        check_not_said("EXCLUSIVE");
+        check_ok(xac_close(env));
+}
+
 static void the_mappings_of_a_view_are_counted(void)
 {
         xac_env *env;
@@ -207,6 +229,7 @@ int main(void)
                 isolated_test(after_a_power_cut_it_needs_recovery),
                 isolated_test(after_sigkill_its_commits_are_in_shared_memory),
                 isolated_test(in_use_it_tells_who_reads_as_of_when),
+                isolated_test(it_tells_who_is_exclusive),
                 isolated_test(the_mappings_of_a_view_are_counted),
                 isolated_test(it_changes_nothing),
                 isolated_test(stale_shared_memory_is_not_believed),
