@@ -69,7 +69,7 @@ static bool is_ready_locked(struct txn *txn, bool *meets_backlog)
 }
 
 /* The log gets what it lacks before this commit. When others have committed meanwhile, it is done again without them,
- * which takes a moment. */
+ * which takes a moment; if that is too long, and they were let in again (R20), once more. */
 static int clear_backlog(struct txn *txn)
 {
         struct participant *self = txn->self;

@@ -34,10 +34,10 @@ struct txn {
         int doom;                 /* why it is doomed */
         int flags;                /* of the present level: those of all levels so far */
         uint32_t depth;           /* 0: no transaction */
+        struct patience patience; /* after races that were lost; begin reads it */
         const void *from;         /* where the present level began, in the program; for messages */
         uint64_t begun;           /* its turn when it began */
         uint64_t turn;            /* counts the levels begun and ended, so that each state between has its number */
-        struct patience patience; /* after races that were lost */
         struct vector levels;     /* struct txn_level, one for each nested level */
         uint32_t patches;         /* files->patches when it began */
         struct redo redo;         /* its record for the log */

@@ -28,7 +28,8 @@
  *
  * Functions return 0 or a negative number: -errno, or one of enum xac_code (all below
  * -4096, so that the two never meet); xac_strerror() explains both. A lost race
- * (XAC_CONFLICT) is an outcome, not an error.
+ * (XAC_CONFLICT) is an outcome, not an error; a loop that loses again and again gets
+ * through in the end, for the others then wait for it (at most 100 ms).
  *
  * The idea, and the names xbegin and xend, are from J. Sukha, "Memory-Mapped Transactions"
  * (MEng thesis, MIT 2005); page versions live in rewired memory (F. M. Schuhknecht et al.,
