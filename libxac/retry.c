@@ -102,11 +102,17 @@ static int run_exclusively(struct thread *thread, int flags, int (*body)(void *a
 
 int retry_run(struct thread *thread, int flags, int (*body)(void *arg), void *arg)
 {
+        const bool is_nested = txn_is_open(&thread->txn);
         int err = run_once(thread, flags, body, arg);
-        if (txn_is_open(&thread->txn))
-                return err; /* nested: the outermost level decides */
+        if (is_nested)
+                return err; /* the outermost level decides, which a wait may have ended, too */
         for (int losses = 1; err == XAC_CONFLICT; losses++) {
-                if (losses < RETRY_LOSSES_MAX) {
+                if (thread->has_waited)
+                        losses = 0; /* it has not lost, but found too little */
+                thread->has_waited = false;
+                if (!losses) {
+                        err = run_once(thread, flags, body, arg);
+                } else if (losses < RETRY_LOSSES_MAX) {
                         back_off(thread, losses);
                         err = run_once(thread, flags, body, arg);
                 } else {

@@ -30,22 +30,23 @@ struct txn {
         struct txn_pages pages;
         struct views views;
         enum txn_state state;
-        int doom;             /* why it is doomed */
-        int flags;            /* of the present level: those of all levels so far */
-        uint32_t depth;       /* 0: no transaction */
-        const void *from;     /* where the present level began, in the program; for messages */
-        uint64_t begun;       /* its turn when it began */
-        uint64_t turn;        /* counts the levels begun and ended, so that each state between has its number */
-        struct vector levels; /* struct txn_level, one for each nested level */
-        uint32_t patches;     /* files->patches when it began */
-        struct redo redo;     /* its record for the log */
-        uint64_t log_end;     /* where the log ends with its record; 0: it has none */
-        bool is_waiting;      /* its commit waits for the disk */
-        bool is_logged;       /* its commit has a record of its own in the log */
-        bool is_exclusive;    /* no other may commit until it has */
-        bool is_read_only;    /* the outermost level was begun with XAC_RDONLY */
-        bool is_nosync;       /* XAC_NOSYNC, of the environment */
-        bool is_strict;       /* XAC_STRICT */
+        int doom;              /* why it is doomed */
+        int flags;             /* of the present level: those of all levels so far */
+        uint32_t depth;        /* 0: no transaction */
+        const void *from;      /* where the present level began, in the program; for messages */
+        uint64_t begun;        /* its turn when it began */
+        uint64_t turn;         /* counts the levels begun and ended, so that each state between has its number */
+        struct vector levels;  /* struct txn_level, one for each nested level */
+        uint32_t patches;      /* files->patches when it began */
+        struct redo redo;      /* its record for the log */
+        struct vector awaited; /* uint64_t page ids: what xac_wait waits for */
+        uint64_t log_end;      /* where the log ends with its record; 0: it has none */
+        bool is_waiting;       /* its commit waits for the disk */
+        bool is_logged;        /* its commit has a record of its own in the log */
+        bool is_exclusive;     /* no other may commit until it has */
+        bool is_read_only;     /* the outermost level was begun with XAC_RDONLY */
+        bool is_nosync;        /* XAC_NOSYNC, of the environment */
+        bool is_strict;        /* XAC_STRICT */
 };
 
 int txn_init(struct txn *txn, struct participant *self, struct files *files, int env_flags);
