@@ -91,11 +91,10 @@ void waiters_mark_locked(struct shared *shared, uint32_t first_slot)
         uint32_t rows_used = atomic_load_explicit(&control->rows_used, memory_order_acquire);
         for (uint32_t i = 0; i < rows_used; i++) {
                 struct row *row = &shared->rows[i];
-                if (!waiters_is_waiting(row))
+                if (atomic_load_explicit(&row->waiter, memory_order_acquire) == WAITER_AWAKE)
                         continue;
-                if (!waits_for(shared, row, first_slot))
-                        flags |= WAITERS_SOME;
-                else if (mark(row))
+                flags |= WAITERS_SOME; /* also if it is marked: perhaps nobody has woken it (duty.c) */
+                if (waiters_is_waiting(row) && waits_for(shared, row, first_slot) && mark(row))
                         flags |= WAITERS_MARKED;
         }
         hook_step(HOOK_WAITERS_MARKED);

@@ -14,8 +14,8 @@
  *
  * control->waiters is all that a commit looks at while nobody waits. Both flags change under the commit lock only.
  *
- *      WAITERS_SOME     some row may be waiting; a commit that finds none clears it
- *      WAITERS_MARKED   some have been marked by commits, and not woken yet
+ *      WAITERS_SOME     some row may be waiting or marked; a commit that finds all awake clears it
+ *      WAITERS_MARKED   who has marked some is to wake them when it gives up the lock
  */
 
 #include <stdbool.h>

@@ -12,7 +12,8 @@
    NOLOCK    W1  a row is entered under the commit lock
    NOCOMPARE W2  the page is compared with the snapshot after that
    MARKLATE  W3  rows are marked before the sequence is stored, so that who finishes a dead one's commit does it, too
-   FLAGEARLY W4  the flag that somebody waits is cleared only when no row does
+   FLAGEARLY W4  the flag that somebody waits is cleared only when no row waits or is marked: the background thread, too,
+                 goes by it
    NOWAKE    W5  the background thread wakes who is marked: the committer may have died before it did
    NOLOOK    W6  it looks for the dead while somebody waits: perhaps nobody else comes for the lock */
 #ifndef DEATHS
@@ -34,6 +35,7 @@ bool is_awaited;              /* the flag: some row may wait */
 mtype row[WAITERS] = AWAKE;
 bool sleeps[WAITERS];
 byte deaths, finished, ended;
+byte wanted; /* how many want the lock */
 
 /* A step, before which it may die. */
 #define STEP(what) if :: what :: atomic { deaths < DEATHS && me < HEIR -> deaths++; is_dead[me] = 1; goto dead } fi
@@ -55,9 +57,9 @@ byte deaths, finished, ended;
         fi
 
 #ifdef FLAGEARLY
-#define NONE_WAITS true
-#else
 #define NONE_WAITS (row[0] != WAITING && row[1] != WAITING)
+#else
+#define NONE_WAITS (row[0] == AWAKE && row[1] == AWAKE)
 #endif
 
 inline wake_marked()
@@ -78,7 +80,8 @@ again:
         :: else
         fi;
 #ifndef NOLOCK
-        atomic { lock == NOBODY -> lock = me };
+        wanted++;
+        atomic { lock == NOBODY -> lock = me; wanted-- };
 #endif
         STEP(row[me] = WAITING);
         STEP(is_awaited = 1);
@@ -105,7 +108,8 @@ done:
 proctype committer(byte me; bool is_page_0)
 {
         bool is_wrong;
-        atomic { lock == NOBODY -> lock = me };
+        wanted++;
+        atomic { lock == NOBODY -> lock = me; wanted-- };
         changes = is_page_0;
         STEP(decided = sequence + 1);
         STEP(if :: changes -> head = decided :: else fi);
@@ -123,9 +127,9 @@ dead:
 }
 
 #ifdef NOLOOK
-#define MAY_INHERIT (finished < COMMITS) /* as somebody else who wants the lock */
+#define MAY_INHERIT (wanted > 0) /* only who wants the lock takes over */
 #else
-#define MAY_INHERIT true
+#define MAY_INHERIT (wanted > 0 || is_awaited)
 #endif
 
 active proctype background()
@@ -147,23 +151,23 @@ end:
                 lock = NOBODY;
                 wake_marked()
 #ifndef NOWAKE
-        :: (row[0] == MARKED && sleeps[0]) || (row[1] == MARKED && sleeps[1]) -> wake_marked()
+        :: is_awaited && ((row[0] == MARKED && sleeps[0]) || (row[1] == MARKED && sleeps[1])) -> wake_marked()
 #endif
         od;
 dead:
         skip
 }
 
-/* It does not die. Where a dead one has decided it waits until that is finished. */
+/* It does not die. Where the change is decided, if only by a dead one, there is no need of it. */
 active proctype last()
 {
         byte me = LAST;
-        bool is_wrong;
         finished == COMMITS;
-        atomic { lock == NOBODY -> lock = LAST };
         if
-        :: head -> lock = NOBODY
+        :: head || (changes && decided == sequence + 1)
         :: else ->
+                wanted++;
+                atomic { lock == NOBODY -> lock = LAST; wanted-- };
                 changes = 1;
                 decided = sequence + 1;
                 head = decided;
@@ -179,9 +183,7 @@ active proctype last()
                 lock = NOBODY;
                 wake_marked()
         fi;
-        ended == WAITERS;
-dead:
-        skip
+        ended == WAITERS
 }
 
 init {
