@@ -38,6 +38,8 @@ enum hook_step {
         HOOK_FILE_GROWN,
         HOOK_VIEW_SYNCED,
         HOOK_EXCLUSIVE,
+        HOOK_WAITER_ENTERED, /* no commit knows that somebody waits, yet */
+        HOOK_WAITERS_MARKED, /* nobody is woken, and the sequence not stored */
         HOOK_ALIAS_TAKEN, /* its content does not count it yet */
         HOOK_ALIAS_FREE,  /* its content still counts it */
         HOOK_SLOT_KEPT,

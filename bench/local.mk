@@ -6,6 +6,7 @@
 BENCH_PROGRAMS = \
         bench/page_touch \
         bench/moves \
+        bench/handover \
         bench/hot_path \
         bench/long_reader \
         bench/concurrency \
@@ -44,6 +45,8 @@ bench_page_touch_SOURCES = \
 bench_page_touch_LDADD = bench/libbench.la $(XAC_LIBS)
 bench_moves_SOURCES = bench/moves.c
 bench_moves_LDADD = bench/libbench.la $(XAC_LIBS)
+bench_handover_SOURCES = bench/handover.c
+bench_handover_LDADD = bench/libbench.la $(XAC_LIBS)
 bench_hot_path_SOURCES = bench/hot_path.c
 bench_hot_path_LDADD = bench/libbench.la $(XAC_LIBS)
 bench_long_reader_SOURCES = bench/long_reader.c

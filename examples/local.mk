@@ -12,6 +12,7 @@ EXAMPLE_PROGRAMS = \
         examples/wrapped_list \
         examples/declared \
         examples/durable_log \
+        examples/queue \
         examples/dictionary
 
 DEMO_PROGRAMS = examples/demo/wordcount examples/demo/identifiers
@@ -34,6 +35,8 @@ examples_declared_SOURCES = examples/declared.c
 examples_declared_LDADD = $(XAC_LIBS)
 examples_durable_log_SOURCES = examples/durable_log.c
 examples_durable_log_LDADD = $(XAC_LIBS)
+examples_queue_SOURCES = examples/queue.c
+examples_queue_LDADD = $(XAC_LIBS)
 examples_dictionary_SOURCES = examples/dictionary.c
 examples_dictionary_LDADD = $(TREES_LIBS)
 
@@ -46,6 +49,7 @@ EXTRA_DIST += \
         examples/expected/wrapped_list.txt \
         examples/expected/declared.txt \
         examples/expected/durable_log.txt \
+        examples/expected/queue.txt \
         examples/expected/dictionary.txt
 
 # What the demos have in common: the play, its processes, the crash, and what is shown.

@@ -17,6 +17,7 @@
 #include "libxac/thread.h"
 #include "libxac/touch.h"
 #include "libxac/unended.h"
+#include "libxac/wait.h"
 
 /* From here to leave() a fault in a view is nobody's (I8). */
 static int enter(xac_env *env, struct thread **thread)
@@ -161,6 +162,13 @@ int xac_run(xac_env *env, int flags, int (*body)(void *arg), void *arg)
         if (!err)
                 err = enter(env, &thread);
         return err ? err : leave(thread, retry_run(thread, flags, body, arg));
+}
+
+int xac_wait(xac_env *env, const struct timespec *timeout)
+{
+        struct thread *thread;
+        int err = enter(env, &thread);
+        return err ? err : leave(thread, wait_for_change(thread, timeout));
 }
 
 int xac_advise(xac_env *env, const void *addr, size_t length, int access)

@@ -29,7 +29,7 @@ static bool is_another_thread_in_transaction(struct xac_env *env)
         bool is_any = false;
         pthread_mutex_lock(&env->mutex);
         for (struct thread *thread = env->threads; thread; thread = thread->next_in_env)
-                is_any |= txn_is_open(&thread->txn) && thread != own;
+                is_any |= (txn_is_open(&thread->txn) || atomic_load(&thread->is_asleep)) && thread != own;
         pthread_mutex_unlock(&env->mutex);
         return is_any;
 }

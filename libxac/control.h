@@ -6,9 +6,9 @@
  * The shared control area: what all processes that have an environment open share, apart
  * from the pages themselves. It is one file of shared memory,
  *
- *      | struct control | process rows | participant rows | chunk marks | log | slots (sparse) | rings (sparse) |
+ *      | struct control | process rows | participant rows | chunk marks | log | slots | rings | filters |
  *
- * and it can be taken over from a dead owner at every instruction (I6): each structure says
+ * (sparse from the slots on), and it can be taken over from a dead owner at every instruction (I6): each structure says
  * below which stores make it so.
  *
  * Lock order: participant_lock, then checkpoint_lock, then backlog_lock, then file_lock, then pool_lock, then the lead
@@ -34,6 +34,7 @@ enum {
         HEADS_PER_CHUNK = 1 << 16,
         CHUNKS_PER_FILE = (1 << PAGE_NO_BITS) / HEADS_PER_CHUNK,
         RING_ENTRIES = 1024,
+        WAIT_FILTER_BYTES = 16384, /* waiters.h */
         HELD_LISTS = 16
 };
 
@@ -80,6 +81,9 @@ struct row {
         _Atomic uint32_t reads_rings;
         _Atomic uint32_t has_ring;   /* its ring's memory is allocated */
         _Atomic uint32_t is_on_duty; /* the library's own: not counted among the participants */
+        _Atomic uint32_t waiter;     /* enum waiters_word, a futex word: who commits marks it, too */
+        _Atomic uint32_t has_filter; /* the filter of pages that it waits for has memory */
+        _Atomic uint64_t filter_salt;
 };
 
 /* Superseded slots that some snapshot still needs, by the snapshot that was in the way. */
@@ -123,6 +127,7 @@ struct control {
         _Atomic uint32_t committer;       /* [commit_lock] row number of who decided */
         _Atomic uint32_t ring_readers;    /* [anybody] bit 0: there are some; above: how often one came (ring.c) */
         _Atomic uint32_t exclusions;      /* [commit_lock] how often somebody became exclusive */
+        _Atomic uint32_t waiters;         /* [commit_lock] are there some (waiters.h)? */
 
         alignas(CACHE_LINE) _Atomic uint64_t flip_epoch; /* [commit_lock] */
         _Atomic uint32_t rows_used;                      /* [participant_lock] no row beyond this one was ever used */
@@ -158,6 +163,7 @@ struct control {
         _Atomic uint32_t duty;                /* [anybody] futex word of the background threads */
         _Atomic uint32_t duty_wanted;         /* [anybody] one has been woken, and has not begun */
         _Atomic uint64_t synced_ns;           /* [who is on duty] when one of them last made the log durable */
+        _Atomic uint64_t tended_ns;           /* [who is on duty] when one of them last looked after waiters */
         _Atomic uint64_t checkpoint_sequence; /* [checkpoint_lock] of the manifest's checkpoint */
         _Atomic uint64_t checkpoint_position; /* [checkpoint_lock] */
         _Atomic uint64_t redo_position;       /* [checkpoint_lock] */
@@ -263,6 +269,7 @@ struct control_layout {
         uint64_t log_ring;
         uint64_t slots; /* sparse from here on */
         uint64_t rings;
+        uint64_t filters;
         uint64_t end;
 };
 
@@ -283,7 +290,8 @@ static inline struct control_layout control_layout(uint32_t max_participants, ui
         at.slots = at.log_ring + log_ring_bytes;
         at.rings = at.slots + ((uint64_t)pool_slots + control_aliases_max(pool_slots)) * sizeof(struct slot);
         at.rings = (at.rings + page - 1) / page * page;
-        at.end = at.rings + (uint64_t)max_participants * RING_ENTRIES * sizeof(struct ring_entry);
+        at.filters = at.rings + (uint64_t)max_participants * RING_ENTRIES * sizeof(struct ring_entry);
+        at.end = at.filters + (uint64_t)max_participants * WAIT_FILTER_BYTES;
         return at;
 }
 

@@ -10,6 +10,8 @@
 #include "libxac/pool.h"
 #include "libxac/reclaim.h"
 #include "libxac/redo.h"
+#include "libxac/takeover.h"
+#include "libxac/waiters.h"
 
 enum {
         TICK_NS = 200000000,          /* so old may a commit get that did not wait for the disk */
@@ -106,6 +108,30 @@ static bool is_anything_due(const struct shared *shared)
                 checkpoint_is_wanted(shared) || pool_wants_growth(shared));
 }
 
+void duty_tend_waiters(struct shared *shared)
+{
+        takeover_dead(shared, control_owner_of_process(shared->process_no));
+        if (shared_is_durable(shared) && log_poison(&shared->log))
+                waiters_wake_all(shared);
+        else
+                waiters_wake(shared);
+}
+
+/* By one of the background threads in each tick. */
+static bool is_tending_due(const struct shared *shared)
+{
+        const struct control *control = shared->control;
+        return atomic_load(&control->waiters) && sys_monotonic_ns() - atomic_load(&control->tended_ns) >= TICK_NS;
+}
+
+static void tend_if_due(struct shared *shared)
+{
+        if (!is_tending_due(shared))
+                return;
+        atomic_store(&shared->control->tended_ns, sys_monotonic_ns());
+        duty_tend_waiters(shared);
+}
+
 /* Until the next sync is due, if there is something to sync by then. */
 static uint64_t patience_ns(const struct shared *shared)
 {
@@ -124,6 +150,7 @@ static void *run(void *arg)
                 if (!atomic_load(&control->duty_wanted))
                         sys_futex_wait((const uint32_t *)&control->duty, seen, patience_ns(&env->shared));
                 atomic_store(&control->duty_wanted, 0);
+                tend_if_due(&env->shared);
                 if (!atomic_load(&env->duty_stops) && is_anything_due(&env->shared) && work(env))
                         sys_sleep_ns(AFTER_FAILURE_NS);
         }

@@ -7,6 +7,7 @@
 #include "libxac/pool_lists.h"
 #include "libxac/ring.h"
 #include "libxac/version.h"
+#include "libxac/waiters.h"
 
 /* The slot is superseded by slot `newer` of commit `sequence`; `owner` will give it back. If a dead
  * checkpointer was about to turn its head to home, that is off. */
@@ -62,6 +63,8 @@ static void finish_commit(struct shared *shared, struct row *row, uint64_t seque
                         slot_list_push(shared, retired, displaced);
                 no = atomic_load_explicit(&shared->slots[no].next, memory_order_relaxed);
         }
+        if (waiters_are_some(control))
+                waiters_mark_locked(shared, first);
         atomic_store_explicit(&control->sequence, sequence, memory_order_release);
         hook_step(HOOK_SEQUENCE_STORED);
 }
@@ -165,5 +168,8 @@ int publish_lock(struct shared *shared, uint32_t owner)
 
 void publish_unlock(struct shared *shared)
 {
+        bool is_any_marked = waiters_are_marked_locked(shared->control);
         shlock_unlock(&shared->control->commit_lock);
+        if (is_any_marked)
+                waiters_wake(shared);
 }

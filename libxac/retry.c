@@ -61,9 +61,11 @@ static int run_once(struct thread *thread, int flags, int (*body)(void *arg), vo
 int retry_run(struct thread *thread, int flags, int (*body)(void *arg), void *arg)
 {
         struct txn *txn = &thread->txn;
+        const bool is_nested = txn_is_open(txn);
         int err = run_once(thread, flags, body, arg);
-        /* nested: the outermost level decides */
-        for (uint32_t asked = 1; err == XAC_CONFLICT && !txn_is_open(txn); asked++) {
+        if (is_nested)
+                return err; /* the outermost level decides; a wait may have ended it, too */
+        for (uint32_t asked = 1; err == XAC_CONFLICT; asked++) {
                 if (flags & XAC_RDONLY)
                         patience_back_off(&txn->patience, asked);
                 err = run_once(thread, flags, body, arg);

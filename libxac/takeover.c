@@ -10,6 +10,7 @@
 #include "libxac/publish.h"
 #include "libxac/ring.h"
 #include "libxac/version.h"
+#include "libxac/waiters.h"
 
 /* Slots whose heads a dead checkpointer was turning to home: the head says how far it came. */
 static void settle_flips_locked(struct shared *shared)
@@ -43,6 +44,7 @@ static void take_back_row_locked(struct shared *shared, uint32_t row_no, uint32_
         pool_unlock(shared);
         atomic_store(&row->frames, 0);
         ring_leave(shared, row);
+        (void)waiters_leave(row);
         participant_fold_counters_locked(shared, row);
         hook_step(HOOK_ROW_TAKEN_BACK);
         atomic_store(&row->state, ROW_FREE); /* last: a row is reused only after its takeover */

@@ -18,6 +18,7 @@ struct thread {
         struct participant self;
         struct txn txn;
         volatile bool is_in_library; /* a fault now is a bug, or a signal handler's (I8) */
+        _Atomic bool is_asleep;      /* in xac_wait */
         struct thread *next_in_env;
         struct thread *next_of_thread;
 };

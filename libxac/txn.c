@@ -42,6 +42,7 @@ void txn_free(struct txn *txn)
         txn_pages_free(&txn->pages);
         redo_free(&txn->redo);
         vector_free(&txn->levels, sizeof(struct txn_level));
+        vector_free(&txn->awaited, sizeof(uint64_t));
 }
 
 void txn_doom(struct txn *txn, int reason)

@@ -41,6 +41,7 @@ struct txn {
         struct vector levels;     /* struct txn_level, one for each nested level */
         uint32_t patches;         /* files->patches when it began */
         struct redo redo;         /* its record for the log */
+        struct vector awaited;    /* uint64_t page ids: what xac_wait waits for */
         uint64_t log_end;         /* where the log ends with its record; 0: it has none */
         bool is_waiting;          /* its commit waits for the disk */
         bool is_logged;           /* its commit has a record of its own in the log */

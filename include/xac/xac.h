@@ -43,6 +43,8 @@
 extern "C" {
 #endif
 
+struct timespec; /* <time.h> */
+
 /* An open environment: a directory of data files, and shared memory while it is open. */
 typedef struct xac_env xac_env;
 
@@ -131,6 +133,9 @@ int xbegin(xac_env *env, int flags);
 int xend(xac_env *env);
 int xabort(xac_env *env);
 int xac_run(xac_env *env, int flags, int (*body)(void *arg), void *arg);
+/* Undoes the whole transaction, sleeps until a commit has changed something that it had read, and returns XAC_CONFLICT,
+ * which a body hands to xac_run() to be run again. -ETIMEDOUT after so long; NULL: never. */
+int xac_wait(xac_env *env, const struct timespec *timeout);
 
 #ifdef __GNUC__
 /* A transaction, or a nested level, that is aborted when the scope is left without xend():

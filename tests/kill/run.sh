@@ -22,8 +22,10 @@ if [ -n "$seconds" ]; then
         # Percent of the time; `killed` takes its seconds for each of its modes on each kind of tree, ten in all.
         share() { echo $((seconds * $1 / 100 + 1)); }
         say_and_run "$tests/kill/steps" --durable
-        say_and_run "$tests/kill/random" --seconds "$(share 20)"
-        say_and_run "$tests/kill/random" --seconds "$(share 15)" --durable
+        say_and_run "$tests/kill/random" --seconds "$(share 18)"
+        say_and_run "$tests/kill/random" --seconds "$(share 12)" --durable
+        say_and_run "$tests/kill/sleepers" --seconds "$(share 3)"
+        say_and_run "$tests/kill/sleepers" --seconds "$(share 2)" --durable
         say_and_run "$tests/kill/random" --seconds "$(share 5)" --durable --page-bytes 65536
         say_and_run "$tests/kill/rounds" --seconds "$(share 20)"
         say_and_run "$tests/trees/killed" --seconds "$(share 2)"
@@ -35,6 +37,8 @@ say_and_run "$tests/kill/steps" --every 1 --durable
 say_and_run "$tests/kill/random" --kills "$KILLS"
 say_and_run "$tests/kill/random" --kills "$KILLS" --durable
 say_and_run "$tests/kill/random" --kills $((KILLS / 10)) --durable --page-bytes 65536
+say_and_run "$tests/kill/sleepers" --kills $((KILLS / 2)) --turns 1000000
+say_and_run "$tests/kill/sleepers" --kills $((KILLS / 5)) --durable
 say_and_run "$tests/kill/rounds" --rounds "$ROUNDS"
 say_and_run "$tests/kill/rounds" --rounds $((ROUNDS / 10)) --page-bytes 16384
 say_and_run "$tests/trees/killed" --kills $((KILLS / 20))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * A process dies after the k-th instruction (P6, I6): of a commit by declared access, a commit
- * through views, a pass of reclaim that unlinks, a view synchronisation, a begin, first touches in
+ * A process dies after the k-th instruction (P6, I6): of a commit by declared access, one that somebody waits for, a
+ * commit through views, a wait, a pass of reclaim that unlinks, a view synchronisation, a begin, first touches in
  * views, an open, a takeover, a checkpoint, a close, and of logging a backlog; for each k, or every N-th.
  *
  * For each k a victim is forked, prepares, and raises SIGSTOP where the region begins; it is
@@ -72,6 +72,7 @@ struct region {
         void (*after)(struct stage *stage);
         uint64_t untold;
         bool is_durable;
+        bool is_watched;     /* somebody sleeps until it has happened */
         bool is_slow;        /* its record alone takes seconds: only when asked for by name */
         uint32_t visits_max; /* in loops over all rows only so many visits; 0: all */
 };
@@ -177,6 +178,14 @@ static void commit_some(void)
         stage_commit(STAGE_VICTIMS);
 }
 
+/* It enters its row, and leaves it. */
+static void wait_in_vain(void)
+{
+        const struct timespec at_once = { 0, 0 };
+
+        check_code(xac_wait(stage_seat.env, &at_once), -ETIMEDOUT);
+}
+
 static void checkpoint(void)
 {
         check_ok(xac_checkpoint(stage_seat.env));
@@ -207,6 +216,19 @@ static const struct region regions[] = {
           .run = end,
           .untold = 1,
           .visits_max = LOOP_VISITS }, /* copies frames */
+        { .name = "commit-watched",
+          .is_declared = true,
+          .prepare = begin_and_add,
+          .run = end,
+          .untold = 1,
+          .is_watched = true,
+          .visits_max = LOOP_VISITS },
+        { .name = "wait",
+          .is_declared = true,
+          .prepare = begin_and_add,
+          .run = wait_in_vain,
+          .is_watched = true,
+          .visits_max = LOOP_VISITS },
         { .name = "reclaim", .is_declared = true, .prepare = retire, .run = reclaim, .after = stage_release },
         { .name = "view-sync", .prepare = read_all, .before = stage_survivor_commits, .run = begin },
         { .name = "begin", .is_declared = true, .prepare = read_all, .run = begin },
@@ -292,6 +314,8 @@ static void set_stage(struct stage *stage, const struct region *region)
         stage_set(stage, region->name);
         if (region->is_durable)
                 stage_rest(stage);
+        if (region->is_watched)
+                stage_watch(stage);
 }
 
 /* On a stage of its own goes the next one. */
@@ -320,6 +344,8 @@ static void end_victim(struct stage *stage, const struct region *region, pid_t v
                 fall(stage, region, turn / FALL_EVERY % 2);
                 return;
         }
+        if (region->is_watched)
+                stage_check_watcher(stage);
         stage_check(stage, turn, region->untold);
         if (region->after) {
                 region->after(stage);

@@ -26,7 +26,8 @@ enum {
         WRITTEN_EVERY = 4,
         POOL_BYTES = 16 << 20,
         SMALL_LOG = 256 << 10,
-        NUMBERS_APART = 512
+        NUMBERS_APART = 512,
+        TENDED_MS = 500 /* by then a background thread has looked for the dead */
 };
 
 struct stage_told *stage_told;
@@ -296,6 +297,57 @@ static long long rest(uint64_t unused)
         return 0;
 }
 
+/* ---- who watches ---- */
+
+static int watch_once(void *unused)
+{
+        uint64_t number = stage_number(STAGE_VICTIMS);
+
+        (void)unused;
+        if (number == atomic_load(&stage_told->watched) && !atomic_load(&stage_told->is_watch_over))
+                return xac_wait(stage_seat.env, NULL);
+        atomic_store(&stage_told->watched, number);
+        return 0;
+}
+
+static long long watch(uint64_t unused)
+{
+        (void)unused;
+        while (!atomic_load(&stage_told->is_watch_over))
+                check_ok(xac_run(stage_seat.env, 0, watch_once, NULL));
+        return 0;
+}
+
+void stage_watch(struct stage *stage)
+{
+        stage->watcher = actor_start(WAY_PROCESS);
+        actor_do(stage->watcher, enter, true);
+        actor_send(stage->watcher, watch, 0);
+}
+
+void stage_check_watcher(struct stage *stage)
+{
+        uint64_t number;
+
+        crew_sleep_ms(TENDED_MS);
+        number = (uint64_t)actor_do(stage->auditor, read_number, STAGE_VICTIMS);
+        for (int ms = 0; atomic_load(&stage_told->watched) != number; ms++) {
+                if (ms > STAGE_PATIENCE_MS)
+                        check_failed(__FILE__, __LINE__, "the victims' number is %llu, and who waits for it knows %llu",
+                                     (unsigned long long)number, (unsigned long long)atomic_load(&stage_told->watched));
+                crew_sleep_ms(1);
+        }
+}
+
+static void stop_watcher(struct stage *stage)
+{
+        atomic_store(&stage_told->is_watch_over, true);
+        stage_survivor_commits(stage); /* to the same pages */
+        actor_result(stage->watcher);
+        actor_do(stage->watcher, leave, 0);
+        actor_stop(stage->watcher);
+}
+
 /* ---- the director's ---- */
 
 void stage_set(struct stage *stage, const char *name)
@@ -344,6 +396,8 @@ void stage_fall(struct stage *stage, uint64_t untold)
 {
         struct actor *const actors[] = { stage->survivor, stage->holder, stage->auditor };
 
+        if (stage->watcher)
+                stop_watcher(stage);
         for (unsigned i = 0; i < 3; i++) {
                 if (is_durable) {
                         actor_kill(actors[i]);

@@ -14,6 +14,7 @@
  *      survivor   through its views (so that rings are written): commits
  *      holder     by declared access: holds a snapshot while others commit
  *      auditor    by declared access: takes back, counts slots (audit.h)
+ *      watcher    by declared access, where it is asked for: sleeps until the victims' number changes (xac_wait)
  *
  * The process that directs them opens nothing itself.
  *
@@ -42,7 +43,8 @@ struct stage {
         struct actor *survivor;
         struct actor *holder;
         struct actor *auditor;
-        unsigned longest_ms; /* that a survivor's commit took */
+        struct actor *watcher; /* NULL: nobody watches */
+        unsigned longest_ms;   /* that a survivor's commit took */
 };
 
 /* In memory that outlives everybody: how many commits victims and survivors were told of, how many of the victims' were
@@ -51,6 +53,8 @@ struct stage_told {
         _Atomic uint64_t count[2];
         _Atomic uint64_t durable;
         _Atomic uint64_t scattered;
+        _Atomic uint64_t watched; /* what the watcher saw of the victims' number */
+        _Atomic bool is_watch_over;
 };
 extern struct stage_told *stage_told;
 
@@ -97,6 +101,11 @@ void stage_promise(void);
  * of the survivor. Victims have `untold` commits at most more than they were told; they have been
  * told afterwards. */
 void stage_check(struct stage *stage, unsigned turn, uint64_t untold);
+
+/* From now on somebody sleeps until the victims' number changes, again and again. */
+void stage_watch(struct stage *stage);
+/* After a death, before anybody else does anything: the watcher learns of all that is committed. */
+void stage_check_watcher(struct stage *stage);
 
 /* The survivors' library leaves the log to those who wait for it, from now on. */
 void stage_rest(struct stage *stage);

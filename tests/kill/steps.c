@@ -78,6 +78,8 @@ static const char *const step_names[HOOK_STEPS] = {
         [HOOK_FILE_GROWN] = "file-grown",
         [HOOK_VIEW_SYNCED] = "view-synced",
         [HOOK_EXCLUSIVE] = "exclusive",
+        [HOOK_WAITER_ENTERED] = "waiter-entered",
+        [HOOK_WAITERS_MARKED] = "waiters-marked",
         [HOOK_ALIAS_TAKEN] = "alias-taken",
         [HOOK_ALIAS_FREE] = "alias-free",
         [HOOK_SLOT_KEPT] = "slot-kept",
@@ -271,6 +273,16 @@ static void commit_backlogs(uint32_t life)
         stage_promise();
 }
 
+/* Nothing changes that soon. */
+static void wait_in_vain(void)
+{
+        const struct timespec moment = { 0, 1000000 };
+
+        check_ok(xbegin(stage_seat.env, 0));
+        stage_number(STAGE_VICTIMS);
+        check_code(xac_wait(stage_seat.env, &moment), -ETIMEDOUT);
+}
+
 static void live(uint32_t life)
 {
         int attempts = 0;
@@ -281,6 +293,7 @@ static void live(uint32_t life)
         commit_nested();
         stage_seat.is_declared = true;
         commit_nested();
+        wait_in_vain();
         told(xac_run(stage_seat.env, 0, lose_until_exclusive, &attempts));
         for (int i = 0; i < RETIRING_COMMITS; i++)
                 stage_commit(STAGE_VICTIMS);
@@ -321,6 +334,13 @@ static bool has_died(pid_t pid)
         return false;
 }
 
+/* A commit by whom it may have been decided, and who may be asleep until then. */
+static bool is_watched(enum hook_step step)
+{
+        return step == HOOK_WAITERS_MARKED || step == HOOK_DECIDED || step == HOOK_SEQUENCE_STORED ||
+               step == HOOK_COMMIT_UNLOCKED;
+}
+
 /* It finds somebody who died in the middle of a commit when it opens. */
 static bool die_once(struct stage *stage, enum hook_step step, uint32_t visit, uint32_t life)
 {
@@ -330,7 +350,11 @@ static bool die_once(struct stage *stage, enum hook_step step, uint32_t visit, u
         stage_survivor_scatters(stage);
         stage_die_decided();
         stage_hold(stage);
-        return has_died(crew_fork(victim_main, 0, &death));
+        if (!has_died(crew_fork(victim_main, 0, &death)))
+                return false;
+        if (stage->watcher)
+                stage_check_watcher(stage);
+        return true;
 }
 
 /* A survivor's snapshot was held all the while; it ends, and all is looked at once more. */
@@ -357,6 +381,8 @@ static void die_at_each_visit(enum hook_step step, struct result *result)
 
         stage_make_durable(is_durable(step));
         stage_set(&stage, step_names[step]);
+        if (is_watched(step) && !stage_is_durable())
+                stage_watch(&stage);
         for (uint32_t visit = 1, life = 1; is_dead; life++) {
                 is_dead = die_once(&stage, step, visit, life);
                 check_all(&stage, life);

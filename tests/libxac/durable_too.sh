@@ -10,7 +10,7 @@
 set -u
 
 tests=${builddir:-.}/tests/libxac
-quick='advise attach checkpoint conflicts declared fork full growth move move_model nesting run stat strict track transactions trouble'
+quick='advise attach checkpoint conflicts declared fork full growth move move_model nesting run stat strict track transactions trouble wait'
 slow='many processes starving threads'
 
 case ${1-} in

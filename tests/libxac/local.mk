@@ -120,6 +120,7 @@ CONTRACT_TESTS = \
         %D%/test_transactions \
         %D%/test_trouble \
         %D%/test_unended \
+        %D%/test_wait \
         %D%/test_xac_version
 check_PROGRAMS += $(CONTRACT_TESTS)
 
@@ -153,6 +154,8 @@ EXTRA_DIST += %D%/exceptions.cc
 %C%_test_move_LDADD = $(CONTRACT_LIBS)
 %C%_test_move_model_SOURCES = %D%/test_move_model.c
 %C%_test_move_model_LDADD = $(CONTRACT_LIBS)
+%C%_test_wait_SOURCES = %D%/test_wait.c
+%C%_test_wait_LDADD = $(CONTRACT_LIBS)
 %C%_test_unended_SOURCES = %D%/test_unended.c
 %C%_test_unended_LDADD = $(CONTRACT_LIBS)
 %C%_test_nesting_SOURCES = %D%/test_nesting.c
