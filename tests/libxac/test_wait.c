@@ -363,7 +363,6 @@ static void *wait_for_word(void *way)
         seat_take(*(uint64_t *)way);
         struct goal goal = { .value = 1 };
         check_ok(xac_run(seat.env, 0, say_and_wait, &goal));
-        seat_leave(0);
         return NULL;
 }
 
@@ -382,7 +381,8 @@ static void nobody_closes_under_a_sleeper(void)
         check_ok(xac_close(seat.env));           /* there are two */
         check_code(xac_close(seat.env), -EBUSY); /* it sleeps there */
         seat_commit_add(0);
-        check_equal(pthread_join(thread, NULL), 0); /* it closes for good */
+        check_equal(pthread_join(thread, NULL), 0);
+        check_ok(xac_close(seat.env));
 }
 
 static _Atomic int *killed_sleeps;
