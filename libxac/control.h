@@ -27,7 +27,7 @@
 #include "recovery/manifest.h"
 
 enum {
-        CONTROL_VERSION = 7,
+        CONTROL_VERSION = 8,
         CACHE_LINE = 64,
         FILES_MAX = MANIFEST_FILES,
         PARTICIPANTS_MAX = 32768,
@@ -74,6 +74,7 @@ struct row {
         _Atomic uint64_t conflicts;
         _Atomic uint64_t read_faults;
         _Atomic uint64_t write_faults;
+        _Atomic uint32_t cached; /* free slots in its cache (pool_used) */
 
         alignas(CACHE_LINE) _Atomic uint32_t state;
         _Atomic uint32_t process_no;
