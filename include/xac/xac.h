@@ -99,7 +99,7 @@ typedef struct xac_options {
         uint64_t log_bytes;     /* redo log kept before a checkpoint is forced; default 256 MiB */
         uint64_t reserve_bytes; /* address space reserved per view, to grow in place; default 16 GiB */
         uint32_t page_bytes;    /* at creation: a power of two, 4096 to 65536; default 4096 */
-        uint32_t max_participants; /* at creation: threads that use it at once; default 1024 */
+        uint32_t max_participants; /* at creation: threads that use it at once, 1024 (default) to 32768 */
         uint32_t mode;             /* at creation: permission bits, under the umask; default 0600 */
         /* Long recoveries: "restore" (pages of the double-write area), "replay" (bytes of log); both and
          * long checkpoints: "checkpoint" (pages). Called by the thread at work, which may be the library's own. */
