@@ -10,6 +10,7 @@ BENCH_PROGRAMS = \
         bench/hot_path \
         bench/long_reader \
         bench/concurrency \
+        bench/threads \
         bench/durable \
         bench/xacbench \
         bench/thesis
@@ -69,6 +70,13 @@ bench_concurrency_LDADD += $(LMDB_LIBS)
 else
 EXTRA_DIST += bench/concurrency_lmdb.c
 endif
+
+bench_threads_SOURCES = \
+        bench/concurrency_crew.c \
+        bench/concurrency_crew.h \
+        bench/concurrency_systems.h \
+        bench/threads.c
+bench_threads_LDADD = bench/libbench.la $(XAC_LIBS)
 
 bench_durable_SOURCES = \
         bench/concurrency_crew.c \
@@ -191,6 +199,7 @@ EXTRA_DIST += \
         bench/plot/race_bars.gp \
         bench/plot/race_lines.gp \
         bench/plot/thesis.gp \
+        bench/plot/threads.gp \
         bench/plot/transfers.gp \
         bench/plot/xacbench.gp
 dist_noinst_SCRIPTS += bench/plot/draw bench/plot/race bench/profile bench/table

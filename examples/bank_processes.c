@@ -37,18 +37,28 @@ static struct account *open_bank(xac_env **env)
         return account;
 }
 
+struct move {
+        struct account *account;
+        int from, to, amount;
+};
+
+static int make_move(void *arg)
+{
+        const struct move *move = arg;
+        move->account[move->from].balance -= move->amount;
+        move->account[move->to].balance += move->amount;
+        return 0;
+}
+
 static void move_money(int mover)
 {
         xac_env *env;
-        struct account *account = open_bank(&env); /* a child opens for itself */
-        for (int i = 0, err; i < MOVES; i++) {
-                do {
-                        must(xbegin(env, 0) == 0, "xbegin");
-                        account[(i * 7 + mover) % ACCOUNTS].balance -= i % 10;
-                        account[(i * 5 + 1) % ACCOUNTS].balance += i % 10;
-                        err = xend(env);
-                } while (err == XAC_CONFLICT);
-                must(err == 0, "xend");
+        struct move move = { .account = open_bank(&env) }; /* a child opens for itself */
+        for (int i = 0; i < MOVES; i++) {
+                move.from = (i * 7 + mover) % ACCOUNTS;
+                move.to = (i * 5 + 1) % ACCOUNTS;
+                move.amount = i % 10;
+                must(xac_run(env, 0, make_move, &move) == 0, "xac_run");
         }
         exit(xac_close(env) ? EXIT_FAILURE : EXIT_SUCCESS);
 }

@@ -3,8 +3,8 @@
 /*
  * Two processes increment one counter in a mapped file, and no increment is lost.
  *
- * The increment is plain C, ++*count; xbegin() and xend() around it make it safe. Who loses the race is
- * told XAC_CONFLICT and runs the same lines again. When xend() returns 0 it is on disk.
+ * The increment is plain C, ++*count; xac_run() makes it safe. It runs the body again where that has lost the race.
+ * When it returns 0, the increment is on disk.
  */
 
 #include <stdio.h>
@@ -37,20 +37,26 @@ static long *map_count(xac_env **env)
         return count;
 }
 
-static void increment(int times)
+/* A transaction's body; if it returned anything but 0, it would be undone. */
+static int increment(void *count)
+{
+        ++*(long *)count;
+        return 0;
+}
+
+static int start_anew(void *count)
+{
+        *(long *)count = 0;
+        return 0;
+}
+
+static void count_up(int times)
 {
         xac_env *env;
         long *count = map_count(&env);
 
-        for (int i = 0; i < times; i++) {
-                int err;
-                do {
-                        must(xbegin(env, 0), "xbegin");
-                        ++*count;
-                        err = xend(env);
-                } while (err == XAC_CONFLICT);
-                must(err, "xend");
-        }
+        for (int i = 0; i < times; i++)
+                must(xac_run(env, 0, increment, count), "xac_run");
         must(xac_close(env), "xac_close");
         exit(EXIT_SUCCESS);
 }
@@ -59,18 +65,15 @@ int main(void)
 {
         xac_env *env;
         long *count = map_count(&env);
-        must(xbegin(env, 0), "xbegin");
-        *count = 0;
-        must(xend(env), "xend"); /* nobody else is here yet: no conflict */
-
+        must(xac_run(env, 0, start_anew, count), "xac_run");
         for (int i = 0; i < PROCESSES; i++)
                 if (fork() == 0)
-                        increment(INCREMENTS);
+                        count_up(INCREMENTS);
         for (int status; wait(&status) > 0;)
                 if (status != 0)
                         return EXIT_FAILURE;
 
-        must(xbegin(env, XAC_RDONLY), "xbegin");
+        must(xbegin(env, XAC_RDONLY), "xbegin"); /* by hand: a transaction that only reads never loses */
         long result = *count;
         must(xend(env), "xend");
         printf("%d processes, %d increments each: the count is %ld\n", PROCESSES, INCREMENTS, result);

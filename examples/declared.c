@@ -37,23 +37,32 @@ static char *open_game(xac_env **env)
         return game;
 }
 
-static void play(int player)
+struct throw
 {
         xac_env *env;
-        char *game = open_game(&env);
+        char *page; /* of the side that lies on top */
+};
+
+static int count_throw(void *arg)
+{
+        const struct throw *throw = arg;
+        long *thrown = xac_page_write(throw->env, throw->page);
+        if (thrown) /* NULL: the transaction is lost, and xac_run says why */
+                ++*thrown;
+        return 0;
+}
+
+static void play(int player)
+{
+        struct throw throw;
+        char *game = open_game(&throw.env);
         unsigned random = (unsigned)player;
-        for (int i = 0, err; i < THROWS; i++) {
+        for (int i = 0; i < THROWS; i++) {
                 random = random * 1103515245 + 12345;
-                do {
-                        must(xbegin(env, 0), "xbegin");
-                        long *thrown = xac_page_write(env, game + (size_t)(random >> 16) % PAGES * PAGE);
-                        if (thrown) /* NULL: the transaction is doomed, and xend says why */
-                                ++*thrown;
-                        err = xend(env);
-                } while (err == XAC_CONFLICT);
-                must(err, "xend");
+                throw.page = game + (size_t)(random >> 16) % PAGES * PAGE;
+                must(xac_run(throw.env, 0, count_throw, &throw), "xac_run");
         }
-        exit(xac_close(env) ? EXIT_FAILURE : EXIT_SUCCESS);
+        exit(xac_close(throw.env) ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
 int main(void)

@@ -30,15 +30,16 @@ static void must(int err, const char *what)
         }
 }
 
-static void append(xac_env *env, struct journal *journal, long value)
+struct addition {
+        struct journal *journal;
+        long value;
+};
+
+static int append(void *arg)
 {
-        int err;
-        do {
-                must(xbegin(env, XAC_NOSYNC), "xbegin");
-                journal->entry[journal->count++] = value;
-                err = xend(env);
-        } while (err == XAC_CONFLICT);
-        must(err, "xend");
+        const struct addition *add = arg;
+        add->journal->entry[add->journal->count++] = add->value;
+        return 0;
 }
 
 /* What would be there if the machine went down now. */
@@ -61,8 +62,10 @@ int main(void)
         }
         int promised = 0, is_kept = 1;
         for (int batch = 0; batch < BATCHES; batch++) {
-                for (int i = 0; i < BATCH; i++)
-                        append(env, journal, batch * 1000L + i);
+                for (int i = 0; i < BATCH; i++) {
+                        struct addition add = { journal, batch * 1000L + i };
+                        must(xac_run(env, XAC_NOSYNC, append, &add), "xac_run");
+                }
                 is_kept &= count_durable(env, journal) >= promised;
                 must(xac_sync(env), "xac_sync"); /* from here on the batch is safe */
                 promised += BATCH;

@@ -2,8 +2,9 @@
 
 /* Serial code first, transactions afterwards: a sorted list that knows nothing of libxac is
  * filled in ordinary memory; then four processes fill one in a mapped file, with the same
- * function between xbegin() and xend(). Both must hold the same keys in the same order.
- * Nodes name each other by index, because every process maps the file somewhere else. */
+ * function between xbegin() and xend(). (xac_run() would do as well; this is the loop by hand.)
+ * Both must hold the same keys in the same order. Nodes name each other by index, because every
+ * process maps the file somewhere else. */
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -20,7 +20,7 @@
 #include "libxac/wait.h"
 
 /* From here to leave() a fault in a view is nobody's (I8). */
-static int enter(xac_env *env, struct thread **thread)
+static inline int enter(xac_env *env, struct thread **thread)
 {
         if (!env)
                 return -EINVAL;
@@ -94,6 +94,17 @@ static int check_begin_flags(int flags)
         return flags & XAC_DURABLE && !(flags & XAC_RDONLY) ? -EINVAL : 0;
 }
 
+/* A call of its own, so that an outermost xbegin() saves no registers for it. */
+static __attribute__((noinline)) int begin_inside(struct txn *txn, int flags, const void *from)
+{
+        int err = unended_check(txn, flags, from);
+        if (!err)
+                err = txn_begin(txn, flags);
+        if (!err)
+                txn->from = from;
+        return err;
+}
+
 static inline int begin(xac_env *env, int flags, const void *from, struct thread **thread)
 {
         int err = check_begin_flags(flags);
@@ -103,12 +114,9 @@ static inline int begin(xac_env *env, int flags, const void *from, struct thread
                 return err;
         struct txn *txn = &(*thread)->txn;
         if (txn_is_open(txn))
-                err = unended_check(txn, flags, from);
-        if (!err)
-                err = txn_begin(txn, flags);
-        if (!err)
-                txn->from = from;
-        return leave(*thread, err);
+                return leave(*thread, begin_inside(txn, flags, from));
+        txn->from = from;
+        return leave(*thread, txn_begin(txn, flags));
 }
 
 int xbegin(xac_env *env, int flags)

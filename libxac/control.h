@@ -75,6 +75,7 @@ struct row {
         _Atomic uint64_t conflicts;
         _Atomic uint64_t read_faults;
         _Atomic uint64_t write_faults;
+        _Atomic uint32_t cached; /* free slots in its cache (pool_used) */
 
         alignas(CACHE_LINE) _Atomic uint32_t state;
         _Atomic uint32_t process_no;

@@ -24,10 +24,17 @@ static uint32_t batch_size(const struct shared *shared)
         return batch < 1 ? 1 : batch > BATCH_MAX ? BATCH_MAX : batch;
 }
 
+/* For pool_used(): a store to a line of its own row that nobody else writes. */
+static inline void tell_cached(struct participant *self)
+{
+        atomic_store_explicit(&self->row->cached, self->free.count, memory_order_relaxed);
+}
+
 uint32_t pool_take(struct participant *self)
 {
         uint32_t no = slot_list_pop(self->shared, &self->free);
         if (no) {
+                tell_cached(self);
                 struct slot *slot = &self->shared->slots[no];
                 slot_set_use(slot, SLOT_PRIVATE, self->owner);
                 /* R3: the tag is gone before the content changes. */
@@ -54,12 +61,14 @@ static void move_in_locked(struct participant *self, uint32_t count)
                 atomic_fetch_sub_explicit(&control->free_count, 1, memory_order_relaxed);
                 slot_list_push(shared, &self->free, no);
         }
+        tell_cached(self);
 }
 
 static void move_out_locked(struct participant *self, uint32_t count)
 {
         while (count-- && self->free.first)
                 pool_push_free_locked(self->shared, slot_list_pop(self->shared, &self->free));
+        tell_cached(self);
 }
 
 static void give_back_shared(struct shared *shared, uint32_t owner, uint32_t slot)
@@ -77,6 +86,7 @@ void pool_give_back(struct participant *self, uint32_t slot)
         }
         slot_set_use(&self->shared->slots[slot], SLOT_FREE, self->owner);
         slot_list_push(self->shared, &self->free, slot);
+        tell_cached(self);
         uint32_t batch = batch_size(self->shared);
         if (self->free.count > 3 * batch) {
                 pool_lock(self->shared, self->owner);
@@ -287,4 +297,24 @@ void pool_count(struct shared *shared, struct pool_census *census)
         *census = (struct pool_census){ 0 };
         for (uint32_t no = 0; (no = shared_next_slot(shared, no));)
                 count_slot(shared, no, census);
+}
+
+/* What is in the lists, by their lengths. */
+static uint64_t count_free(const struct shared *shared)
+{
+        const struct control *control = shared->control;
+        uint32_t rows_used = atomic_load(&control->rows_used);
+        uint64_t count = 0;
+        for (uint32_t i = 0; i < rows_used; i++)
+                count += atomic_load_explicit(&shared->rows[i].cached, memory_order_relaxed);
+        return count + atomic_load(&control->free_count);
+}
+
+/* What moves from one list to another meanwhile counts twice, or not at all. */
+uint64_t pool_used(const struct shared *shared)
+{
+        const struct control *control = shared->control;
+        uint64_t unused = count_free(shared) + atomic_load(&control->slots_awaited);
+        uint64_t slots = atomic_load(&control->slots_allocated) - 1;
+        return unused < slots ? slots - unused : 0;
 }

@@ -56,5 +56,7 @@ struct pool_census {
         uint64_t retired;
 };
 void pool_count(struct shared *shared, struct pool_census *census);
+/* Slots that are not free: the same as allocated - free, without a look at any of them. */
+uint64_t pool_used(const struct shared *shared);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "libxac/retry.h"
 
+#include <errno.h>
 #include <xac/xac.h>
 
 #include "libxac/unended.h"
@@ -35,6 +36,8 @@ static int end_attempt(struct attempt *attempt, int result, const void *body)
 {
         struct txn *txn = &attempt->thread->txn;
         attempt->is_left = true;
+        if (result == -ECANCELED && txn->doom)
+                result = txn->doom; /* a call has told the body that the transaction is lost: this is why */
         if (!result && txn->depth <= attempt->outer_depth + 1)
                 return txn_end(txn);
         if (!result) {

@@ -26,7 +26,6 @@ static void add_log(const struct log_shared *log, xac_stats *stats)
 void stats_collect(struct shared *shared, xac_stats *stats)
 {
         struct control *control = shared->control;
-        struct pool_census census;
         memset(stats, 0, sizeof(*stats));
         stats->page_bytes = shared->page_bytes;
         stats->sequence = atomic_load(&control->sequence);
@@ -43,6 +42,5 @@ void stats_collect(struct shared *shared, xac_stats *stats)
                 add_row(&shared->rows[i], stats);
         stats->mappings = mappings_in_use();
         stats->pool_bytes = (uint64_t)(control->pool_slots - 1) * shared->page_bytes;
-        pool_count(shared, &census);
-        stats->pool_bytes_used = (census.allocated - census.free) * shared->page_bytes;
+        stats->pool_bytes_used = pool_used(shared) * shared->page_bytes;
 }

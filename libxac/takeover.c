@@ -43,6 +43,7 @@ static void take_back_row_locked(struct shared *shared, uint32_t row_no, uint32_
         pool_take_back_locked(shared, dead_owner);
         pool_unlock(shared);
         atomic_store(&row->frames, 0);
+        atomic_store(&row->cached, 0);
         ring_leave(shared, row);
         (void)waiters_leave(row);
         participant_fold_counters_locked(shared, row);

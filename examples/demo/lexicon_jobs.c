@@ -24,8 +24,7 @@ static int enter_body(void *arg)
         struct work *work = arg;
 
         work->attempts++;
-        int err = lexicon_enter(&work->lexicon, work->worker, &work->step, &work->done);
-        return err == -ECANCELED ? 0 : err; /* lost already: xac_run hears from xend why */
+        return lexicon_enter(&work->lexicon, work->worker, &work->step, &work->done);
 }
 
 /* When xac_run returns 0 the step is on disk. */

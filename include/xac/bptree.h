@@ -13,7 +13,8 @@
  *
  * Each call joins the transaction that this thread has open, or runs one of its own (with retries, as
  * xac_run() does). Inside an open transaction a call that fails has changed nothing, unless it returns -ECANCELED:
- * then the transaction is lost, and xend() says why. Outside, -ECANCELED is never returned, but the reason itself.
+ * then the transaction is lost, and xend() says why; a body of xac_run() just returns it. Outside, -ECANCELED is never
+ * returned, but the reason itself.
  *
  * Keys have 1 to BPTREE_KEY_MAX bytes and are ordered as memcmp() orders them (a key before its extensions), or by
  * the tree's comparison. Values have 0 to BPTREE_VALUE_MAX bytes; those longer than a quarter page, or too long for

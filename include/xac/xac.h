@@ -5,21 +5,32 @@
 /*
  * libxac: transactions on memory-mapped files.
  *
- * Wrap serial code over a mapped file in xbegin() / xend(), and several threads and
- * processes may run it at once:
+ * Let xac_run() run serial code over a mapped file, and several threads and processes may do so at once:
  *
- *         xac_env *bank;
+ *         static int pay(void *amount)
+ *         {
+ *                 account[7]   -= *(long *)amount;
+ *                 account[900] += *(long *)amount;
+ *                 return 0;
+ *         }
+ *
  *         xac_open("bank.xac", XAC_CREATE, NULL, &bank);
- *         long *account = xac_mmap(bank, "accounts", 1 << 20, 0);
+ *         account = xac_mmap(bank, "accounts", 1 << 20, 0);
+ *         err = xac_run(bank, 0, pay, &amount);
+ *
+ * It runs the body again when that lost a race, and undoes it when it returns anything but 0. The same by hand:
  *
  *         do {
  *                 xbegin(bank, 0);
- *                 account[from] -= 10;
- *                 account[to]   += 10;
- *         } while (xend(bank) == XAC_CONFLICT);
+ *                 account[7]   -= amount;
+ *                 account[900] += amount;
+ *         } while ((err = xend(bank)) == XAC_CONFLICT);
  *
- * When xend() returns 0 the transaction is on disk: it survives the death of the process and of the machine,
- * whole, with everything committed before it. Modes that promise less:
+ * Pointers are plain, but store offsets from the start of the file: it lies elsewhere in another thread or process,
+ * and the next time.
+ *
+ * When xac_run() or xend() returns 0 the transaction is on disk: it survives the death of the process and of the
+ * machine, whole, with everything committed before it. Modes that promise less:
  *
  *         XAC_NOSYNC     it does not wait for the disk. Processes may die; a machine crash may lose the newest
  *                        commits, never one without all later ones, and none from before an xac_sync()
@@ -91,7 +102,7 @@ typedef struct xac_options {
         uint64_t log_bytes;     /* redo log kept before a checkpoint is forced; default 256 MiB */
         uint64_t reserve_bytes; /* address space reserved per view, to grow in place; default 16 GiB */
         uint32_t page_bytes;    /* at creation: a power of two, 4096 to 65536; default 4096 */
-        uint32_t max_participants; /* at creation: threads that use it at once; default 1024 */
+        uint32_t max_participants; /* at creation: threads that use it at once, 1024 (default) to 32768 */
         uint32_t mode;             /* at creation: permission bits, under the umask; default 0600 */
         /* Long recoveries: "restore" (pages of the double-write area), "replay" (bytes of log); both and
          * long checkpoints: "checkpoint" (pages). Called by the thread at work, which may be the library's own. */
@@ -124,7 +135,8 @@ typedef struct xac_stats {
 int xac_open(const char *dir, int flags, const xac_options *options, xac_env **env);
 int xac_close(xac_env *env);
 
-/* Views: this thread's mapping of a data file; MAP_FAILED and errno on failure. */
+/* Views: this thread's mapping of a data file; MAP_FAILED and errno on failure. What a file holds are offsets, as its
+ * address is another one in each thread, and the next time. */
 void *xac_mmap(xac_env *env, const char *file, size_t length, int flags);
 int xac_munmap(xac_env *env, void *view);
 

@@ -393,6 +393,10 @@ static void check_census(struct audit *audit)
                          (unsigned long long)census->retired, (unsigned long long)census->kept,
                          (unsigned long long)census->private, (unsigned long long)census->allocated,
                          (unsigned long long)census->aliases);
+        if (pool_used(audit->shared) != census->allocated - census->free)
+                complain(audit, "%llu slots are said to be used, %llu of %llu are free",
+                         (unsigned long long)pool_used(audit->shared), (unsigned long long)census->free,
+                         (unsigned long long)census->allocated);
 }
 
 /* The library's own threads must stand still as well, and nothing be held back for the sake of what is durable. */

@@ -209,6 +209,7 @@ static inline void engine_assert_nothing_leaked(struct engine *engine)
         assert_int_equal(census.retired, 0);
         assert_int_equal(census.published, engine_pages_in_pool(engine));
         assert_int_equal(census.free + census.published + census.kept + frames, census.allocated + census.aliases);
+        assert_int_equal(pool_used(&engine->shared), census.allocated - census.free);
 }
 
 #endif

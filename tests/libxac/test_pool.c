@@ -45,6 +45,7 @@ static struct pool_census census(void)
         struct pool_census now;
 
         pool_count(&engine->shared, &now);
+        assert_int_equal(pool_used(&engine->shared), now.allocated - now.free);
         return now;
 }
 
@@ -168,6 +169,7 @@ static void take_back(int dead, int by)
         pool_lock(&engine->shared, who(by)->owner);
         pool_take_back_locked(&engine->shared, who(dead)->owner);
         pool_unlock(&engine->shared);
+        atomic_store(&who(dead)->row->cached, 0);
         who(dead)->free = (struct slot_list){ 0 };
         who(dead)->retired = (struct slot_list){ 0 };
 }

@@ -275,6 +275,35 @@ static void a_thread_that_ends_leaves_nothing_behind(void)
         check_equal(mappings_in_use(), 0);
 }
 
+/* Lost to another before it ends, and a call has said so. */
+static int body_is_canceled(void *calls)
+{
+        seat_add(0);
+        if (++*(int *)calls > 3)
+                return 0;
+        txn_doom(&mine(seat.env)->txn, XAC_CONFLICT);
+        return -ECANCELED;
+}
+
+static int body_cancels(void *calls)
+{
+        ++*(int *)calls;
+        return -ECANCELED;
+}
+
+static void a_canceled_body_is_run_again_if_its_transaction_is_lost(void)
+{
+        int calls = 0;
+
+        seat_take(0);
+        check_ok(xac_run(seat.env, 0, body_is_canceled, &calls));
+        check_equal(calls, 4);
+        check_equal(seat_commit_get(0), 1);
+        check_code(xac_run(seat.env, 0, body_cancels, &calls), -ECANCELED); /* its own word */
+        check_equal(calls, 5);
+        seat_leave(0);
+}
+
 static pthread_barrier_t meeting;
 
 static void *stay_while_it_is_closed(void *env)
@@ -512,6 +541,7 @@ int main(void)
                 isolated_test(joining_may_fail_anywhere),
                 isolated_test(rows_of_the_dead_are_taken_back_when_they_are_missed),
                 isolated_test(a_thread_that_ends_leaves_nothing_behind),
+                isolated_test(a_canceled_body_is_run_again_if_its_transaction_is_lost),
                 isolated_test(closing_leaves_for_other_threads),
                 isolated_test(a_file_has_one_view_in_a_thread),
                 isolated_test(views_do_not_outgrow_their_reservation),

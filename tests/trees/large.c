@@ -124,7 +124,6 @@ static int do_one(const struct desk *desk, uint64_t n, bool is_second)
         return xtree_put(desk->tree, key, key_len, value, options.value_bytes, is_second ? 0 : XTREE_NOOVERWRITE);
 }
 
-/* Lost: its end says so. */
 static int do_batch(void *batch_)
 {
         const struct batch *batch = batch_;
@@ -132,7 +131,7 @@ static int do_batch(void *batch_)
 
         for (uint64_t i = 0; !err && i < batch->count; i++)
                 err = do_one(batch->desk, batch->first + i * batch->step, batch->is_second);
-        return err == -ECANCELED ? 0 : err;
+        return err;
 }
 
 static void run_batch(struct batch *batch)

@@ -258,6 +258,67 @@ static void a_pool_that_is_full_is_said_by_the_call(int way)
         end(2);
 }
 
+/* ---- bodies that return what their calls return ---- */
+
+struct body {
+        uint64_t first, count; /* keys to put */
+        int calls;
+        struct actor *interferer; /* puts a key into the same leaf in the first calls */
+        int interferes_until;
+};
+
+static int put_all(void *body_)
+{
+        struct body *body = body_;
+        int err = 0;
+
+        body->calls++;
+        for (uint64_t i = 0; !err && i < body->count; i++)
+                err = put(body->first + i);
+        if (body->interferer && body->calls <= body->interferes_until)
+                actor_do(body->interferer, other_puts, 1);
+        return err;
+}
+
+static int put_all_inside(void *body)
+{
+        return xac_run(ways.env, 0, put_all, body);
+}
+
+/* Not -ECANCELED, by which the calls say it. */
+static void a_lost_body_is_lost_for_its_reason(int way)
+{
+        const xac_options options = { .pool_bytes = 1 << 20 };
+        struct body large = { .first = 1000, .count = 50000 }, small = { .count = 1 };
+
+        ways_open_with(way, &options);
+        open_tree();
+        check_ok(put(0));
+        check_code(xac_run(ways.env, 0, put_all, &large), XAC_FULL);
+        check_code(xac_run(ways.env, 0, put_all_inside, &large), XAC_FULL);
+        check_equal(large.calls, 2);
+        check_code(xac_run(ways.env, XAC_RDONLY, put_all, &small), XAC_READONLY);
+        check_code(xac_run(ways.env, XAC_RDONLY, put_all_inside, &small), XAC_READONLY);
+        check_equal(small.calls, 2);
+        check_ok(xac_run(ways.env, 0, put_all_inside, &small));
+        check_code(xend(ways.env), XAC_NOTXN);
+        end(1);
+}
+
+static void a_body_that_loses_its_race_is_run_again(int way)
+{
+        struct body body = { .first = 2, .count = 3, .interferer = start_other(way), .interferes_until = 5 };
+
+        begin(way & ~WAYS_PROCESSES);
+        check_ok(xac_run(ways.env, 0, put_all, &body));
+        check_equal(body.calls, 6);
+        body.calls = 0;
+        check_ok(xac_run(ways.env, 0, put_all_inside, &body));
+        check_equal(body.calls, 6);
+        stop_other(body.interferer);
+        end(4);
+}
+
 /* ---- trees that come and go in transactions ---- */
 
 static void a_tree_whose_creation_is_undone_is_not_there(int way)
@@ -523,6 +584,9 @@ int main(void)
                 trees_env(writing_in_a_read_only_transaction_loses_it),
                 isolated_trees(a_pool_that_is_full_is_said_by_the_call, IN_VIEW, "view"),
                 isolated_trees(a_pool_that_is_full_is_said_by_the_call, IN_DECLARED, "declared"),
+                isolated_trees(a_lost_body_is_lost_for_its_reason, IN_VIEW, "view"),
+                isolated_trees(a_lost_body_is_lost_for_its_reason, IN_DECLARED, "declared"),
+                trees_crowd(a_body_that_loses_its_race_is_run_again),
                 trees_env(a_tree_whose_creation_is_undone_is_not_there),
                 trees_env(an_undone_tree_is_not_mistaken_for_another),
                 trees_env(an_undone_tree_is_not_mistaken_for_its_namesake),
