@@ -130,6 +130,8 @@ static void test_whose_has_lapsed_is_like_all_others(void **state)
         begin(first);
         waited_ns(second);
         begin(second);
+        assert_true(waited_ns(first) >= LAPSE_NS);
+        begin(second);
         exclusion_end(first); /* it is no longer his */
         assert_true(exclusion_holds(second));
         begin(first); /* after a wait */
