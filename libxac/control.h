@@ -27,7 +27,7 @@
 #include "recovery/manifest.h"
 
 enum {
-        CONTROL_VERSION = 7,
+        CONTROL_VERSION = 8,
         CACHE_LINE = 64,
         FILES_MAX = MANIFEST_FILES,
         PARTICIPANTS_MAX = 32768,
@@ -80,6 +80,7 @@ struct row {
         _Atomic uint32_t reads_rings;
         _Atomic uint32_t has_ring;   /* its ring's memory is allocated */
         _Atomic uint32_t is_on_duty; /* the library's own: not counted among the participants */
+        _Atomic uint64_t id;         /* what xac_self() calls it; 0: it has not asked (alive.h) */
 };
 
 /* Superseded slots that some snapshot still needs, by the snapshot that was in the way. */
@@ -162,6 +163,8 @@ struct control {
         _Atomic uint64_t redo_position;       /* [checkpoint_lock] */
         _Atomic uint64_t checkpoints;         /* [checkpoint_lock] so far */
         _Atomic uint32_t file_count;          /* [file_lock] */
+        uint64_t next_id;                     /* [participant_lock] number of the participant that asks next (alive.h) */
+        uint64_t ids_end;                     /* [participant_lock] numbers below it are ours */
         _Atomic uint64_t past_commits;        /* [participant_lock] of participants that have left */
         _Atomic uint64_t past_conflicts;      /* [participant_lock] */
         _Atomic uint64_t past_read_faults;    /* [participant_lock] */

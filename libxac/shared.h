@@ -82,6 +82,13 @@ void shared_remove(const struct shared_identity *identity);
  * file_lock, and byte 0 of the lock file or an open environment. */
 int shared_write_manifest_locked(struct shared *shared, int directory, struct manifest *manifest);
 
+/* Participants are numbered for xac_self (alive.h). These are the numbers of a generation of the manifest. */
+static inline uint64_t shared_first_id(uint64_t generation)
+{
+        enum { IDS_BITS = 28 };
+        return generation << IDS_BITS;
+}
+
 enum { SHARED_NAME_BYTES = 80 };
 /* The name of a part: "control", "heads" or "pool". */
 void shared_make_name(char name[SHARED_NAME_BYTES], const struct shared_identity *identity, const char *part);

@@ -43,6 +43,7 @@ static void take_back_row_locked(struct shared *shared, uint32_t row_no, uint32_
         pool_unlock(shared);
         atomic_store(&row->frames, 0);
         ring_leave(shared, row);
+        atomic_store(&row->id, 0);
         participant_fold_counters_locked(shared, row);
         hook_step(HOOK_ROW_TAKEN_BACK);
         atomic_store(&row->state, ROW_FREE); /* last: a row is reused only after its takeover */

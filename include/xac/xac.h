@@ -168,6 +168,10 @@ int xac_checkpoint(xac_env *env);
 int xac_sync(xac_env *env);
 int xac_stat(xac_env *env, xac_stats *stats);
 uint64_t xac_txn_id(xac_env *env);
+/* Who is still there: a number for this thread's use of the environment, which is never used again, also after a
+ * restart of the machine (0: it cannot use it); and whether that use goes on: 1, 0, or a negative number. */
+uint64_t xac_self(xac_env *env);
+int xac_alive(xac_env *env, uint64_t id);
 const char *xac_strerror(int code);
 const char *xac_version(void);
 
