@@ -34,7 +34,8 @@ enum {
         HEADS_PER_CHUNK = 1 << 16,
         CHUNKS_PER_FILE = (1 << PAGE_NO_BITS) / HEADS_PER_CHUNK,
         RING_ENTRIES = 1024,
-        HELD_LISTS = 16
+        HELD_LISTS = 16,
+        CONTROL_PATH_BYTES = 1024
 };
 
 /* A file: the name never changes once count covers it; the length only grows. */
@@ -112,6 +113,7 @@ struct control {
         uint64_t next_generation; /* [file_lock] of the manifest that is being written, stored before it is */
         uint8_t uuid[16];
         char boot_id[40];
+        char path[CONTROL_PATH_BYTES]; /* of the directory when this was made: to find it by; empty: not known */
         _Atomic uint32_t is_ready; /* [who created it] */
 
         /* All that a commit must write: lock and sequence, on one line. decided is stored

@@ -64,7 +64,12 @@ struct shared_identity {
         uint64_t sequence; /* the newest commit that is home */
         uint64_t generation;
         uint8_t uuid[16];
+        char path[CONTROL_PATH_BYTES]; /* for people */
 };
+
+/* Whoever is attached shares byte 0 of the control part, which the kernel gives up when all descriptors and mappings of
+ * it are gone. Who cleans up wants it alone (leftover.h), and whoever comes meanwhile waits for him (R20). */
+enum { SHARED_USE_BYTE = 0 };
 
 /* Attach to what is there. -ENOENT: nothing usable for this directory and boot.
  * -EINVAL: it is there, but durable against volatile. */
@@ -88,6 +93,9 @@ static inline uint64_t shared_first_id(uint64_t generation)
         enum { IDS_BITS = 28 };
         return generation << IDS_BITS;
 }
+
+#define SHARED_DIRECTORY "/dev/shm"
+#define SHARED_MAGIC     "XACSHMEM" /* its eight bytes */
 
 enum { SHARED_NAME_BYTES = 80 };
 /* The name of a part: "control", "heads" or "pool". */
