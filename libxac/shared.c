@@ -256,8 +256,7 @@ static int permit_parts(struct shared *shared, const struct shared_identity *ide
         return err;
 }
 
-/* Not under the hands of somebody who cleans up: he would remove what is new (R20). */
-static int remove_old(const struct shared_identity *identity)
+int shared_remove_old(const struct shared_identity *identity)
 {
         char name[SHARED_NAME_BYTES];
         int fd;
@@ -287,12 +286,14 @@ static int make_parts(struct shared *shared, const struct shared_identity *ident
 
 int shared_create(struct shared *shared, const struct shared_identity *identity)
 {
-        int err = remove_old(identity);
-        if (!err)
-                err = make_parts(shared, identity);
+        int err = shared_remove_old(identity);
         if (err)
-                return err == -EEXIST ? -EACCES : err; /* somebody else's, and not ours to remove */
-        err = permit_parts(shared, identity);
+                return err;
+        err = make_parts(shared, identity);
+        if (err == -EEXIST)
+                return -EACCES; /* somebody else's, and not ours to remove */
+        if (!err)
+                err = permit_parts(shared, identity);
         if (!err)
                 err = size_parts(shared, identity);
         if (!err)

@@ -57,6 +57,7 @@ struct shared_identity {
         uint32_t page_bytes;
         uint32_t max_participants;
         uint32_t pool_slots;
+        bool has_pool_default; /* nobody has asked for so many */
         uint32_t mode;
         bool is_volatile;
         uint64_t log_ring_bytes; /* 0: volatile */
@@ -76,6 +77,9 @@ enum { SHARED_USE_BYTE = 0 };
 int shared_attach(struct shared *shared, const struct shared_identity *identity);
 /* Make new shared memory, empty, not yet ready; what lay there before is removed. */
 int shared_create(struct shared *shared, const struct shared_identity *identity);
+/* Removes what an open has found not to be usable: not under the hands of somebody who cleans up, who would then remove
+ * what is new (R20). */
+int shared_remove_old(const struct shared_identity *identity);
 void shared_mark_ready(struct shared *shared);
 /* Unmap; the shared memory stays for others. */
 void shared_detach(struct shared *shared);

@@ -84,7 +84,8 @@ enum xac_access { XAC_READ = 1, XAC_WRITE = 2 };
 
 /* A zeroed field means its default. */
 typedef struct xac_options {
-        uint64_t pool_bytes;    /* ceiling of the version pool; default: half of the machine's memory, at most 4 GiB */
+        uint64_t pool_bytes;    /* ceiling of the version pool; default: half of the machine's memory, at most 4 GiB, and
+                                 * three quarters of what /dev/shm has free; never more than /dev/shm has at all */
         uint64_t log_bytes;     /* redo log kept before a checkpoint is forced; default 256 MiB */
         uint64_t reserve_bytes; /* address space reserved per view, to grow in place; default 16 GiB */
         uint32_t page_bytes;    /* at creation: a power of two, 4096 to 65536; default 4096 */

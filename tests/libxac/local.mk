@@ -109,6 +109,7 @@ CONTRACT_TESTS = \
         %D%/test_open_close \
         %D%/test_processes \
         %D%/test_run \
+        %D%/test_small_shm \
         %D%/test_stat \
         %D%/test_strerror \
         %D%/test_strict \
@@ -162,6 +163,8 @@ EXTRA_DIST += %D%/exceptions.cc
 %C%_test_processes_LDADD = $(CONTRACT_LIBS)
 %C%_test_run_SOURCES = %D%/test_run.c
 %C%_test_run_LDADD = $(CONTRACT_LIBS)
+%C%_test_small_shm_SOURCES = %D%/test_small_shm.c
+%C%_test_small_shm_LDADD = $(CONTRACT_LIBS)
 %C%_test_stat_SOURCES = %D%/test_stat.c
 %C%_test_stat_LDADD = $(CONTRACT_LIBS)
 %C%_test_strerror_SOURCES = %D%/test_strerror.c

@@ -5,6 +5,7 @@
 /* `xac stat` without a directory: the shared memory that there is on this machine, whose it is, and how full /dev/shm is. */
 
 #include "libxac/leftover.h"
+#include "libxac/shared.h"
 #include "tools/xac/tool.h"
 
 enum tool_exit machine_print(void);
