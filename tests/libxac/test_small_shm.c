@@ -20,7 +20,7 @@
 
 #define MIB (UINT64_C(1) << 20)
 
-enum { PAGE = 4096, PAGES = 32768 /* 128 MiB */ };
+enum { PAGE = 4096, PAGES = 18432 /* 72 MiB */ };
 
 struct room {
         xac_env *env;
@@ -46,12 +46,26 @@ static uint64_t ceiling(const struct room *room)
         return stats.pool_bytes;
 }
 
-/* One transaction of so many pages. */
-static int write_pages(const struct room *room, unsigned count, char value)
+/* One transaction of so many pages, by plain stores. */
+static int store_pages(const struct room *room, unsigned count, char value)
 {
         check_ok(xbegin(room->env, XAC_NOSYNC));
         for (unsigned i = 0; i < count; i++)
                 room->bytes[(size_t)i * PAGE] = value;
+        return xend(room->env);
+}
+
+/* The same by declared access, which is faster. */
+static int write_pages(const struct room *room, unsigned count, char value)
+{
+        char *byte = room->bytes;
+
+        check_ok(xbegin(room->env, XAC_NOSYNC));
+        for (unsigned i = 0; i < count && byte; i++) {
+                byte = xac_page_write(room->env, room->bytes + (size_t)i * PAGE);
+                if (byte)
+                        *byte = value;
+        }
         return xend(room->env);
 }
 
@@ -68,7 +82,7 @@ static char read_page(const struct room *room, unsigned page)
 static void check_it_goes_on(const struct room *room)
 {
         for (char value = 50; value < 60; value++) {
-                check_ok(write_pages(room, 100, value));
+                check_ok(store_pages(room, 100, value));
                 check_equal(read_page(room, 99), value);
         }
 }
@@ -81,7 +95,7 @@ static void the_default_takes_what_fits(void)
         check(ceiling(&room) >= 32 * MIB);
         check(ceiling(&room) <= 60 * MIB);
         check_ok(write_pages(&room, (unsigned)(ceiling(&room) / PAGE / 10 * 9), 1));
-        check_code(write_pages(&room, PAGES, 2), XAC_FULL);
+        check_code(store_pages(&room, PAGES, 2), XAC_FULL);
         check_equal(read_page(&room, 5), 1);
         check_it_goes_on(&room);
         check_ok(xac_close(room.env));
