@@ -114,7 +114,7 @@ struct control {
         uint8_t uuid[16];
         char boot_id[40];
         char path[CONTROL_PATH_BYTES]; /* of the directory when this was made: to find it by; empty: not known */
-        _Atomic uint32_t is_ready; /* [who created it] */
+        _Atomic uint32_t is_ready;     /* [who created it] */
 
         /* All that a commit must write: lock and sequence, on one line. decided is stored
          * before the first head of commit `decided` (R5), sequence after the last. */
@@ -165,7 +165,7 @@ struct control {
         _Atomic uint64_t redo_position;       /* [checkpoint_lock] */
         _Atomic uint64_t checkpoints;         /* [checkpoint_lock] so far */
         _Atomic uint32_t file_count;          /* [file_lock] */
-        uint64_t next_id;                     /* [participant_lock] number of the participant that asks next (alive.h) */
+        uint64_t next_id;                     /* [participant_lock] number that xac_self() gives next (alive.h) */
         uint64_t ids_end;                     /* [participant_lock] numbers below it are ours */
         _Atomic uint64_t past_commits;        /* [participant_lock] of participants that have left */
         _Atomic uint64_t past_conflicts;      /* [participant_lock] */

@@ -71,9 +71,9 @@ static enum leftover_kind ask_environment(struct leftover *leftover, int directo
                 return LEFTOVER_REPLACED;
         if (leftover->err)
                 return LEFTOVER_UNKNOWN;
-        bool is_believed = !memcmp(manifest.uuid, control->uuid, sizeof(control->uuid)) &&
-                           (manifest.generation == control->generation ||
-                            manifest.generation == control->next_generation);
+        bool is_believed =
+                !memcmp(manifest.uuid, control->uuid, sizeof(control->uuid)) &&
+                (manifest.generation == control->generation || manifest.generation == control->next_generation);
         return is_believed ? LEFTOVER_NEEDED : LEFTOVER_REPLACED;
 }
 

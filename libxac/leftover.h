@@ -3,13 +3,13 @@
 #define LIBXAC_LEFTOVER_H
 
 /*
- * The shared memory that there is on this machine, for `xac stat` and `xac clean`: whose it is, whether anybody uses it,
- * and whether it would be missed.
+ * The shared memory that there is on this machine, for `xac stat` and `xac clean`: whose it is, whether anybody uses
+ * it, and whether it would be missed.
  *
- * In use is what somebody holds a lock on (R20): processes share byte 0 of the control part while they are attached, and
- * the kernel says so across containers and of directories that are gone. Whoever removes something takes that byte
- * alone, looks again under it, and removes the control part last. An open that comes meanwhile waits, finds that what it
- * waited for is gone, and makes its own.
+ * In use is what somebody holds a lock on (R20): processes share byte 0 of the control part while they are attached,
+ * and the kernel says so across containers and of directories that are gone. Whoever removes something takes that byte
+ * alone, looks again under it, and removes the control part last. An open that comes meanwhile waits, finds that what
+ * it waited for is gone, and makes its own.
  *
  * Names and contents in /dev/shm may be anybody's. Links are not followed, and nothing is believed beyond what decides
  * about that name itself; the path of the directory is only a hint, and counts when the directory is there.
@@ -21,9 +21,9 @@
 #include "libxac/control.h"
 
 enum leftover_kind {
-        LEFTOVER_NEEDED,     /* the next open of its directory goes on with it */
-        LEFTOVER_HOMELESS,   /* its directory is not where it was: removed, or moved */
-        LEFTOVER_REPLACED,   /* no open would believe it: its directory is another environment's, or goes on without it */
+        LEFTOVER_NEEDED,   /* the next open of its directory goes on with it */
+        LEFTOVER_HOMELESS, /* its directory is not where it was: removed, or moved */
+        LEFTOVER_REPLACED, /* no open would believe it: its directory is another environment's, or goes on without it */
         LEFTOVER_PAST_BOOT,  /* of another boot of the machine */
         LEFTOVER_UNFINISHED, /* whoever made it died before it was ready */
         LEFTOVER_PARTS,      /* without a control part */

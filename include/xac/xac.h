@@ -84,11 +84,12 @@ enum xac_access { XAC_READ = 1, XAC_WRITE = 2 };
 
 /* A zeroed field means its default. */
 typedef struct xac_options {
-        uint64_t pool_bytes;    /* ceiling of the version pool; default: half of the machine's memory, at most 4 GiB, and
-                                 * three quarters of what /dev/shm has free; never more than /dev/shm has at all */
-        uint64_t log_bytes;     /* redo log kept before a checkpoint is forced; default 256 MiB */
-        uint64_t reserve_bytes; /* address space reserved per view, to grow in place; default 16 GiB */
-        uint32_t page_bytes;    /* at creation: a power of two, 4096 to 65536; default 4096 */
+        /* Ceiling of the version pool. Default: half of the machine's memory, at most 4 GiB, and at most three quarters
+         * of what /dev/shm has free. More than /dev/shm can hold is lowered: xac_stat() tells. */
+        uint64_t pool_bytes;
+        uint64_t log_bytes;        /* redo log kept before a checkpoint is forced; default 256 MiB */
+        uint64_t reserve_bytes;    /* address space reserved per view, to grow in place; default 16 GiB */
+        uint32_t page_bytes;       /* at creation: a power of two, 4096 to 65536; default 4096 */
         uint32_t max_participants; /* at creation: threads that use it at once; default 1024 */
         uint32_t mode;             /* at creation: permission bits, under the umask; default 0600 */
         /* Long recoveries: "restore" (pages of the double-write area), "replay" (bytes of log); both and

@@ -304,10 +304,17 @@ static void another_version_is_left_alone(void)
 
 static void the_names_of_others_are_left_alone(void)
 {
-        static const char *const names[] = { "xac.zz.1.control",   "xac.1.2.control.x", "xac.01.2.control",
-                                             "xac.1.2.kontrolle",  "xac.1.control",     "xac.1.2.",
-                                             "xac. 1.2.control",   "xac.-1.2.pool",     "xac.control",
-                                             "xac.1.22222222222222222222222222222.pool", "other" };
+        static const char *const names[] = { "xac.zz.1.control",
+                                             "xac.1.2.control.x",
+                                             "xac.01.2.control",
+                                             "xac.1.2.kontrolle",
+                                             "xac.1.control",
+                                             "xac.1.2.",
+                                             "xac. 1.2.control",
+                                             "xac.-1.2.pool",
+                                             "xac.control",
+                                             "xac.1.22222222222222222222222222222.pool",
+                                             "other" };
         enum { NAMES = sizeof(names) / sizeof(names[0]) };
         char path[300];
 

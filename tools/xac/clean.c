@@ -15,17 +15,18 @@
 #include "tools/xac/machine.h"
 #include "tools/xac/tool.h"
 
-const char clean_help[] = "Usage: xac clean [--dry-run] [--force] [DIR]\n"
-                          "Removes shared memory whose directory is gone, or which is of another boot of the machine:\n"
-                          "all that there is, or that of DIR, which may be gone. Never what somebody uses, nor what the\n"
-                          "next open of a directory goes on with.\n"
-                          "\n"
-                          "  --dry-run  says what would be removed, and removes nothing\n"
-                          "  --force    removes also what holds commits that may be nowhere else: of DIR, if nobody\n"
-                          "             uses it; without DIR, of directories that are not where they were\n"
-                          "  --help     this text\n"
-                          "\n"
-                          "Exit status: 0 done, 1 something could not be removed, 2 usage, 3 DIR is in use.\n";
+const char clean_help[] =
+        "Usage: xac clean [--dry-run] [--force] [DIR]\n"
+        "Removes shared memory whose directory is gone, or which is of another boot of the machine:\n"
+        "all that there is, or that of DIR, which may be gone. Never what somebody uses, nor what the\n"
+        "next open of a directory goes on with.\n"
+        "\n"
+        "  --dry-run  says what would be removed, and removes nothing\n"
+        "  --force    removes also what holds commits that may be nowhere else: of DIR, if nobody\n"
+        "             uses it; without DIR, of directories that are not where they were\n"
+        "  --help     this text\n"
+        "\n"
+        "Exit status: 0 done, 1 something could not be removed, 2 usage, 3 DIR is in use.\n";
 
 struct order {
         bool is_dry_run;
@@ -83,9 +84,8 @@ static bool resolve_parent(const char *path, char resolved[PATH_MAX])
                 return false;
         strcpy(copy, path);
         strcpy(other, path);
-        return realpath(dirname(copy), parent) &&
-               snprintf(resolved, PATH_MAX, "%s%s%s", parent, strcmp(parent, "/") ? "/" : "", basename(other)) <
-                       PATH_MAX;
+        return realpath(dirname(copy), parent) && snprintf(resolved, PATH_MAX, "%s%s%s", parent,
+                                                           strcmp(parent, "/") ? "/" : "", basename(other)) < PATH_MAX;
 }
 
 static enum tool_exit clean_all(const struct order *order, const char *only)

@@ -2,7 +2,8 @@
 #ifndef TOOLS_XAC_MACHINE_H
 #define TOOLS_XAC_MACHINE_H
 
-/* `xac stat` without a directory: the shared memory that there is on this machine, whose it is, and how full /dev/shm is. */
+/* `xac stat` without a directory: the shared memory that there is on this machine, whose it is, and how full /dev/shm
+ * is. */
 
 #include "libxac/leftover.h"
 #include "libxac/shared.h"

@@ -30,10 +30,8 @@ static const struct subcommand {
         enum tool_exit (*main)(int argc, char **argv);
         const char *help;
 } subcommands[] = {
-        { "stat", stat_main, stat_help },
-        { "log", log_main, log_help },
-        { "check", check_main, check_help },
-        { "recover", recover_main, recover_help },
+        { "stat", stat_main, stat_help },    { "log", log_main, log_help },
+        { "check", check_main, check_help }, { "recover", recover_main, recover_help },
         { "clean", clean_main, clean_help },
 };
 
