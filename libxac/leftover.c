@@ -243,6 +243,11 @@ int leftovers_list(struct leftover **all, uint32_t *count)
         return 0;
 }
 
+int leftovers_room(uint64_t *all, uint64_t *unused)
+{
+        return sys_space(SHARED_DIRECTORY, all, unused);
+}
+
 int leftover_of_directory(const char *path, struct leftover *leftover)
 {
         struct stat st;

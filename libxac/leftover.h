@@ -48,6 +48,8 @@ struct leftover {
 
 /* All of them, by malloc. */
 int leftovers_list(struct leftover **all, uint32_t *count);
+/* Bytes of shared memory that there are in all, and that are free. */
+int leftovers_room(uint64_t *all, uint64_t *unused);
 /* That of an existing directory. -ENOENT: there is none. */
 int leftover_of_directory(const char *path, struct leftover *leftover);
 

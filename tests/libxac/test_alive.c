@@ -225,7 +225,7 @@ static void become_another_program(int unused, void *ends)
 {
         const int *end = ends;
         xac_env *env = open_env(0);
-        char *const args[] = { (char *)(uintptr_t)"cat", NULL };
+        char *const args[] = { (char *)(uintptr_t) "cat", NULL };
 
         (void)unused;
         meeting->name[0] = xac_self(env);

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "base/sys.h"
 #include "tools/xac/machine.h"
 #include "tools/xac/maps.h"
 
@@ -86,7 +85,7 @@ static void print_room(const struct inspection *inspection)
 {
         uint64_t all, unused;
 
-        if (sys_space(SHARED_DIRECTORY, &all, &unused))
+        if (leftovers_room(&all, &unused))
                 return;
         machine_print_room();
         if (difference(inspection->pool_bytes, inspection->pool_bytes_allocated) <= unused)

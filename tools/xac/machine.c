@@ -4,9 +4,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/sys.h"
-#include "libxac/shared.h"
-
 void machine_print_name(const struct leftover *leftover)
 {
         for (const char *at = leftover->path; *at; at++)
@@ -52,9 +49,9 @@ void machine_print_room(void)
 {
         uint64_t all, unused;
 
-        if (sys_space(SHARED_DIRECTORY, &all, &unused))
+        if (leftovers_room(&all, &unused))
                 return;
-        tool_label(SHARED_DIRECTORY);
+        tool_label("/dev/shm");
         printf("%s,\n", tool_bytes(all));
         tool_label("");
         printf("%s of it free\n", tool_bytes(unused));
@@ -88,7 +85,7 @@ enum tool_exit machine_print(void)
         int err = leftovers_list(&all, &count);
 
         if (err) {
-                tool_complain(SHARED_DIRECTORY ": %s", tool_explain(err));
+                tool_complain("/dev/shm: %s", tool_explain(err));
                 return TOOL_FAILED;
         }
         machine_print_room();

@@ -6,7 +6,6 @@
  * is. */
 
 #include "libxac/leftover.h"
-#include "libxac/shared.h"
 #include "tools/xac/tool.h"
 
 enum tool_exit machine_print(void);
