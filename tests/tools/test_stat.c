@@ -68,7 +68,7 @@ static void too_little_shared_memory_is_said(void)
         check_not_said("TOO LITTLE");
         int fd = open("/dev/shm/others", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         check(fd >= 0);
-        check_equal(posix_fallocate(fd, 0, 5 << 20), 0);
+        check_equal(posix_fallocate(fd, 0, 10 << 20), 0);
         close(fd);
         check_xac(0, "stat", TOOL_ENV);
         check_said("TOO LITTLE");
