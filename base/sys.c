@@ -19,6 +19,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <linux/magic.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
@@ -127,6 +128,35 @@ int sys_is_in_memory(int fd, bool *is_in_memory)
         if (!err)
                 *is_in_memory = st.f_type == TMPFS_MAGIC;
         return err;
+}
+
+int sys_space(const char *directory, uint64_t *all, uint64_t *unused)
+{
+        struct statfs st;
+        int err;
+
+        do {
+                err = injected(SYS_STAT, AT_FDCWD, 0, 0);
+                if (!err)
+                        err = status(statfs(directory, &st));
+        } while (err == -EINTR);
+        if (!err) {
+                *all = (uint64_t)st.f_blocks * (uint64_t)st.f_bsize;
+                *unused = (uint64_t)st.f_bavail * (uint64_t)st.f_bsize;
+        }
+        return err;
+}
+
+void sys_path_of(int fd, char *path, size_t byte_len)
+{
+        char link[40];
+        ssize_t length;
+
+        snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+        length = readlink(link, path, byte_len);
+        if (length < 0 || (size_t)length == byte_len)
+                length = 0;
+        path[length] = '\0';
 }
 
 int sys_mkdir(int directory, const char *name, mode_t mode)
@@ -439,6 +469,13 @@ int sys_lock_byte(int fd, uint64_t offset, bool wait)
         struct flock lock;
 
         return lock_control(fd, wait ? F_OFD_SETLKW : F_OFD_SETLK, F_WRLCK, offset, 1, &lock);
+}
+
+int sys_share_byte(int fd, uint64_t offset)
+{
+        struct flock lock;
+
+        return lock_control(fd, F_OFD_SETLKW, F_RDLCK, offset, 1, &lock);
 }
 
 int sys_unlock_byte(int fd, uint64_t offset)

@@ -6,7 +6,7 @@
  * Every system call that can fail, as 0 or -errno; EINTR and short transfers are handled
  * here and nowhere else, and the only hook for injected failures is here.
  *
- * Everything in this file is async-signal-safe except sys_boot_id and sys_memory_bytes:
+ * Everything in this file is async-signal-safe except sys_boot_id, sys_path_of and sys_memory_bytes:
  * the fault handler maps and protects pages through it.
  */
 
@@ -76,10 +76,14 @@ int sys_open(int directory, const char *name, int flags, mode_t mode, int *fd);
 void sys_close(int fd);
 int sys_stat(int fd, struct stat *st);
 int sys_stat_at(int directory, const char *name, struct stat *st);
+/* The absolute path under which it is found now; empty if it is not known, or too long. Not to be relied on. */
+void sys_path_of(int fd, char *path, size_t byte_len);
 int sys_mkdir(int directory, const char *name, mode_t mode);
 int sys_link(int directory, const char *from, const char *to); /* never replaces: -EEXIST */
 /* Is it on a file system that has no disk (tmpfs)? */
 int sys_is_in_memory(int fd, bool *is_in_memory);
+/* Bytes that its file system has in all, and that are free for us. */
+int sys_space(const char *directory, uint64_t *all, uint64_t *unused);
 int sys_unlink(int directory, const char *name);
 /* Calls visit for each name in the directory but `.` and `..`; ends when one returns non-zero, and
  * returns that. A name made or removed meanwhile may be seen or not. */
@@ -102,6 +106,8 @@ int sys_sync(int fd);      /* fsync */
 /* Open-file-description write locks on one byte: the descriptor must be open for writing. */
 int sys_lock_byte(int fd, uint64_t offset, bool wait); /* -EAGAIN if held and !wait */
 int sys_unlock_byte(int fd, uint64_t offset);
+/* A read lock: others may have one too. Open for reading is enough. */
+int sys_share_byte(int fd, uint64_t offset);
 /* 1 if another open file description holds it, 0 if none does, or -errno. */
 int sys_is_byte_locked(int fd, uint64_t offset);
 /* The same for any of `count` bytes. */

@@ -13,7 +13,8 @@ EXAMPLE_PROGRAMS = \
         examples/declared \
         examples/durable_log \
         examples/queue \
-        examples/dictionary
+        examples/dictionary \
+        examples/task_queue
 
 DEMO_PROGRAMS = examples/demo/wordcount examples/demo/identifiers
 
@@ -40,6 +41,9 @@ examples_queue_LDADD = $(XAC_LIBS)
 examples_dictionary_SOURCES = examples/dictionary.c
 examples_dictionary_LDADD = $(TREES_LIBS)
 
+examples_task_queue_SOURCES = examples/task_queue.c
+examples_task_queue_LDADD = $(XAC_LIBS)
+
 EXTRA_DIST += \
         examples/expected/counter.txt \
         examples/expected/bank_processes.txt \
@@ -50,7 +54,8 @@ EXTRA_DIST += \
         examples/expected/declared.txt \
         examples/expected/durable_log.txt \
         examples/expected/queue.txt \
-        examples/expected/dictionary.txt
+        examples/expected/dictionary.txt \
+        examples/expected/task_queue.txt
 
 # What the demos have in common: the play, its processes, the crash, and what is shown.
 DEMO_COMMON = \

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "libxac/alive.h"
 #include "libxac/close.h"
 #include "libxac/open.h"
 #include "libxac/retry.h"
@@ -223,6 +224,23 @@ uint64_t xac_txn_id(xac_env *env)
         if (!env || thread_of(env, &thread) || !txn_is_open(&thread->txn))
                 return 0;
         return thread->txn.turn;
+}
+
+uint64_t xac_self(xac_env *env)
+{
+        struct thread *thread;
+        uint64_t id = 0;
+        if (!enter(env, &thread))
+                leave(thread, alive_name(thread, &id));
+        return id;
+}
+
+/* Does not join: who only watches needs no row. */
+int xac_alive(xac_env *env, uint64_t id)
+{
+        if (!env || !id)
+                return -EINVAL;
+        return env_is_forked(env) ? XAC_FORKED : alive_find(&env->shared, id);
 }
 
 int xac_checkpoint(xac_env *env)

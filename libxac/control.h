@@ -35,7 +35,8 @@ enum {
         CHUNKS_PER_FILE = (1 << PAGE_NO_BITS) / HEADS_PER_CHUNK,
         RING_ENTRIES = 1024,
         WAIT_FILTER_BYTES = 16384, /* waiters.h */
-        HELD_LISTS = 16
+        HELD_LISTS = 16,
+        CONTROL_PATH_BYTES = 1024
 };
 
 /* A file: the name never changes once count covers it; the length only grows. */
@@ -85,6 +86,7 @@ struct row {
         _Atomic uint32_t waiter;     /* enum waiters_word, a futex word: who commits marks it, too */
         _Atomic uint32_t has_filter; /* the filter of pages that it waits for has memory */
         _Atomic uint64_t filter_salt;
+        _Atomic uint64_t id;         /* what xac_self() calls it; 0: it has not asked (alive.h) */
 };
 
 /* Superseded slots that some snapshot still needs, by the snapshot that was in the way. */
@@ -116,7 +118,8 @@ struct control {
         uint64_t next_generation; /* [file_lock] of the manifest that is being written, stored before it is */
         uint8_t uuid[16];
         char boot_id[40];
-        _Atomic uint32_t is_ready; /* [who created it] */
+        char path[CONTROL_PATH_BYTES]; /* of the directory when this was made: to find it by; empty: not known */
+        _Atomic uint32_t is_ready;     /* [who created it] */
 
         /* All that a commit must write: lock and sequence, on one line. decided is stored
          * before the first head of commit `decided` (R5), sequence after the last. */
@@ -170,6 +173,8 @@ struct control {
         _Atomic uint64_t redo_position;       /* [checkpoint_lock] */
         _Atomic uint64_t checkpoints;         /* [checkpoint_lock] so far */
         _Atomic uint32_t file_count;          /* [file_lock] */
+        uint64_t next_id;                     /* [participant_lock] number that xac_self() gives next (alive.h) */
+        uint64_t ids_end;                     /* [participant_lock] numbers below it are ours */
         _Atomic uint64_t past_commits;        /* [participant_lock] of participants that have left */
         _Atomic uint64_t past_conflicts;      /* [participant_lock] */
         _Atomic uint64_t past_read_faults;    /* [participant_lock] */

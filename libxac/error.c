@@ -17,23 +17,33 @@ static const struct {
 } explanations[] = {
         { 0, "success" },
         { XAC_CONFLICT, "lost to a concurrent commit: run the transaction again" },
-        { XAC_READONLY, "the transaction wrote although it was begun with XAC_RDONLY" },
-        { XAC_FULL, "the version pool is full: end long transactions, or open with larger pool_bytes" },
+        { XAC_READONLY, "the transaction wrote although it was begun with XAC_RDONLY: begin it without" },
+        { XAC_FULL,
+          "the version pool is full: end long transactions, or open with larger pool_bytes; if /dev/shm is what is "
+          "full ('xac stat' says so), make that larger (containers: --shm-size)" },
         { XAC_POISONED, "an earlier log write or sync failed: close the environment and open it again" },
-        { XAC_CORRUPT, "a file of the environment is damaged" },
-        { XAC_FORMAT, "made by another version of libxac, or not by libxac at all" },
+        { XAC_CORRUPT, "a file of the environment is damaged: 'xac check DIR' says which and where" },
+        { XAC_FORMAT, "made by another version of libxac, or not by libxac at all: open it with what made it" },
         { XAC_FORKED, "the environment belongs to the parent process: open it again in the child" },
         { XAC_NOTXN, "no transaction is open: call xbegin first" },
         { XAC_NOVIEW, "the address is in no view of this thread: call xac_mmap in this thread first" },
-        { XAC_BUSY, "too many participants or files" },
+        { XAC_BUSY,
+          "too many threads use the environment (max_participants, chosen at creation), or it has too many files" },
         { XAC_UNENDED, "a transaction was still open and has been undone: end each xbegin by xend or xabort" },
         { -ENOTSUP, "not supported by this system" },
+        { -EINVAL, "invalid argument: an unknown flag, a value out of range, a reserved field that is not zero, or "
+                   "XAC_VOLATILE unlike those who have the environment open" },
+        { -ENOSPC, "no space left: on the disk, or in /dev/shm, which holds the shared memory ('df' says which; "
+                   "containers: --shm-size; 'xac clean' removes what nobody uses)" },
+        { -ENOMEM, "out of memory: of memory itself, of address space (reserve_bytes), or of mappings "
+                   "(vm.max_map_count)" },
+        { -EACCES, "permission denied: to the directory, to its files, or to its shared memory in /dev/shm" },
         { -EBUSY, "busy: a transaction is open, or something that has to be closed before; or another process that "
                   "does not share this shared memory has the environment open" },
         { -ENOENT, "not found: no such key, tree, file or directory (XAC_CREATE creates an environment, but not the "
                    "directories above it)" },
-        { -EEXIST, "it is there already" },
-        { -ESTALE, "a tree was removed, or the transaction of a cursor has ended" },
+        { -EEXIST, "it is there already: leave out XAC_EXCL to use it" },
+        { -ESTALE, "a tree was removed, or the transaction of a cursor has ended: open it again" },
         { -ECANCELED, "the open transaction is lost: end it, and xend() says why" },
 };
 

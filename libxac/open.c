@@ -114,6 +114,7 @@ static void identify(struct xac_env *env, const struct stat *st, const struct ma
         identity->is_volatile = env->flags & XAC_VOLATILE;
         identity->generation = manifest->generation;
         memcpy(identity->uuid, manifest->uuid, sizeof(identity->uuid));
+        sys_path_of(env->directory, identity->path, sizeof(identity->path));
         options_fill_identity(options, manifest, identity);
 }
 

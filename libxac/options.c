@@ -126,7 +126,33 @@ void options_fill_identity(const xac_options *options, const struct manifest *ma
                            struct shared_identity *identity)
 {
         uint64_t pool_bytes = options->pool_bytes ? options->pool_bytes : default_pool_bytes();
+        identity->has_pool_default = !options->pool_bytes;
         identity->pool_slots = pool_slots(pool_bytes, manifest->page_bytes);
         identity->log_bytes = log_bytes(options);
         identity->log_ring_bytes = identity->is_volatile ? 0 : log_ring_bytes(manifest);
+}
+
+/* What is there before the first slot. */
+static uint64_t fixed_bytes(const struct shared_identity *identity)
+{
+        return control_layout(identity->max_participants, identity->pool_slots, identity->log_ring_bytes).slots;
+}
+
+/*
+ * A ceiling that cannot be reached does harm: pages go home when the pool is nearly full, and it would never be. By
+ * default a quarter of what is free stays for heads, rings, aliases and others. Who has asked for more than there is in
+ * all gets what there is in all.
+ */
+void options_fit_pool(struct shared_identity *identity)
+{
+        uint64_t all, unused;
+        if (sys_space(SHARED_DIRECTORY, &all, &unused) || !all) /* without a limit it has size 0 */
+                return;
+        uint64_t room = identity->has_pool_default ? unused / 4 * 3 : all;
+        uint64_t fixed = fixed_bytes(identity);
+        uint64_t slots = room > fixed ? (room - fixed) / (identity->page_bytes + sizeof(struct slot)) : 0;
+        if (slots < POOL_SLOTS_MIN)
+                slots = POOL_SLOTS_MIN;
+        if (slots < identity->pool_slots)
+                identity->pool_slots = (uint32_t)slots;
 }

@@ -20,5 +20,7 @@ uint64_t options_reserve_bytes(const xac_options *options, uint32_t page_bytes);
 void options_fill_manifest(const xac_options *options, struct manifest *manifest);
 void options_fill_identity(const xac_options *options, const struct manifest *manifest,
                            struct shared_identity *identity);
+/* A pool that /dev/shm can hold: one by default takes most of what is free there now. */
+void options_fit_pool(struct shared_identity *identity);
 
 #endif

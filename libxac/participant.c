@@ -92,6 +92,7 @@ void participant_leave(struct participant *self)
         shared_lock_as_process(self->shared, &self->shared->control->participant_lock);
         participant_fold_counters_locked(self->shared, self->row);
         atomic_store(&self->row->snapshot, 0);
+        atomic_store(&self->row->id, 0);
         atomic_store(&self->row->state, ROW_FREE);
         shared_unlock_as_process(self->shared, &self->shared->control->participant_lock);
         self->row = NULL;

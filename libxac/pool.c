@@ -208,10 +208,21 @@ static void touch_new(struct shared *shared, const struct piece *piece)
 #endif
 }
 
+/* To find out by allocating takes a millisecond, as the kernel first takes all that is left and then gives it back; and
+ * a transaction that has come to this asks again at each further page. */
+static bool is_memory_left(const struct shared *shared)
+{
+        uint64_t slots = shared->pool_slots < PIECE_SLOTS ? shared->pool_slots : PIECE_SLOTS;
+        uint64_t all, unused;
+        return sys_space(SHARED_DIRECTORY, &all, &unused) || !all || unused >= slots << shared->page_shift;
+}
+
 int pool_grow(struct participant *self)
 {
         struct shared *shared = self->shared;
         struct piece piece;
+        if (!is_memory_left(shared))
+                return -ENOSPC;
         int err = claim_piece(self, &piece);
         if (err)
                 return err;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "libxac/options.h"
 #include "recovery/recover.h"
 
 static int recover(struct xac_env *env, struct manifest *manifest)
@@ -54,6 +55,10 @@ int restart_env(struct xac_env *env, struct manifest *manifest)
                 return err;
         env->identity.generation = manifest->generation + 1;
         env->identity.sequence = manifest->base_sequence;
+        err = shared_remove_old(&env->identity);
+        if (err)
+                return err;
+        options_fit_pool(&env->identity);
         err = shared_create(&env->shared, &env->identity);
         if (err)
                 return err;

@@ -10,11 +10,9 @@
 
 #include "base/sys.h"
 
-static const char CONTROL_MAGIC[8] = "XACSHMEM";
-
 void shared_make_name(char name[SHARED_NAME_BYTES], const struct shared_identity *identity, const char *part)
 {
-        snprintf(name, SHARED_NAME_BYTES, "/dev/shm/xac.%llx.%llx.%s", (unsigned long long)identity->device,
+        snprintf(name, SHARED_NAME_BYTES, SHARED_DIRECTORY "/xac.%llx.%llx.%s", (unsigned long long)identity->device,
                  (unsigned long long)identity->inode, part);
 }
 
@@ -64,6 +62,16 @@ static void close_parts(struct shared *shared)
         }
 }
 
+/* R22. -EAGAIN: somebody has removed it since it was opened. */
+static int share_use(int control_fd)
+{
+        struct stat st;
+        int err = sys_share_byte(control_fd, SHARED_USE_BYTE);
+        if (!err)
+                err = sys_stat(control_fd, &st);
+        return !err && st.st_nlink == 0 ? -EAGAIN : err;
+}
+
 static int open_parts(struct shared *shared, const struct shared_identity *identity, int flags)
 {
         char name[SHARED_NAME_BYTES];
@@ -73,6 +81,8 @@ static int open_parts(struct shared *shared, const struct shared_identity *ident
         for (unsigned i = 0; i < 3; i++) {
                 shared_make_name(name, identity, parts[i]);
                 int err = sys_open(AT_FDCWD, name, O_RDWR | flags, 0600, fds[i]);
+                if (!err && i == 0)
+                        err = share_use(shared->control_fd);
                 if (err) {
                         close_parts(shared);
                         return err;
@@ -125,7 +135,7 @@ static int check_sizes(const struct shared *shared, const struct control *header
 static bool is_header_right(const struct control *control, const struct shared_identity *identity, uint64_t size,
                             const char boot_id[40])
 {
-        if (memcmp(control->magic, CONTROL_MAGIC, sizeof(CONTROL_MAGIC)) || control->version != CONTROL_VERSION)
+        if (memcmp(control->magic, SHARED_MAGIC, sizeof(control->magic)) || control->version != CONTROL_VERSION)
                 return false;
         if (!atomic_load(&control->is_ready) || control->device != identity->device ||
             control->inode != identity->inode || control->page_bytes != identity->page_bytes ||
@@ -158,7 +168,7 @@ int shared_attach(struct shared *shared, const struct shared_identity *identity)
         struct control header;
         int err = open_parts(shared, identity, 0);
         if (err)
-                return err == -ELOOP ? -ENOENT : err;
+                return err == -ELOOP || err == -EAGAIN ? -ENOENT : err;
         err = check_owners(shared, identity);
         if (!err)
                 err = shared_check_header(shared->control_fd, identity, &header);
@@ -186,7 +196,7 @@ static void order_locks(struct control *control)
 
 static void fill_header(struct control *control, const struct shared_identity *identity)
 {
-        memcpy(control->magic, CONTROL_MAGIC, sizeof(CONTROL_MAGIC));
+        memcpy(control->magic, SHARED_MAGIC, sizeof(control->magic));
         order_locks(control);
         control->version = CONTROL_VERSION;
         control->page_bytes = identity->page_bytes;
@@ -201,6 +211,7 @@ static void fill_header(struct control *control, const struct shared_identity *i
         control->generation = identity->generation;
         control->next_generation = identity->generation;
         memcpy(control->uuid, identity->uuid, sizeof(control->uuid));
+        memcpy(control->path, identity->path, sizeof(control->path));
         atomic_store(&control->sequence, identity->sequence); /* 1 and up: 0 means no snapshot */
         atomic_store(&control->decided, identity->sequence);
         atomic_store(&control->checkpoint_sequence, identity->sequence);
@@ -209,6 +220,8 @@ static void fill_header(struct control *control, const struct shared_identity *i
         atomic_store(&control->slots_allocated, 1); /* slot 0 is home */
         atomic_store(&control->aliases_end, identity->pool_slots);
         atomic_store(&control->room_wanted, identity->pool_slots / 4);
+        control->next_id = shared_first_id(identity->generation);
+        control->ids_end = shared_first_id(identity->generation + 1);
 }
 
 static int size_parts(struct shared *shared, const struct shared_identity *identity)
@@ -243,13 +256,44 @@ static int permit_parts(struct shared *shared, const struct shared_identity *ide
         return err;
 }
 
+int shared_remove_old(const struct shared_identity *identity)
+{
+        char name[SHARED_NAME_BYTES];
+        int fd;
+        shared_make_name(name, identity, "control");
+        if (sys_open(AT_FDCWD, name, O_RDWR, 0, &fd)) {
+                shared_remove(identity); /* what cannot be opened is not ours to remove: then the name stays taken */
+                return 0;
+        }
+        int err = share_use(fd);
+        if (err == -EAGAIN)
+                err = 0;
+        if (!err)
+                shared_remove(identity);
+        sys_close(fd);
+        return err;
+}
+
+/* Somebody who cleans up may take a new part for a forgotten one before it is locked: then it is made again. */
+static int make_parts(struct shared *shared, const struct shared_identity *identity)
+{
+        enum { TRIES = 10 };
+        int err = -EAGAIN;
+        for (int i = 0; i < TRIES && err == -EAGAIN; i++)
+                err = open_parts(shared, identity, O_CREAT | O_EXCL);
+        return err;
+}
+
 int shared_create(struct shared *shared, const struct shared_identity *identity)
 {
-        shared_remove(identity);
-        int err = open_parts(shared, identity, O_CREAT | O_EXCL);
+        int err = shared_remove_old(identity);
         if (err)
-                return err == -EEXIST ? -EACCES : err; /* somebody else's, and not ours to remove */
-        err = permit_parts(shared, identity);
+                return err;
+        err = make_parts(shared, identity);
+        if (err == -EEXIST)
+                return -EACCES; /* somebody else's, and not ours to remove */
+        if (!err)
+                err = permit_parts(shared, identity);
         if (!err)
                 err = size_parts(shared, identity);
         if (!err)
@@ -289,10 +333,11 @@ void shared_detach(struct shared *shared)
         close_parts(shared);
 }
 
+/* The control part last: without it nobody could say whose the others were. */
 void shared_remove(const struct shared_identity *identity)
 {
         char name[SHARED_NAME_BYTES];
-        const char *parts[] = { "control", "heads", "pool" };
+        const char *parts[] = { "pool", "heads", "control" };
         for (unsigned i = 0; i < 3; i++) {
                 shared_make_name(name, identity, parts[i]);
                 sys_unlink(AT_FDCWD, name);

@@ -57,6 +57,7 @@ struct shared_identity {
         uint32_t page_bytes;
         uint32_t max_participants;
         uint32_t pool_slots;
+        bool has_pool_default; /* nobody has asked for so many */
         uint32_t mode;
         bool is_volatile;
         uint64_t log_ring_bytes; /* 0: volatile */
@@ -64,13 +65,21 @@ struct shared_identity {
         uint64_t sequence; /* the newest commit that is home */
         uint64_t generation;
         uint8_t uuid[16];
+        char path[CONTROL_PATH_BYTES]; /* for people */
 };
+
+/* Whoever is attached shares byte 0 of the control part, which the kernel gives up when all descriptors and mappings of
+ * it are gone. Who cleans up wants it alone (leftover.h), and whoever comes meanwhile waits for him (R22). */
+enum { SHARED_USE_BYTE = 0 };
 
 /* Attach to what is there. -ENOENT: nothing usable for this directory and boot.
  * -EINVAL: it is there, but durable against volatile. */
 int shared_attach(struct shared *shared, const struct shared_identity *identity);
 /* Make new shared memory, empty, not yet ready; what lay there before is removed. */
 int shared_create(struct shared *shared, const struct shared_identity *identity);
+/* Removes what an open has found not to be usable: not under the hands of somebody who cleans up, who would then remove
+ * what is new (R22). */
+int shared_remove_old(const struct shared_identity *identity);
 void shared_mark_ready(struct shared *shared);
 /* Unmap; the shared memory stays for others. */
 void shared_detach(struct shared *shared);
@@ -81,6 +90,16 @@ void shared_remove(const struct shared_identity *identity);
  * meanwhile believes either, the one on disk and the one in progress, as both are stored first. The caller holds
  * file_lock, and byte 0 of the lock file or an open environment. */
 int shared_write_manifest_locked(struct shared *shared, int directory, struct manifest *manifest);
+
+/* Participants are numbered for xac_self (alive.h). These are the numbers of a generation of the manifest. */
+static inline uint64_t shared_first_id(uint64_t generation)
+{
+        enum { IDS_BITS = 28 };
+        return generation << IDS_BITS;
+}
+
+#define SHARED_DIRECTORY "/dev/shm"
+#define SHARED_MAGIC     "XACSHMEM" /* its eight bytes */
 
 enum { SHARED_NAME_BYTES = 80 };
 /* The name of a part: "control", "heads" or "pool". */

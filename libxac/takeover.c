@@ -46,6 +46,7 @@ static void take_back_row_locked(struct shared *shared, uint32_t row_no, uint32_
         atomic_store(&row->cached, 0);
         ring_leave(shared, row);
         (void)waiters_leave(row);
+        atomic_store(&row->id, 0);
         participant_fold_counters_locked(shared, row);
         hook_step(HOOK_ROW_TAKEN_BACK);
         atomic_store(&row->state, ROW_FREE); /* last: a row is reused only after its takeover */

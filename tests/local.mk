@@ -22,6 +22,8 @@ check_LTLIBRARIES += %D%/support/libsupport.la
         %D%/support/fd.h \
         %D%/support/isolate.c \
         %D%/support/isolate.h \
+        %D%/support/own_shm.c \
+        %D%/support/own_shm.h \
         %D%/support/program.c \
         %D%/support/program.h \
         %D%/support/scratch.c \

@@ -98,10 +98,12 @@ enum xac_access { XAC_READ = 1, XAC_WRITE = 2 };
 
 /* A zeroed field means its default. */
 typedef struct xac_options {
-        uint64_t pool_bytes;    /* ceiling of the version pool; default: half of the machine's memory, at most 4 GiB */
-        uint64_t log_bytes;     /* redo log kept before a checkpoint is forced; default 256 MiB */
-        uint64_t reserve_bytes; /* address space reserved per view, to grow in place; default 16 GiB */
-        uint32_t page_bytes;    /* at creation: a power of two, 4096 to 65536; default 4096 */
+        /* Ceiling of the version pool. Default: half of the machine's memory, at most 4 GiB, and at most three quarters
+         * of what /dev/shm has free. More than /dev/shm can hold is lowered: xac_stat() tells. */
+        uint64_t pool_bytes;
+        uint64_t log_bytes;        /* redo log kept before a checkpoint is forced; default 256 MiB */
+        uint64_t reserve_bytes;    /* address space reserved per view, to grow in place; default 16 GiB */
+        uint32_t page_bytes;       /* at creation: a power of two, 4096 to 65536; default 4096 */
         uint32_t max_participants; /* at creation: threads that use it at once, 1024 (default) to 32768 */
         uint32_t mode;             /* at creation: permission bits, under the umask; default 0600 */
         /* Long recoveries: "restore" (pages of the double-write area), "replay" (bytes of log); both and
@@ -186,6 +188,10 @@ int xac_checkpoint(xac_env *env);
 int xac_sync(xac_env *env);
 int xac_stat(xac_env *env, xac_stats *stats);
 uint64_t xac_txn_id(xac_env *env);
+/* Who is still there: a number for this thread's use of the environment, which is never used again, also after a
+ * restart of the machine (0: it cannot use it); and whether that use goes on: 1, 0, or a negative number. */
+uint64_t xac_self(xac_env *env);
+int xac_alive(xac_env *env, uint64_t id);
 const char *xac_strerror(int code);
 const char *xac_version(void);
 

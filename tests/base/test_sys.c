@@ -250,6 +250,65 @@ static void test_byte_locks_belong_to_the_open_file(void **state)
         sys_close(mine);
 }
 
+static void test_a_shared_byte_is_nobodys_alone(void **state)
+{
+        int mine = open_new("shared");
+        int other, third;
+
+        (void)state;
+        assert_int_equal(sys_open(directory, "shared", O_RDWR, 0, &other), 0);
+        assert_int_equal(sys_open(directory, "shared", O_RDONLY, 0, &third), 0);
+        assert_int_equal(sys_share_byte(mine, 0), 0);
+        assert_int_equal(sys_share_byte(third, 0), 0);
+        assert_int_equal(sys_is_byte_locked(other, 0), 1);
+        assert_int_equal(sys_lock_byte(other, 0, false), -EAGAIN);
+        sys_close(mine);
+        assert_int_equal(sys_lock_byte(other, 0, false), -EAGAIN);
+        sys_close(third);
+        assert_int_equal(sys_lock_byte(other, 0, false), 0);
+        sys_close(other);
+}
+
+/* Mapped is in use, also when no descriptor is left (R22). */
+static void test_a_mapping_keeps_the_lock(void **state)
+{
+        int mine = open_new("mapped");
+        int other;
+        void *addr;
+
+        (void)state;
+        assert_int_equal(sys_truncate(mine, 4096), 0);
+        assert_int_equal(sys_open(directory, "mapped", O_RDWR, 0, &other), 0);
+        assert_int_equal(sys_share_byte(mine, 0), 0);
+        assert_int_equal(sys_mmap(NULL, 4096, PROT_READ, MAP_SHARED, mine, 0, &addr), 0);
+        sys_close(mine);
+        assert_int_equal(sys_lock_byte(other, 0, false), -EAGAIN);
+        assert_int_equal(sys_munmap(addr, 4096), 0);
+        assert_int_equal(sys_lock_byte(other, 0, false), 0);
+        sys_close(other);
+}
+
+static void test_space_and_paths(void **state)
+{
+        uint64_t all, unused;
+        struct stat here, there;
+        char path[1024], no_room[2] = "x";
+
+        (void)state;
+        assert_int_equal(sys_space("/", &all, &unused), 0);
+        assert_true(all > 0 && unused <= all);
+        assert_int_equal(sys_space("/nowhere", &all, &unused), -ENOENT);
+        sys_path_of(directory, path, sizeof(path));
+        assert_int_equal(path[0], '/');
+        assert_int_equal(stat(path, &there), 0);
+        assert_int_equal(sys_stat(directory, &here), 0);
+        assert_int_equal(here.st_ino, there.st_ino);
+        sys_path_of(directory, no_room, sizeof(no_room));
+        assert_int_equal(no_room[0], '\0');
+        sys_path_of(-1, path, sizeof(path));
+        assert_int_equal(path[0], '\0');
+}
+
 static int lock_and_wait_to_be_killed(void *ready)
 {
         int fd;
@@ -392,6 +451,9 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_open_reports_errors_and_closes_on_exec),
                 cmocka_unit_test(test_open_does_not_follow_a_symbolic_link),
+                cmocka_unit_test(test_a_shared_byte_is_nobodys_alone),
+                cmocka_unit_test(test_a_mapping_keeps_the_lock),
+                cmocka_unit_test(test_space_and_paths),
                 cmocka_unit_test(test_names),
                 cmocka_unit_test(test_list_names_everything_once),
                 cmocka_unit_test(test_list_leaves_out_only_the_directory_and_its_parent),

@@ -10,6 +10,7 @@ TESTS += $(SUITE_libxac)
 ## ---- One program per module ---- ##
 
 LIBXAC_UNIT_TESTS = \
+        %D%/test_alive_names \
         %D%/test_backlog \
         %D%/test_backlog_others \
         %D%/test_checkpoint_reuse \
@@ -40,6 +41,8 @@ check_PROGRAMS += $(LIBXAC_UNIT_TESTS)
 UNIT_ENGINE = tests/libxac/engine.h tests/base/scratch.h
 UNIT_STAGE = tests/libxac/stage.h $(UNIT_ENGINE)
 
+%C%_test_alive_names_SOURCES = %D%/test_alive_names.c
+%C%_test_alive_names_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_backlog_SOURCES = %D%/test_backlog.c %D%/backlog_stand.h
 %C%_test_backlog_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_backlog_others_SOURCES = %D%/test_backlog_others.c %D%/backlog_stand.h
@@ -95,6 +98,7 @@ UNIT_STAGE = tests/libxac/stage.h $(UNIT_ENGINE)
 
 CONTRACT_TESTS = \
         %D%/test_advise \
+        %D%/test_alive \
         %D%/test_attach \
         %D%/test_checkpoint \
         %D%/test_conflicts \
@@ -111,6 +115,7 @@ CONTRACT_TESTS = \
         %D%/test_open_close \
         %D%/test_processes \
         %D%/test_run \
+        %D%/test_small_shm \
         %D%/test_starving \
         %D%/test_stat \
         %D%/test_strerror \
@@ -128,6 +133,8 @@ check_PROGRAMS += $(CONTRACT_TESTS)
 dist_check_SCRIPTS += %D%/durable_too.sh %D%/exceptions.sh
 EXTRA_DIST += %D%/exceptions.cc
 
+%C%_test_alive_SOURCES = %D%/test_alive.c
+%C%_test_alive_LDADD = $(CONTRACT_LIBS)
 %C%_test_advise_SOURCES = %D%/test_advise.c
 %C%_test_advise_LDADD = $(CONTRACT_LIBS)
 %C%_test_attach_SOURCES = %D%/test_attach.c
@@ -166,6 +173,8 @@ EXTRA_DIST += %D%/exceptions.cc
 %C%_test_processes_LDADD = $(CONTRACT_LIBS)
 %C%_test_run_SOURCES = %D%/test_run.c
 %C%_test_run_LDADD = $(CONTRACT_LIBS)
+%C%_test_small_shm_SOURCES = %D%/test_small_shm.c
+%C%_test_small_shm_LDADD = $(CONTRACT_LIBS)
 %C%_test_starving_SOURCES = %D%/test_starving.c
 %C%_test_starving_LDADD = $(CONTRACT_LIBS)
 %C%_test_stat_SOURCES = %D%/test_stat.c

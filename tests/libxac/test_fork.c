@@ -50,6 +50,8 @@ static void child_tries_everything(int index, void *unused)
                 check_code(xac_checkpoint(seat.env), XAC_FORKED);
                 check_code(xac_sync(seat.env), XAC_FORKED);
                 check_code(xac_stat(seat.env, &stats), XAC_FORKED);
+                check_equal(xac_self(seat.env), 0);
+                check_code(xac_alive(seat.env, 1), XAC_FORKED);
                 check_code(xac_close(seat.env), XAC_FORKED);
         }
         check_equal(scratch_file_size(scratch_path("env/new")), -ENOENT);

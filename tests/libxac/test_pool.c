@@ -115,14 +115,14 @@ static void test_growth_without_memory_is_an_error(void **state)
         uint32_t allocated = atomic_load(&engine->shared.control->slots_allocated);
 
         (void)state;
-        for (int nth = 1;; nth++) {
+        for (int nth = 2;; nth++) { /* the first call only asks whether it is worth while */
                 int err;
 
                 scratch_fail(nth, -ENOSPC, 0);
                 err = pool_grow(who(0));
                 if (!scratch_failed() || !err) { /* what comes behind the memory is a hint */
                         assert_int_equal(err, 0);
-                        assert_true(nth > 2);
+                        assert_true(nth > 3);
                         break;
                 }
                 assert_int_equal(err, -ENOSPC);

@@ -4,6 +4,7 @@
  * xac stat: at rest, in use, killed, recovered; and that it changes nothing.
  */
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/own_shm.h"
 #include "tests/tools/tool.h"
 
 static void at_rest_and_clean(void)
@@ -41,7 +43,7 @@ static void after_sigkill_its_commits_are_in_shared_memory(void)
         tool_work(XAC_VOLATILE, 20, TOOL_KILL);
         check_xac(0, "stat", TOOL_ENV);
         check_said("its processes were killed");
-        check_said("rm /dev/shm/xac.");
+        check_said("xac clean --force");
         check_said("sequence      21 (volatile");
         check_said("DEAD");
         tool_power_cut();
@@ -51,6 +53,27 @@ static void after_sigkill_its_commits_are_in_shared_memory(void)
         check_said(", durable 21");
         check_said("16 dirty pages");
         check_equal(tool_sum(), 20);
+}
+
+/* ---- /dev/shm ---- */
+
+static void too_little_shared_memory_is_said(void)
+{
+        xac_env *env;
+
+        own_shm("16m");
+        tool_open(0, &env); /* with a pool of 8 MiB */
+        check_xac(0, "stat", TOOL_ENV);
+        check_said("/dev/shm      16 MiB");
+        check_not_said("TOO LITTLE");
+        int fd = open("/dev/shm/others", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        check(fd >= 0);
+        check_equal(posix_fallocate(fd, 0, 10 << 20), 0);
+        close(fd);
+        check_xac(0, "stat", TOOL_ENV);
+        check_said("TOO LITTLE");
+        check_said("--shm-size");
+        check_ok(xac_close(env));
 }
 
 /* ---- In use ---- */
@@ -227,6 +250,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 isolated_test(at_rest_and_clean),
                 isolated_test(after_a_power_cut_it_needs_recovery),
+                isolated_test(too_little_shared_memory_is_said),
                 isolated_test(after_sigkill_its_commits_are_in_shared_memory),
                 isolated_test(in_use_it_tells_who_reads_as_of_when),
                 isolated_test(it_tells_who_is_exclusive),

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "tools/xac/machine.h"
 #include "tools/xac/maps.h"
 
 /* Others write the manifest when they create files: what was read a moment ago may be old. */
@@ -79,6 +80,22 @@ static void print_log(const struct place *place, const struct inspection *inspec
         printf("%s written\n", tool_count(inspection->groups, "group", "groups"));
 }
 
+/* The pool's ceiling is no promise of others who use the same memory. */
+static void print_room(const struct inspection *inspection)
+{
+        uint64_t all, unused;
+
+        if (leftovers_room(&all, &unused))
+                return;
+        machine_print_room();
+        if (difference(inspection->pool_bytes, inspection->pool_bytes_allocated) <= unused)
+                return;
+        tool_label("");
+        printf("TOO LITTLE for the pool to reach its ceiling: transactions may end in XAC_FULL before.\n");
+        tool_label("");
+        printf("Make it larger (mount -o remount,size=...; docker run --shm-size), or see 'xac stat'.\n");
+}
+
 static void print_pool(const struct inspection *inspection)
 {
         uint64_t page_bytes = inspection->page_bytes;
@@ -96,6 +113,7 @@ static void print_pool(const struct inspection *inspection)
         tool_label("shared memory");
         printf("%s, %s\n", inspection->memory,
                tool_bytes(inspection->part[0].byte_len + inspection->part[1].byte_len + inspection->part[2].byte_len));
+        print_room(inspection);
 }
 
 static void print_files(const struct inspection *inspection)

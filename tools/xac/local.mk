@@ -7,11 +7,14 @@ bin_PROGRAMS += %D%/xac
         %D%/check.c \
         %D%/check_files.c \
         %D%/check_files.h \
+        %D%/clean.c \
         %D%/live.c \
         %D%/live.h \
         %D%/log.c \
         %D%/log_entry.c \
         %D%/log_entry.h \
+        %D%/machine.c \
+        %D%/machine.h \
         %D%/main.c \
         %D%/maps.c \
         %D%/maps.h \

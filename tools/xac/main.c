@@ -9,13 +9,14 @@
 
 #include "tools/xac/tool.h"
 
-static const char help[] = "Usage: xac COMMAND [OPTION]... DIR\n"
+static const char help[] = "Usage: xac COMMAND [OPTION]... [DIR]\n"
                            "Looks after the environment (of libxac) in the directory DIR.\n"
                            "\n"
-                           "  stat      what it is and who is using it\n"
+                           "  stat      what it is and who is using it; without DIR, what shared memory there is\n"
                            "  log       the commits in its redo log, one line each\n"
                            "  check     verifies it, and says what is damaged where; changes nothing\n"
                            "  recover   makes it whole after a crash of the machine, as the next open would\n"
+                           "  clean     removes shared memory that nobody will use any more\n"
                            "  help      this text, or that of a command: xac help log\n"
                            "\n"
                            "  --help     this text; after a command its own\n"
@@ -29,10 +30,9 @@ static const struct subcommand {
         enum tool_exit (*main)(int argc, char **argv);
         const char *help;
 } subcommands[] = {
-        { "stat", stat_main, stat_help },
-        { "log", log_main, log_help },
-        { "check", check_main, check_help },
-        { "recover", recover_main, recover_help },
+        { "stat", stat_main, stat_help },    { "log", log_main, log_help },
+        { "check", check_main, check_help }, { "recover", recover_main, recover_help },
+        { "clean", clean_main, clean_help },
 };
 
 static const struct subcommand *subcommand_named(const char *name)

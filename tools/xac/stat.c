@@ -15,14 +15,16 @@
 #include "recovery/area.h"
 #include "recovery/log_reader.h"
 #include "tools/xac/live.h"
+#include "tools/xac/machine.h"
 #include "tools/xac/place.h"
 #include "tools/xac/tool.h"
 
 const char stat_help[] =
-        "Usage: xac stat DIR\n"
+        "Usage: xac stat [DIR]\n"
         "Says whether the environment is in use, and what it holds. At rest: checkpoint, files, log,\n"
         "and whether it needs recovery. In use: sequence, log, pool, dirty pages, processes with their\n"
         "mappings, participants with the age of their snapshots. Changes nothing.\n"
+        "Without DIR: which environments have shared memory on this machine, and which of it is left over.\n"
         "\n"
         "  --help  this text\n"
         "\n"
@@ -172,8 +174,8 @@ static void print_state(const struct place *place, const struct inspection *insp
         else if (inspection)
                 printf("its processes were killed; their commits are in shared memory. The next open goes on with\n"
                        "              it, and the last close removes it. To give it up, as a power cut would:\n"
-                       "              rm %s\n",
-                       inspection->memory);
+                       "              xac clean --force %s\n",
+                       place->path);
         else if (needs_recovery(place))
                 printf("at rest, needs recovery: the next open does it, or 'xac recover'\n");
         else
@@ -219,6 +221,8 @@ enum tool_exit stat_main(int argc, char **argv)
                 fputs(stat_help, stdout);
                 return TOOL_DONE;
         }
+        if (optind == argc)
+                return machine_print();
         path = tool_operand(argc, argv, "stat");
         if (!path)
                 return tool_usage("stat");

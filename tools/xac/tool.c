@@ -37,6 +37,8 @@ const char *tool_explain(int err)
                 return "the file ends before it should";
         case -ELOOP:
                 return "it is a symbolic link";
+        case -ENOSPC:
+                return "no space left on the disk, or in /dev/shm ('df' says which)";
         default:
                 return strerror(-err);
         }

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+#include "libxac/leftover.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sys.h"
+#include "libxac/shared.h"
+#include "recovery/manifest.h"
+
+enum { PARTS = 3, CONTROL = 0 };
+
+static const char *const part_names[PARTS] = { "control", "heads", "pool" };
+
+static void make_name(char name[SHARED_NAME_BYTES], const struct leftover *leftover, int part)
+{
+        const struct shared_identity identity = { .device = leftover->device, .inode = leftover->inode };
+        shared_make_name(name, &identity, part_names[part]);
+}
+
+/* ---- What is in it ---- */
+
+static void count_bytes(struct leftover *leftover)
+{
+        enum { BLOCK = 512 };
+        leftover->byte_len = 0;
+        for (int part = 0; part < PARTS; part++) {
+                char name[SHARED_NAME_BYTES];
+                struct stat st;
+                make_name(name, leftover, part);
+                if (!sys_stat_at(AT_FDCWD, name, &st))
+                        leftover->byte_len += (uint64_t)st.st_blocks * BLOCK;
+        }
+}
+
+static void list_processes(struct leftover *leftover, const struct control *control, int fd)
+{
+        struct control_layout at =
+                control_layout(control->max_participants, control->pool_slots, control->log_ring_bytes);
+        uint32_t max = control_processes_max(control->max_participants);
+        for (uint32_t i = 0; i < max; i++) {
+                struct process_row row;
+                if (sys_read_all(fd, &row, sizeof(row), at.processes + i * sizeof(row)))
+                        return;
+                if (!atomic_load(&row.is_used))
+                        continue;
+                if (leftover->process_count < LEFTOVER_PIDS)
+                        leftover->pid[leftover->process_count] = atomic_load(&row.pid);
+                leftover->process_count++;
+        }
+}
+
+/* Is there nothing in it that the files of the environment have not? Without a log nobody knows. */
+static bool is_on_disk(const struct control *control)
+{
+        uint64_t decided = atomic_load(&control->decided);
+        return !control->is_volatile && atomic_load(&control->durable_sequence) == decided;
+}
+
+/* ---- Whose it is ---- */
+
+/* Would an open of this directory go on with it? (R15) */
+static enum leftover_kind ask_environment(struct leftover *leftover, int directory, const struct control *control)
+{
+        struct manifest manifest;
+        leftover->err = manifest_read(directory, &manifest);
+        if (leftover->err == -ENOENT)
+                return LEFTOVER_REPLACED;
+        if (leftover->err)
+                return LEFTOVER_UNKNOWN;
+        bool is_believed =
+                !memcmp(manifest.uuid, control->uuid, sizeof(control->uuid)) &&
+                (manifest.generation == control->generation || manifest.generation == control->next_generation);
+        return is_believed ? LEFTOVER_NEEDED : LEFTOVER_REPLACED;
+}
+
+static enum leftover_kind ask_directory(struct leftover *leftover, const struct control *control)
+{
+        int directory;
+        if (leftover->path[0] != '/')
+                return LEFTOVER_UNKNOWN; /* nobody knows where to ask */
+        leftover->err = sys_open(AT_FDCWD, leftover->path, O_RDONLY | O_DIRECTORY, 0, &directory);
+        if (leftover->err == -ENOENT || leftover->err == -ENOTDIR)
+                return LEFTOVER_HOMELESS;
+        if (leftover->err)
+                return LEFTOVER_UNKNOWN;
+        struct stat st;
+        enum leftover_kind kind = LEFTOVER_UNKNOWN;
+        leftover->err = sys_stat(directory, &st);
+        if (!leftover->err && (st.st_dev != leftover->device || st.st_ino != leftover->inode))
+                kind = LEFTOVER_HOMELESS;
+        else if (!leftover->err)
+                kind = ask_environment(leftover, directory, control);
+        sys_close(directory);
+        return kind;
+}
+
+static enum leftover_kind judge_header(struct leftover *leftover, struct control *control)
+{
+        static const char nothing[8];
+        char boot_id[40] = "";
+        if (!memcmp(control->magic, nothing, sizeof(nothing)))
+                return LEFTOVER_UNFINISHED;
+        if (memcmp(control->magic, SHARED_MAGIC, sizeof(control->magic)) || control->version != CONTROL_VERSION ||
+            control->device != leftover->device || control->inode != leftover->inode)
+                return LEFTOVER_OTHERS;
+        if (!atomic_load(&control->is_ready))
+                return LEFTOVER_UNFINISHED;
+        if (!leftover->path[0])
+                snprintf(leftover->path, sizeof(leftover->path), "%.*s", CONTROL_PATH_BYTES - 1, control->path);
+        leftover->err = sys_boot_id(boot_id);
+        if (leftover->err)
+                return LEFTOVER_UNKNOWN;
+        if (strncmp(control->boot_id, boot_id, sizeof(boot_id)))
+                return LEFTOVER_PAST_BOOT;
+        return ask_directory(leftover, control);
+}
+
+static struct control *read_control(int fd, int *err)
+{
+        struct control *control = aligned_alloc(CACHE_LINE, sizeof(*control));
+        *err = control ? sys_read_all(fd, control, sizeof(*control), 0) : -ENOMEM;
+        if (!*err)
+                return control;
+        free(control);
+        return NULL;
+}
+
+/* path may be given; else it is what the control part says. */
+static void judge_open(struct leftover *leftover, int fd)
+{
+        struct control *control = read_control(fd, &leftover->err);
+        if (!control) { /* too short: not yet, or no more, what it was to be */
+                leftover->kind = leftover->err == -ENODATA ? LEFTOVER_UNFINISHED : LEFTOVER_UNKNOWN;
+                return;
+        }
+        leftover->kind = judge_header(leftover, control);
+        if (leftover->kind < LEFTOVER_UNFINISHED) {
+                leftover->is_on_disk = is_on_disk(control);
+                list_processes(leftover, control, fd);
+        }
+        free(control);
+}
+
+/* Neither a FIFO nor a link nor somebody's directory. */
+static int open_plain(const char *name, int flags, int *fd)
+{
+        struct stat st;
+        int err = sys_open(AT_FDCWD, name, flags, 0, fd);
+        if (err)
+                return err;
+        err = sys_stat(*fd, &st);
+        if (!err && !S_ISREG(st.st_mode))
+                err = -ELOOP;
+        if (err)
+                sys_close(*fd);
+        return err;
+}
+
+static void judge(struct leftover *leftover)
+{
+        char name[SHARED_NAME_BYTES];
+        int fd;
+        make_name(name, leftover, CONTROL);
+        count_bytes(leftover);
+        leftover->err = open_plain(name, O_RDONLY, &fd);
+        if (leftover->err) {
+                leftover->kind = leftover->err == -ENOENT  ? LEFTOVER_PARTS
+                                 : leftover->err == -ELOOP ? LEFTOVER_OTHERS
+                                                           : LEFTOVER_UNKNOWN;
+                return;
+        }
+        int in_use = sys_is_byte_locked(fd, SHARED_USE_BYTE);
+        leftover->is_in_use = in_use != 0; /* unsure counts as in use */
+        judge_open(leftover, fd);
+        sys_close(fd);
+}
+
+/* ---- What there is ---- */
+
+struct list {
+        struct leftover *all;
+        uint32_t count;
+        uint32_t room;
+};
+
+/* xac.DEVICE.INODE.PART, written as we write it. */
+static bool parse(const char *entry, struct leftover *leftover)
+{
+        unsigned long long device, inode;
+        char part[8] = "", again[SHARED_NAME_BYTES];
+        if (sscanf(entry, "xac.%llx.%llx.%7[a-z]", &device, &inode, part) != 3)
+                return false;
+        snprintf(again, sizeof(again), "xac.%llx.%llx.%s", device, inode, part);
+        bool is_part = false;
+        for (int i = 0; i < PARTS; i++)
+                is_part |= strcmp(part, part_names[i]) == 0;
+        *leftover = (struct leftover){ .device = device, .inode = inode };
+        return is_part && strcmp(entry, again) == 0;
+}
+
+static int add(void *arg, const char *entry)
+{
+        struct list *list = arg;
+        struct leftover leftover;
+        if (!parse(entry, &leftover))
+                return 0;
+        for (uint32_t i = 0; i < list->count; i++)
+                if (list->all[i].device == leftover.device && list->all[i].inode == leftover.inode)
+                        return 0;
+        if (list->count == list->room) {
+                uint32_t room = 2 * list->room + 16;
+                struct leftover *more = realloc(list->all, room * sizeof(*more));
+                if (!more)
+                        return -ENOMEM;
+                list->all = more;
+                list->room = room;
+        }
+        list->all[list->count++] = leftover;
+        return 0;
+}
+
+int leftovers_list(struct leftover **all, uint32_t *count)
+{
+        struct list list = { 0 };
+        int directory;
+        int err = sys_open(AT_FDCWD, SHARED_DIRECTORY, O_RDONLY | O_DIRECTORY, 0, &directory);
+        if (err)
+                return err;
+        err = sys_list(directory, add, &list);
+        sys_close(directory);
+        if (err) {
+                free(list.all);
+                return err;
+        }
+        for (uint32_t i = 0; i < list.count; i++)
+                judge(&list.all[i]);
+        *all = list.all;
+        *count = list.count;
+        return 0;
+}
+
+int leftovers_room(uint64_t *all, uint64_t *unused)
+{
+        return sys_space(SHARED_DIRECTORY, all, unused);
+}
+
+int leftover_of_directory(const char *path, struct leftover *leftover)
+{
+        struct stat st;
+        int directory;
+        int err = sys_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0, &directory);
+        if (err)
+                return err;
+        err = sys_stat(directory, &st);
+        *leftover = (struct leftover){ .device = st.st_dev, .inode = st.st_ino };
+        sys_path_of(directory, leftover->path, sizeof(leftover->path));
+        sys_close(directory);
+        if (err)
+                return err;
+        judge(leftover);
+        return leftover->kind == LEFTOVER_PARTS && !leftover->byte_len ? -ENOENT : 0;
+}
+
+/* ---- Removing ---- */
+
+bool leftover_is_removable(const struct leftover *leftover, bool may_lose)
+{
+        if (leftover->is_in_use)
+                return false;
+        switch (leftover->kind) {
+        case LEFTOVER_NEEDED:
+                return may_lose;
+        case LEFTOVER_HOMELESS:
+                return may_lose || leftover->is_on_disk;
+        case LEFTOVER_REPLACED:
+        case LEFTOVER_PAST_BOOT:
+        case LEFTOVER_UNFINISHED:
+        case LEFTOVER_PARTS:
+                return true;
+        default:
+                return false;
+        }
+}
+
+/* The control part to lock: where there is none, ours, so that nobody else makes one while we remove the others. */
+static int open_to_remove(const struct leftover *leftover, int *fd)
+{
+        char name[SHARED_NAME_BYTES];
+        make_name(name, leftover, CONTROL);
+        if (leftover->kind != LEFTOVER_PARTS)
+                return open_plain(name, O_RDWR, fd);
+        int err = sys_open(AT_FDCWD, name, O_RDWR | O_CREAT | O_EXCL, 0600, fd);
+        return err == -EEXIST ? -EAGAIN : err;
+}
+
+static int check_again(const struct leftover *leftover, int fd, bool may_lose)
+{
+        struct leftover now = { .device = leftover->device, .inode = leftover->inode };
+        struct stat st;
+        int err = sys_stat(fd, &st);
+        if (err || st.st_nlink == 0)
+                return err ? err : -EAGAIN;
+        if (leftover->kind == LEFTOVER_PARTS)
+                return 0; /* that one is ours */
+        memcpy(now.path, leftover->path, sizeof(now.path));
+        judge_open(&now, fd);
+        return now.kind == leftover->kind && leftover_is_removable(&now, may_lose) ? 0 : -EAGAIN;
+}
+
+static int remove_names(const struct leftover *leftover)
+{
+        int err = 0;
+        for (int part = PARTS - 1; part >= 0; part--) { /* as shared_remove */
+                char name[SHARED_NAME_BYTES];
+                make_name(name, leftover, part);
+                int this_err = sys_unlink(AT_FDCWD, name);
+                if (this_err && this_err != -ENOENT)
+                        err = this_err;
+        }
+        return err;
+}
+
+int leftover_remove(const struct leftover *leftover, bool may_lose)
+{
+        int fd;
+        int err = open_to_remove(leftover, &fd);
+        if (err)
+                return err;
+        err = sys_lock_byte(fd, SHARED_USE_BYTE, false);
+        if (err)
+                err = err == -EAGAIN ? -EBUSY : err;
+        else
+                err = check_again(leftover, fd, may_lose);
+        if (!err)
+                err = remove_names(leftover);
+        sys_close(fd); /* and with it the lock */
+        return err;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A /dev/shm of 64 MiB, as containers have it, and smaller ones: an environment takes what fits, says how much that is,
+ * and ends in a code that says what is full. Never a signal.
+ */
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <xac/xac.h>
+
+#include "tests/support/check.h"
+#include "tests/support/crew.h"
+#include "tests/support/isolate.h"
+#include "tests/support/own_shm.h"
+#include "tests/support/scratch.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+enum { PAGE = 4096, PAGES = 18432 /* 72 MiB */ };
+
+struct room {
+        xac_env *env;
+        char *bytes;
+};
+
+static struct room open_room(const char *name, uint64_t pool_bytes)
+{
+        const xac_options options = { .pool_bytes = pool_bytes };
+        struct room room;
+
+        check_ok(xac_open(scratch_path(name), XAC_CREATE, &options, &room.env));
+        room.bytes = xac_mmap(room.env, "bytes", (size_t)PAGES * PAGE, 0);
+        check(room.bytes != MAP_FAILED);
+        return room;
+}
+
+static uint64_t ceiling(const struct room *room)
+{
+        xac_stats stats;
+
+        check_ok(xac_stat(room->env, &stats));
+        return stats.pool_bytes;
+}
+
+/* One transaction of so many pages, by plain stores. */
+static int store_pages(const struct room *room, unsigned count, char value)
+{
+        check_ok(xbegin(room->env, XAC_NOSYNC));
+        for (unsigned i = 0; i < count; i++)
+                room->bytes[(size_t)i * PAGE] = value;
+        return xend(room->env);
+}
+
+/* The same by declared access, which is faster. */
+static int write_pages(const struct room *room, unsigned count, char value)
+{
+        char *byte = room->bytes;
+
+        check_ok(xbegin(room->env, XAC_NOSYNC));
+        for (unsigned i = 0; i < count && byte; i++) {
+                byte = xac_page_write(room->env, room->bytes + (size_t)i * PAGE);
+                if (byte)
+                        *byte = value;
+        }
+        return xend(room->env);
+}
+
+static char read_page(const struct room *room, unsigned page)
+{
+        char value;
+
+        check_ok(xbegin(room->env, XAC_RDONLY));
+        value = room->bytes[(size_t)page * PAGE];
+        check_ok(xend(room->env));
+        return value;
+}
+
+static void check_it_goes_on(const struct room *room)
+{
+        for (char value = 50; value < 60; value++) {
+                check_ok(store_pages(room, 100, value));
+                check_equal(read_page(room, 99), value);
+        }
+}
+
+static void the_default_takes_what_fits(void)
+{
+        own_shm("64m");
+        struct room room = open_room("env", 0);
+
+        check(ceiling(&room) >= 32 * MIB);
+        check(ceiling(&room) <= 60 * MIB);
+        check_ok(write_pages(&room, (unsigned)(ceiling(&room) / PAGE / 10 * 9), 1));
+        check_code(store_pages(&room, PAGES, 2), XAC_FULL);
+        check_equal(read_page(&room, 5), 1);
+        check_it_goes_on(&room);
+        check_ok(xac_close(room.env));
+        check_equal(own_shm_files(), 0);
+}
+
+static void what_is_full_is_said(void)
+{
+        check(strstr(xac_strerror(XAC_FULL), "/dev/shm") != NULL);
+        check(strstr(xac_strerror(XAC_FULL), "--shm-size") != NULL);
+        check(strstr(xac_strerror(-ENOSPC), "/dev/shm") != NULL);
+}
+
+static void a_pool_larger_than_all_there_is_is_not_promised(void)
+{
+        own_shm("64m");
+        struct room room = open_room("env", 1024 * MIB);
+
+        check(ceiling(&room) > 50 * MIB);
+        check(ceiling(&room) < 64 * MIB);
+        check_code(write_pages(&room, PAGES, 2), XAC_FULL);
+        check_it_goes_on(&room);
+        check_ok(xac_close(room.env));
+}
+
+static void a_pool_that_fits_is_as_was_asked_for(void)
+{
+        own_shm("64m");
+        struct room room = open_room("env", 16 * MIB);
+
+        check_equal(ceiling(&room), 16 * MIB);
+        check_ok(xac_close(room.env));
+}
+
+static void what_others_use_is_not_counted_on(void)
+{
+        own_shm("64m");
+        int fd = open("/dev/shm/others", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+        check(fd >= 0);
+        check_equal(posix_fallocate(fd, 0, 32 << 20), 0);
+        struct room room = open_room("env", 0);
+        check(ceiling(&room) >= 12 * MIB);
+        check(ceiling(&room) <= 28 * MIB);
+        check_code(write_pages(&room, PAGES, 2), XAC_FULL);
+        check_it_goes_on(&room);
+        check_ok(xac_close(room.env));
+        close(fd);
+}
+
+static void two_environments_share_what_there_is(void)
+{
+        own_shm("64m");
+        struct room room = open_room("env", 0), other = open_room("other", 0);
+
+        check_ok(write_pages(&room, 20 * MIB / PAGE, 1));
+        for (char value = 1; value < 4; value++) {
+                int err = write_pages(&other, PAGES, value);
+
+                check_code(err, XAC_FULL);
+                check_code(write_pages(&room, PAGES, value), XAC_FULL);
+                check_equal(read_page(&room, 7), value == 1 ? 1 : 59);
+                check_it_goes_on(&room);
+                check_it_goes_on(&other);
+        }
+        check_ok(xac_close(other.env));
+        check_ok(xac_close(room.env));
+}
+
+static void sixteen_mebibytes_are_enough(void)
+{
+        own_shm("16m");
+        struct room room = open_room("env", 0);
+
+        check(ceiling(&room) >= 4 * MIB);
+        check_code(write_pages(&room, PAGES, 2), XAC_FULL);
+        check_it_goes_on(&room);
+        for (unsigned round = 0; round < 20; round++) /* more than the pool: pages go home */
+                for (unsigned part = 0; part < 8; part++) {
+                        check_ok(xbegin(room.env, XAC_NOSYNC));
+                        for (unsigned i = 0; i < 256; i++)
+                                room.bytes[(size_t)(part * 256 + i) * PAGE] = (char)round;
+                        check_ok(xend(room.env));
+                }
+        check_equal(read_page(&room, 2000), 19);
+        check_ok(xac_close(room.env));
+}
+
+static void where_nothing_fits_the_open_says_so(void)
+{
+        xac_env *env;
+
+        own_shm("3m");
+        check_code(xac_open(scratch_path("env"), XAC_CREATE, NULL, &env), -ENOSPC);
+        check(env == NULL);
+        check_equal(own_shm_files(), 0);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                isolated_test(the_default_takes_what_fits),
+                isolated_test(what_is_full_is_said),
+                isolated_test(a_pool_larger_than_all_there_is_is_not_promised),
+                isolated_test(a_pool_that_fits_is_as_was_asked_for),
+                isolated_test(what_others_use_is_not_counted_on),
+                isolated_test(two_environments_share_what_there_is),
+                isolated_test(sixteen_mebibytes_are_enough),
+                isolated_test(where_nothing_fits_the_open_says_so),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
