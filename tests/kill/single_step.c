@@ -227,7 +227,6 @@ static const struct region regions[] = {
           .is_declared = true,
           .prepare = begin_and_add,
           .run = wait_in_vain,
-          .is_watched = true,
           .visits_max = LOOP_VISITS },
         { .name = "reclaim", .is_declared = true, .prepare = retire, .run = reclaim, .after = stage_release },
         { .name = "view-sync", .prepare = read_all, .before = stage_survivor_commits, .run = begin },
