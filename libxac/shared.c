@@ -62,14 +62,31 @@ static void close_parts(struct shared *shared)
         }
 }
 
-/* R22. -EAGAIN: somebody has removed it since it was opened. */
-static int share_use(int control_fd)
+/* A name prepared by somebody else is not trusted, unless the environment is shared with them: with
+ * the group (whose file it can only be if a member made it), or with everybody. */
+static bool is_trusted(const struct stat *st, const struct shared_identity *identity)
+{
+        if (!S_ISREG(st->st_mode))
+                return false;
+        if (st->st_uid == geteuid() || st->st_uid == identity->directory_owner || st->st_uid == 0)
+                return true;
+        if (identity->mode & S_IWGRP && st->st_gid == identity->directory_group)
+                return true;
+        return identity->mode & S_IWOTH;
+}
+
+/* R22. -ESTALE: somebody has removed it since it was opened; -ENOENT: it is a stranger's, who might never unlock it. */
+static int share_use(int control_fd, const struct shared_identity *identity)
 {
         struct stat st;
-        int err = sys_share_byte(control_fd, SHARED_USE_BYTE);
+        int err = sys_stat(control_fd, &st);
+        if (!err && !is_trusted(&st, identity))
+                err = -ENOENT;
+        if (!err)
+                err = sys_share_byte(control_fd, SHARED_USE_BYTE);
         if (!err)
                 err = sys_stat(control_fd, &st);
-        return !err && st.st_nlink == 0 ? -EAGAIN : err;
+        return !err && st.st_nlink == 0 ? -ESTALE : err;
 }
 
 static int open_parts(struct shared *shared, const struct shared_identity *identity, int flags)
@@ -82,26 +99,13 @@ static int open_parts(struct shared *shared, const struct shared_identity *ident
                 shared_make_name(name, identity, parts[i]);
                 int err = sys_open(AT_FDCWD, name, O_RDWR | flags, 0600, fds[i]);
                 if (!err && i == 0)
-                        err = share_use(shared->control_fd);
+                        err = share_use(shared->control_fd, identity);
                 if (err) {
                         close_parts(shared);
                         return err;
                 }
         }
         return 0;
-}
-
-/* A name prepared by somebody else is not trusted, unless the environment is shared with them: with
- * the group (whose file it can only be if a member made it), or with everybody. */
-static bool is_trusted(const struct stat *st, const struct shared_identity *identity)
-{
-        if (!S_ISREG(st->st_mode))
-                return false;
-        if (st->st_uid == geteuid() || st->st_uid == identity->directory_owner || st->st_uid == 0)
-                return true;
-        if (identity->mode & S_IWGRP && st->st_gid == identity->directory_group)
-                return true;
-        return identity->mode & S_IWOTH;
 }
 
 static int check_owners(const struct shared *shared, const struct shared_identity *identity)
@@ -168,7 +172,7 @@ int shared_attach(struct shared *shared, const struct shared_identity *identity)
         struct control header;
         int err = open_parts(shared, identity, 0);
         if (err)
-                return err == -ELOOP || err == -EAGAIN ? -ENOENT : err;
+                return err == -ELOOP || err == -ESTALE ? -ENOENT : err;
         err = check_owners(shared, identity);
         if (!err)
                 err = shared_check_header(shared->control_fd, identity, &header);
@@ -265,8 +269,8 @@ int shared_remove_old(const struct shared_identity *identity)
                 shared_remove(identity); /* what cannot be opened is not ours to remove: then the name stays taken */
                 return 0;
         }
-        int err = share_use(fd);
-        if (err == -EAGAIN)
+        int err = share_use(fd, identity);
+        if (err == -ESTALE || err == -ENOENT)
                 err = 0;
         if (!err)
                 shared_remove(identity);
@@ -278,8 +282,8 @@ int shared_remove_old(const struct shared_identity *identity)
 static int make_parts(struct shared *shared, const struct shared_identity *identity)
 {
         enum { TRIES = 10 };
-        int err = -EAGAIN;
-        for (int i = 0; i < TRIES && err == -EAGAIN; i++)
+        int err = -ESTALE;
+        for (int i = 0; i < TRIES && err == -ESTALE; i++)
                 err = open_parts(shared, identity, O_CREAT | O_EXCL);
         return err;
 }

@@ -563,12 +563,12 @@ int main(void)
                 isolated_test(who_became_another_program_is_gone),
                 isolated_test(who_closed_is_gone),
                 isolated_test(a_child_has_a_name_of_its_own),
-                isolated_test(names_never_come_back_durable),
-                isolated_test(names_never_come_back_nosync),
-                isolated_test(names_never_come_back_volatile),
-                isolated_test(a_rows_next_owner_is_not_taken_for_the_last),
-                isolated_test(a_processes_next_row_owner_is_not_taken_for_the_last),
-                isolated_test(tasks_of_the_dead_are_done_once),
+                isolated_timed(names_never_come_back_durable, 120),
+                isolated_timed(names_never_come_back_nosync, 120),
+                isolated_timed(names_never_come_back_volatile, 120),
+                isolated_timed(a_rows_next_owner_is_not_taken_for_the_last, 120),
+                isolated_timed(a_processes_next_row_owner_is_not_taken_for_the_last, 120),
+                isolated_timed(tasks_of_the_dead_are_done_once, 120),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -243,6 +243,26 @@ static void test_what_somebody_else_prepared_is_not_believed(void **state)
         assert_attaches();
 }
 
+/* Nobody waits for its lock either. */
+static void test_a_stranger_holds_up_nobody(void **state)
+{
+        char aside[160];
+        int fd;
+
+        (void)state;
+        if (geteuid() != 0)
+                skip();
+        snprintf(aside, sizeof(aside), "%s.aside", part_path("control"));
+        assert_int_equal(rename(part_path("control"), aside), 0);
+        assert_int_equal(sys_open(AT_FDCWD, part_path("control"), O_RDWR | O_CREAT | O_EXCL, 0666, &fd), 0);
+        assert_int_equal(fchown(fd, FOREIGN_USER, (gid_t)-1), 0);
+        assert_int_equal(sys_lock_byte(fd, SHARED_USE_BYTE, false), 0);
+        assert_is_not_believed();
+        sys_close(fd);
+        assert_int_equal(rename(aside, part_path("control")), 0);
+        assert_attaches();
+}
+
 static void test_a_group_that_shares_trusts_itself(void **state)
 {
         (void)state;
@@ -399,6 +419,7 @@ int main(void)
                 SHARED_TEST(test_parts_of_another_size_are_not_believed),
                 SHARED_TEST(test_a_part_that_is_missing_is_not_replaced),
                 SHARED_TEST(test_what_somebody_else_prepared_is_not_believed),
+                SHARED_TEST(test_a_stranger_holds_up_nobody),
                 SHARED_TEST(test_a_group_that_shares_trusts_itself),
                 SHARED_TEST(test_new_shared_memory_replaces_the_old),
                 SHARED_TEST(test_parts_have_the_environments_permissions),

@@ -197,13 +197,13 @@ static void where_nothing_fits_the_open_says_so(void)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                isolated_test(the_default_takes_what_fits),
+                isolated_timed(the_default_takes_what_fits, 120),
                 isolated_test(what_is_full_is_said),
-                isolated_test(a_pool_larger_than_all_there_is_is_not_promised),
+                isolated_timed(a_pool_larger_than_all_there_is_is_not_promised, 120),
                 isolated_test(a_pool_that_fits_is_as_was_asked_for),
-                isolated_test(what_others_use_is_not_counted_on),
-                isolated_test(two_environments_share_what_there_is),
-                isolated_test(sixteen_mebibytes_are_enough),
+                isolated_timed(what_others_use_is_not_counted_on, 120),
+                isolated_timed(two_environments_share_what_there_is, 120),
+                isolated_timed(sixteen_mebibytes_are_enough, 120),
                 isolated_test(where_nothing_fits_the_open_says_so),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

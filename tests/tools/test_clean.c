@@ -434,7 +434,7 @@ int main(void)
                 isolated_test(what_was_planted_is_not_followed),
                 isolated_test(no_control_characters_reach_the_terminal),
                 isolated_test(what_is_not_ours_to_remove_stays),
-                isolated_test(an_open_does_not_notice),
+                isolated_timed(an_open_does_not_notice, 120),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
