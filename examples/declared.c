@@ -37,8 +37,7 @@ static char *open_game(xac_env **env)
         return game;
 }
 
-struct turn
-{
+struct turn {
         xac_env *env;
         char *page; /* of the side that lies on top */
 };
