@@ -37,16 +37,15 @@ static char *open_game(xac_env **env)
         return game;
 }
 
-struct throw
-{
+struct turn {
         xac_env *env;
         char *page; /* of the side that lies on top */
 };
 
 static int count_throw(void *arg)
 {
-        const struct throw *throw = arg;
-        long *thrown = xac_page_write(throw->env, throw->page);
+        const struct turn *turn = arg;
+        long *thrown = xac_page_write(turn->env, turn->page);
         if (thrown) /* NULL: the transaction is lost, and xac_run says why */
                 ++*thrown;
         return 0;
@@ -54,15 +53,15 @@ static int count_throw(void *arg)
 
 static void play(int player)
 {
-        struct throw throw;
-        char *game = open_game(&throw.env);
+        struct turn turn;
+        char *game = open_game(&turn.env);
         unsigned random = (unsigned)player;
         for (int i = 0; i < THROWS; i++) {
                 random = random * 1103515245 + 12345;
-                throw.page = game + (size_t)(random >> 16) % PAGES * PAGE;
-                must(xac_run(throw.env, 0, count_throw, &throw), "xac_run");
+                turn.page = game + (size_t)(random >> 16) % PAGES * PAGE;
+                must(xac_run(turn.env, 0, count_throw, &turn), "xac_run");
         }
-        exit(xac_close(throw.env) ? EXIT_FAILURE : EXIT_SUCCESS);
+        exit(xac_close(turn.env) ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
 int main(void)
