@@ -17,6 +17,7 @@ LIBXAC_UNIT_TESTS = \
         %D%/test_fault \
         %D%/test_files \
         %D%/test_frames \
+        %D%/test_handlers \
         %D%/test_home \
         %D%/test_participant \
         %D%/test_pool \
@@ -52,6 +53,8 @@ UNIT_STAGE = tests/libxac/stage.h $(UNIT_ENGINE)
 %C%_test_files_LDADD = $(UNIT_LIBS)
 %C%_test_frames_SOURCES = %D%/test_frames.c %D%/view_sync_stand.h %D%/view_stand.h $(UNIT_STAGE)
 %C%_test_frames_LDADD = $(UNIT_LIBS)
+%C%_test_handlers_SOURCES = %D%/test_handlers.c
+%C%_test_handlers_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_home_SOURCES = %D%/test_home.c %D%/engine_stand.h $(UNIT_ENGINE)
 %C%_test_home_LDADD = $(UNIT_LIBS)
 %C%_test_participant_SOURCES = %D%/test_participant.c tests/base/step.h %D%/engine_stand.h $(UNIT_ENGINE)
@@ -97,6 +100,7 @@ CONTRACT_TESTS = \
         %D%/test_fork \
         %D%/test_full \
         %D%/test_growth \
+        %D%/test_late_handler \
         %D%/test_many \
         %D%/test_mmap \
         %D%/test_move \
@@ -138,6 +142,8 @@ EXTRA_DIST += %D%/exceptions.cc
 %C%_test_full_LDADD = $(CONTRACT_LIBS)
 %C%_test_growth_SOURCES = %D%/test_growth.c
 %C%_test_growth_LDADD = $(CONTRACT_LIBS)
+%C%_test_late_handler_SOURCES = %D%/test_late_handler.c
+%C%_test_late_handler_LDADD = $(CONTRACT_LIBS)
 %C%_test_many_SOURCES = %D%/test_many.c
 %C%_test_many_LDADD = $(CONTRACT_LIBS)
 %C%_test_mmap_SOURCES = %D%/test_mmap.c
