@@ -27,7 +27,7 @@
 #include "recovery/manifest.h"
 
 enum {
-        CONTROL_VERSION = 7,
+        CONTROL_VERSION = 8,
         CACHE_LINE = 64,
         FILES_MAX = MANIFEST_FILES,
         PARTICIPANTS_MAX = 32768,

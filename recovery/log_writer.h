@@ -71,6 +71,7 @@ struct log_shared {
         _Atomic uint32_t sleepers[2];                     /* at least as many as sleep; more when some died */
         _Atomic uint32_t room;                            /* futex: there may be room in the ring */
         _Atomic uint32_t room_sleepers;
+        _Atomic uint64_t lead_ns; /* when the leader began, by its monotonic clock; 0: not noted. For people */
 
         _Atomic uint64_t groups; /* counters: synced ones and pushes */
         _Atomic uint64_t group_bytes;

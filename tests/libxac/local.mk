@@ -4,7 +4,7 @@
 # contract, which link only what a program links, and know only <xac/xac.h>.
 
 SUITES += libxac
-SUITE_libxac = $(CONTRACT_TESTS) $(LIBXAC_UNIT_TESTS) %D%/durable_too.sh %D%/exceptions.sh
+SUITE_libxac = $(CONTRACT_TESTS) $(LIBXAC_UNIT_TESTS) %D%/durable_too.sh %D%/exceptions.sh %D%/faulthandler.sh
 TESTS += $(SUITE_libxac)
 
 ## ---- One program per module ---- ##
@@ -121,7 +121,7 @@ CONTRACT_TESTS = \
 check_PROGRAMS += $(CONTRACT_TESTS)
 
 # Most of them once more, in durable environments.
-dist_check_SCRIPTS += %D%/durable_too.sh %D%/exceptions.sh
+dist_check_SCRIPTS += %D%/durable_too.sh %D%/exceptions.sh %D%/faulthandler.sh
 EXTRA_DIST += %D%/exceptions.cc
 
 %C%_test_advise_SOURCES = %D%/test_advise.c
