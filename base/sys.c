@@ -549,6 +549,14 @@ int sys_madvise(void *addr, size_t byte_len, int advice)
         return err ? err : status(madvise(addr, byte_len, advice));
 }
 
+bool sys_is_mapped(const void *addr)
+{
+        unsigned char is_resident;
+        uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+
+        return mincore((void *)((uintptr_t)addr & ~(page_bytes - 1)), 1, &is_resident) == 0 || errno != ENOMEM;
+}
+
 /* ---- Futexes ---- */
 
 enum { NS_PER_SECOND = 1000000000 };

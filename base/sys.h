@@ -119,6 +119,7 @@ int sys_munmap(void *addr, size_t byte_len);
 int sys_mprotect(void *addr, size_t byte_len, int prot);
 int sys_mremap(void *addr, size_t old_len, size_t new_len, void **out); /* may move it */
 int sys_madvise(void *addr, size_t byte_len, int advice);
+bool sys_is_mapped(const void *addr);
 
 /* Futexes in shared memory. Neither fails: a wait that cannot wait returns at once, as any
  * waiter must expect. timeout_ns is relative. */

@@ -12,6 +12,7 @@
 
 #include "libxac/alive.h"
 #include "libxac/close.h"
+#include "libxac/handlers.h"
 #include "libxac/open.h"
 #include "libxac/retry.h"
 #include "libxac/stats.h"
@@ -267,6 +268,7 @@ int xac_stat(xac_env *env, xac_stats *stats)
         int err = enter(env, &thread);
         if (err)
                 return err;
+        handlers_look();
         stats_collect(&env->shared, stats);
         return leave(thread, 0);
 }

@@ -7,6 +7,7 @@
 #include "base/sys.h"
 #include "libxac/backlog.h"
 #include "libxac/checkpoint.h"
+#include "libxac/handlers.h"
 #include "libxac/pool.h"
 #include "libxac/reclaim.h"
 #include "libxac/redo.h"
@@ -147,6 +148,7 @@ static void *run(void *arg)
         sys_futex_wake((const uint32_t *)&env->duty_runs, 1);
         while (!atomic_load(&env->duty_stops)) {
                 uint32_t seen = atomic_load(&control->duty);
+                handlers_watch(1);
                 if (!atomic_load(&control->duty_wanted))
                         sys_futex_wait((const uint32_t *)&control->duty, seen, patience_ns(&env->shared));
                 atomic_store(&control->duty_wanted, 0);

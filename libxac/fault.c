@@ -9,6 +9,7 @@
 #include <xac/xac.h>
 
 #include "base/sys.h"
+#include "libxac/handlers.h"
 #include "libxac/ranges.h"
 #include "libxac/thread.h"
 
@@ -44,10 +45,8 @@ static void print_line(struct line *line)
                 ;
 }
 
-static void explain(const void *addr, const char *reason)
+static void explain_file(const char *file, uint64_t offset, const char *reason)
 {
-        uint64_t offset = 0;
-        const char *file = ranges_file_at(addr, &offset);
         struct line line = { .len = 0 };
         add_text(&line, "libxac: access to ");
         add_text(&line, file ? file : "a view");
@@ -56,6 +55,23 @@ static void explain(const void *addr, const char *reason)
         add_text(&line, ": ");
         add_text(&line, reason);
         print_line(&line);
+}
+
+static void explain(const void *addr, const char *reason)
+{
+        uint64_t offset = 0;
+        const char *file = NULL;
+        (void)ranges_find(addr, RANGE_OWN, &file, &offset);
+        explain_file(file, offset, reason);
+}
+
+/* Nobody's view is there: where were those that the fork took away? */
+static void explain_parents(const void *addr)
+{
+        uint64_t offset;
+        const char *file;
+        if (ranges_find(addr, RANGE_PARENTS, &file, &offset) && !sys_is_mapped(addr))
+                explain_file(file, offset, "a view of the parent process; open the environment in the child");
 }
 
 /* ---- whose fault ---- */
@@ -102,11 +118,14 @@ bool fault_handle(void *addr, enum touch_access access)
         struct thread *thread;
         bool is_done = false;
         uint64_t offset;
+        const char *file;
         struct view *view = find_view(addr, &thread);
         if (view)
                 is_done = handle_in_view(thread, view, addr, access);
-        else if (ranges_file_at(addr, &offset))
-                explain(addr, "a view of another thread; each thread maps its own (xac_mmap)");
+        else if (ranges_find(addr, RANGE_OWN, &file, &offset))
+                explain_file(file, offset, "a view of another thread; each thread maps its own (xac_mmap)");
+        else
+                explain_parents(addr);
         errno = saved_errno;
         return is_done;
 }
@@ -148,40 +167,25 @@ bool fault_handle_bus(void *addr)
 
 /* ---- installation ---- */
 
-static struct sigaction bus_before;
 static pthread_once_t install_once = PTHREAD_ONCE_INIT;
 static int install_result;
 
-void fault_pass_on(const struct sigaction *before, int signal_no, siginfo_t *info, void *context)
+static bool mend_bus(siginfo_t *info, void *context)
 {
-        if (before->sa_flags & SA_SIGINFO && before->sa_sigaction) {
-                before->sa_sigaction(signal_no, info, context);
-        } else if (before->sa_handler == SIG_DFL || before->sa_handler == SIG_IGN) {
-                /* Returning runs the access again, which faults again and ends the process. */
-                struct sigaction by_default = { .sa_handler = SIG_DFL };
-                sigaction(signal_no, &by_default, NULL);
-                if (info->si_code <= 0) /* sent, not raised by an access */
-                        raise(signal_no);
-        } else {
-                before->sa_handler(signal_no);
-        }
-}
-
-static void handle_bus(int signal_no, siginfo_t *info, void *context)
-{
-        if (info->si_code <= 0 || !fault_handle_bus(info->si_addr))
-                fault_pass_on(&bus_before, signal_no, info, context);
+        (void)context;
+        return fault_handle_bus(info->si_addr);
 }
 
 static void install(void)
 {
-        struct sigaction action = { .sa_sigaction = handle_bus, .sa_flags = SA_SIGINFO | SA_ONSTACK };
-        sigemptyset(&action.sa_mask);
-        install_result = sigaction(SIGBUS, &action, &bus_before) ? -errno : fault_backend_install();
+        install_result = fault_backend_prepare();
+        if (!install_result)
+                handlers_install(fault_backend_mend, mend_bus);
 }
 
 int fault_install(void)
 {
         pthread_once(&install_once, install);
+        handlers_look();
         return install_result;
 }

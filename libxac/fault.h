@@ -3,9 +3,9 @@
 #define LIBXAC_FAULT_H
 
 /*
- * The SIGSEGV and SIGBUS handler: finds the view that was touched and calls it, or passes the
- * signal on to whoever handled it before. How faults arrive is a back end's business, chosen at
- * build time (configure --with-fault-handler): fault_native.c or fault_sigsegv.c.
+ * Faults: finds the view that was touched and calls it, or says why it cannot be touched. How the signals come here,
+ * and what becomes of those that are not ours, is the business of handlers.h. What the signal tells of the access is a
+ * back end's, chosen at build time (configure --with-fault-handler): fault_native.c or fault_sigsegv.c.
  *
  * Contract (I8): runs in the thread that faulted, possibly inside any function of the program
  * that may touch view memory, so it calls only what is async-signal-safe and takes no lock such a
@@ -17,16 +17,16 @@
 
 #include "libxac/touch.h"
 
-/* Installs the handlers, once per process. */
+/* Installs the handlers, once per process, and looks whether they are in front. -ENOTSUP. */
 int fault_install(void);
 
 /* What a back end does with a fault. False: it was none of ours, or cannot be mended. */
 bool fault_handle(void *addr, enum touch_access access);
 bool fault_handle_bus(void *addr);
 
-/* Back end: installs its SIGSEGV handler. */
-int fault_backend_install(void);
-/* Gives a signal to the handler that was there before; with none, the default action follows. */
-void fault_pass_on(const struct sigaction *before, int signal_no, siginfo_t *info, void *context);
+/* Back end: before the handlers are installed. */
+int fault_backend_prepare(void);
+/* Back end: a SIGSEGV that an access raised; the result of fault_handle. */
+bool fault_backend_mend(siginfo_t *info, void *context);
 
 #endif

@@ -2,14 +2,10 @@
 #include "libxac/fault.h"
 
 /*
- * The native back end: sigaction(2). Reads from the machine context whether the access was a
- * read or a write, and chains to the handler that was there before.
+ * The native back end. Reads from the machine context whether the access was a read or a write.
  */
 
-#include <errno.h>
 #include <ucontext.h>
-
-static struct sigaction segv_before;
 
 #if defined(__x86_64__)
 
@@ -61,15 +57,12 @@ static enum touch_access access_of(const ucontext_t *context)
 
 #endif
 
-static void handle(int signal_no, siginfo_t *info, void *context)
+int fault_backend_prepare(void)
 {
-        if (info->si_code <= 0 || !fault_handle(info->si_addr, access_of(context)))
-                fault_pass_on(&segv_before, signal_no, info, context);
+        return 0;
 }
 
-int fault_backend_install(void)
+bool fault_backend_mend(siginfo_t *info, void *context)
 {
-        struct sigaction action = { .sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_ONSTACK };
-        sigemptyset(&action.sa_mask);
-        return sigaction(SIGSEGV, &action, &segv_before) ? -errno : 0;
+        return fault_handle(info->si_addr, access_of(context));
 }

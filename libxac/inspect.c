@@ -129,6 +129,33 @@ static uint32_t pid_of_holder(const struct look *look, const struct shlock *lock
         return process_no < look->processes_max && is_process_alive(look, process_no) ? pid_of(look, process_no) : 0;
 }
 
+static uint64_t since_ns(uint64_t began_ns)
+{
+        uint64_t now_ns = sys_monotonic_ns();
+        return began_ns && began_ns < now_ns ? now_ns - began_ns : 0; /* another time namespace has another clock */
+}
+
+static struct inspect_holding holding_of(const struct look *look, uint32_t owner)
+{
+        const struct control *control = &look->control;
+        const struct shlock *const locks[INSPECT_LOCKS] = {
+                [INSPECT_COMMIT_LOCK] = &control->commit_lock,
+                [INSPECT_POOL_LOCK] = &control->pool_lock,
+                [INSPECT_FILE_LOCK] = &control->file_lock,
+                [INSPECT_BACKLOG_LOCK] = &control->backlog_lock,
+                [INSPECT_CHECKPOINT_LOCK] = &control->checkpoint_lock,
+                [INSPECT_PARTICIPANT_LOCK] = &control->participant_lock,
+        };
+        struct inspect_holding holding = { .locks = 0 };
+        for (uint32_t i = 0; i < INSPECT_LOCKS; i++)
+                if (shlock_owner(locks[i]) == owner)
+                        holding.locks |= UINT32_C(1) << i;
+        holding.is_writing_log = look->log && atomic_load(&look->log->leader) == owner;
+        if (holding.is_writing_log)
+                holding.writing_ns = since_ns(atomic_load(&look->log->lead_ns));
+        return holding;
+}
+
 static int list_processes(const struct look *look, struct inspection *inspection)
 {
         inspection->process = calloc(look->processes_max, sizeof(*inspection->process));
@@ -137,7 +164,10 @@ static int list_processes(const struct look *look, struct inspection *inspection
         for (uint32_t i = 0; i < look->processes_max; i++)
                 if (atomic_load(&look->processes[i].is_used))
                         inspection->process[inspection->process_count++] = (struct inspect_process){
-                                .process_no = i, .pid = pid_of(look, i), .is_alive = is_process_alive(look, i)
+                                .process_no = i,
+                                .pid = pid_of(look, i),
+                                .is_alive = is_process_alive(look, i),
+                                .holding = holding_of(look, control_owner_of_process(i)),
                         };
         return 0;
 }
@@ -164,6 +194,7 @@ static void describe_participant(const struct look *look, uint32_t row_no, struc
                 .is_exclusive =
                         control_exclusive_owner(atomic_load(&look->control.exclusive)) == control_owner_of_row(row_no),
                 .snapshot = atomic_load(&row->snapshot),
+                .holding = holding_of(look, control_owner_of_row(row_no)),
                 .commits = atomic_load(&row->commits),
                 .conflicts = atomic_load(&row->conflicts),
                 .read_faults = atomic_load(&row->read_faults),

@@ -17,11 +17,29 @@
 #include "libxac/shared.h"
 #include "recovery/manifest.h"
 
+enum inspect_lock {
+        INSPECT_COMMIT_LOCK,
+        INSPECT_POOL_LOCK,
+        INSPECT_FILE_LOCK,
+        INSPECT_BACKLOG_LOCK,
+        INSPECT_CHECKPOINT_LOCK,
+        INSPECT_PARTICIPANT_LOCK,
+        INSPECT_LOCKS
+};
+
+/* What others wait for, if they need it. */
+struct inspect_holding {
+        uint32_t locks; /* 1 << enum inspect_lock */
+        bool is_writing_log;
+        uint64_t writing_ns; /* for so long by now; 0: not known */
+};
+
 struct inspect_process {
         uint32_t process_no;
         uint32_t pid; /* in its own pid namespace */
         bool is_alive;
         uint32_t participants;
+        struct inspect_holding holding; /* while it opens or closes; else its participants hold */
 };
 
 struct inspect_participant {
@@ -31,6 +49,7 @@ struct inspect_participant {
         bool is_on_duty;   /* the library's own thread, which writes checkpoints */
         bool is_exclusive; /* only it may commit at present */
         uint64_t snapshot; /* 0: it is in no transaction */
+        struct inspect_holding holding;
         uint64_t commits;
         uint64_t conflicts;
         uint64_t read_faults;

@@ -4,9 +4,11 @@
 
 /*
  * Where the views of this process are, whichever thread they belong to: for messages of the fault
- * handler, and for a forked child, which unmaps them. Without locks, as both may come at any time.
+ * handler, and for a forked child, which unmaps them, but remembers where they were: it may have kept pointers into
+ * them. Without locks, as both may come at any time.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,8 +16,12 @@
 int ranges_add(const void *base, size_t byte_len, const char *file);
 void ranges_remove(const void *base);
 
-/* The file whose view covers this address, and where in it; NULL: there is none. */
-const char *ranges_file_at(const void *addr, uint64_t *offset);
+enum range_of { RANGE_OWN, RANGE_PARENTS };
+
+/* Is there a view at this address, or was one of the process that this one was forked from? The file (NULL: its name
+ * is not known any more), and where in it. */
+bool ranges_find(const void *addr, enum range_of whose, const char **file, uint64_t *offset);
+/* From now on they are the parent's. */
 void ranges_unmap_all_in_child(void);
 
 #endif

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "base/sys.h"
+#include "libxac/handlers.h"
 #include "libxac/mappings.h"
 #include "libxac/ranges.h"
 
@@ -44,6 +45,18 @@ void registry_remove_locked(struct xac_env *env)
         *link = env->next;
 }
 
+static void before_fork(void)
+{
+        registry_lock();
+        handlers_lock();
+}
+
+static void after_fork_in_parent(void)
+{
+        handlers_unlock();
+        registry_unlock();
+}
+
 static void after_fork_in_child(void)
 {
         ranges_unmap_all_in_child();
@@ -55,13 +68,13 @@ static void after_fork_in_child(void)
                 sys_close(env->directory);
         }
         registry = NULL;
-        registry_unlock(); /* taken before the fork, by this thread */
+        after_fork_in_parent(); /* the same locks, taken before the fork by this thread */
 }
 
 /* Before anybody can hold the lock: a child of a first open's neighbour would inherit it taken. */
 __attribute__((constructor)) static void handle_forks(void)
 {
-        pthread_atfork(registry_lock, registry_unlock, after_fork_in_child);
+        pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
 int registry_make_fork_guard(struct xac_env *env)

@@ -7,6 +7,7 @@
 #include "libxac/backlog.h"
 #include "libxac/checkpoint.h"
 #include "libxac/exclusion.h"
+#include "libxac/handlers.h"
 #include "libxac/pool.h"
 #include "libxac/reclaim.h"
 #include "libxac/redo.h"
@@ -14,6 +15,9 @@
 #include "libxac/takeover.h"
 #include "libxac/touch.h"
 #include "libxac/unended.h"
+
+/* Programs install their handlers when they start, often after they have opened what they work with. */
+enum { WATCHED_BEGINS = 64 };
 
 THREAD_TLS struct thread *thread_list;
 
@@ -125,6 +129,8 @@ static int map_new(struct thread *thread, uint32_t file_no, struct view **view)
 int thread_map(struct thread *thread, const char *file, uint64_t byte_len, void **base)
 {
         uint32_t file_no;
+        handlers_look();
+        handlers_watch(WATCHED_BEGINS);
         struct files *files = &thread->env->files;
         int err = files_open(files, file, byte_len, &file_no);
         if (err)

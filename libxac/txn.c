@@ -10,6 +10,7 @@
 #include "libxac/commit.h"
 #include "libxac/exclusion.h"
 #include "libxac/frames.h"
+#include "libxac/handlers.h"
 
 struct txn_level {
         uint32_t undo_mark; /* undo records of this level begin here */
@@ -154,8 +155,10 @@ static void become_idle(struct txn *txn)
 {
         txn_pages_clear(&txn->pages);
         participant_end(txn->self);
-        if (txn->is_strict)
+        if (txn->is_strict) {
                 views_reset(&txn->views);
+                handlers_watch(1);
+        }
         txn->depth = 0;
         txn->doom = 0;
         txn->state = TXN_IDLE;

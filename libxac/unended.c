@@ -1,31 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "libxac/unended.h"
 
-#include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <xac/xac.h>
 
-enum { PLACE_BYTES = 256 };
-
-/* An address as "function+0x1c (program)", as far as the dynamic linker knows it: static functions have no name there,
- * and addr2line wants the offset in the file. */
-static const char *place_name(const void *address, char name[PLACE_BYTES])
-{
-        Dl_info info;
-
-        if (!address || !dladdr(address, &info) || !info.dli_fname)
-                snprintf(name, PLACE_BYTES, "%p", address);
-        else if (info.dli_sname)
-                snprintf(name, PLACE_BYTES, "%s+0x%lx (%s+0x%lx)", info.dli_sname,
-                         (unsigned long)((uintptr_t)address - (uintptr_t)info.dli_saddr), info.dli_fname,
-                         (unsigned long)((uintptr_t)address - (uintptr_t)info.dli_fbase));
-        else
-                snprintf(name, PLACE_BYTES, "%s+0x%lx", info.dli_fname,
-                         (unsigned long)((uintptr_t)address - (uintptr_t)info.dli_fbase));
-        return name;
-}
+#include "libxac/place.h"
 
 /* True the first time. */
 static bool is_first(atomic_flag *told)

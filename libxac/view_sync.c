@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hook.h"
+#include "libxac/handlers.h"
 #include "libxac/mappings.h"
 #include "libxac/ring.h"
 #include "libxac/version.h"
@@ -165,8 +166,10 @@ static int begin_tracked(struct view *view)
 
 int views_begin(struct views *views, uint64_t snapshot, bool is_read_only)
 {
-        if (views->count)
+        if (views->count) {
+                handlers_begin();
                 mappings_prepare();
+        }
         /* R14: read after the snapshot was published. */
         uint64_t epoch = atomic_load(&views->self->shared->control->flip_epoch);
         int err = 0;

@@ -168,6 +168,7 @@ static void leave(struct log *log, const struct group *group, int err)
         uint32_t parity = atomic_load_explicit(&shared->closed, memory_order_relaxed) & 1;
         bool is_finished = !err && group->is_synced;
 
+        atomic_store_explicit(&shared->lead_ns, 0, memory_order_relaxed);
         atomic_exchange(&shared->leader, 0);
         hook_step(HOOK_LEADER_LEFT);
         wake_class(shared, !parity, is_finished && group->is_repeated ? INT32_MAX : 1);
@@ -320,8 +321,10 @@ static int group_run(struct log *log, uint32_t owner, struct group *group)
 static int lead(struct log *log, uint32_t owner, bool is_synced)
 {
         struct group group = { .is_synced = is_synced };
-        int err = group_run(log, owner, &group);
+        int err;
 
+        atomic_store_explicit(&log->shared->lead_ns, sys_monotonic_ns(), memory_order_relaxed);
+        err = group_run(log, owner, &group);
         leave(log, &group, err);
         return err;
 }

@@ -63,7 +63,8 @@ struct log_shared {
         uint64_t company;        /* what `records` may be expected to reach before the next group is closed */
         uint32_t company_skip;   /* so many groups are not to wait for that */
         uint32_t company_penalty;
-        uint64_t write_ns; /* what a synced group takes to be written: the median, about */
+        uint64_t write_ns;        /* what a synced group takes to be written: the median, about */
+        _Atomic uint64_t lead_ns; /* when the leader began, by its monotonic clock; 0: not noted. For people */
 
         /* Who leads and who sleeps. A waiter sleeps on the word of its group's parity. */
         _Alignas(LOG_CACHE_LINE) _Atomic uint32_t leader; /* owner number; 0: no write in flight */

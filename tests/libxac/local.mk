@@ -4,7 +4,7 @@
 # contract, which link only what a program links, and know only <xac/xac.h>.
 
 SUITES += libxac
-SUITE_libxac = $(CONTRACT_TESTS) $(LIBXAC_UNIT_TESTS) %D%/durable_too.sh %D%/exceptions.sh
+SUITE_libxac = $(CONTRACT_TESTS) $(LIBXAC_UNIT_TESTS) %D%/durable_too.sh %D%/exceptions.sh %D%/faulthandler.sh
 TESTS += $(SUITE_libxac)
 
 ## ---- One program per module ---- ##
@@ -19,6 +19,7 @@ LIBXAC_UNIT_TESTS = \
         %D%/test_fault \
         %D%/test_files \
         %D%/test_frames \
+        %D%/test_handlers \
         %D%/test_home \
         %D%/test_participant \
         %D%/test_patience \
@@ -59,6 +60,8 @@ UNIT_STAGE = tests/libxac/stage.h $(UNIT_ENGINE)
 %C%_test_files_LDADD = $(UNIT_LIBS)
 %C%_test_frames_SOURCES = %D%/test_frames.c %D%/view_sync_stand.h %D%/view_stand.h $(UNIT_STAGE)
 %C%_test_frames_LDADD = $(UNIT_LIBS)
+%C%_test_handlers_SOURCES = %D%/test_handlers.c
+%C%_test_handlers_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_home_SOURCES = %D%/test_home.c %D%/engine_stand.h $(UNIT_ENGINE)
 %C%_test_home_LDADD = $(UNIT_LIBS)
 %C%_test_participant_SOURCES = %D%/test_participant.c tests/base/step.h %D%/engine_stand.h $(UNIT_ENGINE)
@@ -107,6 +110,7 @@ CONTRACT_TESTS = \
         %D%/test_fork \
         %D%/test_full \
         %D%/test_growth \
+        %D%/test_late_handler \
         %D%/test_many \
         %D%/test_mmap \
         %D%/test_move \
@@ -130,7 +134,7 @@ CONTRACT_TESTS = \
 check_PROGRAMS += $(CONTRACT_TESTS)
 
 # Most of them once more, in durable environments.
-dist_check_SCRIPTS += %D%/durable_too.sh %D%/exceptions.sh
+dist_check_SCRIPTS += %D%/durable_too.sh %D%/exceptions.sh %D%/faulthandler.sh
 EXTRA_DIST += %D%/exceptions.cc
 
 %C%_test_alive_SOURCES = %D%/test_alive.c
@@ -153,6 +157,8 @@ EXTRA_DIST += %D%/exceptions.cc
 %C%_test_full_LDADD = $(CONTRACT_LIBS)
 %C%_test_growth_SOURCES = %D%/test_growth.c
 %C%_test_growth_LDADD = $(CONTRACT_LIBS)
+%C%_test_late_handler_SOURCES = %D%/test_late_handler.c
+%C%_test_late_handler_LDADD = $(CONTRACT_LIBS)
 %C%_test_many_SOURCES = %D%/test_many.c
 %C%_test_many_LDADD = $(CONTRACT_LIBS)
 %C%_test_mmap_SOURCES = %D%/test_mmap.c

@@ -2,7 +2,7 @@
 #include "libxac/fault.h"
 
 /*
- * The signal handlers: which faults are the library's, what becomes of the others, and what is
+ * Which faults are the library's, what becomes of the others, and what is
  * said about those that cannot be mended. Real signals, each test in a process of its own.
  */
 
@@ -24,86 +24,9 @@
 #include "tests/support/scratch.h"
 #include "tests/support/seat.h"
 
-/* Only the libsigsegv back end brings this in. It cannot chain: it puts the earlier handler back. */
-extern int sigsegv_install_handler(int (*handler)(void *addr, int is_serious)) __attribute__((weak));
-
-static int back_end_chains(void)
-{
-        return sigsegv_install_handler == NULL;
-}
-
 static volatile uint64_t *word_of(unsigned page)
 {
         return seat.words + seat_word(page, 0);
-}
-
-/* ---- fault_pass_on ---- */
-
-static volatile sig_atomic_t plain_calls, plain_signal, info_calls;
-static siginfo_t *seen_info;
-static void *seen_context;
-
-static void plain_handler(int signal_no)
-{
-        plain_signal = signal_no;
-        plain_calls++;
-}
-
-static void info_handler(int signal_no, siginfo_t *info, void *context)
-{
-        check_equal(signal_no, SIGSEGV);
-        seen_info = info;
-        seen_context = context;
-        info_calls++;
-}
-
-static void earlier_handlers_are_called_their_own_way(void)
-{
-        struct sigaction before = { .sa_handler = plain_handler };
-        siginfo_t info = { .si_code = SEGV_MAPERR };
-        int context;
-
-        fault_pass_on(&before, SIGSEGV, &info, &context);
-        check_equal(plain_calls, 1);
-        check_equal(plain_signal, SIGSEGV);
-        before = (struct sigaction){ .sa_sigaction = info_handler, .sa_flags = SA_SIGINFO };
-        fault_pass_on(&before, SIGSEGV, &info, &context);
-        check_equal(info_calls, 1);
-        check(seen_info == &info && seen_context == &context);
-}
-
-static void without_one_the_default_follows(void)
-{
-        static void (*const none[])(int) = { SIG_DFL, SIG_IGN };
-
-        for (size_t i = 0; i < 2; i++) {
-                struct sigaction before = { .sa_handler = none[i] }, now;
-                siginfo_t info = { .si_code = SEGV_MAPERR };
-
-                signal(SIGSEGV, plain_handler);
-                fault_pass_on(&before, SIGSEGV, &info, NULL);
-                check_equal(sigaction(SIGSEGV, NULL, &now), 0);
-                check(now.sa_handler == SIG_DFL); /* the access itself faults again */
-        }
-}
-
-static void pass_on_a_sent_one(int index, void *unused)
-{
-        const struct sigaction before = { .sa_handler = SIG_DFL };
-        siginfo_t info = { .si_code = SI_USER };
-
-        (void)index, (void)unused;
-        signal(SIGSEGV, plain_handler);
-        fault_pass_on(&before, SIGSEGV, &info, NULL);
-}
-
-static void a_signal_that_was_sent_is_sent_again(void)
-{
-        struct crash crash;
-
-        crash_run(pass_on_a_sent_one, 0, NULL, &crash);
-        check_equal(crash.signal, SIGSEGV);
-        check_equal(crash_lines(&crash), 0);
 }
 
 /* ---- Faults that are not ours ---- */
@@ -153,8 +76,7 @@ static void earlier_segv_handlers_get_foreign_faults(void)
         check_equal(seat_commit_add(0), 1);
         check_equal(escapes, 0);
         escape_from(foreign + 8, 1);
-        if (back_end_chains())
-                check_equal(seat_commit_add(0), 2); /* and view faults come to us still */
+        check_equal(seat_commit_add(0), 2); /* and view faults come to us still */
         escape_from(foreign + 16, 2);
         seat_leave(0);
 }
@@ -379,9 +301,6 @@ static void faults_find_their_environment(void)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                isolated_test(earlier_handlers_are_called_their_own_way),
-                isolated_test(without_one_the_default_follows),
-                isolated_test(a_signal_that_was_sent_is_sent_again),
                 isolated_test(earlier_segv_handlers_get_foreign_faults),
                 isolated_test(earlier_bus_handlers_get_foreign_faults),
                 isolated_test(without_a_handler_foreign_faults_end_the_program),

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -110,10 +111,108 @@ static void views_are_unmapped_in_the_child(void)
         for (int write = 0; write < 2; write++) {
                 crash_run(child_touches, write, NULL, &crash);
                 check_equal(crash.signal, SIGSEGV);
+                check(strcmp(crash.said, "libxac: access to words at offset 0x0: a view of the parent process; "
+                                         "open the environment in the child\n") == 0);
         }
         check_ok(xend(seat.env));
         check_equal(seat_commit_get(0), 2);
         seat_leave(0);
+}
+
+/* ---- What the child is told of the parent's views ---- */
+
+enum generation { CHILD, GRANDCHILD, CHILD_WITH_VIEWS_OF_ITS_OWN, CHILD_OF_ONE_WITH_VIEWS, GENERATIONS };
+
+static uint64_t *parents_words;
+
+static void touch_parents_view(int generation, void *unused)
+{
+        (void)unused;
+        if (generation == CHILD_WITH_VIEWS_OF_ITS_OWN || generation == CHILD_OF_ONE_WITH_VIEWS) {
+                /* They would lie there, where there is room now, but for this. */
+                check(mmap(parents_words, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+                      parents_words);
+                seat_take(0);
+                check_equal(seat_commit_get(0), 1);
+                munmap(parents_words, 4096);
+        }
+        if (generation == GRANDCHILD || generation == CHILD_OF_ONE_WITH_VIEWS) {
+                int status = crew_status(crew_fork(touch_parents_view, CHILD, NULL));
+
+                check(WIFSIGNALED(status));
+                raise(WTERMSIG(status));
+        }
+        ((volatile uint64_t *)parents_words)[seat_word(2, 1)] = 1;
+}
+
+static void the_child_is_told_whose_view_it_touches(void)
+{
+        seat_take(0);
+        parents_words = seat.words;
+        seat_commit_add(0);
+        for (int generation = 0; generation < GENERATIONS; generation++) {
+                struct crash crash;
+
+                crash_run(touch_parents_view, generation, NULL, &crash);
+                check_equal(crash.signal, SIGSEGV);
+                check(strstr(crash.said, "libxac: access to words at offset 0x2008: a view of the parent process; "
+                                         "open the environment in the child\n") != NULL);
+        }
+        seat_leave(0);
+}
+
+/* What the child has mapped there since is its own business: nothing is said of it. */
+static void touch_own_mapping(int index, void *unused)
+{
+        (void)index, (void)unused;
+        check(mmap(parents_words, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == parents_words);
+        *(volatile uint64_t *)parents_words = 1;
+}
+
+static void nothing_is_said_of_the_childs_own_memory(void)
+{
+        struct crash crash;
+
+        seat_take(0);
+        parents_words = seat.words;
+        crash_run(touch_own_mapping, 0, NULL, &crash);
+        check_equal(crash.signal, SIGSEGV);
+        check_equal(crash_lines(&crash), 0);
+        seat_leave(0);
+}
+
+static unsigned long address_space_pages(void)
+{
+        FILE *file = fopen("/proc/self/statm", "re");
+        unsigned long pages;
+
+        check(file != NULL && fscanf(file, "%lu", &pages) == 1);
+        fclose(file);
+        return pages;
+}
+
+/* Each opens the environment, maps, and forks the next. */
+static void forking_generation(int left, void *pages_)
+{
+        unsigned long *pages = pages_;
+
+        seat_take(0);
+        check_equal(seat_commit_add(0), 40 - left + 1);
+        pages[left] = address_space_pages();
+        if (left > 0)
+                crew_join(crew_fork(forking_generation, left - 1, pages));
+        else
+                check_equal(seat_stat(participants), 1 + 40);
+        seat_leave(0);
+}
+
+/* A view reserves 16 GiB: forty of them would be 640. */
+static void views_do_not_pile_up_from_child_to_child(void)
+{
+        unsigned long *pages = crew_shared(41 * sizeof(*pages));
+
+        crew_join(crew_fork(forking_generation, 40, pages));
+        check(pages[0] < pages[40] + 10 * (UINT64_C(16) << 30) / 4096);
 }
 
 static void child_opens_itself(int index, void *env_of_parent)
@@ -335,6 +434,9 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 isolated_test(calls_in_the_child_are_xac_forked),
                 isolated_test(views_are_unmapped_in_the_child),
+                isolated_test(the_child_is_told_whose_view_it_touches),
+                isolated_test(nothing_is_said_of_the_childs_own_memory),
+                isolated_test(views_do_not_pile_up_from_child_to_child),
                 isolated_by_access(the_child_may_open_it_itself),
                 isolated_test(the_grandchild_is_forked_too),
                 isolated_test(the_parent_outlives_its_children),

@@ -9,6 +9,7 @@ SUITE_tools = \
         %D%/test_log \
         %D%/test_recover \
         %D%/test_stat \
+        %D%/test_stat_stopped \
         %D%/test_usage
 
 check_PROGRAMS += $(SUITE_tools)
@@ -26,5 +27,7 @@ TOOL_COMMON = %D%/tool.c %D%/tool.h
 %C%_test_recover_LDADD = $(CONTRACT_LIBS)
 %C%_test_stat_SOURCES = %D%/test_stat.c $(TOOL_COMMON)
 %C%_test_stat_LDADD = $(CONTRACT_LIBS)
+%C%_test_stat_stopped_SOURCES = %D%/test_stat_stopped.c $(TOOL_COMMON)
+%C%_test_stat_stopped_LDADD = tests/support/libsupport.la $(UNIT_LIBS) # it stops in the middle of a system call
 %C%_test_usage_SOURCES = %D%/test_usage.c $(TOOL_COMMON)
 %C%_test_usage_LDADD = $(CONTRACT_LIBS)

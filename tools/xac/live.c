@@ -6,6 +6,7 @@
 
 #include "tools/xac/machine.h"
 #include "tools/xac/maps.h"
+#include "tools/xac/process.h"
 
 /* Others write the manifest when they create files: what was read a moment ago may be old. */
 int live_take(struct place *place, struct inspection **inspection)
@@ -124,30 +125,80 @@ static void print_files(const struct inspection *inspection)
         }
 }
 
+/* Whether its pid is that of a process here is told by the memory that it maps. */
+static bool is_stopped(const struct inspection *inspection, uint32_t pid)
+{
+        return process_is_stopped(pid) && maps_have_memory(inspection, pid);
+}
+
+/* What others may be waiting for: each after a separator. */
+static void print_holding(const struct inspect_holding *holding, const char *separator)
+{
+        static const char *const locks[INSPECT_LOCKS] = {
+                [INSPECT_COMMIT_LOCK] = "commit",
+                [INSPECT_POOL_LOCK] = "pool",
+                [INSPECT_FILE_LOCK] = "file",
+                [INSPECT_BACKLOG_LOCK] = "backlog",
+                [INSPECT_CHECKPOINT_LOCK] = "checkpoint",
+                [INSPECT_PARTICIPANT_LOCK] = "participant",
+        };
+
+        if (holding->is_writing_log) {
+                printf("%sis writing the log", separator);
+                if (holding->writing_ns)
+                        printf(" since %.1f s", (double)holding->writing_ns / 1e9);
+                separator = ", ";
+        }
+        for (uint32_t i = 0; i < INSPECT_LOCKS; i++)
+                if (holding->locks >> i & 1) {
+                        printf("%sholds the %s lock", separator, locks[i]);
+                        separator = ", ";
+                }
+}
+
+static bool holds_any(const struct inspect_holding *holding)
+{
+        return holding->is_writing_log || holding->locks;
+}
+
+static void print_process(const struct inspection *inspection, const struct inspect_process *process)
+{
+        printf("pid %" PRIu32 "  ", process->pid);
+        if (!process->is_alive)
+                printf("DEAD (to be taken back by the others)");
+        else
+                printf("alive%s", is_stopped(inspection, process->pid) ? ", stopped" : "");
+        print_holding(&process->holding, ", ");
+        printf("  %s", tool_count(process->participants, "participant", "participants"));
+}
+
 static void print_processes(const struct place *place, const struct inspection *inspection)
 {
         for (uint32_t i = 0; i < inspection->process_count; i++) {
                 const struct inspect_process *process = &inspection->process[i];
 
                 tool_label(i ? "" : "processes");
-                printf("pid %" PRIu32 "  %s  %s", process->pid,
-                       process->is_alive ? "alive" : "DEAD (to be taken back by the others)",
-                       tool_count(process->participants, "participant", "participants"));
+                print_process(inspection, process);
                 if (process->is_alive)
                         maps_print(place, inspection, process->pid);
                 printf("\n");
         }
 }
 
-static void print_snapshot(const struct inspection *inspection, const struct inspect_participant *participant)
+/* What it is doing, and whether it can go on with it. */
+static void print_doing(const struct inspection *inspection, const struct inspect_participant *participant)
 {
+        const struct inspect_holding *holding = &participant->holding;
         uint64_t behind = difference(inspection->sequence, participant->snapshot);
 
         if (participant->snapshot)
                 printf("snapshot %" PRIu64 ", %s behind", participant->snapshot,
                        tool_count(behind, "commit", "commits"));
-        else
+        else if (!holds_any(holding))
                 printf("in no transaction");
+        print_holding(holding, participant->snapshot ? "; " : "");
+        if (participant->is_alive && is_stopped(inspection, participant->pid))
+                printf(", stopped");
 }
 
 static void print_participants(const struct inspection *inspection)
@@ -157,7 +208,7 @@ static void print_participants(const struct inspection *inspection)
 
                 tool_label(i ? "" : "participants");
                 printf("row %" PRIu32 "  pid %" PRIu32 "  ", participant->row_no, participant->pid);
-                print_snapshot(inspection, participant);
+                print_doing(inspection, participant);
                 if (participant->is_exclusive)
                         printf("; EXCLUSIVE: others' commits wait for its");
                 if (!participant->is_alive)

@@ -22,6 +22,8 @@ bin_PROGRAMS += %D%/xac
         %D%/meter.h \
         %D%/place.c \
         %D%/place.h \
+        %D%/process.c \
+        %D%/process.h \
         %D%/recover.c \
         %D%/remains.c \
         %D%/remains.h \

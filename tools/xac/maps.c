@@ -90,20 +90,35 @@ static uint64_t mappings_allowed(void)
         return allowed;
 }
 
-void maps_print(const struct place *place, const struct inspection *inspection, uint32_t pid)
+static void take(const struct inspection *inspection, uint32_t pid, const struct homes *homes, struct maps *maps)
 {
-        struct maps maps = { 0 };
-        struct homes homes;
         char name[40];
         FILE *file;
 
         snprintf(name, sizeof(name), "/proc/%" PRIu32 "/maps", pid);
         file = fopen(name, "re");
-        if (file) {
-                find_homes(place, inspection, &homes);
-                count_all(file, inspection, &homes, &maps);
-                fclose(file);
-        }
+        if (!file)
+                return;
+        count_all(file, inspection, homes, maps);
+        fclose(file);
+}
+
+bool maps_have_memory(const struct inspection *inspection, uint32_t pid)
+{
+        const struct homes none = { .count = 0 };
+        struct maps maps = { 0 };
+
+        take(inspection, pid, &none, &maps);
+        return maps.part[CONTROL] != 0;
+}
+
+void maps_print(const struct place *place, const struct inspection *inspection, uint32_t pid)
+{
+        struct maps maps = { 0 };
+        struct homes homes;
+
+        find_homes(place, inspection, &homes);
+        take(inspection, pid, &homes, &maps);
         /* The number may be another process's here: it is of the namespace of its own. */
         if (!maps.part[CONTROL]) {
                 printf("  (its mappings cannot be read from here)");

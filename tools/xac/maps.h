@@ -7,9 +7,13 @@
  * that is not next to its neighbour is one, and the kernel grants a process so many.
  */
 
+#include <stdbool.h>
+
 #include "libxac/inspect.h"
 #include "tools/xac/place.h"
 
+/* Does the process of this number, as it counts here, have the environment's memory mapped? */
+bool maps_have_memory(const struct inspection *inspection, uint32_t pid);
 /* Continues the line about a process. */
 void maps_print(const struct place *place, const struct inspection *inspection, uint32_t pid);
 
