@@ -175,6 +175,8 @@ bench_transfers_LDADD = bench/libbench.la bench/libtraced.la $(XAC_LIBS)
 bench_transfers_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset,--wrap=memcmp
 endif
 
+include bench/serial/local.mk
+
 dist_doc_DATA += docs/BENCHMARKS.md
 EXTRA_DIST += \
         bench/README.md \
