@@ -189,6 +189,7 @@ EXTRA_DIST += \
         bench/plot/page_touch.gp \
         bench/plot/race_bars.gp \
         bench/plot/race_lines.gp \
+        bench/plot/serial.gp \
         bench/plot/thesis.gp \
         bench/plot/transfers.gp \
         bench/plot/xacbench.gp

@@ -22,7 +22,7 @@
 #include "bench/support/measure.h"
 #include "bench/support/scratch.h"
 
-enum { LOOK_EVERY_NS = 20000, STUCK_SECONDS = 1200, CACHE_LINE = 64, FILL_BATCH = 10000, WARM_UP_PART = 10 };
+enum { LOOK_EVERY_NS = 20000, STUCK_SECONDS = 1200, CACHE_LINE = 64, WARM_UP_PART = 10 };
 
 struct tally {
         _Alignas(CACHE_LINE) uint64_t begin_ns, end_ns, cpu_ns;
@@ -39,9 +39,9 @@ struct board {
         struct tally tally[CREW_MAX];
 };
 
-/* What a worker has come to. A transaction that is lost goes back to what it was before. */
-struct progress {
-        uint64_t random, digest;
+/* What operations have come to. */
+struct sums {
+        uint64_t digest;
         int64_t grown;
 };
 
@@ -51,9 +51,12 @@ struct worker {
         struct board *board;
         int number;
         struct seat seat;
-        void *memory; /* as the structure wants it */
-        struct progress committed, attempted;
-        uint64_t batch, transactions, attempts;
+        void *memory;                /* as the structure wants it */
+        uint64_t stream;             /* of random numbers */
+        uint64_t operations;         /* that are committed: the next ones' numbers */
+        uint64_t batch;              /* of the transaction */
+        struct sums sums, attempted; /* of all that are committed, and of the transaction */
+        uint64_t transactions, attempts;
         const char *wrong;
         struct content content;
 };
@@ -82,40 +85,49 @@ static uint64_t cpu_now_ns(void)
 
 /* ---- operations ---- */
 
+/* Its own for each operation, so that a transaction that is lost does the same again (splitmix64, S. Vigna, 2015). */
+static uint64_t random_of(uint64_t stream, uint64_t operation)
+{
+        uint64_t z = stream + operation * 0x9e3779b97f4a7c15u;
+        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+        z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+        return z ^ z >> 31;
+}
+
 /* Half of them get; the others put, and erase as often where that is possible. Returns whether the transaction goes
  * on. */
-static bool operate(const struct worker *worker, struct progress *progress)
+static bool operate(const struct worker *worker, uint64_t random, struct sums *sums)
 {
         const struct structure *structure = worker->structure, *model = &structures_plain[worker->plan->structure];
-        const uint64_t random = measure_random(&progress->random);
         const uint64_t key = 1 + (random >> 32) % model->keys;
         uint64_t value[VALUE_WORDS_MAX] = { 0 };
         int answer;
 
-        if (random >> 20 & 1) {
+        if (random & 1) {
                 answer = structure->get(worker->memory, key, value);
-        } else if (!structure->erase || random >> 21 & 1) {
+        } else if (!structure->erase || random & 2) {
                 value_make(value, model->words, key, random);
                 answer = structure->put(worker->memory, key, value);
-                progress->grown += answer;
+                sums->grown += answer;
         } else {
                 answer = structure->erase(worker->memory, key);
-                progress->grown -= answer;
+                sums->grown -= answer;
         }
-        progress->digest =
-                (progress->digest ^ (uint64_t)answer) * 0x9e3779b97f4a7c15u + value[0] + value[model->words - 1];
+        sums->digest += ((uint64_t)answer + value[0] + 3 * value[model->words - 1]) * (random | 1);
         return answer >= 0;
 }
 
+/* Sums are kept apart until the end: each operation would wait for the last one to be stored. */
 static int run_batch(void *arg)
 {
         struct worker *worker = arg;
+        struct sums sums = { 0 };
 
         worker->attempts++;
-        worker->attempted = worker->committed;
         for (uint64_t i = 0; i < worker->batch; i++)
-                if (!operate(worker, &worker->attempted))
+                if (!operate(worker, random_of(worker->stream, worker->operations + i), &sums))
                         break; /* the end of the transaction will say so */
+        worker->attempted = sums;
         return 0;
 }
 
@@ -124,7 +136,9 @@ static void work(struct worker *worker, uint64_t operations, uint64_t batch)
         for (uint64_t left = operations; left; left -= worker->batch) {
                 worker->batch = batch < left ? batch : left;
                 worker->plan->way->memory->run(&worker->seat, run_batch, worker);
-                worker->committed = worker->attempted;
+                worker->sums.digest += worker->attempted.digest;
+                worker->sums.grown += worker->attempted.grown;
+                worker->operations += worker->batch;
                 worker->transactions++;
         }
 }
@@ -152,13 +166,16 @@ static void open_worker(struct worker *worker, void *place)
 
         way->memory->open(place, &worker->seat);
         worker->memory = way->is_by_hand ? (void *)&worker->seat : worker->seat.bytes;
-        worker->committed.random = (worker->plan->seed * CREW_MAX + (uint64_t)worker->number + 1) * 0x9e3779b97f4a7c15u;
+        worker->stream = random_of(worker->plan->seed, (uint64_t)worker->number + 1);
 }
 
+/* In one transaction, so that a page that is written faults once. */
 static void fill(struct worker *worker)
 {
+        const uint64_t operations = structures_plain[worker->plan->structure].fills;
+
         worker->plan->way->memory->run(&worker->seat, make_structure, worker);
-        work(worker, structures_plain[worker->plan->structure].fills, FILL_BATCH);
+        work(worker, operations, operations);
         atomic_store(&worker->board->is_filled, 1);
 }
 
@@ -174,8 +191,8 @@ static void work_measured(struct worker *worker, uint64_t operations)
         tally->end_ns = measure_now_ns();
         tally->transactions = worker->transactions;
         tally->attempts = worker->attempts;
-        tally->grown = worker->committed.grown;
-        tally->digest = worker->committed.digest;
+        tally->grown = worker->sums.grown;
+        tally->digest = worker->sums.digest;
 }
 
 /* The first lets the others go when all are ready. */
