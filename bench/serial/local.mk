@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# Serial structures, by whichever way. structures.c alone includes their sources; another compiler makes the way
-# "compiled" of it, with another name for its table.
+# Serial structures, in several ways. structures.c is all of their source: compiled once more, by another compiler and with
+# another name for its table (-DSTRUCTURES_TABLE=...), it is another way.
 
 BENCH_PROGRAMS += bench/serial/serial
 

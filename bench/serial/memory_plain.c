@@ -2,9 +2,9 @@
 #include "bench/serial/memory.h"
 
 /*
- * Ordinary memory, inherited by the workers. One alone has it as malloc() would give it to him, and no mutex. Several
- * share it under a robust one, so that the death of one would not stop the others: what a program has to do at least
- * that survives its crashes.
+ * Ordinary memory, inherited by the workers. One alone has it as malloc() would give it, and no mutex. Several share it
+ * under a robust one, so that the death of one does not stop the others: the least that a program does which survives
+ * its crashes.
  */
 
 #include <errno.h>
