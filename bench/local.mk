@@ -186,6 +186,8 @@ bench_transfers_LDADD = bench/libbench.la bench/libtraced.la $(XAC_LIBS)
 bench_transfers_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset,--wrap=memcmp
 endif
 
+include bench/serial/local.mk
+
 dist_doc_DATA += docs/BENCHMARKS.md
 EXTRA_DIST += \
         bench/README.md \
@@ -198,6 +200,7 @@ EXTRA_DIST += \
         bench/plot/page_touch.gp \
         bench/plot/race_bars.gp \
         bench/plot/race_lines.gp \
+        bench/plot/serial.gp \
         bench/plot/thesis.gp \
         bench/plot/threads.gp \
         bench/plot/transfers.gp \
