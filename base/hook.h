@@ -40,8 +40,8 @@ enum hook_step {
         HOOK_EXCLUSIVE,
         HOOK_WAITER_ENTERED, /* no commit knows that somebody waits, yet */
         HOOK_WAITERS_MARKED, /* nobody is woken, and the sequence not stored */
-        HOOK_ALIAS_TAKEN, /* its content does not count it yet */
-        HOOK_ALIAS_FREE,  /* its content still counts it */
+        HOOK_ALIAS_TAKEN,    /* its content does not count it yet */
+        HOOK_ALIAS_FREE,     /* its content still counts it */
         HOOK_SLOT_KEPT,
         HOOK_FRAGMENT_APPENDED,
         HOOK_RECORD_STAGED,    /* in the ring, not yet decided */

@@ -17,9 +17,9 @@
 enum { WORKERS = 4, TASKS = 1000, SLOTS = 8 };
 
 struct queue {
-        long first, end;   /* how many tasks were ever taken out, and put in */
-        long task[SLOTS];  /* 0: there is nothing more to do */
-        long sum[WORKERS]; /* of the tasks that each worker has done */
+        long first, end; /* how many tasks were ever taken out, and put in */
+        long task[SLOTS];
+        long sum; /* of the tasks that were done */
 };
 
 static xac_env *env;
@@ -27,10 +27,10 @@ static struct queue *queue;
 
 static void must(int is_good, const char *what)
 {
-        if (is_good)
-                return;
-        fprintf(stderr, "queue: %s failed\n", what);
-        exit(EXIT_FAILURE);
+        if (!is_good) {
+                fprintf(stderr, "queue: %s failed\n", what);
+                exit(EXIT_FAILURE);
+        }
 }
 
 static void open_queue(void)
@@ -48,15 +48,19 @@ static int put(void *task)
         return 0;
 }
 
-static long taken, worker;
+static long is_over, sum;
 
 static int take(void *unused)
 {
         (void)unused;
+        is_over = queue->first == TASKS;
+        sum = queue->sum;
+        if (is_over)
+                return 0;
         if (queue->first == queue->end)
                 return xac_wait(env, NULL);
-        taken = queue->task[queue->first++ % SLOTS];
-        queue->sum[worker] += taken; /* the work, in the same transaction: done once, whoever dies */
+        long task = queue->task[queue->first++ % SLOTS];
+        queue->sum += task; /* the work, in the same transaction: done once, whoever dies */
         return 0;
 }
 
@@ -65,25 +69,21 @@ static void work(void)
         open_queue();
         do
                 must(xac_run(env, 0, take, NULL) == 0, "take");
-        while (taken);
+        while (!is_over);
         exit(xac_close(env) ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
 int main(void)
 {
-        for (worker = 0; worker < WORKERS; worker++)
+        for (int i = 0; i < WORKERS; i++)
                 if (fork() == 0)
                         work();
         open_queue();
-        for (long task = TASKS; task > -WORKERS; task--)
-                must(xac_run(env, 0, put, &(long){ task > 0 ? task : 0 }) == 0, "put");
+        for (long task = 1; task <= TASKS; task++)
+                must(xac_run(env, 0, put, &task) == 0, "put");
         for (int status; wait(&status) > 0;)
                 must(status == 0, "a worker");
-        must(xbegin(env, XAC_RDONLY) == 0, "xbegin");
-        long sum = 0;
-        for (int i = 0; i < WORKERS; i++)
-                sum += queue->sum[i];
-        must(xend(env) == 0, "xend");
+        must(xac_run(env, XAC_RDONLY, take, NULL) == 0, "take"); /* it finds that all is over, and the sum */
         printf("%d workers did %d tasks, whose sum is %ld\n", WORKERS, TASKS, sum);
         return xac_close(env) ? EXIT_FAILURE : EXIT_SUCCESS;
 }

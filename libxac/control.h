@@ -86,7 +86,7 @@ struct row {
         _Atomic uint32_t waiter;     /* enum waiters_word, a futex word: who commits marks it, too */
         _Atomic uint32_t has_filter; /* the filter of pages that it waits for has memory */
         _Atomic uint64_t filter_salt;
-        _Atomic uint64_t id;         /* what xac_self() calls it; 0: it has not asked (alive.h) */
+        _Atomic uint64_t id; /* what xac_self() calls it; 0: it has not asked (alive.h) */
 };
 
 /* Superseded slots that some snapshot still needs, by the snapshot that was in the way. */
