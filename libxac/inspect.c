@@ -8,6 +8,7 @@
 
 #include "base/sys.h"
 #include "libxac/shared.h"
+#include "libxac/waiters.h"
 
 /* What is read of the control part, and where it is open. */
 struct look {
@@ -193,6 +194,7 @@ static void describe_participant(const struct look *look, uint32_t row_no, struc
                 .is_on_duty = atomic_load(&row->is_on_duty),
                 .is_exclusive =
                         control_exclusive_owner(atomic_load(&look->control.exclusive)) == control_owner_of_row(row_no),
+                .is_asleep = atomic_load(&row->waiter) != WAITER_AWAKE,
                 .snapshot = atomic_load(&row->snapshot),
                 .holding = holding_of(look, control_owner_of_row(row_no)),
                 .commits = atomic_load(&row->commits),

@@ -48,6 +48,7 @@ struct inspect_participant {
         bool is_alive;
         bool is_on_duty;   /* the library's own thread, which writes checkpoints */
         bool is_exclusive; /* only it may commit at present */
+        bool is_asleep;    /* in xac_wait, until something changes */
         uint64_t snapshot; /* 0: it is in no transaction */
         struct inspect_holding holding;
         uint64_t commits;

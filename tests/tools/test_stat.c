@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/actor.h"
 #include "tests/support/own_shm.h"
 #include "tests/tools/tool.h"
 
@@ -150,6 +151,39 @@ static void it_tells_who_is_exclusive(void)
         check_ok(xac_close(env));
 }
 
+static long long wait_in_environment(uint64_t unused)
+{
+        xac_env *env;
+        uint64_t *words = tool_open(0, &env);
+
+        (void)unused;
+        do {
+                check_ok(xbegin(env, 0));
+        } while (words[0] == 0 && xac_wait(env, NULL) == XAC_CONFLICT);
+        check_ok(xend(env));
+        check_ok(xac_close(env));
+        return 0;
+}
+
+static void it_tells_who_waits(void)
+{
+        struct actor *other = actor_start(WAY_PROCESS);
+        xac_env *env;
+        uint64_t *words = tool_open(0, &env);
+
+        actor_send(other, wait_in_environment, 0);
+        do {
+                crew_sleep_ms(1);
+                check_xac(0, "stat", TOOL_ENV);
+        } while (!strstr(tool.said, "waits for a change"));
+        check_ok(xbegin(env, 0));
+        words[0] = 1;
+        check_ok(xend(env));
+        actor_result(other);
+        actor_stop(other);
+        check_ok(xac_close(env));
+}
+
 static void the_mappings_of_a_view_are_counted(void)
 {
         xac_env *env;
@@ -254,6 +288,7 @@ int main(void)
                 isolated_test(after_sigkill_its_commits_are_in_shared_memory),
                 isolated_test(in_use_it_tells_who_reads_as_of_when),
                 isolated_test(it_tells_who_is_exclusive),
+                isolated_test(it_tells_who_waits),
                 isolated_test(the_mappings_of_a_view_are_counted),
                 isolated_test(it_changes_nothing),
                 isolated_test(stale_shared_memory_is_not_believed),

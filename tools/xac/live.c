@@ -195,7 +195,7 @@ static void print_doing(const struct inspection *inspection, const struct inspec
                 printf("snapshot %" PRIu64 ", %s behind", participant->snapshot,
                        tool_count(behind, "commit", "commits"));
         else if (!holds_any(holding))
-                printf("in no transaction");
+                printf(participant->is_asleep ? "waits for a change" : "in no transaction");
         print_holding(holding, participant->snapshot ? "; " : "");
         if (participant->is_alive && is_stopped(inspection, participant->pid))
                 printf(", stopped");
