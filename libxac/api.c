@@ -141,11 +141,14 @@ xac_scope xac_scope_begin(xac_env *env, int flags)
 
 void xac_scope_leave(xac_scope *scope)
 {
-        struct thread *thread;
-        if (scope->err || enter(scope->env, &thread))
-                return;
-        if (txn_has_level(&thread->txn, scope->depth, scope->id))
+        struct thread *thread = scope->err ? NULL : thread_find(scope->env);
+        if (!thread)
+                return; /* or the environment was closed before the scope was left */
+        thread->is_in_library = true;
+        if (txn_has_level(&thread->txn, scope->depth, scope->id)) {
+                unended_check_scope(&thread->txn, scope->depth);
                 txn_abort_to(&thread->txn, scope->depth - 1);
+        }
         leave(thread, 0);
 }
 

@@ -13,19 +13,11 @@
 #include "libxac/registry.h"
 #include "libxac/takeover.h"
 #include "libxac/thread.h"
-
-/* This thread's use of the environment; NULL: it has none. */
-static const struct thread *own_use(const struct xac_env *env)
-{
-        const struct thread *thread = thread_list;
-        while (thread && thread->env != env)
-                thread = thread->next_of_thread;
-        return thread;
-}
+#include "libxac/unended.h"
 
 static bool is_another_thread_in_transaction(struct xac_env *env)
 {
-        const struct thread *own = own_use(env);
+        const struct thread *own = thread_find(env);
         bool is_any = false;
         pthread_mutex_lock(&env->mutex);
         for (struct thread *thread = env->threads; thread; thread = thread->next_in_env)
@@ -91,8 +83,10 @@ static int close_for_good(struct xac_env *env)
 {
         if (is_another_thread_in_transaction(env))
                 return -EBUSY;
-        const struct thread *own = own_use(env);
+        const struct thread *own = thread_find(env);
         const bool is_unended = own && txn_is_open(&own->txn); /* thread_leave undoes it */
+        if (is_unended)
+                unended_tell_of_close(&own->txn);
         while (env->threads)
                 thread_leave(env->threads);
         thread_sweep();

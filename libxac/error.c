@@ -25,14 +25,18 @@ static const struct {
         { XAC_CORRUPT, "a file of the environment is damaged: 'xac check DIR' says which and where" },
         { XAC_FORMAT, "made by another version of libxac, or not by libxac at all: open it with what made it" },
         { XAC_FORKED, "the environment belongs to the parent process: open it again in the child" },
-        { XAC_NOTXN, "no transaction is open: call xbegin first" },
+        { XAC_NOTXN, "no transaction is open: xbegin was not called, or the transaction has been ended already" },
         { XAC_NOVIEW, "the address is in no view of this thread: call xac_mmap in this thread first" },
         { XAC_BUSY,
           "too many threads use the environment (max_participants, chosen at creation), or it has too many files" },
-        { XAC_UNENDED, "a transaction was still open and has been undone: end each xbegin by xend or xabort" },
+        { XAC_UNENDED,
+          "an xend or xabort is missing: the transaction that was open is undone, or cannot commit any more (xabort "
+          "until XAC_NOTXN ends it)" },
         { -ENOTSUP, "not supported by this system" },
-        { -EINVAL, "invalid argument: an unknown flag, a value out of range, a reserved field that is not zero, or "
-                   "XAC_VOLATILE unlike those who have the environment open" },
+        { -EINVAL,
+          "not valid here (the man page of the call says what is): NULL, an unknown flag, a value out of range, a "
+          "reserved field that is not zero, a wait in XAC_RDONLY, or XAC_VOLATILE unlike those who have the "
+          "environment open" },
         { -ENOSPC, "no space left: on the disk, or in /dev/shm, which holds the shared memory ('df' says which; "
                    "containers: --shm-size; 'xac clean' removes what nobody uses)" },
         { -ENOMEM, "out of memory: of memory itself, of address space (reserve_bytes), or of mappings "

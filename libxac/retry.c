@@ -38,8 +38,8 @@ static int end_attempt(struct attempt *attempt, int result, const void *body)
         attempt->is_left = true;
         if (result == -ECANCELED && txn->doom)
                 result = txn->doom; /* a call has told the body that the transaction is lost: this is why */
-        if (!result && txn->depth <= attempt->outer_depth)
-                return XAC_NOTXN; /* the body has ended it; the level outside is the caller's */
+        if (!result && txn->depth <= attempt->outer_depth) /* the body has ended it; what is outside is the caller's */
+                return txn->is_last_kept ? 0 : XAC_NOTXN;
         if (!result && txn->depth == attempt->outer_depth + 1)
                 return txn_end(txn);
         if (!result) {

@@ -38,9 +38,19 @@ static void thread_exits(void *unused)
         thread_sweep();
 }
 
+/* exit(0), or a return from main: no key's destructor runs for that thread. A program that fails knows that it did. */
+static void program_exits(int status, void *unused)
+{
+        (void)unused;
+        for (struct thread *thread = status ? NULL : thread_list; thread; thread = thread->next_of_thread)
+                if (thread->env && !env_is_forked(thread->env) && txn_is_open(&thread->txn))
+                        unended_tell_of_program(&thread->txn);
+}
+
 static void make_key(void)
 {
         pthread_key_create(&key, thread_exits);
+        on_exit(program_exits, NULL);
 }
 
 static void add_to_lists(struct thread *thread)
@@ -115,6 +125,14 @@ int thread_find_or_join(struct xac_env *env, struct thread **thread)
                 return 0;
         }
         return join(env, thread);
+}
+
+struct thread *thread_find(const struct xac_env *env)
+{
+        struct thread *thread = thread_list;
+        while (thread && thread->env != env)
+                thread = thread->next_of_thread;
+        return thread && !env_is_forked(thread->env) ? thread : NULL;
 }
 
 static int map_new(struct thread *thread, uint32_t file_no, struct view **view)

@@ -47,6 +47,9 @@ int thread_checkpoint(struct thread *thread);
 /* Returns once every earlier commit will outlive the machine. */
 int thread_sync(struct thread *thread);
 
+/* The same, if it takes part already; else NULL. The environment may be closed by now: it is not looked at. */
+struct thread *thread_find(const struct xac_env *env);
+
 /* Undoes its transaction, releases its views, gives its row and slots back. Caller holds the
  * registry's lock. */
 void thread_leave(struct thread *thread);

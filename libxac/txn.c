@@ -215,6 +215,7 @@ static void end_try(struct txn *txn, int result)
 static void abort_innermost(struct txn *txn, int reason)
 {
         txn->turn++;
+        txn->is_last_kept = false;
         if (txn->depth > 1) {
                 abort_nested(txn);
                 return;
@@ -278,6 +279,8 @@ static int end_outermost(struct txn *txn)
 /* An inner level's writes become the outer's; a doomed one says so early. */
 static int end_nested(struct txn *txn)
 {
+        txn->last_from = txn->from;
+        txn->last_turn = txn->turn;
         struct txn_level level = pop_level(txn);
         txn_pages_merge(&txn->pages, level.undo_mark, txn->depth, hide_lost, txn);
         return txn->doom;
@@ -288,5 +291,7 @@ int txn_end(struct txn *txn)
         if (!txn_is_open(txn))
                 return XAC_NOTXN;
         txn->turn++;
-        return txn->depth > 1 ? end_nested(txn) : end_outermost(txn);
+        int err = txn->depth > 1 ? end_nested(txn) : end_outermost(txn);
+        txn->is_last_kept = !err;
+        return err;
 }

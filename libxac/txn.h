@@ -38,6 +38,9 @@ struct txn {
         const void *from;         /* where the present level began, in the program; for messages */
         uint64_t begun;           /* its turn when it began */
         uint64_t turn;            /* counts the levels begun and ended, so that each state between has its number */
+        bool is_last_kept;        /* the level that ended last, if any did, ended by xend, which returned 0 */
+        const void *last_from;    /* the inner level that ended last: where it had begun, */
+        uint64_t last_turn;       /* and the turn of that */
         struct vector levels;     /* struct txn_level, one for each nested level */
         uint32_t patches;         /* files->patches when it began */
         struct redo redo;         /* its record for the log */

@@ -55,14 +55,45 @@ void unended_tell_of_body(const struct txn *txn, const void *body)
                         place_name(body, name), place_name(txn->from, place));
 }
 
+void unended_check_scope(const struct txn *txn, uint32_t depth)
+{
+        static atomic_flag told = ATOMIC_FLAG_INIT;
+        char inner[PLACE_BYTES], outer[PLACE_BYTES];
+
+        if (txn->depth == depth && txn->last_turn == txn->turn && txn->is_last_kept && is_first(&told))
+                fprintf(stderr,
+                        "libxac: XAC_SCOPE undoes its level, which began at %s, right after the xend of an inner one, "
+                        "which "
+                        "began at %s: is an xend or xabort missing in there?\n",
+                        place_name(txn->from, outer), place_name(txn->last_from, inner));
+}
+
+static void tell_of_end(const struct txn *txn, const char *who, atomic_flag *told)
+{
+        char place[PLACE_BYTES];
+
+        if (is_first(told))
+                fprintf(stderr, "libxac: %s inside a transaction, whose innermost level began at %s: it is undone\n",
+                        who, place_name(txn->from, place));
+}
+
 void unended_tell_of_thread(const struct txn *txn)
 {
         static atomic_flag told = ATOMIC_FLAG_INIT;
-        char place[PLACE_BYTES];
 
-        if (is_first(&told))
-                fprintf(stderr,
-                        "libxac: a thread has ended inside a transaction, whose innermost level began at %s: it is "
-                        "undone\n",
-                        place_name(txn->from, place));
+        tell_of_end(txn, "a thread has ended", &told);
+}
+
+void unended_tell_of_program(const struct txn *txn)
+{
+        static atomic_flag told = ATOMIC_FLAG_INIT;
+
+        tell_of_end(txn, "the program has ended", &told);
+}
+
+void unended_tell_of_close(const struct txn *txn)
+{
+        static atomic_flag told = ATOMIC_FLAG_INIT;
+
+        tell_of_end(txn, "xac_close was called", &told);
 }

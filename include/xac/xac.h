@@ -75,7 +75,7 @@ enum xac_code {
         XAC_NOTXN = -5008,   /* no transaction is open */
         XAC_NOVIEW = -5009,  /* the address is in no view of this thread */
         XAC_BUSY = -5010,    /* too many participants or files */
-        XAC_UNENDED = -5011  /* a transaction was still open and has been undone */
+        XAC_UNENDED = -5011  /* an xend or xabort is missing; what was open is undone, or cannot commit */
 };
 
 enum xac_flags {
@@ -159,6 +159,8 @@ int xac_wait(xac_env *env, const struct timespec *timeout);
  *                 return -1;
  *         ...
  *         return xend(bank);
+ *
+ * xend() may say XAC_CONFLICT: then the function is to be called again.
  */
 #define XAC_SCOPE(name, env, flags) \
         __attribute__((cleanup(xac_scope_leave))) xac_scope name = xac_scope_begin(env, flags)

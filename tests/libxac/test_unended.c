@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -275,6 +276,74 @@ static void a_body_that_ends_its_thread_is_undone(void)
         check_said(&said, 0, NULL); /* the transaction was over before the thread was */
 }
 
+/* What the body returns is the result: its level is over, and the caller's is not touched. */
+static int end_in_body(void *is_kept)
+{
+        seat_add(0);
+        return *(bool *)is_kept ? xend(seat.env) : xabort(seat.env);
+}
+
+static void a_body_may_end_its_level_itself(int way)
+{
+        bool is_kept = true;
+
+        seat_take((uint64_t)way);
+        check_ok(xac_run(seat.env, 0, end_in_body, &is_kept));
+        check_equal(seat_commit_get(0), 1);
+        check_ok(xbegin(seat.env, 0));
+        check_ok(xac_run(seat.env, 0, end_in_body, &is_kept));
+        is_kept = false;
+        check_code(xac_run(seat.env, 0, end_in_body, &is_kept), XAC_NOTXN);
+        check_ok(xend(seat.env));
+        check_equal(seat_commit_get(0), 2);
+        check_code(xac_run(seat.env, 0, end_in_body, &is_kept), XAC_NOTXN);
+        check_equal(seat_commit_get(0), 2);
+        seat_leave(0);
+}
+
+/* ---- the end of the program ---- */
+
+static void end_the_program(int status, void *unused)
+{
+        (void)unused;
+        seat_take(0);
+        check_ok(xbegin(seat.env, 0));
+        seat_add(0);
+        if (!status)
+                exit(0);
+        check_ok(xend(seat.env));
+        exit(0);
+}
+
+static void the_end_of_the_program_is_said(void)
+{
+        struct crash said;
+
+        crash_run(end_the_program, 0, NULL, &said);
+        check_said(&said, 1, "the program has ended inside a transaction");
+        crash_run(end_the_program, 1, NULL, &said);
+        check_said(&said, 0, NULL);
+        seat_take(0); /* what they left behind */
+        check_equal(seat_commit_get(0), 1);
+        seat_leave(0);
+}
+
+static void close_in_a_transaction(int unused, void *unused_arg)
+{
+        (void)unused, (void)unused_arg;
+        seat_take(0);
+        check_ok(xbegin(seat.env, 0));
+        check_code(xac_close(seat.env), XAC_UNENDED);
+}
+
+static void close_says_where_it_began(void)
+{
+        struct crash said;
+
+        crash_run(close_in_a_transaction, 0, NULL, &said);
+        check_said(&said, 1, "xac_close was called inside a transaction");
+}
+
 /* ---- XAC_SCOPE ---- */
 
 static int deposit_in_scope(int amount, bool forgets)
@@ -322,6 +391,45 @@ static void a_scope_aborts_only_what_it_began(void)
         seat_leave(0);
 }
 
+/* Its xend ends the level that was forgotten, and the scope undoes its own. */
+static int pay_in_scope(void)
+{
+        XAC_SCOPE(scope, seat.env, 0);
+        check_ok(scope.err);
+        seat_add(0);
+        check_ok(xbegin(seat.env, 0)); /* and returns early */
+        return xend(seat.env);
+}
+
+static void pay_in_scopes(int unused, void *unused_arg)
+{
+        (void)unused, (void)unused_arg;
+        seat_take(0);
+        check_ok(pay_in_scope());
+        check_ok(pay_in_scope());
+        check_equal(seat_commit_get(0), 0);
+        seat_leave(0);
+}
+
+static void a_level_that_takes_the_scopes_end_is_said(void)
+{
+        struct crash said;
+
+        crash_run(pay_in_scopes, 0, NULL, &said);
+        check_said(&said, 1, "XAC_SCOPE undoes its level");
+}
+
+static void a_scope_may_outlive_its_environment(void)
+{
+        xac_env *env;
+
+        check_ok(xac_open(scratch_path("env"), seat_open_flags(0) | XAC_CREATE, NULL, &env));
+        XAC_SCOPE(scope, env, 0);
+        check_ok(scope.err);
+        check_ok(xend(env));
+        check_ok(xac_close(env));
+}
+
 static void a_scope_that_could_not_begin_does_nothing(void)
 {
         seat_take(0);
@@ -350,6 +458,11 @@ int main(void)
                 isolated_by_access(a_scope_that_is_left_is_aborted),
                 isolated_test(a_scope_aborts_only_what_it_began),
                 isolated_test(a_scope_that_could_not_begin_does_nothing),
+                isolated_test(a_level_that_takes_the_scopes_end_is_said),
+                isolated_test(a_scope_may_outlive_its_environment),
+                isolated_by_access(a_body_may_end_its_level_itself),
+                isolated_test(the_end_of_the_program_is_said),
+                isolated_test(close_says_where_it_began),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
