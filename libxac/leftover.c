@@ -248,6 +248,12 @@ int leftovers_room(uint64_t *all, uint64_t *unused)
         return sys_space(SHARED_DIRECTORY, all, unused);
 }
 
+static int judge_if_there(struct leftover *leftover)
+{
+        judge(leftover);
+        return leftover->kind == LEFTOVER_PARTS && !leftover->byte_len ? -ENOENT : 0;
+}
+
 int leftover_of_directory(const char *path, struct leftover *leftover)
 {
         struct stat st;
@@ -261,8 +267,16 @@ int leftover_of_directory(const char *path, struct leftover *leftover)
         sys_close(directory);
         if (err)
                 return err;
-        judge(leftover);
-        return leftover->kind == LEFTOVER_PARTS && !leftover->byte_len ? -ENOENT : 0;
+        return judge_if_there(leftover);
+}
+
+int leftover_of_name(const char *name, struct leftover *leftover)
+{
+        char entry[SHARED_NAME_BYTES];
+        int length = snprintf(entry, sizeof(entry), "%s.%s", name, part_names[CONTROL]);
+        if (length >= (int)sizeof(entry) || !parse(entry, leftover))
+                return -EINVAL;
+        return judge_if_there(leftover);
 }
 
 /* ---- Removing ---- */

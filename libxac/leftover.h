@@ -52,6 +52,8 @@ int leftovers_list(struct leftover **all, uint32_t *count);
 int leftovers_room(uint64_t *all, uint64_t *unused);
 /* That of an existing directory. -ENOENT: there is none. */
 int leftover_of_directory(const char *path, struct leftover *leftover);
+/* That of a name without the part: xac.DEVICE.INODE. -EINVAL: it is no such name; -ENOENT: there is none. */
+int leftover_of_name(const char *name, struct leftover *leftover);
 
 /* May it be removed? With may_lose also if commits are lost with it that are nowhere else, as by a power cut. */
 bool leftover_is_removable(const struct leftover *leftover, bool may_lose);

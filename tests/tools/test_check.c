@@ -51,7 +51,11 @@ static void what_was_killed_is_sound(void)
 {
         tool_work(0, 20, TOOL_KILL);
         check_check(0);
-        check_said("its processes were killed");
+        check_said("ended without xac_close");
+        check_said("needs no recovery: the next open goes on with the shared memory");
+        check_xac(3, "recover", TOOL_ENV); /* as it was told */
+        check_said("needs no recovery");
+        check_said("Open it with a program");
         check_equal(tool_sum(), 20);
 }
 
@@ -74,6 +78,7 @@ static void what_is_in_use_is_refused(void)
         check_said("in use");
         check_xac(0, "check", "--force", TOOL_ENV);
         check_said("it is in use");
+        check_not_said("xac recover");
         check_ok(xac_close(env));
 }
 

@@ -98,6 +98,7 @@ static void what_lost_its_directory_is_removed(void)
         check_said("'xac clean' would remove");
         check_xac(0, "clean");
         check_said("removed");
+        check_not_said("--force");
         check_equal(own_shm_files(), 0);
         check_xac(0, "clean");
         check_said("There is no shared memory");
@@ -133,7 +134,7 @@ static void what_no_open_would_believe_is_removed(void)
         tool_work(0, COMMITS, TOOL_KILL);
         edit_header(offsetof(struct control, uuid), "another uuid", 12);
         check_xac(0, "clean", TOOL_ENV);
-        check_said("no more in this directory");
+        check_said("no open uses it");
         check_equal(own_shm_files(), 0);
         check_equal(tool_sum(), COMMITS);
 }
@@ -176,6 +177,7 @@ static void what_the_next_open_goes_on_with_stays(void)
         tool_work(XAC_VOLATILE, COMMITS, TOOL_KILL);
         check_xac(0, "clean");
         check_said("the next open goes on with it");
+        check_said("open it with a program");
         check_xac(0, "clean", "--force"); /* its name was not given */
         check_xac(1, "clean", TOOL_ENV);
         check_said("the next open goes on with it");
@@ -213,7 +215,7 @@ static void what_is_in_use_stays(void)
         check_xac(3, "clean", TOOL_ENV);
         check_xac(0, "stat");
         check_said("in use, although");
-        check_said("processes, by the numbers");
+        check_said("processes (pids");
         check_equal(own_shm_files(), PARTS);
         check_equal(kill(pid, SIGSTOP), 0);
         check_xac(3, "clean", TOOL_ENV);
@@ -358,6 +360,124 @@ static void no_control_characters_reach_the_terminal(void)
         check_not_said("\033");
 }
 
+/* ---- Several at one path ---- */
+
+/* xac.DEVICE.INODE of the directory that is there now. */
+static const char *name_of(char name[80])
+{
+        struct stat st;
+
+        check_equal(stat(TOOL_ENV, &st), 0);
+        snprintf(name, 80, "xac.%llx.%llx", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
+        return name;
+}
+
+/* A directory is removed, another one made in its place, and both have left shared memory. Their inodes differ. */
+static void leave_two(int flags, char older[80], char newer[80])
+{
+        char command[1024];
+
+        start();
+        tool_work(flags, COMMITS, TOOL_KILL);
+        name_of(older);
+        snprintf(command, sizeof(command), "mv '%s' '%s.aside'", TOOL_ENV, TOOL_ENV);
+        check_equal(system(command), 0);
+        tool_work(flags, COMMITS, TOOL_KILL);
+        name_of(newer);
+        snprintf(command, sizeof(command), "rm -r '%s.aside'", TOOL_ENV);
+        check_equal(system(command), 0);
+        check_equal(own_shm_files(), 2 * PARTS);
+}
+
+static void a_path_stands_for_all_that_were_there(void)
+{
+        char older[80], newer[80];
+
+        leave_two(0, older, newer);
+        check_xac(1, "clean", "--dry-run", TOOL_ENV);
+        check_said("would remove");
+        check_said(older);
+        check_said("kept");
+        check_said(newer);
+        check_xac(1, "clean", TOOL_ENV); /* the older one, whose commits are in its files, too */
+        check_equal(own_shm_files(), PARTS);
+        check_equal(tool_sum(), COMMITS);
+}
+
+static void force_takes_nothing_if_a_path_is_that_of_several(void)
+{
+        char older[80], newer[80];
+
+        leave_two(XAC_VOLATILE, older, newer);
+        check_xac(1, "clean", "--force", TOOL_ENV);
+        check_said("path of several");
+        check_said(older);
+        check_said(newer);
+        check_equal(own_shm_files(), 2 * PARTS);
+}
+
+/* What is printed beside either of them does no harm to the other. */
+static void what_is_advised_names_one(void)
+{
+        char older[80], newer[80], advice[120];
+
+        leave_two(XAC_VOLATILE, older, newer);
+        check_xac(0, "stat");
+        snprintf(advice, sizeof(advice), "xac clean --force %s\n", older);
+        check_said(advice);
+        snprintf(advice, sizeof(advice), "xac clean --force %s\n", newer);
+        check_said(advice);
+        check_xac(0, "stat", TOOL_ENV);
+        check_said(advice);
+        check_xac(1, "clean", older);
+        check_said("kept");
+        check_xac(0, "clean", "--force", "--dry-run", older);
+        check_equal(own_shm_files(), 2 * PARTS);
+        check_xac(0, "clean", "--force", older);
+        check_not_said("xac clean");
+        check_equal(own_shm_files(), PARTS);
+        check_xac(0, "clean", "--force", older);
+        check_said("no shared memory of that name");
+        tool_work(XAC_VOLATILE, 0, TOOL_CLOSE);
+        check_equal(tool_sum(), COMMITS);
+}
+
+static void the_name_of_what_is_there_gives_it_up(void)
+{
+        char older[80], newer[80];
+
+        leave_two(XAC_VOLATILE, older, newer);
+        check_xac(0, "clean", "--force", newer);
+        check_equal(own_shm_files(), PARTS);
+        check_xac(0, "clean", "--force", TOOL_ENV); /* one is left: the older one, which was there */
+        check_equal(own_shm_files(), 0);
+}
+
+static void what_is_in_use_stays_whatever_was_there_before(void)
+{
+        char older[80], newer[80];
+        pid_t pid;
+
+        leave_two(0, older, newer);
+        pid = seat_process(0);
+        check_xac(3, "clean", "--force", newer);
+        check_xac(3, "clean", "--force", TOOL_ENV);
+        check_equal(own_shm_files(), PARTS);
+        crew_kill(pid);
+        check_equal(tool_sum(), COMMITS + 1);
+}
+
+static void a_moved_directory_is_known_by_where_it_is(void)
+{
+        start();
+        tool_work(XAC_VOLATILE, COMMITS, TOOL_KILL);
+        move_away();
+        check_xac(1, "clean", scratch_path("env.aside"));
+        check_said("the next open goes on with it");
+        check_xac(0, "clean", "--force", scratch_path("env.aside"));
+        check_equal(own_shm_files(), 0);
+}
+
 /* ---- Permissions ---- */
 
 static void clean_as_nobody(int expected, void *text)
@@ -433,6 +553,12 @@ int main(void)
                 isolated_test(the_names_of_others_are_left_alone),
                 isolated_test(what_was_planted_is_not_followed),
                 isolated_test(no_control_characters_reach_the_terminal),
+                isolated_test(a_path_stands_for_all_that_were_there),
+                isolated_test(force_takes_nothing_if_a_path_is_that_of_several),
+                isolated_test(what_is_advised_names_one),
+                isolated_test(the_name_of_what_is_there_gives_it_up),
+                isolated_test(what_is_in_use_stays_whatever_was_there_before),
+                isolated_test(a_moved_directory_is_known_by_where_it_is),
                 isolated_test(what_is_not_ours_to_remove_stays),
                 isolated_timed(an_open_does_not_notice, 120),
         };

@@ -112,6 +112,7 @@ static void commits_in_shared_memory_are_not_thrown_away(void)
 {
         tool_work(XAC_NOSYNC, 20, TOOL_KILL);
         check_xac(3, "recover", TOOL_ENV);
+        check_said("needs no recovery");
         check_said("in shared memory");
         check_equal(tool_sum(), 20);
         tool_work(XAC_VOLATILE, 20, TOOL_KILL);

@@ -43,17 +43,43 @@ static void after_sigkill_its_commits_are_in_shared_memory(void)
 {
         tool_work(XAC_VOLATILE, 20, TOOL_KILL);
         check_xac(0, "stat", TOOL_ENV);
-        check_said("its processes were killed");
+        check_said("ended without xac_close");
         check_said("xac clean --force");
         check_said("sequence      21 (volatile");
         check_said("DEAD");
         tool_power_cut();
         tool_work(0, 20, TOOL_KILL);
         check_xac(0, "stat", TOOL_ENV);
-        check_said("its processes were killed");
+        check_said("ended without xac_close");
         check_said(", durable 21");
         check_said("16 dirty pages");
         check_equal(tool_sum(), 20);
+}
+
+static void who_never_closed_was_not_killed(void)
+{
+        tool_work(0, 20, TOOL_LEAVE);
+        check_xac(0, "stat", TOOL_ENV);
+        check_said("ended without xac_close (killed, or never closed)");
+        check_not_said("were killed");
+        check_equal(tool_sum(), 20);
+}
+
+static void a_directory_that_is_gone_may_have_left_something(void)
+{
+        char command[512];
+
+        own_shm("256m");
+        tool_work(0, 20, TOOL_KILL);
+        snprintf(command, sizeof(command), "rm -r '%s'", TOOL_ENV);
+        check_equal(system(command), 0);
+        check_xac(1, "stat", TOOL_ENV);
+        check_said("No such file");
+        check_said("its shared memory is left: xac clean");
+        check_xac(0, "clean", TOOL_ENV);
+        check_said("removed");
+        check_xac(1, "stat", TOOL_ENV);
+        check_not_said("shared memory");
 }
 
 /* ---- /dev/shm ---- */
@@ -284,6 +310,8 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 isolated_test(at_rest_and_clean),
                 isolated_test(after_a_power_cut_it_needs_recovery),
+                isolated_test(who_never_closed_was_not_killed),
+                isolated_test(a_directory_that_is_gone_may_have_left_something),
                 isolated_test(too_little_shared_memory_is_said),
                 isolated_test(after_sigkill_its_commits_are_in_shared_memory),
                 isolated_test(in_use_it_tells_who_reads_as_of_when),

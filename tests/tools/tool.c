@@ -168,7 +168,8 @@ static void work(int unused, void *work_)
                 tool_commit(env, words, i % TOOL_PAGES, 0);
         if (todo->end == TOOL_KILL)
                 kill(getpid(), SIGKILL);
-        check_ok(xac_close(env));
+        if (todo->end != TOOL_LEAVE)
+                check_ok(xac_close(env));
 }
 
 void tool_work(int flags, unsigned commits, enum tool_end end)

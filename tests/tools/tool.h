@@ -59,7 +59,7 @@ uint64_t *tool_open(int flags, xac_env **env);
 /* One commit: adds 1 to a word of page `page`; the flags of xbegin. */
 void tool_commit(xac_env *env, uint64_t *words, unsigned page, int flags);
 
-enum tool_end { TOOL_CLOSE, TOOL_KILL };
+enum tool_end { TOOL_CLOSE, TOOL_KILL, TOOL_LEAVE /* without xac_close */ };
 /* A process makes `commits` commits, to one page after the other, and ends. */
 void tool_work(int flags, unsigned commits, enum tool_end end);
 /* Removes the shared memory of the environment. */

@@ -174,10 +174,20 @@ static enum tool_exit check_rest(struct place *place)
         return TOOL_DONE;
 }
 
-static void report_result(const struct place *place, enum tool_exit result)
+/* Files alone do not tell what is next: 'xac recover' is refused where there is shared memory to go on with. */
+static const char *what_is_next(const struct place *place, bool has_remains)
 {
-        bool needs_recovery = !place->manifest.is_clean || place->manifest.area >= 0;
+        if (place_is_in_use(place) != 0)
+                return "; in use";
+        if (has_remains)
+                return "; needs no recovery: the next open goes on with the shared memory";
+        if (!place->manifest.is_clean || place->manifest.area >= 0)
+                return "; needs recovery, which the next open does, or 'xac recover'";
+        return "";
+}
 
+static void report_result(const struct place *place, enum tool_exit result, bool has_remains)
+{
         tool_label("result");
         if (result != TOOL_DONE)
                 printf("DAMAGED, in %s. Nothing was changed.\n"
@@ -185,10 +195,8 @@ static void report_result(const struct place *place, enum tool_exit result)
                        "undamaged copies of the files named above in their place, all of one moment, or\n"
                        "restore the whole directory from a backup.\n",
                        tool_count(check_damage_count(), "place", "places"));
-        else if (needs_recovery)
-                printf("sound; needs recovery, which the next open does, or 'xac recover'\n");
         else
-                printf("sound\n");
+                printf("sound%s\n", what_is_next(place, has_remains));
 }
 
 /* ---- In use? ---- */
@@ -225,15 +233,17 @@ static bool has_moved_on(const struct place *place, enum tool_exit result)
 static enum tool_exit check_all(struct place *place, bool is_forced)
 {
         enum tool_exit result = begin(place, is_forced);
+        bool has_remains;
 
         if (result != TOOL_DONE)
                 return result;
         result = check_manifest(place);
         if (result != TOOL_DONE)
                 return result;
-        if (place_is_in_use(place) == 0 && remains_are_there(place))
-                check_note("its processes were killed, and left commits in shared memory that may not be in the "
-                           "files; the next open goes on with them");
+        has_remains = place_is_in_use(place) == 0 && remains_are_there(place);
+        if (has_remains)
+                check_note("its processes ended without xac_close (killed, or never closed), and left commits in "
+                           "shared memory that may not be in the files; the next open goes on with them");
         result = check_rest(place);
         if (result != TOOL_DONE && has_moved_on(place, result)) {
                 tool_complain("%s moved on while it was checked: what was reported may be no damage; run it again",
@@ -241,7 +251,7 @@ static enum tool_exit check_all(struct place *place, bool is_forced)
                 return TOOL_BUSY;
         }
         if (result == TOOL_DONE || check_damage_count())
-                report_result(place, result);
+                report_result(place, result, has_remains);
         return result;
 }
 

@@ -2,42 +2,41 @@
 
 /*
  * xac clean: removes shared memory that nobody uses and nobody will (libxac/leftover.h). What holds commits that are
- * nowhere else stays, unless it is given up by name, or its directory is gone and --force says that it was not moved.
+ * nowhere else stays, unless --force gives it up: one that is named, by its name or by a path that stands for no other,
+ * or without an operand, all whose directories are not where they were.
  */
 
 #include <errno.h>
 #include <getopt.h>
-#include <libgen.h>
-#include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "tools/xac/machine.h"
 #include "tools/xac/tool.h"
 
 const char clean_help[] =
-        "Usage: xac clean [--dry-run] [--force] [DIR]\n"
+        "Usage: xac clean [--dry-run] [--force] [DIR | NAME]\n"
         "Removes shared memory whose directory is gone, or which is of another boot of the machine:\n"
-        "all that there is, or that of DIR, which may be gone. Never what somebody uses, nor what the\n"
-        "next open of a directory goes on with.\n"
+        "all that there is; or that of DIR, which may be gone; or the one of that NAME, xac.DEVICE.INODE,\n"
+        "as 'xac stat' prints it. Never what somebody uses, nor what the next open goes on with.\n"
         "\n"
         "  --dry-run  says what would be removed, and removes nothing\n"
-        "  --force    removes also what holds commits that may be nowhere else: of DIR, if nobody\n"
-        "             uses it; without DIR, of directories that are not where they were\n"
+        "  --force    removes also what holds commits that may be nowhere else: that of NAME, or of DIR if\n"
+        "             it stands for one; without either, all whose directories are not where they were\n"
         "  --help     this text\n"
         "\n"
-        "Exit status: 0 done, 1 something could not be removed, 2 usage, 3 DIR is in use.\n";
+        "Exit status: 0 done, 1 something could not be removed, 2 usage, 3 DIR or NAME is in use.\n";
 
 struct order {
         bool is_dry_run;
         bool is_forced;
-        const char *path; /* NULL: all there is */
+        const char *operand; /* NULL: all there is */
+        bool is_one;         /* the operand stands for one */
 };
 
-/* An environment whose directory is there is given up by its name only. */
+/* What the next open goes on with is given up only if it is meant beyond doubt. */
 static bool may_lose(const struct order *order, const struct leftover *leftover)
 {
-        return order->is_forced && (order->path || leftover->kind != LEFTOVER_NEEDED);
+        return order->is_forced && (order->operand ? order->is_one : leftover->kind != LEFTOVER_NEEDED);
 }
 
 static void report(const char *verb, const struct leftover *leftover, const char *why)
@@ -50,7 +49,8 @@ static void report(const char *verb, const struct leftover *leftover, const char
 static enum tool_exit keep(const struct order *order, const struct leftover *leftover)
 {
         report("kept", leftover, machine_explain(leftover));
-        if (!order->path)
+        machine_print_advice(leftover, 4);
+        if (!order->operand)
                 return TOOL_DONE;
         return leftover->is_in_use ? TOOL_BUSY : TOOL_FAILED;
 }
@@ -68,70 +68,82 @@ static enum tool_exit clean_one(const struct order *order, const struct leftover
         }
         if (err == -EBUSY || err == -EAGAIN || err == -ENOENT) {
                 report("kept", leftover, "somebody came to it meanwhile");
-                return order->path ? TOOL_BUSY : TOOL_DONE;
+                return order->operand ? TOOL_BUSY : TOOL_DONE;
         }
         report("kept", leftover, "it could not be removed:");
         tool_complain("%s", tool_explain(err));
         return TOOL_FAILED;
 }
 
-/* Where the directory was: what is left of its path is made absolute, as in the shared memory. */
-static bool resolve_parent(const char *path, char resolved[PATH_MAX])
-{
-        char copy[PATH_MAX], other[PATH_MAX], parent[PATH_MAX];
-
-        if (strlen(path) >= PATH_MAX)
-                return false;
-        strcpy(copy, path);
-        strcpy(other, path);
-        return realpath(dirname(copy), parent) && snprintf(resolved, PATH_MAX, "%s%s%s", parent,
-                                                           strcmp(parent, "/") ? "/" : "", basename(other)) < PATH_MAX;
-}
-
-static enum tool_exit clean_all(const struct order *order, const char *only)
+static enum tool_exit clean_list(const struct order *order, const struct leftover *all, uint32_t count)
 {
         enum tool_exit result = TOOL_DONE;
+
+        for (uint32_t i = 0; i < count; i++) {
+                enum tool_exit this_result = clean_one(order, &all[i]);
+
+                if (this_result != TOOL_DONE)
+                        result = this_result;
+        }
+        return result;
+}
+
+static enum tool_exit clean_all(const struct order *order)
+{
+        enum tool_exit result;
         struct leftover *all;
-        uint32_t count, found = 0;
+        uint32_t count;
         int err = leftovers_list(&all, &count);
 
         if (err) {
                 tool_complain("/dev/shm: %s", tool_explain(err));
                 return TOOL_FAILED;
         }
-        for (uint32_t i = 0; i < count; i++) {
-                enum tool_exit this_result;
-
-                if (only && strcmp(only, all[i].path))
-                        continue;
-                found++;
-                this_result = clean_one(order, &all[i]);
-                if (this_result != TOOL_DONE)
-                        result = this_result;
-        }
+        result = clean_list(order, all, count);
         free(all);
-        if (found == 0)
-                printf("There is no shared memory%s.\n", only ? " of that directory" : "");
+        if (count == 0)
+                printf("There is no shared memory.\n");
         return result;
 }
 
-static enum tool_exit clean_directory(const struct order *order)
+static enum tool_exit clean_name(struct order *order, const struct leftover *leftover, int err)
 {
-        char resolved[PATH_MAX];
-        struct leftover leftover;
-        int err = leftover_of_directory(order->path, &leftover);
+        if (err) {
+                printf("There is no shared memory of that name.\n");
+                return TOOL_DONE;
+        }
+        order->is_one = true;
+        return clean_one(order, leftover);
+}
 
-        if (!err)
-                return clean_one(order, &leftover);
-        if (err != -ENOENT && err != -ENOTDIR) {
-                tool_complain("%s: %s", order->path, tool_explain(err));
+static enum tool_exit clean_directory(struct order *order)
+{
+        enum tool_exit result;
+        struct leftover *all;
+        uint32_t count;
+        int err = machine_find(order->operand, &all, &count);
+
+        if (err) {
+                tool_complain("%s: %s", order->operand,
+                              err == -ENOENT ? "neither it nor the directory above it is there" : tool_explain(err));
                 return TOOL_FAILED;
         }
-        if (!resolve_parent(order->path, resolved)) {
-                tool_complain("%s: neither it nor the directory above it is there", order->path);
-                return TOOL_FAILED;
-        }
-        return clean_all(order, resolved);
+        order->is_one = count == 1;
+        result = clean_list(order, all, count);
+        free(all);
+        if (count == 0)
+                printf("There is no shared memory of that directory.\n");
+        if (order->is_forced && count > 1 && result != TOOL_DONE)
+                tool_complain("%s is the path of several: give --force the name of one", order->operand);
+        return result;
+}
+
+static enum tool_exit clean_operand(struct order *order)
+{
+        struct leftover leftover;
+        int err = leftover_of_name(order->operand, &leftover);
+
+        return err == -EINVAL ? clean_directory(order) : clean_name(order, &leftover, err);
 }
 
 enum tool_exit clean_main(int argc, char **argv)
@@ -140,7 +152,7 @@ enum tool_exit clean_main(int argc, char **argv)
                                                { "force", no_argument, NULL, 'f' },
                                                { "help", no_argument, NULL, 'h' },
                                                { NULL, 0, NULL, 0 } };
-        struct order order = { .path = NULL };
+        struct order order = { .operand = NULL };
         int option;
 
         while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
@@ -159,7 +171,7 @@ enum tool_exit clean_main(int argc, char **argv)
                 }
         }
         if (optind == argc)
-                return clean_all(&order, NULL);
-        order.path = tool_operand(argc, argv, "clean");
-        return order.path ? clean_directory(&order) : tool_usage("clean");
+                return clean_all(&order);
+        order.operand = tool_operand(argc, argv, "clean");
+        return order.operand ? clean_operand(&order) : tool_usage("clean");
 }

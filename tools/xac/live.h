@@ -4,7 +4,7 @@
 
 /*
  * The part of `xac stat` that is about shared memory: of an environment in use, or of one whose
- * processes were killed.
+ * processes ended without xac_close.
  */
 
 #include "libxac/inspect.h"

@@ -1,22 +1,79 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/xac/machine.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <libgen.h>
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* ---- Of one directory ---- */
+
+/* The path as it is in the shared memory. Where the directory is gone, what is left of the path is made absolute. */
+static int resolve(const char *path, char resolved[PATH_MAX])
+{
+        char copy[PATH_MAX], other[PATH_MAX], parent[PATH_MAX];
+        int length;
+
+        if (strlen(path) >= PATH_MAX)
+                return -ENAMETOOLONG;
+        if (realpath(path, resolved))
+                return 0;
+        strcpy(copy, path);
+        strcpy(other, path);
+        if (!realpath(dirname(copy), parent))
+                return -errno;
+        length = snprintf(resolved, PATH_MAX, "%s%s%s", parent, strcmp(parent, "/") ? "/" : "", basename(other));
+        return length < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+/* The directory that is there knows its path better than the shared memory does: it may have been moved. */
+static uint32_t keep_those_of(const char *path, const struct leftover *present, struct leftover *all, uint32_t count)
+{
+        uint32_t found = 0;
+
+        for (uint32_t i = 0; i < count; i++) {
+                if (present && all[i].device == present->device && all[i].inode == present->inode)
+                        all[found++] = *present;
+                else if (strcmp(all[i].path, path) == 0)
+                        all[found++] = all[i];
+        }
+        return found;
+}
+
+int machine_find(const char *path, struct leftover **all, uint32_t *count)
+{
+        struct leftover present;
+        char resolved[PATH_MAX];
+        int err = leftover_of_directory(path, &present);
+        bool is_present = !err;
+
+        if (err && err != -ENOENT && err != -ENOTDIR)
+                return err;
+        err = resolve(path, resolved);
+        if (!err)
+                err = leftovers_list(all, count);
+        if (!err)
+                *count = keep_those_of(resolved, is_present ? &present : NULL, *all, *count);
+        return err;
+}
+
+/* ---- In words ---- */
 
 void machine_print_name(const struct leftover *leftover)
 {
         for (const char *at = leftover->path; *at; at++)
                 putchar((unsigned char)*at < ' ' || *at == 0x7f ? '?' : *at);
-        printf("%s/dev/shm/xac.%" PRIx64 ".%" PRIx64 ".*, %s", leftover->path[0] ? ": " : "", leftover->device,
-               leftover->inode, tool_bytes(leftover->byte_len));
+        printf("%sxac.%" PRIx64 ".%" PRIx64 ", %s", leftover->path[0] ? ": " : "", leftover->device, leftover->inode,
+               tool_bytes(leftover->byte_len));
 }
 
 static const char *explain_homeless(const struct leftover *leftover)
 {
         if (leftover->is_on_disk)
-                return "its directory is gone, or moved; no commit is in it that is not on disk, too";
-        return "its directory is gone, or moved; if moved, some commits are nowhere else (clean: --force)";
+                return "its directory is gone, or moved; every commit in it is in the directory's files, too";
+        return "its directory is gone, or moved; some commits in it are nowhere else";
 }
 
 const char *machine_explain(const struct leftover *leftover)
@@ -27,15 +84,16 @@ const char *machine_explain(const struct leftover *leftover)
                 return "in use";
         switch (leftover->kind) {
         case LEFTOVER_NEEDED:
-                return "its processes were killed; the next open goes on with it";
+                return "its processes ended without xac_close (killed, or never closed); the next open goes on with it";
         case LEFTOVER_HOMELESS:
                 return explain_homeless(leftover);
         case LEFTOVER_REPLACED:
-                return "of an environment that is no more in this directory, or has gone on without it";
+                return "no open uses it: its directory holds another environment, or was opened or recovered without "
+                       "it";
         case LEFTOVER_PAST_BOOT:
                 return "of another boot of the machine";
         case LEFTOVER_UNFINISHED:
-                return "never finished: whoever made it was killed";
+                return "never finished: whoever made it ended before";
         case LEFTOVER_PARTS:
                 return "parts that nobody can use";
         case LEFTOVER_OTHERS:
@@ -44,6 +102,19 @@ const char *machine_explain(const struct leftover *leftover)
                 return leftover->err ? tool_explain(leftover->err) : "whose it is cannot be found out";
         }
 }
+
+void machine_print_advice(const struct leftover *leftover, int indent)
+{
+        if (leftover_is_removable(leftover, false) || !leftover_is_removable(leftover, true))
+                return;
+        if (leftover->kind == LEFTOVER_NEEDED)
+                printf("%*sopen it with a program, and close it; or give it up, as a power cut would:\n", indent, "");
+        else
+                printf("%*sif the directory was moved, keep it; if it was removed:\n", indent, "");
+        printf("%*sxac clean --force xac.%" PRIx64 ".%" PRIx64 "\n", indent, "", leftover->device, leftover->inode);
+}
+
+/* ---- All of them ---- */
 
 void machine_print_room(void)
 {
@@ -62,7 +133,7 @@ static void print_processes(const struct leftover *leftover)
         if (!leftover->is_in_use || leftover->process_count == 0)
                 return;
         tool_label("");
-        printf("processes, by the numbers they gave:");
+        printf("processes (pids in their own containers):");
         for (uint32_t i = 0; i < leftover->process_count && i < LEFTOVER_PIDS; i++)
                 printf(" %" PRIu32, leftover->pid[i]);
         printf("%s\n", leftover->process_count > LEFTOVER_PIDS ? " ..." : "");
@@ -75,6 +146,7 @@ static void print_one(const struct leftover *leftover)
         printf("\n");
         tool_label("");
         printf("%s\n", machine_explain(leftover));
+        machine_print_advice(leftover, TOOL_COLUMN);
         print_processes(leftover);
 }
 

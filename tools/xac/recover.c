@@ -4,8 +4,8 @@
  * xac recover: recovery as the first open after a crash of the machine does it (recovery/recover.h), when one
  * wants to see it done, or done beforehand. May be ended at any time and run again.
  *
- * It is refused where it would do harm: while somebody uses the environment, and when killed processes left
- * commits in shared memory that may not be in the log; and for root in somebody else's environment,
+ * It is refused where it would do harm: while somebody uses the environment, and when processes that ended without
+ * xac_close left commits in shared memory that may not be in the log; and for root in somebody else's environment,
  * whose owner could not open the files that recovery makes.
  */
 
@@ -28,12 +28,13 @@ const char recover_help[] =
         "area, replays the log, writes everything home. The next open does the same. May be interrupted\n"
         "and run again. Does nothing to an environment that is clean.\n"
         "\n"
-        "  --discard  although killed processes left commits in shared memory that may not be in the log:\n"
-        "             those that were not yet on disk are lost\n"
+        "  --discard  although processes that ended without xac_close left their commits in shared memory:\n"
+        "             gives it up, as 'xac clean --force' does. Those not yet on disk are lost\n"
         "  --force    although root is not its owner\n"
         "  --help     this text\n"
         "\n"
-        "Exit status: 0 done, or nothing to do, 1 damaged or failed, 2 usage, 3 in use.\n";
+        "Exit status: 0 done, or nothing to do, 1 damaged or failed, 2 usage,\n"
+        "3 in use, or the commits are in shared memory: nothing to recover.\n";
 
 struct recover_options {
         bool is_discarding;
@@ -88,9 +89,10 @@ static enum tool_exit check_remains(struct place *place, bool is_discarding)
 {
         if (is_discarding || !remains_are_there(place))
                 return TOOL_DONE;
-        tool_complain("%s: its processes were killed while the machine stayed up, and their commits are in shared "
-                      "memory. Open it with a program, which goes on with them: nothing is lost. 'xac recover "
-                      "--discard' would use the log alone, and lose those that were not yet on disk.",
+        tool_complain("%s needs no recovery: its processes ended without xac_close (killed, or never closed), and all "
+                      "their commits are in shared memory. Open it with a program, which goes on with them: nothing is "
+                      "lost. 'xac recover --discard' would give them up, recover from the log alone, and lose those "
+                      "that were not yet on disk.",
                       place->path);
         return TOOL_BUSY;
 }

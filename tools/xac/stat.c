@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <xac/xac.h>
 
@@ -172,10 +173,11 @@ static void print_state(const struct place *place, const struct inspection *insp
                 printf("in use, by processes whose shared memory cannot be seen from here (a container?);\n"
                        "              what follows is from the files, as of the last checkpoint\n");
         else if (inspection)
-                printf("its processes were killed; their commits are in shared memory. The next open goes on with\n"
-                       "              it, and the last close removes it. To give it up, as a power cut would:\n"
-                       "              xac clean --force %s\n",
-                       place->path);
+                printf("its processes ended without xac_close (killed, or never closed); all their commits are\n"
+                       "              in shared memory. The next open goes on with it, and the last close removes\n"
+                       "              it. To give it up, as a power cut would:\n"
+                       "              xac clean --force xac.%" PRIxMAX ".%" PRIxMAX "\n",
+                       (uintmax_t)place->st.st_dev, (uintmax_t)place->st.st_ino);
         else if (needs_recovery(place))
                 printf("at rest, needs recovery: the next open does it, or 'xac recover'\n");
         else
@@ -205,6 +207,21 @@ static enum tool_exit print_all(struct place *place)
         return TOOL_FAILED;
 }
 
+/* The environment is gone: what it has left in /dev/shm may not be. */
+static void hint_at_leftovers(const char *path)
+{
+        struct leftover *all;
+        uint32_t count, gone = 0;
+
+        if (machine_find(path, &all, &count))
+                return;
+        for (uint32_t i = 0; i < count; i++)
+                gone += all[i].kind == LEFTOVER_HOMELESS || all[i].kind == LEFTOVER_REPLACED;
+        free(all);
+        if (gone > 0)
+                tool_complain("%s: its shared memory is left: xac clean %s", path, path);
+}
+
 /* ---- Command line ---- */
 
 enum tool_exit stat_main(int argc, char **argv)
@@ -227,8 +244,10 @@ enum tool_exit stat_main(int argc, char **argv)
         if (!path)
                 return tool_usage("stat");
         result = place_open_with_manifest(&place, path);
-        if (result != TOOL_DONE)
+        if (result != TOOL_DONE) {
+                hint_at_leftovers(path);
                 return result;
+        }
         result = print_all(&place);
         place_close(&place);
         return result;

@@ -107,7 +107,5 @@ const char *tool_count(uint64_t count, const char *one, const char *many)
 
 void tool_label(const char *label)
 {
-        enum { COLUMN = 14 };
-
-        printf("%-*s", COLUMN, label);
+        printf("%-*s", TOOL_COLUMN, label);
 }

@@ -51,6 +51,8 @@ bool tool_number(const char *text, const char *option, uint64_t *number);
 const char *tool_bytes(uint64_t byte_len);
 /* "1 page", "2 pages"; lasts as long. */
 const char *tool_count(uint64_t count, const char *one, const char *many);
+enum { TOOL_COLUMN = 14 };
+
 /* Begins a line of a report: the name of what follows, in a column of its own. */
 void tool_label(const char *label);
 
