@@ -188,9 +188,10 @@ endif
 
 include bench/serial/local.mk
 
-dist_doc_DATA += docs/BENCHMARKS.md
+dist_docs_DATA += docs/BENCHMARKS.md
+benchdocdir = $(docdir)/bench
+dist_benchdoc_DATA = bench/README.md
 EXTRA_DIST += \
-        bench/README.md \
         bench/plot/concurrency.gp \
         bench/plot/durable.gp \
         bench/plot/hot_path.gp \

@@ -20,6 +20,10 @@ DEMO_PROGRAMS = examples/demo/wordcount examples/demo/identifiers
 
 check_PROGRAMS += $(EXAMPLE_PROGRAMS) $(DEMO_PROGRAMS)
 
+# To be read beside the documents.
+examplesdir = $(docdir)/examples
+examples_DATA = $(EXAMPLE_PROGRAMS:%=%.c)
+
 examples_counter_SOURCES = examples/counter.c
 examples_counter_LDADD = $(XAC_LIBS)
 examples_bank_processes_SOURCES = examples/bank_processes.c

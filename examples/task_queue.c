@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Four workers share a list of tasks, and two of them are killed with a task in their hands. Who takes a task notes
- * xac_self() in it; a task whose worker is not xac_alive() any more is taken over. (A pid may be another's by now.)
+ * Four workers share a list of tasks; two are killed with one in their hands. Who takes a task notes xac_self() in it,
+ * and it is taken over when that is not xac_alive() any more. Who waits looks now and then: a death changes nothing.
  */
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,9 +18,8 @@
 enum { TASKS = 40, WORKERS = 4, DOOMED = 2 };
 
 struct task {
-        uint64_t worker; /* who has taken it; 0: nobody */
-        int takeovers;
-        int done; /* how often */
+        uint64_t worker;     /* who has taken it; 0: nobody */
+        int takeovers, done; /* how often */
 };
 
 static xac_env *env; /* each process has its own */
@@ -28,16 +28,16 @@ static struct task *tasks;
 /* The first that is not done, and that nobody alive has. */
 static int take(void *taken)
 {
-        *(struct task **)taken = NULL;
+        int undone = 0;
         for (struct task *task = tasks; task < tasks + TASKS; task++) {
-                if (task->done || (task->worker && xac_alive(env, task->worker)))
+                if (task->done || (++undone && task->worker && xac_alive(env, task->worker)))
                         continue;
                 task->takeovers += task->worker != 0;
                 task->worker = xac_self(env);
                 *(struct task **)taken = task;
-                break;
+                return 0;
         }
-        return 0;
+        return undone ? xac_wait(env, &(struct timespec){ .tv_nsec = 100000000 }) : -ENOENT;
 }
 
 static int finish(void *task)
@@ -48,9 +48,8 @@ static int finish(void *task)
 
 static void open_queue(void)
 {
-        if (xac_open("queue.xac", XAC_CREATE, NULL, &env))
-                exit(EXIT_FAILURE);
-        tasks = xac_mmap(env, "tasks", TASKS * sizeof(*tasks), 0);
+        int err = xac_open("queue.xac", XAC_CREATE, NULL, &env);
+        tasks = err ? MAP_FAILED : xac_mmap(env, "tasks", TASKS * sizeof(*tasks), 0);
         if (tasks == MAP_FAILED)
                 exit(EXIT_FAILURE);
 }
@@ -58,12 +57,13 @@ static void open_queue(void)
 static void work(int worker)
 {
         struct task *task;
+        int err;
         open_queue();
-        while (xac_run(env, 0, take, &task) == 0 && task) {
-                if (worker < DOOMED)
+        while ((err = xac_run(env, 0, take, &task)) == 0 || err == -ETIMEDOUT)
+                if (!err && worker < DOOMED)
                         raise(SIGKILL); /* in the middle of the task's work */
-                xac_run(env, 0, finish, task);
-        }
+                else if (!err)
+                        xac_run(env, 0, finish, task);
         exit(xac_close(env) ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 

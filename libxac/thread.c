@@ -151,6 +151,8 @@ int thread_map(struct thread *thread, const char *file, uint64_t byte_len, void 
         handlers_watch(WATCHED_BEGINS);
         struct files *files = &thread->env->files;
         int err = files_open(files, file, byte_len, &file_no);
+        if (!err && files_byte_len(files, file_no) > files->file[file_no].reserve_bytes)
+                err = -ENOMEM; /* another process let it grow beyond what home is mapped for here */
         if (err)
                 return err;
         struct view *view = thread->txn.views.by_file[file_no];

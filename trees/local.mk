@@ -82,7 +82,10 @@ libxactrees_la_LIBADD = libxactrees-core.la libxac.la
 libxactrees_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined \
         -export-symbols $(srcdir)/%D%/libxactrees.sym
 libxactrees_la_DEPENDENCIES = libxactrees-core.la libxac.la %D%/libxactrees.sym
-EXTRA_DIST += %D%/libxactrees.sym %D%/README.md
+EXTRA_DIST += %D%/libxactrees.sym
+
+treesdocdir = $(docdir)/trees
+dist_treesdoc_DATA = %D%/README.md
 
 # What programs link that use the trees; tests that see inside link TREES_CORE_LIBS.
 TREES_LIBS = libxactrees.la libxac.la -lpthread

@@ -33,7 +33,7 @@
  * machine, whole, with everything committed before it. Modes that promise less:
  *
  *         XAC_NOSYNC     it does not wait for the disk. Processes may die; a machine crash may lose the newest
- *                        commits, never one without all later ones, and none from before an xac_sync()
+ *                        commits since the last xac_sync(). What is left has no gaps
  *         XAC_VOLATILE   no log. Processes may die; a machine crash goes back to the last checkpoint, and one
  *                        during a checkpoint leaves pages of different ages
  *

@@ -210,6 +210,46 @@ static void growing_and_reading_go_together(int way)
         growing_member(AUDITORS, growing);
 }
 
+/* ---- beyond the reservation ---- */
+
+enum { SMALL_RESERVE = 1 << 20, LARGE = 4 << 20 };
+
+static struct crew_turn *turn;
+
+static void grow_in_another_process(int unused, void *unused_arg)
+{
+        xac_env *env;
+
+        (void)unused, (void)unused_arg;
+        crew_turn_await(turn, 1);
+        check_ok(xac_open(scratch_path("env"), seat_open_flags(0), NULL, &env));
+        check(xac_mmap(env, "grown", LARGE, 0) != MAP_FAILED);
+        check_ok(xac_close(env));
+}
+
+static void map_in_another_thread(int unused, void *env)
+{
+        (void)unused;
+        check_map_fails(xac_mmap(env, "grown", 0, 0), ENOMEM);
+}
+
+static void a_file_that_others_let_grow_beyond_the_reservation_cannot_be_mapped(void)
+{
+        const xac_options options = { .reserve_bytes = SMALL_RESERVE };
+        xac_env *env;
+        pid_t pid;
+
+        turn = crew_shared(sizeof(*turn));
+        pid = crew_fork(grow_in_another_process, 0, NULL);
+        check_ok(xac_open(scratch_path("env"), seat_open_flags(0), &options, &env));
+        check(xac_mmap(env, "grown", SEAT_PAGE_BYTES, 0) != MAP_FAILED);
+        crew_turn_pass(turn);
+        crew_join(pid);
+        crew_threads(1, map_in_another_thread, env);
+        check_map_fails(xac_mmap(env, "grown", 0, 0), ENOMEM); /* as with a view that is too small */
+        check_ok(xac_close(env));
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -218,6 +258,7 @@ int main(void)
                 isolated_test(beyond_the_own_view_there_is_noview_until_mapped_again),
                 isolated_by_access(growth_outlives_an_abort),
                 isolated_each_way(growing_and_reading_go_together),
+                isolated_test(a_file_that_others_let_grow_beyond_the_reservation_cannot_be_mapped),
         };
         return cmocka_run_group_tests_name("growth", tests, NULL, NULL);
 }
