@@ -289,10 +289,12 @@ void handlers_look(void)
         handlers_unlock();
 }
 
+/* Of two that watch at once, the one that wants more begins to look prevails. */
 void handlers_watch(uint32_t begins)
 {
-        if (atomic_load_explicit(&handlers_due, memory_order_relaxed) < begins)
-                atomic_store_explicit(&handlers_due, begins, memory_order_relaxed);
+        uint32_t due = atomic_load_explicit(&handlers_due, memory_order_relaxed);
+        while (due < begins && !atomic_compare_exchange_weak(&handlers_due, &due, begins))
+                ;
 }
 
 /* Another thread may count at the same time: then there is one look more. */

@@ -7,7 +7,10 @@
  * its own.
  */
 
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -143,6 +146,38 @@ static void look_watches_as_often_as_was_asked_for(void)
                 check_equal(sigaction(SIGSEGV, NULL, &now), 0);
                 check_equal(now.sa_handler == jump_out, i == 2);
         }
+}
+
+static atomic_bool runs, stops;
+
+static void *watch_a_little(void *unused)
+{
+        while (!atomic_load(&stops)) {
+                handlers_watch(1);
+                atomic_store(&runs, true);
+        }
+        return unused;
+}
+
+/* The other thread may have seen 0 when this one asks for more. */
+static void of_two_that_watch_the_longer_prevails(void)
+{
+        enum { ROUNDS = 1000000, PAUSES = 32, LOOKS = 20 };
+        pthread_t thread;
+
+        check_equal(pthread_create(&thread, NULL, watch_a_little, NULL), 0);
+        while (!atomic_load(&runs))
+                sched_yield();
+        for (int i = 0; i < ROUNDS; i++) {
+                atomic_store(&handlers_due, 0);
+                for (volatile int pause = i % PAUSES; pause > 0;)
+                        pause--;
+                handlers_watch(64);
+                for (int j = 0; j < LOOKS; j++)
+                        check_equal(atomic_load(&handlers_due), 64);
+        }
+        atomic_store(&stops, true);
+        check_equal(pthread_join(thread, NULL), 0);
 }
 
 /* ---- As the kernel would have called them ---- */
@@ -423,6 +458,7 @@ int main(void)
                 isolated_test(a_later_handler_comes_to_stand_behind),
                 isolated_test(a_handler_that_goes_is_not_called_again),
                 isolated_test(look_watches_as_often_as_was_asked_for),
+                isolated_test(of_two_that_watch_the_longer_prevails),
                 isolated_test(signals_are_blocked_as_the_handler_wants),
                 isolated_test(a_handler_for_one_signal_gets_one),
                 isolated_test(a_crash_reporter_ends_it),
