@@ -103,10 +103,7 @@ static int load_all(struct load *load)
 static int load_body(void *arg)
 {
         struct load *load = arg;
-        int err = leaf_cursors_before_change(&load->tree->handle);
-        if (err)
-                return err;
-        err = load_all(load);
+        int err = load_all(load);
         int release_err = page_alloc_release(load->tree->arena, &load->reserve);
         return release_err ? release_err : err;
 }
@@ -117,7 +114,9 @@ int bptree_load(bptree *tree, int (*next)(void *arg, bptree_record *record), voi
         uint64_t txn = arena_txn(tree->arena);
         int err = handle_enter(&tree->handle);
         if (!err)
+                err = leaf_cursors_before_change(&tree->handle);
+        if (!err)
                 err = arena_run_once(tree->arena, 0, load_body, &load);
-        leaf_cursors_carry(&tree->handle, txn); /* it was a level of its own */
+        leaf_cursors_carry(&tree->handle, txn); /* the load was a level of its own */
         return err;
 }

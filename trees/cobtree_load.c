@@ -106,9 +106,7 @@ static int load_body(void *arg)
 {
         struct load *load = arg;
         cobtree_record record;
-        int err = leaf_cursors_before_change(&load->tree->handle);
-        if (!err)
-                err = reach_end(load);
+        int err = reach_end(load);
         while (!err) {
                 record = (cobtree_record){ 0 };
                 int more = load->next(load->arg, &record);
@@ -127,7 +125,9 @@ int cobtree_load(cobtree *tree, int (*next)(void *arg, cobtree_record *record), 
         uint64_t txn = arena_txn(tree->index.arena);
         int err = handle_enter(&tree->handle);
         if (!err)
+                err = leaf_cursors_before_change(&tree->handle);
+        if (!err)
                 err = arena_run_once(tree->index.arena, 0, load_body, &load);
-        leaf_cursors_carry(&tree->handle, txn); /* it was a level of its own */
+        leaf_cursors_carry(&tree->handle, txn); /* the load was a level of its own */
         return err;
 }

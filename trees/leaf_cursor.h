@@ -99,12 +99,13 @@ static inline int leaf_cursor_previous(struct leaf_cursor *cursor)
 
 /* ---- all cursors of a handle ---- */
 
-/* Before a change of the tree in this transaction: its cursors note their keys. -ENOMEM. */
+/* Before a change of the tree in this transaction: its cursors note their keys. Before a level begins in which the
+ * change is made, for in that level they are not of this transaction. -ENOMEM. */
 int leaf_cursors_save(struct handle *handle);
 /* The tree is gone, or its handle: no cursor finds its place again. */
 void leaf_cursors_forget(struct handle *handle);
 void leaf_cursors_orphan(struct handle *handle);
-/* They go on in this transaction, or level of one, if they were valid in that one. */
+/* After such a level they go on in this transaction, if they were valid in that one. */
 void leaf_cursors_carry(struct handle *handle, uint64_t txn);
 
 static inline int leaf_cursors_before_change(struct handle *handle)

@@ -503,6 +503,49 @@ static void a_load_does_not_end_it(int way)
         end();
 }
 
+struct one_more {
+        unsigned number;
+        int result; /* once it was given */
+        bool is_given;
+        char key[40];
+};
+
+static int load_one(void *arg, bptree_record *record)
+{
+        struct one_more *more = arg;
+
+        if (more->is_given)
+                return more->result;
+        more->is_given = true;
+        key_of(more->number, more->key);
+        *record = (bptree_record){ .key = more->key,
+                                   .key_len = strlen(more->key),
+                                   .value = &more->number,
+                                   .value_len = sizeof(more->number) };
+        return 1;
+}
+
+/* It stands in the leaf that the load writes to. */
+static void it_sees_what_is_loaded_behind_it(int way)
+{
+        struct one_more failing = { .number = 100, .result = -EIO }, more = { .number = 100 };
+
+        begin(way, 100);
+        ways_begin();
+        check_ok(xtree_cursor_last(cursor));
+        if (ways.env != NULL) {
+                check_code(xtree_load(tree, load_one, &failing), -EIO);
+                check_code(xtree_cursor_next(cursor), -ENOENT);
+                check_equal(number_here(), 98);
+        }
+        check_ok(xtree_load(tree, load_one, &more));
+        check_equal(number_here(), 98);
+        check_ok(xtree_cursor_next(cursor));
+        check_equal(number_here(), 100);
+        check_ok(ways_end());
+        end();
+}
+
 /* ---- its tree ---- */
 
 static void it_outlives_its_tree_harmlessly(int way)
@@ -547,6 +590,7 @@ int main(void)
                 trees_env(a_key_kept_in_a_transaction_is_stale_after_it),
                 trees_env(a_level_that_ends_ends_it),
                 trees_all(a_load_does_not_end_it),
+                trees_all(it_sees_what_is_loaded_behind_it),
                 trees_all(it_outlives_its_tree_harmlessly),
         };
 
