@@ -75,9 +75,9 @@ void *xac_mmap(xac_env *env, const char *file, size_t length, int flags)
 {
         struct thread *thread;
         void *base = NULL;
-        int err = flags ? -EINVAL : enter(env, &thread);
+        int err = flags & ~XAC_ANYWHERE ? -EINVAL : enter(env, &thread);
         if (!err)
-                err = leave(thread, thread_map(thread, file, length, &base));
+                err = leave(thread, thread_map(thread, file, length, flags & XAC_ANYWHERE, &base));
         return err ? map_failed(err) : base;
 }
 

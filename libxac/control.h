@@ -27,7 +27,7 @@
 #include "recovery/manifest.h"
 
 enum {
-        CONTROL_VERSION = 8,
+        CONTROL_VERSION = 9,
         CACHE_LINE = 64,
         FILES_MAX = MANIFEST_FILES,
         PARTICIPANTS_MAX = 32768,
@@ -42,6 +42,8 @@ enum {
 /* A file: the name never changes once count covers it; the length only grows. */
 struct file_entry {
         char name[MANIFEST_NAME_BYTES];
+        _Atomic uint32_t place_first; /* struct manifest_place: it may become longer, but never begins elsewhere (R23) */
+        _Atomic uint32_t place_units;
         _Atomic uint64_t byte_len; /* rounded up to whole pages */
         /* What lies behind it was a hole when the file was found, or has come by growing, in this shared memory's time:
          * zeros, until a version goes home. */

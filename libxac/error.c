@@ -41,6 +41,8 @@ static const struct {
                    "containers: --shm-size; 'xac clean' removes what nobody uses)" },
         { -ENOMEM, "out of memory: of memory itself, of address space (reserve_bytes), or of mappings "
                    "(vm.max_map_count)" },
+        { -EADDRNOTAVAIL, "the file's address is taken in this process (a line on standard error says by what): "
+                          "XAC_ANYWHERE maps it elsewhere, for programs that store offsets" },
         { -EACCES, "permission denied: to the directory, to its files, or to its shared memory in /dev/shm" },
         { -EBUSY, "busy: a transaction is open, or something that has to be closed before; or another process that "
                   "does not share this shared memory has the environment open" },

@@ -9,25 +9,30 @@
 
 #include "base/hook.h"
 #include "base/sys.h"
+#include "libxac/window.h"
 
 #define OWN_PREFIX "xac."
 
 enum { HOLE_STEP = 64 << 10 /* so exactly is it asked where a file's data ends */ };
 
-void files_init(struct files *files, struct shared *shared, int directory, uint64_t reserve_bytes)
+void files_init(struct files *files, struct shared *shared, int directory, uint64_t reserve_bytes, uint64_t address)
 {
         memset(files, 0, sizeof(*files));
         files->shared = shared;
         files->directory = directory;
         files->reserve_bytes = reserve_bytes;
+        files->address = address;
         for (uint32_t i = 0; i < FILES_MAX; i++)
                 files->file[i].fd = -1;
 }
 
-void files_load_names(struct shared *shared, const struct manifest *manifest)
+void files_load_entries(struct shared *shared, const struct manifest *manifest)
 {
-        for (uint32_t i = 0; i < manifest->file_count; i++)
+        for (uint32_t i = 0; i < manifest->file_count; i++) {
                 memcpy(shared->control->file[i].name, manifest->file_name[i], MANIFEST_NAME_BYTES);
+                atomic_store(&shared->control->file[i].place_first, manifest->file_place[i].first);
+                atomic_store(&shared->control->file[i].place_units, manifest->file_place[i].units);
+        }
         atomic_store(&shared->control->file_count, manifest->file_count);
 }
 
@@ -54,13 +59,15 @@ static bool find_name(const struct control *control, const char *name, uint32_t 
         return false;
 }
 
-static int write_name_locked(struct files *files, struct manifest *manifest, const char *name)
+static int write_name_locked(struct files *files, struct manifest *manifest, const char *name, uint64_t byte_len)
 {
         if (manifest->file_count == FILES_MAX)
                 return XAC_BUSY;
-        char *entry = manifest->file_name[manifest->file_count++];
+        struct manifest_place place = window_choose(manifest, byte_len, files->address);
+        char *entry = manifest->file_name[manifest->file_count];
         memset(entry, 0, MANIFEST_NAME_BYTES);
         strcpy(entry, name);
+        manifest->file_place[manifest->file_count++] = place;
         return shared_write_manifest_locked(files->shared, files->directory, manifest);
 }
 
@@ -75,7 +82,7 @@ static int sync_or_poison(struct files *files, int fd)
 
 /* The name goes into the manifest first, so that its number is the same ever after; there may be
  * names already that a failed or killed writer left. */
-static int add_name_locked(struct files *files, const char *name, uint32_t *file_no)
+static int add_name_locked(struct files *files, const char *name, uint64_t byte_len, uint32_t *file_no)
 {
         struct control *control = files->shared->control;
         struct manifest manifest;
@@ -83,22 +90,39 @@ static int add_name_locked(struct files *files, const char *name, uint32_t *file
         int err = manifest_read_settled(files->directory, &manifest);
         if (err)
                 return err;
-        files_load_names(files->shared, &manifest);
+        files_load_entries(files->shared, &manifest);
         if (find_name(control, name, file_no))
                 return 0;
-        err = write_name_locked(files, &manifest, name);
+        err = write_name_locked(files, &manifest, name, byte_len);
         hook_step(HOOK_NAME_WRITTEN);
         if (err)
                 return err;
-        files_load_names(files->shared, &manifest);
+        files_load_entries(files->shared, &manifest);
         *file_no = manifest.file_count - 1;
         return 0;
 }
 
-static int map_home(struct files *files, struct data_file *file, int fd, uint64_t byte_len)
+/* A file that was made before files had places, or when there was no room for it, gets its place now. One that may
+ * become longer than its place gets a longer one, if there is room. */
+static int settle_place_locked(struct files *files, uint32_t file_no, uint64_t byte_len)
+{
+        struct manifest manifest;
+        struct manifest_place *place = &manifest.file_place[file_no];
+        int err = manifest_read_settled(files->directory, &manifest);
+        if (err)
+                return err;
+        const uint32_t units = place->units;
+        *place = units ? window_extend(&manifest, file_no, byte_len) : window_choose(&manifest, byte_len, files->address);
+        if (place->units != units)
+                err = shared_write_manifest_locked(files->shared, files->directory, &manifest);
+        if (!err)
+                files_load_entries(files->shared, &manifest);
+        return err;
+}
+
+static int map_home(struct data_file *file, int fd, uint64_t reserve)
 {
         void *home;
-        uint64_t reserve = byte_len > files->reserve_bytes ? byte_len : files->reserve_bytes;
         int err = sys_mmap(NULL, reserve, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0, &home);
         if (err)
                 return -ENOMEM;
@@ -187,12 +211,19 @@ static int note_length(struct files *files, uint32_t file_no, int fd, uint64_t s
         return 0;
 }
 
-static int attach_locked(struct files *files, uint32_t file_no, int fd, uint64_t size, uint64_t byte_len)
+static int attach_locked(struct files *files, uint32_t file_no, int fd, uint64_t size, uint64_t reserve)
 {
         if (!shared_map_heads(files->shared, file_no))
                 return -ENOMEM;
         int err = note_length(files, file_no, fd, size);
-        return err ? err : map_home(files, &files->file[file_no], fd, byte_len > size ? byte_len : size);
+        if (!err && window_place_bytes(files_place(files, file_no)) < reserve)
+                err = settle_place_locked(files, file_no, reserve);
+        return err ? err : map_home(&files->file[file_no], fd, reserve);
+}
+
+static uint64_t longest(uint64_t a, uint64_t b)
+{
+        return a > b ? a : b;
 }
 
 /* Opens a file that this process has not open; *file_no is its number, or to be found. */
@@ -209,19 +240,26 @@ static int open_new_locked(struct files *files, const char *name, uint64_t byte_
                 err = -EINVAL;
         if (!err && round_up(size, files->shared->page_bytes) >> files->shared->page_shift > FILE_PAGES_MAX)
                 err = -EINVAL;
+        const uint64_t reserve = longest(longest(byte_len, size), files->reserve_bytes);
         /* Whoever made the file may have died before its name in the directory was on disk. */
         if (!err && !is_known)
                 err = sync_or_poison(files, files->directory);
         if (!err && !is_known)
-                err = add_name_locked(files, name, file_no);
+                err = add_name_locked(files, name, reserve, file_no);
         if (!err)
-                err = attach_locked(files, *file_no, fd, size, byte_len);
+                err = attach_locked(files, *file_no, fd, size, reserve);
         if (err && fd >= 0)
                 sys_close(fd);
         return err;
 }
 
-int files_open(struct files *files, const char *name, uint64_t byte_len, uint32_t *file_no)
+static bool is_beyond_place(const struct files *files, uint32_t file_no, uint64_t byte_len)
+{
+        uint64_t room = window_place_bytes(files_place(files, file_no));
+        return room && longest(byte_len, files_byte_len(files, file_no)) > room;
+}
+
+static int open_or_grow(struct files *files, const char *name, uint64_t byte_len, bool in_place, uint32_t *file_no)
 {
         struct control *control = files->shared->control;
         int err = check_name(name);
@@ -236,10 +274,22 @@ int files_open(struct files *files, const char *name, uint64_t byte_len, uint32_
         shared_lock_as_process(files->shared, &control->file_lock);
         if (!find_name(control, name, file_no) || !files->file[*file_no].home)
                 err = open_new_locked(files, name, byte_len, file_no);
+        if (!err && in_place && is_beyond_place(files, *file_no, byte_len))
+                err = -ENOMEM;
         if (!err && byte_len > files_byte_len(files, *file_no))
                 err = grow_locked(files, *file_no, byte_len);
         shared_unlock_as_process(files->shared, &control->file_lock);
         return err;
+}
+
+int files_open(struct files *files, const char *name, uint64_t byte_len, uint32_t *file_no)
+{
+        return open_or_grow(files, name, byte_len, false, file_no);
+}
+
+int files_open_in_place(struct files *files, const char *name, uint64_t byte_len, uint32_t *file_no)
+{
+        return open_or_grow(files, name, byte_len, true, file_no);
 }
 
 int files_attach(struct files *files, uint32_t file_no)

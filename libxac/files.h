@@ -25,20 +25,23 @@ struct data_file {
 struct files {
         struct shared *shared;
         int directory;
-        uint64_t reserve_bytes;
+        uint64_t reserve_bytes; /* for each, at least, as the opener wants it */
+        uint64_t address;       /* where files that it creates are to lie; 0: anywhere in the window */
         struct data_file file[FILES_MAX];
         _Atomic uint32_t patches; /* pages of home that were lost, and were replaced by zeros, so far */
         _Atomic bool is_patched;  /* some still are */
         _Atomic int patch_reason; /* of the latest */
 };
 
-void files_init(struct files *files, struct shared *shared, int directory, uint64_t reserve_bytes);
-/* Takes the names of the manifest, for new shared memory. */
-void files_load_names(struct shared *shared, const struct manifest *manifest);
+void files_init(struct files *files, struct shared *shared, int directory, uint64_t reserve_bytes, uint64_t address);
+/* Takes the names and places of the manifest, for new shared memory. */
+void files_load_entries(struct shared *shared, const struct manifest *manifest);
 
 /* Opens, creates or grows. byte_len 0: as long as it is. -EINVAL, -ENAMETOOLONG, -ENOENT,
  * -ENOMEM, -ENOSPC, -EACCES, XAC_BUSY and what the file system says. */
 int files_open(struct files *files, const char *name, uint64_t byte_len, uint32_t *file_no);
+/* The same, but it does not grow beyond its place: -ENOMEM. */
+int files_open_in_place(struct files *files, const char *name, uint64_t byte_len, uint32_t *file_no);
 /* Opens file number file_no if this process has not yet. */
 int files_attach(struct files *files, uint32_t file_no);
 void files_close_all(struct files *files);
@@ -54,6 +57,13 @@ int files_why_lost(const struct files *files, uint32_t file_no, uint64_t offset)
 int files_replace_lost_page(struct files *files, const char *addr);
 /* Maps home anew where it was patched; what still cannot be read will fault again. */
 void files_heal(struct files *files);
+
+/* Where its first view lies (window.h); units 0: nowhere. */
+static inline struct manifest_place files_place(const struct files *files, uint32_t file_no)
+{
+        const struct file_entry *entry = &files->shared->control->file[file_no];
+        return (struct manifest_place){ atomic_load(&entry->place_first), atomic_load(&entry->place_units) };
+}
 
 static inline uint64_t files_byte_len(const struct files *files, uint32_t file_no)
 {

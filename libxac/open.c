@@ -209,7 +209,8 @@ static int open_locked(struct xac_env *env, const struct stat *st, const xac_opt
         err = attach_or_create(env, &manifest);
         if (err)
                 return err;
-        files_init(&env->files, &env->shared, env->directory, options_reserve_bytes(options, manifest.page_bytes));
+        files_init(&env->files, &env->shared, env->directory, options_reserve_bytes(options, manifest.page_bytes),
+                   options->address);
         duty_start(env); /* without it committers do its work */
         return 0;
 }

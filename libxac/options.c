@@ -6,6 +6,7 @@
 
 #include "base/sys.h"
 #include "libxac/page_id.h"
+#include "libxac/window.h"
 
 #define GIB               (UINT64_C(1) << 30)
 #define LOG_BYTES_DEFAULT (GIB / 4)
@@ -56,6 +57,8 @@ static bool is_any_reserved_set(const xac_options *options)
 int options_check(const xac_options *options)
 {
         if (is_any_reserved_set(options))
+                return -EINVAL;
+        if (options->address && !window_is_place(options->address))
                 return -EINVAL;
         if (options->max_participants > PARTICIPANTS_MAX || options->mode & ~0777U)
                 return -EINVAL;

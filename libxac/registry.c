@@ -7,6 +7,7 @@
 #include "libxac/handlers.h"
 #include "libxac/mappings.h"
 #include "libxac/ranges.h"
+#include "libxac/window.h"
 
 enum { GUARD_BYTES = 4096 };
 
@@ -48,12 +49,14 @@ void registry_remove_locked(struct xac_env *env)
 static void before_fork(void)
 {
         registry_lock();
+        window_lock();
         handlers_lock();
 }
 
 static void after_fork_in_parent(void)
 {
         handlers_unlock();
+        window_unlock();
         registry_unlock();
 }
 

@@ -65,7 +65,7 @@ int restart_env(struct xac_env *env, struct manifest *manifest)
         err = begin_session(env, manifest);
         if (err)
                 goto fail_session;
-        files_load_names(&env->shared, manifest);
+        files_load_entries(&env->shared, manifest);
         shared_mark_ready(&env->shared);
         return 0;
 

@@ -135,29 +135,29 @@ struct thread *thread_find(const struct xac_env *env)
         return thread && !env_is_forked(thread->env) ? thread : NULL;
 }
 
-static int map_new(struct thread *thread, uint32_t file_no, struct view **view)
+static int map_new(struct thread *thread, uint32_t file_no, bool may_lie_elsewhere, struct view **view)
 {
         struct files *files = &thread->env->files;
-        int err = view_create(files, file_no, files_byte_len(files, file_no), view);
+        int err = view_create(files, file_no, files_byte_len(files, file_no), may_lie_elsewhere, view);
         if (!err)
                 views_add(&thread->txn.views, *view);
         return err;
 }
 
-int thread_map(struct thread *thread, const char *file, uint64_t byte_len, void **base)
+int thread_map(struct thread *thread, const char *file, uint64_t byte_len, bool may_lie_elsewhere, void **base)
 {
         uint32_t file_no;
         handlers_look();
         handlers_watch(WATCHED_BEGINS);
         struct files *files = &thread->env->files;
-        int err = files_open(files, file, byte_len, &file_no);
+        int err = (may_lie_elsewhere ? files_open : files_open_in_place)(files, file, byte_len, &file_no);
         if (!err && files_byte_len(files, file_no) > files->file[file_no].reserve_bytes)
                 err = -ENOMEM; /* another process let it grow beyond what home is mapped for here */
         if (err)
                 return err;
         struct view *view = thread->txn.views.by_file[file_no];
         if (!view)
-                err = map_new(thread, file_no, &view);
+                err = map_new(thread, file_no, may_lie_elsewhere, &view);
         else if (files_byte_len(files, file_no) > view->reserve_bytes)
                 err = -ENOMEM;
         else

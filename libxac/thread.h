@@ -39,7 +39,7 @@ static inline int thread_of(struct xac_env *env, struct thread **thread)
 }
 
 /* This thread's view of a file; the same one again if there is one. Errors of files_open, -ENOMEM. */
-int thread_map(struct thread *thread, const char *file, uint64_t byte_len, void **base);
+int thread_map(struct thread *thread, const char *file, uint64_t byte_len, bool may_lie_elsewhere, void **base);
 /* XAC_NOVIEW; -EBUSY inside a transaction. */
 int thread_unmap(struct thread *thread, const void *base);
 /* Brings home what may go there now. */

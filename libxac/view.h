@@ -70,7 +70,9 @@ struct view {
         uint32_t exact_span;     /* how many the next time */
 };
 
-int view_create(struct files *files, uint32_t file_no, uint64_t byte_len, struct view **out);
+/* At the file's place, unless a view of it is there already, or may_lie_elsewhere. -EADDRNOTAVAIL: something else is
+ * there, which is said on standard error; -ENOMEM. */
+int view_create(struct files *files, uint32_t file_no, uint64_t byte_len, bool may_lie_elsewhere, struct view **out);
 void view_destroy(struct view *view);
 
 static inline bool view_contains(const struct view *view, const void *addr)

@@ -13,10 +13,18 @@
 
 enum {
         MANIFEST_FILES = 64,
-        MANIFEST_NAME_BYTES = 256 /* including the final NUL */
+        MANIFEST_NAME_BYTES = 256, /* including the final NUL */
+        MANIFEST_UNIT_SHIFT = 34   /* of address space: 16 GiB */
 };
 
 #define MANIFEST_NAME "xac.manifest"
+
+/* Where the views of a file lie: so many units of the address space from that one on, counted from address 0. units 0:
+ * nowhere yet. */
+struct manifest_place {
+        uint32_t first;
+        uint32_t units;
+};
 
 struct manifest {
         uint64_t generation; /* grows with each manifest written */
@@ -37,6 +45,7 @@ struct manifest {
         uint32_t is_clean;      /* 1: nothing was logged since the checkpoint: no replay */
 
         char file_name[MANIFEST_FILES][MANIFEST_NAME_BYTES]; /* index = file number */
+        struct manifest_place file_place[MANIFEST_FILES];
 };
 
 /* Creates the file with generation 1 in both slots, a fresh uuid and an empty log of sequence 1 (all are

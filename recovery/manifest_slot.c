@@ -8,8 +8,8 @@
 #include "recovery/log_format.h"
 
 enum {
-        FORMAT_VERSION = 3,
-        OLDEST_VERSION = 2, /* its log has no merged records, and is read as it is */
+        FORMAT_VERSION = 4,
+        OLDEST_VERSION = 2, /* its log has no merged records, and is read as it is; nor has 3 places of files */
 
         AT_MAGIC = 0,
         AT_VERSION = 8,
@@ -30,14 +30,18 @@ enum {
         AT_AREA_CHECKSUM = 100,
         AT_IS_CLEAN = 104,
         AT_NAMES = 128,
-        AT_END = AT_NAMES + MANIFEST_FILES * MANIFEST_NAME_BYTES,
+        AT_PLACES = AT_NAMES + MANIFEST_FILES * MANIFEST_NAME_BYTES,
+        PLACE_BYTES = 8,
+        AT_END = AT_PLACES + MANIFEST_FILES * PLACE_BYTES,
+
+        UNITS_MAX = 1 << 30, /* so that addresses have 64 bits */
 
         PAGE_BYTES_MIN = 4096,
         PAGE_BYTES_MAX = 65536,
         PERMISSION_BITS = 0777
 };
 
-_Static_assert((int)AT_END <= (int)MANIFEST_SLOT_BYTES, "the names fit into a slot");
+_Static_assert((int)AT_END <= (int)MANIFEST_SLOT_BYTES, "the names and places fit into a slot");
 _Static_assert((int)AT_NAMES <= (int)LOG_SECTOR, "the numbers fit into a sector");
 
 /* Beyond these no log and no counter comes, but sums of damaged numbers would overflow. */
@@ -68,6 +72,12 @@ static void log_fields_encode(unsigned char *slot, const struct manifest *manife
         bytes_put_u32(slot + AT_IS_CLEAN, manifest->is_clean);
 }
 
+static void place_encode(unsigned char *bytes, const struct manifest_place *place)
+{
+        bytes_put_u32(bytes, place->first);
+        bytes_put_u32(bytes + 4, place->units);
+}
+
 void manifest_slot_encode(unsigned char *slot, const struct manifest *manifest, uint32_t turn)
 {
         memset(slot, 0, MANIFEST_SLOT_BYTES);
@@ -85,6 +95,7 @@ void manifest_slot_encode(unsigned char *slot, const struct manifest *manifest, 
                 const char *name = manifest->file_name[file];
 
                 memcpy(slot + AT_NAMES + (size_t)file * MANIFEST_NAME_BYTES, name, strlen(name));
+                place_encode(slot + AT_PLACES + (size_t)file * PLACE_BYTES, &manifest->file_place[file]);
         }
         manifest_slot_set_turn(slot, turn);
 }
@@ -127,6 +138,12 @@ static void slot_decode(const unsigned char *slot, struct manifest *manifest)
         manifest->file_count = bytes_get_u32(slot + AT_FILE_COUNT);
         log_fields_decode(slot, manifest);
         memcpy(manifest->file_name, slot + AT_NAMES, sizeof(manifest->file_name));
+        for (uint32_t file = 0; file < MANIFEST_FILES; file++) {
+                const unsigned char *place = slot + AT_PLACES + (size_t)file * PLACE_BYTES;
+
+                manifest->file_place[file] =
+                        (struct manifest_place){ bytes_get_u32(place), bytes_get_u32(place + 4) };
+        }
 }
 
 /* ---- Sense ---- */
@@ -136,6 +153,11 @@ static bool name_makes_sense(const char name[MANIFEST_NAME_BYTES])
 {
         return memchr(name, '\0', MANIFEST_NAME_BYTES) && name[0] != '\0' && !strchr(name, '/') &&
                strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+static bool place_makes_sense(const struct manifest_place *place)
+{
+        return place->units ? place->units <= UNITS_MAX && place->first <= UNITS_MAX - place->units : !place->first;
 }
 
 static bool log_fields_make_sense(const struct manifest *manifest)
@@ -169,7 +191,7 @@ bool manifest_makes_sense(const struct manifest *manifest)
         if (manifest->mode & ~(uint32_t)PERMISSION_BITS || manifest->file_count > MANIFEST_FILES)
                 return false;
         for (uint32_t file = 0; file < manifest->file_count; file++)
-                if (!name_makes_sense(manifest->file_name[file]))
+                if (!name_makes_sense(manifest->file_name[file]) || !place_makes_sense(&manifest->file_place[file]))
                         return false;
         return log_fields_make_sense(manifest);
 }

@@ -26,7 +26,9 @@
  *         104      4   is_clean
  *         108     20   zero
  *         128  64*256  names of the files, each filled up with zeros
- *       16512  16256   zero
+ *       16512   64*8  places of the files, each the first unit of 16 GiB (4 bytes) and how many (4 bytes); before
+ *                      version 4 zero: no file has a place yet
+ *       17024  15744   zero
  *
  * All that a checkpoint or a recovery changes stands in the first sector.
  *

@@ -145,7 +145,7 @@ int page_arena_open_env(xac_env *env, const char *file, enum page_arena_access a
                 return err;
         (*arena)->env = env;
         (*arena)->file = strdup(file);
-        (*arena)->base = xac_mmap(env, file, stats.page_bytes, 0);
+        (*arena)->base = xac_mmap(env, file, stats.page_bytes, XAC_ANYWHERE);
         return arena_open(arena, (*arena)->base == MAP_FAILED ? -errno : (*arena)->file ? 0 : -ENOMEM);
 }
 

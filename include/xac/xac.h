@@ -91,7 +91,10 @@ enum xac_flags {
         XAC_RDONLY = 0x0100,   /* it will not write; it always commits */
         XAC_SNAPSHOT = 0x0200, /* snapshot isolation: reads are not validated */
         XAC_DURABLE = 0x0400,  /* with XAC_RDONLY: see only what is durable */
-        XAC_NESTED = 0x1000    /* may begin a nested level, also where the environment is XAC_STRICT */
+        XAC_NESTED = 0x1000,   /* may begin a nested level, also where the environment is XAC_STRICT */
+
+        /* xac_mmap() */
+        XAC_ANYWHERE = 0x2000 /* any address will do: what is stored in the file are offsets, not pointers */
 };
 
 enum xac_access { XAC_READ = 1, XAC_WRITE = 2 };
@@ -110,7 +113,10 @@ typedef struct xac_options {
          * long checkpoints: "checkpoint" (pages). Called by the thread at work, which may be the library's own. */
         void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total);
         void *progress_arg;
-        uint64_t reserved[8]; /* for options to come: zero */
+        /* Where the next file that is created is to lie: a multiple of 16 GiB in the range for views (xac_mmap(3)).
+         * Default: by chance, behind the other files of the environment. */
+        uint64_t address;
+        uint64_t reserved[7]; /* for options to come: zero */
 } xac_options;
 
 typedef struct xac_stats {

@@ -75,7 +75,7 @@ static inline struct engine *engine_start(uint32_t pool_slots)
         assert_int_equal(pthread_mutex_init(&shared->file_mutex, NULL), 0);
         shared_mark_ready(shared);
 
-        files_init(&engine->files, shared, engine->directory, ENGINE_PAGES * ENGINE_PAGE_BYTES);
+        files_init(&engine->files, shared, engine->directory, ENGINE_PAGES * ENGINE_PAGE_BYTES, 0);
         assert_int_equal(files_open(&engine->files, "data", ENGINE_PAGES * ENGINE_PAGE_BYTES, &engine->file_no), 0);
         for (int i = 0; i < ENGINE_PARTICIPANTS; i++) {
                 assert_int_equal(participant_join(&engine->participant[i], shared), 0);

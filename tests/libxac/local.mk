@@ -36,7 +36,8 @@ LIBXAC_UNIT_TESTS = \
         %D%/test_version \
         %D%/test_view \
         %D%/test_view_contended \
-        %D%/test_view_sync
+        %D%/test_view_sync \
+        %D%/test_window
 check_PROGRAMS += $(LIBXAC_UNIT_TESTS)
 
 UNIT_ENGINE = tests/libxac/engine.h tests/base/scratch.h
@@ -96,10 +97,13 @@ UNIT_STAGE = tests/libxac/stage.h $(UNIT_ENGINE)
 %C%_test_view_contended_LDADD = $(UNIT_LIBS)
 %C%_test_view_sync_SOURCES = %D%/test_view_sync.c %D%/view_sync_stand.h %D%/view_stand.h $(UNIT_STAGE)
 %C%_test_view_sync_LDADD = $(UNIT_LIBS)
+%C%_test_window_SOURCES = %D%/test_window.c
+%C%_test_window_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 
 ## ---- The contract ---- ##
 
 CONTRACT_TESTS = \
+        %D%/test_address \
         %D%/test_advise \
         %D%/test_alive \
         %D%/test_attach \
@@ -137,6 +141,8 @@ check_PROGRAMS += $(CONTRACT_TESTS)
 dist_check_SCRIPTS += %D%/durable_too.sh %D%/exceptions.sh %D%/faulthandler.sh
 EXTRA_DIST += %D%/exceptions.cc
 
+%C%_test_address_SOURCES = %D%/test_address.c
+%C%_test_address_LDADD = $(CONTRACT_LIBS)
 %C%_test_alive_SOURCES = %D%/test_alive.c
 %C%_test_alive_LDADD = $(CONTRACT_LIBS)
 %C%_test_advise_SOURCES = %D%/test_advise.c

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -129,7 +130,8 @@ static void touch_parents_view(int generation, void *unused)
 {
         (void)unused;
         if (generation == CHILD_WITH_VIEWS_OF_ITS_OWN || generation == CHILD_OF_ONE_WITH_VIEWS) {
-                /* They would lie there, where there is room now, but for this. */
+                /* Its own would lie there, where there is room now, but for this. */
+                check_equal(setenv("XAC_ANYWHERE", "1", 1), 0);
                 check(mmap(parents_words, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
                       parents_words);
                 seat_take(0);

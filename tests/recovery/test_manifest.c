@@ -92,7 +92,7 @@ static void test_mode_is_exact_whatever_the_umask(void **state)
 /* A slot as manifest_slot.h describes it, but for the checksum. */
 static void describe(unsigned char *bytes, int slot)
 {
-        static const unsigned char head[16] = { 'X', 'A', 'C', 'M', 'A', 'N', 'I', 'F', 3 };
+        static const unsigned char head[16] = { 'X', 'A', 'C', 'M', 'A', 'N', 'I', 'F', 4 };
 
         memcpy(bytes, head, sizeof(head));
         bytes[16] = 5, bytes[23] = 1; /* generation 5 + 2^56 */
@@ -113,6 +113,7 @@ static void describe(unsigned char *bytes, int slot)
         bytes[104] = 1;                       /* is_clean */
         memcpy(bytes + 128, "accounts", 8);
         memcpy(bytes + 128 + 256, "log", 3);
+        bytes[16513] = 9, bytes[16516] = 2; /* "accounts" has 2 units from 9 * 2^8 on */
 }
 
 /* The bytes are the format: a change of them must be a change of its version. */
@@ -147,6 +148,9 @@ static void test_the_bytes_are_as_described(void **state)
         assert_int_equal(back.is_clean, 1);
         assert_string_equal(back.file_name[0], "accounts");
         assert_string_equal(back.file_name[1], "log");
+        assert_int_equal(back.file_place[0].first, 9 << 8);
+        assert_int_equal(back.file_place[0].units, 2);
+        assert_int_equal(back.file_place[1].first | back.file_place[1].units, 0);
 
         /* And the writer makes the same bytes again, but for the generation. */
         memset(back.file_name[1] + 4, 'x', 9); /* behind the name's end: not for the file */
@@ -203,6 +207,17 @@ static void nonsense_endless(struct manifest *m)
         memset(m->file_name[m->file_count++], 'n', MANIFEST_NAME_BYTES);
 }
 
+static void nonsense_place(struct manifest *m)
+{
+        add_file(m, "placed");
+        m->file_place[0] = (struct manifest_place){ (1U << 30) - 1, 2 };
+}
+static void nonsense_no_place(struct manifest *m)
+{
+        add_file(m, "placed");
+        m->file_place[0] = (struct manifest_place){ 1, 0 };
+}
+
 static void nonsense_segment(struct manifest *m)
 {
         m->segment_bytes += 512;
@@ -218,7 +233,7 @@ static void nonsense_large_segment(struct manifest *m)
 
 static void (*const nonsense[])(struct manifest *) = {
         nonsense_page_bytes, nonsense_small_page,    nonsense_large_page,    nonsense_participants, nonsense_mode,
-        nonsense_count,      nonsense_slash,         nonsense_dots,          nonsense_empty,        nonsense_endless,
+        nonsense_count,      nonsense_slash,         nonsense_dots,          nonsense_empty,        nonsense_endless, nonsense_place, nonsense_no_place,
         nonsense_segment,    nonsense_small_segment, nonsense_large_segment,
 };
 
@@ -325,6 +340,8 @@ static void test_nonsense_with_a_right_checksum_is_not_believed(void **state)
                 { 44, 0 },
                 { 48, 04755 },
                 { 52, 65 },
+                { 16512, 1 },          /* no units there */
+                { 16516, 0x40000001 }, /* too many */
                 { 128, '/' },
                 { 128, 0 },
                 { 128, '.' },

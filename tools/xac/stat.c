@@ -128,6 +128,14 @@ static void print_area(const struct place *place)
                 printf("%s, %s\n", name, tool_bytes((uint64_t)st.st_size));
 }
 
+/* Where its first view in a process lies, and how long it may become. */
+static void print_address(struct manifest_place place)
+{
+        if (place.units)
+                printf(", at 0x%" PRIx64 ", up to %" PRIu64 " GiB", (uint64_t)place.first << MANIFEST_UNIT_SHIFT,
+                       (uint64_t)place.units << (MANIFEST_UNIT_SHIFT - 30));
+}
+
 static void print_files(const struct place *place)
 {
         for (uint32_t i = 0; i < place->manifest.file_count; i++) {
@@ -136,9 +144,11 @@ static void print_files(const struct place *place)
 
                 tool_label(i ? "" : "files");
                 if (sys_stat_at(place->directory, name, &st))
-                        printf("%s  MISSING\n", name);
+                        printf("%s  MISSING", name);
                 else
-                        printf("%s  %s\n", name, tool_bytes((uint64_t)st.st_size));
+                        printf("%s  %s", name, tool_bytes((uint64_t)st.st_size));
+                print_address(place->manifest.file_place[i]);
+                printf("\n");
         }
 }
 
