@@ -9,8 +9,7 @@
  *      parent      make ........................................... remove
  *      workers          open, run, run, run ..., close
  *
- * The structures hold plain pointers. So the memory lies at one address in all processes of a run; if it does not, the
- * program ends.
+ * The structures hold plain pointers: the memory lies at one address in all processes of a run.
  */
 
 #include <stddef.h>

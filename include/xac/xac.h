@@ -26,8 +26,8 @@
  *                 account[900] += amount;
  *         } while ((err = xend(bank)) == XAC_CONFLICT);
  *
- * Pointers are plain, but store offsets from the start of the file: it lies elsewhere in another thread or process,
- * and the next time.
+ * Pointers are plain, and a file may hold pointers into itself: its first view in a process lies at the same address
+ * in every process, and the next time. In further threads it lies elsewhere: where threads share a file, store offsets.
  *
  * When xac_run() or xend() returns 0 the transaction is on disk: it survives the death of the process and of the
  * machine, whole, with everything committed before it. Modes that promise less:
@@ -143,8 +143,8 @@ typedef struct xac_stats {
 int xac_open(const char *dir, int flags, const xac_options *options, xac_env **env);
 int xac_close(xac_env *env);
 
-/* Views: this thread's mapping of a data file; MAP_FAILED and errno on failure. What a file holds are offsets, as its
- * address is another one in each thread, and the next time. */
+/* Views: this thread's mapping of a data file, at the file's address if no other thread has it there; MAP_FAILED and
+ * errno on failure. EADDRNOTAVAIL: something else is there; XAC_ANYWHERE does without. */
 void *xac_mmap(xac_env *env, const char *file, size_t length, int flags);
 int xac_munmap(xac_env *env, void *view);
 

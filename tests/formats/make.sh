@@ -4,8 +4,8 @@
 #       make.sh FOLDER [KIND...]
 #
 # Makes the environments of the format that the library of this build writes, as FOLDER/KIND.tar.gz. FOLDER is
-# tests/formats/log-N, N being LOG_FORMAT_VERSION (recovery/log_format.h). Done once for each format, before it lands; what
-# is there is never made again. Run it in the build directory, or tell where the program is by MAKE_ENVIRONMENT.
+# tests/formats/log-N, N being LOG_FORMAT_VERSION (recovery/log_format.h), or manifest-N when only that of the manifest has
+# changed (recovery/manifest_slot.c). Done once for each format, before it lands; what is there is never made again. Run it in the build directory, or tell where the program is by MAKE_ENVIRONMENT.
 
 set -eu
 

@@ -128,6 +128,51 @@ static void trees_are_there(const char *archive)
 
 /* ---- The formats ---- */
 
+static void manifest_4_clean(void)
+{
+        words_are_there("manifest-4/clean", 0, CONTENT_COMMITS);
+        check_equal(replays, 0);
+}
+
+static void manifest_4_killed(void)
+{
+        words_are_there("manifest-4/killed", 0, CONTENT_COMMITS);
+        check(replays > 0);
+}
+
+static void manifest_4_volatile(void)
+{
+        words_are_there("manifest-4/volatile", XAC_VOLATILE, CONTENT_COMMITS / 2);
+}
+
+static void manifest_4_trees(void)
+{
+        trees_are_there("manifest-4/trees");
+}
+
+static void *address_of_words(void)
+{
+        xac_env *env;
+
+        check_ok(xac_open(scratch_path("env"), 0, NULL, &env));
+        void *words = xac_mmap(env, "words", 0, 0);
+        check(words != MAP_FAILED);
+        check_ok(xac_close(env));
+        return words;
+}
+
+/* Version 3 of the manifest knew no addresses. */
+static void older_ones_get_addresses_that_stay(void)
+{
+        unpack("log-3/clean");
+        void *address = address_of_words();
+        void *other = mmap(NULL, 1 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        check(other != MAP_FAILED);
+        check(address_of_words() == address);
+        check((uintptr_t)address >> 45 == 1 || (uintptr_t)address >> 37 == 1);
+}
+
 static void log_3_clean(void)
 {
         words_are_there("log-3/clean", 0, CONTENT_COMMITS);
@@ -190,6 +235,8 @@ int main(void)
                 isolated_test(log_1_is_refused), isolated_test(log_2_clean),    isolated_test(log_2_killed),
                 isolated_test(log_2_volatile),   isolated_test(log_2_trees),    isolated_test(log_3_clean),
                 isolated_test(log_3_killed),     isolated_test(log_3_volatile), isolated_test(log_3_trees),
+                isolated_test(manifest_4_clean), isolated_test(manifest_4_killed), isolated_test(manifest_4_volatile),
+                isolated_test(manifest_4_trees), isolated_test(older_ones_get_addresses_that_stay),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
