@@ -39,10 +39,10 @@ enum {
         CONTROL_PATH_BYTES = 1024
 };
 
-/* A file: the name never changes once count covers it; the length only grows. */
+/* A file: the name never changes once count covers it; the length only grows, and so does its place, in units. */
 struct file_entry {
         char name[MANIFEST_NAME_BYTES];
-        _Atomic uint32_t place_first; /* struct manifest_place: it may become longer, but never begins elsewhere (R23) */
+        _Atomic uint32_t place_first; /* struct manifest_place (R23) */
         _Atomic uint32_t place_units;
         _Atomic uint64_t byte_len; /* rounded up to whole pages */
         /* What lies behind it was a hole when the file was found, or has come by growing, in this shared memory's time:

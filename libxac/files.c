@@ -112,7 +112,8 @@ static int settle_place_locked(struct files *files, uint32_t file_no, uint64_t b
         if (err)
                 return err;
         const uint32_t units = place->units;
-        *place = units ? window_extend(&manifest, file_no, byte_len) : window_choose(&manifest, byte_len, files->address);
+        *place = units ? window_extend(&manifest, file_no, byte_len)
+                       : window_choose(&manifest, byte_len, files->address);
         if (place->units != units)
                 err = shared_write_manifest_locked(files->shared, files->directory, &manifest);
         if (!err)

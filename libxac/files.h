@@ -62,7 +62,8 @@ void files_heal(struct files *files);
 static inline struct manifest_place files_place(const struct files *files, uint32_t file_no)
 {
         const struct file_entry *entry = &files->shared->control->file[file_no];
-        return (struct manifest_place){ atomic_load(&entry->place_first), atomic_load(&entry->place_units) };
+        uint32_t units = atomic_load(&entry->place_units); /* stored last */
+        return (struct manifest_place){ atomic_load(&entry->place_first), units };
 }
 
 static inline uint64_t files_byte_len(const struct files *files, uint32_t file_no)

@@ -2,15 +2,13 @@
 #include "libxac/view.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #include "base/sys.h"
+#include "libxac/address.h"
 #include "libxac/mappings.h"
 #include "libxac/pool.h"
-#include "libxac/ranges.h"
-#include "libxac/window.h"
 
 enum { CONTENDED_TIMES = 7 }; /* shown so often without a change by others, a page is like any other */
 
@@ -95,71 +93,6 @@ static void drop_frames(struct view *view)
                 drop_frame(view, listed[i]);
 }
 
-/* ---- Where it lies (window.h) ---- */
-
-static void tell_taken(const struct files *files, uint32_t file_no, const void *address, const char *what, const char *whose)
-{
-        const struct control *control = files->shared->control;
-        fprintf(stderr,
-                "libxac: '%s' in %s cannot be mapped at its address, %p: %s%s. If it holds no pointers, only offsets, "
-                "map it with XAC_ANYWHERE, or run the program with XAC_ANYWHERE=1 in its environment; an environment "
-                "gets another address when it is created (xac_options.address)\n",
-                control->file[file_no].name, control->path, address, what, whose);
-}
-
-/* Its place is not free. Whoever asked for any address, and further views of the same file, are content with another. */
-static int map_beside_place(const struct view *view, int err, void **base)
-{
-        const struct files *files = view->files;
-        const uint32_t file_no = view->file_no;
-        const char *name = files->shared->control->file[file_no].name, *other = NULL;
-        const void *address = window_place_address(files_place(files, file_no));
-        uint64_t offset;
-        bool is_view = err == -EEXIST && ranges_find(address, RANGE_OWN, &other, &offset);
-        if ((is_view && other == name) || getenv("XAC_ANYWHERE"))
-                return window_map_anywhere(view->reserve_bytes, base);
-        if (is_view)
-                tell_taken(files, file_no, address, "a view is there of another environment's ", other);
-        else
-                tell_taken(files, file_no, address,
-                           err == -EEXIST ? "something is there that is not of libxac" : "this process cannot map there (ThreadSanitizer?)",
-                           "");
-        return -EADDRNOTAVAIL;
-}
-
-static int map_base(struct view *view, bool may_lie_elsewhere, void **base)
-{
-        const struct manifest_place place = files_place(view->files, view->file_no);
-        if (may_lie_elsewhere || !place.units)
-                return window_map_anywhere(view->reserve_bytes, base);
-        if (view->reserve_bytes > window_place_bytes(place))
-                view->reserve_bytes = window_place_bytes(place);
-        int err = window_map_at(place, view->reserve_bytes, base);
-        return err == -EEXIST || err == -EADDRNOTAVAIL ? map_beside_place(view, err, base) : err;
-}
-
-/* Known by its range as long as it is there. */
-static int map_range(struct view *view, bool may_lie_elsewhere, void **base)
-{
-        window_lock();
-        int err = map_base(view, may_lie_elsewhere, base);
-        if (!err) {
-                err = ranges_add(*base, view->reserve_bytes, view->files->shared->control->file[view->file_no].name);
-                if (err)
-                        sys_munmap(*base, view->reserve_bytes);
-        }
-        window_unlock();
-        return err;
-}
-
-static void unmap_range(void *base, uint64_t byte_len)
-{
-        window_lock();
-        ranges_remove(base);
-        sys_munmap(base, byte_len);
-        window_unlock();
-}
-
 int view_create(struct files *files, uint32_t file_no, uint64_t byte_len, bool may_lie_elsewhere, struct view **out)
 {
         struct view *view = calloc(1, sizeof(*view));
@@ -172,11 +105,11 @@ int view_create(struct files *files, uint32_t file_no, uint64_t byte_len, bool m
         view->reserve_bytes = byte_len > files->reserve_bytes ? byte_len : files->reserve_bytes;
 
         const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-        uint64_t words_len = (view->reserve_bytes >> files->shared->page_shift) * sizeof(struct view_page);
         void *base, *shown;
-        int err = map_range(view, may_lie_elsewhere, &base);
+        int err = address_take(files, file_no, may_lie_elsewhere, &view->reserve_bytes, &base);
         if (err)
                 goto fail_base;
+        uint64_t words_len = (view->reserve_bytes >> files->shared->page_shift) * sizeof(struct view_page);
         err = sys_mmap(NULL, words_len, PROT_READ | PROT_WRITE, flags, -1, 0, &shown);
         if (err)
                 goto fail_shown;
@@ -187,7 +120,7 @@ int view_create(struct files *files, uint32_t file_no, uint64_t byte_len, bool m
         return 0;
 
 fail_shown:
-        unmap_range(base, view->reserve_bytes);
+        address_release(base, view->reserve_bytes);
 fail_base:
         free(view);
         return err;
@@ -197,7 +130,7 @@ void view_destroy(struct view *view)
 {
         drop_frames(view);
         count_mappings(view, -(int64_t)view->mappings);
-        unmap_range(view->base, view->reserve_bytes);
+        address_release(view->base, view->reserve_bytes);
         sys_munmap(view->shown, (view->reserve_bytes >> view->files->shared->page_shift) * sizeof(struct view_page));
         vector_free(&view->listed, sizeof(uint32_t));
         vector_free(&view->writable, sizeof(uint32_t));

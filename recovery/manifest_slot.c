@@ -141,8 +141,7 @@ static void slot_decode(const unsigned char *slot, struct manifest *manifest)
         for (uint32_t file = 0; file < MANIFEST_FILES; file++) {
                 const unsigned char *place = slot + AT_PLACES + (size_t)file * PLACE_BYTES;
 
-                manifest->file_place[file] =
-                        (struct manifest_place){ bytes_get_u32(place), bytes_get_u32(place + 4) };
+                manifest->file_place[file] = (struct manifest_place){ bytes_get_u32(place), bytes_get_u32(place + 4) };
         }
 }
 

@@ -232,11 +232,13 @@ static void log_1_is_refused(void)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                isolated_test(log_1_is_refused), isolated_test(log_2_clean),    isolated_test(log_2_killed),
-                isolated_test(log_2_volatile),   isolated_test(log_2_trees),    isolated_test(log_3_clean),
-                isolated_test(log_3_killed),     isolated_test(log_3_volatile), isolated_test(log_3_trees),
-                isolated_test(manifest_4_clean), isolated_test(manifest_4_killed), isolated_test(manifest_4_volatile),
-                isolated_test(manifest_4_trees), isolated_test(older_ones_get_addresses_that_stay),
+                isolated_test(log_1_is_refused),  isolated_test(log_2_clean),
+                isolated_test(log_2_killed),      isolated_test(log_2_volatile),
+                isolated_test(log_2_trees),       isolated_test(log_3_clean),
+                isolated_test(log_3_killed),      isolated_test(log_3_volatile),
+                isolated_test(log_3_trees),       isolated_test(manifest_4_clean),
+                isolated_test(manifest_4_killed), isolated_test(manifest_4_volatile),
+                isolated_test(manifest_4_trees),  isolated_test(older_ones_get_addresses_that_stay),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,9 +74,10 @@ static void files_of_one_never_meet(void)
                 struct manifest manifest = some_environment();
 
                 while (manifest.file_count < MANIFEST_FILES) {
-                        uint64_t address = chance_percent(&chance, 20) ? WINDOW_BEGIN + (chance_below(&chance, WINDOW_PLACES)
-                                                                                         << WINDOW_UNIT_SHIFT)
-                                                                       : 0;
+                        uint64_t address =
+                                chance_percent(&chance, 20)
+                                        ? WINDOW_BEGIN + (chance_below(&chance, WINDOW_PLACES) << WINDOW_UNIT_SHIFT)
+                                        : 0;
                         uint64_t byte_len = 1 + chance_below(&chance, 200 * GIB);
                         struct manifest_place place = add_file(&manifest, byte_len, address);
 

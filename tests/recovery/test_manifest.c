@@ -232,9 +232,9 @@ static void nonsense_large_segment(struct manifest *m)
 }
 
 static void (*const nonsense[])(struct manifest *) = {
-        nonsense_page_bytes, nonsense_small_page,    nonsense_large_page,    nonsense_participants, nonsense_mode,
-        nonsense_count,      nonsense_slash,         nonsense_dots,          nonsense_empty,        nonsense_endless, nonsense_place, nonsense_no_place,
-        nonsense_segment,    nonsense_small_segment, nonsense_large_segment,
+        nonsense_page_bytes, nonsense_small_page, nonsense_large_page, nonsense_participants,  nonsense_mode,
+        nonsense_count,      nonsense_slash,      nonsense_dots,       nonsense_empty,         nonsense_endless,
+        nonsense_place,      nonsense_no_place,   nonsense_segment,    nonsense_small_segment, nonsense_large_segment,
 };
 
 /* What a fresh manifest gets by itself. */
