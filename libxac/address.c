@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/sys.h"
 #include "libxac/ranges.h"
 #include "libxac/window.h"
 
@@ -17,8 +16,10 @@ static const char *name_of(const struct files *files, uint32_t file_no)
 static void tell_taken(const struct files *files, uint32_t file_no, const char *by_what, const char *whose)
 {
         fprintf(stderr,
-                "libxac: '%s' in %s cannot be mapped at its address, %p: %s%s. If it holds no pointers, only offsets, map "
-                "it with XAC_ANYWHERE, or run the program with XAC_ANYWHERE=1 in its environment; another address can be "
+                "libxac: '%s' in %s cannot be mapped at its address, %p: %s%s. If it holds no pointers, only offsets, "
+                "map "
+                "it with XAC_ANYWHERE, or run the program with XAC_ANYWHERE=1 in its environment; another address can "
+                "be "
                 "chosen when it is created (xac_options.address)\n",
                 name_of(files, file_no), files->shared->control->path,
                 window_place_address(files_place(files, file_no)), by_what, whose);
@@ -42,7 +43,8 @@ static int take_elsewhere(const struct files *files, uint32_t file_no, int err, 
         return -EADDRNOTAVAIL;
 }
 
-static int take_locked(const struct files *files, uint32_t file_no, bool may_lie_elsewhere, uint64_t *byte_len, void **base)
+static int take_locked(const struct files *files, uint32_t file_no, bool may_lie_elsewhere, uint64_t *byte_len,
+                       void **base)
 {
         const struct manifest_place place = files_place(files, file_no);
         if (may_lie_elsewhere || !place.units)
@@ -62,7 +64,7 @@ int address_take(const struct files *files, uint32_t file_no, bool may_lie_elsew
         if (!err) {
                 err = ranges_add(*base, *byte_len, name_of(files, file_no));
                 if (err)
-                        sys_munmap(*base, *byte_len);
+                        window_unmap(*base, *byte_len);
         }
         window_unlock();
         return err;
@@ -72,6 +74,6 @@ void address_release(void *base, uint64_t byte_len)
 {
         window_lock();
         ranges_remove(base);
-        sys_munmap(base, byte_len);
+        window_unmap(base, byte_len);
         window_unlock();
 }

@@ -20,6 +20,16 @@ static uint32_t turn; /* [mutex] where the last view without a place has been pu
 
 /* ---- mappings of nothing ---- */
 
+void window_lock(void)
+{
+        pthread_mutex_lock(&mutex);
+}
+
+void window_unlock(void)
+{
+        pthread_mutex_unlock(&mutex);
+}
+
 /* ThreadSanitizer has no shadow for the window, and ends a program that maps there. */
 extern void __tsan_init(void) __attribute__((weak)); // NOLINT(bugprone-reserved-identifier)
 
@@ -36,12 +46,51 @@ static int map_free(void *address, uint64_t byte_len)
         return -EADDRNOTAVAIL;
 }
 
+/* [mutex] What could not be unmapped. */
+static struct left {
+        void *base;
+        uint64_t byte_len;
+} left[MANIFEST_FILES];
+
+static int take_left(void *base, uint64_t byte_len)
+{
+        for (int i = 0; i < MANIFEST_FILES; i++) {
+                if (left[i].base != base || left[i].byte_len < byte_len)
+                        continue;
+                int err = sys_mmap(base, left[i].byte_len, PROT_NONE, VIEW_FLAGS | MAP_FIXED, -1, 0, &base);
+                if (!err)
+                        left[i].base = NULL;
+                return err;
+        }
+        return -EEXIST;
+}
+
+static int map_own(void *base, uint64_t byte_len)
+{
+        int err = map_free(base, byte_len);
+        return err == -EEXIST ? take_left(base, byte_len) : err;
+}
+
+void window_unmap(void *base, uint64_t byte_len)
+{
+        if (!sys_munmap(base, byte_len))
+                return;
+        for (int i = 0; i < MANIFEST_FILES; i++)
+                if (!left[i].base) {
+                        left[i] = (struct left){ base, byte_len };
+                        return;
+                }
+}
+
 static bool is_taken_here(uint32_t first, uint32_t units)
 {
-        const struct manifest_place place = { first, units };
-        int err = map_free(window_place_address(place), window_place_bytes(place));
+        void *base = window_place_address((struct manifest_place){ first, units });
+        const uint64_t byte_len = (uint64_t)units << WINDOW_UNIT_SHIFT;
+        window_lock();
+        int err = map_own(base, byte_len);
         if (!err)
-                sys_munmap(window_place_address(place), window_place_bytes(place));
+                window_unmap(base, byte_len);
+        window_unlock();
         return err == -EEXIST;
 }
 
@@ -121,23 +170,13 @@ struct manifest_place window_extend(const struct manifest *manifest, uint32_t fi
 
 /* ---- views ---- */
 
-void window_lock(void)
-{
-        pthread_mutex_lock(&mutex);
-}
-
-void window_unlock(void)
-{
-        pthread_mutex_unlock(&mutex);
-}
-
 int window_map_at(struct manifest_place place, uint64_t byte_len, void **base)
 {
         void *elsewhere;
         *base = window_place_address(place);
         if (!window_contains(*base)) /* chosen on a machine of another kind */
                 return -EADDRNOTAVAIL;
-        int err = map_free(*base, byte_len);
+        int err = map_own(*base, byte_len);
         if (!err || err == -EEXIST || err == -EADDRNOTAVAIL)
                 return err;
         /* Addresses that this machine does not have are "out of memory", too. */

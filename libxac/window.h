@@ -73,5 +73,7 @@ void window_unlock(void);
 /* Maps nothing, inaccessibly. -EEXIST: something is there; -EADDRNOTAVAIL: nothing can be, in this process; -ENOMEM. */
 int window_map_at(struct manifest_place place, uint64_t byte_len, void **base);
 int window_map_anywhere(uint64_t byte_len, void **base);
+/* What the kernel refuses to unmap is taken over by the next that is mapped there. */
+void window_unmap(void *base, uint64_t byte_len);
 
 #endif
