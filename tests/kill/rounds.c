@@ -24,8 +24,10 @@
  */
 
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -158,9 +160,35 @@ static void replace_leavers(pid_t pid[SEATS])
         }
 }
 
+static void run_for_evidence(const char *command)
+{
+        if (system(command))
+                fprintf(stderr, "failed: %s\n", command);
+}
+
+/* Who holds what, and where each thread stands: when they are gone nobody can ask any more. */
+_Noreturn static void nobody_gets_on(const pid_t pid[SEATS], uint64_t began)
+{
+        const char *builddir = getenv("builddir");
+        char command[PATH_MAX + 256];
+
+        fprintf(stderr, "%s: %" PRIu64 " operations in %d s\n", mode->name, operations() - began, PATIENCE_MS / 1000);
+        snprintf(command, sizeof(command), "%s/tools/xac/xac stat '%s' >&2", builddir ? builddir : ".", dir);
+        run_for_evidence(command);
+        for (int seat = 0; seat < SEATS; seat++) {
+                snprintf(command, sizeof(command), "grep '' /proc/%d/task/*/syscall >&2", (int)pid[seat]);
+                run_for_evidence(command);
+                snprintf(command, sizeof(command), "gdb -batch -p %d -ex 'thread apply all bt 12' >&2 2>/dev/null",
+                         (int)pid[seat]);
+                run_for_evidence(command);
+        }
+        check_failed(__FILE__, __LINE__, "%s: nobody gets on", mode->name);
+}
+
 static void let_them_work(pid_t pid[SEATS])
 {
-        uint64_t until = operations() + chance_below(&chance, OPERATIONS_MAX);
+        const uint64_t began = operations();
+        uint64_t until = began + chance_below(&chance, OPERATIONS_MAX);
         bool is_cut_short = chance_percent(&chance, CUT_SHORT_PERCENT);
         uint64_t ms = is_cut_short ? chance_below(&chance, 12) : PATIENCE_MS;
         uint64_t end_ns = crew_clock_ns() + ms * 1000000;
@@ -169,7 +197,7 @@ static void let_them_work(pid_t pid[SEATS])
                 if (crew_clock_ns() >= end_ns && is_cut_short)
                         return;
                 if (crew_clock_ns() >= end_ns)
-                        check_failed(__FILE__, __LINE__, "%s: nobody gets on", mode->name);
+                        nobody_gets_on(pid, began);
                 replace_leavers(pid);
                 usleep(300);
         }
