@@ -9,7 +9,8 @@
 
 enum {
         FORMAT_VERSION = 4,
-        OLDEST_VERSION = 2, /* its log has no merged records, and is read as it is; nor has 3 places of files */
+        PLACES_SINCE = 4,
+        OLDEST_VERSION = 2, /* its log has no merged records, and is read as it is */
 
         AT_MAGIC = 0,
         AT_VERSION = 8,
@@ -138,7 +139,8 @@ static void slot_decode(const unsigned char *slot, struct manifest *manifest)
         manifest->file_count = bytes_get_u32(slot + AT_FILE_COUNT);
         log_fields_decode(slot, manifest);
         memcpy(manifest->file_name, slot + AT_NAMES, sizeof(manifest->file_name));
-        for (uint32_t file = 0; file < MANIFEST_FILES; file++) {
+        memset(manifest->file_place, 0, sizeof(manifest->file_place));
+        for (uint32_t file = 0; file < MANIFEST_FILES && manifest_slot_version(slot) >= PLACES_SINCE; file++) {
                 const unsigned char *place = slot + AT_PLACES + (size_t)file * PLACE_BYTES;
 
                 manifest->file_place[file] = (struct manifest_place){ bytes_get_u32(place), bytes_get_u32(place + 4) };

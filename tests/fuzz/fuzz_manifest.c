@@ -24,6 +24,9 @@ enum {
         SLOT = MANIFEST_SLOT_BYTES,
         USED = 2048, /* of a slot: the rest is zeros unless a program says otherwise */
         NAMES = 128,
+        PLACES = NAMES + MANIFEST_FILES * MANIFEST_NAME_BYTES,
+        PLACES_SINCE = 4, /* version */
+        UNITS = 1 << 30,
         MODE_RAW = 1,
         MODE_SETTLE = 2,
         MODE_WRITE = 4,
@@ -63,8 +66,11 @@ static void make_slot(struct fuzz_input *input, unsigned char *slot, uint32_t tu
 
         if (manifest.area > 1)
                 manifest.area = 1;
-        for (uint32_t i = 0; i < manifest.file_count; i++)
+        for (uint32_t i = 0; i < manifest.file_count; i++) {
                 memset(manifest.file_name[i], 'a' + (int)i, 1 + i);
+                if (how & 1)
+                        manifest.file_place[i] = (struct manifest_place){ 2048 + i, 1 };
+        }
         manifest_slot_encode(slot, &manifest, turn);
 }
 
@@ -97,6 +103,11 @@ static void damage_slots(struct fuzz_input *input)
                 memset(slot + i, fuzz_u8(input), 1 + (fuzz_u16(input) & 511));
                 break;
         case 6:
+                if (how & 16) { /* a number of a place */
+                        i = PLACES + (size_t)(fuzz_u8(input) % 8) * 4;
+                        bytes_put_u32(slot + i, (uint32_t)fuzz_number(input, bytes_get_u32(slot + i)));
+                        break;
+                }
                 file_len = fuzz_number(input, how & 8 ? SLOT : 2 * SLOT) & 0x1ffff;
                 break;
         default:
@@ -114,6 +125,18 @@ static bool name_is_right(const char *name)
         if (len == 0 || len == MANIFEST_NAME_BYTES || memchr(name, '/', len))
                 return false;
         return !(len == 1 && name[0] == '.') && !(len == 2 && name[0] == '.' && name[1] == '.');
+}
+
+static bool has_places(const unsigned char *slot)
+{
+        return bytes_get_u32(slot + 8) >= PLACES_SINCE;
+}
+
+static bool place_is_right(const unsigned char *place)
+{
+        uint64_t first = bytes_get_u32(place), units = bytes_get_u32(place + 4);
+
+        return units ? first + units <= UNITS : first == 0;
 }
 
 static bool log_is_right(const unsigned char *slot)
@@ -139,7 +162,8 @@ static bool slot_is_right(const unsigned char *slot)
             bytes_get_u32(slot + 48) > 0777 || files > 64)
                 return false;
         for (uint32_t i = 0; i < files; i++)
-                if (!name_is_right((const char *)slot + NAMES + (size_t)i * MANIFEST_NAME_BYTES))
+                if (!name_is_right((const char *)slot + NAMES + (size_t)i * MANIFEST_NAME_BYTES) ||
+                    (has_places(slot) && !place_is_right(slot + PLACES + (size_t)i * 8)))
                         return false;
         return log_is_right(slot);
 }
@@ -151,7 +175,7 @@ static enum manifest_slot_state judge(int which)
         if (file_len < (uint64_t)(which + 1) * SLOT || memcmp(slot, "XACMANIF", 8) != 0 ||
             bytes_get_u32(slot + 12) != model_crc_around(slot, 12, SLOT))
                 return SLOT_INVALID;
-        if (bytes_get_u32(slot + 8) != 2 && bytes_get_u32(slot + 8) != 3)
+        if (bytes_get_u32(slot + 8) < 2 || bytes_get_u32(slot + 8) > 4)
                 return SLOT_OTHER_VERSION;
         return slot_is_right(slot) ? SLOT_VALID : SLOT_INVALID;
 }
@@ -181,9 +205,14 @@ static void check_fields(const struct manifest *manifest, const unsigned char *s
         manifest_slot_encode(again, manifest, bytes_get_u32(slot + 56));
         fuzz_check(memcmp(again, slot, 8) == 0); /* the version is what is written now */
         fuzz_check(memcmp(again + 16, slot + 16, 108 - 16) == 0);
-        for (uint32_t i = 0; i < files; i++)
+        for (uint32_t i = 0; i < files; i++) {
+                static const unsigned char nowhere[8];
+                const size_t place = PLACES + (size_t)i * 8;
+
                 fuzz_check(strcmp((const char *)again + NAMES + (size_t)i * MANIFEST_NAME_BYTES,
                                   (const char *)slot + NAMES + (size_t)i * MANIFEST_NAME_BYTES) == 0);
+                fuzz_check(memcmp(again + place, has_places(slot) ? slot + place : nowhere, 8) == 0);
+        }
 }
 
 /* ---- Reading, settling, writing ---- */
