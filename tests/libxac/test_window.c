@@ -159,8 +159,10 @@ static void views_without_a_place_are_in_the_window_too(void)
                 check(window_contains(base) == (i < WINDOW_UNITS - WINDOW_PLACES));
                 check(!window_is_place((uint64_t)(uintptr_t)base));
         }
+#if !defined(__SANITIZE_ADDRESS__) /* which leaves no room for that */
         check_equal(window_map_anywhere(WINDOW_END - WINDOW_BEGIN, &base), 0);
         check(!window_contains(base));
+#endif
 }
 
 int main(void)
