@@ -150,7 +150,8 @@ int thread_map(struct thread *thread, const char *file, uint64_t byte_len, bool 
         handlers_look();
         handlers_watch(WATCHED_BEGINS);
         struct files *files = &thread->env->files;
-        int err = (may_lie_elsewhere ? files_open : files_open_in_place)(files, file, byte_len, &file_no);
+        int err = may_lie_elsewhere ? files_open(files, file, byte_len, &file_no)
+                                    : files_open_in_place(files, file, byte_len, &file_no);
         if (!err && files_byte_len(files, file_no) > files->file[file_no].reserve_bytes)
                 err = -ENOMEM; /* another process let it grow beyond what home is mapped for here */
         if (err)
