@@ -17,10 +17,8 @@ static void tell_taken(const struct files *files, uint32_t file_no, const char *
 {
         fprintf(stderr,
                 "libxac: '%s' in %s cannot be mapped at its address, %p: %s%s. If it holds no pointers, only offsets, "
-                "map "
-                "it with XAC_ANYWHERE, or run the program with XAC_ANYWHERE=1 in its environment; another address can "
-                "be "
-                "chosen when it is created (xac_options.address)\n",
+                "map it with XAC_ANYWHERE, or run the program with XAC_ANYWHERE=1 in its environment; another address "
+                "can be chosen when it is created (xac_options.address)\n",
                 name_of(files, file_no), files->shared->control->path,
                 window_place_address(files_place(files, file_no)), by_what, whose);
 }
