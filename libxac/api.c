@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <xac/translate.h>
 #include <xac/xac.h>
 
 /*
@@ -75,9 +76,9 @@ void *xac_mmap(xac_env *env, const char *file, size_t length, int flags)
 {
         struct thread *thread;
         void *base = NULL;
-        int err = flags & ~XAC_ANYWHERE ? -EINVAL : enter(env, &thread);
+        int err = flags & ~(XAC_ANYWHERE | XAC_SHARED) ? -EINVAL : enter(env, &thread);
         if (!err)
-                err = leave(thread, thread_map(thread, file, length, flags & XAC_ANYWHERE, &base));
+                err = leave(thread, thread_map(thread, file, length, flags, &base));
         return err ? map_failed(err) : base;
 }
 
@@ -213,6 +214,39 @@ void *xac_page_write(xac_env *env, void *addr)
         void *bytes = touch_page_write(&thread->txn, addr);
         leave(thread, 0);
         return bytes;
+}
+
+/* The same with an address alone. Where there is nothing to be translated to, the access itself is to fault: between
+ * transactions, in no view of this thread, and in a signal handler that has interrupted us. */
+static inline struct view *enter_view(const void *addr, struct thread **thread)
+{
+        struct view *view = thread_find_view(addr, thread);
+        if (!view || !txn_is_open(&(*thread)->txn) || (*thread)->is_in_library)
+                return NULL;
+        (*thread)->is_in_library = true;
+        return view;
+}
+
+const void *xac_translate_read(const void *addr)
+{
+        struct thread *thread;
+        struct view *view = enter_view(addr, &thread);
+        if (!view)
+                return addr;
+        addr = touch_translate_read(&thread->txn, view, addr);
+        leave(thread, 0);
+        return addr;
+}
+
+void *xac_translate_write(void *addr)
+{
+        struct thread *thread;
+        struct view *view = enter_view(addr, &thread);
+        if (!view)
+                return addr;
+        addr = touch_translate_write(&thread->txn, view, addr);
+        leave(thread, 0);
+        return addr;
 }
 
 int xac_page_move(xac_env *env, void *to, void *from, size_t pages)

@@ -3,13 +3,16 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 #include <unistd.h>
 #include <xac/xac.h>
 
 #include "base/sys.h"
 #include "libxac/handlers.h"
+#include "libxac/place.h"
 #include "libxac/ranges.h"
 #include "libxac/thread.h"
 
@@ -74,19 +77,18 @@ static void explain_parents(const void *addr)
                 explain_file(file, offset, "a view of the parent process; open the environment in the child");
 }
 
-/* ---- whose fault ---- */
-
-static struct view *find_view(const void *addr, struct thread **thread)
+/* The last thing that the program does, mostly: names of functions need no signal-safe way. */
+static void explain_common(const void *addr, const void *pc)
 {
-        for (*thread = thread_list; *thread; *thread = (*thread)->next_of_thread) {
-                if (!(*thread)->env || env_is_forked((*thread)->env))
-                        continue;
-                struct view *view = views_find(&(*thread)->txn.views, addr);
-                if (view)
-                        return view;
-        }
-        return NULL;
+        char reason[2 * PLACE_BYTES], name[PLACE_BYTES];
+        snprintf(reason, sizeof(reason),
+                 "threads share this view (XAC_SHARED), and %s is not compiled by xac-cc; compile or wrap it, or use "
+                 "declared access",
+                 pc ? place_name(pc, name) : "the code that touches it");
+        explain(addr, reason);
 }
+
+/* ---- whose fault ---- */
 
 static const char *why_not(enum touch_outcome outcome)
 {
@@ -100,28 +102,31 @@ static const char *why_not(enum touch_outcome outcome)
         }
 }
 
-static bool handle_in_view(struct thread *thread, struct view *view, void *addr, enum touch_access access)
+static bool handle_in_view(struct thread *thread, struct view *view, void *addr, enum touch_access access,
+                           const void *pc)
 {
         if (thread->is_in_library) {
                 explain(addr, "inside a call of libxac, from a signal handler perhaps");
                 return false;
         }
         enum touch_outcome outcome = touch_fault(&thread->txn, view, addr, access);
-        if (outcome != TOUCH_DONE)
+        if (outcome == TOUCH_COMMON)
+                explain_common(addr, pc);
+        else if (outcome != TOUCH_DONE)
                 explain(addr, why_not(outcome));
         return outcome == TOUCH_DONE;
 }
 
-bool fault_handle(void *addr, enum touch_access access)
+bool fault_handle(void *addr, enum touch_access access, const void *pc)
 {
         int saved_errno = errno;
         struct thread *thread;
         bool is_done = false;
         uint64_t offset;
         const char *file;
-        struct view *view = find_view(addr, &thread);
+        struct view *view = thread_find_view(addr, &thread);
         if (view)
-                is_done = handle_in_view(thread, view, addr, access);
+                is_done = handle_in_view(thread, view, addr, access, pc);
         else if (ranges_find(addr, RANGE_OWN, &file, &offset))
                 explain_file(file, offset, "a view of another thread; each thread maps its own (xac_mmap)");
         else
@@ -159,10 +164,23 @@ bool fault_handle_bus(void *addr)
 {
         int saved_errno = errno;
         struct thread *thread;
-        struct view *view = find_view(addr, &thread);
+        struct view *view = thread_find_view(addr, &thread);
         bool is_done = view ? handle_lost_view_page(thread, view, addr) : handle_lost_home_page(addr);
         errno = saved_errno;
         return is_done;
+}
+
+const void *fault_place(const void *context)
+{
+#if defined(__x86_64__)
+        return (const void *)((const ucontext_t *)context)
+                ->uc_mcontext.gregs[REG_RIP]; // NOLINT(performance-no-int-to-ptr)
+#elif defined(__aarch64__)
+        return (const void *)((const ucontext_t *)context)->uc_mcontext.pc; // NOLINT(performance-no-int-to-ptr)
+#else
+        (void)context;
+        return NULL;
+#endif
 }
 
 /* ---- installation ---- */

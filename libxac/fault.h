@@ -21,8 +21,12 @@
 int fault_install(void);
 
 /* What a back end does with a fault. False: it was none of ours, or cannot be mended. */
-bool fault_handle(void *addr, enum touch_access access);
+/* `pc` is where it was; NULL if that is not known. */
+bool fault_handle(void *addr, enum touch_access access, const void *pc);
 bool fault_handle_bus(void *addr);
+
+/* The instruction that a signal came from. */
+const void *fault_place(const void *context);
 
 /* Back end: before the handlers are installed. */
 int fault_backend_prepare(void);

@@ -64,5 +64,5 @@ int fault_backend_prepare(void)
 
 bool fault_backend_mend(siginfo_t *info, void *context)
 {
-        return fault_handle(info->si_addr, access_of(context));
+        return fault_handle(info->si_addr, access_of(context), fault_place(context));
 }

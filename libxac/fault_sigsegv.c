@@ -13,10 +13,13 @@
 #include <errno.h>
 #include <sigsegv.h>
 
+#include "libxac/thread_local.h"
+
 static struct sigaction library;
 
 /* The fault that this thread has given to the library. */
-static _Thread_local __attribute__((tls_model("initial-exec"))) struct {
+static THREAD_TLS struct {
+        const void *pc;
         bool is_given;
         bool is_mended;
 } fault;
@@ -24,7 +27,7 @@ static _Thread_local __attribute__((tls_model("initial-exec"))) struct {
 static int handle(void *addr, int is_serious)
 {
         (void)is_serious;
-        bool is_mended = fault_handle(addr, TOUCH_UNKNOWN);
+        bool is_mended = fault_handle(addr, TOUCH_UNKNOWN, fault.is_given ? fault.pc : NULL);
         fault.is_mended = is_mended;
         /* At a 0 the library would install SIG_DFL: not while what is behind us is to have it. */
         return is_mended || fault.is_given;
@@ -45,6 +48,7 @@ int fault_backend_prepare(void)
 bool fault_backend_mend(siginfo_t *info, void *context)
 {
         fault.is_mended = false;
+        fault.pc = fault_place(context);
         fault.is_given = true;
         library.sa_sigaction(SIGSEGV, info, context);
         fault.is_given = false;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "libxac/place.h"
+#include "libxac/thread_local.h"
 
 enum {
         LAYERS = 8,
@@ -85,10 +86,9 @@ struct passing {
         const void *frame;
 };
 
-#define HANDLERS_TLS _Thread_local __attribute__((tls_model("initial-exec")))
-static HANDLERS_TLS struct passing passing;
+static THREAD_TLS struct passing passing;
 /* What ran behind a layer has sent itself the signal, which is blocked until we return. */
-static HANDLERS_TLS struct passing resent;
+static THREAD_TLS struct passing resent;
 
 static bool is_own(const siginfo_t *info)
 {

@@ -7,6 +7,7 @@
 #include "libxac/handlers.h"
 #include "libxac/mappings.h"
 #include "libxac/ranges.h"
+#include "libxac/translation.h"
 #include "libxac/window.h"
 
 enum { GUARD_BYTES = 4096 };
@@ -62,6 +63,7 @@ static void after_fork_in_parent(void)
 
 static void after_fork_in_child(void)
 {
+        translations_forget();
         ranges_unmap_all_in_child();
         mappings_forget_in_child();
         for (struct xac_env *env = registry; env; env = env->next) {

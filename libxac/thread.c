@@ -14,6 +14,7 @@
 #include "libxac/registry.h"
 #include "libxac/takeover.h"
 #include "libxac/touch.h"
+#include "libxac/translation.h"
 #include "libxac/unended.h"
 
 /* Programs install their handlers when they start, often after they have opened what they work with. */
@@ -36,6 +37,7 @@ static void thread_exits(void *unused)
                 }
         registry_unlock();
         thread_sweep();
+        translations_free();
 }
 
 /* exit(0), or a return from main: no key's destructor runs for that thread. A program that fails knows that it did. */
@@ -135,30 +137,44 @@ struct thread *thread_find(const struct xac_env *env)
         return thread && !env_is_forked(thread->env) ? thread : NULL;
 }
 
-static int map_new(struct thread *thread, uint32_t file_no, bool may_lie_elsewhere, struct view **view)
+struct view *thread_find_view(const void *addr, struct thread **thread)
+{
+        for (*thread = thread_list; *thread; *thread = (*thread)->next_of_thread) {
+                if (!(*thread)->env || env_is_forked((*thread)->env))
+                        continue;
+                struct view *view = views_find(&(*thread)->txn.views, addr);
+                if (view)
+                        return view;
+        }
+        return NULL;
+}
+
+static int map_new(struct thread *thread, uint32_t file_no, int flags, struct view **view)
 {
         struct files *files = &thread->env->files;
-        int err = view_create(files, file_no, files_byte_len(files, file_no), may_lie_elsewhere, view);
+        int err = view_create(files, file_no, files_byte_len(files, file_no), flags, view);
         if (!err)
                 views_add(&thread->txn.views, *view);
         return err;
 }
 
-int thread_map(struct thread *thread, const char *file, uint64_t byte_len, bool may_lie_elsewhere, void **base)
+int thread_map(struct thread *thread, const char *file, uint64_t byte_len, int flags, void **base)
 {
         uint32_t file_no;
         handlers_look();
         handlers_watch(WATCHED_BEGINS);
         struct files *files = &thread->env->files;
-        int err = may_lie_elsewhere ? files_open(files, file, byte_len, &file_no)
-                                    : files_open_in_place(files, file, byte_len, &file_no);
+        int err = flags & XAC_ANYWHERE ? files_open(files, file, byte_len, &file_no)
+                                       : files_open_in_place(files, file, byte_len, &file_no);
         if (!err && files_byte_len(files, file_no) > files->file[file_no].reserve_bytes)
                 err = -ENOMEM; /* another process let it grow beyond what home is mapped for here */
         if (err)
                 return err;
         struct view *view = thread->txn.views.by_file[file_no];
         if (!view)
-                err = map_new(thread, file_no, may_lie_elsewhere, &view);
+                err = map_new(thread, file_no, flags, &view);
+        else if (flags & XAC_SHARED && !view->address->is_shared)
+                err = -EBUSY;
         else if (files_byte_len(files, file_no) > view->reserve_bytes)
                 err = -ENOMEM;
         else

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "libxac/env.h"
+#include "libxac/thread_local.h"
 #include "libxac/txn.h"
 
 struct thread {
@@ -23,7 +24,6 @@ struct thread {
         struct thread *next_of_thread;
 };
 
-#define THREAD_TLS _Thread_local __attribute__((tls_model("initial-exec")))
 extern THREAD_TLS struct thread *thread_list;
 
 /* The slow half of thread_of: looks further, or joins. */
@@ -38,14 +38,18 @@ static inline int thread_of(struct xac_env *env, struct thread **thread)
         return thread_find_or_join(env, thread);
 }
 
-/* This thread's view of a file; the same one again if there is one. Errors of files_open, -ENOMEM. */
-int thread_map(struct thread *thread, const char *file, uint64_t byte_len, bool may_lie_elsewhere, void **base);
+/* This thread's view of a file; the same one again if there is one. Errors of files_open and view_create; -EBUSY: it
+ * is to be shared, and the one that is there is not. */
+int thread_map(struct thread *thread, const char *file, uint64_t byte_len, int flags, void **base);
 /* XAC_NOVIEW; -EBUSY inside a transaction. */
 int thread_unmap(struct thread *thread, const void *base);
 /* Brings home what may go there now. */
 int thread_checkpoint(struct thread *thread);
 /* Returns once every earlier commit will outlive the machine. */
 int thread_sync(struct thread *thread);
+
+/* The view of this thread, in whichever environment, that covers an address; or NULL. */
+struct view *thread_find_view(const void *addr, struct thread **thread);
 
 /* The same, if it takes part already; else NULL. The environment may be closed by now: it is not looked at. */
 struct thread *thread_find(const struct xac_env *env);

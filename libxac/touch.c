@@ -6,6 +6,7 @@
 
 #include "libxac/checkpoint.h"
 #include "libxac/frames.h"
+#include "libxac/translation.h"
 #include "libxac/version.h"
 
 enum { HOME_RUN = 16 /* pages mapped around a fault where all are at home */ };
@@ -30,8 +31,17 @@ bool touch_make_room(struct txn *txn)
         return txn->state != TXN_DOOMED && !frames_drop(txn) && !checkpoint_run(&writer);
 }
 
+void touch_forget(const struct view *view, uint64_t page_no)
+{
+        const struct shared *shared = view->files->shared;
+        translations_forget_page(view->base + (page_no << shared->page_shift), shared->page_bytes);
+}
+
 int touch_write_page(struct txn *txn, uint64_t page, uint32_t frame, struct page_entry **entry)
 {
+        const struct view *view = txn->views.by_file[page_id_file(page)];
+        if (view)
+                touch_forget(view, page_id_no(page));
         int err = txn_pages_write(&txn->pages, page, txn->depth, frame, entry);
         if (err != XAC_FULL || !touch_make_room(txn))
                 return err;
@@ -111,6 +121,7 @@ static enum touch_outcome show_stray(struct txn *txn, struct view *view, uint64_
         uint64_t page = page_id(view->file_no, page_no);
         struct page_entry *entry = txn_pages_find(&txn->pages, page);
         uint32_t slot;
+        touch_forget(view, page_no);
         if (view_shows(view, page_no) != VIEW_HIDDEN)
                 slot = view_slot(view, page_no);
         else if (entry)
@@ -145,6 +156,8 @@ enum touch_outcome touch_fault(struct txn *txn, struct view *view, const void *a
                 return TOUCH_BEYOND;
         if (view_shows(view, page_no) >= VIEW_WRITABLE)
                 return TOUCH_STUCK;
+        if (!view_may_show(view))
+                return TOUCH_COMMON;
         if (!txn_is_open(txn))
                 return fault_outside(txn, view, page_no);
 
@@ -217,6 +230,8 @@ int touch_range(struct txn *txn, const void *addr, size_t byte_len, enum touch_a
                 return -EINVAL;
         if (access == TOUCH_WRITE && txn->flags & XAC_RDONLY)
                 return XAC_READONLY;
+        if (!view_may_show(view))
+                return -EBUSY;
         views_announce(&txn->views);
         int err = touch_each(txn, view, view_page_no(view, addr), view_page_no(view, last) + 1, access);
         if (err)

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <xac/xac.h>
 
+#include "libxac/translation.h"
+
 static bool is_range_in_file(const struct view *view, uint64_t page_no, uint64_t count)
 {
         uint64_t reserved = view->reserve_bytes >> view->files->shared->page_shift;
@@ -63,6 +65,7 @@ int touch_move(struct txn *txn, const void *to, const void *from, size_t pages)
         struct view *view = views_find(&txn->views, to);
         uint64_t to_no = view_page_no(view, to);
         uint64_t from_no = view_page_no(view, from);
+        translations_forget();
         err = hide_moved(view, to_no, pages);
         if (!err)
                 err = hide_moved(view, from_no, pages);

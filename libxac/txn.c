@@ -11,6 +11,7 @@
 #include "libxac/exclusion.h"
 #include "libxac/frames.h"
 #include "libxac/handlers.h"
+#include "libxac/translation.h"
 
 struct txn_level {
         uint32_t undo_mark; /* undo records of this level begin here */
@@ -42,6 +43,7 @@ void txn_free(struct txn *txn)
 {
         txn_pages_free(&txn->pages);
         redo_free(&txn->redo);
+        strays_free(&txn->strays);
         vector_free(&txn->levels, sizeof(struct txn_level));
         vector_free(&txn->awaited, sizeof(uint64_t));
 }
@@ -89,6 +91,7 @@ static int begin_nested(struct txn *txn, int flags)
                 return err;
         struct txn_level *level = (struct txn_level *)txn->levels.items + txn->levels.count++;
         *level = (struct txn_level){ txn_pages_mark(&txn->pages), txn->flags, txn->from, txn->begun };
+        translations_forget_writes();
         txn->flags |= flags; /* nested flags only add restrictions */
         txn->depth++;
         return 0;
@@ -145,6 +148,7 @@ static void hide_lost(void *arg, uint64_t page, uint32_t slot)
 static void abort_nested(struct txn *txn)
 {
         struct txn_level level = pop_level(txn);
+        translations_forget();
         if (hook_has_bug(HOOK_BUG_INNER_ABORT_LEAKS))
                 txn_pages_merge(&txn->pages, level.undo_mark, txn->depth, hide_lost, txn);
         txn_pages_undo(&txn->pages, level.undo_mark, hide_lost, txn);
@@ -153,6 +157,9 @@ static void abort_nested(struct txn *txn)
 /* The last step of every outermost end. */
 static void become_idle(struct txn *txn)
 {
+        translations_forget();
+        if (txn->strays.pages.count)
+                strays_drop(&txn->strays);
         txn_pages_clear(&txn->pages);
         participant_end(txn->self);
         if (txn->is_strict) {
@@ -282,6 +289,7 @@ static int end_nested(struct txn *txn)
         txn->last_from = txn->from;
         txn->last_turn = txn->turn;
         struct txn_level level = pop_level(txn);
+        translations_forget();
         txn_pages_merge(&txn->pages, level.undo_mark, txn->depth, hide_lost, txn);
         return txn->doom;
 }

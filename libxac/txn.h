@@ -20,6 +20,7 @@
 
 #include "libxac/patience.h"
 #include "libxac/redo.h"
+#include "libxac/strays.h"
 #include "libxac/txn_pages.h"
 #include "libxac/view_sync.h"
 
@@ -43,6 +44,7 @@ struct txn {
         uint64_t last_turn;       /* and the turn of that */
         struct vector levels;     /* struct txn_level, one for each nested level */
         uint32_t patches;         /* files->patches when it began */
+        struct strays strays;     /* of pages that no view may show; of a doomed transaction */
         struct redo redo;         /* its record for the log */
         struct vector awaited;    /* uint64_t page ids: what xac_wait waits for */
         uint64_t log_end;         /* where the log ends with its record; 0: it has none */

@@ -93,7 +93,7 @@ static void drop_frames(struct view *view)
                 drop_frame(view, listed[i]);
 }
 
-int view_create(struct files *files, uint32_t file_no, uint64_t byte_len, bool may_lie_elsewhere, struct view **out)
+int view_create(struct files *files, uint32_t file_no, uint64_t byte_len, int flags, struct view **out)
 {
         struct view *view = calloc(1, sizeof(*view));
         if (!view)
@@ -102,25 +102,27 @@ int view_create(struct files *files, uint32_t file_no, uint64_t byte_len, bool m
         view->files = files;
         view->file_no = file_no;
         view->uses = 1;
-        view->reserve_bytes = byte_len > files->reserve_bytes ? byte_len : files->reserve_bytes;
+        if (byte_len < files->reserve_bytes)
+                byte_len = files->reserve_bytes;
 
-        const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-        void *base, *shown;
-        int err = address_take(files, file_no, may_lie_elsewhere, &view->reserve_bytes, &base);
+        const int shown_flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+        void *shown;
+        int err = address_take(files, file_no, flags, byte_len, &view->address);
         if (err)
                 goto fail_base;
+        view->base = view->address->base;
+        view->reserve_bytes = view->address->byte_len;
         uint64_t words_len = (view->reserve_bytes >> files->shared->page_shift) * sizeof(struct view_page);
-        err = sys_mmap(NULL, words_len, PROT_READ | PROT_WRITE, flags, -1, 0, &shown);
+        err = sys_mmap(NULL, words_len, PROT_READ | PROT_WRITE, shown_flags, -1, 0, &shown);
         if (err)
                 goto fail_shown;
-        view->base = base;
         view->shown = shown;
         count_mappings(view, 1);
         *out = view;
         return 0;
 
 fail_shown:
-        address_release(base, view->reserve_bytes);
+        address_release(view->address);
 fail_base:
         free(view);
         return err;
@@ -130,7 +132,7 @@ void view_destroy(struct view *view)
 {
         drop_frames(view);
         count_mappings(view, -(int64_t)view->mappings);
-        address_release(view->base, view->reserve_bytes);
+        address_release(view->address);
         sys_munmap(view->shown, (view->reserve_bytes >> view->files->shared->page_shift) * sizeof(struct view_page));
         vector_free(&view->listed, sizeof(uint32_t));
         vector_free(&view->writable, sizeof(uint32_t));

@@ -30,6 +30,7 @@
 #include <stdint.h>
 
 #include "base/vector.h"
+#include "libxac/address.h"
 #include "libxac/files.h"
 #include "libxac/participant.h"
 
@@ -54,6 +55,7 @@ _Static_assert(sizeof(struct view_page) == sizeof(uint32_t), "a word for each pa
 struct view {
         char *base;
         uint64_t reserve_bytes;
+        struct address *address;
         struct files *files;
         struct participant *self; /* whose frames they are; set by views_add */
         uint32_t file_no;
@@ -70,14 +72,19 @@ struct view {
         uint32_t exact_span;     /* how many the next time */
 };
 
-/* At the file's place, unless a view of it is there already, or may_lie_elsewhere. -EADDRNOTAVAIL: something else is
- * there, which is said on standard error; -ENOMEM. */
-int view_create(struct files *files, uint32_t file_no, uint64_t byte_len, bool may_lie_elsewhere, struct view **out);
+/* In a range of its own, or that of other threads' views: flags and errors are those of address_take. */
+int view_create(struct files *files, uint32_t file_no, uint64_t byte_len, int flags, struct view **out);
 void view_destroy(struct view *view);
 
 static inline bool view_contains(const struct view *view, const void *addr)
 {
         return (uint64_t)((const char *)addr - view->base) < view->reserve_bytes;
+}
+
+/* May pages be shown? If other threads have views in the same range, only declared access can tell them apart (R25). */
+static inline bool view_may_show(struct view *view)
+{
+        return address_may_show(view->address);
 }
 
 static inline uint64_t view_page_no(const struct view *view, const void *addr)

@@ -94,7 +94,8 @@ enum xac_flags {
         XAC_NESTED = 0x1000,   /* may begin a nested level, also where the environment is XAC_STRICT */
 
         /* xac_mmap() */
-        XAC_ANYWHERE = 0x2000 /* any address will do: what is stored in the file are offsets, not pointers */
+        XAC_ANYWHERE = 0x2000, /* any address will do: what is stored in the file are offsets, not pointers */
+        XAC_SHARED = 0x4000    /* one address for all threads that ask so: for declared access and compiled code */
 };
 
 enum xac_access { XAC_READ = 1, XAC_WRITE = 2 };

@@ -123,6 +123,7 @@ CONTRACT_TESTS = \
         %D%/test_open_close \
         %D%/test_processes \
         %D%/test_run \
+        %D%/test_shared_view \
         %D%/test_small_shm \
         %D%/test_starving \
         %D%/test_stat \
@@ -131,6 +132,7 @@ CONTRACT_TESTS = \
         %D%/test_threads \
         %D%/test_track \
         %D%/test_transactions \
+        %D%/test_translate \
         %D%/test_trouble \
         %D%/test_unended \
         %D%/test_wait \
@@ -185,6 +187,8 @@ EXTRA_DIST += %D%/exceptions.cc
 %C%_test_processes_LDADD = $(CONTRACT_LIBS)
 %C%_test_run_SOURCES = %D%/test_run.c
 %C%_test_run_LDADD = $(CONTRACT_LIBS)
+%C%_test_shared_view_SOURCES = %D%/test_shared_view.c
+%C%_test_shared_view_LDADD = $(CONTRACT_LIBS)
 %C%_test_small_shm_SOURCES = %D%/test_small_shm.c
 %C%_test_small_shm_LDADD = $(CONTRACT_LIBS)
 %C%_test_starving_SOURCES = %D%/test_starving.c
@@ -201,6 +205,8 @@ EXTRA_DIST += %D%/exceptions.cc
 %C%_test_track_LDADD = $(CONTRACT_LIBS)
 %C%_test_transactions_SOURCES = %D%/test_transactions.c
 %C%_test_transactions_LDADD = $(CONTRACT_LIBS)
+%C%_test_translate_SOURCES = %D%/test_translate.c
+%C%_test_translate_LDADD = $(CONTRACT_LIBS)
 %C%_test_trouble_SOURCES = %D%/test_trouble.c
 %C%_test_trouble_LDADD = $(CONTRACT_LIBS)
 %C%_test_xac_version_SOURCES = %D%/test_xac_version.c

@@ -44,7 +44,7 @@ static inline struct view *stage_map_file(struct stage *stage, int who, uint32_t
         struct files *files = &stage->engine->files;
         struct view *view;
 
-        assert_int_equal(view_create(files, file_no, files_byte_len(files, file_no), true, &view), 0);
+        assert_int_equal(view_create(files, file_no, files_byte_len(files, file_no), XAC_ANYWHERE, &view), 0);
         views_add(&stage->txn[who].views, view);
         return view;
 }

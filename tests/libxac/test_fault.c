@@ -153,11 +153,11 @@ static void errno_is_the_programs(void)
         seat_take(0);
         check_ok(xbegin(seat.env, 0));
         errno = 1234;
-        check(fault_handle((void *)word_of(3), TOUCH_READ));
+        check(fault_handle((void *)word_of(3), TOUCH_READ, NULL));
         check_equal(errno, 1234);
         check_equal(*word_of(20), 0);
         check_equal(errno, 1234);
-        check(!fault_handle(&local, TOUCH_READ));
+        check(!fault_handle(&local, TOUCH_READ, NULL));
         check(!fault_handle_bus(&local));
         check_equal(errno, 1234);
         sys_fail = NULL;
@@ -232,7 +232,7 @@ static void check_refused(volatile void *addr, const char *reason)
         check_equal(pipe(ends), 0);
         dup2(ends[1], STDERR_FILENO);
         close(ends[1]);
-        is_done = fault_handle((void *)addr, TOUCH_WRITE);
+        is_done = fault_handle((void *)addr, TOUCH_WRITE, NULL);
         sys_fail = NULL;
         dup2(stderr_before, STDERR_FILENO);
         close(stderr_before);

@@ -313,7 +313,7 @@ static void *stay_while_it_is_closed(void *env)
         pthread_barrier_wait(&meeting); /* it has joined */
         pthread_barrier_wait(&meeting); /* it was closed */
         check(thread_list != NULL && thread_list->env == NULL);
-        check(!fault_handle(&meeting, TOUCH_READ)); /* which the handler passes by */
+        check(!fault_handle(&meeting, TOUCH_READ, NULL)); /* which the handler passes by */
         thread_sweep();
         check(thread_list == NULL);
         return NULL;

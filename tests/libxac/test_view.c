@@ -328,7 +328,7 @@ static void test_every_allocation_of_a_new_view_may_fail(void **state)
         (void)state;
         do {
                 scratch_fail(++nth, -ENOMEM, 1);
-                err = view_create(&stage->engine->files, view->file_no, 4096, true, &second);
+                err = view_create(&stage->engine->files, view->file_no, 4096, XAC_ANYWHERE, &second);
                 sys_fail = NULL;
                 assert_true(err == 0 || err == -ENOMEM);
                 assert_int_equal(mappings_in_use(), before + (err == 0));
@@ -345,7 +345,7 @@ static void test_lists_that_cannot_grow_are_told(void **state)
                 struct view *fresh;
                 int err;
 
-                assert_int_equal(view_create(&stage->engine->files, view->file_no, 4096, true, &fresh), 0);
+                assert_int_equal(view_create(&stage->engine->files, view->file_no, 4096, XAC_ANYWHERE, &fresh), 0);
                 scratch_fail(nth, -ENOMEM, 1);
                 err = view_show_zeros(fresh, 1);
                 sys_fail = NULL;
@@ -367,7 +367,7 @@ static void test_a_larger_file_has_a_larger_reservation(void **state)
         struct view *large;
 
         (void)state;
-        assert_int_equal(view_create(&stage->engine->files, view->file_no, byte_len, true, &large), 0);
+        assert_int_equal(view_create(&stage->engine->files, view->file_no, byte_len, XAC_ANYWHERE, &large), 0);
         assert_int_equal(large->reserve_bytes, byte_len);
         assert_int_equal(view->reserve_bytes, ENGINE_PAGES * ENGINE_PAGE_BYTES);
         assert_true(view_contains(large, large->base + byte_len - 1));
@@ -400,7 +400,7 @@ static void test_the_budget_of_mappings_is_kept(void **state)
         (void)state;
         if (limit > 1 << 20)
                 skip(); /* it would take too long */
-        assert_int_equal(view_create(&stage->engine->files, view->file_no, byte_len, true, &large), 0);
+        assert_int_equal(view_create(&stage->engine->files, view->file_no, byte_len, XAC_ANYWHERE, &large), 0);
         for (uint64_t page_no = 0; page_no < 2 * limit && !has_collapsed; page_no += 2) {
                 assert_int_equal(view_show(large, page_no, SLOT_HOME, VIEW_READABLE), 0);
                 most = mappings_in_use() > most ? mappings_in_use() : most;
@@ -466,7 +466,7 @@ static int show_without_proc(void *arg)
 
         (void)arg;
         refuse_first(SYS_OPEN, 1000);
-        if (view_create(&stage->engine->files, stage->engine->file_no, 4096, true, &first))
+        if (view_create(&stage->engine->files, stage->engine->file_no, 4096, XAC_ANYWHERE, &first))
                 return 1;
         if (view_show(first, 0, SLOT_HOME, VIEW_READABLE) || first->is_collapsed || mappings_are_scarce())
                 return 2;

@@ -31,9 +31,10 @@
 /* How a test looks at its words and where its second participant lives (seat.h, actor.h).
  * Bits; a test gets them as its argument. */
 enum way {
-        WAY_DECLARED = 1, /* xac_page_read/write instead of plain pointers */
-        WAY_TRACK = 2,    /* opened XAC_TRACK */
-        WAY_PROCESS = 4   /* the others are processes instead of threads */
+        WAY_DECLARED = 1,               /* xac_page_read/write instead of plain pointers */
+        WAY_TRACK = 2,                  /* opened XAC_TRACK */
+        WAY_PROCESS = 4,                /* the others are processes instead of threads */
+        WAY_COMPILED = 8 | WAY_DECLARED /* as compiled code does: xac_for_read/write, in a view that is shared */
 };
 
 struct isolated {
@@ -72,12 +73,14 @@ _Noreturn void isolate_skip(const char *why);
         }
 #define isolated_by_access(body)                                                      \
         isolated_way(body, 0, "view"), isolated_way(body, WAY_TRACK, "tracked view"), \
-                isolated_way(body, WAY_DECLARED, "declared")
+                isolated_way(body, WAY_DECLARED, "declared"), isolated_way(body, WAY_COMPILED, "compiled")
 #define isolated_each_way(body)                                                                     \
         isolated_way(body, 0, "view, threads"), isolated_way(body, WAY_PROCESS, "view, processes"), \
                 isolated_way(body, WAY_TRACK, "tracked view, threads"),                             \
                 isolated_way(body, WAY_TRACK | WAY_PROCESS, "tracked view, processes"),             \
                 isolated_way(body, WAY_DECLARED, "declared, threads"),                              \
-                isolated_way(body, WAY_DECLARED | WAY_PROCESS, "declared, processes")
+                isolated_way(body, WAY_DECLARED | WAY_PROCESS, "declared, processes"),              \
+                isolated_way(body, WAY_COMPILED, "compiled, threads"),                              \
+                isolated_way(body, WAY_COMPILED | WAY_PROCESS, "compiled, processes")
 
 #endif

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include <xac/translate.h>
+
 #include "tests/support/check.h"
 #include "tests/support/scratch.h"
 
@@ -21,12 +23,19 @@ int seat_open_flags(int way)
         return XAC_CREATE | mode | (way & WAY_TRACK ? XAC_TRACK : 0);
 }
 
+static int seat_is_compiled(void)
+{
+        return (seat.way & WAY_COMPILED) == WAY_COMPILED;
+}
+
 long long seat_take(uint64_t way)
 {
         seat.way = (int)way;
         check_ok(xac_open(scratch_path("env"), seat_open_flags(seat.way), NULL, &seat.env));
-        seat.words = xac_mmap(seat.env, "words", SEAT_PAGES * SEAT_PAGE_BYTES, 0);
+        seat.words = xac_mmap(seat.env, "words", SEAT_PAGES * SEAT_PAGE_BYTES, seat_is_compiled() ? XAC_SHARED : 0);
         check(seat.words != MAP_FAILED);
+        if (!xac_in_window(seat.words)) /* nobody can map there, under ThreadSanitizer */
+                seat.way &= ~(WAY_COMPILED & ~WAY_DECLARED);
         return 0;
 }
 
@@ -43,7 +52,9 @@ uint64_t seat_get(size_t word)
 {
         const uint64_t *address = seat.words + word;
 
-        if (seat.way & WAY_DECLARED)
+        if (seat_is_compiled())
+                address = xac_for_read(address);
+        else if (seat.way & WAY_DECLARED)
                 address = xac_page_read(seat.env, address);
         check(address != NULL);
         return *(const volatile uint64_t *)address;
@@ -53,7 +64,9 @@ void seat_put(size_t word, uint64_t value)
 {
         uint64_t *address = seat.words + word;
 
-        if (seat.way & WAY_DECLARED)
+        if (seat_is_compiled())
+                address = xac_for_write(address);
+        else if (seat.way & WAY_DECLARED)
                 address = xac_page_write(seat.env, address);
         check(address != NULL);
         *(volatile uint64_t *)address = value;
@@ -66,7 +79,7 @@ int seat_move(unsigned to, unsigned from, size_t pages)
 
 long long seat_read(uint64_t word)
 {
-        if ((seat.way & WAY_DECLARED) && xac_page_read(seat.env, seat.words + word) == NULL)
+        if ((seat.way & WAY_COMPILED) == WAY_DECLARED && xac_page_read(seat.env, seat.words + word) == NULL)
                 return -1;
         return (long long)seat_get(word);
 }
@@ -75,7 +88,7 @@ long long seat_add(uint64_t word)
 {
         uint64_t value = seat_get(word) + 1;
 
-        if ((seat.way & WAY_DECLARED) && xac_page_write(seat.env, seat.words + word) == NULL)
+        if ((seat.way & WAY_COMPILED) == WAY_DECLARED && xac_page_write(seat.env, seat.words + word) == NULL)
                 return -1;
         seat_put(word, value);
         return (long long)value;

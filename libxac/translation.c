@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#include "libxac/translation.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/sys.h"
+#include "libxac/window.h"
+
+_Static_assert((int)XAC_WINDOW_SHIFT == (int)WINDOW_SHIFT, "compiled code and the library agree on where views lie");
+
+enum { NEVER_USED = 0, FORGOTTEN = 1 /* units that are in no view */ };
+
+static struct translations nothing; /* never written to */
+THREAD_TLS xac_translations *xac_kept = &nothing.kept;
+
+static bool make_own(void)
+{
+        void *memory;
+        if (translations_own() != &nothing)
+                return true;
+        if (sys_mmap(NULL, sizeof(nothing), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, &memory))
+                return false;
+        xac_kept = memory;
+        return true;
+}
+
+/* Entries by number: those of reads, then those of writes. */
+static xac_translation *entry_at(struct translations *own, uint32_t number)
+{
+        return number < XAC_TRANSLATE_ENTRIES ? &own->kept.of_reads[number]
+                                              : &own->kept.of_writes[number - XAC_TRANSLATE_ENTRIES];
+}
+
+static uint32_t number_of(uintptr_t unit, enum translated access)
+{
+        return (uint32_t)(unit % XAC_TRANSLATE_ENTRIES) + (access == TRANSLATED_WRITE ? XAC_TRANSLATE_ENTRIES : 0);
+}
+
+void translation_keep(const void *addr, const void *bytes, enum translated access)
+{
+        if (!window_contains(addr) || !make_own())
+                return;
+        struct translations *own = translations_own();
+        const uintptr_t unit = (uintptr_t)addr >> XAC_TRANSLATE_SHIFT;
+        const uint32_t number = number_of(unit, access);
+        xac_translation *entry = entry_at(own, number);
+        if (entry->unit == NEVER_USED)
+                own->used[own->count++] = (uint16_t)number;
+        *entry = (xac_translation){ unit, (uintptr_t)bytes - (uintptr_t)addr };
+}
+
+void translations_forget_all(void)
+{
+        struct translations *own = translations_own();
+        for (uint32_t i = 0; i < own->count; i++)
+                entry_at(own, own->used[i])->unit = NEVER_USED;
+        own->count = 0;
+}
+
+void translations_forget_all_writes(void)
+{
+        struct translations *own = translations_own();
+        for (uint32_t i = 0; i < own->count; i++)
+                if (own->used[i] >= XAC_TRANSLATE_ENTRIES)
+                        entry_at(own, own->used[i])->unit = FORGOTTEN;
+}
+
+static void forget_unit(struct translations *own, uintptr_t unit, enum translated access)
+{
+        xac_translation *entry = entry_at(own, number_of(unit, access));
+        if (entry->unit == unit)
+                entry->unit = FORGOTTEN;
+}
+
+void translations_forget_range(const void *addr, uint64_t byte_len)
+{
+        struct translations *own = translations_own();
+        const uintptr_t first = (uintptr_t)addr >> XAC_TRANSLATE_SHIFT;
+        for (uintptr_t unit = first; unit < first + (byte_len >> XAC_TRANSLATE_SHIFT); unit++) {
+                forget_unit(own, unit, TRANSLATED_READ);
+                forget_unit(own, unit, TRANSLATED_WRITE);
+        }
+}
+
+void translations_free(void)
+{
+        struct translations *own = translations_own();
+        xac_kept = &nothing.kept;
+        if (own != &nothing)
+                sys_munmap(own, sizeof(*own));
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIBXAC_TRANSLATION_H
+#define LIBXAC_TRANSLATION_H
+
+/*
+ * What a thread keeps of its translations (<xac/translate.h>), over all environments, and what of that is forgotten
+ * when (R24).
+ *
+ * Declared access says which slot an address leads to. Code that a compiler has made asks that before each access, so
+ * the answer is kept. It is wrong as soon as the page has another slot: whoever gives it one forgets it here. What
+ * nobody has asked for costs those who begin, end and write a look at one number.
+ */
+
+#include <xac/translate.h>
+
+#include "libxac/thread_local.h"
+
+/* The public part comes first, as xac_kept leads to it. */
+struct translations {
+        struct xac_translations kept;
+        uint32_t count; /* of entries that are in use, or were since all was forgotten */
+        uint16_t used[2 * XAC_TRANSLATE_ENTRIES];
+};
+
+static inline struct translations *translations_own(void)
+{
+        return (struct translations *)xac_kept;
+}
+
+enum translated { TRANSLATED_READ, TRANSLATED_WRITE };
+
+/* `bytes` is where `addr` leads. What was kept in its entry before gives way. Without memory nothing is kept. */
+void translation_keep(const void *addr, const void *bytes, enum translated access);
+
+void translations_forget_all(void);
+void translations_forget_all_writes(void);
+void translations_forget_range(const void *addr, uint64_t byte_len);
+
+/* Everything. */
+static inline void translations_forget(void)
+{
+        if (translations_own()->count)
+                translations_forget_all();
+}
+
+/* What may be written: a level begins, which is to have slots of its own. */
+static inline void translations_forget_writes(void)
+{
+        if (translations_own()->count)
+                translations_forget_all_writes();
+}
+
+/* A page, which has another slot from now on. */
+static inline void translations_forget_page(const void *addr, uint64_t page_bytes)
+{
+        if (translations_own()->count)
+                translations_forget_range(addr, page_bytes);
+}
+
+/* The thread ends. */
+void translations_free(void);
+
+#endif
