@@ -37,6 +37,7 @@ include tests/base/local.mk
 include tests/recovery/local.mk
 include tests/libxac/local.mk
 include tests/trees/local.mk
+include tests/compiler/local.mk
 include tests/formats/local.mk
 
 # The whole, in use: random transactions against a model, deaths, failures, power cuts, bytes from disk that may be

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Functions and intrinsics that access memory. */
+
+#include "pass.h"
+
+#include <llvm/ADT/StringSwitch.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+using namespace llvm;
+
+namespace xac
+{
+
+/* ---- functions of the C library ---- */
+
+/* The runtime's instead; empty: there is none. */
+static StringRef replacement_of(StringRef name)
+{
+        static const char *const known[] = {
+                "bzero",   "memchr",  "memcmp",     "memcpy",      "memmove", "mempcpy", "memrchr",
+                "memset",  "stpcpy",  "strcasecmp", "strcat",      "strchr",  "strcmp",  "strcpy",
+                "strcspn", "strdup",  "strlen",     "strncasecmp", "strncat", "strncmp", "strncpy",
+                "strndup", "strnlen", "strpbrk",    "strrchr",     "strspn",  "strstr",  nullptr,
+        };
+        static std::string prefixed[sizeof(known) / sizeof(*known)];
+        for (unsigned i = 0; known[i]; i++)
+                if (name == known[i]) {
+                        prefixed[i] = std::string("xacrt_") + known[i];
+                        return prefixed[i];
+                }
+        return StringSwitch<StringRef>(name)
+                .Case("bcmp", "xacrt_memcmp")
+                .Case("__memcpy_chk", "xacrt_memcpy_chk")
+                .Case("__memmove_chk", "xacrt_memmove_chk")
+                .Case("__memset_chk", "xacrt_memset_chk")
+                .Case("__strcpy_chk", "xacrt_strcpy_chk")
+                .Case("__stpcpy_chk", "xacrt_stpcpy_chk")
+                .Case("__strncpy_chk", "xacrt_strncpy_chk")
+                .Case("__strcat_chk", "xacrt_strcat_chk")
+                .Case("__strncat_chk", "xacrt_strncat_chk")
+                .Default("");
+}
+
+static bool is_library_call(const CallBase &call)
+{
+        const Function *callee = call.getCalledFunction();
+        return callee && callee->isDeclaration() && !replacement_of(callee->getName()).empty();
+}
+
+static bool is_all_elsewhere(const CallBase &call)
+{
+        for (const Use &argument : call.args())
+                if (argument->getType()->isPointerTy() && !is_elsewhere(argument))
+                        return false;
+        return true;
+}
+
+static void replace_library_call(CallBase &call)
+{
+        Function *callee = call.getCalledFunction();
+        FunctionCallee own =
+                call.getModule()->getOrInsertFunction(replacement_of(callee->getName()), call.getFunctionType());
+        call.setCalledFunction(own);
+        call.setAttributes(
+                AttributeList()); /* what holds for the library's holds not for ours: it writes what it keeps */
+}
+
+/* ---- copying and filling ---- */
+
+static void replace_copy(Runtime &runtime, MemTransferInst &copy)
+{
+        IRBuilder<> build(&copy);
+        FunctionCallee own = runtime.function(isa<MemMoveInst>(copy) ? "xacrt_memmove" : "xacrt_memcpy",
+                                              runtime.bytes(), { runtime.bytes(), runtime.bytes(), runtime.word() });
+        build.CreateCall(own,
+                         { runtime.as_bytes(build, copy.getRawDest()), runtime.as_bytes(build, copy.getRawSource()),
+                           build.CreateZExtOrTrunc(copy.getLength(), runtime.word()) });
+        copy.eraseFromParent();
+}
+
+static void replace_fill(Runtime &runtime, MemSetInst &fill)
+{
+        IRBuilder<> build(&fill);
+        FunctionCallee own = runtime.function("xacrt_memset", runtime.bytes(),
+                                              { runtime.bytes(), build.getInt32Ty(), runtime.word() });
+        build.CreateCall(own, { runtime.as_bytes(build, fill.getRawDest()),
+                                build.CreateZExt(fill.getValue(), build.getInt32Ty()),
+                                build.CreateZExtOrTrunc(fill.getLength(), runtime.word()) });
+        fill.eraseFromParent();
+}
+
+/* ---- vectors of which some elements take part ---- */
+
+namespace
+{
+
+/* An intrinsic on vectors, done in memory of the function's own, between which and the view the runtime copies. */
+class MaskedCall
+{
+      public:
+        MaskedCall(Runtime &runtime, IntrinsicInst &call, FixedVectorType *type, Value *mask)
+            : runtime(runtime), call(call), build(&call), type(type), mask(mask),
+              copy(make_room(*call.getFunction(), type)),
+              size(call.getModule()->getDataLayout().getTypeStoreSize(type->getElementType()))
+        {
+        }
+
+        /* Without a mask of more than 64 elements, and elements that lie as in an array. */
+        bool is_possible() const
+        {
+                const DataLayout &layout = call.getModule()->getDataLayout();
+                return type->getNumElements() <= 64 &&
+                       layout.getTypeSizeInBits(type->getElementType()) == 8 * uint64_t(size);
+        }
+
+        void fetch(const char *function, Value *from);
+        void store(const char *function, Value *to, Value *values);
+        Value *addresses(Value *pointers);
+        void finish(Value *otherwise);
+
+      private:
+        Value *mask_bits();
+
+        Runtime &runtime;
+        IntrinsicInst &call;
+        IRBuilder<> build;
+        FixedVectorType *type;
+        Value *mask;
+        AllocaInst *copy;
+        TypeSize size;
+};
+
+} // namespace
+
+Value *MaskedCall::mask_bits()
+{
+        Value *bits = build.CreateBitCast(mask, build.getIntNTy(type->getNumElements()));
+        return build.CreateZExt(bits, build.getInt64Ty());
+}
+
+/* A vector of pointers, as an array of them. */
+Value *MaskedCall::addresses(Value *pointers)
+{
+        AllocaInst *array = make_room(*call.getFunction(), pointers->getType());
+        build.CreateStore(pointers, array);
+        return array;
+}
+
+void MaskedCall::fetch(const char *function, Value *from)
+{
+        FunctionCallee own = runtime.function(function, build.getVoidTy(),
+                                              { runtime.bytes(), runtime.bytes(), build.getInt64Ty(), runtime.word() });
+        build.CreateCall(
+                own, { runtime.as_bytes(build, copy), runtime.as_bytes(build, from), mask_bits(), runtime.size(size) });
+}
+
+void MaskedCall::store(const char *function, Value *to, Value *values)
+{
+        build.CreateStore(values, copy);
+        FunctionCallee own = runtime.function(function, build.getVoidTy(),
+                                              { runtime.bytes(), runtime.bytes(), build.getInt64Ty(), runtime.word() });
+        build.CreateCall(
+                own, { runtime.as_bytes(build, to), runtime.as_bytes(build, copy), mask_bits(), runtime.size(size) });
+        call.eraseFromParent();
+}
+
+/* The result: elements that take part, and others from elsewhere. */
+void MaskedCall::finish(Value *otherwise)
+{
+        call.replaceAllUsesWith(build.CreateSelect(mask, build.CreateLoad(type, copy), otherwise));
+        call.eraseFromParent();
+}
+
+/* The intrinsics, by their arguments. False: none of them, or of a form that is not known. */
+static bool replace_masked(Runtime &runtime, IntrinsicInst &call)
+{
+        const Intrinsic::ID id = call.getIntrinsicID();
+        const bool is_store = id == Intrinsic::masked_store || id == Intrinsic::masked_scatter;
+        if (!is_store && id != Intrinsic::masked_load && id != Intrinsic::masked_gather)
+                return false;
+        auto *type = dyn_cast<FixedVectorType>(is_store ? call.getArgOperand(0)->getType() : call.getType());
+        if (!type)
+                return false;
+        MaskedCall masked(runtime, call, type, call.getArgOperand(is_store ? 3 : 2));
+        if (!masked.is_possible())
+                return false;
+        Value *address = call.getArgOperand(is_store ? 1 : 0);
+        Value *other = call.getArgOperand(is_store ? 0 : 3);
+        if (id == Intrinsic::masked_load)
+                masked.fetch("xacrt_fetch_masked", address);
+        else if (id == Intrinsic::masked_gather)
+                masked.fetch("xacrt_gather", masked.addresses(address));
+        else if (id == Intrinsic::masked_store)
+                masked.store("xacrt_store_masked", address, other);
+        else
+                masked.store("xacrt_scatter", masked.addresses(address), other);
+        if (!is_store)
+                masked.finish(other);
+        return true;
+}
+
+/* ---- what is left ---- */
+
+/* A struct that is passed by value is copied by the call itself: here it is copied before. */
+static void pass_copies(Runtime &runtime, CallBase &call)
+{
+        for (unsigned i = 0; i < call.arg_size(); i++) {
+                if (!call.isByValArgument(i) || is_elsewhere(call.getArgOperand(i)))
+                        continue;
+                Value *argument = call.getArgOperand(i);
+                Type *type = call.getParamByValType(i);
+                IRBuilder<> build(&call);
+                AllocaInst *copy = make_room(*call.getFunction(), type);
+                if (MaybeAlign align = call.getParamAlign(i))
+                        copy->setAlignment(std::max(copy->getAlign(), *align));
+                const uint64_t len = call.getModule()->getDataLayout().getTypeAllocSize(type);
+                runtime.call_fetch(build, copy, argument, len);
+                call.setArgOperand(i, build.CreateBitOrPointerCast(copy, argument->getType()));
+        }
+}
+
+/* Intrinsics that take addresses, but access nothing there that could be in a view. */
+static bool is_harmless(const IntrinsicInst &call)
+{
+        switch (call.getIntrinsicID()) {
+        case Intrinsic::prefetch: /* of what is not mapped does nothing */
+        case Intrinsic::lifetime_start:
+        case Intrinsic::lifetime_end:
+        case Intrinsic::invariant_start:
+        case Intrinsic::invariant_end:
+        case Intrinsic::launder_invariant_group:
+        case Intrinsic::strip_invariant_group:
+        case Intrinsic::assume:
+        case Intrinsic::var_annotation:
+        case Intrinsic::ptr_annotation:
+        case Intrinsic::annotation:
+        case Intrinsic::objectsize:
+        case Intrinsic::eh_typeid_for:
+        case Intrinsic::stackrestore:
+        case Intrinsic::clear_cache:
+        case Intrinsic::init_trampoline:
+        case Intrinsic::adjust_trampoline:
+        case Intrinsic::experimental_noalias_scope_decl:
+                return true;
+        default:
+                return isa<DbgInfoIntrinsic>(call) || !call.mayReadOrWriteMemory() ||
+                       call.getCalledFunction()->getName().substr(0, 10) == "llvm.coro.";
+        }
+}
+
+static bool takes_memory(const CallBase &call)
+{
+        const auto *assembly = cast<InlineAsm>(call.getCalledOperand());
+        for (const InlineAsm::ConstraintInfo &constraint : assembly->ParseConstraints())
+                if (constraint.isIndirect)
+                        return true;
+        return false;
+}
+
+bool may_access_memory(CallBase &call)
+{
+        if (call.isInlineAsm())
+                return takes_memory(call) && !is_all_elsewhere(call);
+        if (const Function *callee = call.getCalledFunction())
+                if (is_left_out(callee->getName()) || (callee->isIntrinsic() && is_left_out("intrinsic")))
+                        return false;
+        for (unsigned i = 0; i < call.arg_size(); i++)
+                if (call.isByValArgument(i) && !is_elsewhere(call.getArgOperand(i)) && !is_left_out("byval"))
+                        return true;
+        if (auto *intrinsic = dyn_cast<IntrinsicInst>(&call)) {
+                const bool is_gather = intrinsic->getIntrinsicID() == Intrinsic::masked_gather ||
+                                       intrinsic->getIntrinsicID() == Intrinsic::masked_scatter;
+                return !is_harmless(*intrinsic) && (is_gather || !is_all_elsewhere(call));
+        }
+        return is_library_call(call) && !is_all_elsewhere(call);
+}
+
+static void translate_intrinsic(Runtime &runtime, IntrinsicInst &call)
+{
+        if (auto *copy = dyn_cast<MemTransferInst>(&call))
+                replace_copy(runtime, *copy);
+        else if (auto *fill = dyn_cast<MemSetInst>(&call))
+                replace_fill(runtime, *fill);
+        else if (!replace_masked(runtime, call))
+                complain(call, "accesses of " + call.getCalledFunction()->getName() + " are not translated", true);
+}
+
+void translate_call(Runtime &runtime, Questions &, CallBase &call)
+{
+        if (call.isInlineAsm()) {
+                complain(call, "memory that inline assembly accesses is not translated: not in views, please", false);
+                return;
+        }
+        if (auto *intrinsic = dyn_cast<IntrinsicInst>(&call)) {
+                translate_intrinsic(runtime, *intrinsic);
+                return;
+        }
+        pass_copies(runtime, call);
+        if (is_library_call(call))
+                replace_library_call(call);
+}
+
+} // namespace xac

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+#
+# xac-cc: an LLVM pass that finds the accesses, the runtime that what it compiles is linked with, and the commands. A
+# plug-in for each version of LLVM that configure has found.
+
+PASS_FILES = \
+        %D%/accesses.cc \
+        %D%/calls.cc \
+        %D%/loops.cc \
+        %D%/pass.cc \
+        %D%/references.cc \
+        %D%/roots.cc
+RUNTIME_FILES = \
+        %D%/runtime/access.c \
+        %D%/runtime/fortified.c \
+        %D%/runtime/memory.c \
+        %D%/runtime/string.c
+EXTRA_DIST += $(PASS_FILES) $(RUNTIME_FILES) %D%/pass.h %D%/runtime/runtime.h %D%/xac-cc.in
+
+if COMPILER
+
+plugindir = $(libdir)/xac
+PASS_FLAGS = -std=c++17 -O1 -fPIC -fno-rtti -fno-exceptions -Wall -Wextra -Wno-unused-parameter -Wno-comment
+RUNTIME_FLAGS = -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -Wall -Wextra -I$(top_srcdir)/include -I$(top_srcdir)
+
+plugin_DATA = $(XAC_LLVM:%=%D%/xac-pass-%.so)
+CLEANFILES += $(plugin_DATA)
+$(plugin_DATA): %D%/xac-pass-%.so: $(PASS_FILES) %D%/pass.h include/xac/translate.h
+	@$(MKDIR_P) %D%
+	$(AM_V_GEN)$(PASS_CXX) $$(llvm-config-$* --cppflags) $(PASS_FLAGS) -I$(top_srcdir)/include -shared \
+		$(filter %.cc,$^) -o $@
+
+# By clang, as the pass calls it (XACRT_COLD).
+archivedir = $(libdir)
+archive_DATA = %D%/libxacrt.a
+RUNTIME_OBJECTS = $(RUNTIME_FILES:.c=.o)
+CLEANFILES += %D%/libxacrt.a $(RUNTIME_OBJECTS)
+$(RUNTIME_OBJECTS): %D%/runtime/%.o: %D%/runtime/%.c %D%/runtime/runtime.h include/xac/translate.h
+	@$(MKDIR_P) %D%/runtime
+	$(AM_V_CC)clang-$(XAC_LLVM_FIRST) $(RUNTIME_FLAGS) -c $< -o $@
+%D%/libxacrt.a: $(RUNTIME_OBJECTS)
+	$(AM_V_AR)rm -f $@ && $(AR) cr $@ $(RUNTIME_OBJECTS)
+
+# The commands, and the same in the build folder, for tests.
+bin_SCRIPTS = %D%/xac-cc %D%/xac-c++
+noinst_SCRIPTS = %D%/build-cc %D%/build-c++
+CLEANFILES += $(bin_SCRIPTS) $(noinst_SCRIPTS)
+WRAPPER = $(SED) -e 's|[@]versions[@]|$(XAC_LLVM)|' $(srcdir)/%D%/xac-cc.in
+INSTALLED = -e 's|[@]plugins[@]|$(plugindir)|; s|[@]libs[@]|$(libdir)|; s|[@]include[@]|$(includedir)|'
+BUILT = -e 's|[@]plugins[@]|$(abs_builddir)/%D%|; s|[@]libs[@]|$(abs_builddir)/.libs|' \
+        -e 's|[@]include[@]|$(abs_top_srcdir)/include|; s|/libxacrt.a|/../%D%/libxacrt.a|'
+AS_CXX = -e 's|[@]plus[@]|++|; s|xac-cc|xac-c++|g'
+AS_CC = -e 's|[@]plus[@]||'
+%D%/xac-cc: %D%/xac-cc.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) %D% && $(WRAPPER) $(INSTALLED) $(AS_CC) >$@ && chmod +x $@
+%D%/xac-c++: %D%/xac-cc.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) %D% && $(WRAPPER) $(INSTALLED) $(AS_CXX) >$@ && chmod +x $@
+%D%/build-cc: %D%/xac-cc.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) %D% && $(WRAPPER) $(BUILT) $(AS_CC) >$@ && chmod +x $@
+%D%/build-c++: %D%/xac-cc.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) %D% && $(WRAPPER) $(BUILT) $(AS_CXX) >$@ && chmod +x $@
+
+endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Where in the compilation the pass runs, and what it does to a function. */
+
+#include "pass.h"
+
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Passes/PassPlugin.h>
+
+#include <cstdlib>
+
+using namespace llvm;
+
+namespace xac
+{
+
+void complain(Instruction &at, const Twine &message, bool is_error)
+{
+        at.getContext().diagnose(DiagnosticInfoUnsupported(*at.getFunction(), "xac-cc: " + message, at.getDebugLoc(),
+                                                           is_error ? DS_Error : DS_Warning));
+}
+
+bool is_left_out(StringRef part)
+{
+        static const char *const named = getenv("XAC_PASS_LEAVES_OUT");
+        return named && part == named;
+}
+
+/* ---- what the optimiser must not believe ---- */
+
+/* Early: a load that the source does not do is not to be done ahead, be the memory there or not. Between transactions
+ * it would be an access to a view. */
+static void forbid_speculation(Function &function)
+{
+        for (Argument &argument : function.args()) {
+                argument.removeAttr(Attribute::Dereferenceable);
+                argument.removeAttr(Attribute::DereferenceableOrNull);
+        }
+        function.removeRetAttr(Attribute::Dereferenceable);
+        function.removeRetAttr(Attribute::DereferenceableOrNull);
+        for (Instruction &instruction : instructions(function)) {
+                if (auto *call = dyn_cast<CallBase>(&instruction)) {
+                        call->removeRetAttr(Attribute::Dereferenceable);
+                        call->removeRetAttr(Attribute::DereferenceableOrNull);
+                        for (unsigned i = 0; i < call->arg_size(); i++) {
+                                call->removeParamAttr(i, Attribute::Dereferenceable);
+                                call->removeParamAttr(i, Attribute::DereferenceableOrNull);
+                        }
+                }
+                instruction.setMetadata(LLVMContext::MD_dereferenceable, nullptr);
+                instruction.setMetadata(LLVMContext::MD_dereferenceable_or_null, nullptr);
+        }
+}
+
+/* Late: whoever translates accesses what is kept, and the transaction, besides the memory that it is told to. */
+static constexpr Attribute::AttrKind CLAIMS[] = {
+#if LLVM_VERSION_MAJOR >= 16
+        Attribute::Memory,
+#else
+        Attribute::ArgMemOnly,
+        Attribute::InaccessibleMemOnly,
+        Attribute::InaccessibleMemOrArgMemOnly,
+        Attribute::ReadNone,
+        Attribute::ReadOnly,
+        Attribute::WriteOnly,
+#endif
+        Attribute::Speculatable,
+        Attribute::NoSync,
+        Attribute::NoFree,
+};
+
+static void withdraw_claims(Function &function)
+{
+        if (function.isIntrinsic())
+                return;
+        for (Attribute::AttrKind claim : CLAIMS)
+                function.removeFnAttr(claim);
+        for (User *user : function.users()) {
+                auto *call = dyn_cast<CallBase>(user);
+                if (!call || call->getCalledFunction() != &function)
+                        continue;
+                for (Attribute::AttrKind claim : CLAIMS)
+                        call->removeFnAttr(claim);
+        }
+}
+
+/* ---- a function ---- */
+
+static bool is_ours(const Function &function)
+{
+        return function.getName().substr(0, 6) == "xacrt_";
+}
+
+static bool translate_function(Function &function, FunctionAnalysisManager &analyses)
+{
+        SmallPtrSet<Instruction *, 32> spared;
+        if (!function.hasOptNone())
+                spare_loops(function, analyses, spared);
+        SmallVector<Instruction *, 64> accesses;
+        SmallVector<CallBase *, 16> calls;
+        for (Instruction &instruction : instructions(function)) {
+                auto *call = dyn_cast<CallBase>(&instruction);
+                if (spared.count(&instruction))
+                        continue;
+                if (call && may_access_memory(*call))
+                        calls.push_back(call);
+                else if (is_access(instruction))
+                        accesses.push_back(&instruction);
+        }
+        Runtime runtime(*function.getParent());
+        Questions questions;
+        for (Instruction *access : accesses)
+                translate_access(runtime, questions, *access);
+        for (CallBase *call : calls)
+                translate_call(runtime, questions, *call);
+        return !accesses.empty() || !calls.empty() || !spared.empty();
+}
+
+/* What the C library says of itself stays: sqrt() is an instruction because it accesses no memory. */
+static bool is_of_library(Function &function, FunctionAnalysisManager &analyses)
+{
+        LibFunc known;
+        return function.isDeclaration() &&
+               analyses.getResult<TargetLibraryAnalysis>(function).getLibFunc(function, known);
+}
+
+namespace
+{
+
+struct Early : PassInfoMixin<Early> {
+        static bool isRequired()
+        {
+                return true;
+        }
+
+        PreservedAnalyses run(Module &module, ModuleAnalysisManager &)
+        {
+                for (Function &function : module)
+                        if (!is_left_out("speculation"))
+                                forbid_speculation(function);
+                return PreservedAnalyses::none();
+        }
+};
+
+struct Late : PassInfoMixin<Late> {
+        static bool isRequired()
+        {
+                return true;
+        }
+
+        PreservedAnalyses run(Module &module, ModuleAnalysisManager &analyses)
+        {
+                auto &of_functions = analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
+                SmallVector<Function *, 32> functions;
+                for (Function &function : module)
+                        if (!function.isDeclaration() && !is_ours(function))
+                                functions.push_back(&function);
+                for (Function *function : functions)
+                        if (translate_function(*function, of_functions))
+                                of_functions.invalidate(*function, PreservedAnalyses::none());
+                for (Function &function : module)
+                        if (!is_of_library(function, of_functions))
+                                withdraw_claims(function);
+                return PreservedAnalyses::none();
+        }
+};
+
+} // namespace
+
+static void add_passes(PassBuilder &builder)
+{
+        builder.registerPipelineStartEPCallback([](ModulePassManager &passes, auto) { passes.addPass(Early()); });
+        builder.registerOptimizerLastEPCallback([](ModulePassManager &passes, auto &&...) { passes.addPass(Late()); });
+}
+
+} // namespace xac
+
+extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo()
+{
+        return { LLVM_PLUGIN_API_VERSION, "xac", LLVM_VERSION_STRING, xac::add_passes };
+}

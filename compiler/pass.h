@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef XAC_PASS_H
+#define XAC_PASS_H
+
+/*
+ * The LLVM pass of xac-cc: puts a translation (<xac/translate.h>) in front of each access that may lead into a view.
+ *
+ *      pass.cc        where in the compilation it runs, and what it does to a function
+ *      references.cc  what code refers to in the runtime
+ *      roots.cc       which pointers may lead into a view, and where that is asked
+ *      accesses.cc    loads, stores, atomic operations
+ *      calls.cc       functions and intrinsics that access memory
+ *      loops.cc       loops that turn out to meet no view run as they were
+ *
+ * What it does not know how to translate is an error, never left out in silence.
+ */
+
+#include <llvm/Config/llvm-config.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
+
+namespace xac
+{
+
+/* The pointer that an address is computed from, inside one object: an object lies in the window whole, or not at all.
+ */
+llvm::Value *root_of(llvm::Value *address);
+
+/* Can it never lead into a view? Stack, variables with a name, other address spaces, constants. */
+bool is_elsewhere(llvm::Value *address);
+
+/* The questions "does it lead into the window?" of one function, each asked once, where the root is made. */
+class Questions
+{
+      public:
+        /* An i1 that may be used in front of `at`. */
+        llvm::Value *ask(llvm::Value *address, llvm::Instruction *at);
+
+      private:
+        llvm::DenseMap<llvm::Value *, llvm::Value *> answers;
+};
+
+/* What a function refers to in the runtime, and how. */
+class Runtime
+{
+      public:
+        explicit Runtime(llvm::Module &module) : module(module), context(module.getContext())
+        {
+        }
+
+        llvm::Type *bytes(); /* char * */
+        llvm::Type *word();  /* uintptr_t */
+        llvm::Value *as_bytes(llvm::IRBuilder<> &build, llvm::Value *address);
+        llvm::Value *as_word(llvm::IRBuilder<> &build, llvm::Value *address);
+        llvm::Value *size(uint64_t bytes);
+
+        llvm::Value *call_read(llvm::IRBuilder<> &build, llvm::Value *address);
+        llvm::Value *call_write(llvm::IRBuilder<> &build, llvm::Value *address);
+        void call_fetch(llvm::IRBuilder<> &build, llvm::Value *to, llvm::Value *address, uint64_t len);
+        void call_store(llvm::IRBuilder<> &build, llvm::Value *address, llvm::Value *from, uint64_t len);
+        llvm::FunctionCallee function(llvm::StringRef name, llvm::Type *result,
+                                      llvm::ArrayRef<llvm::Type *> parameters);
+        /* The thread's kept translations: those of reads, or of writes. */
+        llvm::Value *kept(llvm::IRBuilder<> &build, bool is_write);
+
+      private:
+        void call_cold(llvm::IRBuilder<> &build, llvm::StringRef name, llvm::ArrayRef<llvm::Value *> arguments);
+        llvm::Value *call_for_place(llvm::IRBuilder<> &build, llvm::StringRef name, llvm::Value *address);
+
+        llvm::Module &module;
+        llvm::LLVMContext &context;
+        llvm::DenseMap<llvm::Function *, llvm::AllocaInst *> places; /* into which the calls put what they return */
+};
+
+/* Memory on the stack of the function, for a value or so many bytes. */
+llvm::AllocaInst *make_room(llvm::Function &function, llvm::Type *type);
+
+/* Loads, stores, atomic operations. */
+bool is_access(llvm::Instruction &instruction);
+void translate_access(Runtime &runtime, Questions &questions, llvm::Instruction &access);
+
+/* Calls. */
+bool may_access_memory(llvm::CallBase &call);
+void translate_call(Runtime &runtime, Questions &questions, llvm::CallBase &call);
+
+/* Clones innermost loops, so that one of the two is left as it is. Returns the accesses that are. */
+void spare_loops(llvm::Function &function, llvm::FunctionAnalysisManager &analyses,
+                 llvm::SmallPtrSetImpl<llvm::Instruction *> &spared);
+
+/* For tests: does the environment variable XAC_PASS_LEAVES_OUT name this part of the pass? What it skips has to be
+ * found missing. */
+bool is_left_out(llvm::StringRef part);
+
+/* Ends the compilation of this function with an error, or warns, at the place of the instruction. */
+void complain(llvm::Instruction &at, const llvm::Twine &message, bool is_error);
+
+} // namespace xac
+
+#endif

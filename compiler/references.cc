@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What a function refers to in the runtime, and how. */
+
+#include "pass.h"
+
+#include <xac/translate.h>
+
+using namespace llvm;
+
+namespace xac
+{
+
+Type *Runtime::bytes()
+{
+        return PointerType::get(Type::getInt8Ty(context), 0);
+}
+
+Type *Runtime::word()
+{
+        return module.getDataLayout().getIntPtrType(context);
+}
+
+Value *Runtime::as_bytes(IRBuilder<> &build, Value *address)
+{
+        return build.CreateBitOrPointerCast(address, bytes());
+}
+
+Value *Runtime::as_word(IRBuilder<> &build, Value *address)
+{
+        return build.CreatePtrToInt(address, word());
+}
+
+Value *Runtime::size(uint64_t bytes)
+{
+        return ConstantInt::get(word(), bytes);
+}
+
+FunctionCallee Runtime::function(StringRef name, Type *result, ArrayRef<Type *> parameters)
+{
+        FunctionCallee callee = module.getOrInsertFunction(name, FunctionType::get(result, parameters, false));
+        if (auto *made = dyn_cast<Function>(callee.getCallee())) {
+                made->addFnAttr(Attribute::NoUnwind);
+                made->setVisibility(GlobalValue::HiddenVisibility);
+        }
+        return callee;
+}
+
+/* See XACRT_COLD. */
+void Runtime::call_cold(IRBuilder<> &build, StringRef name, ArrayRef<Value *> arguments)
+{
+        SmallVector<Type *, 4> parameters;
+        for (Value *argument : arguments)
+                parameters.push_back(argument->getType());
+        FunctionCallee callee = function(name, build.getVoidTy(), parameters);
+        if (auto *made = dyn_cast<Function>(callee.getCallee())) {
+                made->setCallingConv(CallingConv::PreserveMost);
+                made->addFnAttr(Attribute::Cold);
+        }
+        build.CreateCall(callee, arguments)->setCallingConv(CallingConv::PreserveMost);
+}
+
+Value *Runtime::call_for_place(IRBuilder<> &build, StringRef name, Value *address)
+{
+        AllocaInst *&place = places[build.GetInsertBlock()->getParent()];
+        if (!place)
+                place = make_room(*build.GetInsertBlock()->getParent(), bytes());
+        call_cold(build, name, { as_bytes(build, address), place });
+        return build.CreateLoad(bytes(), place);
+}
+
+Value *Runtime::call_read(IRBuilder<> &build, Value *address)
+{
+        return call_for_place(build, "xacrt_read", address);
+}
+
+Value *Runtime::call_write(IRBuilder<> &build, Value *address)
+{
+        return call_for_place(build, "xacrt_write", address);
+}
+
+void Runtime::call_fetch(IRBuilder<> &build, Value *to, Value *address, uint64_t len)
+{
+        call_cold(build, "xacrt_fetch", { as_bytes(build, to), as_bytes(build, address), size(len) });
+}
+
+void Runtime::call_store(IRBuilder<> &build, Value *address, Value *from, uint64_t len)
+{
+        call_cold(build, "xacrt_store", { as_bytes(build, address), as_bytes(build, from), size(len) });
+}
+
+/* extern __thread xac_translations *xac_kept, of the initial-exec model. */
+Value *Runtime::kept(IRBuilder<> &build, bool is_write)
+{
+        Constant *found = module.getOrInsertGlobal("xac_kept", bytes());
+        if (auto *variable = dyn_cast<GlobalVariable>(found->stripPointerCasts()))
+                variable->setThreadLocalMode(GlobalValue::InitialExecTLSModel);
+        Value *translations = build.CreateLoad(bytes(), found);
+        if (!is_write)
+                return translations;
+        return build.CreateConstInBoundsGEP1_64(build.getInt8Ty(), translations, offsetof(xac_translations, of_writes));
+}
+
+AllocaInst *make_room(Function &function, Type *type)
+{
+        IRBuilder<> build(&*function.getEntryBlock().getFirstInsertionPt());
+        return build.CreateAlloca(type);
+}
+
+} // namespace xac

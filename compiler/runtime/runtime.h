@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef XACRT_RUNTIME_H
+#define XACRT_RUNTIME_H
+
+/*
+ * What compiled code calls (libxacrt): translations that are not kept, accesses that may cross a page, and functions of
+ * the C library on memory that may be in a view. The pass (compiler/pass.cc) puts the calls in; nobody else needs them.
+ *
+ * A piece is what lies in one unit of 4 KiB: one translation serves it. Memory that is in no view is one piece.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+#include <xac/translate.h>
+
+/* Each program and library has its own: a call through the linker's stubs would not preserve what it must. */
+#pragma GCC visibility push(hidden)
+
+/* Compiled code keeps its registers over the calls in front of an access, so that all the others pay nothing for them.
+ */
+#if __has_attribute(preserve_most)
+#define XACRT_COLD __attribute__((preserve_most, cold))
+#else
+#error "the runtime of compiled code must be compiled by clang, as it is called like that"
+#endif
+
+enum { XACRT_UNIT = 1 << XAC_TRANSLATE_SHIFT };
+
+/* Of `len` bytes there, those that are in the first piece; and in the last. */
+static inline size_t xacrt_piece(const void *addr, size_t len)
+{
+        const size_t room = XACRT_UNIT - ((uintptr_t)addr & (XACRT_UNIT - 1));
+        return xac_in_window(addr) && room < len ? room : len;
+}
+
+static inline size_t xacrt_last_piece(const void *end, size_t len)
+{
+        const void *last = (const char *)end - 1;
+        const size_t room = ((uintptr_t)last & (XACRT_UNIT - 1)) + 1;
+        return xac_in_window(last) && room < len ? room : len;
+}
+
+static inline size_t xacrt_lesser(size_t a, size_t b)
+{
+        return a < b ? a : b;
+}
+
+/* ---- accesses ---- */
+
+/* What they return they put into *place: LLVM 14 to 16 preserve even the register that a result would be in. */
+XACRT_COLD void xacrt_read(const void *addr, const void **place);
+XACRT_COLD void xacrt_write(void *addr, void **place);
+/* Between a view and memory of the program's own. */
+XACRT_COLD void xacrt_fetch(void *to, const void *addr, size_t len);
+XACRT_COLD void xacrt_store(void *addr, const void *from, size_t len);
+/* Elements of a vector, `size` bytes each; bit i of `mask` says whether element i takes part. */
+void xacrt_fetch_masked(void *to, const void *addr, uint64_t mask, size_t size);
+void xacrt_store_masked(void *addr, const void *from, uint64_t mask, size_t size);
+void xacrt_gather(void *to, const void *const *addrs, uint64_t mask, size_t size);
+void xacrt_scatter(void *const *addrs, const void *from, uint64_t mask, size_t size);
+
+/* ---- <string.h> ---- */
+
+void *xacrt_memcpy(void *to, const void *from, size_t len);
+void *xacrt_memmove(void *to, const void *from, size_t len);
+void *xacrt_mempcpy(void *to, const void *from, size_t len);
+void *xacrt_memset(void *to, int byte, size_t len);
+void xacrt_bzero(void *to, size_t len);
+int xacrt_memcmp(const void *a, const void *b, size_t len);
+void *xacrt_memchr(const void *bytes, int byte, size_t len);
+void *xacrt_memrchr(const void *bytes, int byte, size_t len);
+size_t xacrt_strlen(const char *text);
+size_t xacrt_strnlen(const char *text, size_t len);
+int xacrt_strcmp(const char *a, const char *b);
+int xacrt_strncmp(const char *a, const char *b, size_t len);
+int xacrt_strcasecmp(const char *a, const char *b);
+int xacrt_strncasecmp(const char *a, const char *b, size_t len);
+char *xacrt_strcpy(char *to, const char *from);
+char *xacrt_stpcpy(char *to, const char *from);
+char *xacrt_strncpy(char *to, const char *from, size_t len);
+char *xacrt_strcat(char *to, const char *from);
+char *xacrt_strncat(char *to, const char *from, size_t len);
+char *xacrt_strchr(const char *text, int byte);
+char *xacrt_strrchr(const char *text, int byte);
+char *xacrt_strstr(const char *text, const char *part);
+size_t xacrt_strspn(const char *text, const char *set);
+size_t xacrt_strcspn(const char *text, const char *set);
+char *xacrt_strpbrk(const char *text, const char *set);
+char *xacrt_strdup(const char *text);
+char *xacrt_strndup(const char *text, size_t len);
+
+/* ---- the same with the size of the destination, where the compiler knows it (-D_FORTIFY_SOURCE) ---- */
+
+void *xacrt_memcpy_chk(void *to, const void *from, size_t len, size_t room);
+void *xacrt_memmove_chk(void *to, const void *from, size_t len, size_t room);
+void *xacrt_memset_chk(void *to, int byte, size_t len, size_t room);
+char *xacrt_strcpy_chk(char *to, const char *from, size_t room);
+char *xacrt_stpcpy_chk(char *to, const char *from, size_t room);
+char *xacrt_strncpy_chk(char *to, const char *from, size_t len, size_t room);
+char *xacrt_strcat_chk(char *to, const char *from, size_t room);
+char *xacrt_strncat_chk(char *to, const char *from, size_t len, size_t room);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: MIT
+#
+# The suite of xac-cc: programs that it compiles.
+
+SUITES += compiler
+SUITE_compiler = %D%/test_forms.sh
+TESTS += $(SUITE_compiler)
+dist_check_SCRIPTS += $(SUITE_compiler)
+EXTRA_DIST += %D%/forms.c

@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# forms.c, compiled by xac-cc for each LLVM that there is a plug-in for, at each level of optimisation. And with each part of
+# the pass left out in turn: then it must fail.
+
+set -u
+
+srcdir=${srcdir:-.}
+builddir=${builddir:-.}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+status=0
+
+if [ ! -x "$builddir/compiler/build-cc" ]; then
+        echo 'there is no clang with headers of LLVM: xac-cc was not built'
+        exit 77
+fi
+
+# try VERSION ARGUMENT...: compiles and runs; the status is that of the program.
+try()
+{
+        version=$1
+        shift
+        rm -rf "$work/env" "$work/forms"
+        XAC_CLANG=clang-$version "$builddir/compiler/build-cc" -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-pass-failed \
+                -I"$srcdir/include" "$@" -o "$work/forms" "$srcdir/tests/compiler/forms.c" >"$work/said" 2>&1 &&
+                "$work/forms" "$work/env" >"$work/said" 2>&1
+}
+
+passes()
+{
+        if try "$@"; then
+                echo "ok: LLVM $*"
+        else
+                echo "FAILED: LLVM $*"
+                head -n 20 "$work/said"
+                status=1
+        fi
+}
+
+# is_found PART LEVEL
+is_found()
+{
+        if XAC_PASS_LEAVES_OUT=$1 try "$first" "$2"; then
+                echo "FAILED: nobody misses '$1' at $2"
+                status=1
+        else
+                echo "ok: '$1' is missed: $(tail -n 1 "$work/said" | cut -c 1-100)"
+        fi
+}
+
+versions=$(sed -n "s/^versions='\(.*\)'/\1/p" "$builddir/compiler/build-cc")
+first=${versions%% *}
+for version in $versions; do
+        for arguments in -O0 -O1 -O2 -O3 '-O2 -g' '-O2 -fwrapv' '-O3 -march=native'; do
+                # shellcheck disable=SC2086 # words
+                passes "$version" $arguments
+        done
+done
+for part in load store atomicrmw cmpxchg atomic crossing byval intrinsic memcmp bcmp memchr memrchr strlen strnlen strcpy \
+        strcat stpcpy strcmp strncmp strcasecmp strncasecmp strncpy strncat strchr strrchr strstr strcspn strspn strpbrk \
+        strdup strndup; do
+        is_found $part -O0
+done
+is_found speculation -O2 # a load that the source does not do
+exit $status
