@@ -11,6 +11,7 @@
 #include "pass.h"
 
 #include <llvm/ADT/SetVector.h>
+#include <llvm/Analysis/AssumptionCache.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Cloning.h>
@@ -19,11 +20,95 @@
 
 using namespace llvm;
 
-namespace xac
-{
+namespace xac {
 
-void spare_loops(Function &, FunctionAnalysisManager &, SmallPtrSetImpl<Instruction *> &)
+namespace {
+
+using Roots = SmallSetVector<Value *, 8>;
+
+constexpr unsigned ROOTS_MAX = 8, INSTRUCTIONS_MAX = 400;
+
+} // namespace
+
+/* The roots of all that it accesses. False: some are not known before it begins, or it is too large, or accesses nothing. */
+static bool find_roots(const Loop &loop, Roots &roots)
 {
+        unsigned count = 0;
+        for (BasicBlock *block : loop.blocks())
+                for (Instruction &instruction : *block) {
+                        auto *call = dyn_cast<CallBase>(&instruction);
+                        if (++count > INSTRUCTIONS_MAX || (call && may_access_memory(*call)))
+                                return false;
+                        if (!is_access(instruction))
+                                continue;
+                        Value *address = getLoadStorePointerOperand(&instruction);
+                        if (!address || !loop.isLoopInvariant(root_of(address)))
+                                return false;
+                        roots.insert(root_of(address));
+                }
+        return !roots.empty() && roots.size() <= ROOTS_MAX;
+}
+
+/* What comes out of the loop comes out of either. */
+static void join_exits(const Loop &loop, ValueToValueMapTy &copies)
+{
+        SmallVector<BasicBlock *, 8> exits;
+        loop.getUniqueExitBlocks(exits);
+        for (BasicBlock *exit : exits)
+                for (PHINode &phi : exit->phis())
+                        for (unsigned i = 0, before = phi.getNumIncomingValues(); i < before; i++) {
+                                Value *value = phi.getIncomingValue(i);
+                                auto copy = copies.find(value);
+                                phi.addIncoming(copy == copies.end() ? value : static_cast<Value *>(copy->second),
+                                                cast<BasicBlock>(copies[phi.getIncomingBlock(i)]));
+                        }
+}
+
+static void branch(BasicBlock *question, const Roots &roots, BasicBlock *translated, BasicBlock *as_it_was)
+{
+        Instruction *end = question->getTerminator();
+        Value *is_any = nullptr;
+        for (Value *root : roots) {
+                Value *is_in_window = ask_at(root, end);
+                is_any = is_any ? IRBuilder<>(end).CreateOr(is_any, is_in_window) : is_in_window;
+        }
+        if (is_left_out("loop"))
+                is_any = ConstantInt::getFalse(end->getContext());
+        IRBuilder<>(end).CreateCondBr(is_any, translated, as_it_was);
+        end->eraseFromParent();
+}
+
+static void spare(Loop &loop, const Roots &roots, LoopInfo &loops, DominatorTree &dominators,
+                  SmallPtrSetImpl<Instruction *> &spared)
+{
+        formLCSSA(loop, dominators, &loops, nullptr);
+        BasicBlock *question = loop.getLoopPreheader();
+        BasicBlock *translated = SplitBlock(question, question->getTerminator(), &dominators, &loops);
+        ValueToValueMapTy copies;
+        SmallVector<BasicBlock *, 8> blocks;
+        cloneLoopWithPreheader(translated, question, &loop, copies, ".spared", &loops, &dominators, blocks);
+        remapInstructionsInBlocks(blocks, copies);
+        join_exits(loop, copies);
+        branch(question, roots, translated, cast<BasicBlock>(copies[translated]));
+        dominators.recalculate(*question->getParent());
+        for (BasicBlock *block : blocks)
+                for (Instruction &instruction : *block)
+                        spared.insert(&instruction);
+}
+
+void spare_loops(Function &function, FunctionAnalysisManager &analyses, SmallPtrSetImpl<Instruction *> &spared)
+{
+        auto &loops = analyses.getResult<LoopAnalysis>(function);
+        auto &dominators = analyses.getResult<DominatorTreeAnalysis>(function);
+        auto &assumptions = analyses.getResult<AssumptionAnalysis>(function);
+        for (Loop *loop : loops.getLoopsInPreorder()) {
+                Roots roots;
+                if (!loop->isInnermost() || !loop->isSafeToClone() || !find_roots(*loop, roots))
+                        continue;
+                simplifyLoop(loop, &dominators, &loops, nullptr, &assumptions, nullptr, false);
+                if (loop->isLoopSimplifyForm())
+                        spare(*loop, roots, loops, dominators, spared);
+        }
 }
 
 } // namespace xac

@@ -31,6 +31,9 @@ llvm::Value *root_of(llvm::Value *address);
 /* Can it never lead into a view? Stack, variables with a name, other address spaces, constants. */
 bool is_elsewhere(llvm::Value *address);
 
+/* An i1, in front of `at`: does the pointer lead into the window? */
+llvm::Value *ask_at(llvm::Value *root, llvm::Instruction *at);
+
 /* The questions "does it lead into the window?" of one function, each asked once, where the root is made. */
 class Questions
 {

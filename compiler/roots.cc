@@ -80,7 +80,7 @@ static Instruction *place_behind(Value *root, Function &function)
         return first == made->getParent()->end() ? nullptr : &*first;
 }
 
-static Value *ask_at(Value *root, Instruction *at)
+Value *ask_at(Value *root, Instruction *at)
 {
         IRBuilder<> build(at);
         Module *module = at->getModule();

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Serial structures, in several ways. structures.c is all of their source: compiled once more, by another compiler and with
-# another name for its table (-DSTRUCTURES_TABLE=...), it is another way.
+# another name for its table (-DSTRUCTURES_TABLE=...), it is another way: compiled by xac-cc, if that is built.
 
 BENCH_PROGRAMS += bench/serial/serial
 
@@ -25,3 +25,13 @@ bench_serial_serial_SOURCES = \
         bench/serial/ways.c \
         bench/serial/ways.h
 bench_serial_serial_LDADD = bench/libbench.la $(XAC_LIBS)
+
+if COMPILER
+bench_serial_serial_CPPFLAGS = $(AM_CPPFLAGS) -DWITH_COMPILED
+bench_serial_serial_LDADD += bench/serial/structures-compiled.o compiler/libxacrt.a
+CLEANFILES += bench/serial/structures-compiled.o
+bench/serial/structures-compiled.o: bench/serial/structures.c bench/serial/structures.h bench/serial/lru_map.h \
+		bench/serial/open_table.h bench/serial/rb_tree.h bench/serial/sorted_list.h compiler/build-cc $(plugin_DATA)
+	@$(MKDIR_P) bench/serial
+	$(AM_V_CC)compiler/build-cc $(AM_CPPFLAGS) -O2 -g -DSTRUCTURES_TABLE=structures_compiled -c $< -o $@
+endif

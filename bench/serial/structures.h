@@ -40,7 +40,8 @@ struct structure {
         const char *(*check)(void *memory, struct content *content);
 };
 
-extern const struct structure structures_plain[STRUCTURES];
+/* The same source, compiled as everything here, and by xac-cc. */
+extern const struct structure structures_plain[STRUCTURES], structures_compiled[STRUCTURES];
 
 /* A value says to which key it belongs. */
 static inline void value_make(uint64_t *value, size_t words, uint64_t key, uint64_t random)

@@ -11,6 +11,9 @@
 const struct way ways[] = {
         { .name = "plain", .memory = &memory_plain, .structures = ALL_OF(structures_plain) },
         { .name = "faults", .memory = &memory_view, .structures = ALL_OF(structures_plain) },
+#ifdef WITH_COMPILED
+        { .name = "compiled", .memory = &memory_view, .structures = ALL_OF(structures_compiled) },
+#endif
         { .name = "declared",
           .memory = &memory_view,
           .is_by_hand = true,

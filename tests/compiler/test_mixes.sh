@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# mixes.c: compiled and other code on the same pages. With each seed one run; XAC_TEST_SEED is the first.
+
+set -u
+
+srcdir=${srcdir:-.}
+builddir=${builddir:-.}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+if [ ! -x "$builddir/compiler/build-cc" ]; then
+        echo 'there is no clang with headers of LLVM: xac-cc was not built'
+        exit 77
+fi
+flags="-O2 -Wall -Wextra -Werror -I$srcdir -I$srcdir/include"
+# shellcheck disable=SC2086 # words
+"${CC:-cc}" $flags -c "$srcdir/tests/compiler/mixes_other.c" -o "$work/other.o" || exit 1
+seed=${XAC_TEST_SEED:-1}
+for run in 1 2 3 4; do
+        level=-O$((run % 4))
+        # shellcheck disable=SC2086 # words
+        "$builddir/compiler/build-cc" $flags $level "$srcdir/tests/compiler/mixes.c" "$work/other.o" -o "$work/mixes" ||
+                exit 1
+        rm -rf "$work/env"
+        "$work/mixes" "$work/env" "$seed" "${MIXES:-25000}" || {
+                echo "FAILED: $level, seed $seed (XAC_TEST_SEED=$seed repeats it)"
+                exit 1
+        }
+        echo "ok: $level, ${MIXES:-25000} mixes, seed $seed"
+        seed=$((seed + 1))
+done
