@@ -43,6 +43,7 @@ $(RUNTIME_OBJECTS): %D%/runtime/%.o: %D%/runtime/%.c %D%/runtime/runtime.h inclu
 
 # The commands, and the same in the build folder, for tests.
 bin_SCRIPTS = %D%/xac-cc %D%/xac-c++
+dist_man1_MANS += man/xac-cc.1 man/xac-c++.1
 noinst_SCRIPTS = %D%/build-cc %D%/build-c++
 CLEANFILES += $(bin_SCRIPTS) $(noinst_SCRIPTS)
 WRAPPER = $(SED) -e 's|[@]versions[@]|$(XAC_LLVM)|' $(srcdir)/%D%/xac-cc.in

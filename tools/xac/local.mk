@@ -32,4 +32,4 @@ bin_PROGRAMS += %D%/xac
         %D%/tool.h
 %C%_xac_LDADD = libxac-core.la $(FAULT_LIBS) -lpthread
 
-dist_man1_MANS = man/xac.1
+dist_man1_MANS += man/xac.1
