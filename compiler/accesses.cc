@@ -3,13 +3,13 @@
 /*
  * Loads, stores, atomic operations.
  *
- *      in front:  is it in the window? ──no──────────────────────┐
- *                      │ yes                                     │
- *                 is its unit kept, and does it end there?       │
- *                      │ yes: add      │ no: call                │
- *                      └───────────────┴────────> the access <───┘
+ *      is it in the window? ──no──> the access, as it was ───────────────────┐
+ *              │ yes                                                         │
+ *      is its unit kept, and does it end there?                              │
+ *              │ yes: add      │ no: call                                    │
+ *              └───────────────┴────────> a copy of the access, there ───────┴──> what follows
  *
- * An access that may cross units goes through a copy if it does.
+ * An access that may cross units goes through memory on the stack if it does.
  */
 
 #include "pass.h"
@@ -67,6 +67,12 @@ bool is_access(Instruction &instruction)
 namespace
 {
 
+/* Where an access is to go, and the end of the block that knows it. */
+struct Place {
+        Instruction *end = nullptr;
+        Value *address = nullptr;
+};
+
 /* One access, and the blocks that are put in front of it. */
 class Translation
 {
@@ -84,7 +90,8 @@ class Translation
         Value *is_kept(IRBuilder<> &build, Value *number, Value *entry);
         Value *add_delta(IRBuilder<> &build, Value *number, Value *entry);
         Value *fetch(IRBuilder<> &build);
-        void store(Instruction *miss);
+        void store(Instruction *miss, BasicBlock *rest);
+        void look_up(Instruction *in_window, Place &hit, Place &miss);
 
         Runtime &runtime;
         Instruction *at;
@@ -123,26 +130,21 @@ Value *Translation::fetch(IRBuilder<> &build)
         return copy;
 }
 
-/* Stores on a way of its own, around the store that was there. */
-void Translation::store(Instruction *miss)
+/* Stores what crosses units, and goes on behind the access. */
+void Translation::store(Instruction *miss, BasicBlock *rest)
 {
-        BasicBlock *behind = at->getParent();
-        BasicBlock *rest = SplitBlock(behind, at->getNextNode());
         IRBuilder<> build(miss);
         build.SetCurrentDebugLocation(at->getDebugLoc());
         AllocaInst *copy = make_room(*at->getFunction(), access.type);
         build.CreateStore(cast<StoreInst>(at)->getValueOperand(), copy);
         runtime.call_store(build, address, copy, len);
-        miss->replaceUsesOfWith(behind, rest);
+        miss->setSuccessor(0, rest);
 }
 
-void Translation::translate(Value *is_in_window)
+/* The blocks that look up what is kept. Leaves where the access is to go in both. */
+void Translation::look_up(Instruction *in_window, Place &hit, Place &miss)
 {
         MDBuilder metadata(at->getContext());
-        BasicBlock *front = at->getParent();
-        Instruction *in_window = SplitBlockAndInsertIfThen(is_in_window, at, false);
-        BasicBlock *behind = at->getParent();
-
         IRBuilder<> build(in_window);
         build.SetCurrentDebugLocation(at->getDebugLoc());
         Value *number = runtime.as_word(build, address);
@@ -151,26 +153,43 @@ void Translation::translate(Value *is_in_window)
         Value *entry = build.CreateInBoundsGEP(build.getInt8Ty(), runtime.kept(build, access.is_write), offset);
         entry = build.CreateBitOrPointerCast(entry, PointerType::get(runtime.word(), 0));
         Value *is_hit = is_kept(build, number, entry);
-
-        Instruction *hit, *miss;
-        SplitBlockAndInsertIfThenElse(is_hit, in_window, &hit, &miss, metadata.createBranchWeights(1000, 1));
-        BasicBlock *joined = in_window->getParent(); /* of two ways, of three that lead to the access */
-        hit->replaceUsesOfWith(joined, behind);
-        miss->replaceUsesOfWith(joined, behind);
-        DeleteDeadBlock(joined);
-
-        PHINode *place = PHINode::Create(address->getType(), 3, "", &behind->front());
-        place->addIncoming(address, front);
-        build.SetInsertPoint(hit);
-        place->addIncoming(add_delta(build, number, entry), hit->getParent());
-        at->setOperand(access.operand, place);
-        if (may_cross && access.is_write) {
-                store(miss);
+        SplitBlockAndInsertIfThenElse(is_hit, in_window, &hit.end, &miss.end, metadata.createBranchWeights(1000, 1));
+        build.SetInsertPoint(hit.end);
+        hit.address = add_delta(build, number, entry);
+        if (may_cross && access.is_write)
                 return;
-        }
-        build.SetInsertPoint(miss);
+        build.SetInsertPoint(miss.end);
         Value *called = access.is_write ? runtime.call_write(build, address) : fetch(build);
-        place->addIncoming(build.CreateBitOrPointerCast(called, address->getType()), miss->getParent());
+        miss.address = build.CreateBitOrPointerCast(called, address->getType());
+}
+
+void Translation::translate(Value *is_in_window)
+{
+        MDBuilder metadata(at->getContext());
+        Instruction *in_window = SplitBlockAndInsertIfThen(is_in_window, at, false, metadata.createBranchWeights(1, 16));
+        BasicBlock *as_it_was = at->getParent();
+        BasicBlock *rest = SplitBlock(as_it_was, at->getNextNode());
+        Place hit, miss;
+        look_up(in_window, hit, miss);
+
+        /* Where both meet is the copy of the access. */
+        BasicBlock *meeting = in_window->getParent();
+        in_window->setSuccessor(0, rest);
+        Instruction *there = at->clone();
+        there->insertBefore(in_window);
+        PHINode *place = PHINode::Create(address->getType(), 2, "", there);
+        place->addIncoming(hit.address, hit.end->getParent());
+        if (miss.address)
+                place->addIncoming(miss.address, miss.end->getParent());
+        else
+                store(miss.end, rest);
+        there->setOperand(access.operand, place);
+        if (at->getType()->isVoidTy())
+                return;
+        PHINode *result = PHINode::Create(at->getType(), 2, "", &rest->front());
+        at->replaceAllUsesWith(result);
+        result->addIncoming(at, as_it_was);
+        result->addIncoming(there, meeting);
 }
 
 void translate_access(Runtime &runtime, Questions &questions, Instruction &instruction)

@@ -9,7 +9,8 @@ PASS_FILES = \
         %D%/loops.cc \
         %D%/pass.cc \
         %D%/references.cc \
-        %D%/roots.cc
+        %D%/roots.cc \
+        %D%/stretches.cc
 RUNTIME_FILES = \
         %D%/runtime/access.c \
         %D%/runtime/fortified.c \

@@ -64,20 +64,6 @@ static void join_exits(const Loop &loop, ValueToValueMapTy &copies)
                         }
 }
 
-static void branch(BasicBlock *question, const Roots &roots, BasicBlock *translated, BasicBlock *as_it_was)
-{
-        Instruction *end = question->getTerminator();
-        Value *is_any = nullptr;
-        for (Value *root : roots) {
-                Value *is_in_window = ask_at(root, end);
-                is_any = is_any ? IRBuilder<>(end).CreateOr(is_any, is_in_window) : is_in_window;
-        }
-        if (is_left_out("loop"))
-                is_any = ConstantInt::getFalse(end->getContext());
-        IRBuilder<>(end).CreateCondBr(is_any, translated, as_it_was);
-        end->eraseFromParent();
-}
-
 static void spare(Loop &loop, const Roots &roots, LoopInfo &loops, DominatorTree &dominators,
                   SmallPtrSetImpl<Instruction *> &spared)
 {
@@ -89,7 +75,7 @@ static void spare(Loop &loop, const Roots &roots, LoopInfo &loops, DominatorTree
         cloneLoopWithPreheader(translated, question, &loop, copies, ".spared", &loops, &dominators, blocks);
         remapInstructionsInBlocks(blocks, copies);
         join_exits(loop, copies);
-        branch(question, roots, translated, cast<BasicBlock>(copies[translated]));
+        ask_for_any(question, roots.getArrayRef(), translated, cast<BasicBlock>(copies[translated]));
         dominators.recalculate(*question->getParent());
         for (BasicBlock *block : blocks)
                 for (Instruction &instruction : *block)

@@ -98,8 +98,10 @@ static bool is_ours(const Function &function)
 static bool translate_function(Function &function, FunctionAnalysisManager &analyses)
 {
         SmallPtrSet<Instruction *, 32> spared;
-        if (!function.hasOptNone())
+        if (!function.hasOptNone()) {
                 spare_loops(function, analyses, spared);
+                spare_stretches(function, spared);
+        }
         SmallVector<Instruction *, 64> accesses;
         SmallVector<CallBase *, 16> calls;
         for (Instruction &instruction : instructions(function)) {

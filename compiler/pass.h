@@ -10,7 +10,7 @@
  *      roots.cc       which pointers may lead into a view, and where that is asked
  *      accesses.cc    loads, stores, atomic operations
  *      calls.cc       functions and intrinsics that access memory
- *      loops.cc       loops that turn out to meet no view run as they were
+ *      loops.cc, stretches.cc  code that turns out to meet no view runs as it was
  *
  * What it does not know how to translate is an error, never left out in silence.
  */
@@ -88,9 +88,14 @@ void translate_access(Runtime &runtime, Questions &questions, llvm::Instruction 
 bool may_access_memory(llvm::CallBase &call);
 void translate_call(Runtime &runtime, Questions &questions, llvm::CallBase &call);
 
-/* Clones innermost loops, so that one of the two is left as it is. Returns the accesses that are. */
+/* Instead of going on from `question` to `translated`: goes there if any root leads into the window, else to the other. */
+void ask_for_any(llvm::BasicBlock *question, llvm::ArrayRef<llvm::Value *> roots, llvm::BasicBlock *translated,
+                 llvm::BasicBlock *as_it_was);
+
+/* Clone innermost loops, and stretches without branches, so that one of the two is left as it is. Add what is. */
 void spare_loops(llvm::Function &function, llvm::FunctionAnalysisManager &analyses,
                  llvm::SmallPtrSetImpl<llvm::Instruction *> &spared);
+void spare_stretches(llvm::Function &function, llvm::SmallPtrSetImpl<llvm::Instruction *> &spared);
 
 /* For tests: does the environment variable XAC_PASS_LEAVES_OUT name this part of the pass? What it skips has to be
  * found missing. */

@@ -4,6 +4,7 @@
 
 #include "pass.h"
 
+#include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Operator.h>
 #if LLVM_VERSION_MAJOR >= 17
 #include <llvm/TargetParser/Triple.h>
@@ -101,6 +102,21 @@ Value *Questions::ask(Value *address, Instruction *at)
         if (!place)
                 return ask_at(root, at);
         return answers[root] = ask_at(root, place);
+}
+
+void ask_for_any(BasicBlock *question, ArrayRef<Value *> roots, BasicBlock *translated, BasicBlock *as_it_was)
+{
+        Instruction *end = question->getTerminator();
+        Value *is_any = nullptr;
+        for (Value *root : roots) {
+                Value *is_in_window = ask_at(root, end);
+                is_any = is_any ? IRBuilder<>(end).CreateOr(is_any, is_in_window) : is_in_window;
+        }
+        if (is_left_out("sparing"))
+                is_any = ConstantInt::getFalse(end->getContext());
+        MDBuilder metadata(end->getContext());
+        IRBuilder<>(end).CreateCondBr(is_any, translated, as_it_was, metadata.createBranchWeights(1, 16));
+        end->eraseFromParent();
 }
 
 } // namespace xac

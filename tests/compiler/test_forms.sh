@@ -63,6 +63,6 @@ for part in load store atomicrmw cmpxchg atomic crossing byval intrinsic memcmp 
         strdup strndup; do
         is_found $part -O0
 done
-is_found loop -O2
+is_found sparing -O2
 is_found speculation -O2 # a load that the source does not do
 exit $status
