@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/trees/ways.h"
 
+#include <stdlib.h>
+
 #include "tests/support/check.h"
 #include "tests/support/scratch.h"
 #include "tests/support/seat.h"
@@ -46,8 +48,22 @@ page_arena *ways_open(int way)
         }
 }
 
+/* Compiled by xac-cc, plain pointers fault no more than declared access (tests/compiler/test_trees.sh). */
+static void check_faults(void)
+{
+        xac_stats stats;
+
+        if (getenv("XAC_TEST_NO_FAULTS") == NULL)
+                return;
+        check_ok(xac_stat(ways.env, &stats));
+        check_equal(stats.read_faults, 0);
+        check_equal(stats.write_faults, 0);
+}
+
 void ways_close(void)
 {
+        if (ways.env != NULL)
+                check_faults();
         check_ok(page_arena_close(ways.arena));
         if (ways.env != NULL)
                 check_ok(xac_close(ways.env));
