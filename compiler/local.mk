@@ -16,7 +16,8 @@ RUNTIME_FILES = \
         %D%/runtime/fortified.c \
         %D%/runtime/memory.c \
         %D%/runtime/string.c
-EXTRA_DIST += $(PASS_FILES) $(RUNTIME_FILES) %D%/pass.h %D%/runtime/runtime.h %D%/xac-cc.in
+EXTRA_DIST += $(PASS_FILES) $(RUNTIME_FILES) %D%/pass.h %D%/runtime/runtime.h \
+        %D%/runtime/containers.cc %D%/xac-cc.in
 
 if COMPILER
 
@@ -24,9 +25,11 @@ plugindir = $(libdir)/xac
 PASS_FLAGS = -std=c++17 -O1 -fPIC -fno-rtti -fno-exceptions -Wall -Wextra -Wno-unused-parameter -Wno-comment
 RUNTIME_FLAGS = -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -Wall -Wextra -I$(top_srcdir)/include -I$(top_srcdir)
 
-plugin_DATA = $(XAC_LLVM:%=%D%/xac-pass-%.so)
-CLEANFILES += $(plugin_DATA)
-$(plugin_DATA): %D%/xac-pass-%.so: $(PASS_FILES) %D%/pass.h include/xac/translate.h
+PLUGINS = $(XAC_LLVM:%=%D%/xac-pass-%.so)
+plugin_DATA = $(PLUGINS)
+dist_plugin_DATA = %D%/runtime/containers.h
+CLEANFILES += $(PLUGINS)
+$(PLUGINS): %D%/xac-pass-%.so: $(PASS_FILES) %D%/pass.h include/xac/translate.h
 	@$(MKDIR_P) %D%
 	$(AM_V_GEN)$(PASS_CXX) $$(llvm-config-$* --cppflags) $(PASS_FLAGS) -I$(top_srcdir)/include -shared \
 		$(filter %.cc,$^) -o $@
@@ -35,12 +38,16 @@ $(plugin_DATA): %D%/xac-pass-%.so: $(PASS_FILES) %D%/pass.h include/xac/translat
 archivedir = $(libdir)
 archive_DATA = %D%/libxacrt.a
 RUNTIME_OBJECTS = $(RUNTIME_FILES:.c=.o)
-CLEANFILES += %D%/libxacrt.a $(RUNTIME_OBJECTS)
+CLEANFILES += %D%/libxacrt.a $(RUNTIME_OBJECTS) %D%/runtime/containers.o
 $(RUNTIME_OBJECTS): %D%/runtime/%.o: %D%/runtime/%.c %D%/runtime/runtime.h include/xac/translate.h
 	@$(MKDIR_P) %D%/runtime
 	$(AM_V_CC)clang-$(XAC_LLVM_FIRST) $(RUNTIME_FLAGS) -c $< -o $@
-%D%/libxacrt.a: $(RUNTIME_OBJECTS)
-	$(AM_V_AR)rm -f $@ && $(AR) cr $@ $(RUNTIME_OBJECTS)
+# By xac-c++: it is what the pass is for.
+%D%/runtime/containers.o: %D%/runtime/containers.cc %D%/runtime/containers.h %D%/build-c++ $(PLUGINS)
+	@$(MKDIR_P) %D%/runtime
+	$(AM_V_GEN)%D%/build-c++ -std=c++17 -O2 -g -fPIC -Wall -Wextra -c $< -o $@
+%D%/libxacrt.a: $(RUNTIME_OBJECTS) %D%/runtime/containers.o
+	$(AM_V_AR)rm -f $@ && $(AR) cr $@ $(RUNTIME_OBJECTS) %D%/runtime/containers.o
 
 # The commands, and the same in the build folder, for tests.
 bin_SCRIPTS = %D%/xac-cc %D%/xac-c++
@@ -50,7 +57,7 @@ CLEANFILES += $(bin_SCRIPTS) $(noinst_SCRIPTS)
 WRAPPER = $(SED) -e 's|[@]versions[@]|$(XAC_LLVM)|' $(srcdir)/%D%/xac-cc.in
 INSTALLED = -e 's|[@]plugins[@]|$(plugindir)|; s|[@]libs[@]|$(libdir)|; s|[@]include[@]|$(includedir)|'
 BUILT = -e 's|[@]plugins[@]|$(abs_builddir)/%D%|; s|[@]libs[@]|$(abs_builddir)/.libs|' \
-        -e 's|[@]include[@]|$(abs_top_srcdir)/include|; s|/libxacrt.a|/../%D%/libxacrt.a|'
+        -e 's|[@]include[@]|$(abs_top_srcdir)/include|; s|$$plugins/containers.h|$(abs_srcdir)/%D%/runtime/containers.h|; s|/libxacrt.a|/../%D%/libxacrt.a|'
 AS_CXX = -e 's|[@]plus[@]|++|; s|xac-cc|xac-c++|g'
 AS_CC = -e 's|[@]plus[@]||'
 %D%/xac-cc: %D%/xac-cc.in Makefile

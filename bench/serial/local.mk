@@ -31,7 +31,7 @@ bench_serial_serial_CPPFLAGS = $(AM_CPPFLAGS) -DWITH_COMPILED
 bench_serial_serial_LDADD += bench/serial/structures-compiled.o compiler/libxacrt.a
 CLEANFILES += bench/serial/structures-compiled.o
 bench/serial/structures-compiled.o: bench/serial/structures.c bench/serial/structures.h bench/serial/lru_map.h \
-		bench/serial/open_table.h bench/serial/rb_tree.h bench/serial/sorted_list.h compiler/build-cc $(plugin_DATA)
+		bench/serial/open_table.h bench/serial/rb_tree.h bench/serial/sorted_list.h compiler/build-cc $(PLUGINS)
 	@$(MKDIR_P) bench/serial
 	$(AM_V_CC)compiler/build-cc $(AM_CPPFLAGS) -O2 -g -DSTRUCTURES_TABLE=structures_compiled -c $< -o $@
 endif

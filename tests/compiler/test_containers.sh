@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# containers.cc, compiled by xac-c++ for each LLVM: what the standard library has of its containers in libstdc++.so comes
+# from libxacrt.a. Without that it must fail.
+
+set -u
+
+srcdir=${srcdir:-.}
+builddir=${builddir:-.}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+status=0
+
+if [ ! -x "$builddir/compiler/build-c++" ]; then
+        echo 'there is no clang with headers of LLVM: xac-c++ was not built'
+        exit 77
+fi
+
+# try VERSION ARGUMENT...
+try()
+{
+        version=$1
+        shift
+        rm -rf "$work/env"
+        XAC_CLANG=clang-$version "$builddir/compiler/build-c++" -std=c++17 -Wall -Wextra -Werror "$@" \
+                "$srcdir/tests/compiler/containers.cc" -o "$work/containers" >"$work/said" 2>&1 &&
+                "$work/containers" "$work/env" >"$work/said" 2>&1
+}
+
+versions=$(sed -n "s/^versions='\(.*\)'/\1/p" "$builddir/compiler/build-c++")
+for version in $versions; do
+        for level in -O0 -O2; do
+                if try "$version" $level; then
+                        echo "ok: LLVM $version $level: $(cat "$work/said")"
+                else
+                        echo "FAILED: LLVM $version $level"
+                        tail -n 5 "$work/said"
+                        status=1
+                fi
+        done
+done
+if try "${versions%% *}" -O2 -lstdc++; then
+        echo 'FAILED: nobody misses what libxacrt.a has of containers'
+        status=1
+else
+        echo "ok: the code in libstdc++.so is found: $(head -n 1 "$work/said" | cut -c 1-120)"
+fi
+exit $status
