@@ -14,7 +14,8 @@ EXAMPLE_PROGRAMS = \
         examples/durable_log \
         examples/queue \
         examples/dictionary \
-        examples/task_queue
+        examples/task_queue \
+        examples/words
 
 DEMO_PROGRAMS = examples/demo/wordcount examples/demo/identifiers
 
@@ -22,7 +23,7 @@ check_PROGRAMS += $(EXAMPLE_PROGRAMS) $(DEMO_PROGRAMS)
 
 # To be read beside the documents.
 examplesdir = $(docdir)/examples
-examples_DATA = $(EXAMPLE_PROGRAMS:%=%.c)
+examples_DATA = $(EXAMPLE_PROGRAMS:%=%.c) examples/words.h
 
 examples_counter_SOURCES = examples/counter.c
 examples_counter_LDADD = $(XAC_LIBS)
@@ -47,6 +48,8 @@ examples_dictionary_LDADD = $(TREES_LIBS)
 
 examples_task_queue_SOURCES = examples/task_queue.c
 examples_task_queue_LDADD = $(XAC_LIBS)
+examples_words_SOURCES = examples/words.c examples/words.h
+examples_words_LDADD = $(XAC_LIBS)
 
 EXTRA_DIST += \
         examples/expected/counter.txt \
@@ -59,7 +62,8 @@ EXTRA_DIST += \
         examples/expected/durable_log.txt \
         examples/expected/queue.txt \
         examples/expected/dictionary.txt \
-        examples/expected/task_queue.txt
+        examples/expected/task_queue.txt \
+        examples/expected/words.txt
 
 # What the demos have in common: the play, its processes, the crash, and what is shown.
 DEMO_COMMON = \
@@ -107,7 +111,7 @@ examples_demo_identifiers_LDADD = $(TREES_LIBS)
 dist_check_SCRIPTS += tools/check-examples
 dist_noinst_SCRIPTS += tools/demo.sh
 
-demo: $(DEMO_PROGRAMS)
+demo: $(DEMO_PROGRAMS) examples/words
 	@$(SHELL) $(srcdir)/tools/demo.sh .
 
 .PHONY: demo

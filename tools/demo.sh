@@ -3,7 +3,7 @@
 #
 # demo.sh BUILD_DIRECTORY
 #
-# The demo of libxac on real input, in two acts. It gathers text that is on the machine and lets
+# The demo of libxac on real input, in two acts, and a third where xac-cc is built. It gathers text that is on the machine and lets
 # examples/demo/wordcount index its words in a hash table, and examples/demo/identifiers make a dictionary of
 # the identifiers in C headers, in B+-trees: each with several processes, durably, through a crash half-way. It
 # compares the results with what awk, tr, sort and uniq find in the same text. Exit status 0 only if nothing
@@ -19,6 +19,7 @@ LC_ALL=C
 export LC_ALL
 
 build=${1:?usage: demo.sh BUILD_DIRECTORY}
+source=$(dirname "$0")/..
 bytes=${DEMO_BYTES:-}
 workers=${DEMO_WORKERS:-4}
 
@@ -181,6 +182,23 @@ make_dictionary()
         echo "$(wc -l <"$work/by_awk" | tr -d ' ') entries compared."
 }
 
+# One source, compiled twice.
+count_words()
+{
+        if ! "$build/compiler/build-cc" -O2 -o "$work/words" "$source/examples/words.c"; then
+                fail 'examples/words.c: xac-cc does not compile it'
+        fi
+        head -c 100000 "$source/docs/DESIGN.md" | tr -cs 'A-Za-z' ' ' >"$work/text"
+        echo "Counting the words of docs/DESIGN.md in a serial tree, by two processes, with a transaction for each word. The same"
+        echo "source (examples/words.c), first compiled by any compiler, then by xac-cc:"
+        echo
+        for program in "$build/examples/words" "$work/words"; do
+                rm -rf "$work/words.xac"
+                (cd "$work" && "$program" "$work/text" 2>"$work/took") || fail 'examples/words.c failed'
+                sed 's/^/    /' "$work/took"
+        done
+}
+
 for program in wordcount identifiers; do
         [ -x "$build/examples/demo/$program" ] || fail "$build/examples/demo/$program is missing: run 'make demo'"
 done
@@ -188,3 +206,7 @@ done
 index_words
 printf '\n%s\n\n' "------------------------------------------------------------------------------------------"
 make_dictionary
+if [ -x "$build/compiler/build-cc" ]; then
+        printf '\n%s\n\n' "------------------------------------------------------------------------------------------"
+        count_words
+fi

@@ -10,6 +10,7 @@ srcdir=${srcdir:-.}
 builddir=${builddir:-.}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+. "$srcdir/tests/support/remove-env.sh"
 status=0
 
 if [ ! -x "$builddir/compiler/build-c++" ]; then
@@ -22,10 +23,12 @@ try()
 {
         version=$1
         shift
-        rm -rf "$work/env"
         XAC_CLANG=clang-$version "$builddir/compiler/build-c++" -std=c++17 -Wall -Wextra -Werror "$@" \
                 "$srcdir/tests/compiler/containers.cc" -o "$work/containers" >"$work/said" 2>&1 &&
                 "$work/containers" "$work/env" >"$work/said" 2>&1
+        status_of_run=$?
+        remove_env "$work/env"
+        return $status_of_run
 }
 
 versions=$(sed -n "s/^versions='\(.*\)'/\1/p" "$builddir/compiler/build-c++")

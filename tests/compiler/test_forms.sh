@@ -10,6 +10,7 @@ srcdir=${srcdir:-.}
 builddir=${builddir:-.}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+. "$srcdir/tests/support/remove-env.sh"
 status=0
 
 if [ ! -x "$builddir/compiler/build-cc" ]; then
@@ -22,10 +23,13 @@ try()
 {
         version=$1
         shift
-        rm -rf "$work/env" "$work/forms"
+        rm -f "$work/forms"
         XAC_CLANG=clang-$version "$builddir/compiler/build-cc" -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-pass-failed \
                 -I"$srcdir/include" "$@" -o "$work/forms" "$srcdir/tests/compiler/forms.c" >"$work/said" 2>&1 &&
                 "$work/forms" "$work/env" >"$work/said" 2>&1
+        status_of_run=$?
+        remove_env "$work/env"
+        return $status_of_run
 }
 
 passes()

@@ -9,6 +9,7 @@ srcdir=${srcdir:-.}
 builddir=${builddir:-.}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+. "$srcdir/tests/support/remove-env.sh"
 
 if [ ! -x "$builddir/compiler/build-cc" ]; then
         echo 'there is no clang with headers of LLVM: xac-cc was not built'
@@ -23,11 +24,12 @@ for run in 1 2 3 4; do
         # shellcheck disable=SC2086 # words
         "$builddir/compiler/build-cc" $flags $level "$srcdir/tests/compiler/mixes.c" "$work/other.o" -o "$work/mixes" ||
                 exit 1
-        rm -rf "$work/env"
         "$work/mixes" "$work/env" "$seed" "${MIXES:-25000}" || {
                 echo "FAILED: $level, seed $seed (XAC_TEST_SEED=$seed repeats it)"
+                remove_env "$work/env"
                 exit 1
         }
+        remove_env "$work/env"
         echo "ok: $level, ${MIXES:-25000} mixes, seed $seed"
         seed=$((seed + 1))
 done

@@ -21,6 +21,7 @@ export versions
 "${CC:-cc}" -O1 -o "$work/generate" "$srcdir/tests/compiler/generate.c" || exit 1
 
 cat >"$work/try" <<'END'
+. "$srcdir/tests/support/remove-env.sh"
 seed=$1
 own=$work/$seed
 mkdir "$own"
@@ -31,6 +32,7 @@ arguments="-O$((seed / 3 % 4)) $([ $((seed % 5)) -eq 0 ] && echo -march=native)"
 XAC_CLANG=clang-$1 "$builddir/compiler/build-cc" -w $arguments -I"$srcdir" "$own/program.c" -o "$own/program" >"$own/said" 2>&1 &&
         "$own/program" "$own/env" >>"$own/said" 2>&1 || {
         echo "FAILED: LLVM $1 $arguments, seed $seed: $(tail -n 2 "$own/said" | cut -c 1-200)"
+        remove_env "$own/env"
         echo "  again: PROGRAMS=1 XAC_TEST_SEED=$seed tests/compiler/test_programs.sh"
         exit 255
 }

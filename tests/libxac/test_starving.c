@@ -317,8 +317,9 @@ struct crosser {
 static int cross(void *crosser_)
 {
         struct crosser *crosser = crosser_;
-        uint64_t *words = xac_mmap(crosser->other, "words", SEAT_PAGE_BYTES, 0);
+        uint64_t *words = xac_mmap(crosser->other, "words", SEAT_PAGE_BYTES, XAC_ANYWHERE);
 
+        check(words != MAP_FAILED);
         if (crosser->calls++ < LOSSES)
                 return XAC_CONFLICT;
         crew_barrier_wait(&crosser->crossing->barrier, 2);
