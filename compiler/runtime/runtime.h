@@ -18,8 +18,10 @@
 
 /* Compiled code keeps its registers over the calls in front of an access, so that all the others pay nothing for them.
  */
-#if __has_attribute(preserve_most)
+#if defined(__clang__)
 #define XACRT_COLD __attribute__((preserve_most, cold))
+#elif defined(__cppcheck__)
+#define XACRT_COLD
 #else
 #error "the runtime of compiled code must be compiled by clang, as it is called like that"
 #endif
