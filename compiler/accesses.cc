@@ -166,7 +166,8 @@ void Translation::look_up(Instruction *in_window, Place &hit, Place &miss)
 void Translation::translate(Value *is_in_window)
 {
         MDBuilder metadata(at->getContext());
-        Instruction *in_window = SplitBlockAndInsertIfThen(is_in_window, at, false, metadata.createBranchWeights(1, 16));
+        Instruction *in_window =
+                SplitBlockAndInsertIfThen(is_in_window, at, false, metadata.createBranchWeights(1, 16));
         BasicBlock *as_it_was = at->getParent();
         BasicBlock *rest = SplitBlock(as_it_was, at->getNextNode());
         Place hit, miss;

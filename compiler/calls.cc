@@ -7,6 +7,8 @@
 #include <llvm/ADT/StringSwitch.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 using namespace llvm;
 
@@ -69,26 +71,44 @@ static void replace_library_call(CallBase &call)
 
 /* ---- copying and filling ---- */
 
-static void replace_copy(Runtime &runtime, MemTransferInst &copy)
+/* Leaves the intrinsic for the case that none of the addresses leads into the window. Returns where the other case is
+ * to be dealt with. */
+static Instruction *spare(Questions &questions, MemIntrinsic &call, ArrayRef<Value *> addresses)
 {
-        IRBuilder<> build(&copy);
+        Value *is_any = nullptr;
+        for (Value *address : addresses) {
+                if (is_elsewhere(address))
+                        continue;
+                Value *is_in_window = questions.ask(address, &call);
+                is_any = is_any ? IRBuilder<>(&call).CreateOr(is_any, is_in_window) : is_in_window;
+        }
+        Instruction *in_window, *elsewhere;
+        SplitBlockAndInsertIfThenElse(is_any, &call, &in_window, &elsewhere,
+                                      MDBuilder(call.getContext()).createBranchWeights(1, 16));
+        call.moveBefore(elsewhere);
+        return in_window;
+}
+
+static void translate_copy(Runtime &runtime, Questions &questions, MemTransferInst &copy)
+{
+        IRBuilder<> build(spare(questions, copy, { copy.getRawDest(), copy.getRawSource() }));
+        build.SetCurrentDebugLocation(copy.getDebugLoc());
         FunctionCallee own = runtime.function(isa<MemMoveInst>(copy) ? "xacrt_memmove" : "xacrt_memcpy",
                                               runtime.bytes(), { runtime.bytes(), runtime.bytes(), runtime.word() });
         build.CreateCall(own,
                          { runtime.as_bytes(build, copy.getRawDest()), runtime.as_bytes(build, copy.getRawSource()),
                            build.CreateZExtOrTrunc(copy.getLength(), runtime.word()) });
-        copy.eraseFromParent();
 }
 
-static void replace_fill(Runtime &runtime, MemSetInst &fill)
+static void translate_fill(Runtime &runtime, Questions &questions, MemSetInst &fill)
 {
-        IRBuilder<> build(&fill);
+        IRBuilder<> build(spare(questions, fill, { fill.getRawDest() }));
+        build.SetCurrentDebugLocation(fill.getDebugLoc());
         FunctionCallee own = runtime.function("xacrt_memset", runtime.bytes(),
                                               { runtime.bytes(), build.getInt32Ty(), runtime.word() });
         build.CreateCall(own, { runtime.as_bytes(build, fill.getRawDest()),
                                 build.CreateZExt(fill.getValue(), build.getInt32Ty()),
                                 build.CreateZExtOrTrunc(fill.getLength(), runtime.word()) });
-        fill.eraseFromParent();
 }
 
 /* ---- vectors of which some elements take part ---- */
@@ -209,6 +229,8 @@ static void pass_copies(Runtime &runtime, CallBase &call)
         for (unsigned i = 0; i < call.arg_size(); i++) {
                 if (!call.isByValArgument(i) || is_elsewhere(call.getArgOperand(i)))
                         continue;
+                if (call.isMustTailCall())
+                        complain(call, "a struct by value, in a call that must be a tail call, is not translated", true);
                 Value *argument = call.getArgOperand(i);
                 Type *type = call.getParamByValType(i);
                 IRBuilder<> build(&call);
@@ -277,24 +299,24 @@ bool may_access_memory(CallBase &call)
         return is_library_call(call) && !is_all_elsewhere(call);
 }
 
-static void translate_intrinsic(Runtime &runtime, IntrinsicInst &call)
+static void translate_intrinsic(Runtime &runtime, Questions &questions, IntrinsicInst &call)
 {
         if (auto *copy = dyn_cast<MemTransferInst>(&call))
-                replace_copy(runtime, *copy);
+                translate_copy(runtime, questions, *copy);
         else if (auto *fill = dyn_cast<MemSetInst>(&call))
-                replace_fill(runtime, *fill);
+                translate_fill(runtime, questions, *fill);
         else if (!replace_masked(runtime, call))
                 complain(call, "accesses of " + call.getCalledFunction()->getName() + " are not translated", true);
 }
 
-void translate_call(Runtime &runtime, Questions &, CallBase &call)
+void translate_call(Runtime &runtime, Questions &questions, CallBase &call)
 {
         if (call.isInlineAsm()) {
                 complain(call, "memory that inline assembly accesses is not translated: not in views, please", false);
                 return;
         }
         if (auto *intrinsic = dyn_cast<IntrinsicInst>(&call)) {
-                translate_intrinsic(runtime, *intrinsic);
+                translate_intrinsic(runtime, questions, *intrinsic);
                 return;
         }
         pass_copies(runtime, call);

@@ -20,9 +20,11 @@
 
 using namespace llvm;
 
-namespace xac {
+namespace xac
+{
 
-namespace {
+namespace
+{
 
 using Roots = SmallSetVector<Value *, 8>;
 
@@ -30,7 +32,8 @@ constexpr unsigned ROOTS_MAX = 8, INSTRUCTIONS_MAX = 400;
 
 } // namespace
 
-/* The roots of all that it accesses. False: some are not known before it begins, or it is too large, or accesses nothing. */
+/* The roots of all that it accesses. False: some are not known before it begins, or it is too large, or accesses
+ * nothing. */
 static bool find_roots(const Loop &loop, Roots &roots)
 {
         unsigned count = 0;

@@ -159,7 +159,8 @@ struct Late : PassInfoMixin<Late> {
                 auto &of_functions = analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
                 SmallVector<Function *, 32> functions;
                 for (Function &function : module)
-                        if (!function.isDeclaration() && !is_ours(function))
+                        if (!function.isDeclaration() && !is_ours(function) &&
+                            !function.hasFnAttribute(Attribute::Naked))
                                 functions.push_back(&function);
                 for (Function *function : functions)
                         if (translate_function(*function, of_functions))

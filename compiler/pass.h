@@ -88,7 +88,8 @@ void translate_access(Runtime &runtime, Questions &questions, llvm::Instruction 
 bool may_access_memory(llvm::CallBase &call);
 void translate_call(Runtime &runtime, Questions &questions, llvm::CallBase &call);
 
-/* Instead of going on from `question` to `translated`: goes there if any root leads into the window, else to the other. */
+/* Instead of going on from `question` to `translated`: goes there if any root leads into the window, else to the other.
+ */
 void ask_for_any(llvm::BasicBlock *question, llvm::ArrayRef<llvm::Value *> roots, llvm::BasicBlock *translated,
                  llvm::BasicBlock *as_it_was);
 

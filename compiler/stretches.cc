@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Stretches of code without a branch that turn out to meet no view run as they were: what loops.cc does for loops. Several
- * accesses by pointers that are known before the first of them cost one question for each pointer.
+ * Stretches of code without a branch that turn out to meet no view run as they were: what loops.cc does for loops.
+ * Several accesses by pointers that are known before the first of them cost one question for each pointer.
  */
 
 #include "pass.h"
@@ -14,9 +14,11 @@
 
 using namespace llvm;
 
-namespace xac {
+namespace xac
+{
 
-namespace {
+namespace
+{
 
 /* From the first access to the last. */
 struct Stretch {
@@ -39,8 +41,9 @@ static bool can_be_inside(Instruction &instruction)
         auto *call = dyn_cast<CallBase>(&instruction);
         if (call)
                 return isa<IntrinsicInst>(call) && !call->mayReadOrWriteMemory() && !call->getType()->isTokenTy();
-        return !isa<AtomicRMWInst>(instruction) && !isa<AtomicCmpXchgInst>(instruction) && !instruction.isTerminator() &&
-               !isa<PHINode>(instruction) && !instruction.isEHPad() && !isa<AllocaInst>(instruction);
+        return !isa<AtomicRMWInst>(instruction) && !isa<AtomicCmpXchgInst>(instruction) &&
+               !instruction.isTerminator() && !isa<PHINode>(instruction) && !instruction.isEHPad() &&
+               !isa<AllocaInst>(instruction);
 }
 
 static void find_in_block(BasicBlock &block, SmallVectorImpl<Stretch> &found)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Included by xac-c++ before everything else. libstdc++ has the members of std::string compiled in libstdc++.so; here they
- * are to be compiled where they are used, with translations. It provides for that itself: for its debug mode.
+ * Included by xac-c++ before everything else. libstdc++ has the members of std::string compiled in libstdc++.so; here
+ * they are to be compiled where they are used, with translations. It provides for that itself: for its debug mode.
  */
 
 #if defined(__cplusplus) && __has_include(<bits/c++config.h>)

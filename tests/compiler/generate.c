@@ -271,8 +271,8 @@ static void statement(int function, int depth)
                 break;
         case 9: {
                 const int i = number_array();
-                printf("{ %s_anywhere *p = (void *)&o->f%d[sum & %d]; *p += %uu; sum += p[-(int)(sum & 0)]; }\n", types[fields[i].type],
-                       i, ARRAY - 1, draw(50));
+                printf("{ %s_anywhere *p = (void *)&o->f%d[sum & %d]; *p += %uu; sum += p[-(int)(sum & 0)]; }\n",
+                       types[fields[i].type], i, ARRAY - 1, draw(50));
                 break;
         }
         default:
