@@ -74,7 +74,7 @@ static const struct option long_options[] = {
 static _Noreturn void usage(int status)
 {
         printf("usage: model [--seed S] [--transactions N] [--seconds S] [--processes P] [--threads T]\n"
-               "             [--mode view|declared|mixed] [--ticket] [--snapshots] [--track]\n"
+               "             [--mode view|declared|compiled|mixed] [--ticket] [--snapshots] [--track]\n"
                "             [--pages N] [--local PERCENT] [--steps N] [--round N]\n"
                "             [--strict] [--page-bytes N] [--pool-bytes N] [--checkpoints] [--reopen]\n"
                "             [--durable] [--nosync] [--durable-reads] [--crash]\n"
@@ -88,6 +88,8 @@ static enum world_access access_named(const char *name)
                 return ACCESS_VIEW;
         if (strcmp(name, "declared") == 0)
                 return ACCESS_DECLARED;
+        if (strcmp(name, "compiled") == 0)
+                return ACCESS_COMPILED;
         if (strcmp(name, "mixed") != 0)
                 usage(2);
         return ACCESS_MIXED;
@@ -393,7 +395,7 @@ static void workers_stop(struct run *run)
 
 static void report(const struct run *run)
 {
-        static const char *const modes[] = { "view", "declared", "mixed" };
+        static const char *const modes[] = { "view", "declared", "compiled", "mixed" };
         const struct world_options *options = &run->world->options;
         double seconds = (double)(crew_clock_ns() - run->started_ns) / 1e9;
 

@@ -32,8 +32,13 @@ done
 # Thousandths of the total, and the options. Views are slower by a factor of ten and more, so
 # that their share is small.
 mixes='
-200 --mode declared --processes 2
-150 --mode declared --processes 1 --threads 4
+133 --mode declared --processes 2
+100 --mode declared --processes 1 --threads 4
+ 50 --mode compiled --processes 2 --snapshots
+ 50 --mode compiled --processes 1 --threads 4 --pages 12
+ 10 --mode compiled --processes 2 --threads 2 --ticket --pages 96 --checkpoints
+  2 --mode compiled --processes 2 --threads 2 --page-bytes 16384 --pool-bytes 1048576
+  5 --mode compiled --processes 2 --threads 2 --durable --crash
 150 --mode declared --processes 4 --threads 2 --snapshots --pages 96
 100 --mode declared --processes 2 --threads 2 --pages 6
  80 --mode declared --processes 2 --ticket

@@ -16,8 +16,8 @@ options_of()
         ${AWK:-awk} -v seed="$1" -v number="$2" "$random_awk"'
         BEGIN {
                 begin()
-                mode = one_of("declared view mixed")
-                options = "--mode " mode " --transactions " (mode == "declared" ? 40000 : 6000)
+                mode = one_of("declared view compiled mixed")
+                options = "--mode " mode " --transactions " (mode == "declared" || mode == "compiled" ? 40000 : 6000)
                 options = options " --processes " one_of("1 2 2 3 4") " --threads " one_of("1 1 2 4")
                 options = options " --pages " one_of("2 6 12 48 48 96") " --local " one_of("0 30 60 90")
                 options = options " --steps " one_of("4 10 20 60")

@@ -59,7 +59,8 @@ static int advise(struct worker *worker, const uint64_t *word, int access)
         const struct world *world = worker->world;
         const char *file = (const char *)worker->hold.base[0];
 
-        if (world->options.access == ACCESS_DECLARED || chance_next(&worker->chance) % 16 != 0)
+        if (world->options.access == ACCESS_DECLARED || world->options.access == ACCESS_COMPILED ||
+            chance_next(&worker->chance) % 16 != 0)
                 return 1;
         /* Reading three pages at the beginning of the first file is harmless wherever one is. */
         if (access == XAC_READ && chance_next(&worker->chance) % 4 == 0 && world_file_pages(world) >= 3 &&
@@ -68,11 +69,35 @@ static int advise(struct worker *worker, const uint64_t *word, int access)
         return xac_advise(worker->hold.env, word, 8, access) == 0;
 }
 
-static int is_declared(struct worker *worker)
+static enum world_access choose_access(struct worker *worker)
 {
         enum world_access access = worker->world->options.access;
 
-        return access == ACCESS_DECLARED || (access == ACCESS_MIXED && chance_next(&worker->chance) % 2);
+        return access == ACCESS_MIXED ? (enum world_access)(chance_next(&worker->chance) % ACCESS_MIXED) : access;
+}
+
+static const uint64_t *place_to_read(struct worker *worker, const uint64_t *word)
+{
+        switch (choose_access(worker)) {
+        case ACCESS_DECLARED:
+                return xac_page_read(worker->hold.env, word);
+        case ACCESS_COMPILED:
+                return xac_for_read(word);
+        default:
+                return word;
+        }
+}
+
+static uint64_t *place_to_write(struct worker *worker, uint64_t *word)
+{
+        switch (choose_access(worker)) {
+        case ACCESS_DECLARED:
+                return xac_page_write(worker->hold.env, word);
+        case ACCESS_COMPILED:
+                return xac_for_write(word);
+        default:
+                return word;
+        }
 }
 
 static int library_read(void *worker_, uint32_t page, uint32_t slot, uint64_t *value)
@@ -83,8 +108,7 @@ static int library_read(void *worker_, uint32_t page, uint32_t slot, uint64_t *v
         dawdle(worker);
         if (!advise(worker, word, XAC_READ))
                 return -1;
-        if (is_declared(worker))
-                word = xac_page_read(worker->hold.env, word);
+        word = place_to_read(worker, word);
         if (word == NULL)
                 return -1;
         *value = *(const volatile uint64_t *)word;
@@ -101,8 +125,7 @@ static int library_write(void *worker_, uint32_t page, uint32_t slot, uint64_t v
         dawdle(worker);
         if (!advise(worker, word, XAC_WRITE))
                 return -1;
-        if (is_declared(worker))
-                word = xac_page_write(worker->hold.env, word);
+        word = place_to_write(worker, word);
         if (word == NULL)
                 return -1;
         *(volatile uint64_t *)word = value;

@@ -27,10 +27,12 @@ void hold_map(struct hold *hold, const struct world *world)
 {
         char name[16];
 
+        const int flags = world->options.access == ACCESS_COMPILED ? XAC_SHARED : 0;
+
         hold->page_words = world->options.page_bytes / 8;
         for (int i = 0; i < WORLD_FILES; i++) {
                 snprintf(name, sizeof(name), "file%d", i);
-                hold->base[i] = xac_mmap(hold->env, name, world_file_bytes(world), 0);
+                hold->base[i] = xac_mmap(hold->env, name, world_file_bytes(world), flags);
                 check(hold->base[i] != MAP_FAILED);
         }
 }

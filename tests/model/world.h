@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include <xac/translate.h>
 #include <xac/xac.h>
 
 #include "tests/model/record.h"
@@ -16,7 +17,8 @@
 
 enum { WORLD_FILES = SCRIPT_FILES, WORLD_WORKERS_MAX = 32 };
 
-enum world_access { ACCESS_VIEW, ACCESS_DECLARED, ACCESS_MIXED };
+/* Compiled: as compiled code does, in views that threads share. Mixed: all three, in own views. */
+enum world_access { ACCESS_VIEW, ACCESS_DECLARED, ACCESS_COMPILED, ACCESS_MIXED };
 
 struct world_options {
         uint64_t seed;
