@@ -89,13 +89,15 @@ void Runtime::call_store(IRBuilder<> &build, Value *address, Value *from, uint64
         call_cold(build, "xacrt_store", { as_bytes(build, address), as_bytes(build, from), size(len) });
 }
 
-/* extern __thread xac_translations *xac_kept, of the initial-exec model. */
+/* extern __thread xac_translations *xac_kept, of the initial-exec model. It does not change once the thread has a view;
+ * what was loaded before leads to a table in which nothing is. */
 Value *Runtime::kept(IRBuilder<> &build, bool is_write)
 {
         Constant *found = module.getOrInsertGlobal("xac_kept", bytes());
         if (auto *variable = dyn_cast<GlobalVariable>(found->stripPointerCasts()))
                 variable->setThreadLocalMode(GlobalValue::InitialExecTLSModel);
-        Value *translations = build.CreateLoad(bytes(), found);
+        LoadInst *translations = build.CreateLoad(bytes(), found);
+        translations->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(context, {}));
         if (!is_write)
                 return translations;
         return build.CreateConstInBoundsGEP1_64(build.getInt8Ty(), translations, offsetof(xac_translations, of_writes));

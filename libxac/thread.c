@@ -163,6 +163,7 @@ int thread_map(struct thread *thread, const char *file, uint64_t byte_len, int f
         uint32_t file_no;
         handlers_look();
         handlers_watch(WATCHED_BEGINS);
+        translation_prepare();
         struct files *files = &thread->env->files;
         int err = flags & XAC_ANYWHERE ? files_open(files, file, byte_len, &file_no)
                                        : files_open_in_place(files, file, byte_len, &file_no);

@@ -15,6 +15,7 @@ enum { NEVER_USED = 0, FORGOTTEN = 1 /* units that are in no view */ };
 static struct translations nothing; /* never written to */
 THREAD_TLS xac_translations *xac_kept = &nothing.kept;
 
+/* Without memory nothing is kept, and everything is asked for. */
 static bool make_own(void)
 {
         void *memory;
@@ -24,6 +25,11 @@ static bool make_own(void)
                 return false;
         xac_kept = memory;
         return true;
+}
+
+void translation_prepare(void)
+{
+        (void)make_own();
 }
 
 /* Entries by number: those of reads, then those of writes. */

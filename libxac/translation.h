@@ -29,6 +29,9 @@ static inline struct translations *translations_own(void)
 
 enum translated { TRANSLATED_READ, TRANSLATED_WRITE };
 
+/* The thread maps a view. From here on xac_kept stays what it is, so that compiled code may load it once. */
+void translation_prepare(void);
+
 /* `bytes` is where `addr` leads. What was kept in its entry before gives way. Without memory nothing is kept. */
 void translation_keep(const void *addr, const void *bytes, enum translated access);
 

@@ -46,7 +46,7 @@ typedef struct xac_translations {
         xac_translation of_writes[XAC_TRANSLATE_ENTRIES];
 } xac_translations;
 
-/* This thread's. Never NULL; only libxac writes there. */
+/* This thread's. Never NULL, and the same from the thread's first xac_mmap() to its end; only libxac writes there. */
 extern __thread xac_translations *xac_kept __attribute__((tls_model("initial-exec")));
 
 /* What is not kept. */
