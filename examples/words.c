@@ -4,10 +4,12 @@
  * Two processes count the words of a text in one serial tree (words.h), each every other word, and a third is killed
  * while it counts one. Compiled by any compiler it works by page faults; by xac-cc, unchanged, without one:
  *
- *         cc words.c -lxac            xac-cc -O2 words.c
+ *         cc -I. examples/words.c -lxac            xac-cc -I. -O2 examples/words.c
  *
  *      words [TEXT]       prints what was counted; on stderr how long a word took, and its faults
  */
+
+#include "examples/words.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -17,8 +19,6 @@
 #include <unistd.h>
 
 #include <xac/xac.h>
-
-#include "words.h"
 
 static struct words *words;
 static char text[1 << 20], *parts[1 << 18];

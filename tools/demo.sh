@@ -185,7 +185,7 @@ make_dictionary()
 # One source, compiled twice.
 count_words()
 {
-        if ! "$build/compiler/build-cc" -O2 -o "$work/words" "$source/examples/words.c"; then
+        if ! "$build/compiler/build-cc" -O2 -I"$source" -o "$work/words" "$source/examples/words.c"; then
                 fail 'examples/words.c: xac-cc does not compile it'
         fi
         head -c 100000 "$source/docs/DESIGN.md" | tr -cs 'A-Za-z' ' ' >"$work/text"
