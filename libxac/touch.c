@@ -31,17 +31,17 @@ bool touch_make_room(struct txn *txn)
         return txn->state != TXN_DOOMED && !frames_drop(txn) && !checkpoint_run(&writer);
 }
 
-void touch_forget(const struct view *view, uint64_t page_no)
+void touch_forget(const struct txn *txn, const struct view *view, uint64_t page_no)
 {
         const struct shared *shared = view->files->shared;
-        translations_forget_page(view->base + (page_no << shared->page_shift), shared->page_bytes);
+        if (txn->is_translated)
+                translations_forget_page(view->base + (page_no << shared->page_shift), shared->page_bytes);
 }
 
 int touch_write_page(struct txn *txn, uint64_t page, uint32_t frame, struct page_entry **entry)
 {
-        const struct view *view = txn->views.by_file[page_id_file(page)];
-        if (view)
-                touch_forget(view, page_id_no(page));
+        if (txn->is_translated)
+                touch_forget(txn, txn->views.by_file[page_id_file(page)], page_id_no(page));
         int err = txn_pages_write(&txn->pages, page, txn->depth, frame, entry);
         if (err != XAC_FULL || !touch_make_room(txn))
                 return err;
@@ -121,7 +121,7 @@ static enum touch_outcome show_stray(struct txn *txn, struct view *view, uint64_
         uint64_t page = page_id(view->file_no, page_no);
         struct page_entry *entry = txn_pages_find(&txn->pages, page);
         uint32_t slot;
-        touch_forget(view, page_no);
+        touch_forget(txn, view, page_no);
         if (view_shows(view, page_no) != VIEW_HIDDEN)
                 slot = view_slot(view, page_no);
         else if (entry)

@@ -27,8 +27,8 @@ enum touch_outcome {
         TOUCH_STUCK    /* no mapping can be made, or the fault has no cause that we know */
 };
 
-/* The page of a view, which an open transaction uses or moves, has another slot from now on. */
-void touch_forget(const struct view *view, uint64_t page_no);
+/* The page of a view has another slot from now on (R24). */
+void touch_forget(const struct txn *txn, const struct view *view, uint64_t page_no);
 
 enum touch_outcome touch_fault(struct txn *txn, struct view *view, const void *addr, enum touch_access access);
 

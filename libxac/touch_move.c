@@ -65,7 +65,8 @@ int touch_move(struct txn *txn, const void *to, const void *from, size_t pages)
         struct view *view = views_find(&txn->views, to);
         uint64_t to_no = view_page_no(view, to);
         uint64_t from_no = view_page_no(view, from);
-        translations_forget();
+        if (txn->is_translated)
+                translations_forget();
         err = hide_moved(view, to_no, pages);
         if (!err)
                 err = hide_moved(view, from_no, pages);

@@ -69,6 +69,7 @@ const void *touch_translate_read(struct txn *txn, struct view *view, const void 
         const char *bytes;
         if (!find_target(view, addr, &target))
                 return addr;
+        txn->is_translated = true;
         if (!find_stray(txn, &target, addr, &bytes))
                 bytes = read_page(txn, &target) + target.offset;
         translation_keep(addr, bytes, TRANSLATED_READ);
@@ -81,7 +82,7 @@ static char *write_stray(struct txn *txn, const struct target *target, char *add
         const size_t page_bytes = txn->self->shared->page_bytes;
         if (view_may_show(target->view))
                 return addr;
-        touch_forget(target->view, page_id_no(target->page));
+        touch_forget(txn, target->view, page_id_no(target->page));
         char *copy = strays_add(&txn->strays, target->page, see(txn, target), page_bytes);
         return copy ? copy + target->offset : addr;
 }
@@ -105,6 +106,7 @@ void *touch_translate_write(struct txn *txn, struct view *view, void *addr)
         if (!find_target(view, addr, &target))
                 return addr;
         char *bytes = addr;
+        txn->is_translated = true;
         if (find_stray(txn, &target, addr, &stray)) {
                 bytes += stray - (const char *)addr;
         } else {

@@ -57,7 +57,7 @@ void translation_keep(const void *addr, const void *bytes, enum translated acces
         *entry = (xac_translation){ unit, (uintptr_t)bytes - (uintptr_t)addr };
 }
 
-void translations_forget_all(void)
+void translations_forget(void)
 {
         struct translations *own = translations_own();
         for (uint32_t i = 0; i < own->count; i++)
@@ -65,7 +65,7 @@ void translations_forget_all(void)
         own->count = 0;
 }
 
-void translations_forget_all_writes(void)
+void translations_forget_writes(void)
 {
         struct translations *own = translations_own();
         for (uint32_t i = 0; i < own->count; i++)
@@ -80,11 +80,11 @@ static void forget_unit(struct translations *own, uintptr_t unit, enum translate
                 entry->unit = FORGOTTEN;
 }
 
-void translations_forget_range(const void *addr, uint64_t byte_len)
+void translations_forget_page(const void *addr, uint64_t page_bytes)
 {
         struct translations *own = translations_own();
         const uintptr_t first = (uintptr_t)addr >> XAC_TRANSLATE_SHIFT;
-        for (uintptr_t unit = first; unit < first + (byte_len >> XAC_TRANSLATE_SHIFT); unit++) {
+        for (uintptr_t unit = first; unit < first + (page_bytes >> XAC_TRANSLATE_SHIFT); unit++) {
                 forget_unit(own, unit, TRANSLATED_READ);
                 forget_unit(own, unit, TRANSLATED_WRITE);
         }

@@ -7,8 +7,8 @@
  * when (R24).
  *
  * Declared access says which slot an address leads to. Code that a compiler has made asks that before each access, so
- * the answer is kept. It is wrong as soon as the page has another slot: whoever gives it one forgets it here. What
- * nobody has asked for costs those who begin, end and write a look at one number.
+ * the answer is kept. It is wrong as soon as the page has another slot: whoever gives it one forgets it here. A
+ * transaction that was never asked (txn->is_translated) has nothing to forget.
  */
 
 #include <xac/translate.h>
@@ -35,30 +35,11 @@ void translation_prepare(void);
 /* `bytes` is where `addr` leads. What was kept in its entry before gives way. Without memory nothing is kept. */
 void translation_keep(const void *addr, const void *bytes, enum translated access);
 
-void translations_forget_all(void);
-void translations_forget_all_writes(void);
-void translations_forget_range(const void *addr, uint64_t byte_len);
-
-/* Everything. */
-static inline void translations_forget(void)
-{
-        if (translations_own()->count)
-                translations_forget_all();
-}
-
-/* What may be written: a level begins, which is to have slots of its own. */
-static inline void translations_forget_writes(void)
-{
-        if (translations_own()->count)
-                translations_forget_all_writes();
-}
-
-/* A page, which has another slot from now on. */
-static inline void translations_forget_page(const void *addr, uint64_t page_bytes)
-{
-        if (translations_own()->count)
-                translations_forget_range(addr, page_bytes);
-}
+/* Everything; what may be written, as a level begins, which is to have slots of its own; a page, which gets another
+ * slot. */
+void translations_forget(void);
+void translations_forget_writes(void);
+void translations_forget_page(const void *addr, uint64_t page_bytes);
 
 /* The thread ends. */
 void translations_free(void);

@@ -91,7 +91,8 @@ static int begin_nested(struct txn *txn, int flags)
                 return err;
         struct txn_level *level = (struct txn_level *)txn->levels.items + txn->levels.count++;
         *level = (struct txn_level){ txn_pages_mark(&txn->pages), txn->flags, txn->from, txn->begun };
-        translations_forget_writes();
+        if (txn->is_translated)
+                translations_forget_writes();
         txn->flags |= flags; /* nested flags only add restrictions */
         txn->depth++;
         return 0;
@@ -148,18 +149,26 @@ static void hide_lost(void *arg, uint64_t page, uint32_t slot)
 static void abort_nested(struct txn *txn)
 {
         struct txn_level level = pop_level(txn);
-        translations_forget();
+        if (txn->is_translated)
+                translations_forget();
         if (hook_has_bug(HOOK_BUG_INNER_ABORT_LEAKS))
                 txn_pages_merge(&txn->pages, level.undo_mark, txn->depth, hide_lost, txn);
         txn_pages_undo(&txn->pages, level.undo_mark, hide_lost, txn);
 }
 
+/* A call of its own, so that others save no registers for it. */
+static __attribute__((noinline)) void forget_translations(struct txn *txn)
+{
+        translations_forget();
+        strays_drop(&txn->strays);
+        txn->is_translated = false;
+}
+
 /* The last step of every outermost end. */
 static void become_idle(struct txn *txn)
 {
-        translations_forget();
-        if (txn->strays.pages.count)
-                strays_drop(&txn->strays);
+        if (__builtin_expect(txn->is_translated, 0))
+                forget_translations(txn);
         txn_pages_clear(&txn->pages);
         participant_end(txn->self);
         if (txn->is_strict) {
@@ -289,7 +298,8 @@ static int end_nested(struct txn *txn)
         txn->last_from = txn->from;
         txn->last_turn = txn->turn;
         struct txn_level level = pop_level(txn);
-        translations_forget();
+        if (txn->is_translated)
+                translations_forget();
         txn_pages_merge(&txn->pages, level.undo_mark, txn->depth, hide_lost, txn);
         return txn->doom;
 }

@@ -44,7 +44,6 @@ struct txn {
         uint64_t last_turn;       /* and the turn of that */
         struct vector levels;     /* struct txn_level, one for each nested level */
         uint32_t patches;         /* files->patches when it began */
-        struct strays strays;     /* of pages that no view may show; of a doomed transaction */
         struct redo redo;         /* its record for the log */
         struct vector awaited;    /* uint64_t page ids: what xac_wait waits for */
         uint64_t log_end;         /* where the log ends with its record; 0: it has none */
@@ -54,6 +53,8 @@ struct txn {
         bool is_read_only;        /* the outermost level was begun with XAC_RDONLY */
         bool is_nosync;           /* XAC_NOSYNC, of the environment */
         bool is_strict;           /* XAC_STRICT */
+        bool is_translated;       /* it was asked by addresses: what is kept has to be forgotten in time (R24) */
+        struct strays strays;     /* of pages that no view may show; of a doomed transaction */
 };
 
 int txn_init(struct txn *txn, struct participant *self, struct files *files, int env_flags);

@@ -55,7 +55,6 @@ _Static_assert(sizeof(struct view_page) == sizeof(uint32_t), "a word for each pa
 struct view {
         char *base;
         uint64_t reserve_bytes;
-        struct address *address;
         struct files *files;
         struct participant *self; /* whose frames they are; set by views_add */
         uint32_t file_no;
@@ -70,6 +69,7 @@ struct view {
         bool is_exact;           /* in this attempt every page touched is in the exact read set */
         uint32_t exact_left;     /* commits that shall be exact */
         uint32_t exact_span;     /* how many the next time */
+        struct address *address; /* the range that it lies in */
 };
 
 /* In a range of its own, or that of other threads' views: flags and errors are those of address_take. */
