@@ -76,11 +76,12 @@ const void *touch_translate_read(struct txn *txn, struct view *view, const void 
         return bytes;
 }
 
-/* The transaction cannot commit. In a view of its own the access faults, and finds that out, too. */
+/* The transaction cannot commit. In a view of its own the access faults, and finds that out, too; in one that others
+ * may share it shows nothing (R25), also while they have not come. */
 static char *write_stray(struct txn *txn, const struct target *target, char *addr)
 {
         const size_t page_bytes = txn->self->shared->page_bytes;
-        if (view_may_show(target->view))
+        if (!target->view->address->is_shared)
                 return addr;
         touch_forget(txn, target->view, page_id_no(target->page));
         char *copy = strays_add(&txn->strays, target->page, see(txn, target), page_bytes);

@@ -18,8 +18,8 @@ set -u
 LC_ALL=C
 export LC_ALL
 
-build=${1:?usage: demo.sh BUILD_DIRECTORY}
-source=$(dirname "$0")/..
+build=$(cd "${1:?usage: demo.sh BUILD_DIRECTORY}" && pwd) || exit 1
+source=$(cd "$(dirname "$0")/.." && pwd) || exit 1
 bytes=${DEMO_BYTES:-}
 workers=${DEMO_WORKERS:-4}
 

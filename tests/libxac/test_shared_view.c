@@ -121,6 +121,20 @@ static void a_view_that_shows_pages_is_not_joined(void)
         check_ok(xac_close(env));
 }
 
+/* What is written in vain must not be shown either, as the others may come later. */
+static void what_is_lost_is_not_shown(void)
+{
+        xac_env *env = open_env(0);
+        volatile uint64_t *words = map_shared(env);
+
+        check_ok(xbegin(env, XAC_RDONLY));
+        if (xac_in_window((void *)words)) /* else it is not translated */
+                *(uint64_t *)xac_for_write((void *)words) = 1;
+        crew_threads(1, join_succeeds, env);
+        check_code(xend(env), xac_in_window((void *)words) ? XAC_READONLY : 0);
+        check_ok(xac_close(env));
+}
+
 static void an_own_view_and_a_shared_one_do_not_meet(void)
 {
         xac_env *env = open_env(0);
@@ -210,6 +224,7 @@ int main(void)
                 isolated_test(threads_have_one_address),
                 isolated_test(one_thread_alone_may_touch_it),
                 isolated_test(a_view_that_shows_pages_is_not_joined),
+                isolated_test(what_is_lost_is_not_shown),
                 isolated_test(an_own_view_and_a_shared_one_do_not_meet),
                 isolated_test(a_touch_in_company_is_explained),
                 isolated_test(pages_are_announced_only_by_one_alone),
