@@ -24,10 +24,11 @@ bench_serial_serial_SOURCES = \
         bench/serial/structures.h \
         bench/serial/ways.c \
         bench/serial/ways.h
+bench_serial_serial_CPPFLAGS = $(AM_CPPFLAGS) $(SERIAL_COMPILED_FLAGS)
 bench_serial_serial_LDADD = bench/libbench.la $(XAC_LIBS)
 
 if COMPILER
-bench_serial_serial_CPPFLAGS = $(AM_CPPFLAGS) -DWITH_COMPILED
+SERIAL_COMPILED_FLAGS = -DWITH_COMPILED
 bench_serial_serial_LDADD += bench/serial/structures-compiled.o compiler/libxacrt.a
 CLEANFILES += bench/serial/structures-compiled.o
 bench/serial/structures-compiled.o: bench/serial/structures.c bench/serial/structures.h bench/serial/lru_map.h \
