@@ -26,7 +26,10 @@ PASS_FLAGS = -std=c++17 -O1 -fPIC -fno-rtti -fno-exceptions -Wall -Wextra -Wno-u
 RUNTIME_FLAGS = -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -Wall -Wextra -I$(top_srcdir)/include -I$(top_srcdir)
 
 PLUGINS = $(XAC_LLVM:%=%D%/xac-pass-%.so)
+FIRST_PLUGIN = %D%/xac-pass-$(XAC_LLVM_FIRST).so
 plugin_DATA = $(PLUGINS)
+# What it takes to run build-cc.
+COMPILER_IN_PLACE = %D%/build-cc $(FIRST_PLUGIN) %D%/libxacrt.a libxac.la
 dist_plugin_DATA = %D%/runtime/containers.h
 CLEANFILES += $(PLUGINS)
 $(PLUGINS): %D%/xac-pass-%.so: $(PASS_FILES) %D%/pass.h include/xac/translate.h
@@ -43,7 +46,7 @@ $(RUNTIME_OBJECTS): %D%/runtime/%.o: %D%/runtime/%.c %D%/runtime/runtime.h inclu
 	@$(MKDIR_P) %D%/runtime
 	$(AM_V_CC)clang-$(XAC_LLVM_FIRST) $(RUNTIME_FLAGS) -c $< -o $@
 # By xac-c++: it is what the pass is for.
-%D%/runtime/containers.o: %D%/runtime/containers.cc %D%/runtime/containers.h %D%/build-c++ $(PLUGINS)
+%D%/runtime/containers.o: %D%/runtime/containers.cc %D%/runtime/containers.h %D%/build-c++ $(FIRST_PLUGIN)
 	@$(MKDIR_P) %D%/runtime
 	$(AM_V_GEN)%D%/build-c++ -std=c++17 -O2 -g -fPIC -Wall -Wextra -c $< -o $@
 %D%/libxacrt.a: $(RUNTIME_OBJECTS) %D%/runtime/containers.o

@@ -111,7 +111,7 @@ examples_demo_identifiers_LDADD = $(TREES_LIBS)
 dist_check_SCRIPTS += tools/check-examples
 dist_noinst_SCRIPTS += tools/demo.sh
 
-demo: $(DEMO_PROGRAMS) examples/words
+demo: $(DEMO_PROGRAMS) examples/words $(COMPILER_IN_PLACE)
 	@$(SHELL) $(srcdir)/tools/demo.sh .
 
 .PHONY: demo

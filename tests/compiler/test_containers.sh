@@ -23,6 +23,7 @@ try()
 {
         version=$1
         shift
+        rm -f "$work/containers"
         XAC_CLANG=clang-$version "$builddir/compiler/build-c++" -std=c++17 -Wall -Wextra -Werror "$@" \
                 "$srcdir/tests/compiler/containers.cc" -o "$work/containers" >"$work/said" 2>&1 &&
                 "$work/containers" "$work/env" >"$work/said" 2>&1
@@ -45,6 +46,9 @@ for version in $versions; do
 done
 if try "${versions%% *}" -O2 -lstdc++; then
         echo 'FAILED: nobody misses what libxacrt.a has of containers'
+        status=1
+elif [ ! -x "$work/containers" ]; then
+        echo "FAILED: it does not compile: $(tail -n 1 "$work/said")"
         status=1
 else
         echo "ok: the code in libstdc++.so is found: $(head -n 1 "$work/said" | cut -c 1-120)"
