@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "libxac/duty.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdlib.h>
 
 #include "base/sys.h"
 #include "libxac/backlog.h"
@@ -89,14 +91,14 @@ static int do_all(struct xac_env *env, struct participant *self)
 static int work(struct xac_env *env)
 {
         struct participant self;
-        int err = participant_join(&self, &env->shared);
+        int err = participant_join_with(&self, &env->shared, env->duty_seen);
         if (err)
                 return err;
         atomic_store(&self.row->is_on_duty, 1);
         err = do_all(env, &self);
         reclaim_hand_over(&self);
         pool_flush(&self);
-        participant_leave(&self);
+        participant_leave_with(&self);
         return err;
 }
 
@@ -159,10 +161,14 @@ static void *run(void *arg)
         return NULL;
 }
 
-/* Signals are the program's business: this thread takes none. It has begun when this returns: threads that are just
- * starting hold locks of the C library or of a sanitizer, and the program may fork at once. */
+/* Signals are the program's business: this thread takes none. The program may fork at any time: so the thread has begun
+ * when this returns (threads that are just starting hold locks of the C library or of a sanitizer), and allocates
+ * nothing (the allocator of AddressSanitizer does not mind fork). */
 int duty_start(struct xac_env *env)
 {
+        env->duty_seen = snapshots_allocate(&env->shared);
+        if (!env->duty_seen)
+                return -ENOMEM;
         sigset_t all, before;
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -171,6 +177,8 @@ int duty_start(struct xac_env *env)
         int err = pthread_create(&env->duty_thread, NULL, run, env);
         pthread_sigmask(SIG_SETMASK, &before, NULL);
         env->has_duty_thread = !err;
+        if (err)
+                free(env->duty_seen);
         while (!err && !atomic_load(&env->duty_runs))
                 sys_futex_wait((const uint32_t *)&env->duty_runs, 0, TICK_NS);
         return -err;
@@ -186,4 +194,5 @@ void duty_stop(struct xac_env *env)
         sys_futex_wake((const uint32_t *)&control->duty, INT_MAX);
         pthread_join(env->duty_thread, NULL);
         env->has_duty_thread = false;
+        free(env->duty_seen);
 }

@@ -34,7 +34,8 @@ struct xac_env {
         pthread_t duty_thread; /* duty.c */
         bool has_duty_thread;
         _Atomic bool duty_stops;
-        _Atomic uint32_t duty_runs; /* futex word: the thread has begun */
+        _Atomic uint32_t duty_runs;  /* futex word: the thread has begun */
+        struct snapshots *duty_seen; /* its room for looks at all rows */
         struct xac_env *next;
 };
 

@@ -55,21 +55,26 @@ static int take_row_locked(struct participant *self, struct shared *shared)
         return 0;
 }
 
-int participant_join(struct participant *self, struct shared *shared)
+int participant_join_with(struct participant *self, struct shared *shared, struct snapshots *seen)
 {
-        const size_t active_len = sizeof(self->seen->active[0]);
         memset(self, 0, sizeof(*self));
         self->shared = shared;
-        self->seen = malloc(sizeof(*self->seen) + (shared->control->max_participants + SNAPSHOT_PINS) * active_len);
-        if (!self->seen)
-                return -ENOMEM;
-
+        self->seen = seen;
         /* A dead owner leaves at worst a row used by a dead process: it is taken back later. */
         shared_lock_as_process(shared, &shared->control->participant_lock);
         int err = take_row_locked(self, shared);
         shared_unlock_as_process(shared, &shared->control->participant_lock);
+        return err;
+}
+
+int participant_join(struct participant *self, struct shared *shared)
+{
+        struct snapshots *seen = snapshots_allocate(shared);
+        if (!seen)
+                return -ENOMEM;
+        int err = participant_join_with(self, shared, seen);
         if (err)
-                free(self->seen);
+                free(seen);
         return err;
 }
 
@@ -87,7 +92,7 @@ void participant_fold_counters_locked(struct shared *shared, struct row *row)
         fold(&control->past_write_faults, &row->write_faults);
 }
 
-void participant_leave(struct participant *self)
+void participant_leave_with(struct participant *self)
 {
         shared_lock_as_process(self->shared, &self->shared->control->participant_lock);
         participant_fold_counters_locked(self->shared, self->row);
@@ -96,6 +101,11 @@ void participant_leave(struct participant *self)
         atomic_store(&self->row->state, ROW_FREE);
         shared_unlock_as_process(self->shared, &self->shared->control->participant_lock);
         self->row = NULL;
+}
+
+void participant_leave(struct participant *self)
+{
+        participant_leave_with(self);
         free(self->seen);
 }
 
@@ -155,6 +165,12 @@ static void see_pins(struct snapshots *seen, const struct control *control)
         see(seen, atomic_load(&control->checkpoint_snapshot), UINT64_MAX);
         see(seen, atomic_load(&control->durable_next), UINT64_MAX);
         see(seen, atomic_load(&control->durable_sequence), UINT64_MAX);
+}
+
+struct snapshots *snapshots_allocate(const struct shared *shared)
+{
+        struct snapshots *seen;
+        return malloc(sizeof(*seen) + (shared->control->max_participants + SNAPSHOT_PINS) * sizeof(seen->active[0]));
 }
 
 void snapshots_read(struct snapshots *seen, const struct shared *shared)

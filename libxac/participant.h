@@ -43,6 +43,9 @@ struct participant {
 int participant_join(struct participant *self, struct shared *shared);
 /* Gives the row back; its lists are empty by now. */
 void participant_leave(struct participant *self);
+/* The same with room for looks that is the caller's, who may not allocate or joins again and again. */
+int participant_join_with(struct participant *self, struct shared *shared, struct snapshots *seen);
+void participant_leave_with(struct participant *self);
 /* Adds a row's counters to those of the participants that have left. Caller holds participant_lock. */
 void participant_fold_counters_locked(struct shared *shared, struct row *row);
 
@@ -72,6 +75,8 @@ struct snapshots {
 
 enum { SNAPSHOT_PINS = 5 }; /* snapshots that are no participant's */
 
+/* Room for one look, to be freed; NULL: no memory. */
+struct snapshots *snapshots_allocate(const struct shared *shared);
 void snapshots_read(struct snapshots *seen, const struct shared *shared);
 /* An active snapshot in [from, to), the oldest of them; 0 if there is none. */
 uint64_t snapshots_find_in(const struct snapshots *seen, uint64_t from, uint64_t to);
