@@ -171,7 +171,7 @@ bench_thesis_LDADD = $(XACBENCH_LIBS)
 if !SANITIZERS
 BENCH_PROGRAMS += bench/transfers
 noinst_LTLIBRARIES += bench/libtraced.la
-bench_libtraced_la_SOURCES = $(libxactrees_core_la_SOURCES)
+bench_libtraced_la_SOURCES = $(libxacpages_la_SOURCES) $(libxactrees_core_la_SOURCES)
 bench_libtraced_la_CPPFLAGS = $(AM_CPPFLAGS) -U_FORTIFY_SOURCE
 bench_libtraced_la_CFLAGS = -std=gnu11 -pthread -fsanitize=thread
 bench_transfers_SOURCES = \

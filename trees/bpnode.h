@@ -53,7 +53,7 @@
 
 #include <xac/bptree.h>
 
-#include "trees/page_arena.h"
+#include "pages/page_arena.h"
 
 /* What an insert into a fixed leaf changes is in the first eight bytes, one word of the log. */
 struct bpnode {

@@ -38,7 +38,7 @@
 
 #include "trees/leaf.h"
 #include "trees/leaf_cursor.h"
-#include "trees/page_alloc.h"
+#include "pages/page_alloc.h"
 
 enum { BPTREE_LEVELS_MAX = 32 };
 

@@ -35,7 +35,7 @@
  */
 
 #include "trees/bpnode.h"
-#include "trees/page_alloc.h"
+#include "pages/page_alloc.h"
 #include "trees/pma.h"
 #include "trees/veb.h"
 

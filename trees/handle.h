@@ -9,7 +9,7 @@
 
 #include <xac/bptree.h>
 
-#include "trees/page_arena.h"
+#include "pages/page_arena.h"
 
 enum {
         CATALOG_OWN_ORDER = 1, /* by a comparison that has to be given at each open */

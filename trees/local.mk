@@ -65,16 +65,12 @@ libxactrees_core_la_SOURCES = \
         %D%/naming_open.c \
         %D%/overflow.c \
         %D%/overflow.h \
-        %D%/page_alloc.c \
-        %D%/page_alloc.h \
-        %D%/page_arena.c \
-        %D%/page_arena.h \
-        %D%/page_map.h \
-        %D%/page_run.c \
         %D%/pma.c \
         %D%/pma.h \
         %D%/veb.c \
         %D%/veb.h
+
+libxactrees_core_la_LIBADD = libxacpages.la
 
 lib_LTLIBRARIES += libxactrees.la
 libxactrees_la_SOURCES =

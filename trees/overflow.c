@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trees/page_alloc.h"
+#include "pages/page_alloc.h"
 
 static uint32_t payload_bytes(const struct page_arena *arena)
 {

@@ -20,7 +20,7 @@ fi
 flags="-std=gnu11 -D_GNU_SOURCE -O2 -pthread -fexceptions -w -I$srcdir -I$srcdir/include"
 
 # What both trees and their tests consist of, but for the programs.
-sources=$(cd "$srcdir" && ls trees/*.c tests/support/*.c tests/trees/*.c | grep -v tests/trees/test_)
+sources=$(cd "$srcdir" && ls pages/*.c trees/*.c tests/support/*.c tests/trees/*.c | grep -v tests/trees/test_)
 # shellcheck disable=SC2016,SC2086 # for the shells that xargs starts; words
 (cd "$srcdir" && echo $sources | tr ' ' '\n' | xargs -P "$(nproc)" -n 1 sh -c \
         '"$0" $1 -c "$3" -o "$2/$(echo "$3" | tr / -).o" || exit 255' "$compiler" "$flags" "$work") || exit 1

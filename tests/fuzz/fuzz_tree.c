@@ -19,7 +19,7 @@
 #include "tests/trees/sorted.h"
 #include "tests/trees/xtree.h"
 #include "trees/bpnode.h"
-#include "trees/page_alloc.h"
+#include "pages/page_alloc.h"
 
 enum {
         TREES = 2,

@@ -69,8 +69,8 @@ objects=$(
         for source in "$srcdir"/recovery/*.c; do
                 compile counted "recovery/$(basename "$source")"
         done
-        for source in "$srcdir"/trees/*.c; do
-                compile counted "trees/$(basename "$source")"
+        for source in "$srcdir"/pages/*.c "$srcdir"/trees/*.c; do
+                compile counted "${source#"$srcdir/"}"
         done
         for source in "$srcdir"/libxac/*.c; do
                 [ "$(basename "$source")" = fault_sigsegv.c ] || compile quiet "libxac/$(basename "$source")"

@@ -6,7 +6,7 @@
  * What this thread holds of the pages of ways.arena, kept outside of it: in the end every page is fixed, free or held.
  */
 
-#include "trees/page_alloc.h"
+#include "pages/page_alloc.h"
 
 enum { ACCOUNT_PAGES = 64 * GROUP_PAGES };
 

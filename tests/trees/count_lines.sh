@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# How many lines of trees/ exist only for transactions (trees/README.md has the table, and explains it).
+# How many lines of pages/ and trees/ exist only for transactions (trees/README.md has the table, and explains it).
 #
-# It makes the serial tree out of trees/, by taking away whatever belongs to environments (the rules are below); compiles
+# It makes the serial tree out of them, by taking away whatever belongs to environments (the rules are below); compiles
 # that and links it without libxac, so that nothing can have been forgotten; lets it work; and counts by diff
 # the lines of code that the tree in a view has and the serial one has not, or has otherwise. These may not be more than
 # LIMIT, and as many as trees/README.md says. A line of code is one that has more on it than comments and a brace.
@@ -81,7 +81,7 @@ code()
 # lines_of FOLDER: how many there are.
 lines_of()
 {
-        for file in "$work/$1"/trees/*.[ch]; do
+        for file in "$work/$1"/*/*.[ch]; do
                 code "$file"
         done | wc -l
 }
@@ -89,9 +89,9 @@ lines_of()
 # lines_only_in FOLDER OTHER: in FOLDER and not, or not so, in OTHER.
 lines_only_in()
 {
-        for file in "$work/$1"/trees/*.[ch]; do
+        for file in "$work/$1"/*/*.[ch]; do
                 code "$file" >"$work/mine"
-                code "$work/$2/trees/$(basename "$file")" >"$work/its"
+                code "$work/$2/${file#"$work/$1/"}" >"$work/its"
                 diff "$work/its" "$work/mine" | sed -n "s|^> |$(basename "$file"): |p"
         done
 }
@@ -99,7 +99,7 @@ lines_only_in()
 # Lines that look whether the transaction is lost; a condition that leads to nothing else is one, too.
 lines_lost()
 {
-        for file in "$work/serial"/trees/*.[ch]; do
+        for file in "$work/serial"/*/*.[ch]; do
                 code "$file" | $awk '
                 /ARENA_LOST/ { count++; if (/^ *return ARENA_LOST;/ && before ~ /^ *(else )?if \(![a-z>-]+\)$/) count++ }
                 { before = $0 }
@@ -110,7 +110,7 @@ lines_lost()
 # Lines that stay in the serial tree although they deal with transactions: by the words in them.
 lines_joining()
 {
-        for file in "$work/serial"/trees/*.[ch]; do
+        for file in "$work/serial"/*/*.[ch]; do
                 code "$file" | $awk '
                 /^(static |int |void |struct ).*(confirm|ask_body|struct question|carry_cursors|take_spare)/ { inside = 1 }
                 /^(static|int|void|struct|enum|const|#)/ && !/confirm|ask_body|struct question|carry_cursors|take_spare/ { inside = 0 }
@@ -120,15 +120,17 @@ lines_joining()
 
 # ---- the trees ----
 
-mkdir -p "$work/declared/trees" "$work/view/trees" "$work/serial/trees"
-for file in "$srcdir"/trees/*.[ch]; do
-        name=trees/$(basename "$file")
+for layer in pages trees; do
+        mkdir -p "$work/declared/$layer" "$work/view/$layer" "$work/serial/$layer"
+done
+for file in "$srcdir"/pages/*.[ch] "$srcdir"/trees/*.[ch]; do
+        name=${file#"$srcdir/"}
         cp "$file" "$work/declared/$name"
         take_declared "$file" >"$work/view/$name"
         take_environment "$work/view/$name" >"$work/serial/$name"
 done
 
-if grep -En '\<(xac_[a-z_]+|xbegin|xend|xabort)\(|->env\>|ARENA_DECLARED' "$work"/serial/trees/*.[ch] | sed "s|^$work/||" |
+if grep -En '\<(xac_[a-z_]+|xbegin|xend|xabort)\(|->env\>|ARENA_DECLARED' "$work"/serial/*/*.[ch] | sed "s|^$work/||" |
         grep -v '^[^:]*:[0-9]*: *[/ ]\*'; then
         fail "the lines above are left, though they belong to an environment: the rules do not know them"
 fi
@@ -192,7 +194,7 @@ int main(void)
 }
 END
 (cd "$work" && ${CC:-cc} -std=gnu11 -O1 -D_GNU_SOURCE -I"$work/serial" -I"$(cd "$OLDPWD" && cd "$srcdir" && pwd)/include" \
-        -o serial.out serial.c serial/trees/*.c && ./serial.out) || fail "the serial tree does not work"
+        -o serial.out serial.c serial/pages/*.c serial/trees/*.c && ./serial.out) || fail "the serial tree does not work"
 
 all=$(lines_of declared)
 lines_only_in view serial >"$work/view.lines"
@@ -202,7 +204,7 @@ lost=$(lines_lost)
 declared=$(($(wc -l <"$work/declared.lines") + lost))
 joining=$(lines_joining)
 
-echo "lines of code in trees/:                             $all"
+echo "lines of code in pages/ and trees/:                  $all"
 echo "the tree in a view, that the serial one has not:     $view"
 echo "left in the serial tree, where they do nothing:      $joining (handles and cursors that outlive a transaction)"
 echo "declared access besides:                             $declared ($lost look whether the transaction is lost)"

@@ -9,7 +9,7 @@
 
 #include "tests/trees/ways.h"
 #include "tests/trees/xtree.h"
-#include "trees/page_arena.h"
+#include "pages/page_arena.h"
 
 enum { DAMAGED_WORDS = 3000, DAMAGED_LONG = 200000 };
 

@@ -15,7 +15,7 @@
 #include "tests/support/check.h"
 #include "tests/trees/ways.h"
 #include "tests/trees/xtree.h"
-#include "trees/page_alloc.h"
+#include "pages/page_alloc.h"
 
 enum { VALUE_MAX = 1000, PREFIX = 280, LOOK_EVERY = 64 };
 

@@ -4,7 +4,7 @@
  * Pages are handed out once, and come back once: one arena, until there is no more room.
  */
 
-#include "trees/page_alloc.h"
+#include "pages/page_alloc.h"
 
 #include <errno.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "tests/support/scratch.h"
 #include "tests/trees/account.h"
 #include "tests/trees/ways.h"
-#include "trees/page_map.h"
+#include "pages/page_map.h"
 
 enum { GROUP_FREE = GROUP_PAGES - 1, FIRST_FREE = GROUP_PAGES - PAGES_FIXED };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "trees/page_alloc.h"
+#include "pages/page_alloc.h"
 
 /*
  * Whole groups, taken beside single pages.
@@ -10,7 +10,7 @@
 #include "tests/support/scratch.h"
 #include "tests/trees/account.h"
 #include "tests/trees/ways.h"
-#include "trees/page_map.h"
+#include "pages/page_map.h"
 
 enum { HELD_MAX = 32 };
 

@@ -5,7 +5,7 @@
  * other, at once, and after deaths.
  */
 
-#include "trees/page_alloc.h"
+#include "pages/page_alloc.h"
 
 #include <errno.h>
 
@@ -15,7 +15,7 @@
 #include "tests/support/crew.h"
 #include "tests/trees/account.h"
 #include "tests/trees/ways.h"
-#include "trees/page_map.h"
+#include "pages/page_map.h"
 
 enum { GROUP_FREE = GROUP_PAGES - 1, FIRST_FREE = GROUP_PAGES - PAGES_FIXED };
 

@@ -4,7 +4,7 @@
  * The three ways into an arena: what can be opened, and how it grows.
  */
 
-#include "trees/page_arena.h"
+#include "pages/page_arena.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/seat.h"
 #include "tests/trees/ways.h"
-#include "trees/page_alloc.h"
+#include "pages/page_alloc.h"
 
 /* ---- opening ---- */
 

@@ -4,12 +4,12 @@
  * What becomes of the outcomes of a body: in a transaction of its own, and in one that is open.
  */
 
-#include "trees/page_arena.h"
+#include "pages/page_arena.h"
 
 #include "tests/support/actor.h"
 #include "tests/support/check.h"
 #include "tests/trees/ways.h"
-#include "trees/page_alloc.h"
+#include "pages/page_alloc.h"
 
 /* Writes something with the tree's number, which makes the header. */
 static uint32_t put_mark(page_arena *arena)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef TREES_PAGE_MAP_H
-#define TREES_PAGE_MAP_H
+#ifndef PAGES_PAGE_MAP_H
+#define PAGES_PAGE_MAP_H
 
 /*
  * The pages that page_alloc.c writes, and what can be told from one of them alone.
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trees/page_arena.h"
+#include "pages/page_arena.h"
 
 enum { MAP_WORDS = GROUP_PAGES / 64, TREE_ID_MIN = 2 /* 1: the catalog's */ };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "trees/page_arena.h"
+#include "pages/page_arena.h"
 
 /*
  * What an arena asks of what it lies in: room, and transactions.

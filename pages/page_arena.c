@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "trees/page_arena.h"
+#include "pages/page_arena.h"
 
 /*
  * Opening and closing: the three ways in.
@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "trees/page_alloc.h"
+#include "pages/page_alloc.h"
 
 enum { PAGE_BYTES_MIN = 4096, PAGE_BYTES_MAX = 65536 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef TREES_PAGE_ARENA_H
-#define TREES_PAGE_ARENA_H
+#ifndef PAGES_PAGE_ARENA_H
+#define PAGES_PAGE_ARENA_H
 
 /*
- * The way in: how the pages of an arena are reached. This header, page_arena.c and page_run.c are the only files of
- * trees/ that know of transactions; everything else is serial code (README.md counts the lines).
+ * The way in: how the pages of an arena are reached. This header, page_arena.c and page_run.c are the only files
+ * of pages/ and trees/ that know of transactions; everything else is serial code (trees/README.md counts the lines).
  *
  *      arena_read     a page as the transaction sees it: valid until the transaction ends
  *      arena_write    the same page, to be changed: valid until the transaction ends. What was read before may

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "trees/page_alloc.h"
+#include "pages/page_alloc.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 
-#include "trees/page_map.h"
+#include "pages/page_map.h"
 
 enum {
         PROBES = 16,    /* groups that are looked at before one is added */

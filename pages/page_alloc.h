@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef TREES_PAGE_ALLOC_H
-#define TREES_PAGE_ALLOC_H
+#ifndef PAGES_PAGE_ALLOC_H
+#define PAGES_PAGE_ALLOC_H
 
 /*
  * Free pages of an arena. Nothing here is written by every insert: an insert that splits no page does not come here,
@@ -26,7 +26,7 @@
  * tree's number, makes the header. So opening an arena writes nothing, and a format that is aborted is repeated.
  */
 
-#include "trees/page_arena.h"
+#include "pages/page_arena.h"
 
 enum { ALLOC_RESERVE_MAX = 40 /* more than a tree has levels */ };
 

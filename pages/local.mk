@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: MIT
+#
+# Pages of a file: how they are reached, and which are free. What trees/ and heap/ are built on, and part of the library of
+# each.
+
+noinst_LTLIBRARIES += libxacpages.la
+libxacpages_la_SOURCES = \
+        %D%/page_alloc.c \
+        %D%/page_alloc.h \
+        %D%/page_arena.c \
+        %D%/page_arena.h \
+        %D%/page_map.h \
+        %D%/page_run.c
