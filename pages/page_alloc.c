@@ -32,7 +32,7 @@ static uint32_t now_s(void)
 
 static bool header_is_sound(const struct page_arena *arena, const struct arena_header *header)
 {
-        return header->kind == PAGE_IS_HEADER && header->magic == HEADER_MAGIC &&
+        return header->kind == PAGE_IS_HEADER && header->magic == arena->magic &&
                header->page_bytes == arena->page_bytes && header->groups && header->groups == ~header->not_groups &&
                header->next_tree_id >= TREE_ID_MIN;
 }
@@ -87,7 +87,7 @@ static int group_append(struct page_arena *arena, uint32_t groups, struct group_
         if (!groups)
                 *header = (struct arena_header){ .kind = PAGE_IS_HEADER,
                                                  .page_bytes = arena->page_bytes,
-                                                 .magic = HEADER_MAGIC,
+                                                 .magic = arena->magic,
                                                  .next_tree_id = TREE_ID_MIN };
         header->groups = groups + 1;
         header->not_groups = ~header->groups;
@@ -130,7 +130,7 @@ static bool is_worth_owning(const struct page_arena *arena, const struct group_m
 }
 
 /* splitmix64 (G. Steele et al., OOPSLA 2014) */
-static uint64_t next_random(struct page_arena *arena)
+uint64_t page_alloc_random(struct page_arena *arena)
 {
         uint64_t mixed = arena->random += UINT64_C(0x9e3779b97f4a7c15);
         mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -144,7 +144,7 @@ static int group_probe(struct page_arena *arena, uint32_t groups)
 {
         for (uint32_t i = 0; i < PROBES && i < groups; i++) {
                 const struct group_map *map;
-                uint32_t group = groups > PROBES ? (uint32_t)(next_random(arena) % groups) : i;
+                uint32_t group = groups > PROBES ? (uint32_t)(page_alloc_random(arena) % groups) : i;
                 int err = map_read(arena, group, &map);
                 if (err)
                         return err;
@@ -279,6 +279,85 @@ int page_alloc_release(struct page_arena *arena, struct page_reserve *reserve)
         return err;
 }
 
+/* ---- pages side by side ---- */
+
+/* The map that a page stands in, when there is such a page. */
+static int map_of_page(struct page_arena *arena, page_no page, const struct group_map **map)
+{
+        int err = page_alloc_reach(arena, page);
+        return err ? err : map_read(arena, group_of(page), map);
+}
+
+/* Makes a group the own one in which they are. The one before is let go, with the room that it has for others. */
+static int group_find_run(struct page_arena *arena, size_t count)
+{
+        uint32_t groups;
+        int err = page_alloc_leave(arena);
+        if (!err)
+                err = page_alloc_groups(arena, &groups);
+        for (uint32_t i = 0; !err && i < PROBES && i < groups; i++) {
+                const struct group_map *map;
+                uint32_t group = groups > PROBES ? (uint32_t)(page_alloc_random(arena) % groups) : i;
+                err = map_read(arena, group, &map);
+                if (!err && is_worth_owning(arena, map) && map_find_run(map, count) < GROUP_PAGES)
+                        return group_own(arena, group);
+        }
+        return err ? err : group_add(arena, groups);
+}
+
+/* Where the own group, if there is one, has them; GROUP_PAGES: nowhere. */
+static int own_find_run(struct page_arena *arena, size_t count, unsigned *at)
+{
+        *at = GROUP_PAGES;
+        int err = arena->own_group == NO_GROUP ? 0 : own_is_kept(arena);
+        if (err || arena->own_group == NO_GROUP)
+                return err;
+        const struct group_map *map = arena_read(arena, map_of(arena->own_group));
+        if (!map)
+                return ARENA_LOST;
+        *at = map_find_run(map, count);
+        return 0;
+}
+
+int page_alloc_take_run(struct page_arena *arena, size_t count, page_no *first)
+{
+        unsigned at;
+        assert(count && count < GROUP_PAGES);
+        int err;
+        while (!(err = own_find_run(arena, count, &at)) && at == GROUP_PAGES)
+                if ((err = group_find_run(arena, count))) /* the first group may have too little room */
+                        break;
+        if (err)
+                return err;
+        struct group_map *map = arena_write(arena, map_of(arena->own_group));
+        if (!map)
+                return ARENA_LOST;
+        *first = map_of(arena->own_group) + at;
+        for (size_t i = 0; i < count; i++)
+                map_set_taken(map, *first + (page_no)i);
+        map->used_at = now_s();
+        return 0;
+}
+
+int page_alloc_free_run(struct page_arena *arena, page_no first, size_t count)
+{
+        const struct group_map *before;
+        int err = map_of_page(arena, first, &before);
+        if (err)
+                return err;
+        if (first % GROUP_PAGES + count > GROUP_PAGES || first < PAGES_FIXED || first == map_of(group_of(first)))
+                return XAC_CORRUPT;
+        for (size_t i = 0; i < count; i++)
+                if (map_says_free(before, first + (page_no)i))
+                        return XAC_CORRUPT;
+        struct group_map *map = arena_write(arena, map_of(group_of(first)));
+        if (!map)
+                return ARENA_LOST;
+        for (size_t i = 0; i < count; i++)
+                map_set_free(map, first + (page_no)i);
+        return 0;
+}
+
 /* ---- whole groups ---- */
 
 /* Takes all of it. */
@@ -299,7 +378,7 @@ static int group_look_for_whole(struct page_arena *arena, uint32_t groups, uint3
 {
         for (uint32_t i = 0; i < PROBES && i < groups; i++) {
                 const struct group_map *map;
-                *group = groups > PROBES ? (uint32_t)(next_random(arena) % groups) : i;
+                *group = groups > PROBES ? (uint32_t)(page_alloc_random(arena) % groups) : i;
                 int err = map_read(arena, *group, &map);
                 if (err)
                         return err;
@@ -346,13 +425,6 @@ int page_alloc_take_group(struct page_arena *arena, uint32_t *group)
 }
 
 /* ---- freeing ---- */
-
-/* The map that a page stands in, when there is such a page. */
-static int map_of_page(struct page_arena *arena, page_no page, const struct group_map **map)
-{
-        int err = page_alloc_reach(arena, page);
-        return err ? err : map_read(arena, group_of(page), map);
-}
 
 int page_alloc_free(struct page_arena *arena, page_no page)
 {
@@ -437,12 +509,16 @@ int page_alloc_leave(struct page_arena *arena)
         return 0;
 }
 
-int page_alloc_tree_id(struct page_arena *arena, uint32_t *id)
+int page_alloc_make(struct page_arena *arena)
 {
         uint32_t groups;
         int err = page_alloc_groups(arena, &groups);
-        if (!err && !groups)
-                err = group_add(arena, 0);
+        return err || groups ? err : group_add(arena, 0);
+}
+
+int page_alloc_tree_id(struct page_arena *arena, uint32_t *id)
+{
+        int err = page_alloc_make(arena);
         if (err)
                 return err;
         struct arena_header *header = arena_write(arena, PAGE_HEADER);

@@ -36,6 +36,10 @@ struct page_reserve {
         page_no pages[ALLOC_RESERVE_MAX];
 };
 
+/* Makes the header and the first group of an arena in which nothing was ever written. -ENOSPC, -ENOMEM, ARENA_LOST,
+ * XAC_CORRUPT. */
+int page_alloc_make(struct page_arena *arena);
+
 /* Takes pages until the reserve has so many; a failure leaves it as it was. -ENOSPC, -ENOMEM, ARENA_LOST,
  * XAC_CORRUPT. */
 int page_alloc_reserve(struct page_arena *arena, struct page_reserve *reserve, uint32_t count);
@@ -46,6 +50,11 @@ int page_alloc_release(struct page_arena *arena, struct page_reserve *reserve);
 
 /* Takes `count` pages into an array: all or none. The same errors. */
 int page_alloc_take_many(struct page_arena *arena, page_no *pages, size_t count);
+
+/* Takes `count` pages that lie side by side, fewer than a group has. The same errors. */
+int page_alloc_take_run(struct page_arena *arena, size_t count, page_no *first);
+/* Gives them back. ARENA_LOST; XAC_CORRUPT: one was free, or they are not pages of one group. */
+int page_alloc_free_run(struct page_arena *arena, page_no first, size_t count);
 
 /* Takes a group, all of its pages but the map; what is in them means nothing. The same errors. */
 int page_alloc_take_group(struct page_arena *arena, uint32_t *group);
@@ -66,6 +75,9 @@ int page_alloc_tree_id(struct page_arena *arena, uint32_t *id);
 int page_alloc_groups(struct page_arena *arena, uint32_t *groups);
 /* For checking: whether a page is free. XAC_CORRUPT: there is no such page. */
 int page_alloc_is_free(struct page_arena *arena, page_no page, bool *is_free);
+
+/* Where to look next. */
+uint64_t page_alloc_random(struct page_arena *arena);
 
 /* The slow half of page_alloc_reach. */
 int page_alloc_look_for(struct page_arena *arena, page_no page);

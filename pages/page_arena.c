@@ -30,7 +30,7 @@ static uint64_t make_token(const struct page_arena *arena)
         return token ? token : 1;
 }
 
-static int arena_new(uint32_t page_bytes, enum arena_way way, struct page_arena **out)
+int arena_new(uint32_t page_bytes, enum arena_way way, struct page_arena **out)
 {
         struct page_arena *arena = *out = calloc(1, sizeof(*arena));
         if (!arena)
@@ -39,6 +39,8 @@ static int arena_new(uint32_t page_bytes, enum arena_way way, struct page_arena 
         arena->page_shift = (uint32_t)__builtin_ctz(page_bytes);
         arena->way = way;
         arena->fd = -1;
+        arena->map_flags = XAC_ANYWHERE;
+        arena->magic = ARENA_MAGIC_TREES;
         arena->own_group = NO_GROUP;
         arena->random = arena->token = make_token(arena);
         return 0;
@@ -46,7 +48,7 @@ static int arena_new(uint32_t page_bytes, enum arena_way way, struct page_arena 
 
 static void arena_free(struct page_arena *arena)
 {
-        if (arena->base)
+        if (arena->base && arena->base != MAP_FAILED)
                 arena->env ? xac_munmap(arena->env, arena->base) : munmap(arena->base, arena->max_bytes);
         if (arena->fd >= 0)
                 close(arena->fd);
@@ -59,8 +61,7 @@ static int probe(void *arena)
         return page_alloc_probe(arena);
 }
 
-/* The last step of opening, unless it has failed (err): page 0 is there. */
-static int arena_open(struct page_arena **arena, int err)
+int arena_open(struct page_arena **arena, int err)
 {
         if (!err)
                 err = arena_run(*arena, XAC_RDONLY, probe, *arena);
@@ -145,7 +146,7 @@ int page_arena_open_env(xac_env *env, const char *file, enum page_arena_access a
                 return err;
         (*arena)->env = env;
         (*arena)->file = strdup(file);
-        (*arena)->base = xac_mmap(env, file, stats.page_bytes, XAC_ANYWHERE);
+        (*arena)->base = xac_mmap(env, file, stats.page_bytes, (*arena)->map_flags);
         return arena_open(arena, (*arena)->base == MAP_FAILED ? -errno : (*arena)->file ? 0 : -ENOMEM);
 }
 
@@ -157,14 +158,19 @@ static int leave(void *arena)
 }
 
 /* What cannot be left is taken over by others some time. */
+void arena_close(struct page_arena *arena)
+{
+        if (arena->own_group != NO_GROUP)
+                arena_run(arena, XAC_NOSYNC, leave, arena);
+        arena_free(arena);
+}
+
 int page_arena_close(page_arena *arena)
 {
         if (!arena)
                 return -EINVAL;
         if (arena->trees || (arena->env && arena_txn(arena)))
                 return -EBUSY;
-        if (arena->own_group != NO_GROUP)
-                arena_run(arena, XAC_NOSYNC, leave, arena);
-        arena_free(arena);
+        arena_close(arena);
         return 0;
 }

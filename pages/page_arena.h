@@ -13,7 +13,7 @@
  *      arena_move     a page takes the place of another
  *
  * The first two return NULL only in declared access, when the transaction is lost. Then callers return ARENA_LOST at
- * once, and use no page any more.
+ * once, and use no page any more. By translation a lost transaction goes on to its end, on what it sees.
  *
  * The pages come in groups of GROUP_PAGES. The first of each group is its map, which says which are free
  * (page_alloc.h). Two more of group 0 have a fixed place:
@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #include <xac/page_arena.h>
+#include <xac/translate.h>
 
 typedef uint32_t page_no; /* less than 2^28, as in data files: 1 TiB of the smallest pages */
 
@@ -47,11 +48,13 @@ enum page_kind {
         PAGE_IS_INNER = 4,
         PAGE_IS_OVERFLOW = 5,
         PAGE_IS_COBTREE = 6, /* root */
-        PAGE_IS_INDEX = 7
+        PAGE_IS_INDEX = 7,
+        PAGE_IS_SLAB = 8,
+        PAGE_IS_ROOTS = 9
 };
 
 /* How the pages are reached. */
-enum arena_way { ARENA_PLAIN, ARENA_VIEW = PAGE_ARENA_VIEW, ARENA_DECLARED = PAGE_ARENA_DECLARED };
+enum arena_way { ARENA_PLAIN, ARENA_VIEW = PAGE_ARENA_VIEW, ARENA_DECLARED = PAGE_ARENA_DECLARED, ARENA_TRANSLATED };
 
 struct handle;
 
@@ -65,11 +68,25 @@ struct page_arena {
         uint64_t max_bytes;   /* plain: the address space reserved */
         uint64_t byte_len;    /* as far as this arena knows; may have grown meanwhile */
         char *file;           /* name in the environment */
+        int map_flags;        /* of the view, there */
+        uint64_t magic;       /* whose pages these are: in the arena's header */
         uint32_t own_group;   /* page_alloc: where this arena takes pages; NO_GROUP */
         uint64_t token;       /* page_alloc: what it writes into the map of its own group */
         uint64_t random;      /* page_alloc: where it looks next */
         struct handle *trees; /* that are open, of both kinds */
 };
+
+/* ---- page_arena.c ---- */
+
+#define ARENA_MAGIC_TREES UINT64_C(0x3165657274636178) /* "xactree1" */
+
+/* Opening by steps: first this; then the caller fills in where it lies. */
+int arena_new(uint32_t page_bytes, enum arena_way way, page_arena **arena);
+/* The last step, unless one before it has failed (err): looks whether the pages are an arena's. Page 0 is there. A
+ * failure frees it. */
+int arena_open(page_arena **arena, int err);
+/* Lets go of what it owns, and closes it. No transaction is open. */
+void arena_close(page_arena *arena);
 
 /* ---- page_run.c ---- */
 
@@ -88,13 +105,17 @@ static inline uint64_t arena_txn(const struct page_arena *arena)
 static inline const void *arena_read(const struct page_arena *arena, page_no page)
 {
         const char *addr = arena->base + ((uint64_t)page << arena->page_shift);
-        return arena->way == ARENA_DECLARED ? xac_page_read(arena->env, addr) : addr;
+        return arena->way == ARENA_DECLARED     ? xac_page_read(arena->env, addr)
+               : arena->way == ARENA_TRANSLATED ? xac_for_read(addr)
+                                                : addr;
 }
 
 static inline void *arena_write(const struct page_arena *arena, page_no page)
 {
         char *addr = arena->base + ((uint64_t)page << arena->page_shift);
-        return arena->way == ARENA_DECLARED ? xac_page_write(arena->env, addr) : addr;
+        return arena->way == ARENA_DECLARED     ? xac_page_write(arena->env, addr)
+               : arena->way == ARENA_TRANSLATED ? xac_for_write(addr)
+                                                : addr;
 }
 
 /* A page takes the place of another, of which nothing is kept. Where it was is a fresh page, at least by its first 64

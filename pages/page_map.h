@@ -14,8 +14,6 @@
 
 enum { MAP_WORDS = GROUP_PAGES / 64, TREE_ID_MIN = 2 /* 1: the catalog's */ };
 
-#define HEADER_MAGIC UINT64_C(0x3165657274636178) /* "xactree1" */
-
 /* The first page of each group. */
 struct group_map {
         uint8_t kind; /* PAGE_IS_MAP */
@@ -89,6 +87,24 @@ static inline bool map_says_free(const struct group_map *map, page_no page)
 static inline void map_set_free(struct group_map *map, page_no page)
 {
         map->free[page % GROUP_PAGES / 64] |= UINT64_C(1) << page % 64;
+}
+
+static inline void map_set_taken(struct group_map *map, page_no page)
+{
+        map->free[page % GROUP_PAGES / 64] &= ~(UINT64_C(1) << page % 64);
+}
+
+/* The lowest place where `count` free pages lie side by side; GROUP_PAGES: there is none. */
+static inline unsigned map_find_run(const struct group_map *map, size_t count)
+{
+        unsigned first = 0, at = 0;
+        for (; at < GROUP_PAGES && at - first < count; at++) {
+                if (!map->free[at / 64])
+                        at |= 63; /* none of these 64 is */
+                if (!map_says_free(map, at))
+                        first = at + 1;
+        }
+        return at - first == count ? first : GROUP_PAGES;
 }
 
 /* Takes the lowest free pages, up to `count`; how many there were. */

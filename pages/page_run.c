@@ -27,7 +27,7 @@ static uint64_t step_groups(uint64_t groups)
 /* Mapping it again makes the file as long as that; the view stays where it is, and is counted. */
 static int extend_env(struct page_arena *arena, uint64_t byte_len)
 {
-        void *base = xac_mmap(arena->env, arena->file, byte_len, XAC_ANYWHERE);
+        void *base = xac_mmap(arena->env, arena->file, byte_len, arena->map_flags);
         return base == MAP_FAILED ? -errno : xac_munmap(arena->env, base);
 }
 

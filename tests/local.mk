@@ -37,6 +37,7 @@ include tests/base/local.mk
 include tests/recovery/local.mk
 include tests/libxac/local.mk
 include tests/trees/local.mk
+include tests/heap/local.mk
 include tests/compiler/local.mk
 include tests/formats/local.mk
 

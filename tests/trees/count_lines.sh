@@ -27,10 +27,11 @@ fail()
 
 # ---- declared access goes: what is left is the tree in a view ----
 
-# Pages are reached by plain pointers, and nobody asks for the way.
+# Pages are reached by plain pointers, and nobody asks for the way. Nor is there translation, which trees do not use.
 take_declared()
 {
-        sed -E -e 's/[a-z>-]+->way == ARENA_DECLARED \? [^:]*: //' -e '/^enum arena_way/d' -e '/^ *enum arena_way way;/d' \
+        sed -E -e 's/[a-z>-]+->way == ARENA_DECLARED +\? .*$/addr;/' -e '/^ +: arena->way == ARENA_TRANSLATED /d' \
+                -e '/^ +: addr;$/d' -e '/^enum arena_way/d' -e '/^ *enum arena_way way;/d' \
                 -e '/->way = way;/d' -e 's/, enum arena_way way//' -e 's/, ARENA_PLAIN//' -e 's/, \(enum arena_way\)access//' \
                 -e 's/\(access != PAGE_ARENA_VIEW && [^)]*\)/access != PAGE_ARENA_VIEW/' "$1"
 }

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+#include "heap/heap.h"
+
+/*
+ * Every byte accounted for (H3), whatever bytes stand there: each group's map, each page by its label, each slab's
+ * bitmap, each root's object.
+ */
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "heap/roots.h"
+#include "heap/slab.h"
+
+struct check {
+        struct xac_heap *heap;
+        xac_heap_stats *stats;
+        void (*finding)(void *arg, const char *text);
+        void *arg;
+        uint64_t findings;
+        uint64_t roots_pages; /* by labels, and the first */
+        size_t run_pages;     /* of the run that the last page belongs to; 0: to none */
+};
+
+__attribute__((format(printf, 2, 3))) static void find(struct check *check, const char *format, ...)
+{
+        char text[256];
+        va_list args;
+        check->findings++;
+        if (!check->finding)
+                return;
+        va_start(args, format);
+        (void)vsnprintf(text, sizeof(text), format, args);
+        va_end(args);
+        check->finding(check->arg, text);
+}
+
+/* ---- pages ---- */
+
+static void check_slab(struct check *check, page_no page, uint32_t size_class)
+{
+        const struct size_class *class = &check->heap->classes.of[size_class];
+        const struct slab *slab = arena_read(check->heap->arena, page);
+        if (!slab || !slab_is_sound(slab, size_class, class)) {
+                find(check, "page %u: it is labelled a slab of %u bytes, but is none in which the numbers agree", page,
+                     class->size);
+                return;
+        }
+        const uint64_t live = class->count - slab->free_count;
+        check->stats->live_objects += live;
+        check->stats->live_bytes += live * class->size;
+        check->stats->slab_free += (uint64_t)slab->free_count * class->size;
+}
+
+static void check_run_page(struct check *check, page_no page, uint8_t label)
+{
+        const uint64_t page_bytes = check->heap->arena->page_bytes;
+        if (label == LABEL_REST && !check->run_pages)
+                find(check, "page %u: it is labelled as the rest of an object, but none lies before it", page);
+        check->run_pages = label == LABEL_RUN ? 1 : check->run_pages + 1;
+        check->stats->live_objects += label == LABEL_RUN;
+        check->stats->live_bytes += page_bytes;
+        check->stats->run_bytes += page_bytes;
+}
+
+static void check_page(struct check *check, const struct heap_map *map, page_no page)
+{
+        const uint64_t page_bytes = check->heap->arena->page_bytes;
+        const bool is_free = map_says_free(&map->pages, page);
+        const uint8_t label = map->label[page % GROUP_PAGES];
+        if (label != LABEL_REST)
+                check->run_pages = 0;
+        if (is_free && label)
+                find(check, "page %u: it is free, but labelled %u", page, label);
+        if (is_free) {
+                check->stats->free_bytes += page_bytes;
+        } else if (label == LABEL_RUN || label == LABEL_REST) {
+                check_run_page(check, page, label);
+        } else if (label >= LABEL_SLAB && label - LABEL_SLAB < (int)check->heap->classes.count) {
+                check->stats->slab_bytes += page_bytes;
+                check_slab(check, page, label - LABEL_SLAB);
+        } else {
+                check->stats->kept_bytes += page_bytes;
+                if (label == LABEL_ROOTS)
+                        check->roots_pages++;
+                else
+                        find(check, "page %u: it is taken, but labelled %u: nobody has it", page, label);
+        }
+}
+
+static void check_group(struct check *check, uint32_t group)
+{
+        const uint64_t page_bytes = check->heap->arena->page_bytes;
+        const struct heap_map *map = arena_read(check->heap->arena, map_of(group));
+        const page_no fixed = group ? 1 : PAGES_FIXED;
+        check->run_pages = 0;
+        check->stats->kept_bytes += fixed * page_bytes;
+        if (!map || !map_is_sound(&map->pages, group)) {
+                check->stats->kept_bytes += (GROUP_PAGES - fixed) * page_bytes;
+                find(check, "page %u: it is not the map of its group", map_of(group));
+                return;
+        }
+        for (page_no at = 0; at < fixed; at++)
+                if (map->label[at])
+                        find(check, "page %u: it has a fixed place, but is labelled %u", map_of(group) + at,
+                             map->label[at]);
+        for (page_no at = fixed; at < GROUP_PAGES; at++)
+                check_page(check, map, map_of(group) + at);
+}
+
+/* ---- roots ---- */
+
+/* As long as the object can be used; 0: no object is there. */
+static uint64_t object_bytes(const struct check *check, uint64_t offset)
+{
+        const struct xac_heap *heap = check->heap;
+        const uint64_t number = offset >> heap->arena->page_shift;
+        uint32_t at = (uint32_t)(offset & (heap->arena->page_bytes - 1)), index;
+        if (number >= UINT32_MAX || page_alloc_reach(heap->arena, (page_no)number))
+                return 0;
+        const struct heap_map *map = arena_read(heap->arena, map_of(group_of((page_no)number)));
+        if (!map)
+                return 0;
+        const uint8_t *label = &map->label[number % GROUP_PAGES], *end = map->label + GROUP_PAGES;
+        if (!at && *label == LABEL_RUN) {
+                uint64_t pages = 1;
+                while (++label < end && *label == LABEL_REST)
+                        pages++;
+                return pages << heap->arena->page_shift;
+        }
+        if (*label < LABEL_SLAB || *label - LABEL_SLAB >= (int)heap->classes.count)
+                return 0;
+        const struct size_class *class = &heap->classes.of[*label - LABEL_SLAB];
+        const struct slab *slab = arena_read(heap->arena, (page_no)number);
+        return slab && slab_finds(class, at, &index) && !slab_is_free(slab, index) ? class->size : 0;
+}
+
+static void check_root(struct check *check, const struct root_entry *entry)
+{
+        check->stats->roots++;
+        if (!entry->name[0] || entry->name[XAC_HEAP_NAME_MAX]) {
+                find(check, "a root has no name that ends");
+                return;
+        }
+        const uint64_t room = object_bytes(check, entry->offset);
+        if (!entry->size || entry->size > room)
+                find(check, "root '%s': its object of %llu bytes is not there", entry->name,
+                     (unsigned long long)entry->size);
+}
+
+static void check_roots(struct check *check)
+{
+        uint64_t pages = 0;
+        const struct roots_page *roots;
+        for (page_no page = PAGE_CATALOG; page != PAGE_NONE; page = roots->next) {
+                roots = roots_page_at(check->heap, page);
+                if (!roots || ++pages > check->roots_pages) {
+                        find(check, "page %u: it is not a page of roots, or of a circle of them", page);
+                        return;
+                }
+                for (uint32_t i = 0; i < roots_per_page(check->heap); i++)
+                        if (roots->entry[i].offset)
+                                check_root(check, &roots->entry[i]);
+        }
+        if (pages != check->roots_pages)
+                find(check, "%llu pages of roots are in no chain", (unsigned long long)(check->roots_pages - pages));
+}
+
+/* ---- all of it ---- */
+
+static int check_all(void *check_)
+{
+        struct check *check = check_;
+        uint32_t groups;
+        memset(check->stats, 0, sizeof(*check->stats));
+        check->findings = 0;
+        check->roots_pages = 1;
+        int err = page_alloc_groups(check->heap->arena, &groups);
+        if (err == XAC_CORRUPT)
+                find(check, "page %u: it is not the header of a heap", PAGE_HEADER);
+        if (err)
+                return err;
+        check->stats->file_bytes = ((uint64_t)groups * GROUP_PAGES) << check->heap->arena->page_shift;
+        for (uint32_t group = 0; group < groups; group++)
+                check_group(check, group);
+        if (groups)
+                check_roots(check);
+        return check->findings ? XAC_CORRUPT : 0;
+}
+
+int xac_heap_check(xac_heap *heap, xac_heap_stats *stats, void (*finding)(void *arg, const char *text), void *arg)
+{
+        xac_heap_stats unused;
+        if (!heap)
+                return -EINVAL;
+        struct check check = { .heap = heap, .stats = stats ? stats : &unused, .finding = finding, .arg = arg };
+        return arena_txn(heap->arena) ? check_all(&check) : arena_run(heap->arena, XAC_RDONLY, check_all, &check);
+}

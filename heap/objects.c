@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+#include "heap/objects.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "heap/run.h"
+#include "heap/small.h"
+
+/* ---- bytes of objects ---- */
+
+enum { UNIT = 1 << XAC_TRANSLATE_SHIFT };
+
+/* Of so many bytes there, those that one translation serves. */
+static size_t piece_of(const void *address, size_t len)
+{
+        const size_t room = UNIT - ((uintptr_t)address & (UNIT - 1));
+        return len < room ? len : room;
+}
+
+void object_zero(void *object, size_t len)
+{
+        for (char *at = object; len;) {
+                const size_t piece = piece_of(at, len);
+                memset(xac_for_write(at), 0, piece);
+                at += piece;
+                len -= piece;
+        }
+}
+
+/* The first write of a page may move what was read: the destination is asked for first. */
+static void copy(void *to_, const void *from_, size_t len)
+{
+        char *to = to_;
+        const char *from = from_;
+        while (len) {
+                const size_t piece = piece_of(to, piece_of(from, len));
+                char *place = xac_for_write(to);
+                memcpy(place, xac_for_read(from), piece);
+                to += piece;
+                from += piece;
+                len -= piece;
+        }
+}
+
+/* ---- small ones and large ones ---- */
+
+void *object_take(struct xac_heap *heap, size_t size, int *err)
+{
+        return size <= heap->classes.size_max ? small_take(heap, size_class_for(&heap->classes, size), err)
+                                              : run_take(heap, size, err);
+}
+
+void object_give_back(struct xac_heap *heap, void *object)
+{
+        if (heap_within(heap, object))
+                small_give_back(heap, object);
+        else
+                run_give_back(heap, object);
+}
+
+size_t object_size(const struct xac_heap *heap, const void *object)
+{
+        return heap_within(heap, object) ? small_size(heap, object) : run_size(heap, object);
+}
+
+/* ---- calls ---- */
+
+/* What a call of ours is asked for, and its result. */
+struct request {
+        struct xac_heap *heap;
+        void *object;
+        size_t size;
+};
+
+/* In the open transaction, or one of its own. */
+static int in_transaction(struct request *request, int flags, int (*body)(void *request))
+{
+        struct page_arena *arena = request->heap->arena;
+        return arena_txn(arena) ? body(request) : arena_run(arena, flags, body, request);
+}
+
+static void *object_or_errno(const struct request *request, int err)
+{
+        if (!err)
+                return request->object;
+        errno = err > -4000 ? -err : EIO;
+        return NULL;
+}
+
+static int allocate(void *request_)
+{
+        struct request *request = request_;
+        int err = 0;
+        request->object = object_take(request->heap, request->size, &err);
+        return err;
+}
+
+void *xac_heap_malloc(xac_heap *heap, size_t size)
+{
+        struct request request = { heap, NULL, size };
+        return object_or_errno(&request, in_transaction(&request, 0, allocate));
+}
+
+static int allocate_zeros(void *request_)
+{
+        struct request *request = request_;
+        int err = allocate(request);
+        if (!err)
+                object_zero(request->object, request->size);
+        return err;
+}
+
+void *xac_heap_calloc(xac_heap *heap, size_t count, size_t size)
+{
+        struct request request = { heap, NULL, 0 };
+        if (__builtin_mul_overflow(count, size, &request.size))
+                return object_or_errno(&request, -ENOMEM);
+        return object_or_errno(&request, in_transaction(&request, 0, allocate_zeros));
+}
+
+/* It stays where it is if it fits, and not into less than half of that. */
+static int reallocate(void *request_)
+{
+        struct request *request = request_;
+        void *before = request->object;
+        const size_t room = object_size(request->heap, before);
+        if (request->size <= room && request->size > room / 2)
+                return 0;
+        int err = allocate(request);
+        if (err)
+                return err;
+        copy(request->object, before, room < request->size ? room : request->size);
+        object_give_back(request->heap, before);
+        return 0;
+}
+
+void *xac_heap_realloc(xac_heap *heap, void *object, size_t size)
+{
+        struct request request = { heap, object, size };
+        if (!object)
+                return xac_heap_malloc(heap, size);
+        return object_or_errno(&request, in_transaction(&request, 0, reallocate));
+}
+
+/* Objects of a multiple of their alignment lie so on a page if the first of them does: those that do not become runs.
+ */
+void *xac_heap_aligned_alloc(xac_heap *heap, size_t alignment, size_t size)
+{
+        struct request request = { heap, NULL, size };
+        if (!alignment || alignment & (alignment - 1) || alignment > heap->arena->page_bytes)
+                return object_or_errno(&request, -EINVAL);
+        if (alignment > SIZE_STEP && size <= heap->classes.size_max)
+                request.size = heap->classes.size_max + 1;
+        return object_or_errno(&request, in_transaction(&request, 0, allocate));
+}
+
+static int release(void *request_)
+{
+        struct request *request = request_;
+        object_give_back(request->heap, request->object);
+        return 0;
+}
+
+void xac_heap_free(xac_heap *heap, void *object)
+{
+        struct request request = { heap, object, 0 };
+        if (object)
+                in_transaction(&request, 0, release);
+}
+
+static int measure(void *request_)
+{
+        struct request *request = request_;
+        request->size = object_size(request->heap, request->object);
+        return 0;
+}
+
+size_t xac_heap_usable_size(xac_heap *heap, const void *object)
+{
+        struct request request = { heap, (void *)(uintptr_t)object, 0 };
+        if (object)
+                in_transaction(&request, XAC_RDONLY, measure);
+        return request.size;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HEAP_RUN_H
+#define HEAP_RUN_H
+
+/*
+ * Objects larger than half a page: pages side by side, which the labels of their group's map tell. So they begin on a
+ * page, and are as long as pages are. Taking and freeing them writes the map.
+ */
+
+#include "heap/heap.h"
+
+/* NULL: *err says why. */
+void *run_take(struct xac_heap *heap, size_t size, int *err);
+/* It begins on a page. */
+void run_give_back(struct xac_heap *heap, void *object);
+size_t run_size(const struct xac_heap *heap, const void *object);
+
+#endif

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The heap's calls: what C programs expect of malloc() and its kin, in transactions, from several threads and processes.
+ */
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <xac/heap.h>
+
+#include "tests/heap/tables.h"
+#include "tests/support/check.h"
+#include "tests/support/crash.h"
+#include "tests/support/crew.h"
+#include "tests/support/isolate.h"
+#include "tests/support/scratch.h"
+
+struct place {
+        xac_env *env;
+        xac_heap *heap;
+};
+
+static struct place open_place_with(int env_flags, int heap_flags)
+{
+        struct place place;
+
+        check_ok(xac_open(scratch_path("env"), XAC_CREATE | env_flags, NULL, &place.env));
+        check_ok(xac_heap_open(place.env, "heap", XAC_CREATE | heap_flags, &place.heap));
+        return place;
+}
+
+static struct place open_place(void)
+{
+        return open_place_with(XAC_VOLATILE, 0);
+}
+
+static void close_place(struct place place)
+{
+        check_ok(xac_heap_close(place.heap));
+        check_ok(xac_close(place.env));
+}
+
+static uint64_t live_objects(xac_heap *heap)
+{
+        xac_heap_stats stats;
+
+        check_ok(xac_heap_check(heap, &stats, NULL, NULL));
+        return stats.live_objects;
+}
+
+/* ---- one object ---- */
+
+static void objects_are_as_large_as_asked(void)
+{
+        struct place place = open_place();
+        const size_t sizes[] = { 0, 1, 16, 17, 100, 500, 2000, 2032, 2033, 4096, 4097, 100000, 511 * 4096 };
+        enum { COUNT = sizeof(sizes) / sizeof(sizes[0]) };
+        char *object[COUNT];
+
+        check_ok(xbegin(place.env, 0));
+        for (int i = 0; i < COUNT; i++) {
+                object[i] = xac_heap_malloc(place.heap, sizes[i]);
+                check(object[i] != NULL && (uintptr_t)object[i] % 16 == 0);
+                check(xac_heap_usable_size(place.heap, object[i]) >= sizes[i]);
+                memset(object[i], i, sizes[i]); /* by faults */
+        }
+        check_ok(xend(place.env));
+        check_equal(live_objects(place.heap), COUNT);
+        check_ok(xbegin(place.env, 0));
+        for (int i = 0; i < COUNT; i++) {
+                for (size_t at = 0; at < sizes[i]; at++)
+                        check_equal(object[i][at], i);
+                xac_heap_free(place.heap, object[i]);
+        }
+        check_ok(xend(place.env));
+        check_equal(live_objects(place.heap), 0);
+        close_place(place);
+}
+
+static void too_much_is_refused(void)
+{
+        struct place place = open_place();
+
+        errno = 0;
+        check(!xac_heap_malloc(place.heap, SIZE_MAX) && errno == ENOMEM);
+        check(!xac_heap_calloc(place.heap, SIZE_MAX / 2, 3) && errno == ENOMEM);
+        check(!xac_heap_aligned_alloc(place.heap, 24, 100) && errno == EINVAL);
+        check(!xac_heap_aligned_alloc(place.heap, 8192, 100) && errno == EINVAL);
+        check_equal(xac_heap_usable_size(place.heap, NULL), 0);
+        xac_heap_free(place.heap, NULL);
+        check_equal(live_objects(place.heap), 0);
+        close_place(place);
+}
+
+static void without_a_transaction_a_call_is_one(void)
+{
+        struct place place = open_place();
+        char *object = xac_heap_calloc(place.heap, 10, 10);
+
+        check(object != NULL);
+        check_equal(live_objects(place.heap), 1);
+        object = xac_heap_realloc(place.heap, object, 10000);
+        check(object != NULL && xac_heap_usable_size(place.heap, object) >= 10000);
+        xac_heap_free(place.heap, object);
+        check_equal(live_objects(place.heap), 0);
+        close_place(place);
+}
+
+static void what_is_aborted_never_happened(void)
+{
+        struct place place = open_place();
+        void *kept = xac_heap_malloc(place.heap, 100), *large = xac_heap_malloc(place.heap, 10000);
+
+        for (int i = 0; i < 100; i++) {
+                check_ok(xbegin(place.env, 0));
+                for (int n = 0; n < 50; n++)
+                        check(xac_heap_malloc(place.heap, 100) != NULL);
+                check(xac_heap_malloc(place.heap, 9000) != NULL);
+                xac_heap_free(place.heap, kept);
+                xac_heap_free(place.heap, large);
+                check_ok(xabort(place.env));
+                check_equal(live_objects(place.heap), 2);
+        }
+        xac_heap_free(place.heap, kept);
+        xac_heap_free(place.heap, large);
+        check_equal(live_objects(place.heap), 0);
+        close_place(place);
+}
+
+static void an_inner_abort_undoes_the_inner_objects(void)
+{
+        struct place place = open_place();
+
+        check_ok(xbegin(place.env, 0));
+        char *outer = xac_heap_malloc(place.heap, 64);
+        check_ok(xbegin(place.env, XAC_NESTED));
+        for (int i = 0; i < 1000; i++)
+                check(xac_heap_malloc(place.heap, 64) != NULL);
+        xac_heap_free(place.heap, outer);
+        check_ok(xabort(place.env));
+        strcpy(outer, "still there");
+        check_ok(xend(place.env));
+        check_equal(live_objects(place.heap), 1);
+        close_place(place);
+}
+
+/* ---- what is no object ---- */
+
+static void free_something(int which, void *heap_)
+{
+        xac_heap *heap = heap_;
+        char *small = xac_heap_malloc(heap, 100), *large = xac_heap_malloc(heap, 5000);
+
+        if (which == 0)
+                xac_heap_free(heap, small + 8);
+        if (which == 1)
+                xac_heap_free(heap, large + 4096);
+        if (which >= 2)
+                xac_heap_free(heap, which == 2 ? small : large);
+        if (which >= 2)
+                xac_heap_free(heap, which == 2 ? small : large);
+}
+
+static void free_in_a_child(int which, void *unused)
+{
+        struct place place = open_place();
+
+        (void)unused;
+        free_something(which, place.heap);
+}
+
+static void what_is_no_object_ends_the_program(void)
+{
+        struct crash crash;
+        struct place place = open_place(); /* the child's is undone when it dies, not lost */
+
+        for (int which = 0; which < 4; which++) {
+                crash_run(free_in_a_child, which, NULL, &crash);
+                check_equal(crash.signal, SIGABRT);
+                check_equal(crash_lines(&crash), 1);
+                check(strstr(crash.said, "was given to a function of the heap"));
+        }
+        check_ok(xac_heap_check(place.heap, NULL, NULL, NULL));
+        close_place(place);
+}
+
+/* ---- roots ---- */
+
+static int count_root(void *count, const xac_heap_root *root)
+{
+        check(strncmp(root->name, "root ", 5) == 0);
+        ++*(int *)count;
+        return 0;
+}
+
+static void roots_are_found_again(void)
+{
+        enum { COUNT = 200 }; /* of more than one page */
+        struct place place = open_place();
+        xac_heap_root root, again;
+        char name[64];
+        int count = 0;
+
+        for (int i = 0; i < COUNT; i++) {
+                snprintf(name, sizeof(name), "root %d", i);
+                check_ok(xac_heap_root_create(place.heap, name, (size_t)i * 20 + 1, (uint64_t)i, &root));
+        }
+        check_code(xac_heap_root_create(place.heap, "root 7", 8, 0, &root), -EEXIST);
+        check_equal(root.tag, 7);
+        close_place(place);
+        place = open_place();
+        check_ok(xac_heap_root_find(place.heap, "root 7", &again));
+        check(again.object == root.object && again.size == 7 * 20 + 1);
+        check_code(xac_heap_root_find(place.heap, "root", &root), -ENOENT);
+        check_ok(xac_heap_root_list(place.heap, count_root, &count));
+        check_equal(count, COUNT);
+        check_equal(live_objects(place.heap), COUNT);
+        for (int i = 0; i < COUNT; i++) {
+                snprintf(name, sizeof(name), "root %d", i);
+                check_ok(xac_heap_root_remove(place.heap, name));
+        }
+        check_code(xac_heap_root_remove(place.heap, "root 7"), -ENOENT);
+        check_equal(live_objects(place.heap), 0);
+        close_place(place);
+}
+
+static void names_are_checked(void)
+{
+        struct place place = open_place();
+        xac_heap_root root;
+        char name[XAC_HEAP_NAME_MAX + 2] = { 0 };
+
+        memset(name, 'x', XAC_HEAP_NAME_MAX);
+        check_ok(xac_heap_root_create(place.heap, name, 8, 0, &root));
+        check(!strcmp(root.name, name));
+        name[XAC_HEAP_NAME_MAX] = 'x';
+        check_code(xac_heap_root_create(place.heap, name, 8, 0, &root), -EINVAL);
+        check_code(xac_heap_root_create(place.heap, "", 8, 0, &root), -EINVAL);
+        check_code(xac_heap_root_create(place.heap, "nothing", 0, 0, &root), -EINVAL);
+        close_place(place);
+}
+
+/* ---- opening ---- */
+
+static void a_heap_is_made_once(void)
+{
+        struct place place = open_place();
+        xac_heap *heap;
+
+        check_code(xac_heap_open(place.env, "heap", XAC_CREATE | XAC_EXCL, &heap), -EEXIST);
+        check_code(xac_heap_open(place.env, "other", 0, &heap), -ENOENT);
+        check_code(xac_heap_open(place.env, "heap", XAC_RDONLY, &heap), -EINVAL);
+        check_ok(xbegin(place.env, 0));
+        check_code(xac_heap_open(place.env, "heap", 0, &heap), -EBUSY);
+        check_code(xac_heap_close(place.heap), -EBUSY);
+        check_ok(xend(place.env));
+        uint64_t *words = xac_mmap(place.env, "words", 4096, 0);
+        check_ok(xbegin(place.env, 0));
+        words[0] = 1;
+        check_ok(xend(place.env));
+        check_code(xac_heap_open(place.env, "words", XAC_CREATE, &heap), XAC_FORMAT);
+        close_place(place);
+}
+
+static void open_in_a_thread(int flags, void *expected)
+{
+        struct place place;
+        int err;
+
+        check_ok(xac_open(scratch_path("env"), XAC_VOLATILE, NULL, &place.env));
+        err = xac_heap_open(place.env, "heap", flags == 1 ? XAC_SHARED : 0, &place.heap);
+        check_equal(err, *(int *)expected);
+        if (!err)
+                check_ok(xac_heap_close(place.heap));
+        check_ok(xac_close(place.env));
+}
+
+static void open_in_the_child(int flags, void *expected)
+{
+        struct place place = open_place_with(XAC_VOLATILE, flags == 1 ? XAC_SHARED : 0);
+
+        crew_threads(flags + 1, open_in_a_thread, expected);
+        close_place(place);
+}
+
+static void pointers_that_would_lead_elsewhere_are_told(void)
+{
+        struct crash crash;
+        int expected = -EADDRNOTAVAIL;
+
+        crash_run(open_in_the_child, 0, &expected, &crash);
+        check_equal(crash.status, 0);
+        check_equal(crash_lines(&crash), 1);
+        check(strstr(crash.said, "XAC_SHARED"));
+}
+
+static void a_heap_of_offsets_lies_anywhere(void)
+{
+        struct place place = open_place_with(XAC_VOLATILE, XAC_ANYWHERE);
+        int expected = 0;
+
+        crew_threads(1, open_in_a_thread, &expected);
+        void *object = xac_heap_malloc(place.heap, 100);
+        check(xac_heap_address(place.heap, xac_heap_offset(place.heap, object)) == object);
+        check(xac_heap_offset(place.heap, NULL) == 0 && xac_heap_address(place.heap, 0) == NULL);
+        close_place(place);
+}
+
+/* ---- at random ---- */
+
+enum { TRANSACTIONS = 300, OPERATIONS = 60, LARGE = 100000 };
+
+static void change_at_random(struct place place, int number, uint64_t seed, int transactions)
+{
+        struct chance chance = { chance_mix(seed + (uint64_t)number) };
+        struct table *table = table_open(place.heap, number);
+
+        for (int i = 0; i < transactions; i++) {
+                struct chance before = chance;
+                int err;
+                do {
+                        chance = before;
+                        check_ok(xbegin(place.env, 0));
+                        for (uint64_t n = chance_below(&chance, OPERATIONS); n--;)
+                                table_change(place.heap, table, &chance, LARGE);
+                        err = chance_percent(&chance, 20) ? xabort(place.env) : xend(place.env);
+                } while (err == XAC_CONFLICT);
+                check_ok(err);
+        }
+}
+
+static void random_operations_lose_nothing(void)
+{
+        const uint64_t seed = chance_seed();
+
+        for (int round = 0; round < 3; round++) {
+                struct place place = open_place();
+                for (int i = 0; i < 10; i++) {
+                        change_at_random(place, 0, seed + (uint64_t)(round * 10 + i), TRANSACTIONS / 10);
+                        tables_check(place.env, place.heap);
+                }
+                close_place(place);
+        }
+}
+
+static void change_in_a_process(int index, void *seed)
+{
+        struct place place = open_place();
+
+        change_at_random(place, index, *(uint64_t *)seed, TRANSACTIONS);
+        close_place(place);
+}
+
+static void processes_allocate_at_once(void)
+{
+        uint64_t seed = chance_seed();
+        struct place place = open_place();
+
+        crew_processes(4, change_in_a_process, &seed);
+        tables_check(place.env, place.heap);
+        close_place(place);
+}
+
+static void change_in_a_thread(int index, void *seed)
+{
+        struct place place = open_place_with(XAC_VOLATILE, XAC_SHARED);
+
+        change_at_random(place, index, *(uint64_t *)seed, TRANSACTIONS);
+        close_place(place);
+}
+
+static void threads_allocate_at_once(void)
+{
+        uint64_t seed = chance_seed();
+
+        crew_threads(4, change_in_a_thread, &seed);
+        struct place place = open_place();
+        tables_check(place.env, place.heap);
+        close_place(place);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                isolated_test(objects_are_as_large_as_asked),
+                isolated_test(too_much_is_refused),
+                isolated_test(without_a_transaction_a_call_is_one),
+                isolated_test(what_is_aborted_never_happened),
+                isolated_test(an_inner_abort_undoes_the_inner_objects),
+                isolated_test(what_is_no_object_ends_the_program),
+                isolated_test(roots_are_found_again),
+                isolated_test(names_are_checked),
+                isolated_test(a_heap_is_made_once),
+                isolated_test(pointers_that_would_lead_elsewhere_are_told),
+                isolated_test(a_heap_of_offsets_lies_anywhere),
+                isolated_test(random_operations_lose_nothing),
+                isolated_test(processes_allocate_at_once),
+                isolated_test(threads_allocate_at_once),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
