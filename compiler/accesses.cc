@@ -5,11 +5,13 @@
  *
  *      is it in the window? ──no──> the access, as it was ───────────────────┐
  *              │ yes                                                         │
- *      is its unit kept, and does it end there?                              │
+ *      is the unit kept in which it ends, where that of its beginning would be?
  *              │ yes: add      │ no: call                                    │
  *              └───────────────┴────────> a copy of the access, there ───────┴──> what follows
  *
- * An access that may cross units goes through memory on the stack if it does.
+ * An access may cross units, also one of a type whose alignment forbids it: processors do not mind, so programs do it.
+ * No translation is kept for one that does, as that of the second unit has another entry. It goes through memory on the
+ * stack; an atomic one ends the program.
  */
 
 #include "pass.h"
@@ -34,8 +36,6 @@ struct Access {
         bool is_write;
         bool is_atomic;
 };
-
-constexpr uint64_t UNIT = uint64_t(1) << XAC_TRANSLATE_SHIFT;
 
 } // namespace
 
@@ -79,8 +79,8 @@ class Translation
       public:
         Translation(Runtime &runtime, Instruction &instruction, const Access &access, uint64_t len)
             : runtime(runtime), at(&instruction), access(access), len(len),
-              address(instruction.getOperand(access.operand)),
-              may_cross(access.align.value() < len && !is_left_out("crossing"))
+              address(instruction.getOperand(access.operand)), may_cross(len > 1 && !is_left_out("crossing")),
+              is_copied(may_cross && !access.is_atomic)
         {
         }
 
@@ -99,19 +99,18 @@ class Translation
         const uint64_t len;
         Value *address;
         const bool may_cross;
+        const bool is_copied; /* what is not kept */
 };
 
 } // namespace
 
-/* The entry's unit is ours, and the access ends in it. */
+/* The entry is that of the unit in which the access ends. Where that is the next one, it is not: there its number is
+ * another, modulo the number of entries. */
 Value *Translation::is_kept(IRBuilder<> &build, Value *number, Value *entry)
 {
-        Value *unit = build.CreateLShr(number, XAC_TRANSLATE_SHIFT);
-        Value *is_same = build.CreateICmpEQ(build.CreateLoad(runtime.word(), entry), unit);
-        if (!may_cross)
-                return is_same;
-        Value *within = build.CreateAnd(number, UNIT - 1);
-        return build.CreateAnd(is_same, build.CreateICmpULE(within, runtime.size(UNIT - len)));
+        Value *last = may_cross ? build.CreateAdd(number, runtime.size(len - 1)) : number;
+        Value *unit = build.CreateLShr(last, XAC_TRANSLATE_SHIFT);
+        return build.CreateICmpEQ(build.CreateLoad(runtime.word(), entry), unit);
 }
 
 Value *Translation::add_delta(IRBuilder<> &build, Value *number, Value *entry)
@@ -123,19 +122,19 @@ Value *Translation::add_delta(IRBuilder<> &build, Value *number, Value *entry)
 /* Where to read what is not kept. */
 Value *Translation::fetch(IRBuilder<> &build)
 {
-        if (!may_cross)
-                return runtime.call_read(build, address);
-        AllocaInst *copy = make_room(*at->getFunction(), access.type);
+        if (!is_copied)
+                return runtime.call_read(build, address, len);
+        AllocaInst *copy = runtime.room(*at->getFunction(), access.type);
         runtime.call_fetch(build, copy, address, len);
         return copy;
 }
 
-/* Stores what crosses units, and goes on behind the access. */
+/* Stores what may cross units, and goes on behind the access. */
 void Translation::store(Instruction *miss, BasicBlock *rest)
 {
         IRBuilder<> build(miss);
         build.SetCurrentDebugLocation(at->getDebugLoc());
-        AllocaInst *copy = make_room(*at->getFunction(), access.type);
+        AllocaInst *copy = runtime.room(*at->getFunction(), access.type);
         build.CreateStore(cast<StoreInst>(at)->getValueOperand(), copy);
         runtime.call_store(build, address, copy, len);
         miss->setSuccessor(0, rest);
@@ -156,10 +155,10 @@ void Translation::look_up(Instruction *in_window, Place &hit, Place &miss)
         SplitBlockAndInsertIfThenElse(is_hit, in_window, &hit.end, &miss.end, metadata.createBranchWeights(1000, 1));
         build.SetInsertPoint(hit.end);
         hit.address = add_delta(build, number, entry);
-        if (may_cross && access.is_write)
+        if (is_copied && access.is_write)
                 return;
         build.SetInsertPoint(miss.end);
-        Value *called = access.is_write ? runtime.call_write(build, address) : fetch(build);
+        Value *called = access.is_write ? runtime.call_write(build, address, len) : fetch(build);
         miss.address = build.CreateBitOrPointerCast(called, address->getType());
 }
 

@@ -230,7 +230,8 @@ static void pass_copies(Runtime &runtime, CallBase &call)
                 if (!call.isByValArgument(i) || is_elsewhere(call.getArgOperand(i)))
                         continue;
                 if (call.isMustTailCall())
-                        complain(call, "a struct by value, in a call that must be a tail call, is not translated", true);
+                        complain(call, "a struct by value, in a call that must be a tail call, is not translated",
+                                 true);
                 Value *argument = call.getArgOperand(i);
                 Type *type = call.getParamByValType(i);
                 IRBuilder<> build(&call);

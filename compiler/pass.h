@@ -59,22 +59,25 @@ class Runtime
         llvm::Value *as_word(llvm::IRBuilder<> &build, llvm::Value *address);
         llvm::Value *size(uint64_t bytes);
 
-        llvm::Value *call_read(llvm::IRBuilder<> &build, llvm::Value *address);
-        llvm::Value *call_write(llvm::IRBuilder<> &build, llvm::Value *address);
+        /* Where so many bytes are, which do not cross a unit. */
+        llvm::Value *call_read(llvm::IRBuilder<> &build, llvm::Value *address, uint64_t len);
+        llvm::Value *call_write(llvm::IRBuilder<> &build, llvm::Value *address, uint64_t len);
         void call_fetch(llvm::IRBuilder<> &build, llvm::Value *to, llvm::Value *address, uint64_t len);
         void call_store(llvm::IRBuilder<> &build, llvm::Value *address, llvm::Value *from, uint64_t len);
         llvm::FunctionCallee function(llvm::StringRef name, llvm::Type *result,
                                       llvm::ArrayRef<llvm::Type *> parameters);
+        /* Memory on the stack for a value that is there for a moment: one for each type. */
+        llvm::AllocaInst *room(llvm::Function &function, llvm::Type *type);
         /* The thread's kept translations: those of reads, or of writes. */
         llvm::Value *kept(llvm::IRBuilder<> &build, bool is_write);
 
       private:
         void call_cold(llvm::IRBuilder<> &build, llvm::StringRef name, llvm::ArrayRef<llvm::Value *> arguments);
-        llvm::Value *call_for_place(llvm::IRBuilder<> &build, llvm::StringRef name, llvm::Value *address);
+        llvm::Value *call_for_place(llvm::IRBuilder<> &build, llvm::StringRef name, llvm::Value *address, uint64_t len);
 
         llvm::Module &module;
         llvm::LLVMContext &context;
-        llvm::DenseMap<llvm::Function *, llvm::AllocaInst *> places; /* into which the calls put what they return */
+        llvm::DenseMap<std::pair<llvm::Function *, llvm::Type *>, llvm::AllocaInst *> rooms;
 };
 
 /* Memory on the stack of the function, for a value or so many bytes. */

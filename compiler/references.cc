@@ -60,23 +60,30 @@ void Runtime::call_cold(IRBuilder<> &build, StringRef name, ArrayRef<Value *> ar
         build.CreateCall(callee, arguments)->setCallingConv(CallingConv::PreserveMost);
 }
 
-Value *Runtime::call_for_place(IRBuilder<> &build, StringRef name, Value *address)
+AllocaInst *Runtime::room(Function &function, Type *type)
 {
-        AllocaInst *&place = places[build.GetInsertBlock()->getParent()];
-        if (!place)
-                place = make_room(*build.GetInsertBlock()->getParent(), bytes());
-        call_cold(build, name, { as_bytes(build, address), place });
+        AllocaInst *&room = rooms[{ &function, type }];
+        if (!room)
+                room = make_room(function, type);
+        return room;
+}
+
+/* What they return they put into memory. */
+Value *Runtime::call_for_place(IRBuilder<> &build, StringRef name, Value *address, uint64_t len)
+{
+        AllocaInst *place = room(*build.GetInsertBlock()->getParent(), bytes());
+        call_cold(build, name, { as_bytes(build, address), size(len), place });
         return build.CreateLoad(bytes(), place);
 }
 
-Value *Runtime::call_read(IRBuilder<> &build, Value *address)
+Value *Runtime::call_read(IRBuilder<> &build, Value *address, uint64_t len)
 {
-        return call_for_place(build, "xacrt_read", address);
+        return call_for_place(build, "xacrt_read", address, len);
 }
 
-Value *Runtime::call_write(IRBuilder<> &build, Value *address)
+Value *Runtime::call_write(IRBuilder<> &build, Value *address, uint64_t len)
 {
-        return call_for_place(build, "xacrt_write", address);
+        return call_for_place(build, "xacrt_write", address, len);
 }
 
 void Runtime::call_fetch(IRBuilder<> &build, Value *to, Value *address, uint64_t len)

@@ -4,15 +4,29 @@
 
 #include "compiler/runtime/runtime.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-XACRT_COLD void xacrt_read(const void *addr, const void **place)
+/* No processor does this atomically for us: the two pages lie in different places. */
+static void refuse_if_it_crosses(const void *addr, size_t len)
 {
+        if (xacrt_piece(addr, len) == len)
+                return;
+        fprintf(stderr, "xac-cc: an atomic access of %zu bytes at %p crosses a multiple of 4 KiB in a view: align it\n",
+                len, addr);
+        abort();
+}
+
+XACRT_COLD void xacrt_read(const void *addr, size_t len, const void **place)
+{
+        refuse_if_it_crosses(addr, len);
         *place = xac_translate_read(addr);
 }
 
-XACRT_COLD void xacrt_write(void *addr, void **place)
+XACRT_COLD void xacrt_write(void *addr, size_t len, void **place)
 {
+        refuse_if_it_crosses(addr, len);
         *place = xac_translate_write(addr);
 }
 

@@ -50,8 +50,8 @@ static inline size_t xacrt_lesser(size_t a, size_t b)
 /* ---- accesses ---- */
 
 /* What they return they put into *place: LLVM 14 to 16 preserve even the register that a result would be in. */
-XACRT_COLD void xacrt_read(const void *addr, const void **place);
-XACRT_COLD void xacrt_write(void *addr, void **place);
+XACRT_COLD void xacrt_read(const void *addr, size_t len, const void **place);
+XACRT_COLD void xacrt_write(void *addr, size_t len, void **place);
 /* Between a view and memory of the program's own. */
 XACRT_COLD void xacrt_fetch(void *to, const void *addr, size_t len);
 XACRT_COLD void xacrt_store(void *addr, const void *from, size_t len);

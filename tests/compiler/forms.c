@@ -69,6 +69,24 @@ NUMBER_FORMS(u64, uint64_t)
 __extension__ typedef unsigned __int128 u128_t;
 NUMBER_FORMS(u128, u128_t)
 
+/* Where they do not belong, by a type that says they do: not C, but what processors allow, and programs do. The step is
+ * not known to the compiler, so that it makes no vectors of them. */
+#define MISALIGNED_FORM(name, type)                                      \
+        static APART uint64_t name##_misaligned(byte *at, uint64_t seed) \
+        {                                                                \
+                uint64_t sum = 0;                                        \
+                for (int i = 0; i < 3; i++) {                            \
+                        type *p = (type *)(at + seed % 7 * (unsigned)i); \
+                        sum += (uint64_t)*p;                             \
+                        *p = (type)(seed % 89 + (unsigned)i);            \
+                }                                                        \
+                return sum;                                              \
+        }
+
+MISALIGNED_FORM(u16, uint16_t)
+MISALIGNED_FORM(u32, uint32_t)
+MISALIGNED_FORM(u64, uint64_t)
+
 /* Of any bits a floating-point number: only whole numbers are stored and read. */
 #define FLOAT_FORM(name, type)                                        \
         struct name##_packed {                                        \
@@ -580,6 +598,9 @@ static const struct form forms[] = {
         NUMBERS(u32, uint32_t),
         NUMBERS(u64, uint64_t),
         NUMBERS(u128, u128_t),
+        { "16 bits, misaligned", u16_misaligned, 1 },
+        { "32 bits, misaligned", u32_misaligned, 1 },
+        { "64 bits, misaligned", u64_misaligned, 1 },
         { "float", f32_form, 1 },
         { "double", f64_form, 1 },
         { "long double", f80_form, 1 },
