@@ -90,8 +90,23 @@ static void check_page(struct check *check, const struct heap_map *map, page_no 
         }
 }
 
+/* Part of the object that fills the group before it. */
+static void check_covered(struct check *check, uint32_t group)
+{
+        const uint64_t bytes = (uint64_t)GROUP_PAGES << check->heap->arena->page_shift;
+        if (check->run_pages < GROUP_PAGES - 1)
+                find(check, "page %u: its group belongs to the object before, but there is none", map_of(group));
+        check->run_pages += GROUP_PAGES;
+        check->stats->run_bytes += bytes;
+        check->stats->live_bytes += bytes;
+}
+
 static void check_group(struct check *check, uint32_t group)
 {
+        if (page_alloc_is_covered(check->heap->arena, group)) {
+                check_covered(check, group);
+                return;
+        }
         const uint64_t page_bytes = check->heap->arena->page_bytes;
         const struct heap_map *map = arena_read(check->heap->arena, map_of(group));
         const page_no fixed = group ? 1 : PAGES_FIXED;
@@ -128,6 +143,8 @@ static uint64_t object_bytes(const struct check *check, uint64_t offset)
                 uint64_t pages = 1;
                 while (++label < end && *label == LABEL_REST)
                         pages++;
+                if (label == end)
+                        pages += (uint64_t)page_alloc_covered_by(heap->arena, group_of((page_no)number)) * GROUP_PAGES;
                 return pages << heap->arena->page_shift;
         }
         if (*label < LABEL_SLAB || *label - LABEL_SLAB >= (int)heap->classes.count)

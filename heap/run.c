@@ -3,15 +3,26 @@
 
 #include <errno.h>
 
+/* More than a group has: from the second page of one on, through those that it covers. */
+static void *take_groups(struct xac_heap *heap, size_t count, int *err)
+{
+        uint32_t first;
+        const size_t groups = count / GROUP_PAGES + 1;
+        *err = groups > UINT32_MAX / GROUP_PAGES ? -ENOMEM : 0;
+        if (!*err)
+                *err = page_alloc_take_groups(heap->arena, (uint32_t)groups, &first);
+        if (!*err)
+                *err = heap_label(heap, map_of(first) + 1, GROUP_PAGES - 1, LABEL_RUN, LABEL_REST);
+        return *err ? NULL : heap_address(heap, map_of(first) + 1, 0);
+}
+
 void *run_take(struct xac_heap *heap, size_t size, int *err)
 {
         page_no first;
         const uint32_t page_bytes = heap->arena->page_bytes;
         const size_t count = size / page_bytes + !!(size % page_bytes);
-        if (count >= GROUP_PAGES) {
-                *err = -ENOMEM;
-                return NULL;
-        }
+        if (count >= GROUP_PAGES)
+                return take_groups(heap, count, err);
         *err = page_alloc_take_run(heap->arena, count, &first);
         if (!*err)
                 *err = heap_label(heap, first, count, LABEL_RUN, LABEL_REST);
@@ -29,6 +40,8 @@ static size_t count_pages(const struct xac_heap *heap, const void *object)
         size_t count = 1;
         while (++at < GROUP_PAGES && map->label[at] == LABEL_REST)
                 count++;
+        if (at == GROUP_PAGES)
+                count += (size_t)page_alloc_covered_by(heap->arena, group_of(page)) * GROUP_PAGES;
         return count;
 }
 
@@ -37,10 +50,19 @@ size_t run_size(const struct xac_heap *heap, const void *object)
         return count_pages(heap, object) << heap->arena->page_shift;
 }
 
+static int give_back(struct xac_heap *heap, page_no page, size_t count)
+{
+        const size_t labelled = count < GROUP_PAGES ? count : GROUP_PAGES - 1;
+        int err = heap_label(heap, page, labelled, LABEL_NONE, LABEL_NONE);
+        if (err)
+                return err;
+        return count < GROUP_PAGES
+                       ? page_alloc_free_run(heap->arena, page, count)
+                       : page_alloc_free_groups(heap->arena, group_of(page), (uint32_t)(count / GROUP_PAGES) + 1);
+}
+
 void run_give_back(struct xac_heap *heap, void *object)
 {
-        const size_t count = count_pages(heap, object);
-        const page_no page = heap_page_of(heap, object);
-        if (!heap_label(heap, page, count, LABEL_NONE, LABEL_NONE) && page_alloc_free_run(heap->arena, page, count))
+        if (give_back(heap, heap_page_of(heap, object), count_pages(heap, object)))
                 heap_refuse(object, "its pages are free already: the heap is damaged");
 }

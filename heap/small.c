@@ -66,6 +66,8 @@ static bool is_deserted(const struct xac_heap *heap, uint64_t owner)
 /* The map of a group where nobody else takes pages; NULL: there is none. */
 static const struct heap_map *quiet_map(const struct xac_heap *heap, uint32_t group)
 {
+        if (page_alloc_is_covered(heap->arena, group))
+                return NULL;
         const struct heap_map *map = arena_read(heap->arena, map_of(group));
         const bool is_quiet = map && map_is_sound(&map->pages, group) &&
                               (!map->pages.owner || map->pages.owner == heap->arena->token);

@@ -25,6 +25,19 @@ static int map_read(const struct page_arena *arena, uint32_t group, const struct
         return map_is_sound(*map, group) ? 0 : XAC_CORRUPT;
 }
 
+bool page_alloc_is_covered(struct page_arena *arena, uint32_t group)
+{
+        const struct arena_header *header = arena_read(arena, PAGE_HEADER);
+        return header && header_covers(header, group, arena->page_bytes);
+}
+
+/* The same; NULL: it is covered, and has none. */
+static int map_look(struct page_arena *arena, uint32_t group, const struct group_map **map)
+{
+        *map = NULL;
+        return page_alloc_is_covered(arena, group) ? 0 : map_read(arena, group, map);
+}
+
 static uint32_t now_s(void)
 {
         return (uint32_t)time(NULL);
@@ -124,6 +137,8 @@ static int group_own(struct page_arena *arena, uint32_t group)
  * deserted: harmless, too. */
 static bool is_worth_owning(const struct page_arena *arena, const struct group_map *map)
 {
+        if (!map)
+                return false;
         if (map->owner == arena->token)
                 return map_has_free(map);
         return (!map->owner || now_s() - map->used_at > DESERTED_S) && map_count_free(map) >= ROOM_MIN;
@@ -145,7 +160,7 @@ static int group_probe(struct page_arena *arena, uint32_t groups)
         for (uint32_t i = 0; i < PROBES && i < groups; i++) {
                 const struct group_map *map;
                 uint32_t group = groups > PROBES ? (uint32_t)(page_alloc_random(arena) % groups) : i;
-                int err = map_read(arena, group, &map);
+                int err = map_look(arena, group, &map);
                 if (err)
                         return err;
                 if (is_worth_owning(arena, map))
@@ -159,10 +174,10 @@ static int group_find_any(struct page_arena *arena, uint32_t groups, int err)
 {
         for (uint32_t group = 0; group < groups; group++) {
                 const struct group_map *map;
-                int bad = map_read(arena, group, &map);
+                int bad = map_look(arena, group, &map);
                 if (bad)
                         return bad;
-                if (map_has_free(map))
+                if (map && map_has_free(map))
                         return group_own(arena, group);
         }
         return err;
@@ -298,7 +313,7 @@ static int group_find_run(struct page_arena *arena, size_t count)
         for (uint32_t i = 0; !err && i < PROBES && i < groups; i++) {
                 const struct group_map *map;
                 uint32_t group = groups > PROBES ? (uint32_t)(page_alloc_random(arena) % groups) : i;
-                err = map_read(arena, group, &map);
+                err = map_look(arena, group, &map);
                 if (!err && is_worth_owning(arena, map) && map_find_run(map, count) < GROUP_PAGES)
                         return group_own(arena, group);
         }
@@ -379,10 +394,10 @@ static int group_look_for_whole(struct page_arena *arena, uint32_t groups, uint3
         for (uint32_t i = 0; i < PROBES && i < groups; i++) {
                 const struct group_map *map;
                 *group = groups > PROBES ? (uint32_t)(page_alloc_random(arena) % groups) : i;
-                int err = map_read(arena, *group, &map);
+                int err = map_look(arena, *group, &map);
                 if (err)
                         return err;
-                if (map_is_empty(map) && is_worth_owning(arena, map))
+                if (map && map_is_empty(map) && is_worth_owning(arena, map))
                         return 0;
         }
         *group = NO_GROUP;
@@ -394,10 +409,10 @@ static int group_look_for_any_whole(struct page_arena *arena, uint32_t groups, u
 {
         for (*group = 1; *group < groups; ++*group) {
                 const struct group_map *map;
-                int bad = map_read(arena, *group, &map);
+                int bad = map_look(arena, *group, &map);
                 if (bad)
                         return bad;
-                if (map_is_empty(map))
+                if (map && map_is_empty(map))
                         return 0;
         }
         return err;
@@ -422,6 +437,89 @@ int page_alloc_take_group(struct page_arena *arena, uint32_t *group)
                         err = group_look_for_any_whole(arena, groups, group, err);
         }
         return err ? err : group_empty(arena, *group);
+}
+
+/* ---- groups side by side ---- */
+
+/* Some that are wholly free and nobody's; `groups`: there are none. */
+static int groups_look_for(struct page_arena *arena, uint32_t groups, uint32_t count, uint32_t *first)
+{
+        *first = 1;
+        for (uint32_t group = 1; group < groups && group - *first < count; group++) {
+                const struct group_map *map;
+                int err = map_look(arena, group, &map);
+                if (err)
+                        return err;
+                if (!map || !map_is_empty(map) || !is_worth_owning(arena, map))
+                        *first = group + 1;
+        }
+        if (groups < 1 + count || groups - *first < count)
+                *first = groups;
+        return 0;
+}
+
+/* The map of the first says that nothing is free, and the header that the others have none. */
+static int groups_cover(struct page_arena *arena, uint32_t groups, uint32_t first, uint32_t count)
+{
+        struct arena_header *header = arena_write(arena, PAGE_HEADER);
+        struct group_map *map = header ? arena_write(arena, map_of(first)) : NULL;
+        if (!map)
+                return ARENA_LOST;
+        *map = (struct group_map){ .kind = PAGE_IS_MAP, .group = first };
+        for (uint32_t group = first + 1; group < first + count; group++)
+                header_set_covered(header, group, true);
+        header->groups = first + count > groups ? first + count : groups;
+        header->not_groups = ~header->groups;
+        if (arena->own_group >= first && arena->own_group < first + count)
+                arena->own_group = NO_GROUP;
+        return 0;
+}
+
+int page_alloc_take_groups(struct page_arena *arena, uint32_t count, uint32_t *first)
+{
+        uint32_t groups;
+        int err = page_alloc_make(arena);
+        if (!err)
+                err = page_alloc_groups(arena, &groups);
+        if (!err)
+                err = groups_look_for(arena, groups, count, first);
+        if (!err && (uint64_t)*first + count > header_can_cover(arena->page_bytes))
+                err = -ENOMEM;
+        if (!err)
+                err = arena_grow(arena, ((uint64_t)*first + count) * GROUP_PAGES);
+        return err ? err : groups_cover(arena, groups, *first, count);
+}
+
+uint32_t page_alloc_covered_by(struct page_arena *arena, uint32_t group)
+{
+        uint32_t count = 0;
+        while (page_alloc_is_covered(arena, group + 1 + count))
+                count++;
+        return count;
+}
+
+int page_alloc_free_groups(struct page_arena *arena, uint32_t first, uint32_t count)
+{
+        struct arena_header *header = arena_write(arena, PAGE_HEADER);
+        if (!header)
+                return ARENA_LOST;
+        for (uint32_t group = first + 1; group < first + count; group++) {
+                if (!header_covers(header, group, arena->page_bytes))
+                        return XAC_CORRUPT;
+                struct group_map *map = arena_write(arena, map_of(group));
+                if (!map)
+                        return ARENA_LOST;
+                header_set_covered(header, group, false);
+                memset(map, 0, arena->page_bytes);
+                map->kind = PAGE_IS_MAP;
+                map->group = group;
+        }
+        for (uint32_t group = first; group < first + count; group++) {
+                int err = page_alloc_free_group(arena, group);
+                if (err)
+                        return err;
+        }
+        return 0;
 }
 
 /* ---- freeing ---- */

@@ -8,7 +8,7 @@
  *
  *      group g    | map | page g * 512 + 1 | ... | page g * 512 + 511 |
  *      map        | kind | group | owner | used_at | free bits: 512, 1 = free |
- *      header     | kind | page_bytes | magic | groups | next_tree_id |
+ *      header     | kind | page_bytes | magic | groups | next_tree_id | covered groups: a bit each |
  *
  * An arena takes pages from its own group. When that is used up it looks at some groups at random for one with room
  * that no other arena owns, and adds a group to the file when it finds none: two arenas seldom write one map. Who owns
@@ -17,7 +17,8 @@
  * of the transaction while arena->own_group is not: after an abort, or a takeover, the map says that the group is not
  * (or no longer) this arena's.
  *
- * Whole groups are taken, too: all of a group's pages at once. They have no owner.
+ * Whole groups are taken, too: all of a group's pages at once. They have no owner. Several that lie side by side are
+ * one piece of memory from the first one's second page on: only the first has a map, the others are covered by it.
  *
  * Taking and giving back are part of the transaction: what is aborted never happened. A structure reserves all the
  * pages that an operation may need before it changes anything, so that a full disk leaves nothing half done.
@@ -60,6 +61,13 @@ int page_alloc_free_run(struct page_arena *arena, page_no first, size_t count);
 int page_alloc_take_group(struct page_arena *arena, uint32_t *group);
 /* Gives it back. ARENA_LOST; XAC_CORRUPT: a page of it was free, or there is no such group. */
 int page_alloc_free_group(struct page_arena *arena, uint32_t group);
+/* Takes `count` groups that lie side by side, two at least. -ENOMEM: the arena cannot have so many; the same errors. */
+int page_alloc_take_groups(struct page_arena *arena, uint32_t count, uint32_t *first);
+/* Gives them back. ARENA_LOST, XAC_CORRUPT. */
+int page_alloc_free_groups(struct page_arena *arena, uint32_t first, uint32_t count);
+/* How many groups after this one it covers. */
+uint32_t page_alloc_covered_by(struct page_arena *arena, uint32_t group);
+bool page_alloc_is_covered(struct page_arena *arena, uint32_t group);
 /* Frees a page, which is not written: only the map says so. ARENA_LOST; XAC_CORRUPT: it was free, or cannot be. */
 int page_alloc_free(struct page_arena *arena, page_no page);
 

@@ -34,7 +34,27 @@ struct arena_header {
         uint32_t not_groups; /* ~groups, so that damage is noticed before the file is made as long as it says */
         uint32_t next_tree_id;
         uint32_t zero_too;
+        uint64_t covered[]; /* to the end of the page: bit g: group g has no map, but is part of what the one before
+                               holds */
 };
+
+/* The groups that can be covered: those for which there are bits. */
+static inline uint32_t header_can_cover(uint32_t page_bytes)
+{
+        return (page_bytes - (uint32_t)sizeof(struct arena_header)) / 8 * 64;
+}
+
+static inline bool header_covers(const struct arena_header *header, uint32_t group, uint32_t page_bytes)
+{
+        return group < header_can_cover(page_bytes) && header->covered[group / 64] >> group % 64 & 1;
+}
+
+static inline void header_set_covered(struct arena_header *header, uint32_t group, bool is_covered)
+{
+        const uint64_t bit = UINT64_C(1) << group % 64;
+        header->covered[group / 64] =
+                is_covered ? header->covered[group / 64] | bit : header->covered[group / 64] & ~bit;
+}
 
 static inline uint32_t group_of(page_no page)
 {

@@ -72,8 +72,7 @@ static uint64_t check_object(const struct object *object)
         check(size >= sizeof(*object));
         check_words(object, size, seed, size);
         if (size % 8)
-                check_equal(*(const unsigned char *)xac_for_read((const char *)object + size - 1),
-                            (unsigned char)seed);
+                check_equal(*(const unsigned char *)xac_for_read((const char *)object + size - 1), (unsigned char)seed);
         return size;
 }
 
@@ -148,6 +147,22 @@ void table_change(xac_heap *heap, struct table *table, struct chance *chance, si
                 xac_heap_free(heap, object);
                 set_entry(table, i, NULL);
         }
+}
+
+uint64_t table_count(struct table *table)
+{
+        const uint64_t count = load(&table->changes) + 1;
+
+        store(&table->changes, count);
+        return count;
+}
+
+uint64_t table_changes(xac_env *env, const struct table *table)
+{
+        check_ok(xbegin(env, XAC_RDONLY));
+        const uint64_t count = load(&table->changes);
+        check_ok(xend(env));
+        return count;
 }
 
 /* ---- all of them ---- */

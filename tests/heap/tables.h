@@ -30,6 +30,10 @@ struct table *table_open(xac_heap *heap, int number);
 /* In a transaction: one operation on an object at random, of at most so many bytes; what fails for lack of room is no
  * operation. */
 void table_change(xac_heap *heap, struct table *table, struct chance *chance, size_t size_max);
+/* Counts a transaction in its table, and says how many there are then; in a transaction. */
+uint64_t table_count(struct table *table);
+/* How many there are, in a transaction of its own. */
+uint64_t table_changes(xac_env *env, const struct table *table);
 /* The heap's own check, and all objects of all tables; in a transaction of its own. */
 void tables_check(xac_env *env, xac_heap *heap);
 

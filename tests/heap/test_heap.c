@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * The heap's calls: what C programs expect of malloc() and its kin, in transactions, from several threads and processes.
+ * The heap's calls: what C programs expect of malloc() and its kin, in transactions, from several threads and
+ * processes.
  */
 
 #include <errno.h>
@@ -56,7 +57,14 @@ static uint64_t live_objects(xac_heap *heap)
 static void objects_are_as_large_as_asked(void)
 {
         struct place place = open_place();
-        const size_t sizes[] = { 0, 1, 16, 17, 100, 500, 2000, 2032, 2033, 4096, 4097, 100000, 511 * 4096 };
+        const size_t sizes[] = { 0,           1,
+                                 16,          17,
+                                 100,         500,
+                                 2000,        2032,
+                                 2033,        4096,
+                                 4097,        100000,
+                                 511 * 4096,  511 * 4096 + 1,
+                                 1023 * 4096, 1023 * 4096 + 1 };
         enum { COUNT = sizeof(sizes) / sizeof(sizes[0]) };
         char *object[COUNT];
 
@@ -311,7 +319,7 @@ static void a_heap_of_offsets_lies_anywhere(void)
 
 /* ---- at random ---- */
 
-enum { TRANSACTIONS = 300, OPERATIONS = 60, LARGE = 100000 };
+enum { TRANSACTIONS = 300, OPERATIONS = 60, LARGE = 100000, HUGE = 8 << 20 };
 
 static void change_at_random(struct place place, int number, uint64_t seed, int transactions)
 {
@@ -325,7 +333,7 @@ static void change_at_random(struct place place, int number, uint64_t seed, int 
                         chance = before;
                         check_ok(xbegin(place.env, 0));
                         for (uint64_t n = chance_below(&chance, OPERATIONS); n--;)
-                                table_change(place.heap, table, &chance, LARGE);
+                                table_change(place.heap, table, &chance, chance_percent(&chance, 2) ? HUGE : LARGE);
                         err = chance_percent(&chance, 20) ? xabort(place.env) : xend(place.env);
                 } while (err == XAC_CONFLICT);
                 check_ok(err);
