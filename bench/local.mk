@@ -187,6 +187,7 @@ bench_transfers_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=memcpy,--wrap=memmove,--wrap=
 endif
 
 include bench/serial/local.mk
+include bench/programs/local.mk
 
 dist_docs_DATA += docs/BENCHMARKS.md
 benchdocdir = $(docdir)/bench

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
 # The examples are compiled and run by `make check` (tools/check-examples); `make demo` runs
-# the large one on real input.
+# the large one on real input, `make lua-demo` an interpreter that nobody here wrote.
 
 EXAMPLE_PROGRAMS = \
         examples/counter \
@@ -114,4 +114,17 @@ dist_noinst_SCRIPTS += tools/demo.sh
 demo: $(DEMO_PROGRAMS) examples/words $(COMPILER_IN_PLACE)
 	@$(SHELL) $(srcdir)/tools/demo.sh .
 
-.PHONY: demo
+# Lua's interpreter in a file. Its source is not ours: examples/lua/source finds it.
+dist_noinst_SCRIPTS += examples/lua/build examples/lua/demo examples/lua/source
+EXTRA_DIST += \
+        examples/lua/heap.c \
+        examples/lua/heap.h \
+        examples/lua/interpreter.c \
+        examples/lua/interpreter.h \
+        examples/lua/words.c \
+        examples/lua/words.lua
+
+lua-demo: libxac.la $(COMPILER_IN_PLACE)
+	@CC='$(CC)' $(SHELL) $(srcdir)/examples/lua/demo .
+
+.PHONY: demo lua-demo
