@@ -7,6 +7,7 @@ BENCH_PROGRAMS = \
         bench/page_touch \
         bench/moves \
         bench/handover \
+        bench/heap \
         bench/hot_path \
         bench/long_reader \
         bench/concurrency \
@@ -48,6 +49,8 @@ bench_moves_SOURCES = bench/moves.c
 bench_moves_LDADD = bench/libbench.la $(XAC_LIBS)
 bench_handover_SOURCES = bench/handover.c
 bench_handover_LDADD = bench/libbench.la $(XAC_LIBS)
+bench_heap_SOURCES = bench/heap.c
+bench_heap_LDADD = bench/libbench.la $(HEAP_LIBS)
 bench_hot_path_SOURCES = bench/hot_path.c
 bench_hot_path_LDADD = bench/libbench.la $(XAC_LIBS)
 bench_long_reader_SOURCES = bench/long_reader.c
