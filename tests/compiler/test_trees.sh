@@ -4,19 +4,7 @@
 # The trees a fourth time: trees/ and their tests, as they are, compiled by xac-cc. The way "view" is by plain pointers then,
 # but must take no page fault (XAC_TEST_NO_FAULTS, tests/trees/ways.c).
 
-set -u
-
-srcdir=$(cd "${srcdir:-.}" && pwd)
-builddir=$(cd "${builddir:-.}" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-status=0
-
-compiler=$builddir/compiler/build-cc
-if [ ! -x "$compiler" ]; then
-        echo 'there is no clang with headers of LLVM: xac-cc was not built'
-        exit 77
-fi
+. "${srcdir:-.}/tests/compiler/compile.sh"
 flags="-std=gnu11 -D_GNU_SOURCE -O2 -pthread -fexceptions -w -I$srcdir -I$srcdir/include"
 
 # What both trees and their tests consist of, but for the programs.
