@@ -20,5 +20,8 @@ first=${versions%% *}
 last=${versions##* }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+# shellcheck source=tests/support/remove-env.sh
 . "$srcdir/tests/support/remove-env.sh"
 status=0
+# What libxac-core.a needs, for programs that look inside.
+fault_libs=${FAULT_LIBS-$(sed -n "s/^FAULT_LIBS = //p" "$builddir/Makefile")}

@@ -4,6 +4,7 @@
 # containers.cc, compiled by xac-c++ for each LLVM: what the standard library has of its containers in libstdc++.so comes
 # from libxacrt.a. Without that it must fail.
 
+# shellcheck source=tests/compiler/compile.sh
 . "${srcdir:-.}/tests/compiler/compile.sh"
 
 # try VERSION ARGUMENT...

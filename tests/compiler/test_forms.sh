@@ -4,6 +4,7 @@
 # forms.c, compiled by xac-cc for each LLVM that there is a plug-in for, at each level of optimisation. And with each part of
 # the pass left out in turn: then it must fail.
 
+# shellcheck source=tests/compiler/compile.sh
 . "${srcdir:-.}/tests/compiler/compile.sh"
 
 # try VERSION ARGUMENT...: compiles and runs; the status is that of the program.

@@ -3,6 +3,7 @@
 #
 # mixes.c: compiled and other code on the same pages. With each seed one run; XAC_TEST_SEED is the first.
 
+# shellcheck source=tests/compiler/compile.sh
 . "${srcdir:-.}/tests/compiler/compile.sh"
 
 flags="-O2 -Wall -Wextra -Werror -I$srcdir -I$srcdir/include"

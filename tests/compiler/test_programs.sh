@@ -4,6 +4,7 @@
 # Random programs (generate.c), compiled by xac-cc, do the same in a view as in ordinary memory. PROGRAMS of them, from
 # XAC_TEST_SEED on, by the versions of LLVM and levels of optimisation in turn.
 
+# shellcheck source=tests/compiler/compile.sh
 . "${srcdir:-.}/tests/compiler/compile.sh"
 
 export srcdir compiler versions work
