@@ -35,11 +35,11 @@ extern "C" {
 
 /* Returns something of what it saw. The same bytes give the same. */
 typedef uint64_t modes_work_function(struct modes_area *area, uint64_t seed);
-typedef int modes_is_same_function(const struct modes_area *a, const struct modes_area *b);
+typedef int modes_is_same_function(const void *a, const void *b, size_t len);
 
 uint64_t modes_work(struct modes_area *area, uint64_t seed);
 /* Of another file, for optimisers of the whole program. */
-int modes_is_same(const struct modes_area *a, const struct modes_area *b);
+int modes_is_same(const void *a, const void *b, size_t len);
 uint64_t modes_more(const struct modes_node *node, char *to, size_t room);
 
 #ifdef __cplusplus

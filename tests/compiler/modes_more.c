@@ -13,7 +13,7 @@ uint64_t modes_more(const struct modes_node *node, char *to, size_t room)
         return (uint64_t)strcmp(to, node->name) + (uint64_t)to[len] + node->next;
 }
 
-int modes_is_same(const struct modes_area *a, const struct modes_area *b)
+int modes_is_same(const void *a, const void *b, size_t len)
 {
-        return memcmp(a, b, sizeof(*a)) == 0;
+        return memcmp(a, b, len) == 0;
 }
