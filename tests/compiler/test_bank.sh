@@ -15,10 +15,11 @@ wrap=-Wl,--wrap=xac_mmap,--wrap=xac_close
 seconds=${BANK_SECONDS:-1}
 export builddir # for programs that find no way on
 
-# run COMMAND...: what it says is in $work/said.
+# run COMMAND...: what it says is in $work/said. Waits for all its processes, which hold the pipe.
 run()
 {
-        (cd "$work" && timeout $((seconds + 60)) "$@") >"$work/said" 2>&1
+        (cd "$work" && timeout $((seconds + 60)) "$@" 2>&1; echo $? >"$work/ended") 2>&1 | cat >"$work/said"
+        return "$(cat "$work/ended")"
 }
 
 # passes WHAT COMMAND...
