@@ -164,8 +164,8 @@ static uint64_t churn_for(uint64_t transactions)
 
 static void meet(uint32_t processes)
 {
-        atomic_fetch_add(&meeting->ready, 1);
-        while (atomic_load(&meeting->ready) % processes)
+        const uint32_t before = atomic_fetch_add(&meeting->ready, 1);
+        while (atomic_load(&meeting->ready) < (before / processes + 1) * processes)
                 usleep(100);
 }
 

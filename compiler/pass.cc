@@ -90,6 +90,9 @@ static void withdraw_claims(Function &function)
 
 /* ---- a function ---- */
 
+/* The pass comes by twice where an object holds bitcode as well as code, and where bitcode is compiled once more. */
+static constexpr char TRANSLATED[] = "xac-translated";
+
 static bool is_ours(const Function &function)
 {
         return function.getName().substr(0, 6) == "xacrt_";
@@ -159,12 +162,14 @@ struct Late : PassInfoMixin<Late> {
                 auto &of_functions = analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
                 SmallVector<Function *, 32> functions;
                 for (Function &function : module)
-                        if (!function.isDeclaration() && !is_ours(function) &&
+                        if (!function.isDeclaration() && !is_ours(function) && !function.hasFnAttribute(TRANSLATED) &&
                             !function.hasFnAttribute(Attribute::Naked))
                                 functions.push_back(&function);
-                for (Function *function : functions)
+                for (Function *function : functions) {
                         if (translate_function(*function, of_functions))
                                 of_functions.invalidate(*function, PreservedAnalyses::none());
+                        function->addFnAttr(TRANSLATED);
+                }
                 for (Function &function : module)
                         if (!is_of_library(function, of_functions))
                                 withdraw_claims(function);

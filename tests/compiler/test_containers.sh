@@ -4,19 +4,8 @@
 # containers.cc, compiled by xac-c++ for each LLVM: what the standard library has of its containers in libstdc++.so comes
 # from libxacrt.a. Without that it must fail.
 
-set -u
-
-srcdir=${srcdir:-.}
-builddir=${builddir:-.}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-. "$srcdir/tests/support/remove-env.sh"
-status=0
-
-if [ ! -x "$builddir/compiler/build-c++" ]; then
-        echo 'there is no clang with headers of LLVM: xac-c++ was not built'
-        exit 77
-fi
+# shellcheck source=tests/compiler/compile.sh
+. "${srcdir:-.}/tests/compiler/compile.sh"
 
 # try VERSION ARGUMENT...
 try()
@@ -24,7 +13,7 @@ try()
         version=$1
         shift
         rm -f "$work/containers"
-        XAC_CLANG=clang-$version "$builddir/compiler/build-c++" -std=c++17 -Wall -Wextra -Werror "$@" \
+        XAC_CLANG=clang-$version "$plus_compiler" -std=c++17 -Wall -Wextra -Werror "$@" \
                 "$srcdir/tests/compiler/containers.cc" -o "$work/containers" >"$work/said" 2>&1 &&
                 "$work/containers" "$work/env" >"$work/said" 2>&1
         status_of_run=$?
@@ -32,7 +21,6 @@ try()
         return $status_of_run
 }
 
-versions=$(sed -n "s/^versions='\(.*\)'/\1/p" "$builddir/compiler/build-c++")
 for version in $versions; do
         for level in -O0 -O2; do
                 if try "$version" $level; then
@@ -44,7 +32,7 @@ for version in $versions; do
                 fi
         done
 done
-if try "${versions%% *}" -O2 -lstdc++; then
+if try "$first" -O2 -lstdc++; then
         echo 'FAILED: nobody misses what libxacrt.a has of containers'
         status=1
 elif [ ! -x "$work/containers" ]; then

@@ -4,19 +4,8 @@
 # forms.c, compiled by xac-cc for each LLVM that there is a plug-in for, at each level of optimisation. And with each part of
 # the pass left out in turn: then it must fail.
 
-set -u
-
-srcdir=${srcdir:-.}
-builddir=${builddir:-.}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-. "$srcdir/tests/support/remove-env.sh"
-status=0
-
-if [ ! -x "$builddir/compiler/build-cc" ]; then
-        echo 'there is no clang with headers of LLVM: xac-cc was not built'
-        exit 77
-fi
+# shellcheck source=tests/compiler/compile.sh
+. "${srcdir:-.}/tests/compiler/compile.sh"
 
 # try VERSION ARGUMENT...: compiles and runs; the status is that of the program.
 try()
@@ -24,7 +13,7 @@ try()
         version=$1
         shift
         rm -f "$work/forms"
-        XAC_CLANG=clang-$version "$builddir/compiler/build-cc" -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-pass-failed \
+        XAC_CLANG=clang-$version "$compiler" -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-pass-failed \
                 -I"$srcdir/include" "$@" -o "$work/forms" "$srcdir/tests/compiler/forms.c" >"$work/said" 2>&1 &&
                 "$work/forms" "$work/env" >"$work/said" 2>&1
         status_of_run=$?
@@ -57,8 +46,6 @@ is_found()
         fi
 }
 
-versions=$(sed -n "s/^versions='\(.*\)'/\1/p" "$builddir/compiler/build-cc")
-first=${versions%% *}
 for version in $versions; do
         for arguments in -O0 -O1 -O2 -O3 '-O2 -g' '-O2 -fwrapv' '-O3 -march=native' \
                 '-O2 -D_FORTIFY_SOURCE=2'; do

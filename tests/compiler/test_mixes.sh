@@ -3,18 +3,9 @@
 #
 # mixes.c: compiled and other code on the same pages. With each seed one run; XAC_TEST_SEED is the first.
 
-set -u
+# shellcheck source=tests/compiler/compile.sh
+. "${srcdir:-.}/tests/compiler/compile.sh"
 
-srcdir=${srcdir:-.}
-builddir=${builddir:-.}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-. "$srcdir/tests/support/remove-env.sh"
-
-if [ ! -x "$builddir/compiler/build-cc" ]; then
-        echo 'there is no clang with headers of LLVM: xac-cc was not built'
-        exit 77
-fi
 flags="-O2 -Wall -Wextra -Werror -I$srcdir -I$srcdir/include"
 # shellcheck disable=SC2086 # words
 "${CC:-cc}" $flags -c "$srcdir/tests/compiler/mixes_other.c" -o "$work/other.o" || exit 1
@@ -22,7 +13,7 @@ seed=${XAC_TEST_SEED:-1}
 for run in 1 2 3 4; do
         level=-O$((run % 4))
         # shellcheck disable=SC2086 # words
-        "$builddir/compiler/build-cc" $flags $level "$srcdir/tests/compiler/mixes.c" "$work/other.o" -o "$work/mixes" ||
+        "$compiler" $flags $level "$srcdir/tests/compiler/mixes.c" "$work/other.o" -o "$work/mixes" ||
                 exit 1
         "$work/mixes" "$work/env" "$seed" "${MIXES:-25000}" || {
                 echo "FAILED: $level, seed $seed (XAC_TEST_SEED=$seed repeats it)"

@@ -4,23 +4,12 @@
 # The trees a fourth time: trees/ and their tests, as they are, compiled by xac-cc. The way "view" is by plain pointers then,
 # but must take no page fault (XAC_TEST_NO_FAULTS, tests/trees/ways.c).
 
-set -u
-
-srcdir=$(cd "${srcdir:-.}" && pwd)
-builddir=$(cd "${builddir:-.}" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-status=0
-
-compiler=$builddir/compiler/build-cc
-if [ ! -x "$compiler" ]; then
-        echo 'there is no clang with headers of LLVM: xac-cc was not built'
-        exit 77
-fi
+# shellcheck source=tests/compiler/compile.sh
+. "${srcdir:-.}/tests/compiler/compile.sh"
 flags="-std=gnu11 -D_GNU_SOURCE -O2 -pthread -fexceptions -w -I$srcdir -I$srcdir/include"
 
 # What both trees and their tests consist of, but for the programs.
-sources=$(cd "$srcdir" && ls pages/*.c trees/*.c tests/support/*.c tests/trees/*.c | grep -v tests/trees/test_)
+sources=$(cd "$srcdir" && echo pages/*.c trees/*.c tests/support/*.c tests/trees/*.c | tr ' ' '\n' | grep -v tests/trees/test_)
 # shellcheck disable=SC2016,SC2086 # for the shells that xargs starts; words
 (cd "$srcdir" && echo $sources | tr ' ' '\n' | xargs -P "$(nproc)" -n 1 sh -c \
         '"$0" $1 -c "$3" -o "$2/$(echo "$3" | tr / -).o" || exit 255' "$compiler" "$flags" "$work") || exit 1
@@ -62,7 +51,7 @@ run test_tree_transactions '  OK ' "$work/test_tree_transactions"
 # It looks inside of libxac, too.
 # shellcheck disable=SC2086 # words
 "$compiler" $flags "$srcdir/tests/trees/history.c" -Wl,--wrap=arena_run "$work/libtrees.a" "$builddir/.libs/libxac-core.a" \
-        ${FAULT_LIBS-$(sed -n "s/^FAULT_LIBS = //p" "$builddir/Makefile")} -lcmocka -lm -o "$work/history" || exit 1
+        $fault_libs -lcmocka -lm -o "$work/history" || exit 1
 for tree in bptree cobtree; do
         run "history of a $tree" '^$' "$work/history" --tree $tree --mode view --transactions 3000 --processes 2 \
                 --threads 2 --steps 8 --snapshots --seed "${XAC_TEST_SEED:-1}"
