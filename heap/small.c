@@ -201,22 +201,22 @@ void *small_take(struct xac_heap *heap, uint32_t size_class, int *err)
 
 /* ---- giving back ---- */
 
-/* The slab that an object lies in, and its number there. */
-static const struct slab *find_object(const struct xac_heap *heap, const void *object, uint32_t *number)
+/* Looks at the page that an object lies in for the slab, and for its number there. */
+static void find_object(const struct xac_heap *heap, const struct slab *slab, const void *object, uint32_t *number)
 {
-        const struct slab *slab = arena_read(heap->arena, heap_page_of(heap, object));
         if (!slab || slab->kind != PAGE_IS_SLAB || slab->size_class >= heap->classes.count ||
             !slab_finds(&heap->classes.of[slab->size_class], heap_within(heap, object), number))
                 heap_refuse(object, "no object of the heap begins there");
         if (slab_is_free(slab, *number))
                 heap_refuse(object, "it is free already");
-        return slab;
 }
 
 size_t small_size(const struct xac_heap *heap, const void *object)
 {
         uint32_t number;
-        return heap->classes.of[find_object(heap, object, &number)->size_class].size;
+        const struct slab *slab = arena_read(heap->arena, heap_page_of(heap, object));
+        find_object(heap, slab, object, &number);
+        return heap->classes.of[slab->size_class].size;
 }
 
 /* Nobody's objects are on it any more: the page is free for all sizes. An error leaves an empty slab. */
@@ -231,14 +231,14 @@ static void give_back_page(struct xac_heap *heap, struct slab *slab, page_no pag
                 bin_pop(bin);
 }
 
+/* It is to be written: so it is asked for once, for that. */
 void small_give_back(struct xac_heap *heap, void *object)
 {
         uint32_t number;
         const page_no page = heap_page_of(heap, object);
-        const struct size_class *class = &heap->classes.of[find_object(heap, object, &number)->size_class];
         struct slab *slab = arena_write(heap->arena, page);
-        if (!slab)
-                return;
+        find_object(heap, slab, object, &number);
+        const struct size_class *class = &heap->classes.of[slab->size_class];
         slab_give_back(slab, number);
         /* Who is gone is looked for only where it is worth it. */
         if (!slab->owner ||
