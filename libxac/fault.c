@@ -77,6 +77,19 @@ static void explain_parents(const void *addr)
                 explain_file(file, offset, "a view of the parent process; open the environment in the child");
 }
 
+/* A line of its own, when the other is out: the stack may be damaged. */
+static void explain_caller(const void *pc)
+{
+        char name[PLACE_BYTES];
+        struct line line = { .len = 0 };
+        const void *caller = pc ? place_caller(pc) : NULL;
+        if (!caller)
+                return;
+        add_text(&line, "libxac: the call was made by ");
+        add_text(&line, place_name(caller, name));
+        print_line(&line);
+}
+
 /* The last thing that the program does, mostly: names of functions need no signal-safe way. Compiled code, too, faults
  * where no transaction is open. */
 static void explain_common(const void *addr, const void *pc, bool is_outside)
@@ -94,6 +107,7 @@ static void explain_common(const void *addr, const void *pc, bool is_outside)
                          "or use declared access",
                          who);
         explain(addr, reason);
+        explain_caller(pc);
 }
 
 /* ---- whose fault ---- */

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -196,6 +197,43 @@ static void a_touch_in_company_is_explained(void)
         }
 }
 
+static int compare_words(const void *one, const void *other)
+{
+        return (int)(uint64_t)((uintptr_t)one - (uintptr_t)other);
+}
+
+static void sort_in_company(int index, void *env)
+{
+        volatile uint64_t *words = map_shared(env);
+
+        (void)index;
+        check_ok(xbegin(env, 0));
+        qsort((void *)words, 100, sizeof(*words), compare_words);
+}
+
+static void sort_beside_another(int unused, void *nothing)
+{
+        xac_env *env = open_env(0);
+
+        (void)unused;
+        (void)nothing;
+        map_shared(env);
+        crew_threads(1, sort_in_company, env);
+}
+
+/* The name of a function in a library says nothing of what in the program is to be changed. */
+static void a_touch_by_a_library_names_its_caller(void)
+{
+        struct crash crash;
+        const char *second;
+
+        crash_run(sort_beside_another, 0, NULL, &crash);
+        check_equal(crash.signal, SIGSEGV);
+        second = strchr(crash.said, '\n');
+        check(second && strstr(second, "the call was made by") && strstr(second, "test_shared_view"));
+        check_ok(xac_close(open_env(0)));
+}
+
 static void advise_in_company(int index, void *env)
 {
         volatile uint64_t *words = map_shared(env);
@@ -229,6 +267,7 @@ int main(void)
                 isolated_test(what_is_lost_is_not_shown),
                 isolated_test(an_own_view_and_a_shared_one_do_not_meet),
                 isolated_test(a_touch_in_company_is_explained),
+                isolated_test(a_touch_by_a_library_names_its_caller),
                 isolated_test(pages_are_announced_only_by_one_alone),
         };
         return cmocka_run_group_tests_name("shared view", tests, NULL, NULL);
