@@ -104,6 +104,30 @@ static void join_succeeds(int index, void *arg)
         map_shared(arg);
 }
 
+static void join_what_is_shown(int unused, void *nothing)
+{
+        xac_env *env = open_env(0);
+        volatile uint64_t *words = map_shared(env);
+
+        (void)unused;
+        (void)nothing;
+        check_ok(xbegin(env, 0));
+        words[0] = 1;
+        check_ok(xend(env));
+        crew_threads(1, join_is_refused, env);
+        check_ok(xac_close(env));
+}
+
+static void a_refusal_is_explained(void)
+{
+        struct crash said;
+
+        crash_run(join_what_is_shown, 0, NULL, &said);
+        check_equal(said.status, 0);
+        check_equal(crash_lines(&said), 1);
+        check(strstr(said.said, "'words' in ") && strstr(said.said, "another thread of this process has touched"));
+}
+
 /* Where a page is shown, it is shown to all threads of the process. */
 static void a_view_that_shows_pages_is_not_joined(void)
 {
@@ -264,6 +288,7 @@ int main(void)
                 isolated_test(threads_have_one_address),
                 isolated_test(one_thread_alone_may_touch_it),
                 isolated_test(a_view_that_shows_pages_is_not_joined),
+                isolated_test(a_refusal_is_explained),
                 isolated_test(what_is_lost_is_not_shown),
                 isolated_test(an_own_view_and_a_shared_one_do_not_meet),
                 isolated_test(a_touch_in_company_is_explained),
