@@ -330,7 +330,10 @@ static void translate_intrinsic(Runtime &runtime, Questions &questions, Intrinsi
         else if (auto *fill = dyn_cast<MemSetInst>(&call))
                 translate_fill(runtime, questions, *fill);
         else if (!replace_masked(runtime, call))
-                complain(call, "accesses of " + call.getCalledFunction()->getName() + " are not translated", true);
+                complain(call,
+                         "accesses of " + call.getCalledFunction()->getName() +
+                                 " are not translated; what meets no view can be in a file that clang compiles",
+                         true);
 }
 
 void translate_call(Runtime &runtime, Questions &questions, CallBase &call)

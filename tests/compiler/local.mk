@@ -3,7 +3,8 @@
 # The suite of xac-cc: programs that it compiles.
 
 SUITES += compiler
-SUITE_compiler = %D%/test_forms.sh %D%/test_containers.sh %D%/test_mixes.sh %D%/test_programs.sh %D%/test_trees.sh
+SUITE_compiler = %D%/test_forms.sh %D%/test_containers.sh %D%/test_mixes.sh %D%/test_programs.sh %D%/test_says.sh \
+        %D%/test_trees.sh
 TESTS += $(SUITE_compiler)
 dist_check_SCRIPTS += $(SUITE_compiler)
-EXTRA_DIST += tests/support/remove-env.sh %D%/.clang-tidy %D%/containers.cc %D%/forms.c %D%/mixes.c %D%/mixes.h %D%/mixes_other.c %D%/generate.c %D%/programs.h
+EXTRA_DIST += tests/support/remove-env.sh %D%/.clang-tidy %D%/containers.cc %D%/forms.c %D%/mixes.c %D%/mixes.h %D%/mixes_other.c %D%/generate.c %D%/programs.h %D%/outside.c
