@@ -198,7 +198,9 @@ void translate_access(Runtime &runtime, Questions &questions, Instruction &instr
         describe(instruction, access);
         const TypeSize size = instruction.getModule()->getDataLayout().getTypeStoreSize(access.type);
         if (size.isScalable()) {
-                complain(instruction, "vectors whose length is not known are not translated", true);
+                complain(instruction,
+                         "vectors whose length is not known are not translated: -mllvm -scalable-vectorization=off",
+                         true);
                 return;
         }
         if (access.is_atomic && access.align.value() < size) {

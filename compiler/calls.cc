@@ -21,10 +21,12 @@ namespace xac
 static StringRef replacement_of(StringRef name)
 {
         static const char *const known[] = {
-                "bzero",   "memchr",  "memcmp",     "memcpy",      "memmove", "mempcpy", "memrchr",
-                "memset",  "stpcpy",  "strcasecmp", "strcat",      "strchr",  "strcmp",  "strcpy",
-                "strcspn", "strdup",  "strlen",     "strncasecmp", "strncat", "strncmp", "strncpy",
-                "strndup", "strnlen", "strpbrk",    "strrchr",     "strspn",  "strstr",  nullptr,
+                "bcopy",   "bzero",      "explicit_bzero", "memccpy", "memchr",      "memcmp",    "memcpy",
+                "memmem",  "memmove",    "mempcpy",        "memrchr", "memset",      "rawmemchr", "stpcpy",
+                "stpncpy", "strcasecmp", "strcasestr",     "strcat",  "strchr",      "strchrnul", "strcmp",
+                "strcpy",  "strcspn",    "strdup",         "strlen",  "strncasecmp", "strncat",   "strncmp",
+                "strncpy", "strndup",    "strnlen",        "strpbrk", "strrchr",     "strsep",    "strspn",
+                "strstr",  "strtok",     "strtok_r",       nullptr,
         };
         static std::string prefixed[sizeof(known) / sizeof(*known)];
         for (unsigned i = 0; known[i]; i++)
@@ -34,21 +36,43 @@ static StringRef replacement_of(StringRef name)
                 }
         return StringSwitch<StringRef>(name)
                 .Case("bcmp", "xacrt_memcmp")
+                .Case("index", "xacrt_strchr")
+                .Case("rindex", "xacrt_strrchr")
                 .Case("__memcpy_chk", "xacrt_memcpy_chk")
                 .Case("__memmove_chk", "xacrt_memmove_chk")
+                .Case("__mempcpy_chk", "xacrt_mempcpy_chk")
                 .Case("__memset_chk", "xacrt_memset_chk")
+                .Case("__explicit_bzero_chk", "xacrt_explicit_bzero_chk")
                 .Case("__strcpy_chk", "xacrt_strcpy_chk")
                 .Case("__stpcpy_chk", "xacrt_stpcpy_chk")
                 .Case("__strncpy_chk", "xacrt_strncpy_chk")
+                .Case("__stpncpy_chk", "xacrt_stpncpy_chk")
                 .Case("__strcat_chk", "xacrt_strcat_chk")
                 .Case("__strncat_chk", "xacrt_strncat_chk")
                 .Default("");
 }
 
+/* "index" is a name that a program may give to anything: is it like strchr()? */
+static bool is_other_than_library(const Function &callee)
+{
+        const FunctionType *type = callee.getFunctionType();
+        return (callee.getName() == "index" || callee.getName() == "rindex") &&
+               !(type->getReturnType()->isPointerTy() && type->getNumParams() == 2 &&
+                 type->getParamType(0)->isPointerTy() && type->getParamType(1)->isIntegerTy(32));
+}
+
 static bool is_library_call(const CallBase &call)
 {
         const Function *callee = call.getCalledFunction();
-        return callee && callee->isDeclaration() && !replacement_of(callee->getName()).empty();
+        return callee && callee->isDeclaration() && !replacement_of(callee->getName()).empty() &&
+               !is_other_than_library(*callee);
+}
+
+/* What goes on where an earlier call has ended: that may be in a view, whatever it is called with. */
+static bool keeps_its_place(const CallBase &call)
+{
+        const StringRef name = call.getCalledFunction()->getName();
+        return name == "strtok" || name == "strtok_r" || name == "strsep";
 }
 
 static bool is_all_elsewhere(const CallBase &call)
@@ -297,7 +321,7 @@ bool may_access_memory(CallBase &call)
                                        intrinsic->getIntrinsicID() == Intrinsic::masked_scatter;
                 return !is_harmless(*intrinsic) && (is_gather || !is_all_elsewhere(call));
         }
-        return is_library_call(call) && !is_all_elsewhere(call);
+        return is_library_call(call) && (keeps_its_place(call) || !is_all_elsewhere(call));
 }
 
 static void translate_intrinsic(Runtime &runtime, Questions &questions, IntrinsicInst &call)
@@ -307,7 +331,10 @@ static void translate_intrinsic(Runtime &runtime, Questions &questions, Intrinsi
         else if (auto *fill = dyn_cast<MemSetInst>(&call))
                 translate_fill(runtime, questions, *fill);
         else if (!replace_masked(runtime, call))
-                complain(call, "accesses of " + call.getCalledFunction()->getName() + " are not translated", true);
+                complain(call,
+                         "accesses of " + call.getCalledFunction()->getName() +
+                                 " are not translated; what meets no view can be in a file that clang compiles",
+                         true);
 }
 
 void translate_call(Runtime &runtime, Questions &questions, CallBase &call)

@@ -3,8 +3,8 @@
 /* Serial code first, transactions afterwards: a sorted list that knows nothing of libxac is
  * filled in ordinary memory; then four processes fill one in a mapped file, with the same
  * function between xbegin() and xend(). (xac_run() would do as well; this is the loop by hand.)
- * Both must hold the same keys in the same order. Nodes name each other by index, because every
- * process maps the file somewhere else. */
+ * Both must hold the same keys in the same order. Nodes name each other by index, as in many
+ * serial programs. Pointers would do as well: the file has one address in all processes. */
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -26,6 +26,14 @@ static void tell_taken(const struct files *files, uint32_t file_no, const char *
                 window_place_address(files_place(files, file_no)), by_what, whose);
 }
 
+static void tell_shown(const struct files *files, uint32_t file_no, const char *by_what)
+{
+        fprintf(stderr,
+                "libxac: '%s' in %s cannot be mapped with XAC_SHARED: another thread of this process has %s, which it "
+                "is to release first (xac_munmap)\n",
+                name_of(files, file_no), files->shared->control->path, by_what);
+}
+
 /* Its place is not free. A further view of the same file is content with another, and so is who says so to all. */
 static int take_elsewhere(const struct address *address, int err, void **base)
 {
@@ -38,8 +46,10 @@ static int take_elsewhere(const struct address *address, int err, void **base)
         bool is_same_file = there == name_of(files, file_no);
         if (getenv("XAC_ANYWHERE") || (is_same_file && !address->is_shared))
                 return window_map_anywhere(address->byte_len, base);
-        if (is_same_file)
+        if (is_same_file) {
+                tell_shown(files, file_no, "a view of it without that");
                 return -EBUSY;
+        }
         if (is_view)
                 tell_taken(files, file_no, "a view is there of another environment's ", there);
         else if (err == -EEXIST)
@@ -103,8 +113,10 @@ static struct address *find_shared(const struct files *files, uint32_t file_no)
 static int join(struct address *address)
 {
         enum address_use alone = ADDRESS_ALONE;
-        if (!atomic_compare_exchange_strong(&address->use, &alone, ADDRESS_COMMON) && alone == ADDRESS_SHOWN)
+        if (!atomic_compare_exchange_strong(&address->use, &alone, ADDRESS_COMMON) && alone == ADDRESS_SHOWN) {
+                tell_shown(address->files, address->file_no, "touched its view by plain pointers");
                 return -EBUSY;
+        }
         address->views++;
         return 0;
 }

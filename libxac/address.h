@@ -40,8 +40,8 @@ struct address {
 
 /* The flags are those of xac_mmap. The range becomes shorter where the file's place ends. It lies elsewhere if it may,
  * or if it is to be had alone and another view of the same file is at the place already. -EADDRNOTAVAIL: something else
- * is there, or nothing can be, which is said on standard error; -EBUSY: it is to be shared, and another thread shows
- * pages there; -ENOMEM. */
+ * is there, or nothing can be; -EBUSY: it is to be shared, and another thread shows pages there. Both are said on
+ * standard error. -ENOMEM. */
 int address_take(const struct files *files, uint32_t file_no, int flags, uint64_t byte_len, struct address **out);
 void address_release(struct address *address);
 

@@ -19,7 +19,7 @@
 /* ---- messages, without stdio ---- */
 
 struct line {
-        char text[512];
+        char text[1024];
         size_t len;
 };
 
@@ -77,15 +77,37 @@ static void explain_parents(const void *addr)
                 explain_file(file, offset, "a view of the parent process; open the environment in the child");
 }
 
-/* The last thing that the program does, mostly: names of functions need no signal-safe way. */
-static void explain_common(const void *addr, const void *pc)
+/* A line of its own, when the other is out: the stack may be damaged. */
+static void explain_caller(const void *pc)
+{
+        char name[PLACE_BYTES];
+        struct line line = { .len = 0 };
+        const void *caller = pc ? place_caller(pc) : NULL;
+        if (!caller)
+                return;
+        add_text(&line, "libxac: the call was made by ");
+        add_text(&line, place_name(caller, name));
+        print_line(&line);
+}
+
+/* The last thing that the program does, mostly: names of functions need no signal-safe way. Compiled code, too, faults
+ * where no transaction is open. */
+static void explain_common(const void *addr, const void *pc, bool is_outside)
 {
         char reason[2 * PLACE_BYTES], name[PLACE_BYTES];
-        snprintf(reason, sizeof(reason),
-                 "threads share this view (XAC_SHARED), and %s is not compiled by xac-cc; compile or wrap it, or use "
-                 "declared access",
-                 pc ? place_name(pc, name) : "the code that touches it");
+        const char *who = pc ? place_name(pc, name) : "the code that touches it";
+        if (is_outside)
+                snprintf(reason, sizeof(reason),
+                         "outside of a transaction, by %s; a view that threads share (XAC_SHARED) can be touched "
+                         "inside only",
+                         who);
+        else
+                snprintf(reason, sizeof(reason),
+                         "threads share this view (XAC_SHARED), and %s is not compiled by xac-cc; compile or wrap it, "
+                         "or use declared access",
+                         who);
         explain(addr, reason);
+        explain_caller(pc);
 }
 
 /* ---- whose fault ---- */
@@ -111,7 +133,7 @@ static bool handle_in_view(struct thread *thread, struct view *view, void *addr,
         }
         enum touch_outcome outcome = touch_fault(&thread->txn, view, addr, access);
         if (outcome == TOUCH_COMMON)
-                explain_common(addr, pc);
+                explain_common(addr, pc, !txn_is_open(&thread->txn));
         else if (outcome != TOUCH_DONE)
                 explain(addr, why_not(outcome));
         return outcome == TOUCH_DONE;

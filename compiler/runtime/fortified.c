@@ -26,10 +26,22 @@ void *xacrt_memmove_chk(void *to, const void *from, size_t len, size_t room)
         return xacrt_memmove(to, from, len);
 }
 
+void *xacrt_mempcpy_chk(void *to, const void *from, size_t len, size_t room)
+{
+        check(len, room);
+        return xacrt_mempcpy(to, from, len);
+}
+
 void *xacrt_memset_chk(void *to, int byte, size_t len, size_t room)
 {
         check(len, room);
         return xacrt_memset(to, byte, len);
+}
+
+void xacrt_explicit_bzero_chk(void *to, size_t len, size_t room)
+{
+        check(len, room);
+        xacrt_explicit_bzero(to, len);
 }
 
 char *xacrt_strcpy_chk(char *to, const char *from, size_t room)
@@ -48,6 +60,12 @@ char *xacrt_strncpy_chk(char *to, const char *from, size_t len, size_t room)
 {
         check(len, room);
         return xacrt_strncpy(to, from, len);
+}
+
+char *xacrt_stpncpy_chk(char *to, const char *from, size_t len, size_t room)
+{
+        check(len, room);
+        return xacrt_stpncpy(to, from, len);
 }
 
 char *xacrt_strcat_chk(char *to, const char *from, size_t room)

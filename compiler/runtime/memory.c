@@ -57,6 +57,19 @@ void *xacrt_mempcpy(void *to, const void *from, size_t len)
         return (char *)xacrt_memcpy(to, from, len) + len;
 }
 
+void *xacrt_memccpy(void *to, const void *from, int byte, size_t len)
+{
+        const char *found = xacrt_memchr(from, byte, len);
+        const size_t copied = found ? (size_t)(found - (const char *)from) + 1 : len;
+        xacrt_memcpy(to, from, copied);
+        return found ? (char *)to + copied : NULL;
+}
+
+void xacrt_bcopy(const void *from, void *to, size_t len)
+{
+        xacrt_memmove(to, from, len);
+}
+
 void *xacrt_memset(void *to, int byte, size_t len)
 {
         for (char *at = to; len;) {
@@ -71,6 +84,13 @@ void *xacrt_memset(void *to, int byte, size_t len)
 void xacrt_bzero(void *to, size_t len)
 {
         xacrt_memset(to, 0, len);
+}
+
+/* Also of what is never read again. */
+void xacrt_explicit_bzero(void *to, size_t len)
+{
+        xacrt_memset(to, 0, len);
+        __asm__ volatile("" ::"r"(to) : "memory");
 }
 
 int xacrt_memcmp(const void *a, const void *b, size_t len)
@@ -113,6 +133,27 @@ void *xacrt_memrchr(const void *bytes, int byte, size_t len)
                 const char *found = memrchr(seen, byte, piece);
                 if (found)
                         return (char *)(uintptr_t)begin + len + (found - seen);
+        }
+        return NULL;
+}
+
+void *xacrt_rawmemchr(const void *bytes, int byte)
+{
+        return xacrt_memchr(bytes, byte, SIZE_MAX);
+}
+
+void *xacrt_memmem(const void *bytes, size_t len, const void *part, size_t part_len)
+{
+        const char *at = bytes, *end = at + len, *found;
+        if (!part_len)
+                return (void *)(uintptr_t)bytes;
+        const int first = *(const unsigned char *)xac_for_read(part);
+        for (; (size_t)(end - at) >= part_len; at = found + 1) {
+                found = xacrt_memchr(at, first, (size_t)(end - at) - part_len + 1);
+                if (!found)
+                        break;
+                if (!xacrt_memcmp(found, part, part_len))
+                        return (char *)(uintptr_t)found;
         }
         return NULL;
 }

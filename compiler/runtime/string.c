@@ -85,11 +85,17 @@ char *xacrt_strcpy(char *to, const char *from)
         return to;
 }
 
-char *xacrt_strncpy(char *to, const char *from, size_t len)
+char *xacrt_stpncpy(char *to, const char *from, size_t len)
 {
         const size_t text_len = xacrt_strnlen(from, len);
         xacrt_memcpy(to, from, text_len);
         xacrt_memset(to + text_len, '\0', len - text_len);
+        return to + text_len;
+}
+
+char *xacrt_strncpy(char *to, const char *from, size_t len)
+{
+        xacrt_stpncpy(to, from, len);
         return to;
 }
 
@@ -122,6 +128,15 @@ char *xacrt_strrchr(const char *text, int byte)
         return xacrt_memrchr(text, byte, xacrt_strlen(text) + 1);
 }
 
+char *xacrt_strchrnul(const char *text, int byte)
+{
+        if (!xac_in_window(text))
+                return strchrnul(text, byte);
+        const size_t len = xacrt_strlen(text);
+        char *found = xacrt_memchr(text, byte, len);
+        return found ? found : (char *)(uintptr_t)text + len;
+}
+
 char *xacrt_strstr(const char *text, const char *part)
 {
         const size_t part_len = xacrt_strlen(part);
@@ -132,6 +147,17 @@ char *xacrt_strstr(const char *text, const char *part)
                 if (!xacrt_strncmp(text, part, part_len))
                         return (char *)(uintptr_t)text;
         return NULL;
+}
+
+char *xacrt_strcasestr(const char *text, const char *part)
+{
+        const size_t part_len = xacrt_strlen(part);
+        for (;; text++) {
+                if (!xacrt_strncasecmp(text, part, part_len))
+                        return (char *)(uintptr_t)text;
+                if (!byte_at(text))
+                        return NULL;
+        }
 }
 
 /* The length of what begins the text and is (not) in the set. */
@@ -173,4 +199,55 @@ char *xacrt_strndup(const char *text, size_t len)
 char *xacrt_strdup(const char *text)
 {
         return xacrt_strndup(text, xacrt_strlen(text));
+}
+
+/* ---- pieces of a text, one after the other ---- */
+
+static char *pointer_at(char *const *place)
+{
+        char *pointer;
+        xacrt_memcpy(&pointer, place, sizeof(pointer));
+        return pointer;
+}
+
+static void set_pointer(char **place, char *pointer)
+{
+        xacrt_memcpy(place, &pointer, sizeof(pointer));
+}
+
+char *xacrt_strsep(char **text, const char *set)
+{
+        char *begin = pointer_at(text);
+        if (!begin)
+                return NULL;
+        char *end = begin + xacrt_strcspn(begin, set);
+        if (byte_at(end)) {
+                xacrt_memset(end, '\0', 1);
+                set_pointer(text, end + 1);
+        } else {
+                set_pointer(text, NULL);
+        }
+        return begin;
+}
+
+char *xacrt_strtok_r(char *text, const char *set, char **rest)
+{
+        if (!text)
+                text = pointer_at(rest);
+        if (!text)
+                return NULL;
+        text += xacrt_strspn(text, set);
+        char *end = text + xacrt_strcspn(text, set);
+        const char last = byte_at(end);
+        if (last)
+                xacrt_memset(end, '\0', 1);
+        set_pointer(rest, last ? end + 1 : end);
+        return end > text ? text : NULL;
+}
+
+/* The C library's is one for all threads. */
+char *xacrt_strtok(char *text, const char *set)
+{
+        static _Thread_local char *rest;
+        return xacrt_strtok_r(text, set, &rest);
 }

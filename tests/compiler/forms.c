@@ -434,6 +434,74 @@ static APART uint64_t texts(byte *at, uint64_t seed)
         return sum;
 }
 
+static APART uint64_t texts_of_gnu(byte *at, uint64_t seed)
+{
+        char *text = (char *)at - 100;
+        char own[400];
+        memset(text, 'a' + (int)(seed % 20), 150);
+        text[150] = '\0';
+        char *end = stpncpy(own, text, 90);
+        uint64_t sum = (uint64_t)(end - own);
+        end = stpncpy(text + 150, "xYz", 5);
+        sum = sum * 7 + (uint64_t)(end - text) + (uint64_t)(strchrnul(text, 'Y') - text);
+        sum = sum * 7 + (uint64_t)(strchrnul(text, '#') - text);
+        sum = sum * 7 + (uint64_t)(index(text, 'x') - text) + (uint64_t)(rindex(text, 'z') - text);
+        sum = sum * 7 + (uint64_t)(strcasestr(text, "XyZ") - text) + (strcasestr(text, "xx") != NULL);
+        sum = sum * 7 + (uint64_t)(strcasestr(own, "") - own);
+        return sum * 7 + (index(text, '#') == NULL) + (rindex(text, '#') == NULL);
+}
+
+static APART uint64_t bytes_of_gnu(byte *at, uint64_t seed)
+{
+        byte own[300];
+        bcopy(at - 90, own, 200);          // NOLINT(clang-analyzer-security.insecureAPI.bcopy): a form
+        bcopy(at, at + 7 + seed % 5, 300); // NOLINT(clang-analyzer-security.insecureAPI.bcopy): a form
+        byte *end = memccpy(own, at, at[77], 200);
+        uint64_t sum = (uint64_t)(end - own);
+        at[90] = 1;
+        memset(at + 91, 2, 90);
+        sum = sum * 7 + (memccpy(at + 200, at + 91, 1, 50) == NULL);
+        sum = sum * 7 + (uint64_t)((byte *)rawmemchr(at, 2) - at);
+        byte *found = memmem(at - 50, 300, at + 80, 15);
+        sum = sum * 7 + (uint64_t)(found - at) + (memmem(at + 91, 40, at + 88, 9) != NULL);
+        sum = sum * 7 + (memmem(at, 3, at, 4) != NULL) + (memmem(at, 3, at, 0) == at);
+        explicit_bzero(at + 30, seed % 60);
+        return sum * 7 + own[seed % 200];
+}
+
+static APART uint64_t sum_of_piece(uint64_t sum, const char *piece, const byte *at)
+{
+        return sum * 31 + (piece ? strlen(piece) * 7 + (uint64_t)((const byte *)piece - at) : 5);
+}
+
+/* They go on where they were, which is kept on the stack, in a view, or by the function itself. */
+static APART uint64_t texts_in_pieces(byte *at, uint64_t seed)
+{
+        static const char line[] = ",;one,,two;three, four ;;five,";
+        char *text = (char *)at + 8, *own = NULL, **there = (char **)at;
+        uint64_t sum = 0;
+        memcpy(text, line, sizeof(line));
+        text[seed % sizeof(line)] = ';';
+        for (char *p = strtok_r(text, ",;", &own); p; p = strtok_r(NULL, ",;", &own))
+                sum = sum_of_piece(sum, p, at);
+        memcpy(text, line, sizeof(line));
+        for (char *p = strtok_r(text, ", ", there); p; p = strtok_r(NULL, ";", there))
+                sum = sum_of_piece(sum, p, at);
+        memcpy(text, line, sizeof(line));
+        for (char *p = strtok(text, ",;"); p; p = strtok(NULL, ";,"))
+                sum = sum_of_piece(sum, p, at);
+        memcpy(text, line, sizeof(line));
+        own = text;
+        for (int i = 0; i < 12; i++)
+                sum = sum_of_piece(sum, strsep(&own, ";, "), at);
+        memcpy(text, line, sizeof(line));
+        *there = text;
+        for (int i = 0; i < 12; i++)
+                sum = sum_of_piece(sum, strsep(there, ";,"), at);
+        *there = NULL; /* it differs from memory to memory */
+        return sum;
+}
+
 /* ---- ways to get at an address ---- */
 
 static APART byte *pick(byte *one, byte *other, uint64_t seed)
@@ -632,6 +700,9 @@ static const struct form forms[] = {
         { "moves over pages", moves_over_pages, 1 },
         { "comparisons", comparisons, 1 },
         { "texts", texts, 1 },
+        { "texts of GNU", texts_of_gnu, 1 },
+        { "bytes of GNU", bytes_of_gnu, 1 },
+        { "texts in pieces", texts_in_pieces, 8 },
         { "one of two", one_of_two, 1 },
         { "offset pointers", offset_pointers, 8 },
         { "container of member", container_of_member, 8 },

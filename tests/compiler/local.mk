@@ -11,7 +11,8 @@ SUITE_compiler = \
         %D%/test_mixes.sh \
         %D%/test_modes.sh \
         %D%/test_programs.sh \
+        %D%/test_says.sh \
         %D%/test_trees.sh
 TESTS += $(SUITE_compiler)
 dist_check_SCRIPTS += $(SUITE_compiler)
-EXTRA_DIST += tests/support/remove-env.sh %D%/.clang-tidy %D%/compile.sh %D%/containers.cc %D%/forms.c %D%/mixes.c %D%/mixes.h %D%/mixes_other.c %D%/modes.c %D%/modes.h %D%/modes_more.c %D%/modes_work.c %D%/modes_work.cc %D%/no_faults.c %D%/generate.c %D%/programs.h
+EXTRA_DIST += tests/support/remove-env.sh %D%/.clang-tidy %D%/compile.sh %D%/containers.cc %D%/forms.c %D%/mixes.c %D%/mixes.h %D%/mixes_other.c %D%/modes.c %D%/modes.h %D%/modes_more.c %D%/modes_work.c %D%/modes_work.cc %D%/no_faults.c %D%/outside.c %D%/generate.c %D%/programs.h

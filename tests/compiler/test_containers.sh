@@ -33,12 +33,29 @@ for version in $versions; do
         done
 done
 if try "$first" -O2 -lstdc++; then
+        echo "ok: with -lstdc++ among the arguments: $(cat "$work/said")"
+else
+        echo 'FAILED: with -lstdc++ among the arguments'
+        tail -n 5 "$work/said"
+        status=1
+fi
+
+# Without what libxacrt.a has of containers, somebody must miss it.
+cp "$builddir/compiler/libxacrt.a" "$work/without.a"
+ar d "$work/without.a" containers.o
+rm -f "$work/containers"
+libraries=$(cd "$builddir/.libs" && pwd)
+XAC_CLANG=clang-$first "$plus_compiler" -std=c++17 -O2 -pthread -c "$srcdir/tests/compiler/containers.cc" -o "$work/containers.o" &&
+        "clang++-$first" "$work/containers.o" "$work/without.a" -L"$libraries" -lxac -lpthread -Wl,-rpath,"$libraries" \
+                -o "$work/containers"
+if "$work/containers" "$work/env" >"$work/said" 2>&1; then
         echo 'FAILED: nobody misses what libxacrt.a has of containers'
         status=1
 elif [ ! -x "$work/containers" ]; then
-        echo "FAILED: it does not compile: $(tail -n 1 "$work/said")"
+        echo 'FAILED: it does not compile'
         status=1
 else
         echo "ok: the code in libstdc++.so is found: $(head -n 1 "$work/said" | cut -c 1-120)"
 fi
+remove_env "$work/env"
 exit $status

@@ -55,7 +55,8 @@ for version in $versions; do
 done
 for part in load store atomicrmw cmpxchg atomic crossing byval intrinsic memcmp bcmp memchr memrchr strlen strnlen strcpy \
         strcat stpcpy strcmp strncmp strcasecmp strncasecmp strncpy strncat strchr strrchr strstr strcspn strspn strpbrk \
-        strdup strndup; do
+        strdup strndup stpncpy strchrnul index rindex strcasestr bcopy memccpy rawmemchr memmem explicit_bzero strtok_r \
+        strtok strsep; do
         is_found $part -O0
 done
 is_found sparing -O2

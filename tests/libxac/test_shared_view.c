@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -103,6 +104,30 @@ static void join_succeeds(int index, void *arg)
         map_shared(arg);
 }
 
+static void join_what_is_shown(int unused, void *nothing)
+{
+        xac_env *env = open_env(0);
+        volatile uint64_t *words = map_shared(env);
+
+        (void)unused;
+        (void)nothing;
+        check_ok(xbegin(env, 0));
+        words[0] = 1;
+        check_ok(xend(env));
+        crew_threads(1, join_is_refused, env);
+        check_ok(xac_close(env));
+}
+
+static void a_refusal_is_explained(void)
+{
+        struct crash said;
+
+        crash_run(join_what_is_shown, 0, NULL, &said);
+        check_equal(said.status, 0);
+        check_equal(crash_lines(&said), 1);
+        check(strstr(said.said, "'words' in ") && strstr(said.said, "another thread of this process has touched"));
+}
+
 /* Where a page is shown, it is shown to all threads of the process. */
 static void a_view_that_shows_pages_is_not_joined(void)
 {
@@ -190,8 +215,47 @@ static void a_touch_in_company_is_explained(void)
                 check_equal(crash_lines(&crash), 1);
                 check(strstr(crash.said, "words") && strstr(crash.said, "0x12c0") && strstr(crash.said, "XAC_SHARED"));
                 check(strstr(crash.said, "touch_in_company") || strstr(crash.said, "test_shared_view"));
+                check((touched == READ_OUTSIDE) == (strstr(crash.said, "outside of a transaction") != NULL));
+                check((touched == READ_OUTSIDE) != (strstr(crash.said, "not compiled by xac-cc") != NULL));
                 check_ok(xac_close(open_env(0))); /* takes over from the dead */
         }
+}
+
+static int compare_words(const void *one, const void *other)
+{
+        return (int)(uint64_t)((uintptr_t)one - (uintptr_t)other);
+}
+
+static void sort_in_company(int index, void *env)
+{
+        volatile uint64_t *words = map_shared(env);
+
+        (void)index;
+        check_ok(xbegin(env, 0));
+        qsort((void *)words, 100, sizeof(*words), compare_words);
+}
+
+static void sort_beside_another(int unused, void *nothing)
+{
+        xac_env *env = open_env(0);
+
+        (void)unused;
+        (void)nothing;
+        map_shared(env);
+        crew_threads(1, sort_in_company, env);
+}
+
+/* The name of a function in a library says nothing of what in the program is to be changed. */
+static void a_touch_by_a_library_names_its_caller(void)
+{
+        struct crash crash;
+        const char *second;
+
+        crash_run(sort_beside_another, 0, NULL, &crash);
+        check_equal(crash.signal, SIGSEGV);
+        second = strchr(crash.said, '\n');
+        check(second && strstr(second, "the call was made by") && strstr(second, "test_shared_view"));
+        check_ok(xac_close(open_env(0)));
 }
 
 static void advise_in_company(int index, void *env)
@@ -224,9 +288,11 @@ int main(void)
                 isolated_test(threads_have_one_address),
                 isolated_test(one_thread_alone_may_touch_it),
                 isolated_test(a_view_that_shows_pages_is_not_joined),
+                isolated_test(a_refusal_is_explained),
                 isolated_test(what_is_lost_is_not_shown),
                 isolated_test(an_own_view_and_a_shared_one_do_not_meet),
                 isolated_test(a_touch_in_company_is_explained),
+                isolated_test(a_touch_by_a_library_names_its_caller),
                 isolated_test(pages_are_announced_only_by_one_alone),
         };
         return cmocka_run_group_tests_name("shared view", tests, NULL, NULL);
