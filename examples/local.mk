@@ -14,6 +14,7 @@ EXAMPLE_PROGRAMS = \
         examples/durable_log \
         examples/queue \
         examples/dictionary \
+        examples/guest_book \
         examples/task_queue \
         examples/words
 
@@ -45,6 +46,8 @@ examples_queue_SOURCES = examples/queue.c
 examples_queue_LDADD = $(XAC_LIBS)
 examples_dictionary_SOURCES = examples/dictionary.c
 examples_dictionary_LDADD = $(TREES_LIBS)
+examples_guest_book_SOURCES = examples/guest_book.c
+examples_guest_book_LDADD = $(HEAP_LIBS)
 
 examples_task_queue_SOURCES = examples/task_queue.c
 examples_task_queue_LDADD = $(XAC_LIBS)
@@ -54,6 +57,7 @@ examples_words_LDADD = $(XAC_LIBS)
 EXTRA_DIST += \
         examples/expected/counter.txt \
         examples/expected/bank_processes.txt \
+        examples/expected/guest_book.txt \
         examples/expected/bank_threads.txt \
         examples/expected/nested.txt \
         examples/expected/two_files.txt \
