@@ -2,7 +2,7 @@
 #include "heap/heap.h"
 
 /*
- * Every byte accounted for (H3), whatever bytes stand there: each group's map, each page by its label, each slab's
+ * Every byte accounted for (K3), whatever bytes stand there: each group's map, each page by its label, each slab's
  * bitmap, each root's object.
  */
 

@@ -17,11 +17,11 @@
  *      group g   | map and labels | page | page | ...            of 512 pages (pages/page_alloc.h)
  *      group 0   | map and labels | header | first page of roots | page | ...
  *
- * H1  Whatever is written, is written in the transaction. What a thread keeps for itself (its bins) are hints, which it
+ * K1  Whatever is written, is written in the transaction. What a thread keeps for itself (its bins) are hints, which it
  *     compares with the page before it follows them: an abort, or others, may have made them wrong.
- * H2  Only a slab's owner takes objects from it. A free writes the object's page, and no other, but when the slab has
+ * K2  Only a slab's owner takes objects from it. A free writes the object's page, and no other, but when the slab has
  *     become empty or the object was a run.
- * H3  A page has a label if, and only if, it is taken; what it is stands there, and in the page.
+ * K3  A page has a label if, and only if, it is taken; what it is stands there, and in the page.
  */
 
 #include <stdbool.h>

@@ -45,7 +45,7 @@ static bool is_mine(const struct xac_heap *heap, const struct slab *slab, uint32
                slab->free_count;
 }
 
-/* Of those in the bin. H1: what is not as it was is dropped. */
+/* Of those in the bin. K1: what is not as it was is dropped. */
 static page_no look_in_bin(struct xac_heap *heap, uint32_t size_class)
 {
         struct bin *bin = &heap->bin[size_class];
@@ -225,7 +225,7 @@ static void give_back_page(struct xac_heap *heap, struct slab *slab, page_no pag
         struct bin *bin = &heap->bin[slab->size_class];
         if (heap_label(heap, page, 1, LABEL_NONE, LABEL_NONE) || page_alloc_free(heap->arena, page))
                 return;
-        slab->kind = PAGE_FRESH; /* H1: no bin leads there any more */
+        slab->kind = PAGE_FRESH; /* K1: no bin leads there any more */
         slab->owner = 0;
         if (bin_top(bin) == page)
                 bin_pop(bin);

@@ -6,6 +6,7 @@ SUITES += tools
 SUITE_tools = \
         %D%/test_check \
         %D%/test_clean \
+        %D%/test_heap \
         %D%/test_log \
         %D%/test_recover \
         %D%/test_stat \
@@ -21,6 +22,8 @@ TOOL_COMMON = %D%/tool.c %D%/tool.h
 %C%_test_check_LDADD = $(CONTRACT_LIBS)
 %C%_test_clean_SOURCES = %D%/test_clean.c $(TOOL_COMMON)
 %C%_test_clean_LDADD = $(CONTRACT_LIBS)
+%C%_test_heap_SOURCES = %D%/test_heap.c $(TOOL_COMMON)
+%C%_test_heap_LDADD = tests/support/libsupport.la $(HEAP_LIBS) $(CMOCKA_LIBS)
 %C%_test_log_SOURCES = %D%/test_log.c $(TOOL_COMMON)
 %C%_test_log_LDADD = tests/support/libsupport.la $(UNIT_LIBS) # it makes records
 %C%_test_recover_SOURCES = %D%/test_recover.c $(TOOL_COMMON)

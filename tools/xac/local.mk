@@ -8,6 +8,7 @@ bin_PROGRAMS += %D%/xac
         %D%/check_files.c \
         %D%/check_files.h \
         %D%/clean.c \
+        %D%/heap.c \
         %D%/live.c \
         %D%/live.h \
         %D%/log.c \
@@ -30,6 +31,6 @@ bin_PROGRAMS += %D%/xac
         %D%/stat.c \
         %D%/tool.c \
         %D%/tool.h
-%C%_xac_LDADD = libxac-core.la $(FAULT_LIBS) -lpthread
+%C%_xac_LDADD = libxacheap-core.la libxac-core.la $(FAULT_LIBS) -lpthread
 
 dist_man1_MANS += man/xac.1

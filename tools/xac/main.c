@@ -17,6 +17,7 @@ static const char help[] = "Usage: xac COMMAND [OPTION]... [DIR]\n"
                            "  check     verifies it, and says what is damaged where; changes nothing\n"
                            "  recover   makes it whole after a crash of the machine, as the next open would\n"
                            "  clean     removes shared memory that nobody will use any more\n"
+                           "  heap      checks the heap in a file of it, and says how full it is\n"
                            "  help      this text, or that of a command: xac help log\n"
                            "\n"
                            "  --help     this text; after a command its own\n"
@@ -32,7 +33,7 @@ static const struct subcommand {
 } subcommands[] = {
         { "stat", stat_main, stat_help },    { "log", log_main, log_help },
         { "check", check_main, check_help }, { "recover", recover_main, recover_help },
-        { "clean", clean_main, clean_help },
+        { "clean", clean_main, clean_help }, { "heap", heap_main, heap_help },
 };
 
 static const struct subcommand *subcommand_named(const char *name)

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * xac heap: the heap (libxacheap) in a file of an environment: how full it is, its roots, and whether every byte is
+ * accounted for. It opens the environment as any program does, and reads.
+ */
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <unistd.h>
+#include <xac/heap.h>
+
+#include "tools/xac/tool.h"
+
+const char heap_help[] =
+        "Usage: xac heap DIR FILE\n"
+        "Checks the heap in the environment's FILE, and says how full it is and what its roots are. It opens\n"
+        "the environment as a program does, which recovers it after a crash; others may use it meanwhile.\n"
+        "\n"
+        "  --help  this text\n"
+        "\n"
+        "Exit status: 0 sound, 1 damaged, or it could not be looked at, 2 usage.\n";
+
+static void print_finding(void *unused, const char *text)
+{
+        (void)unused;
+        printf("DAMAGED: %s\n", text);
+}
+
+static int print_root(void *heap, const xac_heap_root *root)
+{
+        printf("    %-*s %s at offset %" PRIu64 ", tag %" PRIu64 "\n", XAC_HEAP_NAME_MAX / 2, root->name,
+               tool_bytes(root->size), xac_heap_offset(heap, root->object), root->tag);
+        return 0;
+}
+
+static void print_stats(const xac_heap_stats *stats)
+{
+        tool_label("spans");
+        printf("%s\n", tool_bytes(stats->file_bytes));
+        tool_label("live");
+        printf("%s in %s\n", tool_bytes(stats->live_bytes), tool_count(stats->live_objects, "object", "objects"));
+        tool_label("small");
+        printf("%s of pages, in which %s are free\n", tool_bytes(stats->slab_bytes), tool_bytes(stats->slab_free));
+        tool_label("large");
+        printf("%s of pages\n", tool_bytes(stats->run_bytes));
+        tool_label("free");
+        printf("%s of pages\n", tool_bytes(stats->free_bytes));
+        tool_label("kept");
+        printf("%s of maps, header and roots\n", tool_bytes(stats->kept_bytes));
+        tool_label("roots");
+        printf("%" PRIu64 "\n", stats->roots);
+}
+
+/* To map a file would make it. */
+static bool is_file(const char *directory, const char *file)
+{
+        char path[PATH_MAX];
+
+        snprintf(path, sizeof(path), "%s/%s", directory, file);
+        return access(path, F_OK) == 0;
+}
+
+static int look(xac_env *env, const char *file)
+{
+        xac_heap *heap;
+        xac_heap_stats stats;
+        int err = xac_heap_open(env, file, 0, &heap);
+
+        if (err)
+                return err;
+        err = xac_heap_check(heap, &stats, print_finding, NULL);
+        if (!err || err == XAC_CORRUPT)
+                print_stats(&stats);
+        if (!err)
+                err = xac_heap_root_list(heap, print_root, heap);
+        xac_heap_close(heap);
+        return err;
+}
+
+static enum tool_exit look_at(const char *directory, const char *file)
+{
+        xac_env *env;
+        int err = xac_open(directory, 0, NULL, &env);
+
+        if (err) {
+                tool_complain("%s: %s", directory, tool_explain(err));
+                return TOOL_FAILED;
+        }
+        err = is_file(directory, file) ? look(env, file) : -ENOENT;
+        if (err)
+                tool_complain("%s in %s: %s", file, directory, err == -ENOENT ? "there is no heap" : tool_explain(err));
+        xac_close(env);
+        return err ? TOOL_FAILED : TOOL_DONE;
+}
+
+enum tool_exit heap_main(int argc, char **argv)
+{
+        static const struct option known[] = { { "help", no_argument, NULL, 'h' }, { 0 } };
+        int option;
+
+        while ((option = getopt_long(argc, argv, "h", known, NULL)) != -1) {
+                if (option != 'h')
+                        return tool_usage("heap");
+                fputs(heap_help, stdout);
+                return TOOL_DONE;
+        }
+        if (argc - optind != 2) {
+                tool_complain("an environment's directory and a file of it, please");
+                return tool_usage("heap");
+        }
+        return look_at(argv[optind], argv[optind + 1]);
+}
