@@ -48,7 +48,7 @@ struct heap_map {
         uint8_t label[GROUP_PAGES];
 };
 
-enum { BIN_PAGES = 32 };
+enum { BIN_PAGES = 32, GROUPS_KEPT = 1024 };
 
 /* Pages of one class that this thread takes objects from, it believes: the one on top first. When it is full the oldest
  * is forgotten. */
@@ -61,10 +61,10 @@ struct xac_heap {
         struct page_arena *arena;
         uint64_t self;      /* what its slabs say who their owner is */
         uint32_t forgotten; /* pages with room that fell out of a bin since the last look at all */
-        uint32_t cursor;    /* where the next look goes on: a place in `groups` */
+        uint32_t cursor;    /* where the next look goes on: a place in `group` */
         uint32_t page;      /* and a page of that group */
-        uint32_t group_count, group_room;
-        uint32_t *groups; /* that it took pages from */
+        uint32_t group_count;
+        uint32_t group[GROUPS_KEPT]; /* that it took pages from last, in a ring */
         struct size_classes classes;
         struct bin bin[SIZE_CLASSES_MAX];
 };

@@ -103,7 +103,6 @@ int xac_heap_close(xac_heap *heap)
         if (arena_txn(heap->arena))
                 return -EBUSY;
         arena_close(heap->arena);
-        free(heap->groups);
         free(heap);
         return 0;
 }

@@ -2,7 +2,6 @@
 #include "heap/small.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "heap/slab.h"
@@ -102,13 +101,14 @@ static page_no look_in_group(struct xac_heap *heap, uint32_t group, uint32_t siz
 /* In the groups that it once took pages from, as long as there is something in them that it has forgotten. */
 static page_no look_in_own_groups(struct xac_heap *heap, uint32_t size_class)
 {
-        if (!heap->forgotten || !heap->group_count)
+        const uint32_t kept = heap->group_count < GROUPS_KEPT ? heap->group_count : GROUPS_KEPT;
+        if (!heap->forgotten || !kept)
                 return NO_PAGE;
-        if (heap->cursor >= heap->group_count) {
+        if (heap->cursor >= kept) {
                 heap->cursor = 0;
                 heap->forgotten /= 2;
         }
-        page_no found = look_in_group(heap, heap->groups[heap->cursor], size_class, &heap->page);
+        page_no found = look_in_group(heap, heap->group[heap->cursor], size_class, &heap->page);
         if (heap->page == GROUP_PAGES) {
                 heap->cursor++;
                 heap->page = 0;
@@ -131,19 +131,11 @@ static page_no look_in_other_groups(struct xac_heap *heap, uint32_t size_class)
         return NO_PAGE;
 }
 
+/* The oldest is forgotten. */
 static void remember_group(struct xac_heap *heap, uint32_t group)
 {
-        if (heap->group_count && heap->groups[heap->group_count - 1] == group)
-                return;
-        if (heap->group_count == heap->group_room) {
-                const uint32_t room = heap->group_room ? 2 * heap->group_room : 64;
-                uint32_t *more = realloc(heap->groups, room * sizeof(*more));
-                if (!more)
-                        return;
-                heap->groups = more;
-                heap->group_room = room;
-        }
-        heap->groups[heap->group_count++] = group;
+        if (!heap->group_count || heap->group[(heap->group_count - 1) % GROUPS_KEPT] != group)
+                heap->group[heap->group_count++ % GROUPS_KEPT] = group;
 }
 
 static int make_slab(struct xac_heap *heap, uint32_t size_class, page_no *page)

@@ -29,6 +29,7 @@ if [ -n "$seconds" ]; then
         say_and_run "$tests/kill/random" --seconds "$(share 5)" --durable --page-bytes 65536
         say_and_run "$tests/kill/rounds" --seconds "$(share 20)"
         say_and_run "$tests/trees/killed" --seconds "$(share 2)"
+        say_and_run "$tests/heap/killed" --seconds "$(share 2)"
         say_and_run "$tests/kill/single_step" --seconds "$(share 20)"
         exit
 fi
@@ -42,4 +43,5 @@ say_and_run "$tests/kill/sleepers" --kills $((KILLS / 5)) --durable
 say_and_run "$tests/kill/rounds" --rounds "$ROUNDS"
 say_and_run "$tests/kill/rounds" --rounds $((ROUNDS / 10)) --page-bytes 16384
 say_and_run "$tests/trees/killed" --kills $((KILLS / 20))
+say_and_run "$tests/heap/killed" --seconds $((KILLS / 100))
 say_and_run "$tests/kill/single_step" --stride "$STRIDE"
