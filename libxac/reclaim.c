@@ -219,5 +219,7 @@ void reclaim_everything(struct participant *self)
 {
         reclaim_retired(self);
         reclaim_hand_over(self);
-        reclaim_shared(self, true);
+        const _Atomic uint32_t *held = &self->shared->control->held_count;
+        for (uint32_t before = UINT32_MAX, now; (now = atomic_load(held)) < before; before = now)
+                reclaim_shared(self, true); /* a batch of each list */
 }
