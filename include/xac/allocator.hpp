@@ -199,6 +199,9 @@ public:
         }
         /* So that a heap can stand where an allocator is asked for. */
         basic_allocator(const heap &heap);
+        basic_allocator(const heap *heap) : basic_allocator(*heap)
+        {
+        }
         basic_allocator(const basic_allocator &other) noexcept = default;
         template <typename U> basic_allocator(const basic_allocator<U, Way> &other) noexcept : base(other.base)
         {
