@@ -44,6 +44,19 @@ try()
         rm -rf "${work:?}/$name"
 }
 
+# refuse MESSAGE CODE: as the body of a function of `env` it does not compile, for that reason.
+refuse()
+{
+        printf '#include <xac/xac.hpp>\nvoid f(xac::environment &env)\n{\n        %s\n}\n' "$2" >"$work/refused.cc"
+        if ! $cxx -std=c++17 "-I$srcdir/include" -fsyntax-only "$work/refused.cc" 2>&1 | grep -q "$1"; then
+                echo "FAILED: it is not said of this that \"$1\": $2"
+                status=1
+        fi
+}
+
+refuse 'memory is in the heap' 'xac::atomically(env, [] { return xac::string(); });'
+refuse 'links its nodes by plain pointers' 'std::forward_list<int, xac::offset_allocator<int>>().push_front(1);'
+refuse 'links its nodes by plain pointers' 'std::unordered_set<int, std::hash<int>, std::equal_to<>, xac::offset_allocator<int>>().insert(1);'
 for name in transactions heaps crowd anywhere; do
         link="$(cxx_flags) $(cxx_libs)"
         # shellcheck disable=SC2086 # a list of words
