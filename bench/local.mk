@@ -18,6 +18,10 @@ BENCH_PROGRAMS = \
 
 noinst_PROGRAMS += $(BENCH_PROGRAMS)
 
+# In C++, by xac-c++: the script compiles it.
+dist_noinst_SCRIPTS += bench/cxx/run
+EXTRA_DIST += bench/cxx/map.cc
+
 # Not the library's: what the benchmarks share.
 noinst_LTLIBRARIES += bench/libbench.la
 bench_libbench_la_SOURCES = \

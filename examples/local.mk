@@ -24,7 +24,9 @@ check_PROGRAMS += $(EXAMPLE_PROGRAMS) $(DEMO_PROGRAMS)
 
 # To be read beside the documents.
 examplesdir = $(docdir)/examples
-examples_DATA = $(EXAMPLE_PROGRAMS:%=%.c) examples/words.h
+examples_DATA = $(EXAMPLE_PROGRAMS:%=%.c) examples/words.h examples/phone_book.cc
+# Compiled by tools/check-examples, if there is a compiler for C++.
+EXTRA_DIST += examples/phone_book.cc examples/expected/phone_book.txt
 
 examples_counter_SOURCES = examples/counter.c
 examples_counter_LDADD = $(XAC_LIBS)

@@ -38,6 +38,7 @@ include tests/recovery/local.mk
 include tests/libxac/local.mk
 include tests/trees/local.mk
 include tests/heap/local.mk
+include tests/cxx/local.mk
 include tests/compiler/local.mk
 include tests/formats/local.mk
 

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef XAC_ALLOCATOR_HPP
+#define XAC_ALLOCATOR_HPP
+
+/*
+ * Allocators by which containers of the standard library live in a heap: included by <xac/heap.hpp>, which says more.
+ *
+ * Where an allocator finds its heap. It lies in the file, inside its container, and is used by many processes and
+ * threads: so it cannot hold a xac_heap, which belongs to one thread. It holds the address where the heap begins, which
+ * is the same for all of them. Each thread keeps a list of the heaps it has open, by that address. An allocator that is
+ * made from nothing, as that of xac::string("x"), belongs to the thread's current heap: the one it opened last, or that
+ * of the innermost xac::current_heap. What is constructed inside a container gets the container's heap, whichever is
+ * current (uses-allocator construction, as by std::scoped_allocator_adaptor).
+ */
+
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <tuple>
+
+#include <xac/heap.h>
+#include <xac/offset_ptr.hpp>
+#include <xac/transaction.hpp>
+
+namespace xac
+{
+
+/* What std::bad_alloc is, with the reason. */
+class bad_alloc : public std::bad_alloc
+{
+public:
+        explicit bad_alloc(int code_) noexcept : number(code_)
+        {
+        }
+        const char *what() const noexcept override
+        {
+                return xac_strerror(number);
+        }
+        /* -ENOMEM, -ENOSPC (the disk), -EIO (the heap is damaged). */
+        std::error_code code() const noexcept
+        {
+                return { number, error_category() };
+        }
+
+private:
+        int number;
+};
+
+class heap;
+
+/* ---- the heaps that this thread has open ---- */
+
+namespace detail
+{
+
+struct open_heap {
+        xac_heap *handle;
+        xac_env *env;
+        char *base;
+        int flags;
+        open_heap *older;
+};
+
+struct open_heaps {
+        open_heap *newest, *chosen;
+};
+
+inline thread_local open_heaps heaps{};
+
+inline open_heap *current() noexcept
+{
+        return heaps.chosen ? heaps.chosen : heaps.newest;
+}
+
+inline xac_heap *handle_of(const char *base)
+{
+        for (const open_heap *open = heaps.newest; open; open = open->older)
+                if (open->base == base)
+                        return open->handle;
+        throw error(XAC_NOVIEW, base ? "this thread has not opened the heap of an allocator"
+                                     : "an allocator was made while this thread had no heap open");
+}
+
+inline void *allocate(const char *base, std::size_t bytes, std::size_t alignment)
+{
+        xac_heap *handle = handle_of(base);
+        void *object =
+                alignment > 16 ? xac_heap_aligned_alloc(handle, alignment, bytes) : xac_heap_malloc(handle, bytes);
+        if (!object)
+                throw bad_alloc(-errno);
+        return object;
+}
+
+/* ---- arguments of a constructor, with an allocator for who uses one ---- */
+
+template <typename T> inline constexpr bool is_pair = false;
+template <typename A, typename B> inline constexpr bool is_pair<std::pair<A, B>> = true;
+
+template <typename T, typename Allocator, typename... Args>
+auto with_allocator(const Allocator &allocator, std::tuple<Args...> &&args)
+{
+        if constexpr (!std::uses_allocator_v<T, Allocator>)
+                return std::move(args);
+        else if constexpr (std::is_constructible_v<T, std::allocator_arg_t, const Allocator &, Args...>)
+                return std::tuple_cat(
+                        std::tuple<std::allocator_arg_t, const Allocator &>(std::allocator_arg, allocator),
+                        std::move(args));
+        else if constexpr (std::is_constructible_v<T, Args..., const Allocator &>)
+                return std::tuple_cat(std::move(args), std::tuple<const Allocator &>(allocator));
+        else
+                return std::move(args);
+}
+
+template <typename T, typename Allocator, typename... A, typename... B>
+void construct_pair(const Allocator &allocator, T *at, std::tuple<A...> &&first, std::tuple<B...> &&second)
+{
+        ::new (static_cast<void *>(at))
+                T(std::piecewise_construct, with_allocator<typename T::first_type>(allocator, std::move(first)),
+                  with_allocator<typename T::second_type>(allocator, std::move(second)));
+}
+
+template <typename T, typename Allocator, typename... Args>
+void construct(const Allocator &allocator, T *at, Args &&...args)
+{
+        auto make = [at](auto &&...all) {
+                ::new (const_cast<void *>(static_cast<const volatile void *>(at)))
+                        T(std::forward<decltype(all)>(all)...);
+        };
+        std::apply(make, with_allocator<T>(allocator, std::forward_as_tuple(std::forward<Args>(args)...)));
+}
+
+template <typename A, typename B, typename Allocator> void construct(const Allocator &allocator, std::pair<A, B> *at)
+{
+        construct_pair(allocator, at, std::tuple<>(), std::tuple<>());
+}
+
+template <typename A, typename B, typename Allocator, typename First, typename Second>
+void construct(const Allocator &allocator, std::pair<A, B> *at, First &&first, Second &&second)
+{
+        construct_pair(allocator, at, std::forward_as_tuple(std::forward<First>(first)),
+                       std::forward_as_tuple(std::forward<Second>(second)));
+}
+
+template <typename A, typename B, typename Allocator, typename... First, typename... Second>
+void construct(const Allocator &allocator, std::pair<A, B> *at, std::piecewise_construct_t, std::tuple<First...> first,
+               std::tuple<Second...> second)
+{
+        construct_pair(allocator, at, std::move(first), std::move(second));
+}
+
+template <typename A, typename B, typename Allocator, typename Pair,
+          std::enable_if_t<is_pair<std::decay_t<Pair>>, int> = 0>
+void construct(const Allocator &allocator, std::pair<A, B> *at, Pair &&pair)
+{
+        construct_pair(allocator, at, std::forward_as_tuple(std::forward<Pair>(pair).first),
+                       std::forward_as_tuple(std::forward<Pair>(pair).second));
+}
+
+/* Nodes of containers that link them by plain pointers though the allocator has others: <xac/containers.hpp> names
+ * them. */
+template <typename T> inline constexpr bool is_linked_by_address = false;
+
+/* ---- how an allocator points ---- */
+
+struct by_address {
+        template <typename T> using pointer = T *;
+        static constexpr bool is_anywhere = false;
+};
+
+struct by_offset {
+        template <typename T> using pointer = offset_ptr<T>;
+        static constexpr bool is_anywhere = true;
+};
+
+} // namespace detail
+
+/* ---- allocators ---- */
+
+/* xac::allocator<T> for heaps of pointers, xac::offset_allocator<T> for heaps that lie anywhere (XAC_ANYWHERE). It
+ * never moves on to another container: what is assigned, moved or swapped stays in its heap. */
+template <typename T, typename Way> class basic_allocator
+{
+public:
+        using value_type = T;
+        using pointer = typename Way::template pointer<T>;
+        using const_pointer = typename Way::template pointer<const T>;
+        using void_pointer = typename Way::template pointer<void>;
+        using const_void_pointer = typename Way::template pointer<const void>;
+        using size_type = std::size_t;
+        using difference_type = std::ptrdiff_t;
+        using is_always_equal = std::false_type;
+        template <typename U> struct rebind {
+                using other = basic_allocator<U, Way>;
+        };
+
+        /* Of the thread's current heap. */
+        basic_allocator() : base(base_of(detail::current()))
+        {
+        }
+        /* So that a heap can stand where an allocator is asked for. */
+        basic_allocator(const heap &heap);
+        basic_allocator(const heap *heap) : basic_allocator(*heap)
+        {
+        }
+        basic_allocator(const basic_allocator &other) noexcept = default;
+        template <typename U> basic_allocator(const basic_allocator<U, Way> &other) noexcept : base(other.base)
+        {
+        }
+        basic_allocator &operator=(const basic_allocator &other) noexcept = default;
+
+        /* Throws xac::bad_alloc; xac::error (XAC_NOVIEW) in a thread that has not opened the heap. */
+        pointer allocate(std::size_t count)
+        {
+                static_assert(!Way::is_anywhere || !detail::is_linked_by_address<T>,
+                              "this container links its nodes by plain pointers: see <xac/containers.hpp>");
+                if (count > std::numeric_limits<std::ptrdiff_t>::max() / sizeof(T))
+                        throw std::bad_array_new_length();
+                return static_cast<T *>(detail::allocate(address(), count * sizeof(T), alignof(T)));
+        }
+        void deallocate(pointer object, std::size_t)
+        {
+                xac_heap_free(detail::handle_of(address()), const_cast<std::remove_cv_t<T> *>(std::addressof(*object)));
+        }
+        template <typename U, typename... Args> void construct(U *at, Args &&...args)
+        {
+                detail::construct(*this, at, std::forward<Args>(args)...);
+        }
+
+        /* Where the heap begins. */
+        const char *address() const noexcept
+        {
+                if constexpr (Way::is_anywhere)
+                        return base.get();
+                else
+                        return base;
+        }
+
+private:
+        template <typename U, typename OtherWay> friend class basic_allocator;
+
+        static char *base_of(const detail::open_heap *open)
+        {
+                if (open && !Way::is_anywhere && open->flags & XAC_ANYWHERE)
+                        throw error(-EINVAL, "a heap that is open XAC_ANYWHERE holds no pointers: use "
+                                             "xac::offset_allocator");
+                return open ? open->base : nullptr;
+        }
+
+        typename Way::template pointer<char> base;
+};
+
+template <typename T, typename U, typename Way>
+bool operator==(const basic_allocator<T, Way> &a, const basic_allocator<U, Way> &b) noexcept
+{
+        return a.address() == b.address();
+}
+
+template <typename T, typename U, typename Way>
+bool operator!=(const basic_allocator<T, Way> &a, const basic_allocator<U, Way> &b) noexcept
+{
+        return a.address() != b.address();
+}
+
+template <typename T> using allocator = basic_allocator<T, detail::by_address>;
+template <typename T> using offset_allocator = basic_allocator<T, detail::by_offset>;
+
+namespace detail
+{
+
+template <typename T> struct is_ours : std::false_type {
+};
+template <typename T, typename Way> struct is_ours<basic_allocator<T, Way>> : std::true_type {
+};
+template <typename T>
+struct lies_in_heap<T, std::void_t<typename T::allocator_type>> : is_ours<typename T::allocator_type> {
+};
+
+} // namespace detail
+
+} // namespace xac
+
+#endif

@@ -1,0 +1,69 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# The programs of this folder, by page faults; and compiled by xac-c++, where that is built: then they take no fault, and
+# threads share a heap.
+
+set -u
+
+srcdir=$(cd "${srcdir:-.}" && pwd)
+builddir=$(cd "${builddir:-.}" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+. "$srcdir/tests/support/remove-env.sh"
+. "$srcdir/tools/find-cxx"
+status=0
+
+find_cxx || {
+        echo 'there is no compiler for C++17'
+        exit 77
+}
+
+# try NAME WAY COMPILER...
+try()
+{
+        name=$1
+        way=$2
+        shift 2
+        mkdir "$work/$name"
+        if ! "$@" -std=c++17 -O2 -g -Wall -Wextra -Wshadow -Werror "-I$srcdir/include" "-I$srcdir" \
+                "$srcdir/tests/cxx/$name.cc" -o "$work/program" $link >"$work/said" 2>&1; then
+                echo "FAILED: $name, $way: it does not compile"
+                head -n 20 "$work/said"
+                status=1
+        elif timeout 300 "$work/program" "$work/$name" >"$work/said" 2>&1; then
+                echo "ok: $name, $way: $(grep -c '^ok:' "$work/said") tests"
+        else
+                echo "FAILED: $name, $way: exit status $?"
+                tail -n 20 "$work/said"
+                status=1
+        fi
+        for env in "$work/$name"/*; do
+                remove_env "$env"
+        done
+        rm -rf "${work:?}/$name"
+}
+
+# refuse MESSAGE CODE: as the body of a function of `env` it does not compile, for that reason.
+refuse()
+{
+        printf '#include <xac/xac.hpp>\nvoid f(xac::environment &env)\n{\n        %s\n}\n' "$2" >"$work/refused.cc"
+        if ! $cxx -std=c++17 "-I$srcdir/include" -fsyntax-only "$work/refused.cc" 2>&1 | grep -q "$1"; then
+                echo "FAILED: it is not said of this that \"$1\": $2"
+                status=1
+        fi
+}
+
+refuse 'memory is in the heap' 'xac::atomically(env, [] { return xac::string(); });'
+refuse 'links its nodes by plain pointers' 'std::forward_list<int, xac::offset_allocator<int>>().push_front(1);'
+refuse 'links its nodes by plain pointers' 'std::unordered_set<int, std::hash<int>, std::equal_to<>, xac::offset_allocator<int>>().insert(1);'
+for name in transactions heaps crowd anywhere; do
+        link="$(cxx_flags) $(cxx_libs)"
+        # shellcheck disable=SC2086 # a list of words
+        try $name 'by faults' $cxx
+        if [ -x "$builddir/compiler/build-c++" ]; then
+                link=-lxacheap
+                try $name 'by xac-c++' "$builddir/compiler/build-c++" -DCOMPILED
+        fi
+done
+exit $status
