@@ -76,7 +76,7 @@ struct Place {
 /* One access, and the blocks that are put in front of it. */
 class Translation
 {
-      public:
+public:
         Translation(Runtime &runtime, Instruction &instruction, const Access &access, uint64_t len)
             : runtime(runtime), at(&instruction), access(access), len(len),
               address(instruction.getOperand(access.operand)), may_cross(len > 1 && !is_left_out("crossing")),
@@ -86,7 +86,7 @@ class Translation
 
         void translate(Value *is_in_window);
 
-      private:
+private:
         Value *is_kept(IRBuilder<> &build, Value *number, Value *entry);
         Value *add_delta(IRBuilder<> &build, Value *number, Value *entry);
         Value *fetch(IRBuilder<> &build);

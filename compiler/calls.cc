@@ -143,7 +143,7 @@ namespace
 /* An intrinsic on vectors, done in memory of the function's own, between which and the view the runtime copies. */
 class MaskedCall
 {
-      public:
+public:
         MaskedCall(Runtime &runtime, IntrinsicInst &call, FixedVectorType *type, Value *mask)
             : runtime(runtime), call(call), build(&call), type(type), mask(mask),
               copy(make_room(*call.getFunction(), type)),
@@ -164,7 +164,7 @@ class MaskedCall
         Value *addresses(Value *pointers);
         void finish(Value *otherwise);
 
-      private:
+private:
         Value *mask_bits();
 
         Runtime &runtime;

@@ -37,18 +37,18 @@ llvm::Value *ask_at(llvm::Value *root, llvm::Instruction *at);
 /* The questions "does it lead into the window?" of one function, each asked once, where the root is made. */
 class Questions
 {
-      public:
+public:
         /* An i1 that may be used in front of `at`. */
         llvm::Value *ask(llvm::Value *address, llvm::Instruction *at);
 
-      private:
+private:
         llvm::DenseMap<llvm::Value *, llvm::Value *> answers;
 };
 
 /* What a function refers to in the runtime, and how. */
 class Runtime
 {
-      public:
+public:
         explicit Runtime(llvm::Module &module) : module(module), context(module.getContext())
         {
         }
@@ -71,7 +71,7 @@ class Runtime
         /* The thread's kept translations: those of reads, or of writes. */
         llvm::Value *kept(llvm::IRBuilder<> &build, bool is_write);
 
-      private:
+private:
         void call_cold(llvm::IRBuilder<> &build, llvm::StringRef name, llvm::ArrayRef<llvm::Value *> arguments);
         llvm::Value *call_for_place(llvm::IRBuilder<> &build, llvm::StringRef name, llvm::Value *address, uint64_t len);
 

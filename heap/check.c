@@ -151,7 +151,9 @@ static uint64_t object_bytes(const struct check *check, uint64_t offset)
                 return 0;
         const struct size_class *class = &heap->classes.of[*label - LABEL_SLAB];
         const struct slab *slab = arena_read(heap->arena, (page_no)number);
-        return slab && slab_finds(class, at, &index) && !slab_is_free(slab, index) ? class->size : 0;
+        if (!slab || !slab_finds(class, at, &index))
+                return 0;
+        return slab_is_free(slab, index) ? 0 : class->size;
 }
 
 static void check_root(struct check *check, const struct root_entry *entry)
@@ -209,7 +211,7 @@ static int check_all(void *check_)
 
 int xac_heap_check(xac_heap *heap, xac_heap_stats *stats, void (*finding)(void *arg, const char *text), void *arg)
 {
-        xac_heap_stats unused;
+        xac_heap_stats unused = { 0 };
         if (!heap)
                 return -EINVAL;
         struct check check = { .heap = heap, .stats = stats ? stats : &unused, .finding = finding, .arg = arg };

@@ -81,6 +81,12 @@ static int find(const struct xac_heap *heap, const char *name, struct spot *foun
         return -ENOENT;
 }
 
+static const struct root_entry *entry_at(const struct xac_heap *heap, struct spot spot)
+{
+        const struct roots_page *roots = arena_read(heap->arena, spot.page);
+        return &roots->entry[spot.at];
+}
+
 /* A page more, behind the last. */
 static int append_page(struct xac_heap *heap, struct spot *spot)
 {
@@ -105,11 +111,6 @@ static int write_entry(struct xac_heap *heap, struct spot spot, const struct roo
                 return ARENA_LOST;
         roots->entry[spot.at] = *entry;
         return 0;
-}
-
-static const struct root_entry *entry_at(const struct xac_heap *heap, struct spot spot)
-{
-        return &roots_page_at(heap, spot.page)->entry[spot.at];
 }
 
 /* ---- calls ---- */

@@ -6,7 +6,7 @@
 /* More than a group has: from the second page of one on, through those that it covers. */
 static void *take_groups(struct xac_heap *heap, size_t count, int *err)
 {
-        uint32_t first;
+        uint32_t first = 0;
         const size_t groups = count / GROUP_PAGES + 1;
         *err = groups > UINT32_MAX / GROUP_PAGES ? -ENOMEM : 0;
         if (!*err)
@@ -18,7 +18,7 @@ static void *take_groups(struct xac_heap *heap, size_t count, int *err)
 
 void *run_take(struct xac_heap *heap, size_t size, int *err)
 {
-        page_no first;
+        page_no first = PAGE_NONE;
         const uint32_t page_bytes = heap->arena->page_bytes;
         const size_t count = size / page_bytes + !!(size % page_bytes);
         if (count >= GROUP_PAGES)

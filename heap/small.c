@@ -193,10 +193,10 @@ void *small_take(struct xac_heap *heap, uint32_t size_class, int *err)
 
 /* ---- giving back ---- */
 
-/* Looks at the page that an object lies in for the slab, and for its number there. */
+/* The number of an object on its page, which is always reached: by translation. */
 static void find_object(const struct xac_heap *heap, const struct slab *slab, const void *object, uint32_t *number)
 {
-        if (!slab || slab->kind != PAGE_IS_SLAB || slab->size_class >= heap->classes.count ||
+        if (slab->kind != PAGE_IS_SLAB || slab->size_class >= heap->classes.count ||
             !slab_finds(&heap->classes.of[slab->size_class], heap_within(heap, object), number))
                 heap_refuse(object, "no object of the heap begins there");
         if (slab_is_free(slab, *number))

@@ -306,7 +306,7 @@ static int map_of_page(struct page_arena *arena, page_no page, const struct grou
 /* Makes a group the own one in which they are. The one before is let go, with the room that it has for others. */
 static int group_find_run(struct page_arena *arena, size_t count)
 {
-        uint32_t groups;
+        uint32_t groups = 0;
         int err = page_alloc_leave(arena);
         if (!err)
                 err = page_alloc_groups(arena, &groups);
@@ -477,7 +477,7 @@ static int groups_cover(struct page_arena *arena, uint32_t groups, uint32_t firs
 
 int page_alloc_take_groups(struct page_arena *arena, uint32_t count, uint32_t *first)
 {
-        uint32_t groups;
+        uint32_t groups = 0;
         int err = page_alloc_make(arena);
         if (!err)
                 err = page_alloc_groups(arena, &groups);

@@ -30,9 +30,9 @@ static uint64_t make_token(const struct page_arena *arena)
         return token ? token : 1;
 }
 
-int arena_new(uint32_t page_bytes, enum arena_way way, struct page_arena **out)
+int arena_new(uint32_t page_bytes, enum arena_way way, struct page_arena **made)
 {
-        struct page_arena *arena = *out = calloc(1, sizeof(*arena));
+        struct page_arena *arena = *made = calloc(1, sizeof(*arena));
         if (!arena)
                 return -ENOMEM;
         arena->page_bytes = page_bytes;

@@ -81,7 +81,7 @@ struct page_arena {
 #define ARENA_MAGIC_TREES UINT64_C(0x3165657274636178) /* "xactree1" */
 
 /* Opening by steps: first this; then the caller fills in where it lies. */
-int arena_new(uint32_t page_bytes, enum arena_way way, page_arena **arena);
+int arena_new(uint32_t page_bytes, enum arena_way way, page_arena **made);
 /* The last step, unless one before it has failed (err): looks whether the pages are an arena's. Page 0 is there. A
  * failure frees it. */
 int arena_open(page_arena **arena, int err);

@@ -36,9 +36,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "pages/page_alloc.h"
 #include "trees/leaf.h"
 #include "trees/leaf_cursor.h"
-#include "pages/page_alloc.h"
 
 enum { BPTREE_LEVELS_MAX = 32 };
 

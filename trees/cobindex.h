@@ -34,8 +34,8 @@
  *      the segment.
  */
 
-#include "trees/bpnode.h"
 #include "pages/page_alloc.h"
+#include "trees/bpnode.h"
 #include "trees/pma.h"
 #include "trees/veb.h"
 

@@ -15,11 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pages/page_alloc.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/trees/sorted.h"
 #include "tests/trees/xtree.h"
 #include "trees/bpnode.h"
-#include "pages/page_alloc.h"
 
 enum {
         TREES = 2,

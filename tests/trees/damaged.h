@@ -7,9 +7,9 @@
  * long value, free pages. Its cobtrees: "words" has more than one extent.
  */
 
+#include "pages/page_arena.h"
 #include "tests/trees/ways.h"
 #include "tests/trees/xtree.h"
-#include "pages/page_arena.h"
 
 enum { DAMAGED_WORDS = 3000, DAMAGED_LONG = 200000 };
 

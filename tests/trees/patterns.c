@@ -11,11 +11,11 @@
 
 #include "libxac/commit.h"
 #include "libxac/txn.h"
+#include "pages/page_alloc.h"
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
 #include "tests/trees/ways.h"
 #include "tests/trees/xtree.h"
-#include "pages/page_alloc.h"
 
 enum { VALUE_MAX = 1000, PREFIX = 280, LOOK_EVERY = 64 };
 

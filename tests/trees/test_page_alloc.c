@@ -9,12 +9,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "pages/page_map.h"
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
 #include "tests/support/scratch.h"
 #include "tests/trees/account.h"
 #include "tests/trees/ways.h"
-#include "pages/page_map.h"
 
 enum { GROUP_FREE = GROUP_PAGES - 1, FIRST_FREE = GROUP_PAGES - PAGES_FIXED };
 

@@ -5,12 +5,12 @@
  * Whole groups, taken beside single pages.
  */
 
+#include "pages/page_map.h"
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
 #include "tests/support/scratch.h"
 #include "tests/trees/account.h"
 #include "tests/trees/ways.h"
-#include "pages/page_map.h"
 
 enum { HELD_MAX = 32 };
 

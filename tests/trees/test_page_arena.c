@@ -12,13 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "pages/page_alloc.h"
 #include "tests/support/actor.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
 #include "tests/support/scratch.h"
 #include "tests/support/seat.h"
 #include "tests/trees/ways.h"
-#include "pages/page_alloc.h"
 
 /* ---- opening ---- */
 

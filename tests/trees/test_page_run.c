@@ -6,10 +6,10 @@
 
 #include "pages/page_arena.h"
 
+#include "pages/page_alloc.h"
 #include "tests/support/actor.h"
 #include "tests/support/check.h"
 #include "tests/trees/ways.h"
-#include "pages/page_alloc.h"
 
 /* Writes something with the tree's number, which makes the header. */
 static uint32_t put_mark(page_arena *arena)
