@@ -51,8 +51,17 @@ void *object_take(struct xac_heap *heap, size_t size, int *err)
                                               : run_take(heap, size, err);
 }
 
+/* Ends the program if it lies outside of the heap. */
+static void check_inside(const struct xac_heap *heap, const void *object)
+{
+        const uint64_t number = (uint64_t)((const char *)object - heap->arena->base) >> heap->arena->page_shift;
+        if (number > UINT32_MAX || page_alloc_reach(heap->arena, (page_no)number))
+                heap_refuse(object, "it is not in the heap");
+}
+
 void object_give_back(struct xac_heap *heap, void *object)
 {
+        check_inside(heap, object);
         if (heap_within(heap, object))
                 small_give_back(heap, object);
         else
@@ -61,6 +70,7 @@ void object_give_back(struct xac_heap *heap, void *object)
 
 size_t object_size(const struct xac_heap *heap, const void *object)
 {
+        check_inside(heap, object);
         return heap_within(heap, object) ? small_size(heap, object) : run_size(heap, object);
 }
 

@@ -166,10 +166,16 @@ static void free_something(int which, void *heap_)
                 xac_heap_free(heap, small + 8);
         if (which == 1)
                 xac_heap_free(heap, large + 4096);
-        if (which >= 2)
+        if (which == 2 || which == 3)
                 xac_heap_free(heap, which == 2 ? small : large);
-        if (which >= 2)
+        if (which == 2 || which == 3)
                 xac_heap_free(heap, which == 2 ? small : large);
+        if (which == 4)
+                xac_heap_free(heap, &small);
+        if (which == 5)
+                xac_heap_free(heap, small + (UINT64_C(1) << 33));
+        if (which == 6)
+                (void)xac_heap_realloc(heap, (void *)16, 32);
 }
 
 static void free_in_a_child(int which, void *unused)
@@ -185,7 +191,7 @@ static void what_is_no_object_ends_the_program(void)
         struct crash crash;
         struct place place = open_place(); /* the child's is undone when it dies, not lost */
 
-        for (int which = 0; which < 4; which++) {
+        for (int which = 0; which < 7; which++) {
                 crash_run(free_in_a_child, which, NULL, &crash);
                 check_equal(crash.signal, SIGABRT);
                 check_equal(crash_lines(&crash), 1);
