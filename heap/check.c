@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "heap/heap.h"
+#include "heap/xac_heap.h"
 
 /*
  * Every byte accounted for (K3), whatever bytes stand there: each group's map, each page by its label, each slab's

@@ -9,8 +9,6 @@ xacinclude_HEADERS += include/xac/heap.h
 noinst_LTLIBRARIES += libxacheap-core.la
 libxacheap_core_la_SOURCES = \
         %D%/check.c \
-        %D%/heap.c \
-        %D%/heap.h \
         %D%/objects.c \
         %D%/objects.h \
         %D%/opening.c \
@@ -23,7 +21,9 @@ libxacheap_core_la_SOURCES = \
         %D%/slab.c \
         %D%/slab.h \
         %D%/small.c \
-        %D%/small.h
+        %D%/small.h \
+        %D%/xac_heap.c \
+        %D%/xac_heap.h
 libxacheap_core_la_LIBADD = libxacpages.la
 
 lib_LTLIBRARIES += libxacheap.la

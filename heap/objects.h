@@ -4,7 +4,7 @@
 
 /* Objects of any size, and the calls that a program makes. What follows is for a transaction that is open. */
 
-#include "heap/heap.h"
+#include "heap/xac_heap.h"
 
 /* NULL: *err says why. */
 void *object_take(struct xac_heap *heap, size_t size, int *err);

@@ -10,7 +10,7 @@
  * An entry without an offset is free.
  */
 
-#include "heap/heap.h"
+#include "heap/xac_heap.h"
 
 struct root_entry {
         char name[XAC_HEAP_NAME_MAX + 1];

@@ -7,7 +7,7 @@
  * page, and are as long as pages are. Taking and freeing them writes the map.
  */
 
-#include "heap/heap.h"
+#include "heap/xac_heap.h"
 
 /* NULL: *err says why. */
 void *run_take(struct xac_heap *heap, size_t size, int *err);

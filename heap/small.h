@@ -10,7 +10,7 @@
  * One page is written, the object's own.
  */
 
-#include "heap/heap.h"
+#include "heap/xac_heap.h"
 
 /* NULL: *err says why. */
 void *small_take(struct xac_heap *heap, uint32_t size_class, int *err);

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "heap/heap.h"
+#include "heap/xac_heap.h"
 #include "heap/roots.h"
 #include "heap/slab.h"
 #include "tests/heap/tables.h"

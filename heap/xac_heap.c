@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "heap/heap.h"
+#include "heap/xac_heap.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef HEAP_HEAP_H
-#define HEAP_HEAP_H
+#ifndef HEAP_XAC_HEAP_H
+#define HEAP_XAC_HEAP_H
 
 /*
  * A heap: what a thread knows of it, and how its pages are labelled. Serial code over an arena of pages (pages/), which
