@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "heap/xac_heap.h"
 #include "heap/roots.h"
 #include "heap/slab.h"
+#include "heap/xac_heap.h"
 #include "tests/heap/tables.h"
 #include "tests/support/check.h"
 #include "tests/support/isolate.h"
