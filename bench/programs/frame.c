@@ -151,7 +151,9 @@ int main(int argc, char **argv)
         must_do(make, "the beginning");
         operate_often(operations / WARM_UP_PART);
         measure(operations);
-        if (run.env)
+        if (run.env) {
+                scratch_close(&scratch);
                 scratch_remove(&scratch);
+        }
         return EXIT_SUCCESS;
 }
