@@ -215,5 +215,5 @@ int xac_heap_check(xac_heap *heap, xac_heap_stats *stats, void (*finding)(void *
         if (!heap)
                 return -EINVAL;
         struct check check = { .heap = heap, .stats = stats ? stats : &unused, .finding = finding, .arg = arg };
-        return arena_txn(heap->arena) ? check_all(&check) : arena_run(heap->arena, XAC_RDONLY, check_all, &check);
+        return arena_run(heap->arena, XAC_RDONLY, check_all, &check);
 }

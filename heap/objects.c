@@ -83,13 +83,6 @@ struct request {
         size_t size;
 };
 
-/* In the open transaction, or one of its own. */
-static int in_transaction(struct request *request, int flags, int (*body)(void *request))
-{
-        struct page_arena *arena = request->heap->arena;
-        return arena_txn(arena) ? body(request) : arena_run(arena, flags, body, request);
-}
-
 static void *object_or_errno(const struct request *request, int err)
 {
         if (!err)
@@ -109,7 +102,7 @@ static int allocate(void *request_)
 void *xac_heap_malloc(xac_heap *heap, size_t size)
 {
         struct request request = { heap, NULL, size };
-        return object_or_errno(&request, in_transaction(&request, 0, allocate));
+        return object_or_errno(&request, arena_run(heap->arena, 0, allocate, &request));
 }
 
 static int allocate_zeros(void *request_)
@@ -126,7 +119,7 @@ void *xac_heap_calloc(xac_heap *heap, size_t count, size_t size)
         struct request request = { heap, NULL, 0 };
         if (__builtin_mul_overflow(count, size, &request.size))
                 return object_or_errno(&request, -ENOMEM);
-        return object_or_errno(&request, in_transaction(&request, 0, allocate_zeros));
+        return object_or_errno(&request, arena_run(heap->arena, 0, allocate_zeros, &request));
 }
 
 /* It stays where it is if it fits, and not into less than half of that. */
@@ -150,7 +143,7 @@ void *xac_heap_realloc(xac_heap *heap, void *object, size_t size)
         struct request request = { heap, object, size };
         if (!object)
                 return xac_heap_malloc(heap, size);
-        return object_or_errno(&request, in_transaction(&request, 0, reallocate));
+        return object_or_errno(&request, arena_run(heap->arena, 0, reallocate, &request));
 }
 
 /* Objects of a multiple of their alignment lie so on a page if the first of them does: those that do not become runs.
@@ -162,7 +155,7 @@ void *xac_heap_aligned_alloc(xac_heap *heap, size_t alignment, size_t size)
                 return object_or_errno(&request, -EINVAL);
         if (alignment > SIZE_STEP && size <= heap->classes.size_max)
                 request.size = heap->classes.size_max + 1;
-        return object_or_errno(&request, in_transaction(&request, 0, allocate));
+        return object_or_errno(&request, arena_run(heap->arena, 0, allocate, &request));
 }
 
 static int release(void *request_)
@@ -176,7 +169,7 @@ void xac_heap_free(xac_heap *heap, void *object)
 {
         struct request request = { heap, object, 0 };
         if (object)
-                in_transaction(&request, 0, release);
+                arena_run(heap->arena, 0, release, &request);
 }
 
 static int measure(void *request_)
@@ -190,6 +183,6 @@ size_t xac_heap_usable_size(xac_heap *heap, const void *object)
 {
         struct request request = { heap, (void *)(uintptr_t)object, 0 };
         if (object)
-                in_transaction(&request, XAC_RDONLY, measure);
+                arena_run(heap->arena, XAC_RDONLY, measure, &request);
         return request.size;
 }

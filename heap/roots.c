@@ -125,12 +125,6 @@ struct wish {
         void *arg;
 };
 
-static int in_transaction(struct wish *wish, int flags, int (*body)(void *wish))
-{
-        struct page_arena *arena = wish->heap->arena;
-        return arena_txn(arena) ? body(wish) : arena_run(arena, flags, body, wish);
-}
-
 static int find_body(void *wish_)
 {
         struct wish *wish = wish_;
@@ -145,7 +139,8 @@ int xac_heap_root_find(xac_heap *heap, const char *name, xac_heap_root *root)
 {
         if (!heap || !name || !root)
                 return -EINVAL;
-        return in_transaction(&(struct wish){ .heap = heap, .name = name, .root = root }, XAC_RDONLY, find_body);
+        return arena_run(heap->arena, XAC_RDONLY, find_body,
+                         &(struct wish){ .heap = heap, .name = name, .root = root });
 }
 
 /* What can fail comes first: nothing half done is left in a transaction that goes on. */
@@ -181,8 +176,8 @@ int xac_heap_root_create(xac_heap *heap, const char *name, size_t size, uint64_t
 {
         if (!heap || !root || !size || !is_name(name))
                 return -EINVAL;
-        return in_transaction(&(struct wish){ .heap = heap, .name = name, .size = size, .tag = tag, .root = root }, 0,
-                              create_body);
+        return arena_run(heap->arena, 0, create_body,
+                         &(struct wish){ .heap = heap, .name = name, .size = size, .tag = tag, .root = root });
 }
 
 static int remove_body(void *wish_)
@@ -200,7 +195,7 @@ int xac_heap_root_remove(xac_heap *heap, const char *name)
 {
         if (!heap || !name)
                 return -EINVAL;
-        return in_transaction(&(struct wish){ .heap = heap, .name = name }, 0, remove_body);
+        return arena_run(heap->arena, 0, remove_body, &(struct wish){ .heap = heap, .name = name });
 }
 
 static int list_body(void *wish_)
@@ -228,5 +223,5 @@ int xac_heap_root_list(xac_heap *heap, int (*each)(void *arg, const xac_heap_roo
 {
         if (!heap || !each)
                 return -EINVAL;
-        return in_transaction(&(struct wish){ .heap = heap, .each = each, .arg = arg }, XAC_RDONLY, list_body);
+        return arena_run(heap->arena, XAC_RDONLY, list_body, &(struct wish){ .heap = heap, .each = each, .arg = arg });
 }
