@@ -163,7 +163,7 @@ static void *run(void *arg)
 
 /* Signals are the program's business: this thread takes none. The program may fork at any time: so the thread has begun
  * when this returns (threads that are just starting hold locks of the C library or of a sanitizer), and allocates
- * nothing (the allocator of AddressSanitizer does not mind fork). */
+ * nothing, unless it extends a log (the allocator of AddressSanitizer does not mind fork). */
 int duty_start(struct xac_env *env)
 {
         env->duty_seen = snapshots_allocate(&env->shared);
