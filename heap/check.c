@@ -103,7 +103,7 @@ static void check_covered(struct check *check, uint32_t group)
 
 static void check_group(struct check *check, uint32_t group)
 {
-        if (page_alloc_is_covered(check->heap->arena, group)) {
+        if (page_group_is_covered(check->heap->arena, group)) {
                 check_covered(check, group);
                 return;
         }
@@ -144,7 +144,7 @@ static uint64_t object_bytes(const struct check *check, uint64_t offset)
                 while (++label < end && *label == LABEL_REST)
                         pages++;
                 if (label == end)
-                        pages += (uint64_t)page_alloc_covered_by(heap->arena, group_of((page_no)number)) * GROUP_PAGES;
+                        pages += (uint64_t)page_group_covered_by(heap->arena, group_of((page_no)number)) * GROUP_PAGES;
                 return pages << heap->arena->page_shift;
         }
         if (*label < LABEL_SLAB || *label - LABEL_SLAB >= (int)heap->classes.count)
@@ -196,7 +196,7 @@ static int check_all(void *check_)
         memset(check->stats, 0, sizeof(*check->stats));
         check->findings = 0;
         check->roots_pages = 1;
-        int err = page_alloc_groups(check->heap->arena, &groups);
+        int err = page_group_count(check->heap->arena, &groups);
         if (err == XAC_CORRUPT)
                 find(check, "page %u: it is not the header of a heap", PAGE_HEADER);
         if (err)

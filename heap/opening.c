@@ -26,12 +26,12 @@ static int find_or_make(void *opening_)
         struct page_arena *arena = opening->heap->arena;
         const void *base = opening->flags & XAC_ANYWHERE ? NULL : arena->base;
         uint32_t groups;
-        int err = page_alloc_groups(arena, &groups);
+        int err = page_group_count(arena, &groups);
         if (err || groups)
                 return err ? err : opening->flags & XAC_EXCL ? -EEXIST : roots_check_place(opening->heap);
         if (!(opening->flags & XAC_CREATE))
                 return -ENOENT;
-        err = page_alloc_make(arena);
+        err = page_group_make(arena);
         return err ? err : roots_make(opening->heap, base);
 }
 

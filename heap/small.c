@@ -65,11 +65,10 @@ static bool is_deserted(const struct xac_heap *heap, uint64_t owner)
 /* The map of a group where nobody else takes pages; NULL: there is none. */
 static const struct heap_map *quiet_map(const struct xac_heap *heap, uint32_t group)
 {
-        if (page_alloc_is_covered(heap->arena, group))
+        if (page_group_is_covered(heap->arena, group))
                 return NULL;
         const struct heap_map *map = arena_read(heap->arena, map_of(group));
-        const bool is_quiet = map && map_is_sound(&map->pages, group) &&
-                              (!map->pages.owner || map->pages.owner == heap->arena->token);
+        const bool is_quiet = map && map_is_sound(&map->pages, group) && page_group_is_quiet(heap->arena, &map->pages);
         return is_quiet ? map : NULL;
 }
 
@@ -120,11 +119,11 @@ static page_no look_in_own_groups(struct xac_heap *heap, uint32_t size_class)
 static page_no look_in_other_groups(struct xac_heap *heap, uint32_t size_class)
 {
         uint32_t groups;
-        if (heap->arena->own_group != NO_GROUP || page_alloc_groups(heap->arena, &groups))
+        if (heap->arena->own_group != NO_GROUP || page_group_count(heap->arena, &groups))
                 return NO_PAGE;
         for (uint32_t i = 0; i < GROUPS_LOOKS && groups; i++) {
                 uint32_t page = 0;
-                page_no found = look_in_group(heap, page_alloc_random(heap->arena) % groups, size_class, &page);
+                page_no found = look_in_group(heap, arena_random(heap->arena) % groups, size_class, &page);
                 if (found != NO_PAGE)
                         return found;
         }

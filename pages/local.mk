@@ -9,5 +9,8 @@ libxacpages_la_SOURCES = \
         %D%/page_alloc.h \
         %D%/page_arena.c \
         %D%/page_arena.h \
+        %D%/page_group.c \
+        %D%/page_group.h \
+        %D%/page_group_whole.c \
         %D%/page_map.h \
         %D%/page_run.c

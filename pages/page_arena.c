@@ -21,13 +21,28 @@ enum { PAGE_BYTES_MIN = 4096, PAGE_BYTES_MAX = 65536 };
 #define MAX_BYTES_DEFAULT (UINT64_C(16) << 30)
 
 /* Other than those of all other arenas, as good as certainly. */
-static uint64_t make_token(const struct page_arena *arena)
+static uint64_t make_random(const struct page_arena *arena)
 {
         struct timespec now;
         clock_gettime(CLOCK_REALTIME, &now);
-        uint64_t token = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-        token ^= (uint64_t)gettid() << 40 ^ (uint64_t)(uintptr_t)arena << 16;
-        return token ? token : 1;
+        uint64_t random = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+        random ^= (uint64_t)gettid() << 40 ^ (uint64_t)(uintptr_t)arena << 16;
+        return random ? random : 1;
+}
+
+/* In an environment others can tell whether its owner is still there. */
+static uint64_t make_token(const struct page_arena *arena)
+{
+        return arena->env ? xac_self(arena->env) : arena->random;
+}
+
+/* splitmix64 (G. Steele et al., OOPSLA 2014) */
+uint64_t arena_random(struct page_arena *arena)
+{
+        uint64_t mixed = arena->random += UINT64_C(0x9e3779b97f4a7c15);
+        mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+        mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
+        return mixed ^ mixed >> 31;
 }
 
 int arena_new(uint32_t page_bytes, enum arena_way way, struct page_arena **made)
@@ -42,7 +57,7 @@ int arena_new(uint32_t page_bytes, enum arena_way way, struct page_arena **made)
         arena->map_flags = XAC_ANYWHERE;
         arena->magic = ARENA_MAGIC_TREES;
         arena->own_group = NO_GROUP;
-        arena->random = arena->token = make_token(arena);
+        arena->random = make_random(arena);
         return 0;
 }
 
@@ -65,8 +80,10 @@ int arena_open(struct page_arena **arena, int err)
 {
         if (!err)
                 err = arena_run(*arena, XAC_RDONLY, probe, *arena);
-        if (!err)
+        if (!err) {
+                (*arena)->token = make_token(*arena);
                 return 0;
+        }
         arena_free(*arena);
         *arena = NULL;
         return err;
@@ -154,7 +171,7 @@ int page_arena_open_env(xac_env *env, const char *file, enum page_arena_access a
 
 static int leave(void *arena)
 {
-        return page_alloc_leave(arena);
+        return page_group_leave(arena);
 }
 
 /* What cannot be left is taken over by others some time. */

@@ -16,7 +16,7 @@
  * once, and use no page any more. By translation a lost transaction goes on to its end, on what it sees.
  *
  * The pages come in groups of GROUP_PAGES. The first of each group is its map, which says which are free
- * (page_alloc.h). Two more of group 0 have a fixed place:
+ * (page_group.h). Two more of group 0 have a fixed place:
  *
  *      0        map of group 0
  *      1        the arena's header
@@ -70,9 +70,9 @@ struct page_arena {
         char *file;           /* name in the environment */
         int map_flags;        /* of the view, there */
         uint64_t magic;       /* whose pages these are: in the arena's header */
-        uint32_t own_group;   /* page_alloc: where this arena takes pages; NO_GROUP */
-        uint64_t token;       /* page_alloc: what it writes into the map of its own group */
-        uint64_t random;      /* page_alloc: where it looks next */
+        uint32_t own_group;   /* page_group: where this arena takes pages; NO_GROUP */
+        uint64_t token;       /* page_group: what it writes into the map of its own group */
+        uint64_t random;      /* page_group: where it looks next */
         struct handle *trees; /* that are open, of both kinds */
 };
 
@@ -85,6 +85,7 @@ int arena_new(uint32_t page_bytes, enum arena_way way, page_arena **made);
 /* The last step, unless one before it has failed (err): looks whether the pages are an arena's. Page 0 is there. A
  * failure frees it. */
 int arena_open(page_arena **arena, int err);
+uint64_t arena_random(struct page_arena *arena);
 /* Lets go of what it owns, and closes it. No transaction is open. */
 void arena_close(page_arena *arena);
 

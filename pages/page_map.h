@@ -3,12 +3,14 @@
 #define PAGES_PAGE_MAP_H
 
 /*
- * The pages that page_alloc.c writes, and what can be told from one of them alone.
+ * The pages that page_group.c and page_alloc.c write, and what can be told from one of them alone.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+#include <time.h>
 
 #include "pages/page_arena.h"
 
@@ -37,6 +39,20 @@ struct arena_header {
         uint64_t covered[]; /* to the end of the page: bit g: group g has no map, but is part of what the one before
                                holds */
 };
+
+static inline bool header_is_sound(const struct page_arena *arena, const struct arena_header *header)
+{
+        return header->kind == PAGE_IS_HEADER && header->magic == arena->magic &&
+               header->page_bytes == arena->page_bytes && header->groups && header->groups == ~header->not_groups &&
+               header->next_tree_id >= TREE_ID_MIN;
+}
+
+/* Nothing was ever written, and not only to the first byte. */
+static inline bool header_is_fresh(const struct arena_header *header)
+{
+        static const struct arena_header fresh;
+        return !memcmp(header, &fresh, sizeof(fresh));
+}
 
 /* The groups that can be covered: those for which there are bits. */
 static inline uint32_t header_can_cover(uint32_t page_bytes)
@@ -91,6 +107,11 @@ static inline unsigned map_count_free(const struct group_map *map)
         for (unsigned i = 0; i < MAP_WORDS; i++)
                 count += (unsigned)__builtin_popcountll(map->free[i]);
         return count;
+}
+
+static inline uint32_t map_now_s(void)
+{
+        return (uint32_t)time(NULL);
 }
 
 /* Whether all pages are free that can be. */

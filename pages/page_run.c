@@ -115,12 +115,17 @@ static int run_env(struct page_arena *arena, int flags, struct run *run)
         return err < 0 || run->result == ARENA_LOST ? -ECANCELED : run->result;
 }
 
+static int run_with(struct page_arena *arena, int flags, int tries, int (*body)(void *arg), void *arg)
+{
+        return arena->env ? run_env(arena, flags, &(struct run){ body, arg, tries, 0 }) : body(arg);
+}
+
 int arena_run(struct page_arena *arena, int flags, int (*body)(void *arg), void *arg)
 {
-        return arena->env ? run_env(arena, flags, &(struct run){ body, arg, INT_MAX, 0 }) : body(arg);
+        return run_with(arena, flags, INT_MAX, body, arg);
 }
 
 int arena_run_once(struct page_arena *arena, int flags, int (*body)(void *arg), void *arg)
 {
-        return arena->env ? run_env(arena, flags, &(struct run){ body, arg, 1, 0 }) : body(arg);
+        return run_with(arena, flags, 1, body, arg);
 }

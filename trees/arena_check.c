@@ -193,7 +193,7 @@ static int check_body(void *check_)
         struct check *check = check_;
         uint32_t groups;
         memset(&check->report, 0, sizeof(check->report));
-        int err = page_alloc_groups(check->arena, &groups);
+        int err = page_group_count(check->arena, &groups);
         if (err == XAC_CORRUPT)
                 err = check_fail(check, PAGE_HEADER, NULL, "the header of the arena is damaged");
         if (!err && !groups)

@@ -125,7 +125,7 @@ int bptree_walk(const struct bptree *tree, int (*visit)(void *arg, page_no page,
         uint32_t groups;
         int err = bptree_root(tree, &root);
         if (!err)
-                err = page_alloc_groups(tree->arena, &groups);
+                err = page_group_count(tree->arena, &groups);
         if (err)
                 return err;
         struct walk walk = { (uint64_t)groups * GROUP_PAGES, tree, visit, arg };

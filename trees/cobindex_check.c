@@ -95,7 +95,7 @@ static int check_extent(struct walk *walk, const struct top *top, uint32_t numbe
         uint32_t group;
         int err = top_group(top, number, &group);
         if (!err)
-                err = page_alloc_reach_group(walk->index->arena, group);
+                err = page_group_reach(walk->index->arena, group);
         if (err)
                 return err == XAC_CORRUPT ? fail(walk, root, "an extent that cannot be") : err;
         err = visit_pages(walk, group);

@@ -58,7 +58,7 @@ int extent_drop(struct extent *extent)
                         return ARENA_LOST;
                 *page = PAGE_FRESH;
         }
-        return page_alloc_free_group(extent->index->arena, extent->group);
+        return page_group_free(extent->index->arena, extent->group);
 }
 
 /* ---- nodes ---- */

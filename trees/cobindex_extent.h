@@ -28,7 +28,7 @@ static inline const struct pma_map *extent_used(const struct extent *extent)
 static inline int extent_open(const struct cobindex *index, uint32_t group, struct extent *extent)
 {
         *extent = (struct extent){ .index = index, .group = group };
-        int err = page_alloc_reach_group(index->arena, group);
+        int err = page_group_reach(index->arena, group);
         if (err)
                 return err;
         const struct cobindex_first *first = arena_read(index->arena, group * GROUP_PAGES + 1);

@@ -7,7 +7,7 @@
 int cobindex_create(const struct cobindex *index)
 {
         uint32_t group;
-        int err = page_alloc_take_group(index->arena, &group);
+        int err = page_group_take(index->arena, &group);
         if (!err)
                 err = extent_make(index, group);
         return err ? err : top_make(index, group);

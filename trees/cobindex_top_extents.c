@@ -146,7 +146,7 @@ int top_insert(struct top *top, uint32_t extent, const struct separator *separat
 {
         struct page_arena *arena = top->index->arena;
         struct entry entry = { 0, *separator };
-        int err = page_alloc_take_group(arena, &entry.group);
+        int err = page_group_take(arena, &entry.group);
         if (err)
                 return err;
         err = with_entries(top, extent, &entry);
@@ -154,7 +154,7 @@ int top_insert(struct top *top, uint32_t extent, const struct separator *separat
                 return extent_make(top->index, entry.group);
         if (err == ARENA_LOST)
                 return err;
-        int bad = page_alloc_free_group(arena, entry.group);
+        int bad = page_group_free(arena, entry.group);
         return bad ? bad : err;
 }
 

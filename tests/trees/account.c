@@ -18,7 +18,7 @@ uint32_t account_groups(void)
 {
         uint32_t groups;
 
-        check_ok(page_alloc_groups(ways.arena, &groups));
+        check_ok(page_group_count(ways.arena, &groups));
         return groups;
 }
 

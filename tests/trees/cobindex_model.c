@@ -512,7 +512,7 @@ static unsigned count_free(void)
 {
         uint32_t groups;
         unsigned count = 0;
-        check_ok(page_alloc_groups(ways.arena, &groups));
+        check_ok(page_group_count(ways.arena, &groups));
         for (page_no page = 0; page < groups * GROUP_PAGES; page++) {
                 bool is_free;
                 check_ok(page_alloc_is_free(ways.arena, page, &is_free));
@@ -530,7 +530,7 @@ void model_drop(void)
         check_all();
         check_ok(cobindex_drop(&model.index));
         check_code(cobindex_first(&model.index, &place), -ESTALE);
-        check_ok(page_alloc_groups(ways.arena, &groups));
+        check_ok(page_group_count(ways.arena, &groups));
         check_equal(count_free(), groups * (GROUP_PAGES - 1) - (PAGES_FIXED - 1));
         check_ok(ways_end());
 }

@@ -243,7 +243,7 @@ static void note_fill(struct run *run, const xtree_stats *stats)
         uint32_t groups;
 
         ways_begin();
-        check_ok(page_alloc_groups(ways.arena, &groups));
+        check_ok(page_group_count(ways.arena, &groups));
         check_ok(ways_end());
         run->tally->record_pages = stats->record_pages;
         run->tally->fill = (double)stats->bytes_used / groups / GROUP_PAGES / ways_page_bytes(run->options->way);

@@ -269,7 +269,7 @@ static void a_header_that_is_none_is_noticed(int way)
                 default:
                         header->next_tree_id = 1;
                 }
-                check_code(page_alloc_groups(ways.arena, &groups), XAC_CORRUPT);
+                check_code(page_group_count(ways.arena, &groups), XAC_CORRUPT);
                 check_code(page_alloc_tree_id(ways.arena, &id), XAC_CORRUPT);
                 check_code(account_take(1), XAC_CORRUPT);
                 check_code(page_alloc_reach(ways.arena, 4000 * GROUP_PAGES), XAC_CORRUPT);
@@ -303,7 +303,7 @@ static void work_on_damage(struct chance *chance)
         uint32_t groups, id;
         bool is_free;
 
-        check(page_alloc_groups(ways.arena, &groups) <= 0);
+        check(page_group_count(ways.arena, &groups) <= 0);
         check(page_alloc_tree_id(ways.arena, &id) <= 0);
         for (int i = 0; i < 20; i++) {
                 size_t count = 1 + chance_below(chance, 40);
@@ -315,7 +315,7 @@ static void work_on_damage(struct chance *chance)
                 check(page_alloc_free(ways.arena, page) <= 0);
                 check(page_alloc_is_free(ways.arena, page, &is_free) <= 0);
         }
-        check(page_alloc_leave(ways.arena) <= 0);
+        check(page_group_leave(ways.arena) <= 0);
 }
 
 static void damage_a_byte(struct chance *chance)

@@ -32,7 +32,7 @@ static void take_group(void)
 {
         uint32_t group;
         ways_begin();
-        check_ok(page_alloc_take_group(ways.arena, &group));
+        check_ok(page_group_take(ways.arena, &group));
         const struct group_map *map = arena_read(ways.arena, map_of(group));
         check(map_is_sound(map, group) && !map->owner);
         hold_group(group);
@@ -44,8 +44,8 @@ static void free_group(unsigned n)
         const uint32_t group = held[n];
         unsigned kept = 0;
         ways_begin();
-        check_ok(page_alloc_free_group(ways.arena, group));
-        check_code(page_alloc_free_group(ways.arena, group), XAC_CORRUPT);
+        check_ok(page_group_free(ways.arena, group));
+        check_code(page_group_free(ways.arena, group), XAC_CORRUPT);
         check_ok(ways_end());
         for (unsigned i = 0; i < account.count; i++)
                 if (group_of(account.pages[i]) != group)
@@ -121,11 +121,11 @@ static void what_is_no_whole_group_is_not_freed(int way)
         take_group();
         account_take_committed(10);
         ways_begin();
-        check_code(page_alloc_free_group(ways.arena, 0), XAC_CORRUPT);
-        check_code(page_alloc_free_group(ways.arena, 4711), XAC_CORRUPT);
-        check_code(page_alloc_free_group(ways.arena, UINT32_MAX), XAC_CORRUPT);
+        check_code(page_group_free(ways.arena, 0), XAC_CORRUPT);
+        check_code(page_group_free(ways.arena, 4711), XAC_CORRUPT);
+        check_code(page_group_free(ways.arena, UINT32_MAX), XAC_CORRUPT);
         check_ok(page_alloc_free(ways.arena, held[0] * GROUP_PAGES + 7));
-        check_code(page_alloc_free_group(ways.arena, held[0]), XAC_CORRUPT);
+        check_code(page_group_free(ways.arena, held[0]), XAC_CORRUPT);
         check_ok(ways_end());
         ways_close();
 }
@@ -136,7 +136,7 @@ static void what_is_aborted_was_never_taken(int way)
         ways_open(way);
         take_group();
         ways_begin();
-        check_ok(page_alloc_take_group(ways.arena, &group));
+        check_ok(page_group_take(ways.arena, &group));
         ways_abort();
         take_group();
         check_equal(held[1], group);
@@ -151,10 +151,10 @@ static void a_full_arena_has_no_group_but_those_that_were_freed(int way)
         check_ok(page_arena_open_memory(UINT64_C(4) * GROUP_PAGES * page_bytes, page_bytes, &ways.arena));
         for (int i = 0; i < 3; i++)
                 take_group();
-        check_code(page_alloc_take_group(ways.arena, &group), -ENOSPC);
+        check_code(page_group_take(ways.arena, &group), -ENOSPC);
         free_group(1);
         take_group();
-        check_code(page_alloc_take_group(ways.arena, &group), -ENOSPC);
+        check_code(page_group_take(ways.arena, &group), -ENOSPC);
         account_check();
         ways_close();
 }

@@ -281,6 +281,22 @@ static void a_deserted_group_is_taken_over(int way)
         ways_close();
 }
 
+/* At once: the kernel knows that it is dead. */
+static void a_group_of_the_dead_is_taken_over(int way)
+{
+        struct actor *victim = actor_start(WAY_PROCESS);
+
+        ways_open(way);
+        actor_do(victim, ways_enter, (uint64_t)way);
+        check_equal(actor_do(victim, take_pages, 1), PAGES_FIXED);
+        account_add_others(victim);
+        actor_kill(victim);
+        account_take_committed(1);
+        check_equal(account.pages[account.count - 1], PAGES_FIXED + 1);
+        account_check();
+        ways_close();
+}
+
 /* Another aborts what would have emptied the group, or dies in the middle of it. */
 static void what_a_dead_process_had_not_committed_is_free(int way)
 {
@@ -438,6 +454,7 @@ int main(void)
                 ways_crowd(a_group_that_was_full_is_nobodys),
                 ways_crowd(a_deserted_group_is_taken_over),
                 ways_env(what_a_dead_process_had_not_committed_is_free),
+                ways_env(a_group_of_the_dead_is_taken_over),
                 ways_crowd(a_crowd_holds_each_page_once),
         };
 

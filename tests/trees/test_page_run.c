@@ -63,7 +63,7 @@ static int body_conflicting(void *body_)
 {
         uint32_t groups;
 
-        check_ok(page_alloc_groups(ways.arena, &groups));
+        check_ok(page_group_count(ways.arena, &groups));
         return body_main(body_);
 }
 
