@@ -36,15 +36,6 @@ static uint64_t make_token(const struct page_arena *arena)
         return arena->env ? xac_self(arena->env) : arena->random;
 }
 
-/* splitmix64 (G. Steele et al., OOPSLA 2014) */
-uint64_t arena_random(struct page_arena *arena)
-{
-        uint64_t mixed = arena->random += UINT64_C(0x9e3779b97f4a7c15);
-        mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-        mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
-        return mixed ^ mixed >> 31;
-}
-
 int arena_new(uint32_t page_bytes, enum arena_way way, struct page_arena **made)
 {
         struct page_arena *arena = *made = calloc(1, sizeof(*arena));

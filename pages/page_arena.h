@@ -85,7 +85,6 @@ int arena_new(uint32_t page_bytes, enum arena_way way, page_arena **made);
 /* The last step, unless one before it has failed (err): looks whether the pages are an arena's. Page 0 is there. A
  * failure frees it. */
 int arena_open(page_arena **arena, int err);
-uint64_t arena_random(struct page_arena *arena);
 /* Lets go of what it owns, and closes it. No transaction is open. */
 void arena_close(page_arena *arena);
 
@@ -95,6 +94,15 @@ void arena_close(page_arena *arena);
 int arena_grow(struct page_arena *arena, uint64_t pages);
 /* Makes it exactly as long as that, which is more than it knows of. The same errors. */
 int arena_extend(struct page_arena *arena, uint64_t byte_len);
+
+/* splitmix64 (G. Steele et al., OOPSLA 2014) */
+static inline uint64_t arena_random(struct page_arena *arena)
+{
+        uint64_t mixed = arena->random += UINT64_C(0x9e3779b97f4a7c15);
+        mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+        mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
+        return mixed ^ mixed >> 31;
+}
 
 /* What this thread sees is the same as long as this number is: it changes with each begin, end and abort of a
  * level. 0: no transaction is open. Plain arenas: always 1. */
