@@ -14,6 +14,7 @@
 #include "libxac/publish.h"
 #include "libxac/reclaim.h"
 #include "libxac/redo.h"
+#include "libxac/tracing.h"
 #include "libxac/version.h"
 #include "recovery/area.h"
 
@@ -319,7 +320,9 @@ int checkpoint_run(const struct home_writer *writer)
                 is_inherited = shlock_lock(lock, self->owner, &shared->liveness) == SHLOCK_INHERITED;
         else if (shlock_try(lock, self->owner))
                 return -EBUSY;
+        const uint64_t begin_ticks = tracing_ticks(self);
         int err = run_locked(writer, is_inherited);
+        tracing_checkpoint(self, atomic_load(&shared->control->checkpoint_sequence), err, begin_ticks);
         atomic_fetch_add(&shared->control->checkpoints, !err);
         reclaim_everything(self);
         pool_set_room_wanted(shared);

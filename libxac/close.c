@@ -13,6 +13,7 @@
 #include "libxac/registry.h"
 #include "libxac/takeover.h"
 #include "libxac/thread.h"
+#include "libxac/tracing.h"
 #include "libxac/unended.h"
 
 static bool is_another_thread_in_transaction(struct xac_env *env)
@@ -94,6 +95,7 @@ static int close_for_good(struct xac_env *env)
         int err = sys_lock_byte(env->shared.lock_fd, 0, true);
         if (!err) /* else it leaves as if it were killed: the next one finds everything */
                 err = leave_locked(env);
+        tracing_close(env);
         sys_close(env->shared.lock_fd); /* and with it all its locks */
         registry_remove_locked(env);
         files_close_all(&env->files);

@@ -13,6 +13,7 @@
 #include "libxac/publish.h"
 #include "libxac/reclaim.h"
 #include "libxac/takeover.h"
+#include "libxac/tracing.h"
 
 enum {
         FEW_ENTRIES = 16,    /* so many pages are compared under the lock alone */
@@ -44,6 +45,8 @@ static int validate(struct txn *txn, uint64_t after, uint64_t until)
                 return 0;
         if (conflict.view)
                 be_exact(conflict.view);
+        if (conflict.is_lost && tracing_is_on(txn->self))
+                tracing_lost(txn, &conflict);
         return conflict.is_lost ? XAC_CONFLICT : 0;
 }
 

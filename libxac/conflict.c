@@ -8,19 +8,27 @@ static bool is_changed(const struct txn_pages *pages, const struct page_entry *e
         return !version_is_seen_by(version_newest(pages->self->shared, entry->page), pages->snapshot);
 }
 
-static bool is_any_write_changed(const struct txn_pages *pages)
+static bool is_any_write_changed(const struct txn_pages *pages, uint64_t *page)
 {
-        for (uint32_t i = 0; i < pages->writes.count; i++)
-                if (is_changed(pages, txn_pages_write_at(pages, i)))
+        for (uint32_t i = 0; i < pages->writes.count; i++) {
+                const struct page_entry *entry = txn_pages_write_at(pages, i);
+                if (is_changed(pages, entry)) {
+                        *page = entry->page;
                         return true;
+                }
+        }
         return false;
 }
 
-static bool is_any_entry_changed(const struct txn_pages *pages)
+static bool is_any_entry_changed(const struct txn_pages *pages, uint64_t *page)
 {
-        for (uint32_t i = 0; i < pages->entries.count; i++)
-                if (is_changed(pages, txn_pages_entry(pages, i)))
+        for (uint32_t i = 0; i < pages->entries.count; i++) {
+                const struct page_entry *entry = txn_pages_entry(pages, i);
+                if (is_changed(pages, entry)) {
+                        *page = entry->page;
                         return true;
+                }
+        }
         return false;
 }
 
@@ -31,12 +39,12 @@ struct conflict conflict_find(struct txn_pages *pages, struct views *views, bool
         if (after == until)
                 return conflict;
         if (writes_only) {
-                conflict.is_lost = is_any_write_changed(pages);
+                conflict.is_lost = is_any_write_changed(pages, &conflict.page);
                 return conflict;
         }
-        conflict.is_lost = is_any_entry_changed(pages);
+        conflict.is_lost = is_any_entry_changed(pages, &conflict.page);
         if (!conflict.is_lost) {
-                conflict.view = views_find_changed(views, after, until);
+                conflict.view = views_find_changed(views, after, until, &conflict.page);
                 conflict.is_lost = conflict.view != NULL;
         }
         return conflict;

@@ -19,6 +19,7 @@
 struct conflict {
         bool is_lost;
         struct view *view; /* lost perhaps only, because of this view's M; NULL: lost for certain */
+        uint64_t page;     /* the first that was found changed */
 };
 
 /* Looks at what others committed after `after` (no older than the snapshot) up to `until`. With

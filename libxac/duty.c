@@ -14,6 +14,7 @@
 #include "libxac/reclaim.h"
 #include "libxac/redo.h"
 #include "libxac/takeover.h"
+#include "libxac/tracing.h"
 #include "libxac/waiters.h"
 
 enum {
@@ -95,7 +96,10 @@ static int work(struct xac_env *env)
         if (err)
                 return err;
         atomic_store(&self.row->is_on_duty, 1);
+        self.recorder = env->duty_recorder;
+        tracing_lead(self.recorder);
         err = do_all(env, &self);
+        tracing_lead(NULL);
         reclaim_hand_over(&self);
         pool_flush(&self);
         participant_leave_with(&self);
@@ -177,7 +181,9 @@ int duty_start(struct xac_env *env)
         int err = pthread_create(&env->duty_thread, NULL, run, env);
         pthread_sigmask(SIG_SETMASK, &before, NULL);
         env->has_duty_thread = !err;
-        if (err)
+        if (!err)
+                env->duty_recorder = tracing_background(env);
+        else
                 free(env->duty_seen);
         while (!err && !atomic_load(&env->duty_runs))
                 sys_futex_wait((const uint32_t *)&env->duty_runs, 0, TICK_NS);
@@ -194,5 +200,6 @@ void duty_stop(struct xac_env *env)
         sys_futex_wake((const uint32_t *)&control->duty, INT_MAX);
         pthread_join(env->duty_thread, NULL);
         env->has_duty_thread = false;
+        tracing_end_background(env);
         free(env->duty_seen);
 }

@@ -18,6 +18,8 @@
 #define ENV_LOCK_FILE "xac.lock"
 
 struct thread;
+struct recorder;
+struct trace;
 
 struct xac_env {
         struct shared shared;
@@ -34,8 +36,10 @@ struct xac_env {
         pthread_t duty_thread; /* duty.c */
         bool has_duty_thread;
         _Atomic bool duty_stops;
-        _Atomic uint32_t duty_runs;  /* futex word: the thread has begun */
-        struct snapshots *duty_seen; /* its room for looks at all rows */
+        _Atomic uint32_t duty_runs;     /* futex word: the thread has begun */
+        struct snapshots *duty_seen;    /* its room for looks at all rows */
+        struct recorder *duty_recorder; /* its track (tracing.h) */
+        struct trace *trace;            /* NULL: none */
         struct xac_env *next;
 };
 

@@ -16,6 +16,7 @@
 #include "libxac/registry.h"
 #include "libxac/restart.h"
 #include "libxac/takeover.h"
+#include "libxac/tracing.h"
 
 /* ---- the directory ---- */
 
@@ -211,6 +212,7 @@ static int open_locked(struct xac_env *env, const struct stat *st, const xac_opt
                 return err;
         files_init(&env->files, &env->shared, env->directory, options_reserve_bytes(options, manifest.page_bytes),
                    options->address);
+        tracing_open(env);
         duty_start(env); /* without it committers do its work */
         return 0;
 }

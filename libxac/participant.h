@@ -22,6 +22,7 @@ struct slot_list {
 };
 
 struct snapshots;
+struct recorder;
 
 struct participant {
         struct shared *shared;
@@ -31,11 +32,12 @@ struct participant {
         uint32_t exclusion; /* the word with which it became exclusive (exclusion.h); 0: it did not */
         struct slot_list free;
         struct slot_list retired;
-        uint32_t retired_limit; /* so many are looked at together */
-        struct snapshots *seen; /* room for a look at all rows */
-        uint64_t last_reap_ns;  /* when it last looked for the dead */
-        uint32_t looks;         /* at its retired slots, so far */
-        uint32_t looks_seen;    /* when it last thought of looking for the dead */
+        uint32_t retired_limit;    /* so many are looked at together */
+        struct snapshots *seen;    /* room for a look at all rows */
+        uint64_t last_reap_ns;     /* when it last looked for the dead */
+        uint32_t looks;            /* at its retired slots, so far */
+        uint32_t looks_seen;       /* when it last thought of looking for the dead */
+        struct recorder *recorder; /* of the trace (tracing.h); NULL: there is none */
 };
 
 /* Takes a row of this process. XAC_BUSY: none left (dead participants are not looked for);

@@ -5,6 +5,7 @@
 
 #include "base/sys.h"
 #include "libxac/exclusion.h"
+#include "libxac/tracing.h"
 
 enum {
         YIELD_LOSSES = 3, /* after so many losses it no longer retries at once */
@@ -40,12 +41,15 @@ void patience_back_off(struct patience *patience, uint32_t losses)
 
 void patience_begin(struct patience *patience, struct participant *self)
 {
+        const uint64_t begin_ticks = tracing_ticks(self);
+        const bool is_exclusive = patience->losses >= PATIENCE_LOSSES_MAX;
         if (sys_monotonic_ns() - patience->lost_ns > FORGET_NS)
                 patience->losses = 0;
-        else if (patience->losses < PATIENCE_LOSSES_MAX)
+        else if (!is_exclusive)
                 patience_back_off(patience, patience->losses);
         else
                 (void)exclusion_begin(self); /* else it tries like everybody else, and its commit says what is wrong */
+        tracing_pause(self, patience->losses, is_exclusive, begin_ticks);
 }
 
 void patience_lose(struct patience *patience, struct participant *self)

@@ -8,6 +8,7 @@
 #include "base/hook.h"
 #include "base/sys.h"
 #include "libxac/publish.h"
+#include "libxac/tracing.h"
 #include "libxac/version.h"
 
 enum {
@@ -37,12 +38,14 @@ static uint64_t host_closing(void *arg)
         if (hook_has_bug(HOOK_BUG_MARK_BEYOND_LOG))
                 logged = atomic_load(&control->sequence);
         atomic_store(&control->durable_next, logged);
+        tracing_group_begins();
         return logged;
 }
 
 static void host_durable(void *arg, uint64_t mark)
 {
         struct control *control = ((struct shared *)arg)->control;
+        tracing_group_ends(mark - atomic_load(&control->durable_sequence), mark);
         atomic_store(&control->durable_sequence, mark);
         atomic_store(&control->durable_next, 0);
 }
@@ -155,6 +158,7 @@ int redo_prepare(struct redo *redo, const struct txn_pages *pages)
 int redo_wait(struct participant *self, uint64_t position)
 {
         struct log *log = &self->shared->log;
+        tracing_lead(self->recorder);
         int err = log_wait(log, self->owner, position);
         for (int i = 0; err && err != XAC_POISONED; i++) {
                 if (i == REDO_RETRIES)
@@ -162,6 +166,7 @@ int redo_wait(struct participant *self, uint64_t position)
                 sys_sleep_ns(REDO_RETRY_NS);
                 err = log_wait(log, self->owner, position);
         }
+        tracing_lead(NULL);
         return err;
 }
 

@@ -7,6 +7,7 @@
 #include "libxac/handlers.h"
 #include "libxac/mappings.h"
 #include "libxac/ranges.h"
+#include "libxac/tracing.h"
 #include "libxac/translation.h"
 #include "libxac/window.h"
 
@@ -71,6 +72,7 @@ static void after_fork_in_child(void)
                 files_close_all(&env->files);
                 shared_detach(&env->shared);
                 sys_close(env->directory);
+                tracing_forget_in_child(env);
         }
         registry = NULL;
         after_fork_in_parent(); /* the same locks, taken before the fork by this thread */

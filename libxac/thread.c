@@ -14,6 +14,7 @@
 #include "libxac/registry.h"
 #include "libxac/takeover.h"
 #include "libxac/touch.h"
+#include "libxac/tracing.h"
 #include "libxac/translation.h"
 #include "libxac/unended.h"
 
@@ -102,6 +103,7 @@ static int join(struct xac_env *env, struct thread **out)
         if (err)
                 goto fail_txn;
         thread->env = env;
+        tracing_join(env, &thread->self);
         add_to_lists(thread);
         *out = thread;
         return 0;
@@ -153,9 +155,11 @@ static int map_new(struct thread *thread, uint32_t file_no, int flags, struct vi
 {
         struct files *files = &thread->env->files;
         int err = view_create(files, file_no, files_byte_len(files, file_no), flags, view);
-        if (!err)
-                views_add(&thread->txn.views, *view);
-        return err;
+        if (err)
+                return err;
+        views_add(&thread->txn.views, *view);
+        tracing_name(&thread->self, file_no, files->shared->control->file[file_no].name);
+        return 0;
 }
 
 int thread_map(struct thread *thread, const char *file, uint64_t byte_len, int flags, void **base)
@@ -250,6 +254,7 @@ void thread_leave(struct thread *thread)
         reclaim_hand_over(self);
         pool_flush(self);
         txn_free(&thread->txn);
+        tracing_leave(self);
         participant_leave(self);
         thread->env = NULL;
 }

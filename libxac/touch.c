@@ -6,6 +6,7 @@
 
 #include "libxac/checkpoint.h"
 #include "libxac/frames.h"
+#include "libxac/tracing.h"
 #include "libxac/translation.h"
 #include "libxac/version.h"
 
@@ -149,6 +150,27 @@ static bool is_write(const struct view *view, uint64_t page_no, enum touch_acces
         return view_shows(view, page_no) == VIEW_READABLE;
 }
 
+static enum touch_outcome show_touched(struct txn *txn, struct view *view, uint64_t page_no, bool is_writing)
+{
+        participant_count(is_writing ? &txn->self->row->write_faults : &txn->self->row->read_faults);
+        views_announce(&txn->views);
+        int err = is_writing ? show_for_write(txn, view, page_no) : show_for_read(txn, view, page_no);
+        if (!err)
+                return TOUCH_DONE;
+        txn_doom(txn, err);
+        return show_stray(txn, view, page_no);
+}
+
+static enum touch_outcome show_traced(struct txn *txn, struct view *view, uint64_t page_no, bool is_writing)
+{
+        const uint64_t begin_ticks = tracing_ticks(txn->self);
+        const uint64_t page = page_id(view->file_no, page_no);
+        const bool was_touched = txn_pages_find(&txn->pages, page) != NULL;
+        enum touch_outcome outcome = show_touched(txn, view, page_no, is_writing);
+        tracing_fault(txn, page, is_writing, was_touched, begin_ticks);
+        return outcome;
+}
+
 enum touch_outcome touch_fault(struct txn *txn, struct view *view, const void *addr, enum touch_access access)
 {
         uint64_t page_no = view_page_no(view, addr);
@@ -162,13 +184,8 @@ enum touch_outcome touch_fault(struct txn *txn, struct view *view, const void *a
                 return fault_outside(txn, view, page_no);
 
         bool is_writing = is_write(view, page_no, access);
-        participant_count(is_writing ? &txn->self->row->write_faults : &txn->self->row->read_faults);
-        views_announce(&txn->views);
-        int err = is_writing ? show_for_write(txn, view, page_no) : show_for_read(txn, view, page_no);
-        if (!err)
-                return TOUCH_DONE;
-        txn_doom(txn, err);
-        return show_stray(txn, view, page_no);
+        return tracing_is_on(txn->self) ? show_traced(txn, view, page_no, is_writing)
+                                        : show_touched(txn, view, page_no, is_writing);
 }
 
 /* Writes pages from `end` backwards, as slots are handed out in descending order, and maps those that lie

@@ -11,6 +11,7 @@
 #include "libxac/exclusion.h"
 #include "libxac/frames.h"
 #include "libxac/handlers.h"
+#include "libxac/tracing.h"
 #include "libxac/translation.h"
 
 struct txn_level {
@@ -78,6 +79,8 @@ static int begin_outermost(struct txn *txn, int flags)
         txn->flags = flags;
         txn->is_read_only = flags & XAC_RDONLY;
         txn->depth = 1;
+        if (tracing_is_on(txn->self))
+                tracing_began(txn);
         return 0;
 }
 
@@ -236,8 +239,12 @@ static void abort_innermost(struct txn *txn, int reason)
                 abort_nested(txn);
                 return;
         }
+        if (tracing_is_on(txn->self))
+                tracing_ends(txn);
         end_try(txn, reason);
         undo_outermost(txn);
+        if (tracing_is_on(txn->self))
+                tracing_ended(txn, reason);
 }
 
 int txn_abort(struct txn *txn)
@@ -292,6 +299,14 @@ static int end_outermost(struct txn *txn)
         return err;
 }
 
+static int end_traced(struct txn *txn)
+{
+        tracing_ends(txn);
+        int err = end_outermost(txn);
+        tracing_ended(txn, err);
+        return err;
+}
+
 /* An inner level's writes become the outer's; a doomed one says so early. */
 static int end_nested(struct txn *txn)
 {
@@ -309,7 +324,7 @@ int txn_end(struct txn *txn)
         if (!txn_is_open(txn))
                 return XAC_NOTXN;
         txn->turn++;
-        int err = txn->depth > 1 ? end_nested(txn) : end_outermost(txn);
+        int err = txn->depth > 1 ? end_nested(txn) : tracing_is_on(txn->self) ? end_traced(txn) : end_outermost(txn);
         txn->is_last_kept = !err;
         return err;
 }

@@ -26,6 +26,15 @@
 
 enum txn_state { TXN_IDLE, TXN_ACTIVE, TXN_DOOMED, TXN_COMMITTING };
 
+/* What a trace will say of it (tracing.h). */
+struct txn_traced {
+        uint64_t begin_ticks, end_ticks; /* when it began, and when xend() was called */
+        uint32_t read, written;          /* pages */
+        unsigned flags;
+        bool is_lost; /* and then: */
+        uint64_t page, by, others_parts, own_parts, ranges;
+};
+
 struct txn {
         struct participant *self;
         struct files *files;
@@ -55,6 +64,7 @@ struct txn {
         bool is_strict;           /* XAC_STRICT */
         bool is_translated;       /* it was asked by addresses: what is kept has to be forgotten in time (R24) */
         struct strays strays;     /* of pages that no view may show; of a doomed transaction */
+        struct txn_traced traced;
 };
 
 int txn_init(struct txn *txn, struct participant *self, struct files *files, int env_flags);

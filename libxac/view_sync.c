@@ -193,6 +193,7 @@ int views_begin(struct views *views, uint64_t snapshot, bool is_read_only)
 struct search {
         struct views *views;
         struct view *found;
+        uint64_t page;
 };
 
 static bool stop_at_m(void *arg, uint64_t page)
@@ -202,30 +203,34 @@ static bool stop_at_m(void *arg, uint64_t page)
         if (view && !view->is_exact && page_id_no(page) < view->reserve_bytes >> view->files->shared->page_shift &&
             view_in_m(view, page_id_no(page)))
                 search->found = view;
+        search->page = page;
         return !search->found;
 }
 
 /* R4: if a ring lapped, the heads say it. */
-static bool is_any_newer(const struct view *view, uint64_t snapshot)
+static bool is_any_newer(const struct view *view, uint64_t snapshot, uint64_t *page)
 {
         const uint32_t *listed = view->listed.items;
         for (uint32_t i = 0; i < view->listed.count; i++) {
-                uint64_t newest = version_newest(view->files->shared, page_id(view->file_no, listed[i]));
-                if (view_in_m(view, listed[i]) && !version_is_seen_by(newest, snapshot))
+                *page = page_id(view->file_no, listed[i]);
+                if (view_in_m(view, listed[i]) &&
+                    !version_is_seen_by(version_newest(view->files->shared, *page), snapshot))
                         return true;
         }
         return false;
 }
 
-struct view *views_find_changed(struct views *views, uint64_t after, uint64_t until)
+struct view *views_find_changed(struct views *views, uint64_t after, uint64_t until, uint64_t *page)
 {
-        struct search search = { views, NULL };
+        struct search search = { views, NULL, 0 };
         if (!views->is_announced || after == until)
                 return NULL;
-        if (walk_rings(views, views->self->row_no, after, until, stop_at_m, &search) != RING_LAPPED)
+        if (walk_rings(views, views->self->row_no, after, until, stop_at_m, &search) != RING_LAPPED) {
+                *page = search.page;
                 return search.found;
+        }
         for (uint32_t i = 0; i < FILES_MAX; i++)
-                if (views->by_file[i] && !views->by_file[i]->is_exact && is_any_newer(views->by_file[i], after))
+                if (views->by_file[i] && !views->by_file[i]->is_exact && is_any_newer(views->by_file[i], after, page))
                         return views->by_file[i];
         return NULL;
 }

@@ -52,8 +52,8 @@ static inline void views_note_newest(struct views *views, uint64_t sequence)
 int views_begin(struct views *views, uint64_t snapshot, bool is_read_only);
 
 /* May somebody's commit in (after, until] have changed a page of M in a view that is not exact?
- * The view that it concerns, or NULL. */
-struct view *views_find_changed(struct views *views, uint64_t after, uint64_t until);
+ * The view that it concerns, and the page; or NULL. */
+struct view *views_find_changed(struct views *views, uint64_t after, uint64_t until, uint64_t *page);
 
 /* Each for all views; see view.h. */
 int views_protect_writes(struct views *views);

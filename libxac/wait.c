@@ -8,6 +8,7 @@
 #include "base/sys.h"
 #include "libxac/duty.h"
 #include "libxac/publish.h"
+#include "libxac/tracing.h"
 #include "libxac/version.h"
 #include "libxac/waiters.h"
 
@@ -146,8 +147,10 @@ int wait_for_change(struct thread *thread, const struct timespec *timeout)
                 err = note_read_pages(txn);
         atomic_store(&thread->is_asleep, true); /* before it is in no transaction: nobody may close the environment */
         txn_abort_all(txn);                     /* as the program would: this is no loss, and keeps nobody out */
+        const uint64_t begin_ticks = tracing_ticks(txn->self);
         if (!err)
                 err = sleep_until_changed(thread, snapshot, deadline_ns);
+        tracing_wait(txn->self, begin_ticks);
         atomic_store(&thread->is_asleep, false);
         return err;
 }

@@ -36,8 +36,11 @@ struct trace_header {
         uint64_t ticks[2];
         uint64_t ns[2];
         int64_t real_ns;   /* CLOCK_REALTIME at the first moment */
-        uint64_t lost;     /* events that found no room, of all tracks that have ended */
+        uint64_t lost;     /* events that found no room */
         uint64_t untraced; /* participants that found no ring */
+        uint32_t tracks;   /* so far; the first is 0 */
+        uint32_t zero;
+        char boot_id[40]; /* ticks are of this boot */
 };
 
 enum trace_block_kind {
@@ -60,7 +63,7 @@ enum trace_track_flags { TRACE_TRACK_BACKGROUND = 1 /* the library's own thread 
 struct trace_track {
         uint64_t at; /* when it began: ticks */
         uint32_t pid;
-        uint32_t tid;
+        uint32_t tid; /* background: 0 */
         uint32_t row; /* of the participant; another may get it afterwards. Background: UINT32_MAX */
         uint32_t page_bytes;
         uint32_t flags;
@@ -103,9 +106,9 @@ enum trace_kind {
         TRACE_FAULT,
         /* Before it begins again, who has lost waits. a: how often it has lost in a row. */
         TRACE_PAUSE,
-        /* A write to the log, and its sync. a: bytes. b: the newest commit in it. */
+        /* A write to the log, and its sync. a: how many commits. b: the newest of them. */
         TRACE_GROUP,
-        /* Pages brought home. a: how many. b: up to which commit. */
+        /* Pages are brought home. b: as of which commit. */
         TRACE_CHECKPOINT,
         /* xac_wait() slept. */
         TRACE_WAIT,
@@ -120,7 +123,7 @@ enum trace_flags {
         TRACE_WAITED = 4,     /* COMMIT: until it was on disk */
         TRACE_WRITE = 8,      /* FAULT: by a store */
         TRACE_EXCLUSIVE = 16, /* PAUSE: then all others wait for it */
-        TRACE_AGAIN = 32,     /* FAULT: the transaction had touched the page before. CONFLICT: xac_run() tries again */
+        TRACE_AGAIN = 32,     /* FAULT: the transaction had touched the page before */
         TRACE_FAILED = 64     /* GROUP, CHECKPOINT: an error */
 };
 

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/rings.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "base/sys.h"
+#include "trace/ticks.h"
+
+#define RINGS_DIRECTORY "/dev/shm"
+#define RINGS_MAGIC     "XACRINGS" /* its eight bytes */
+
+static uint64_t memory_bytes(void)
+{
+        return rings_events_at(RINGS_MAX);
+}
+
+/* ---- the file's header ---- */
+
+static int read_header(int file, struct trace_header *header)
+{
+        struct stat st;
+        int err = sys_stat(file, &st);
+        if (err)
+                return err;
+        if (!S_ISREG(st.st_mode))
+                return -EEXIST;
+        if (!st.st_size)
+                return -ENODATA;
+        err = st.st_size < TRACE_HEADER_BYTES ? -EEXIST : sys_read_all(file, header, sizeof(*header), 0);
+        if (err)
+                return err;
+        header->rings[TRACE_RINGS_NAME_BYTES - 1] = '\0';
+        return memcmp(header->magic, TRACE_MAGIC, sizeof(header->magic)) || header->version != TRACE_VERSION ? -EEXIST
+                                                                                                             : 0;
+}
+
+static uint64_t lost_so_far(const struct rings_shared *shared)
+{
+        uint64_t lost = atomic_load(&shared->lost);
+        for (uint32_t i = 0; i < RINGS_MAX; i++)
+                lost += atomic_load(&shared->ring[i].lost);
+        return lost;
+}
+
+static void fill_header(const struct rings *rings, struct trace_header *header)
+{
+        const struct rings_shared *shared = rings->shared;
+        *header = (struct trace_header){ .version = TRACE_VERSION,
+                                         .ended = atomic_load(&shared->ended),
+                                         .byte_len = atomic_load(&shared->byte_len),
+                                         .ticks = { shared->begin_ticks, ticks_now() },
+                                         .ns = { shared->begin_ns, sys_monotonic_ns() },
+                                         .real_ns = shared->begin_real_ns,
+                                         .lost = lost_so_far(shared),
+                                         .untraced = atomic_load(&shared->untraced),
+                                         .tracks = atomic_load(&shared->tracks) };
+        memcpy(header->magic, TRACE_MAGIC, sizeof(header->magic));
+        memcpy(header->rings, rings->name, sizeof(header->rings));
+        sys_boot_id(header->boot_id);
+}
+
+int rings_write_header(const struct rings *rings)
+{
+        union {
+                struct trace_header header;
+                char bytes[TRACE_HEADER_BYTES];
+        } page;
+        memset(&page, 0, sizeof(page));
+        fill_header(rings, &page.header);
+        return sys_write_all(rings->file, &page, sizeof(page), 0);
+}
+
+/* ---- the memory ---- */
+
+static int open_directory(int *directory)
+{
+        return sys_open(AT_FDCWD, RINGS_DIRECTORY, O_RDONLY | O_DIRECTORY, 0, directory);
+}
+
+static int map_memory(struct rings *rings)
+{
+        void *memory;
+        int err = sys_mmap(NULL, memory_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, rings->memory, 0, &memory);
+        if (!err)
+                rings->shared = memory;
+        return err;
+}
+
+static bool is_sound(const struct rings_shared *shared)
+{
+        return !memcmp(shared->magic, RINGS_MAGIC, sizeof(shared->magic)) && shared->version == RINGS_VERSION &&
+               atomic_load(&shared->is_ready);
+}
+
+/* What the header names. -ENOENT: there is none. */
+static int attach(struct rings *rings, const struct trace_header *header)
+{
+        int directory;
+        struct stat st;
+        if (!header->rings[0] || strchr(header->rings, '/'))
+                return -ENOENT;
+        int err = open_directory(&directory);
+        if (err)
+                return err;
+        memcpy(rings->name, header->rings, sizeof(rings->name));
+        err = sys_open(directory, rings->name, O_RDWR, 0, &rings->memory);
+        sys_close(directory);
+        if (err)
+                return err;
+        err = sys_stat(rings->memory, &st);
+        if (!err)
+                err = (uint64_t)st.st_size < memory_bytes() ? -ENOENT : map_memory(rings);
+        if (!err && !is_sound(rings->shared)) {
+                sys_munmap(rings->shared, memory_bytes());
+                err = -ENOENT;
+        }
+        if (err)
+                sys_close(rings->memory);
+        return err;
+}
+
+static int make_memory(struct rings *rings)
+{
+        uint64_t number;
+        int directory;
+        struct stat st;
+        int err = sys_random(&number, sizeof(number));
+        if (!err)
+                err = sys_stat(rings->file, &st);
+        if (!err)
+                err = open_directory(&directory);
+        if (err)
+                return err;
+        snprintf(rings->name, sizeof(rings->name), "xac-trace.%016llx", (unsigned long long)number);
+        err = sys_open(directory, rings->name, O_RDWR | O_CREAT | O_EXCL, st.st_mode & 0777, &rings->memory);
+        if (!err && ((err = sys_truncate(rings->memory, memory_bytes())) ||
+                     (err = sys_allocate(rings->memory, 0, rings_events_at(0))) || (err = map_memory(rings)))) {
+                sys_unlink(directory, rings->name);
+                sys_close(rings->memory);
+        }
+        sys_close(directory);
+        return err;
+}
+
+/* Goes on where the file ends. */
+static int create(struct rings *rings, const struct trace_header *before, uint64_t most_bytes)
+{
+        struct timespec real;
+        int err = make_memory(rings);
+        if (err)
+                return err;
+        struct rings_shared *shared = rings->shared;
+        clock_gettime(CLOCK_REALTIME, &real);
+        memcpy(shared->magic, RINGS_MAGIC, sizeof(shared->magic));
+        shared->version = RINGS_VERSION;
+        shared->most_bytes = most_bytes;
+        shared->begin_ns = sys_monotonic_ns();
+        shared->begin_ticks = ticks_now();
+        shared->begin_real_ns = (int64_t)real.tv_sec * 1000000000 + real.tv_nsec;
+        atomic_store(&shared->byte_len, TRACE_HEADER_BYTES);
+        if (before) {
+                shared->begin_ns = before->ns[0];
+                shared->begin_ticks = before->ticks[0];
+                shared->begin_real_ns = before->real_ns;
+                atomic_store(&shared->byte_len, before->byte_len);
+                atomic_store(&shared->lost, before->lost);
+                atomic_store(&shared->untraced, before->untraced);
+                atomic_store(&shared->tracks, before->tracks);
+        }
+        atomic_store(&shared->is_ready, 1);
+        return rings_write_header(rings);
+}
+
+/* ---- opening and closing ---- */
+
+static bool is_of_this_boot(const struct trace_header *header)
+{
+        char boot_id[sizeof(header->boot_id)];
+        return !sys_boot_id(boot_id) && !memcmp(boot_id, header->boot_id, sizeof(boot_id));
+}
+
+/* Caller holds RINGS_OPENING_BYTE. */
+static int open_locked(struct rings *rings, uint64_t most_bytes, int may_create)
+{
+        struct trace_header header;
+        int err = read_header(rings->file, &header);
+        const bool is_new = err == -ENODATA;
+        if (err && !is_new)
+                return err;
+        if (!is_new && !is_of_this_boot(&header))
+                return -ESTALE;
+        err = is_new ? -ENOENT : attach(rings, &header);
+        if (err == -ENOENT && may_create)
+                err = create(rings, is_new ? NULL : &header, most_bytes);
+        return err ? err : sys_share_byte(rings->file, RINGS_USE_BYTE);
+}
+
+int rings_open(struct rings *rings, const char *path, uint64_t most_bytes, int may_create)
+{
+        memset(rings, 0, sizeof(*rings));
+        int err = sys_open(AT_FDCWD, path, O_RDWR | (may_create ? O_CREAT : 0), 0666, &rings->file);
+        if (err)
+                return err;
+        err = sys_lock_byte(rings->file, RINGS_OPENING_BYTE, true);
+        if (!err) {
+                err = open_locked(rings, most_bytes, may_create);
+                sys_unlock_byte(rings->file, RINGS_OPENING_BYTE);
+        }
+        if (err)
+                sys_close(rings->file);
+        return err;
+}
+
+void rings_detach(struct rings *rings)
+{
+        sys_munmap(rings->shared, memory_bytes());
+        sys_close(rings->memory);
+        sys_close(rings->file);
+}
+
+static bool is_all_in_file(const struct rings_shared *shared)
+{
+        for (uint32_t i = 0; i < RINGS_MAX; i++)
+                if (atomic_load(&shared->ring[i].state) != RING_IS_FREE)
+                        return false;
+        return true;
+}
+
+/* Caller holds RINGS_OPENING_BYTE. */
+static void remove_if_last(struct rings *rings)
+{
+        int directory;
+        if (sys_is_byte_locked(rings->file, RINGS_USE_BYTE) || !is_all_in_file(rings->shared) ||
+            open_directory(&directory))
+                return;
+        sys_unlink(directory, rings->name);
+        sys_close(directory);
+        memset(rings->name, 0, sizeof(rings->name));
+        rings_write_header(rings);
+}
+
+void rings_close(struct rings *rings)
+{
+        if (!sys_lock_byte(rings->file, RINGS_OPENING_BYTE, true))
+                remove_if_last(rings);
+        rings_detach(rings); /* and with the file its locks */
+}

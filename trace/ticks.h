@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TRACE_TICKS_H
+#define TRACE_TICKS_H
+
+/*
+ * Time as a trace counts it: a register of the processor that counts evenly (10 ns to read instead of 25), or else
+ * nanoseconds. How long a tick is, a trace says itself (struct trace_header).
+ */
+
+#include <stdint.h>
+
+#include "base/sys.h"
+
+static inline uint64_t ticks_now(void)
+{
+#if defined(__x86_64__)
+        return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+        uint64_t ticks;
+        __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+        return ticks;
+#else
+        return sys_monotonic_ns();
+#endif
+}
+
+#endif
