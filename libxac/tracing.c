@@ -108,8 +108,9 @@ void tracing_began(struct txn *txn)
 void tracing_ends(struct txn *txn)
 {
         struct txn_traced *traced = &txn->traced;
-        traced->end_ticks = ticks_now();
         traced->written = txn->pages.writes.count;
+        if (traced->written && shared_is_durable(txn->self->shared))
+                traced->end_ticks = ticks_now();
         traced->read = txn->pages.entries.count - traced->written;
         traced->flags = (txn->is_read_only ? TRACE_READ_ONLY : 0) | (txn->flags & XAC_SNAPSHOT ? TRACE_SNAPSHOT : 0);
 }
@@ -117,11 +118,15 @@ void tracing_ends(struct txn *txn)
 static void add_commit(const struct txn *txn)
 {
         const struct txn_traced *traced = &txn->traced;
+        const uint64_t now = ticks_now();
         const bool has_waited = traced->written && txn->log_end && txn->is_waiting;
         const uint64_t sequence = traced->written ? txn->views.newest : 0;
-        recorder_add(txn->self->recorder, TRACE_COMMIT, traced->flags | (has_waited ? TRACE_WAITED : 0),
-                     traced->begin_ticks, sequence,
-                     trace_commit_pack(traced->read, traced->written, ticks_now() - traced->end_ticks));
+        const unsigned flags = traced->flags | (has_waited ? TRACE_WAITED : 0);
+        const struct trace_event event = {
+                traced->begin_ticks, trace_what(TRACE_COMMIT, flags, now - traced->begin_ticks), sequence,
+                trace_commit_pack(traced->read, traced->written, has_waited ? now - traced->end_ticks : 0)
+        };
+        recorder_add_all(txn->self->recorder, &event, 1);
 }
 
 static void add_conflict(const struct txn *txn)

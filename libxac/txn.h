@@ -28,7 +28,7 @@ enum txn_state { TXN_IDLE, TXN_ACTIVE, TXN_DOOMED, TXN_COMMITTING };
 
 /* What a trace will say of it (tracing.h). */
 struct txn_traced {
-        uint64_t begin_ticks, end_ticks; /* when it began, and when xend() was called */
+        uint64_t begin_ticks, end_ticks; /* when it began; and when xend() was called, if that may wait for the disk */
         uint32_t read, written;          /* pages */
         unsigned flags;
         bool is_lost; /* and then: */

@@ -172,7 +172,8 @@ static inline uint64_t trace_at_most(uint64_t number, uint64_t most)
         return number < most ? number : most;
 }
 
-/* Pages that it read, and wrote (65,535 at most); and of its ticks those since xend() was called, in units of 16. */
+/* Pages that it read, and wrote (65,535 at most); and if it waited for the disk, its ticks since xend() was called, in
+ * units of 16. */
 static inline uint64_t trace_commit_pack(uint64_t read, uint64_t written, uint64_t end_ticks)
 {
         return trace_at_most(end_ticks >> TRACE_END_SHIFT, UINT32_MAX) << 32 | trace_at_most(read, UINT16_MAX) << 16 |
