@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: MIT
+#
+# The suite of trace: linked with what is inside the library.
+
+SUITES += trace
+SUITE_trace = %D%/test_trace
+check_PROGRAMS += $(SUITE_trace)
+TESTS += $(SUITE_trace)
+
+TRACE_READ = tests/trace/read.c tests/trace/read.h
+
+%C%_test_trace_SOURCES = %D%/test_trace.c $(TRACE_READ)
+%C%_test_trace_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
