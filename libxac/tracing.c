@@ -140,17 +140,23 @@ static void add_conflict(const struct txn *txn)
         recorder_add_all(txn->self->recorder, events, traced->page == TRACE_PAGE_UNKNOWN ? 1 : 2);
 }
 
+void tracing_undone(struct txn *txn, int reason)
+{
+        recorder_add(txn->self->recorder, TRACE_ABORT, 0, txn->traced.begin_ticks, (uint64_t)(int64_t)reason, 0);
+        recorder_note_begun(txn->self->recorder, 0);
+}
+
 void tracing_ended(struct txn *txn, int result)
 {
-        struct recorder *recorder = txn->self->recorder;
-        if (!result)
-                add_commit(txn);
-        else if (result == XAC_CONFLICT && txn->traced.is_lost)
+        if (result && !(result == XAC_CONFLICT && txn->traced.is_lost)) {
+                tracing_undone(txn, result);
+                return;
+        }
+        if (result)
                 add_conflict(txn);
         else
-                recorder_add(recorder, TRACE_ABORT, txn->traced.flags, txn->traced.begin_ticks,
-                             (uint64_t)(int64_t)result, 0);
-        recorder_note_begun(recorder, 0);
+                add_commit(txn);
+        recorder_note_begun(txn->self->recorder, 0);
 }
 
 /* ---- what a loser and others have changed ---- */

@@ -48,6 +48,7 @@ static inline uint64_t tracing_ticks(const struct participant *self)
 void tracing_began(struct txn *txn);
 void tracing_ends(struct txn *txn);
 void tracing_ended(struct txn *txn, int result);
+void tracing_undone(struct txn *txn, int reason);
 void tracing_lost(struct txn *txn, const struct conflict *conflict);
 
 /* Others look themselves. */

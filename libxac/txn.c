@@ -239,12 +239,10 @@ static void abort_innermost(struct txn *txn, int reason)
                 abort_nested(txn);
                 return;
         }
-        if (tracing_is_on(txn->self))
-                tracing_ends(txn);
         end_try(txn, reason);
         undo_outermost(txn);
         if (tracing_is_on(txn->self))
-                tracing_ended(txn, reason);
+                tracing_undone(txn, reason);
 }
 
 int txn_abort(struct txn *txn)

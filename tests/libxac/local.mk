@@ -31,6 +31,7 @@ LIBXAC_UNIT_TESTS = \
         %D%/test_takeover \
         %D%/test_thread \
         %D%/test_touch \
+        %D%/test_tracing \
         %D%/test_txn \
         %D%/test_txn_pages \
         %D%/test_version \
@@ -85,6 +86,8 @@ UNIT_STAGE = tests/libxac/stage.h $(UNIT_ENGINE)
 %C%_test_thread_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_touch_SOURCES = %D%/test_touch.c %D%/view_stand.h $(UNIT_STAGE)
 %C%_test_touch_LDADD = $(UNIT_LIBS)
+%C%_test_tracing_SOURCES = %D%/test_tracing.c $(TRACE_READ)
+%C%_test_tracing_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_txn_SOURCES = %D%/test_txn.c $(UNIT_STAGE)
 %C%_test_txn_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_txn_pages_SOURCES = %D%/test_txn_pages.c %D%/engine_stand.h $(UNIT_ENGINE)
