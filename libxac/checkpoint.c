@@ -11,6 +11,7 @@
 #include "libxac/backlog.h"
 #include "libxac/dirty.h"
 #include "libxac/pool.h"
+#include "libxac/probe.h"
 #include "libxac/publish.h"
 #include "libxac/reclaim.h"
 #include "libxac/redo.h"
@@ -322,6 +323,7 @@ int checkpoint_run(const struct home_writer *writer)
                 return -EBUSY;
         const uint64_t begin_ticks = tracing_ticks(self);
         int err = run_locked(writer, is_inherited);
+        PROBE1(checkpoint, atomic_load(&shared->control->checkpoint_sequence));
         tracing_checkpoint(self, atomic_load(&shared->control->checkpoint_sequence), err, begin_ticks);
         atomic_fetch_add(&shared->control->checkpoints, !err);
         reclaim_everything(self);

@@ -10,6 +10,7 @@
 #include "libxac/conflict.h"
 #include "libxac/exclusion.h"
 #include "libxac/frames.h"
+#include "libxac/probe.h"
 #include "libxac/publish.h"
 #include "libxac/reclaim.h"
 #include "libxac/takeover.h"
@@ -45,9 +46,12 @@ static int validate(struct txn *txn, uint64_t after, uint64_t until)
                 return 0;
         if (conflict.view)
                 be_exact(conflict.view);
-        if (conflict.is_lost && tracing_is_on(txn->self))
+        if (!conflict.is_lost)
+                return 0;
+        PROBE2(conflict, conflict.page, txn->pages.snapshot);
+        if (tracing_is_on(txn->self))
                 tracing_lost(txn, &conflict);
-        return conflict.is_lost ? XAC_CONFLICT : 0;
+        return XAC_CONFLICT;
 }
 
 /* The long part, without the lock. A short one is not worth the look at the sequence, whose cache

@@ -7,6 +7,7 @@
 
 #include "base/hook.h"
 #include "base/sys.h"
+#include "libxac/probe.h"
 #include "libxac/publish.h"
 #include "libxac/tracing.h"
 #include "libxac/version.h"
@@ -45,6 +46,7 @@ static uint64_t host_closing(void *arg)
 static void host_durable(void *arg, uint64_t mark)
 {
         struct control *control = ((struct shared *)arg)->control;
+        PROBE1(group, mark);
         tracing_group_ends(mark - atomic_load(&control->durable_sequence), mark);
         atomic_store(&control->durable_sequence, mark);
         atomic_store(&control->durable_next, 0);

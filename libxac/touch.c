@@ -6,6 +6,7 @@
 
 #include "libxac/checkpoint.h"
 #include "libxac/frames.h"
+#include "libxac/probe.h"
 #include "libxac/tracing.h"
 #include "libxac/translation.h"
 #include "libxac/version.h"
@@ -184,6 +185,7 @@ enum touch_outcome touch_fault(struct txn *txn, struct view *view, const void *a
                 return fault_outside(txn, view, page_no);
 
         bool is_writing = is_write(view, page_no, access);
+        PROBE2(fault, page_no, is_writing);
         return tracing_is_on(txn->self) ? show_traced(txn, view, page_no, is_writing)
                                         : show_touched(txn, view, page_no, is_writing);
 }

@@ -11,6 +11,7 @@
 #include "libxac/exclusion.h"
 #include "libxac/frames.h"
 #include "libxac/handlers.h"
+#include "libxac/probe.h"
 #include "libxac/tracing.h"
 #include "libxac/translation.h"
 
@@ -79,6 +80,7 @@ static int begin_outermost(struct txn *txn, int flags)
         txn->flags = flags;
         txn->is_read_only = flags & XAC_RDONLY;
         txn->depth = 1;
+        PROBE1(begin, snapshot);
         if (tracing_is_on(txn->self))
                 tracing_began(txn);
         return 0;
@@ -288,6 +290,7 @@ static int end_outermost(struct txn *txn)
                 undo_outermost(txn);
                 return err;
         }
+        PROBE2(commit, txn->views.newest, has_written);
         become_idle(txn);
         err = commit_wait(txn); /* without its snapshot, which would hold others' slots back */
         if (!err)
