@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "bench/store.h"
 
 /*
  * What stores have in common. It names no store, so that a program may have some of them.
@@ -7,7 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "bench/store.h"
 #include "bench/support/scratch.h"
 
 uint64_t store_loses_none(void *seat)

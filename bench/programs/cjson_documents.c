@@ -57,6 +57,8 @@ static int operate(void *root, int worker, uint64_t number, uint64_t records)
         char text[TEXT_BYTES];
 
         snprintf(text, sizeof(text), "worker %d, for the %lluth time", worker, (unsigned long long)number);
+        if (!edits)
+                return -1;
         cJSON_SetNumberValue(edits, edits->valuedouble + 1);
         return cJSON_ReplaceItemInObject(document, "last", cJSON_CreateString(text)) ? 0 : -1;
 }

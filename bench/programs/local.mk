@@ -16,35 +16,35 @@ EXTRA_DIST += \
         bench/programs/uthash_table.c
 
 # What a hash table is compared with.
-noinst_PROGRAMS += bench/programs/crowd_stores
+noinst_PROGRAMS += bench/programs/databases
 CROWD_COMMON = \
         bench/concurrency_crew.c \
         bench/concurrency_crew.h \
         bench/concurrency_systems.h \
         bench/programs/crowd_run.c \
         bench/programs/crowd_run.h
-bench_programs_crowd_stores_SOURCES = \
+bench_programs_databases_SOURCES = \
         $(CROWD_COMMON) \
         bench/programs/crowd_keys.h \
-        bench/programs/crowd_stores.c \
+        bench/programs/databases.c \
         bench/store.h \
         bench/store_seat.c
-bench_programs_crowd_stores_CPPFLAGS = $(AM_CPPFLAGS)
-bench_programs_crowd_stores_LDADD = bench/libbench.la $(XAC_LIBS)
+bench_programs_databases_CPPFLAGS = $(AM_CPPFLAGS)
+bench_programs_databases_LDADD = bench/libbench.la $(XAC_LIBS)
 if HAVE_LMDB
-bench_programs_crowd_stores_SOURCES += bench/store_lmdb.c
-bench_programs_crowd_stores_CPPFLAGS += -DHAVE_LMDB $(LMDB_CFLAGS)
-bench_programs_crowd_stores_LDADD += $(LMDB_LIBS)
+bench_programs_databases_SOURCES += bench/store_lmdb.c
+bench_programs_databases_CPPFLAGS += -DHAVE_LMDB $(LMDB_CFLAGS)
+bench_programs_databases_LDADD += $(LMDB_LIBS)
 endif
 if HAVE_SQLITE
-bench_programs_crowd_stores_SOURCES += bench/store_sqlite.c
-bench_programs_crowd_stores_CPPFLAGS += -DHAVE_SQLITE $(SQLITE_CFLAGS)
-bench_programs_crowd_stores_LDADD += $(SQLITE_LIBS)
+bench_programs_databases_SOURCES += bench/store_sqlite.c
+bench_programs_databases_CPPFLAGS += -DHAVE_SQLITE $(SQLITE_CFLAGS)
+bench_programs_databases_LDADD += $(SQLITE_LIBS)
 endif
 
 # PROTOTYPE: another compiler of accesses to compare with (bench/README.md).
 PROTOTYPE =
-bench-programs: bench/libbench.la bench/programs/crowd_stores libxac.la libxacheap.la $(COMPILER_IN_PLACE)
+bench-programs: bench/libbench.la bench/programs/databases libxac.la libxacheap.la $(COMPILER_IN_PLACE)
 	@$(MKDIR_P) bench-results
 	@PROTOTYPE='$(PROTOTYPE)' $(SHELL) $(srcdir)/bench/programs/run . bench-results/programs.csv
 	@$(SHELL) $(srcdir)/bench/programs/run-crowd . bench-results/programs-crowd.csv

@@ -12,11 +12,11 @@
 #define uthash_free(object, size) crowd_free(object)
 #include <uthash.h>
 
-enum { UPDATES, REPLACEMENTS, LOOKUPS };
-
 #ifndef OPERATION
 #define OPERATION UPDATES
 #endif
+
+static const enum { UPDATES, REPLACEMENTS, LOOKUPS } operation = OPERATION;
 
 struct entry {
         char key[KEYS_BYTES];
@@ -87,14 +87,14 @@ static int use(const struct table *table, uint64_t record)
         struct entry *entry = find(table, key);
         if (!entry)
                 return -1;
-        if (OPERATION == UPDATES)
+        if (operation == UPDATES)
                 entry->value++;
         return entry->value <= UINT32_MAX ? 0 : -1;
 }
 
 static int operate(void *root, int worker, uint64_t number, uint64_t records)
 {
-        if (OPERATION == REPLACEMENTS)
+        if (operation == REPLACEMENTS)
                 return replace(root, worker, number);
         return use(root, keys_chosen(worker, number, records));
 }
@@ -113,7 +113,7 @@ static int count(void *root, uint64_t *operations)
                 sum += entry->value;
         }
         *operations = sum;
-        return OPERATION == REPLACEMENTS ? keys_sum(&of_workers, operations) : 0;
+        return operation == REPLACEMENTS ? keys_sum(&of_workers, operations) : 0;
 }
 
 const struct crowd_program crowd_program = { NULL, make, add, operate, count, OPERATION == LOOKUPS };

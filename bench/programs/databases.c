@@ -4,7 +4,7 @@
  * The databases that a hash table is compared with (crowd_keys.h), each as fast as it can be without a promise for
  * power cuts (bench/store_lmdb.c, bench/store_sqlite.c). An operation is a transaction of its own.
  *
- *      crowd_stores lmdb|sqlite-updates|replacements|lookups PROCESSES MILLISECONDS RECORDS
+ *      databases lmdb|sqlite-updates|replacements|lookups PROCESSES MILLISECONDS RECORDS
  *
  * Exit status 77: it was not compiled in.
  */
