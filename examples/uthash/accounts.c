@@ -8,8 +8,7 @@
  *
  *      accounts [-v] DIRECTORY run 4 10000      four processes; and more (examples/support/workers.h)
  *
- *      cc -I. -o accounts examples/uthash/accounts.c examples/support/workers.c $(pkg-config --cflags --libs
- * libxacheap)
+ *      cc -I. examples/uthash/accounts.c examples/support/workers.c $(pkg-config --cflags --libs libxacheap)
  *
  * works by page faults. Compiled by xac-cc it takes none. Updates of accounts on different pages do not conflict.
  * Opening and closing do, with each other: uthash counts entries in the head of the table, and links each to the one
@@ -23,8 +22,7 @@
 
 #include "examples/support/workers.h"
 
-/* What uthash is told. When there is no room it calls for help, and the transaction is undone, half an insert included.
- */
+/* What uthash is told. When there is no room it says so, and the transaction is undone, with half an insert. */
 static xac_heap *heap;
 static bool is_full;
 #define uthash_malloc(size)           xac_heap_malloc(heap, size)
