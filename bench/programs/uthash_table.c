@@ -8,15 +8,27 @@
 
 #include "bench/programs/crowd_keys.h"
 
-#define uthash_malloc(size)       crowd_malloc(size)
-#define uthash_free(object, size) crowd_free(object)
-#include <uthash.h>
-
 #ifndef OPERATION
 #define OPERATION UPDATES
 #endif
 
+/* How many tables, chosen by the key; they conflict less. */
+#ifndef TABLES
+#define TABLES 1
+#endif
+
+enum { PAGE_BYTES = 4096, HALF = 16 /* of a hash: uthash chooses a bucket by the last bits */ };
+static const unsigned tables = TABLES;
+_Static_assert(TABLES * sizeof(void *) <= CROWD_ROOT_BYTES, "the root has room");
+
 static const enum { UPDATES, REPLACEMENTS, LOOKUPS } operation = OPERATION;
+
+#define uthash_malloc(size)       take(size)
+#define uthash_free(object, size) crowd_free(object)
+
+static void *take(size_t byte_len);
+
+#include <uthash.h>
 
 struct entry {
         char key[KEYS_BYTES];
@@ -24,12 +36,30 @@ struct entry {
         UT_hash_handle hh;
 };
 
+/* In the root. */
 struct table {
         struct entry *entries;
 };
 
-static int insert(struct table *table, const char *key, uint64_t value)
+/* A head is as large as a page of its own, where there are several. */
+static void *take(size_t byte_len)
 {
+        return crowd_malloc(tables > 1 && byte_len == sizeof(UT_hash_table) ? PAGE_BYTES : byte_len);
+}
+
+static struct table *choose(void *root, const char *key)
+{
+        unsigned hash;
+
+        if (tables == 1)
+                return root;
+        HASH_VALUE(key, KEYS_BYTES, hash);
+        return (struct table *)root + ((hash >> HALF) * tables >> HALF);
+}
+
+static int insert(void *root, const char *key, uint64_t value)
+{
+        struct table *table = choose(root, key);
         struct entry *entry = crowd_malloc(sizeof(*entry));
 
         if (!entry)
@@ -41,8 +71,9 @@ static int insert(struct table *table, const char *key, uint64_t value)
         return 0;
 }
 
-static struct entry *find(const struct table *table, const char *key)
+static struct entry *find(void *root, const char *key)
 {
+        const struct table *table = choose(root, key);
         struct entry *entry;
 
         HASH_FIND(hh, table->entries, key, KEYS_BYTES, entry);
@@ -63,28 +94,28 @@ static int add(void *root, uint64_t record)
         return insert(root, key, 0);
 }
 
-static int replace(struct table *table, int worker, uint64_t number)
+static int replace(void *root, int worker, uint64_t number)
 {
         char key[KEYS_BYTES];
         struct entry *old;
 
         if (number >= KEYS_WINDOW) {
                 keys_of_worker(key, worker, number - KEYS_WINDOW);
-                if (!(old = find(table, key)))
+                if (!(old = find(root, key)))
                         return -1;
-                HASH_DEL(table->entries, old);
+                HASH_DEL(choose(root, key)->entries, old);
                 crowd_free(old);
         }
         keys_of_worker(key, worker, number);
-        return insert(table, key, number + 1);
+        return insert(root, key, number + 1);
 }
 
-static int use(const struct table *table, uint64_t record)
+static int use(void *root, uint64_t record)
 {
         char key[KEYS_BYTES];
 
         keys_of_record(key, record);
-        struct entry *entry = find(table, key);
+        struct entry *entry = find(root, key);
         if (!entry)
                 return -1;
         if (operation == UPDATES)
@@ -104,14 +135,15 @@ static int count(void *root, uint64_t *operations)
         struct keys_count of_workers = { 0 };
         uint64_t sum = 0;
 
-        for (struct entry *entry = ((struct table *)root)->entries; entry; entry = entry->hh.next) {
-                char key[KEYS_BYTES];
-                memcpy(key, entry->key, KEYS_BYTES);
-                if (find(root, key) != entry)
-                        return -1;
-                keys_see(&of_workers, key, entry->value);
-                sum += entry->value;
-        }
+        for (unsigned t = 0; t < tables; t++)
+                for (struct entry *entry = ((struct table *)root)[t].entries; entry; entry = entry->hh.next) {
+                        char key[KEYS_BYTES];
+                        memcpy(key, entry->key, KEYS_BYTES);
+                        if (find(root, key) != entry)
+                                return -1;
+                        keys_see(&of_workers, key, entry->value);
+                        sum += entry->value;
+                }
         *operations = sum;
         return operation == REPLACEMENTS ? keys_sum(&of_workers, operations) : 0;
 }
