@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench/store.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
-#include "bench/support/scratch.h"
-
 static const struct store *const stores[] = {
         &store_bptree,       &store_bptree_view,    &store_bptree_serial, &store_cobtree,
         &store_cobtree_view, &store_cobtree_serial, &store_dense,         &store_dense_visit,
@@ -43,18 +38,4 @@ const char *store_names(void)
                 strncat(names, stores[i]->name, sizeof(names) - strlen(names) - 1);
         }
         return names;
-}
-
-uint64_t store_loses_none(void *seat)
-{
-        (void)seat;
-        return 0;
-}
-
-void *store_new_seat(size_t byte_len)
-{
-        void *seat = calloc(1, byte_len);
-        if (seat)
-                return seat;
-        scratch_fail(-ENOMEM, "a seat");
 }

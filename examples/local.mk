@@ -130,6 +130,14 @@ EXTRA_DIST += \
         examples/lua/words.c \
         examples/lua/words.lua
 
+# Libraries that nobody here wrote, on the heap; compiled by tests/programs, if they are there.
+dist_noinst_SCRIPTS += examples/cjson/source
+EXTRA_DIST += \
+        examples/cjson/inventory.c \
+        examples/support/workers.c \
+        examples/support/workers.h \
+        examples/uthash/accounts.c
+
 lua-demo: libxac.la $(COMPILER_IN_PLACE)
 	@CC='$(CC)' $(SHELL) $(srcdir)/examples/lua/demo .
 

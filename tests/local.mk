@@ -41,6 +41,7 @@ include tests/trees/local.mk
 include tests/heap/local.mk
 include tests/cxx/local.mk
 include tests/compiler/local.mk
+include tests/programs/local.mk
 include tests/formats/local.mk
 
 # The whole, in use: random transactions against a model, deaths, failures, power cuts, bytes from disk that may be
