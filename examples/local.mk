@@ -120,9 +120,11 @@ dist_noinst_SCRIPTS += tools/demo.sh
 demo: $(DEMO_PROGRAMS) examples/words $(COMPILER_IN_PLACE)
 	@$(SHELL) $(srcdir)/tools/demo.sh .
 
-# Lua's interpreter in a file. Its source is not ours: examples/lua/source finds it.
-dist_noinst_SCRIPTS += examples/lua/build examples/lua/demo examples/lua/source
+# Lua's interpreter in a heap in a file. It is not ours: examples/lua/package and examples/lua/source find it.
+dist_noinst_SCRIPTS += examples/lua/build examples/lua/demo examples/lua/package examples/lua/source
 EXTRA_DIST += \
+        examples/lua/build_id.c \
+        examples/lua/build_id.h \
         examples/lua/heap.c \
         examples/lua/heap.h \
         examples/lua/interpreter.c \
@@ -130,7 +132,7 @@ EXTRA_DIST += \
         examples/lua/words.c \
         examples/lua/words.lua
 
-lua-demo: libxac.la $(COMPILER_IN_PLACE)
+lua-demo: libxac.la libxacheap.la $(COMPILER_IN_PLACE)
 	@CC='$(CC)' $(SHELL) $(srcdir)/examples/lua/demo .
 
 .PHONY: demo lua-demo
