@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * Containers of Boost, as they are, in a heap by xac::allocator, and processes that are killed among them (deaths.h). All
- * of them hold the same words, each in its own way, so that they can be compared with each other and with what was done.
+ * Containers of Boost, as they are, in a heap by xac::allocator, and processes that are killed among them (deaths.h).
+ * All of them hold the same words, each in its own way, so that they can be compared with each other and with what was
+ * done.
  *
  * Compiled by xac-c++ (COMPILED) it takes no page fault.
  */
