@@ -135,4 +135,12 @@ EXTRA_DIST += \
 lua-demo: libxac.la libxacheap.la $(COMPILER_IN_PLACE)
 	@CC='$(CC)' $(SHELL) $(srcdir)/examples/lua/demo .
 
+# Boost's containers in a heap, and a program for Boost.Interprocess before and after: compiled by tests/programs/test_boost.sh.
+EXTRA_DIST += \
+        examples/boost/containers.cc \
+        examples/boost/containers.txt \
+        examples/boost/managed_file.cc \
+        examples/boost/managed_file.txt \
+        examples/boost/mapped_file.cc
+
 .PHONY: demo lua-demo

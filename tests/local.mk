@@ -40,6 +40,13 @@ include tests/trees/local.mk
 include tests/heap/local.mk
 include tests/cxx/local.mk
 include tests/compiler/local.mk
+
+# Programs that nobody here wrote, in a heap.
+SUITES += programs
+SUITE_programs =
+SUITE_programs_NEEDS =
+include tests/programs/boost_lua.mk
+
 include tests/formats/local.mk
 
 # The whole, in use: random transactions against a model, deaths, failures, power cuts, bytes from disk that may be

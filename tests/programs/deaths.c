@@ -12,7 +12,7 @@
 #include "tests/support/crew.h"
 #include "tests/support/scratch.h"
 
-enum { WORKERS = DEATHS_WORKERS, TO_BE_KILLED = WORKERS / 2, ROUNDS = 5, OPERATIONS = 300, KILL_MS = 120 };
+enum { WORKERS = DEATHS_WORKERS, TO_BE_KILLED = WORKERS / 2, ROUNDS = 4, OPERATIONS = 150, KILL_MS = 120 };
 enum { STUCK_SECONDS = 120 };
 
 static const struct mode {

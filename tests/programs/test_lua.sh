@@ -24,7 +24,7 @@ try()
         shift 3
         ways=$((ways + 1))
         # shellcheck disable=SC2086 # a list of words
-        if ! { sh "$srcdir/examples/lua/build" "$its_lua" "$work/lua-$ways" "$@" -O2 -w &&
+        if ! { sh "$srcdir/examples/lua/build" "$its_lua" "$work/lua-$ways" "$@" -O1 -w &&
                 "$@" -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE -no-pie -Wl,--build-id "-I$srcdir/include" "-I$srcdir" \
                         "$srcdir/tests/programs/lua_killed.c" "$work/deaths.o" "$work/lua-$ways/liblua-in-file.a" \
                         "$builddir/tests/support/.libs/libsupport.a" $link -lm -o "$work/lua_killed"; } >"$work/said" 2>&1; then
@@ -47,7 +47,7 @@ lua=$(sh "$srcdir/examples/lua/source" "$builddir/lua-source") || lua=
 package=package
 sh "$srcdir/examples/lua/package" || package=$lua
 if [ "$package" ]; then
-        # shellcheck disable=SC2046 # a list of words
+        # shellcheck disable=SC2046,SC2086 # lists of words
         try 'by faults' "$package" "$(cxx_libs)" ${CC:-cc} $(cxx_flags)
 fi
 if [ "$lua" ] && [ -x "$builddir/compiler/build-cc" ]; then
