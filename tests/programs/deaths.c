@@ -10,6 +10,7 @@
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
+#include "tests/support/program.h"
 #include "tests/support/scratch.h"
 
 enum { WORKERS = DEATHS_WORKERS, TO_BE_KILLED = WORKERS / 2, ROUNDS = 4, OPERATIONS = 150, KILL_MS = 120 };
@@ -124,24 +125,28 @@ static void run_mode(struct chance *chance)
                 operations += ledger[w].told;
         printf("%s: %d processes killed, %" PRIu64 " operations, all there\n", mode->name, ROUNDS * TO_BE_KILLED,
                operations);
-        fflush(stdout);
 }
 
-int deaths_main(const struct deaths_program *its)
+static void run_modes(int unused, void *arg)
 {
         struct chance chance;
 
-        program = its;
-        setpgid(0, 0);
-        crew_limit_s(STUCK_SECONDS);
-        check_ok(scratch_make(0));
+        (void)unused;
+        (void)arg;
         chance.state = chance_seed();
         for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
                 mode = &modes[i];
                 run_mode(&chance);
         }
-        scratch_remove();
-        return 0;
+}
+
+int deaths_main(const struct deaths_program *its)
+{
+        program = its;
+        setpgid(0, 0);
+        crew_limit_s(STUCK_SECONDS);
+        program_begin(false);
+        return program_run(run_modes, NULL);
 }
 
 /* ---- for programs ---- */
