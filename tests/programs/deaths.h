@@ -33,7 +33,7 @@ struct deaths_program {
 };
 
 /* Both in a volatile and in a durable environment. */
-int deaths_main(const struct deaths_program *program);
+int deaths_main(const struct deaths_program *its);
 
 /* The heap has no finding. */
 void deaths_check_heap(xac_heap *heap);
