@@ -21,9 +21,7 @@ noinst_PROGRAMS += $(BENCH_PROGRAMS)
 # In C++, by xac-c++: the scripts compile them.
 dist_noinst_SCRIPTS += bench/cxx/run bench/cxx/run-maps
 EXTRA_DIST += bench/cxx/map.cc bench/cxx/maps.cc
-# Several processes in one interpreter of Lua: the script compiles it.
-dist_noinst_SCRIPTS += bench/lua/run
-EXTRA_DIST += bench/lua/calls.c bench/support/by_processes.awk
+EXTRA_DIST += bench/support/by_processes.awk
 
 # Not the library's: what the benchmarks share.
 noinst_LTLIBRARIES += bench/libbench.la

@@ -121,10 +121,11 @@ demo: $(DEMO_PROGRAMS) examples/words $(COMPILER_IN_PLACE)
 	@$(SHELL) $(srcdir)/tools/demo.sh .
 
 # Lua's interpreter in a heap in a file. It is not ours: examples/lua/package and examples/lua/source find it.
-dist_noinst_SCRIPTS += examples/lua/build examples/lua/demo examples/lua/package examples/lua/source
+dist_noinst_SCRIPTS += examples/lua/build examples/lua/demo examples/lua/measure examples/lua/package examples/lua/source
 EXTRA_DIST += \
         examples/lua/build_id.c \
         examples/lua/build_id.h \
+        examples/lua/calls.c \
         examples/lua/heap.c \
         examples/lua/heap.h \
         examples/lua/interpreter.c \
