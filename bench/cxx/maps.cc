@@ -6,7 +6,7 @@
  * lies on a page of its own. Two allocators: that of libxac's heap; and, with -DBOOSTS, that of Boost.Interprocess,
  * whose memory is then a view.
  *
- *     maps DIRECTORY PROCESSES MAPS BATCH MILLISECONDS
+ *     maps DIRECTORY PROCESSES MAPS BATCH MILLISECONDS KEYS      of which there are so many before
  *
  * Prints inserts a second of all together; conflicts and page faults for each transaction; and us of processor time for
  * each insert.
@@ -40,7 +40,7 @@
 namespace
 {
 
-constexpr std::size_t MAPS_MAX = 256, PAGE = 4096, KEYS_BEFORE = 51200, FILL_BATCH = 512;
+constexpr std::size_t MAPS_MAX = 256, PAGE = 4096, FILL_BATCH = 512, WARM_UP = 20;
 
 /* ---- the two allocators ---- */
 
@@ -184,7 +184,7 @@ void work(const char *directory, int process, int processes, std::size_t maps, s
 {
         world mine(directory);
         uint64_t number = uint64_t(process + 1) << 32, attempts = 0, transactions = 0;
-        for (uint64_t i = 0; i < 20; i++, number += batch)
+        for (uint64_t i = 0; i < WARM_UP; i++, number += batch)
                 insert_batch(mine.env, number, batch, maps);
         for (all->ready++; all->ready < processes;)
                 usleep(100);
@@ -218,17 +218,18 @@ std::size_t count(world &world)
 
 int main(int argc, char **argv)
 {
-        if (argc != 6)
+        if (argc != 7)
                 return 2;
         const int processes = std::atoi(argv[2]);
         const std::size_t maps = std::strtoul(argv[3], nullptr, 10), batch = std::strtoul(argv[4], nullptr, 10);
         const long milliseconds = std::atol(argv[5]);
+        const uint64_t keys = std::strtoul(argv[6], nullptr, 10) / FILL_BATCH * FILL_BATCH;
         all = static_cast<decltype(all)>(
                 mmap(nullptr, sizeof(*all), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
 
         world world(argv[1]);
         world.make();
-        for (uint64_t i = 0; i < KEYS_BEFORE; i += FILL_BATCH)
+        for (uint64_t i = 0; i < keys; i += FILL_BATCH)
                 insert_batch(world.env, i, FILL_BATCH, maps);
         const uint64_t before = faults(world);
         for (int process = 0; process < processes; process++)
@@ -245,5 +246,5 @@ int main(int argc, char **argv)
                     static_cast<double>(all->attempts) / done - 1, static_cast<double>(faults(world) - before) / done,
                     static_cast<double>(all->cpu_ns) / 1000 / static_cast<double>(all->inserts));
         world.check();
-        return count(world) != KEYS_BEFORE + all->inserts + 20 * batch * std::size_t(processes);
+        return count(world) != keys + all->inserts + WARM_UP * batch * std::size_t(processes);
 }
