@@ -45,6 +45,8 @@ include tests/compiler/local.mk
 SUITES += programs
 SUITE_programs =
 SUITE_programs_NEEDS =
+TESTS += $(SUITE_programs)
+dist_check_SCRIPTS += $(SUITE_programs)
 include tests/programs/boost_lua.mk
 
 include tests/formats/local.mk
