@@ -18,9 +18,10 @@ BENCH_PROGRAMS = \
 
 noinst_PROGRAMS += $(BENCH_PROGRAMS)
 
-# In C++, by xac-c++: the script compiles it.
-dist_noinst_SCRIPTS += bench/cxx/run
-EXTRA_DIST += bench/cxx/map.cc
+# In C++, by xac-c++: the scripts compile them.
+dist_noinst_SCRIPTS += bench/cxx/run bench/cxx/run-maps
+EXTRA_DIST += bench/cxx/map.cc bench/cxx/maps.cc
+EXTRA_DIST += bench/support/by_processes.awk
 
 # Not the library's: what the benchmarks share.
 noinst_LTLIBRARIES += bench/libbench.la

@@ -120,9 +120,12 @@ dist_noinst_SCRIPTS += tools/demo.sh
 demo: $(DEMO_PROGRAMS) examples/words $(COMPILER_IN_PLACE)
 	@$(SHELL) $(srcdir)/tools/demo.sh .
 
-# Lua's interpreter in a file. Its source is not ours: examples/lua/source finds it.
-dist_noinst_SCRIPTS += examples/lua/build examples/lua/demo examples/lua/source
+# Lua's interpreter in a heap in a file. It is not ours: examples/lua/package and examples/lua/source find it.
+dist_noinst_SCRIPTS += examples/lua/build examples/lua/demo examples/lua/measure examples/lua/package examples/lua/source
 EXTRA_DIST += \
+        examples/lua/build_id.c \
+        examples/lua/build_id.h \
+        examples/lua/calls.c \
         examples/lua/heap.c \
         examples/lua/heap.h \
         examples/lua/interpreter.c \
@@ -138,7 +141,15 @@ EXTRA_DIST += \
         examples/support/workers.h \
         examples/uthash/accounts.c
 
-lua-demo: libxac.la $(COMPILER_IN_PLACE)
+lua-demo: libxac.la libxacheap.la $(COMPILER_IN_PLACE)
 	@CC='$(CC)' $(SHELL) $(srcdir)/examples/lua/demo .
+
+# Boost's containers in a heap, and a program for Boost.Interprocess before and after: compiled by tests/programs/test_boost.sh.
+EXTRA_DIST += \
+        examples/boost/containers.cc \
+        examples/boost/containers.txt \
+        examples/boost/managed_file.cc \
+        examples/boost/managed_file.txt \
+        examples/boost/mapped_file.cc
 
 .PHONY: demo lua-demo

@@ -42,6 +42,7 @@ include tests/heap/local.mk
 include tests/cxx/local.mk
 include tests/compiler/local.mk
 include tests/programs/local.mk
+include tests/programs/boost_lua.mk
 include tests/formats/local.mk
 
 # The whole, in use: random transactions against a model, deaths, failures, power cuts, bytes from disk that may be

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "examples/lua/interpreter.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,39 +9,40 @@
 #include <lua.h>
 #include <lualib.h>
 
+#include "examples/lua/build_id.h"
+
 enum { WHY_BYTES = 200 };
 
-/* FNV-1a (G. Fowler, L. C. Noll, K.-P. Vo). */
-static uint64_t digest(uint64_t sum, const unsigned char *bytes, size_t byte_len)
-{
-        for (size_t i = 0; i < byte_len; i++)
-                sum = (sum ^ bytes[i]) * 0x100000001b3u;
-        return sum;
-}
+/* What the root "lua" holds. */
+struct interpreter {
+        lua_State *lua; /* NULL: there is none yet */
+        struct build_id maker;
+};
 
-uint64_t interpreter_program(void)
-{
-        unsigned char bytes[4096];
-        uint64_t sum = 0xcbf29ce484222325u ^ (uintptr_t)interpreter_program;
-        size_t got;
-        FILE *self = fopen("/proc/self/exe", "rb");
+/* Of this process. They lie in the program, where it is linked to: Lua's state holds no address of either. */
+static xac_heap *heap;
+static struct interpreter *interpreter;
+static char complaint[WHY_BYTES]; /* the last byte stays 0 */
 
-        if (!self)
-                return 0;
-        while ((got = fread(bytes, 1, sizeof(bytes), self)) > 0)
-                sum = digest(sum, bytes, got);
-        fclose(self);
-        return sum;
+/* lua_Alloc. Lua relies on it that an object can become smaller. */
+static void *resize(void *unused, void *old, size_t old_len, size_t new_len)
+{
+        (void)unused;
+        if (!new_len) {
+                xac_heap_free(heap, old);
+                return NULL;
+        }
+        void *resized = xac_heap_realloc(heap, old, new_len);
+        return !resized && old && new_len <= old_len ? old : resized;
 }
 
 /* The message lies where Lua lies, and is undone with everything else. */
 static int complain(lua_State *lua, const char **why)
 {
-        static char kept[WHY_BYTES]; /* the last byte stays 0 */
         const char *said = lua_tostring(lua, -1);
 
-        strncpy(kept, said ? said : "an error without a message", sizeof(kept) - 1);
-        *why = kept;
+        strncpy(complaint, said ? said : "an error without a message", sizeof(complaint) - 1);
+        *why = complaint;
         lua_settop(lua, 0);
         return -1;
 }
@@ -60,21 +62,82 @@ static int open_libraries(lua_State *lua)
         return 0;
 }
 
-int interpreter_make(struct interpreter *interpreter, size_t byte_len, const char *script, size_t script_len,
-                     const char **why)
+/* ---- finding or making it ---- */
+
+struct opening {
+        struct interpreter_script script;
+        struct interpreter *found;
+        const char *why;
+};
+
+static int make(struct opening *opening)
 {
-        heap_make(&interpreter->heap, byte_len - offsetof(struct interpreter, heap));
-        lua_State *lua = lua_newstate(heap_realloc, &interpreter->heap);
-        *why = "there is no room for a state of Lua";
+        lua_State *lua = lua_newstate(resize, NULL);
+
+        opening->why = "there is no room for a state of Lua";
         if (!lua)
                 return -1;
-        interpreter->lua = lua;
-        interpreter->program = interpreter_program();
+        opening->found->lua = lua;
+        build_id_get(&opening->found->maker);
         lua_pushcfunction(lua, open_libraries);
-        if (lua_pcall(lua, 0, 0, 0) || luaL_loadbuffer(lua, script, script_len, "=script") || lua_pcall(lua, 0, 0, 0))
-                return complain(lua, why);
+        if (lua_pcall(lua, 0, 0, 0) ||
+            luaL_loadbuffer(lua, opening->script.bytes, opening->script.byte_len, "=script") || lua_pcall(lua, 0, 0, 0))
+                return complain(lua, &opening->why);
         return 0;
 }
+
+/* What is in the file is copied first: functions of libraries are not compiled by xac-cc. */
+static int compare_builds(const struct build_id *its, const char **why)
+{
+        const struct build_id maker = *its;
+        struct build_id own;
+        char made_by[BUILD_ID_TEXT], this_is[BUILD_ID_TEXT];
+
+        build_id_get(&own);
+        *why = complaint;
+        if (memcmp(maker.bytes, own.bytes, sizeof(own.bytes)) != 0) {
+                build_id_print(&maker, made_by);
+                build_id_print(&own, this_is);
+                snprintf(
+                        complaint, sizeof(complaint),
+                        "the interpreter there was made by build %s, and this is build %s: its functions lie elsewhere",
+                        made_by, this_is);
+                return -1;
+        }
+        if (maker.place != own.place) {
+                snprintf(complaint, sizeof(complaint),
+                         "this program lies at another address than when it made the "
+                         "interpreter there: link it by -no-pie");
+                return -1;
+        }
+        return 0;
+}
+
+static int find_or_make(void *arg)
+{
+        struct opening *opening = arg;
+        xac_heap_root root;
+        const int err = xac_heap_root_create(heap, "lua", sizeof(struct interpreter), 0, &root);
+
+        opening->why = NULL;
+        if (err && err != -EEXIST)
+                return err;
+        opening->found = root.object;
+        return err ? compare_builds(&opening->found->maker, &opening->why) : make(opening);
+}
+
+int interpreter_open(xac_env *env, xac_heap *its_heap, struct interpreter_script script, const char **why)
+{
+        struct opening opening = { .script = script };
+
+        heap = its_heap;
+        const int err = xac_run(env, 0, find_or_make, &opening);
+        interpreter = opening.found;
+        *why = opening.why ? opening.why : xac_strerror(err);
+        return err ? -1 : 0;
+}
+
+/* ---- calls ---- */
 
 static int copy_text(lua_State *lua, const struct interpreter_call *call)
 {
@@ -103,7 +166,7 @@ static int call_function(lua_State *lua)
         return 0;
 }
 
-int interpreter_call(struct interpreter *interpreter, struct interpreter_call *call, const char **why)
+int interpreter_call(struct interpreter_call *call, const char **why)
 {
         lua_State *lua = interpreter->lua;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Lua's interpreter, all of it, lives in a mapped file (interpreter.h), and four processes share it: each counts its
+ * Lua's interpreter, all of it, lives in a heap in a file (interpreter.h), and four processes share it: each counts its
  * part of the words of a text in a Lua table. A call is a transaction. When half of its words are counted, two of the
  * four are killed with kill -9, in whatever they just do. What they had been told to be counted must be counted, and at
  * most one call more. Others then take over where the table says that they were.
@@ -25,13 +25,12 @@
 
 #include "examples/lua/interpreter.h"
 
-#include <xac/xac.h>
-
 enum { WORKERS = 4, TO_BE_KILLED = 2, LOOK_EVERY_NS = 100000, STUCK_SECONDS = 300 };
-enum { VIEW_BYTES = 64 << 20, TEXT_MAX = 8 << 20, WORD_BYTES = 40 };
+enum { TEXT_MAX = 8 << 20, WORD_BYTES = 40 };
 
 static const char *directory;
-static struct interpreter *interpreter;
+static struct interpreter_script script;
+static xac_heap *heap;
 static char *words[TEXT_MAX / 2];
 static long word_count;
 static _Atomic long *told; /* for each worker: calls that it was told to be committed */
@@ -73,43 +72,31 @@ static void find_words(char *text)
         }
 }
 
-/* The first view of the file has the same address in every process: what the interpreter points to is there. */
+/* In each process, which makes the interpreter if it is the first. */
 static xac_env *open_interpreter(void)
 {
         xac_env *env;
+        const char *why;
 
         must(xac_open(directory, XAC_CREATE | XAC_NOSYNC, NULL, &env), directory);
-        interpreter = xac_mmap(env, "lua", VIEW_BYTES, 0);
-        if (interpreter == MAP_FAILED)
-                fail(directory, "the file cannot be mapped");
+        must(xac_heap_open(env, "heap", XAC_CREATE, &heap), directory);
+        if (interpreter_open(env, heap, script, &why))
+                fail(directory, why);
         return env;
+}
+
+static void close_interpreter(xac_env *env)
+{
+        must(xac_heap_close(heap), "xac_heap_close");
+        must(xac_close(env), "xac_close");
 }
 
 /* ---- transactions ---- */
 
-struct script {
-        const char *bytes;
-        size_t byte_len;
-        const char *why; /* or NULL */
-};
-
-static int make_once(void *arg)
-{
-        struct script *script = arg;
-
-        script->why = NULL;
-        if (!interpreter->lua)
-                return interpreter_make(interpreter, VIEW_BYTES, script->bytes, script->byte_len, &script->why);
-        if (interpreter->program == interpreter_program())
-                return 0;
-        script->why = "the interpreter there is another program's, or this one is not linked by -no-pie";
-        return -1;
-}
-
 static int call_it(void *call)
 {
         const char *why;
-        return interpreter_call(interpreter, call, &why);
+        return interpreter_call(call, &why);
 }
 
 struct question {
@@ -121,7 +108,7 @@ struct question {
 static int ask_and_undo(void *arg)
 {
         struct question *question = arg;
-        return interpreter_call(interpreter, &question->call, &question->why) ? -1 : 1;
+        return interpreter_call(&question->call, &question->why) ? -1 : 1;
 }
 
 static long ask(xac_env *env, struct interpreter_call call)
@@ -136,6 +123,11 @@ static long ask(xac_env *env, struct interpreter_call call)
 static long progress_of(xac_env *env, int worker)
 {
         return ask(env, (struct interpreter_call){ .function = "progress", .argument = worker });
+}
+
+static void check_heap(void)
+{
+        must(xac_heap_check(heap, NULL, NULL, NULL), "xac_heap_check");
 }
 
 /* ---- processes ---- */
@@ -153,7 +145,7 @@ static _Noreturn void work(int worker, bool is_to_be_killed)
         }
         if (is_to_be_killed)
                 pause();
-        must(xac_close(env), "xac_close");
+        close_interpreter(env);
         _exit(EXIT_SUCCESS);
 }
 
@@ -266,7 +258,6 @@ static void write_counts(xac_env *env, const char *path)
 
 int main(int argc, char **argv)
 {
-        struct script script = { 0 };
         size_t text_len;
 
         if (argc < 4)
@@ -278,16 +269,15 @@ int main(int argc, char **argv)
         told = mmap(NULL, WORKERS * sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
         xac_env *env = open_interpreter();
-        if (xac_run(env, 0, make_once, &script))
-                fail(directory, script.why ? script.why : "the transaction failed");
         must(xac_run(env, 0, call_it, &(struct interpreter_call){ .function = "begin" }), "begin");
         const long before = ask(env, (struct interpreter_call){ .function = "total" });
         play_measured(env);
+        check_heap();
         const long total = ask(env, (struct interpreter_call){ .function = "total" });
         printf("%ld words were in the table, %ld were counted, %ld are there, %ld of them different\n", before,
                word_count, total, ask(env, (struct interpreter_call){ .function = "different" }));
         if (argc > 4)
                 write_counts(env, argv[4]);
-        must(xac_close(env), "xac_close");
+        close_interpreter(env);
         return total == before + word_count ? EXIT_SUCCESS : EXIT_FAILURE;
 }

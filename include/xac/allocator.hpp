@@ -93,8 +93,20 @@ inline void *allocate(const char *base, std::size_t bytes, std::size_t alignment
 
 /* ---- arguments of a constructor, with an allocator for who uses one ---- */
 
-template <typename T> inline constexpr bool is_pair = false;
-template <typename A, typename B> inline constexpr bool is_pair<std::pair<A, B>> = true;
+/* std::pair, and what Boost.Container has instead inside its maps. */
+template <typename T, typename = void> inline constexpr bool is_pair = false;
+template <typename T>
+inline constexpr bool
+        is_pair<T, std::void_t<typename T::first_type, typename T::second_type, decltype(std::declval<T &>().first),
+                               decltype(std::declval<T &>().second)>> = true;
+template <typename T> using if_pair = std::enable_if_t<is_pair<T>, int>;
+
+/* How Boost.Container says try_emplace() to its pairs: an empty class, a key, and the arguments of what the key is for.
+ */
+template <typename T, typename Tag>
+inline constexpr bool is_tag_for =
+        std::is_empty_v<std::decay_t<Tag>> && !std::is_same_v<std::decay_t<Tag>, std::piecewise_construct_t> &&
+        !std::is_constructible_v<typename T::first_type, Tag>;
 
 template <typename T, typename Allocator, typename... Args>
 auto with_allocator(const Allocator &allocator, std::tuple<Args...> &&args)
@@ -129,28 +141,38 @@ void construct(const Allocator &allocator, T *at, Args &&...args)
         std::apply(make, with_allocator<T>(allocator, std::forward_as_tuple(std::forward<Args>(args)...)));
 }
 
-template <typename A, typename B, typename Allocator> void construct(const Allocator &allocator, std::pair<A, B> *at)
+template <typename T, typename Allocator, if_pair<T> = 0> void construct(const Allocator &allocator, T *at)
 {
         construct_pair(allocator, at, std::tuple<>(), std::tuple<>());
 }
 
-template <typename A, typename B, typename Allocator, typename First, typename Second>
-void construct(const Allocator &allocator, std::pair<A, B> *at, First &&first, Second &&second)
+template <typename T, typename Allocator, typename First, typename Second, if_pair<T> = 0>
+void construct(const Allocator &allocator, T *at, First &&first, Second &&second)
 {
-        construct_pair(allocator, at, std::forward_as_tuple(std::forward<First>(first)),
-                       std::forward_as_tuple(std::forward<Second>(second)));
+        if constexpr (is_tag_for<T, First>)
+                construct_pair(allocator, at, std::forward_as_tuple(std::forward<Second>(second)), std::tuple<>());
+        else
+                construct_pair(allocator, at, std::forward_as_tuple(std::forward<First>(first)),
+                               std::forward_as_tuple(std::forward<Second>(second)));
 }
 
-template <typename A, typename B, typename Allocator, typename... First, typename... Second>
-void construct(const Allocator &allocator, std::pair<A, B> *at, std::piecewise_construct_t, std::tuple<First...> first,
+template <typename T, typename Allocator, typename... First, typename... Second, if_pair<T> = 0>
+void construct(const Allocator &allocator, T *at, std::piecewise_construct_t, std::tuple<First...> first,
                std::tuple<Second...> second)
 {
         construct_pair(allocator, at, std::move(first), std::move(second));
 }
 
-template <typename A, typename B, typename Allocator, typename Pair,
-          std::enable_if_t<is_pair<std::decay_t<Pair>>, int> = 0>
-void construct(const Allocator &allocator, std::pair<A, B> *at, Pair &&pair)
+template <typename T, typename Allocator, typename Tag, typename Key, typename Value, typename... Values,
+          if_pair<T> = 0, std::enable_if_t<is_tag_for<T, Tag>, int> = 0>
+void construct(const Allocator &allocator, T *at, Tag &&, Key &&key, Value &&value, Values &&...values)
+{
+        construct_pair(allocator, at, std::forward_as_tuple(std::forward<Key>(key)),
+                       std::forward_as_tuple(std::forward<Value>(value), std::forward<Values>(values)...));
+}
+
+template <typename T, typename Allocator, typename Pair, if_pair<T> = 0, if_pair<std::decay_t<Pair>> = 0>
+void construct(const Allocator &allocator, T *at, Pair &&pair)
 {
         construct_pair(allocator, at, std::forward_as_tuple(std::forward<Pair>(pair).first),
                        std::forward_as_tuple(std::forward<Pair>(pair).second));
