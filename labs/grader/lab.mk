@@ -54,7 +54,8 @@ endif
 CC ?= cc
 CFLAGS = -O1 -g
 lab_cflags = -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -pthread -I$(WORK)/include $(xac_cflags) $(CFLAGS) -MMD -MP
-access_cflags = $(if $(ACCESS),-fsanitize=thread)
+# Not optimized, so that each access in the source is one, and none is moved out of a loop because nobody else is there.
+access_cflags = $(if $(ACCESS),-fsanitize=thread -O0)
 
 grader_files = attempt.c grader.c report.c scratch.c worker.c $(if $(ACCESS),access.c steps.c) \
         $(if $(strip $(XAC)),environment.c) $(if $(HIDDEN),,no_hidden.c)
