@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
 # The labs build by themselves (labs/grader/lab.mk), against this tree or an installed libxac. Here they are only packed,
-# and judged: `make check-labs` grades the skeleton, the solution and a wrong answer of each lab, with LABS='--times 20' all
-# of them and the solution so often.
+# and judged: `make check-labs` grades the skeleton, the solution and a wrong answer of each lab, with LABS_OPTIONS=--times=20 all of
+# them and the solution so often.
 
 EXTRA_DIST += \
         labs/Makefile \
@@ -46,11 +46,36 @@ EXTRA_DIST += \
         labs/instructor/race/wrong-receipt/bank.c \
         labs/instructor/race/wrong-two/bank.c
 
+EXTRA_DIST += \
+        labs/recovery/Makefile \
+        labs/recovery/README.md \
+        labs/recovery/disk.c \
+        labs/recovery/disk.h \
+        labs/recovery/engine.c \
+        labs/recovery/engine.h \
+        labs/recovery/grade.c \
+        labs/recovery/images.c \
+        labs/recovery/images.h \
+        labs/recovery/log.c \
+        labs/recovery/log.h \
+        labs/recovery/recovery.c \
+        labs/recovery/show.c \
+        labs/recovery/story.c \
+        labs/recovery/story.h \
+        labs/recovery/tell.c \
+        labs/recovery/tell.h \
+        labs/instructor/recovery/expected \
+        labs/instructor/recovery/hidden.c \
+        labs/instructor/recovery/solution/recovery.c \
+        labs/instructor/recovery/wrong-checksum/recovery.c \
+        labs/instructor/recovery/wrong-incarnation/recovery.c \
+        labs/instructor/recovery/wrong-order/recovery.c
+
 dist_noinst_SCRIPTS += labs/instructor/check
 
-LABS = --sample
+LABS_OPTIONS = --sample
 check-labs: libxac.la libxactrees.la libxacheap.la
 	@MAKE='$(MAKE)' CC='$(CC)' OUT='$(abs_builddir)/build-labs' SEED="$${XAC_TEST_SEED-}" \
-	        XAC_BUILD='$(abs_builddir)' XAC_SOURCE='$(abs_srcdir)' $(SHELL) $(srcdir)/labs/instructor/check $(LABS)
+	        XAC_BUILD='$(abs_builddir)' XAC_SOURCE='$(abs_srcdir)' $(SHELL) $(srcdir)/labs/instructor/check $(LABS_OPTIONS)
 
 .PHONY: check-labs
