@@ -28,7 +28,7 @@ static inline void note(const void *addr, size_t byte_len, bool is_write)
                 watched_by(addr, byte_len, is_write);
 }
 
-// NOLINTBEGIN(bugprone-reserved-identifier)
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-non-const-parameter)
 
 void __tsan_init(void);
 void __tsan_func_entry(void *caller);
@@ -177,6 +177,6 @@ void __tsan_atomic_signal_fence(int order)
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-// NOLINTEND(bugprone-reserved-identifier)
+// NOLINTEND(bugprone-reserved-identifier,readability-non-const-parameter)
 
 #pragma GCC visibility pop

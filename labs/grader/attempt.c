@@ -68,7 +68,7 @@ static void seed_random(const struct grader_test *test, uint32_t seed)
         random_state = random_base;
 }
 
-static _Noreturn void fail_with(const char *format, va_list arguments)
+static void note_failure(const char *format, va_list arguments)
 {
         if (verdict == NULL) {
                 vfprintf(stderr, format, arguments);
@@ -77,6 +77,10 @@ static _Noreturn void fail_with(const char *format, va_list arguments)
                 vsnprintf(verdict->said, sizeof(verdict->said), format, arguments);
                 atomic_store(&verdict->has_said, true);
         }
+}
+
+static _Noreturn void end_failed(void)
+{
         fflush(NULL);
         _exit(EXIT_FAILURE);
 }
@@ -85,7 +89,9 @@ void grader_fail(const char *format, ...)
 {
         va_list arguments;
         va_start(arguments, format);
-        fail_with(format, arguments);
+        note_failure(format, arguments);
+        va_end(arguments);
+        end_failed();
 }
 
 void grader_check(int is_good, const char *format, ...)
@@ -94,7 +100,9 @@ void grader_check(int is_good, const char *format, ...)
         if (is_good)
                 return;
         va_start(arguments, format);
-        fail_with(format, arguments);
+        note_failure(format, arguments);
+        va_end(arguments);
+        end_failed();
 }
 
 /* ------------------------------------------------------------------ its process */

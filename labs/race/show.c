@@ -137,7 +137,7 @@ static void show_safe(void)
         worker_crew(TELLERS, deposit_safely, NULL);
         bank_read(balance);
         printf("The same deposits by safe_deposit():\n    the bank should hold %ld and holds %ld\n",
-               (long)BEGIN * ACCOUNTS + TELLERS * TIMES, balance_sum(balance));
+               (long)BEGIN * ACCOUNTS + (long)TELLERS * TIMES, balance_sum(balance));
         environment_close(bank_env);
 }
 

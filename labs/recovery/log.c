@@ -8,12 +8,13 @@ _Static_assert(sizeof(struct record) == RECORD_BYTES && RECORD_BYTES % SECTOR_BY
 _Static_assert(sizeof(struct manifest) == SECTOR_BYTES, "a slot of the manifest is a sector");
 _Static_assert(LOG_BYTES % RECORD_BYTES == 0, "no record crosses the end of the file");
 
-/* FNV-1a (G. Fowler, L. C. Noll, K.-P. Vo), over what follows the checksum. A real log takes a CRC. */
-static uint32_t checksum_behind(const uint32_t *checksum, size_t byte_len)
+/* FNV-1a (G. Fowler, L. C. Noll, K.-P. Vo), over all but the first four bytes, which hold it. A real log takes a CRC.
+ */
+static uint32_t checksum_of(const void *block, size_t byte_len)
 {
-        const uint8_t *bytes = (const uint8_t *)checksum;
+        const uint8_t *bytes = block;
         uint32_t sum = 2166136261U;
-        for (size_t i = sizeof(*checksum); i < byte_len; i++)
+        for (size_t i = sizeof(sum); i < byte_len; i++)
                 sum = (sum ^ bytes[i]) * 16777619U;
         return sum;
 }
@@ -22,7 +23,7 @@ static uint32_t checksum_behind(const uint32_t *checksum, size_t byte_len)
 
 uint32_t record_checksum(const struct record *record)
 {
-        return checksum_behind(&record->checksum, sizeof(*record));
+        return checksum_of(record, sizeof(*record));
 }
 
 void record_read(const struct log *log, uint64_t position, struct record *record)
@@ -87,7 +88,7 @@ bool manifest_read(struct log *log)
         for (size_t slot = 0; slot < MANIFEST_SECTORS; slot++) {
                 struct manifest found;
                 disk_read(log->disk, DISK_MANIFEST, slot * SECTOR_BYTES, &found, sizeof(found));
-                if (found.checksum != checksum_behind(&found.checksum, sizeof(found)))
+                if (found.checksum != checksum_of(&found, sizeof(found)))
                         continue;
                 if (!is_there || found.generation > log->manifest.generation)
                         log->manifest = found;
@@ -99,8 +100,8 @@ bool manifest_read(struct log *log)
 void manifest_write(struct log *log, struct manifest manifest)
 {
         manifest.generation = log->manifest.generation + 1;
-        manifest.checksum = checksum_behind(&manifest.checksum, sizeof(manifest));
-        disk_write(log->disk, DISK_MANIFEST, manifest.generation % MANIFEST_SECTORS * SECTOR_BYTES, &manifest,
+        manifest.checksum = checksum_of(&manifest, sizeof(manifest));
+        disk_write(log->disk, DISK_MANIFEST, (size_t)(manifest.generation % MANIFEST_SECTORS) * SECTOR_BYTES, &manifest,
                    sizeof(manifest));
         log->manifest = manifest;
 }

@@ -32,7 +32,7 @@ static void append(struct log *log, struct history *history, bool is_wide)
         int k = history->appended + 1;
         struct change change[CHANGES_MOST] = {
                 { (uint64_t)(k * 5 + history->life) % WORDS, 1000 * history->life + k },
-                { (uint64_t)(k * 5 + 10) % WORDS, 100 * k },
+                { (uint64_t)(k * 5 + 10) % WORDS, INT64_C(100) * k },
         };
         int count = is_wide ? 2 : 1;
         grader_check(k < STATES_MOST, "a story of more than %d commits", STATES_MOST - 1);

@@ -85,8 +85,7 @@ void tell_cut(struct text *text, const struct generation *generation)
         if (generation->image->lost == 0)
                 tell(text, " all have arrived\n");
         else
-                tell(text, " %d have arrived; the others hold\n",
-                     generation->image->unsynced - generation->image->lost);
+                tell(text, " all but %d have arrived; on disk are\n", generation->image->lost);
         for (int sector = 0; sector < DISK_SECTORS; sector++) {
                 if (generation->image->fate[sector] == FATE_ARRIVED)
                         continue;
