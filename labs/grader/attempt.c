@@ -107,10 +107,20 @@ void grader_check(int is_good, const char *format, ...)
 
 /* ------------------------------------------------------------------ its process */
 
-void attempt_here(const struct grader_test *test, uint32_t seed)
+int attempt_here(const struct grader_test *test, const struct attempt_options *options)
 {
-        seed_random(test, seed);
+        char folder[SCRATCH_NAME_BYTES];
+        int err = scratch_make(folder);
+        if (err)
+                return err;
+        if (chdir(folder) != 0)
+                return -errno;
+        seed_random(test, options->seed);
         test->run();
+        if (options->clean)
+                options->clean();
+        scratch_remove(folder);
+        return 0;
 }
 
 static double seconds_now(void)

@@ -30,7 +30,7 @@ struct attempt_options {
 /* Fills *result. Returns 0 or -errno: the machine does not do what a test needs. */
 int attempt_run(const struct grader_test *test, const struct attempt_options *options, struct attempt *result);
 
-/* In this very process, without a limit, for a debugger. */
-void attempt_here(const struct grader_test *test, uint32_t seed);
+/* In this very process, without a limit, for a debugger. One that fails ends the process. */
+int attempt_here(const struct grader_test *test, const struct attempt_options *options);
 
 #endif

@@ -78,26 +78,34 @@ static int patience(void)
         return value >= 1 && value <= 100 ? (int)value : 1;
 }
 
+static void check_machine(int err)
+{
+        if (err == 0)
+                return;
+        fprintf(stderr, "the test cannot be run: %s\n", strerror(-err));
+        exit(2);
+}
+
 static void grade_test(struct grading *grading, const struct grader_test *test, bool is_hidden)
 {
         struct attempt result;
-        int seconds = (test->seconds ? test->seconds : DEFAULT_SECONDS) * patience();
-        int err;
-
-        if (seconds > grading->seconds_left)
-                seconds = (int)grading->seconds_left;
-        if (seconds < 1) {
+        struct attempt_options options = {
+                .seed = grading->options.seed,
+                .seconds = (test->seconds ? test->seconds : DEFAULT_SECONDS) * patience(),
+                .is_loud = grading->options.is_loud,
+                .clean = grading->lab->clean,
+        };
+        if (grading->options.is_here) {
+                check_machine(attempt_here(test, &options));
+                return;
+        }
+        if (options.seconds > grading->seconds_left)
+                options.seconds = (int)grading->seconds_left;
+        if (options.seconds < 1) {
                 report_test(grading->report, test, is_hidden, NULL);
                 return;
         }
-        err = attempt_run(test,
-                          &(struct attempt_options){ grading->options.seed, seconds, grading->options.is_loud,
-                                                     grading->lab->clean },
-                          &result);
-        if (err) {
-                fprintf(stderr, "the test cannot be run: %s\n", strerror(-err));
-                exit(2);
-        }
+        check_machine(attempt_run(test, &options, &result));
         grading->seconds_left -= result.seconds;
         report_test(grading->report, test, is_hidden, &result);
 }
@@ -108,10 +116,7 @@ static void grade_list(struct grading *grading, const struct grader_test *tests,
                 if (grading->options.only != NULL && strcmp(grading->options.only, test->name) != 0)
                         continue;
                 grading->tests++;
-                if (grading->options.is_here)
-                        attempt_here(test, grading->options.seed);
-                else
-                        grade_test(grading, test, is_hidden);
+                grade_test(grading, test, is_hidden);
         }
 }
 

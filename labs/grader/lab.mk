@@ -55,7 +55,11 @@ CC ?= cc
 CFLAGS = -O1 -g
 lab_cflags = -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -pthread -I$(WORK)/include $(xac_cflags) $(CFLAGS) -MMD -MP
 # Not optimized, so that each access in the source is one, and none is moved out of a loop because nobody else is there.
-access_cflags = $(if $(ACCESS),-fsanitize=thread -O0)
+# clang leaves a read out that a write of the same place follows, unless it is told not to.
+ifneq ($(ACCESS),)
+  clang_cflags := $(if $(findstring clang,$(shell $(CC) --version)),-mllvm -tsan-instrument-read-before-write=1)
+  access_cflags := -fsanitize=thread -O0 $(clang_cflags)
+endif
 
 grader_files = attempt.c grader.c report.c scratch.c worker.c $(if $(ACCESS),access.c steps.c) \
         $(if $(strip $(XAC)),environment.c) $(if $(HIDDEN),,no_hidden.c)
@@ -73,7 +77,7 @@ grade: $(WORK)/grade
 build: $(WORK)/grade
 
 debug: $(WORK)/grade
-	gdb --args $< --here $(ONLY:%=--only %) $(SEED:%=--seed %)
+	gdb $(if $(strip $(XAC)),-ex 'handle SIGSEGV nostop noprint pass') --args $< --here $(ONLY:%=--only %) $(SEED:%=--seed %)
 
 ifneq ($(strip $(SHOW_FILES)),)
 show: $(WORK)/show

@@ -193,7 +193,9 @@ void steps_show(char *text, size_t text_bytes, void (*name_of)(size_t offset, ch
         for (int i = 0; i < steps->count && used < text_bytes; i++) {
                 const struct note *note = &steps->note[i];
                 name_of(note->offset, name, sizeof(name));
-                snprintf(value, sizeof(value), note->has_value ? ": %lld" : "", (long long)note->value);
+                value[0] = '\0';
+                if (note->has_value)
+                        snprintf(value, sizeof(value), ": %lld", (long long)note->value);
                 used += (size_t)snprintf(text + used, text_bytes - used, "%s%c %s %s%s\n",
                                          note->who == 'A' ? "    " : "                                ", note->who,
                                          note->is_write ? "writes" : "reads ", name, value);
