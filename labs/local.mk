@@ -71,6 +71,24 @@ EXTRA_DIST += \
         labs/instructor/recovery/wrong-incarnation/recovery.c \
         labs/instructor/recovery/wrong-order/recovery.c
 
+EXTRA_DIST += \
+        labs/structure/Makefile \
+        labs/structure/README.md \
+        labs/structure/grade.c \
+        labs/structure/pairs.c \
+        labs/structure/pairs.h \
+        labs/structure/rivals.c \
+        labs/structure/rivals.h \
+        labs/structure/show.c \
+        labs/structure/table.c \
+        labs/structure/table.h \
+        labs/instructor/structure/expected \
+        labs/instructor/structure/hidden.c \
+        labs/instructor/structure/solution/table.c \
+        labs/instructor/structure/wrong-counter/table.c \
+        labs/instructor/structure/wrong-nodes/table.c \
+        labs/instructor/structure/wrong-outside/table.c
+
 dist_noinst_SCRIPTS += labs/instructor/check
 
 LABS_OPTIONS = --sample

@@ -8,6 +8,7 @@
 #       SHOW_FILES = show.c     of `make show`, a program that shows something; none: no such target
 #       XAC = libxac            what it is built against, as pkg-config knows it; empty: nothing
 #       ACCESS = yes            the grader sees each access of the answer (access.h)
+#       SHOW_FAST = yes         `make show` measures: for it the answer is optimized, and its accesses are not seen
 #
 #       make grade                      grades the files in this folder
 #       make grade ANSWER=FOLDER        those in another one; what it lacks is taken from here
@@ -67,7 +68,8 @@ answer_objects = $(ANSWER_FILES:%.c=$(WORK)/answer/%.o)
 grader_objects = $(grader_files:%.c=$(WORK)/grader/%.o)
 objects = $(answer_objects) $(grader_objects) $(LAB_FILES:%.c=$(WORK)/lab/%.o)
 grade_objects = $(objects) $(WORK)/lab/grade.o $(if $(HIDDEN),$(WORK)/hidden/hidden.o)
-show_objects = $(objects) $(SHOW_FILES:%.c=$(WORK)/lab/%.o)
+show_answer = $(if $(SHOW_FAST),$(ANSWER_FILES:%.c=$(WORK)/fast/%.o),$(answer_objects))
+show_objects = $(show_answer) $(grader_objects) $(LAB_FILES:%.c=$(WORK)/lab/%.o) $(SHOW_FILES:%.c=$(WORK)/lab/%.o)
 
 again = make $(if $(filter $(HERE),$(CURDIR)),,-C $(HERE) )grade$(if $(filter $(HERE),$(answer)),, ANSWER=$(answer))$(if $(HIDDEN), HIDDEN=1)
 
@@ -95,13 +97,15 @@ $(WORK)/grade: $(grade_objects)
 
 # A name of an #include begins with labs/, whatever the folder of the labs is called.
 $(WORK)/include/labs:
-	@mkdir -p $(WORK)/include $(WORK)/answer $(WORK)/grader $(WORK)/lab $(WORK)/hidden
+	@mkdir -p $(WORK)/include $(WORK)/answer $(WORK)/fast $(WORK)/grader $(WORK)/lab $(WORK)/hidden
 	@ln -sfn $(LABS) $@
 
 # From the answer if it has the file, else from the lab.
 .SECONDEXPANSION:
 $(answer_objects): $(WORK)/answer/%.o: $$(firstword $$(wildcard $(answer)/$$*.c) $(HERE)/$$*.c) | $(WORK)/include/labs
 	@$(CC) $(lab_cflags) $(access_cflags) -c -o $@ $<
+$(ANSWER_FILES:%.c=$(WORK)/fast/%.o): $(WORK)/fast/%.o: $$(firstword $$(wildcard $(answer)/$$*.c) $(HERE)/$$*.c) | $(WORK)/include/labs
+	@$(CC) $(lab_cflags) -O2 -c -o $@ $<
 $(WORK)/grader/%.o: $(LABS)/grader/%.c | $(WORK)/include/labs
 	@$(CC) $(lab_cflags) -c -o $@ $<
 $(WORK)/lab/%.o: $(HERE)/%.c | $(WORK)/include/labs

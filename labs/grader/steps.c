@@ -204,6 +204,16 @@ void steps_show(char *text, size_t text_bytes, void (*name_of)(size_t offset, ch
         }
 }
 
+bool steps_accessed(char who, bool is_write, size_t offset, size_t byte_len)
+{
+        for (int i = 0; i < steps->count; i++) {
+                const struct note *note = &steps->note[i];
+                if (note->who == who && note->is_write == is_write && note->offset - offset < byte_len)
+                        return true;
+        }
+        return false;
+}
+
 static void stumble(const void *addr, size_t byte_len, bool is_write)
 {
         (void)addr;

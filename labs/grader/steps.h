@@ -33,6 +33,10 @@ bool steps_kill(int n, void (*first)(void *arg), void *arg);
  * memory. */
 void steps_show(char *text, size_t text_bytes, void (*name_of)(size_t offset, char *name, size_t name_bytes));
 
+/* Did 'A' or 'B' read (or write) any of these bytes in the last steps_meet()? Of very many steps the first 400 count.
+ */
+bool steps_accessed(char who, bool is_write, size_t offset, size_t byte_len);
+
 /* Before one in eight accesses of this process others may run: for crews. */
 void steps_stumble(const void *start, size_t byte_len);
 
