@@ -202,17 +202,17 @@ static void test_readers(void)
         preload();
         meet_apart(PAIRS, draw_readers, "A reads, B replaces the value of the same key");
         static const uint64_t none[1];
-        meet(none, 0, (struct operation){ COUNT, 0, 0 }, (struct operation){ PUT, 5, 1 });
+        meet_strided(25, none, 0, (struct operation){ COUNT, 0, 0 }, (struct operation){ PUT, 5, 1 });
         meet(preloaded, 3, (struct operation){ GET, preloaded[1], 0 }, (struct operation){ PUT, preloaded[1], 1 });
 }
 
 static const struct grader_test tests[] = {
         { "serial", "one process alone", 20, 0, test_serial },
-        { "wrapped", "two processes: one after the other, it seems", 20, 0, test_wrapped },
+        { "wrapped", "two processes: one after the other, it seems", 20, 20, test_wrapped },
         { "crew", "four processes", 15, 0, test_crew },
         { "insert", "two insert different keys: neither begins again", 20, 0, test_insert },
         { "replace", "two replace values of different keys: the same", 15, 0, test_replace },
-        { "readers", "who only reads never begins again", 10, 0, test_readers },
+        { "readers", "who only reads never begins again", 10, 20, test_readers },
         { NULL, NULL, 0, 0, NULL },
 };
 

@@ -27,9 +27,10 @@ void table_close(void);
 /* Empties it, and puts these keys, each with its own number as its value. */
 void table_fill(const uint64_t *keys, int count);
 
-/* Meetings of a and b, at each step of A, in a table that holds keys[count]; or grader_fail(). Keys of the operations
- * may be among them. */
+/* Meetings of a and b, at each step of A (or at one in `stride`: of many), in a table that holds keys[count]; or
+ * grader_fail(). Keys of the operations may be among them. */
 void meet(const uint64_t *keys, int count, struct operation a, struct operation b);
+void meet_strided(int stride, const uint64_t *keys, int count, struct operation a, struct operation b);
 
 /* A is killed before each of its steps. */
 void meet_death(const uint64_t *keys, int count, struct operation a);
