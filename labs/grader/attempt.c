@@ -37,6 +37,7 @@ struct verdict {
 
 static struct verdict *verdict;
 static volatile sig_atomic_t session; /* of the test that runs now; 0: none */
+static volatile sig_atomic_t interrupted_by;
 static uint64_t random_base, random_state;
 
 /* ------------------------------------------------------------------ what a test calls */
@@ -215,11 +216,12 @@ static void read_end(int fd, char *text, size_t byte_len)
         text[got > 0 ? got : 0] = '\0';
 }
 
+/* The test is ended; attempt_run() cleans up behind it as always, and then ends the grader. */
 static void end_on_signal(int number)
 {
+        interrupted_by = number;
         if (session > 0)
                 kill(-session, SIGKILL);
-        _exit(128 + number);
 }
 
 static int prepare(void)
@@ -277,5 +279,7 @@ fail_fork:
         if (output >= 0)
                 close(output);
         scratch_remove(folder);
+        if (interrupted_by)
+                _exit(128 + interrupted_by);
         return err;
 }
