@@ -26,8 +26,6 @@
 
 #include "labs/grader/scratch.h"
 
-enum { CLEAN_SECONDS = 10 };
-
 struct verdict {
         atomic_flag is_taken; /* somebody says why */
         atomic_bool has_said;
@@ -108,22 +106,6 @@ void grader_check(int is_good, const char *format, ...)
 
 /* ------------------------------------------------------------------ its process */
 
-int attempt_here(const struct grader_test *test, const struct attempt_options *options)
-{
-        char folder[SCRATCH_NAME_BYTES];
-        int err = scratch_make(folder);
-        if (err)
-                return err;
-        if (chdir(folder) != 0)
-                return -errno;
-        seed_random(test, options->seed);
-        test->run();
-        if (options->clean)
-                options->clean();
-        scratch_remove(folder);
-        return 0;
-}
-
 static double seconds_now(void)
 {
         struct timespec time;
@@ -174,19 +156,14 @@ static void end_session(pid_t leader)
                 continue;
 }
 
-static void clean_folder(const char *folder, void (*clean)(void))
+int attempt_here(const struct grader_test *test, const struct attempt_options *options)
 {
-        int status;
-        pid_t pid = clean == NULL ? -1 : fork();
-        if (pid == 0) {
-                int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-                dup2(nowhere, STDERR_FILENO);
-                if (chdir(folder) == 0)
-                        clean();
-                _exit(EXIT_SUCCESS);
-        }
-        if (pid > 0)
-                wait_for(pid, CLEAN_SECONDS, &status);
+        int err = scratch_enter(options->clean);
+        if (err)
+                return err;
+        seed_random(test, options->seed);
+        test->run();
+        return 0;
 }
 
 /* ------------------------------------------------------------------ how it ended */
@@ -274,7 +251,7 @@ int attempt_run(const struct grader_test *test, const struct attempt_options *op
         judge(result, late, status, options->seconds);
         if (output >= 0)
                 read_end(output, result->printed, sizeof(result->printed));
-        clean_folder(folder, options->clean);
+        scratch_clean(folder, options->clean);
 fail_fork:
         if (output >= 0)
                 close(output);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "labs/grader/environment.h"
 #include "labs/grader/grader.h"
@@ -143,10 +142,9 @@ static void show_safe(void)
 
 int main(void)
 {
-        char folder[SCRATCH_NAME_BYTES];
-        int err = scratch_make(folder);
-        if (err || chdir(folder) != 0) {
-                fprintf(stderr, "no folder for files: %s\n", strerror(err ? -err : errno));
+        int err = scratch_enter(environment_clean);
+        if (err) {
+                fprintf(stderr, "no folder for files: %s\n", strerror(-err));
                 return EXIT_FAILURE;
         }
         plain = plain_bank();
@@ -155,6 +153,5 @@ int main(void)
         show_torn();
         show_killed();
         show_safe();
-        scratch_remove(folder);
         return EXIT_SUCCESS;
 }

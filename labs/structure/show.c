@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "labs/grader/environment.h"
 #include "labs/grader/grader.h"
 #include "labs/grader/scratch.h"
 #include "labs/grader/worker.h"
@@ -86,10 +87,9 @@ static void measure(const struct rival *rival)
 
 int main(void)
 {
-        char folder[SCRATCH_NAME_BYTES];
-        int err = scratch_make(folder);
-        if (err || chdir(folder) != 0) {
-                fprintf(stderr, "no folder for files: %s\n", strerror(err ? -err : errno));
+        int err = scratch_enter(environment_clean);
+        if (err) {
+                fprintf(stderr, "no folder for files: %s\n", strerror(-err));
                 return EXIT_FAILURE;
         }
         progress = mmap(NULL, sizeof(*progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -99,6 +99,5 @@ int main(void)
         printf("%-26s%12d        %12d        %12d\n", "", crews[0], crews[1], crews[2]);
         for (int i = 0; i < RIVALS; i++)
                 measure(&rivals[i]);
-        scratch_remove(folder);
         return EXIT_SUCCESS;
 }
