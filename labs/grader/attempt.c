@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A test is a process in a session of its own, so that all that it starts can be ended with it. Whoever fails first
+ * writes why into memory that all of them share. A test that has returned says so there, too: an answer that calls
+ * exit(0) must not look like one that passed.
+ */
+
+#include "labs/grader/attempt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "labs/grader/scratch.h"
+
+struct verdict {
+        atomic_flag is_taken; /* somebody says why */
+        atomic_bool has_said;
+        atomic_bool has_returned;
+        char said[ATTEMPT_SAID_BYTES];
+};
+
+static struct verdict *verdict;
+static volatile sig_atomic_t session; /* of the test that runs now; 0: none */
+static volatile sig_atomic_t interrupted_by;
+static uint64_t random_base, random_state;
+
+/* ------------------------------------------------------------------ what a test calls */
+
+/* The finalizer of splitmix64 (S. Vigna, public domain): neighbours become strangers. */
+static uint64_t mix(uint64_t x)
+{
+        x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+        x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+        return x ^ (x >> 31);
+}
+
+uint32_t grader_random(uint32_t below)
+{
+        random_state += 0x9e3779b97f4a7c15U;
+        return (uint32_t)((mix(random_state) >> 32) % below);
+}
+
+void grader_random_stream(uint32_t number)
+{
+        random_state = mix(random_base + number + 1);
+}
+
+static void seed_random(const struct grader_test *test, uint32_t seed)
+{
+        random_base = mix(seed);
+        for (const char *c = test->name; *c != '\0'; c++)
+                random_base = mix(random_base + (unsigned char)*c);
+        random_state = random_base;
+}
+
+static void note_failure(const char *format, va_list arguments)
+{
+        if (verdict == NULL) {
+                vfprintf(stderr, format, arguments);
+                fputc('\n', stderr);
+        } else if (!atomic_flag_test_and_set(&verdict->is_taken)) {
+                vsnprintf(verdict->said, sizeof(verdict->said), format, arguments);
+                atomic_store(&verdict->has_said, true);
+        }
+}
+
+static _Noreturn void end_failed(void)
+{
+        fflush(NULL);
+        _exit(EXIT_FAILURE);
+}
+
+void grader_fail(const char *format, ...)
+{
+        va_list arguments;
+        va_start(arguments, format);
+        note_failure(format, arguments);
+        va_end(arguments);
+        end_failed();
+}
+
+void grader_check(int is_good, const char *format, ...)
+{
+        va_list arguments;
+        if (is_good)
+                return;
+        va_start(arguments, format);
+        note_failure(format, arguments);
+        va_end(arguments);
+        end_failed();
+}
+
+/* ------------------------------------------------------------------ its process */
+
+static double seconds_now(void)
+{
+        struct timespec time;
+        clock_gettime(CLOCK_MONOTONIC, &time);
+        return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static _Noreturn void run_test(const struct grader_test *test, uint32_t seed, const char *folder, int output)
+{
+        setsid();
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+        if (output >= 0) {
+                dup2(output, STDOUT_FILENO);
+                dup2(output, STDERR_FILENO);
+        }
+        if (chdir(folder) != 0)
+                grader_fail("%s: %s", folder, strerror(errno));
+        seed_random(test, seed);
+        test->run();
+        atomic_store(&verdict->has_returned, true);
+        fflush(NULL);
+        _exit(EXIT_SUCCESS);
+}
+
+/* Returns 0 when the process has ended by itself, or -ETIMEDOUT: then it is killed. */
+static int wait_for(pid_t pid, double seconds, int *status)
+{
+        double end = seconds_now() + seconds;
+        for (int pause_ms = 1; waitpid(pid, status, WNOHANG) != pid; pause_ms += pause_ms < 20) {
+                if (seconds_now() > end) {
+                        kill(pid, SIGKILL);
+                        waitpid(pid, status, 0);
+                        return -ETIMEDOUT;
+                }
+                poll(NULL, 0, pause_ms);
+        }
+        return 0;
+}
+
+/* Whatever the test has started and not ended. The grader is the one to whom orphans fall, and waits for them: no
+ * process may use the test's folder when it is removed. */
+static void end_session(pid_t leader)
+{
+        int status;
+        kill(-leader, SIGKILL);
+        while (waitpid(-leader, &status, 0) > 0)
+                continue;
+}
+
+int attempt_here(const struct grader_test *test, const struct attempt_options *options)
+{
+        int err = scratch_enter(options->clean);
+        if (err)
+                return err;
+        seed_random(test, options->seed);
+        test->run();
+        return 0;
+}
+
+/* ------------------------------------------------------------------ how it ended */
+
+static void judge(struct attempt *result, int err, int status, int seconds)
+{
+        result->passed = false;
+        if (atomic_load(&verdict->has_said))
+                memcpy(result->said, verdict->said, sizeof(result->said));
+        else if (err)
+                snprintf(result->said, sizeof(result->said), "it still ran after %d s, and was ended", seconds);
+        else if (WIFSIGNALED(status))
+                snprintf(result->said, sizeof(result->said), "ended by signal %d (%s)", WTERMSIG(status),
+                         strsignal(WTERMSIG(status)));
+        else if (WEXITSTATUS(status) != 0 || !atomic_load(&verdict->has_returned))
+                snprintf(result->said, sizeof(result->said), "the process ended itself, with status %d",
+                         WEXITSTATUS(status));
+        else
+                result->passed = true;
+}
+
+static void read_end(int fd, char *text, size_t byte_len)
+{
+        off_t end = lseek(fd, 0, SEEK_END);
+        off_t start = end > (off_t)byte_len - 1 ? end - (off_t)byte_len + 1 : 0;
+        ssize_t got = pread(fd, text, byte_len - 1, start);
+        text[got > 0 ? got : 0] = '\0';
+}
+
+/* The test is ended; attempt_run() cleans up behind it as always, and then ends the grader. */
+static void end_on_signal(int number)
+{
+        interrupted_by = number;
+        if (session > 0)
+                kill(-session, SIGKILL);
+}
+
+static int prepare(void)
+{
+        if (verdict == NULL) {
+                verdict = mmap(NULL, sizeof(*verdict), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+                if (verdict == MAP_FAILED)
+                        return -errno;
+                prctl(PR_SET_CHILD_SUBREAPER, 1);
+                signal(SIGINT, end_on_signal);
+                signal(SIGTERM, end_on_signal);
+        }
+        memset(verdict, 0, sizeof(*verdict));
+        atomic_flag_clear(&verdict->is_taken);
+        return 0;
+}
+
+int attempt_run(const struct grader_test *test, const struct attempt_options *options, struct attempt *result)
+{
+        char folder[SCRATCH_NAME_BYTES];
+        int output = -1;
+        int status = 0;
+        int err = prepare();
+        if (err)
+                return err;
+        err = scratch_make(folder);
+        if (err)
+                return err;
+        memset(result, 0, sizeof(*result));
+        if (!options->is_loud)
+                output = memfd_create("printed", MFD_CLOEXEC);
+        fflush(NULL);
+
+        double begin = seconds_now();
+        pid_t pid = fork();
+        if (pid == 0) {
+                signal(SIGINT, SIG_DFL);
+                signal(SIGTERM, SIG_DFL);
+                run_test(test, options->seed, folder, output);
+        }
+        if (pid < 0) {
+                err = -errno;
+                goto fail_fork;
+        }
+        session = pid;
+        int late = wait_for(pid, options->seconds, &status);
+        end_session(pid);
+        session = 0;
+        result->seconds = seconds_now() - begin;
+        judge(result, late, status, options->seconds);
+        if (output >= 0)
+                read_end(output, result->printed, sizeof(result->printed));
+        scratch_clean(folder, options->clean);
+fail_fork:
+        if (output >= 0)
+                close(output);
+        scratch_remove(folder);
+        if (interrupted_by)
+                _exit(128 + interrupted_by);
+        return err;
+}

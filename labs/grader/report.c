@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "labs/grader/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PRINTED_LINES = 12 };
+
+struct report {
+        const char *lab;
+        const char *again; /* the command that grades again, without ONLY and SEED */
+        uint32_t seed;
+        int score, of;
+        double seconds;
+        char *tests; /* their JSON, as it grows */
+        size_t tests_len;
+        FILE *json;
+};
+
+struct report *report_open(const char *lab, const char *again, uint32_t seed)
+{
+        struct report *report = calloc(1, sizeof(*report));
+        if (report == NULL)
+                return NULL;
+        report->lab = lab;
+        report->again = again;
+        report->seed = seed;
+        report->json = open_memstream(&report->tests, &report->tests_len);
+        if (report->json == NULL) {
+                free(report);
+                return NULL;
+        }
+        printf("lab %s, seed %u\n", lab, seed);
+        return report;
+}
+
+/* A string of JSON. Bytes that are not ASCII are left out of doubt: an answer may print anything. */
+static void write_string(FILE *out, const char *text)
+{
+        fputc('"', out);
+        for (const char *c = text; *c != '\0'; c++) {
+                if (*c == '"' || *c == '\\')
+                        fprintf(out, "\\%c", *c);
+                else if (*c == '\n')
+                        fputs("\\n", out);
+                else if (*c < ' ' || *c > '~')
+                        fputc('?', out);
+                else
+                        fputc(*c, out);
+        }
+        fputc('"', out);
+}
+
+/* Each line of the text behind a margin. */
+static void show_lines(const char *text, const char *margin)
+{
+        while (*text != '\0') {
+                size_t length = strcspn(text, "\n");
+                printf("%s%.*s\n", margin, (int)length, text);
+                text += length + (text[length] == '\n');
+        }
+}
+
+/* The last lines of what a test has printed. */
+static void show_printed(const char *text)
+{
+        const char *start = text + strlen(text);
+        if (start == text)
+                return;
+        for (int lines = 0; start > text; start--) {
+                if (start[-1] == '\n' && *start != '\0' && ++lines == PRINTED_LINES)
+                        break;
+        }
+        printf("                printed:\n");
+        show_lines(start, "                | ");
+}
+
+static const char *result_of(const struct attempt *attempt)
+{
+        if (attempt == NULL)
+                return "late";
+        return attempt->passed ? "pass" : "fail";
+}
+
+void report_test(struct report *report, const struct grader_test *test, bool is_hidden, const struct attempt *attempt)
+{
+        int points = attempt && attempt->passed ? test->points : 0;
+        double seconds = attempt ? attempt->seconds : 0;
+        const char *said = attempt ? attempt->said : "no time was left for it";
+
+        printf("  %s %3d/%-3d %-10s %s%s\n", points ? "pass" : "FAIL", points, test->points, test->name, test->what,
+               is_hidden ? " (hidden)" : "");
+        if (!points) {
+                show_lines(said, "                ");
+                if (attempt)
+                        show_printed(attempt->printed);
+                printf("                again: %s ONLY=%s SEED=%u\n", report->again, test->name, report->seed);
+        }
+        fflush(stdout);
+
+        fprintf(report->json, "%s{\"name\":\"%s\",\"points\":%d,\"of\":%d,\"result\":\"%s\",\"hidden\":%s,",
+                report->of ? "," : "", test->name, points, test->points, result_of(attempt),
+                is_hidden ? "true" : "false");
+        fprintf(report->json, "\"seconds\":%.2f,\"said\":", seconds);
+        write_string(report->json, points ? "" : said);
+        fputc('}', report->json);
+        report->score += points;
+        report->of += test->points;
+        report->seconds += seconds;
+}
+
+static void write_line(const struct report *report, FILE *out)
+{
+        fprintf(out, "{\"lab\":\"%s\",\"score\":%d,\"of\":%d,\"seed\":%u,\"seconds\":%.2f,\"tests\":[%s]}\n",
+                report->lab, report->score, report->of, report->seed, report->seconds, report->tests);
+}
+
+bool report_close(struct report *report, const char *json)
+{
+        bool is_full = report->score == report->of;
+        FILE *file = json ? fopen(json, "we") : NULL;
+
+        fclose(report->json);
+        printf("score %d of %d, in %.1f s\n", report->score, report->of, report->seconds);
+        write_line(report, stdout);
+        if (file) {
+                write_line(report, file);
+                fclose(file);
+        }
+        free(report->tests);
+        free(report);
+        return is_full;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LABS_GRADER_REPORT_H
+#define LABS_GRADER_REPORT_H
+
+/*
+ * What `make grade` shows: a line for each test, why one has failed and how to repeat it, the sum, and all of it as one
+ * line of JSON, the last.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "labs/grader/attempt.h"
+#include "labs/grader/grader.h"
+
+struct report;
+
+struct report *report_open(const char *lab, const char *again, uint32_t seed);
+
+/* `attempt` is NULL for a test for which no time was left. */
+void report_test(struct report *report, const struct grader_test *test, bool is_hidden, const struct attempt *attempt);
+
+/* The sum, the line of JSON, also into the file `json` if not NULL. Returns whether all tests passed. */
+bool report_close(struct report *report, const char *json);
+
+#endif

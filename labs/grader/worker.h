@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LABS_GRADER_WORKER_H
+#define LABS_GRADER_WORKER_H
+
+/* The processes that a test starts. One that crashes or fails fails the test. */
+
+#include <sys/types.h>
+
+/* A process that calls run(arg) and ends. What it draws at random is of stream `number`. */
+pid_t worker_start(int number, void (*run)(void *arg), void *arg);
+
+/* Waits until it has ended, and for how it ended: grader_fail() if it did not end well. */
+void worker_join(pid_t worker, const char *what);
+
+/* `count` of them at once, numbered from 1, and waits for all. arg is handed to each. */
+void worker_crew(int count, void (*run)(void *arg), void *arg);
+
+/* The number of the worker that asks; 0: it is the test itself. */
+int worker_number(void);
+
+#endif

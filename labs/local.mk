@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+#
+# The labs build by themselves (labs/grader/lab.mk), against this tree or an installed libxac. Here they are only packed,
+# and judged: `make check-labs` grades the skeleton, the solution and a wrong answer of each lab, with LABS_OPTIONS=--times=20 all of
+# them and the solution so often.
+
+EXTRA_DIST += \
+        labs/Makefile \
+        labs/README.md \
+        labs/grader/access.c \
+        labs/grader/access.h \
+        labs/grader/attempt.c \
+        labs/grader/attempt.h \
+        labs/grader/environment.c \
+        labs/grader/environment.h \
+        labs/grader/grader.c \
+        labs/grader/grader.h \
+        labs/grader/lab.mk \
+        labs/grader/no_hidden.c \
+        labs/grader/report.c \
+        labs/grader/report.h \
+        labs/grader/scratch.c \
+        labs/grader/scratch.h \
+        labs/grader/steps.c \
+        labs/grader/steps.h \
+        labs/grader/worker.c \
+        labs/grader/worker.h
+
+EXTRA_DIST += \
+        labs/race/Makefile \
+        labs/race/README.md \
+        labs/race/bank.c \
+        labs/race/bank.h \
+        labs/race/counter.c \
+        labs/race/counter.h \
+        labs/race/grade.c \
+        labs/race/meeting.c \
+        labs/race/meeting.h \
+        labs/race/show.c \
+        labs/race/tellers.c \
+        labs/race/tellers.h \
+        labs/instructor/race/expected \
+        labs/instructor/race/hidden.c \
+        labs/instructor/race/solution/bank.c \
+        labs/instructor/race/wrong-outside/bank.c \
+        labs/instructor/race/wrong-receipt/bank.c \
+        labs/instructor/race/wrong-two/bank.c
+
+EXTRA_DIST += \
+        labs/recovery/Makefile \
+        labs/recovery/README.md \
+        labs/recovery/disk.c \
+        labs/recovery/disk.h \
+        labs/recovery/engine.c \
+        labs/recovery/engine.h \
+        labs/recovery/grade.c \
+        labs/recovery/images.c \
+        labs/recovery/images.h \
+        labs/recovery/log.c \
+        labs/recovery/log.h \
+        labs/recovery/recovery.c \
+        labs/recovery/show.c \
+        labs/recovery/story.c \
+        labs/recovery/story.h \
+        labs/recovery/tell.c \
+        labs/recovery/tell.h \
+        labs/instructor/recovery/expected \
+        labs/instructor/recovery/hidden.c \
+        labs/instructor/recovery/solution/recovery.c \
+        labs/instructor/recovery/wrong-checksum/recovery.c \
+        labs/instructor/recovery/wrong-incarnation/recovery.c \
+        labs/instructor/recovery/wrong-order/recovery.c
+
+EXTRA_DIST += \
+        labs/structure/Makefile \
+        labs/structure/README.md \
+        labs/structure/grade.c \
+        labs/structure/pairs.c \
+        labs/structure/pairs.h \
+        labs/structure/rivals.c \
+        labs/structure/rivals.h \
+        labs/structure/show.c \
+        labs/structure/table.c \
+        labs/structure/table.h \
+        labs/instructor/structure/expected \
+        labs/instructor/structure/hidden.c \
+        labs/instructor/structure/solution/table.c \
+        labs/instructor/structure/wrong-counter/table.c \
+        labs/instructor/structure/wrong-nodes/table.c \
+        labs/instructor/structure/wrong-outside/table.c
+
+dist_noinst_SCRIPTS += labs/instructor/check
+
+LABS_OPTIONS = --sample
+check-labs: libxac.la libxactrees.la libxacheap.la
+	@MAKE='$(MAKE)' CC='$(CC)' OUT='$(abs_builddir)/build-labs' SEED="$${XAC_TEST_SEED-}" \
+	        XAC_BUILD='$(abs_builddir)' XAC_SOURCE='$(abs_srcdir)' $(SHELL) $(srcdir)/labs/instructor/check $(LABS_OPTIONS)
+
+.PHONY: check-labs

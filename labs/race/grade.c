@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The public tests of the lab. */
+
+#include <stddef.h>
+#include <string.h>
+
+#include "labs/grader/environment.h"
+#include "labs/grader/grader.h"
+#include "labs/grader/steps.h"
+#include "labs/grader/worker.h"
+#include "labs/race/counter.h"
+#include "labs/race/meeting.h"
+#include "labs/race/tellers.h"
+
+enum { ROUNDS = 200, LOOKS = 3, PLAIN_STEPS = 60 };
+
+/* ------------------------------------------------------------------ part 1 */
+
+static void check_serial(struct bank *mine, long model[ACCOUNTS])
+{
+        struct operation op = { grader_random(2) ? DEPOSIT : TRANSFER, (int)grader_random(ACCOUNTS), 0, 0 };
+        long total;
+        op.to = (op.from + 1 + (int)grader_random(ACCOUNTS - 1)) % ACCOUNTS;
+        op.amount = 1 + grader_random(100);
+        int should = operation_model(&op, model, &total);
+        int err = 0;
+        if (op.kind == DEPOSIT)
+                bank_deposit(mine, op.to, op.amount);
+        else
+                err = bank_transfer(mine, op.from, op.to, op.amount);
+        grader_check(err == should, "bank_transfer(from %d, to %d, amount %ld) returned %d, should return %d", op.from,
+                     op.to, op.amount, err, should);
+        for (int i = 0; i < ACCOUNTS; i++)
+                grader_check(mine->balance[i] == model[i],
+                             "after a %s of %ld (from %d) to %d: account %d holds %ld, should hold %ld",
+                             op.kind == DEPOSIT ? "deposit" : "transfer", op.amount, op.from, op.to, i,
+                             mine->balance[i], model[i]);
+        grader_check(bank_total(mine) == balance_sum(model), "bank_total() is %ld, should be %ld", bank_total(mine),
+                     balance_sum(model));
+}
+
+static void test_serial(void)
+{
+        struct bank mine;
+        balance_all(mine.balance, 0);
+        for (int i = 0; i < ROUNDS; i++) {
+                long model[ACCOUNTS];
+                memcpy(model, mine.balance, sizeof(model));
+                check_serial(&mine, model);
+        }
+}
+
+/* ------------------------------------------------------------------ part 2 */
+
+static struct bank *plain;
+static int *torn; /* what B has counted, in memory that is shared */
+
+static void deposit_plainly(void *arg)
+{
+        (void)arg;
+        steps_watch(plain, sizeof(*plain), true);
+        bank_deposit(plain, 3, 10);
+}
+
+static void transfer_plainly(void *arg)
+{
+        (void)arg;
+        steps_watch(plain, sizeof(*plain), true);
+        bank_transfer(plain, 2, 5, 40);
+}
+
+static void test_lost(void)
+{
+        long seen = 0;
+        plain = plain_bank();
+        for (int n = 1; n < PLAIN_STEPS; n++) {
+                balance_all(plain->balance, 100);
+                bool stands = steps_meet(n, deposit_plainly, deposit_plainly, NULL);
+                long lost = 20 + 100L * ACCOUNTS - balance_sum(plain->balance);
+                long said = bank_lost(plain, 100L * ACCOUNTS, 20);
+                grader_check(said == lost,
+                             "two tellers deposit 10 each into account 3: of 120 it holds %ld\n"
+                             "bank_lost() says %ld, should say %ld",
+                             plain->balance[3], said, lost);
+                seen += lost;
+                if (!stands)
+                        break;
+        }
+        grader_check(seen > 0, "two processes in bank_deposit() lost nothing: does it add to the balance?");
+}
+
+static void look(void *arg)
+{
+        (void)arg;
+        *torn = bank_torn(plain, 100L * ACCOUNTS, LOOKS);
+}
+
+static void test_torn(void)
+{
+        int seen = 0;
+        plain = plain_bank();
+        torn = shared_memory(sizeof(*torn));
+        for (int n = 1; n < PLAIN_STEPS; n++) {
+                balance_all(plain->balance, 100);
+                *torn = -1;
+                bool stands = steps_meet(n, transfer_plainly, look, NULL);
+                grader_check(*torn == 0 || *torn == LOOKS, "%d looks at a bank that stands still: bank_torn() says %d",
+                             LOOKS, *torn);
+                seen += *torn;
+                if (!stands) {
+                        grader_check(*torn == 0, "no transfer is under way, and bank_torn() says %d", *torn);
+                        break;
+                }
+        }
+        grader_check(seen > 0, "A was stopped in the middle of bank_transfer(), and bank_torn() always said 0");
+}
+
+/* ------------------------------------------------------------------ part 3 */
+
+static void test_deposit(void)
+{
+        long begin[ACCOUNTS];
+        bank_open();
+        balance_all(begin, 100);
+        meet(begin, (struct operation){ DEPOSIT, 0, 3, 10 }, (struct operation){ DEPOSIT, 0, 3, 25 });
+        meet(begin, (struct operation){ DEPOSIT, 0, 3, 10 }, (struct operation){ DEPOSIT, 0, 4, 25 });
+        tellers_deposit(4, 100);
+}
+
+static void test_transfer(void)
+{
+        long begin[ACCOUNTS];
+        bank_open();
+        balance_all(begin, 100);
+        meet(begin, (struct operation){ TRANSFER, 3, 7, 60 }, (struct operation){ TRANSFER, 3, 5, 70 });
+        meet(begin, (struct operation){ TRANSFER, 3, 7, 60 }, (struct operation){ TRANSFER, 7, 3, 100 });
+        meet(begin, (struct operation){ TRANSFER, 3, 7, 60 }, (struct operation){ DEPOSIT, 0, 7, 1 });
+        meet(begin, (struct operation){ TRANSFER, 3, 7, 160 }, (struct operation){ DEPOSIT, 0, 3, 80 });
+        tellers_transfer(4, 100);
+}
+
+static void test_total(void)
+{
+        long begin[ACCOUNTS];
+        bank_open();
+        balance_all(begin, 100);
+        meet(begin, (struct operation){ TRANSFER, 3, 7, 60 }, (struct operation){ TOTAL, 0, 0, 0 });
+        meet(begin, (struct operation){ TOTAL, 0, 0, 0 }, (struct operation){ TRANSFER, 3, 7, 60 });
+        meet(begin, (struct operation){ TOTAL, 0, 0, 0 }, (struct operation){ DEPOSIT, 0, 12, 60 });
+}
+
+static void test_killed(void)
+{
+        long begin[ACCOUNTS];
+        bank_open();
+        balance_all(begin, 100);
+        meet_death(begin, (struct operation){ TRANSFER, 3, 7, 60 });
+        meet_death(begin, (struct operation){ TRANSFER, 7, 3, 100 });
+}
+
+static void test_receipts(void)
+{
+        bank_open();
+        tellers_receipts();
+}
+
+static const struct grader_test tests[] = {
+        { "serial", "one teller alone", 10, 0, test_serial },
+        { "lost", "counts the updates that the race loses", 10, 0, test_lost },
+        { "torn", "counts the looks that see half a transfer", 10, 0, test_torn },
+        { "deposit", "deposits of several tellers: none is lost", 15, 0, test_deposit },
+        { "transfer", "transfers of several tellers: one after the other", 15, 0, test_transfer },
+        { "total", "the total in the middle of a transfer", 15, 0, test_total },
+        { "killed", "a teller is killed in the middle of a transfer", 15, 0, test_killed },
+        { "receipts", "one receipt for each transfer that has happened", 10, 0, test_receipts },
+        { NULL, NULL, 0, 0, NULL },
+};
+
+int main(int argc, char **argv)
+{
+        static const struct grader_lab lab = { "race", tests, hidden_tests, environment_clean };
+        return grader_main(argc, argv, &lab);
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The public tests of the lab. */
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "labs/grader/environment.h"
+#include "labs/grader/grader.h"
+#include "labs/grader/steps.h"
+#include "labs/grader/worker.h"
+#include "labs/structure/pairs.h"
+
+enum {
+        SERIAL_ROUNDS = 20000,
+        SERIAL_KEYS = 600,
+        PRELOADED = 500,
+        CROWD = 800,
+        CROWDED_MEETINGS = 10,
+        PAIRS = 60,
+        WORKERS = 4,
+        WORKER_KEYS = 60,
+        WORKER_ROUNDS = 150,
+};
+
+static uint64_t random_key(void)
+{
+        return (uint64_t)grader_random(UINT32_MAX) << 32 | grader_random(UINT32_MAX);
+}
+
+/* Numbers scattered over all keys; 0 stays 0. */
+static uint64_t key_of(uint64_t number)
+{
+        return number * 0x9e3779b97f4a7c15U;
+}
+
+/* ------------------------------------------------------------------ part 1 */
+
+static void check_key(struct table *mine, uint64_t number, bool should, uint64_t value)
+{
+        uint64_t found = 0;
+        bool is_there = table_get(mine, key_of(number), &found);
+        grader_check(is_there == should, "table_get(key %llu) says that it is %sthere",
+                     (unsigned long long)key_of(number), is_there ? "" : "not ");
+        grader_check(!should || found == value, "table_get(key %llu) finds %llu, should find %llu",
+                     (unsigned long long)key_of(number), (unsigned long long)found, (unsigned long long)value);
+}
+
+static void test_serial(void)
+{
+        static uint64_t value[SERIAL_KEYS];
+        static bool is_there[SERIAL_KEYS];
+        struct table *mine = calloc(1, TABLE_BYTES);
+        uint64_t count = 0;
+        for (int i = 0; i < SERIAL_ROUNDS; i++) {
+                uint32_t number = grader_random(SERIAL_KEYS);
+                if (grader_random(2)) {
+                        value[number] = grader_random(1000000);
+                        int err = table_put(mine, key_of(number), value[number]);
+                        grader_check(err == 0, "table_put() returned %d in a table of %llu keys", err,
+                                     (unsigned long long)count);
+                        count += !is_there[number];
+                        is_there[number] = true;
+                } else {
+                        bool was = table_delete(mine, key_of(number));
+                        grader_check(was == is_there[number], "table_delete(key %llu) says that it was %sthere",
+                                     (unsigned long long)key_of(number), was ? "" : "not ");
+                        count -= is_there[number];
+                        is_there[number] = false;
+                }
+                number = grader_random(SERIAL_KEYS);
+                check_key(mine, number, is_there[number], value[number]);
+                grader_check(table_count(mine) == count, "table_count() is %llu, should be %llu",
+                             (unsigned long long)table_count(mine), (unsigned long long)count);
+        }
+        memset((void *)mine, 0, TABLE_BYTES);
+        for (uint64_t i = 0; i < TABLE_KEYS; i++)
+                grader_check(table_put(mine, key_of(i), i) == 0, "the table is full with %llu of %d keys",
+                             (unsigned long long)i, TABLE_KEYS);
+        for (uint64_t i = 0; i < TABLE_KEYS; i++)
+                check_key(mine, i, true, i);
+        free(mine);
+}
+
+/* ------------------------------------------------------------------ part 2 */
+
+/* Many keys: what B deletes has neighbours, which may move. */
+static void meet_crowded(void)
+{
+        static uint64_t keys[CROWD];
+        for (int i = 0; i < CROWD; i++)
+                keys[i] = key_of((uint64_t)i + 100);
+        for (size_t i = 0; i < CROWDED_MEETINGS; i++) {
+                uint64_t key = keys[i * (CROWD / CROWDED_MEETINGS)];
+                meet(keys, CROWD, (struct operation){ PUT, key, 1 }, (struct operation){ DELETE, key, 0 });
+        }
+}
+
+static void test_wrapped(void)
+{
+        uint64_t keys[20];
+        for (int i = 0; i < 20; i++)
+                keys[i] = key_of((uint64_t)i);
+        table_open();
+        meet(keys, 20, (struct operation){ PUT, key_of(3), 1 }, (struct operation){ PUT, key_of(3), 2 });
+        meet(keys, 20, (struct operation){ PUT, key_of(50), 1 }, (struct operation){ PUT, key_of(50), 2 });
+        meet(keys, 20, (struct operation){ PUT, key_of(51), 1 }, (struct operation){ PUT, key_of(52), 2 });
+        meet(keys, 20, (struct operation){ PUT, key_of(4), 1 }, (struct operation){ DELETE, key_of(4), 0 });
+        meet(keys, 20, (struct operation){ DELETE, key_of(4), 0 }, (struct operation){ DELETE, key_of(4), 0 });
+        meet(keys, 20, (struct operation){ GET, key_of(4), 0 }, (struct operation){ DELETE, key_of(4), 0 });
+        meet(keys, 20, (struct operation){ PUT, key_of(60), 0 }, (struct operation){ COUNT, 0, 0 });
+        meet_crowded();
+}
+
+static void work(void *arg)
+{
+        uint64_t base = (uint64_t)worker_number() * 1000;
+        bool was_there;
+        (void)arg;
+        table_open();
+        steps_stumble(table, TABLE_BYTES);
+        for (int i = 0; i < WORKER_ROUNDS; i++) {
+                uint64_t number = base + grader_random(WORKER_KEYS);
+                int err = grader_random(3) ? shared_put(table_env, table, key_of(number), number)
+                                           : shared_delete(table_env, table, key_of(number), &was_there);
+                grader_check(err == 0, "a put or delete returned %d (%s)", err, xac_strerror(err));
+        }
+        for (uint64_t number = base; number < base + WORKER_KEYS; number++) {
+                int err = shared_put(table_env, table, key_of(number), number);
+                grader_check(err == 0, "shared_put() returned %d (%s)", err, xac_strerror(err));
+        }
+        steps_stumble(NULL, 0);
+        table_close();
+}
+
+static void test_crew(void)
+{
+        uint64_t count = 0, value = 0;
+        bool is_there = false;
+        table_open();
+        table_fill(NULL, 0);
+        worker_crew(WORKERS, work, NULL);
+        for (int worker = 1; worker <= WORKERS; worker++) {
+                for (uint64_t i = 0; i < WORKER_KEYS; i++) {
+                        uint64_t number = (uint64_t)worker * 1000 + i;
+                        int err = shared_get(table_env, table, key_of(number), &value, &is_there);
+                        grader_check(err == 0 && is_there && value == number,
+                                     "key %llu, which worker %d has put, is %s", (unsigned long long)key_of(number),
+                                     worker, is_there ? "there with another value" : "not there");
+                }
+        }
+        int err = shared_count(table_env, table, &count);
+        grader_check(err == 0 && count == (uint64_t)WORKERS * WORKER_KEYS, "shared_count() says %llu, should say %d",
+                     (unsigned long long)count, WORKERS * WORKER_KEYS);
+}
+
+/* ------------------------------------------------------------------ part 3 */
+
+static uint64_t preloaded[PRELOADED];
+
+static void preload(void)
+{
+        for (int i = 0; i < PRELOADED; i++)
+                preloaded[i] = random_key();
+        table_open();
+        table_fill(preloaded, PRELOADED);
+}
+
+static struct pair draw_inserts(int number)
+{
+        (void)number;
+        return (struct pair){ { PUT, random_key(), 1 }, { PUT, random_key(), 2 } };
+}
+
+static void test_insert(void)
+{
+        preload();
+        meet_apart(PAIRS, draw_inserts, "A and B insert different keys");
+}
+
+/* Keys that were put one after the other: they may lie side by side. */
+static struct pair draw_replacements(int number)
+{
+        int first = number * 7 % (PRELOADED - 1);
+        return (struct pair){ { PUT, preloaded[first], 1 }, { PUT, preloaded[first + 1], 2 } };
+}
+
+static void test_replace(void)
+{
+        preload();
+        meet_apart(PAIRS, draw_replacements, "A and B replace the values of different keys");
+}
+
+static struct pair draw_readers(int number)
+{
+        return (struct pair){ { number % 2 ? GET : COUNT, preloaded[number], 0 }, { PUT, preloaded[number], 2 } };
+}
+
+static void test_readers(void)
+{
+        preload();
+        meet_apart(PAIRS, draw_readers, "A reads, B replaces the value of the same key");
+        static const uint64_t none[1];
+        meet_strided(25, none, 0, (struct operation){ COUNT, 0, 0 }, (struct operation){ PUT, 5, 1 });
+        meet(preloaded, 3, (struct operation){ GET, preloaded[1], 0 }, (struct operation){ PUT, preloaded[1], 1 });
+}
+
+static const struct grader_test tests[] = {
+        { "serial", "one process alone", 20, 0, test_serial },
+        { "wrapped", "two processes: one after the other, it seems", 20, 20, test_wrapped },
+        { "crew", "four processes", 15, 0, test_crew },
+        { "insert", "two insert different keys: neither begins again", 20, 0, test_insert },
+        { "replace", "two replace values of different keys: the same", 15, 0, test_replace },
+        { "readers", "who only reads never begins again", 10, 20, test_readers },
+        { NULL, NULL, 0, 0, NULL },
+};
+
+int main(int argc, char **argv)
+{
+        static const struct grader_lab lab = { "structure", tests, hidden_tests, environment_clean };
+        return grader_main(argc, argv, &lab);
+}
