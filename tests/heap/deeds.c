@@ -310,7 +310,7 @@ bool heap_deeds_are_done(const struct heap_lane *lanes, struct heap_desk *desk, 
                 compare_roots(&comparison, lane);
         }
         if (stats.live_objects != comparison.objects)
-                differ(&comparison, "%" PRIu64 " objects live, but only %" PRIu64 " are known", stats.live_objects,
+                differ(&comparison, "%" PRIu64 " objects live, %" PRIu64 " are known", stats.live_objects,
                        comparison.objects);
         if (stats.file_bytes != stats.slab_bytes + stats.run_bytes + stats.free_bytes + stats.kept_bytes)
                 differ(&comparison, "some bytes are unaccounted for");
