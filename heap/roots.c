@@ -57,14 +57,21 @@ static void describe(const struct xac_heap *heap, const struct root_entry *entry
         root->tag = entry->tag;
 }
 
+/* A chain of more pages than there are leads back into itself. */
+static bool is_circle(const struct xac_heap *heap, uint64_t pages)
+{
+        return pages > heap->arena->byte_len >> heap->arena->page_shift;
+}
+
 /* -ENOENT: then `free` is a free entry, or the last page. */
 static int find(const struct xac_heap *heap, const char *name, struct spot *found, struct spot *free)
 {
         const struct roots_page *roots;
+        uint32_t pages = 0;
         *free = (struct spot){ PAGE_NONE, UINT32_MAX };
         for (page_no page = PAGE_CATALOG; page != PAGE_NONE; page = roots->next) {
                 roots = roots_page_at(heap, page);
-                if (!roots)
+                if (!roots || is_circle(heap, ++pages))
                         return XAC_CORRUPT;
                 for (uint32_t i = 0; i < roots_per_page(heap); i++) {
                         const struct root_entry *entry = &roots->entry[i];
@@ -202,10 +209,11 @@ static int list_body(void *wish_)
 {
         struct wish *wish = wish_;
         const struct roots_page *roots;
+        uint32_t pages = 0;
         int result = 0;
         for (page_no page = PAGE_CATALOG; !result && page != PAGE_NONE; page = roots->next) {
                 roots = roots_page_at(wish->heap, page);
-                if (!roots)
+                if (!roots || is_circle(wish->heap, ++pages))
                         return XAC_CORRUPT;
                 for (uint32_t i = 0; !result && i < roots_per_page(wish->heap); i++) {
                         xac_heap_root root;
