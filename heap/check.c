@@ -213,6 +213,8 @@ static int check_all(void *check_)
         check->findings = 0;
         check->roots_pages = 1;
         int err = page_group_count(check->heap->arena, &groups);
+        if (!err && !groups)
+                err = XAC_CORRUPT; /* opening has made one */
         if (err == XAC_CORRUPT)
                 find(check, "page %u: it is not the header of a heap", PAGE_HEADER);
         if (err)
@@ -221,8 +223,7 @@ static int check_all(void *check_)
         for (uint32_t group = 0; group < groups; group++)
                 check_group(check, group);
         check_covers(check, groups);
-        if (groups)
-                check_roots(check);
+        check_roots(check);
         return check->findings ? XAC_CORRUPT : 0;
 }
 
