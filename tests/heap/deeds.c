@@ -295,10 +295,11 @@ static void compare_roots(struct comparison *comparison, unsigned lane)
 
 bool heap_deeds_are_done(const struct heap_lane *lanes, struct heap_desk *desk, char *text, size_t text_len)
 {
-        struct comparison comparison = { lanes, desk, 0, text, text_len, true };
+        struct comparison comparison = { .lanes = lanes, .desk = desk, .text_len = text_len, .is_same = true };
         xac_heap_stats stats = { 0 };
         uint64_t objects;
 
+        comparison.text = text;
         int err = xac_heap_check(desk->heap, &stats, take_finding, &comparison);
         if (err)
                 differ(&comparison, "xac_heap_check: %d (%s)", err, xac_strerror(err));

@@ -165,11 +165,12 @@ static void take_and_give_back(struct place place)
 
 static void go_on_when_lost(int (*lose)(struct place place))
 {
-        struct place place = (turn = crew_shared(sizeof(*turn)), open_place());
+        struct place place = open_place();
         void *before = xac_heap_malloc(place.heap, 100), *large = xac_heap_malloc(place.heap, 10000);
         xac_heap_root root;
         xac_heap_stats stats;
 
+        turn = crew_shared(sizeof(*turn));
         int reason = lose(place);
         xac_heap_free(place.heap, before);
         xac_heap_free(place.heap, large);
@@ -228,33 +229,41 @@ struct job {
 };
 
 /* All write one page, so that of two at once one is lost; what is left of its body goes on. */
+static int change_one(struct job *job)
+{
+        const struct place place = job->place;
+        void **kept = &place.shared->kept[chance_below(&job->chance, KEPT)];
+        void *object = load(kept);
+        const size_t size = size_of((unsigned)chance_below(&job->chance, 300));
+
+        if (object && chance_percent(&job->chance, 70)) {
+                xac_heap_free(place.heap, object);
+                store(kept, NULL);
+                return 0;
+        }
+        object = object ? xac_heap_realloc(place.heap, object, size) : xac_heap_malloc(place.heap, size);
+        if (!object)
+                return -errno;
+        store(kept, object);
+        return 0;
+}
+
 static int change_some(void *job_)
 {
         struct job *job = job_;
-        struct place place = job->place;
+        int err = 0;
 
         job->chance = job->before;
         job->tries++;
         if (chance_percent(&job->chance, 60))
-                raise_number(place);
+                raise_number(job->place);
         if (chance_percent(&job->chance, 20))
                 crew_sleep_ms(1); /* meanwhile others commit */
-        for (uint64_t n = chance_below(&job->chance, 12); n--;) {
-                void **kept = &place.shared->kept[chance_below(&job->chance, KEPT)];
-                void *object = load(kept);
-                const size_t size = size_of((unsigned)chance_below(&job->chance, 300));
-
-                if (!object || chance_percent(&job->chance, 30))
-                        object =
-                                object ? xac_heap_realloc(place.heap, object, size) : xac_heap_malloc(place.heap, size);
-                else
-                        xac_heap_free(place.heap, object), object = NULL, errno = 0;
-                if (!object && errno)
-                        return -errno;
-                store(kept, object);
-        }
-        raise_number(place);
-        return 0;
+        for (uint64_t n = chance_below(&job->chance, 12); !err && n--;)
+                err = change_one(job);
+        if (!err)
+                raise_number(job->place);
+        return err;
 }
 
 static _Atomic uint64_t *tries; /* of all */
