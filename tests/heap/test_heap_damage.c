@@ -396,6 +396,30 @@ static void all_calls_survive_damage_or_say_so(void)
         close_heap();
 }
 
+static void a_root_that_leads_out_of_the_heap_is_not_followed(void)
+{
+        static const uint64_t offsets[] = { UINT64_MAX, UINT64_C(1) << 60, UINT64_C(1) << 40 };
+        xac_heap_root root;
+
+        make_heap();
+        check_ok(xbegin(env, 0));
+        struct roots_page *first = arena_write(heap->arena, PAGE_CATALOG);
+        struct root_entry *entry = &first->entry[3];
+        const struct root_entry before = *entry;
+        for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+                entry->offset = offsets[i];
+                check_code(xac_heap_root_find(heap, before.name, &root), XAC_CORRUPT);
+                check_code(xac_heap_root_create(heap, before.name, 8, 0, &root), XAC_CORRUPT);
+                check_code(xac_heap_root_remove(heap, before.name), XAC_CORRUPT);
+                check_code(xac_heap_root_list(heap, take_root, &(size_t){ 0 }), XAC_CORRUPT);
+        }
+        entry->offset = before.offset;
+        entry->size = UINT64_MAX;
+        check_code(xac_heap_root_find(heap, before.name, &root), XAC_CORRUPT);
+        check_ok(xabort(env));
+        close_heap();
+}
+
 static void pages_of_roots_in_a_circle_are_found(void)
 {
         xac_heap_root root;
@@ -420,6 +444,7 @@ int main(void)
                 isolated_timed(each_bit_of_the_header_is_looked_at, 120),
                 isolated_timed(each_bit_of_the_roots_is_looked_at, 120),
                 isolated_timed(each_bit_of_slabs_is_looked_at, 120),
+                isolated_test(a_root_that_leads_out_of_the_heap_is_not_followed),
                 isolated_test(pages_of_roots_in_a_circle_are_found),
                 isolated_timed(all_calls_survive_damage_or_say_so, 120),
         };
