@@ -125,6 +125,20 @@ static void check_group(struct check *check, uint32_t group)
                 check_page(check, map, map_of(group) + at);
 }
 
+/* No group that the file does not have is part of an object. */
+static void check_covers(struct check *check, uint32_t groups)
+{
+        const struct arena_header *header = arena_read(check->heap->arena, PAGE_HEADER);
+        const uint32_t words = header ? header_can_cover(check->heap->arena->page_bytes) / 64 : 0;
+        for (uint32_t word = groups / 64; word < words; word++) {
+                const uint64_t there = word == groups / 64 ? (UINT64_C(1) << groups % 64) - 1 : 0;
+                if (header->covered[word] & ~there) {
+                        find(check, "page %u: an object extends beyond the last group", PAGE_HEADER);
+                        return;
+                }
+        }
+}
+
 /* ---- roots ---- */
 
 /* As long as the object can be used; 0: no object is there. */
@@ -179,6 +193,8 @@ static void check_roots(struct check *check)
                         find(check, "page %u: it is not a page of roots, or of a circle of them", page);
                         return;
                 }
+                if (roots->base && (page != PAGE_CATALOG || roots->base != (uintptr_t)check->heap->arena->base))
+                        find(check, "page %u: it says that the heap was made elsewhere", page);
                 for (uint32_t i = 0; i < roots_per_page(check->heap); i++)
                         if (roots->entry[i].offset)
                                 check_root(check, &roots->entry[i]);
@@ -197,6 +213,8 @@ static int check_all(void *check_)
         check->findings = 0;
         check->roots_pages = 1;
         int err = page_group_count(check->heap->arena, &groups);
+        if (!err && !groups)
+                err = XAC_CORRUPT; /* opening has made one */
         if (err == XAC_CORRUPT)
                 find(check, "page %u: it is not the header of a heap", PAGE_HEADER);
         if (err)
@@ -204,8 +222,8 @@ static int check_all(void *check_)
         check->stats->file_bytes = ((uint64_t)groups * GROUP_PAGES) << check->heap->arena->page_shift;
         for (uint32_t group = 0; group < groups; group++)
                 check_group(check, group);
-        if (groups)
-                check_roots(check);
+        check_covers(check, groups);
+        check_roots(check);
         return check->findings ? XAC_CORRUPT : 0;
 }
 

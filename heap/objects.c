@@ -83,11 +83,19 @@ struct request {
         size_t size;
 };
 
+/* What <errno.h> has no name for: a transaction of its own may be too large for the pool, and the rest is damage. */
+static int errno_of(int err)
+{
+        if (err == XAC_FULL)
+                return ENOMEM;
+        return err > -4000 ? -err : EIO;
+}
+
 static void *object_or_errno(const struct request *request, int err)
 {
         if (!err)
                 return request->object;
-        errno = err > -4000 ? -err : EIO;
+        errno = errno_of(err);
         return NULL;
 }
 

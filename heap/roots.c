@@ -48,23 +48,41 @@ struct spot {
         uint32_t at;
 };
 
-static void describe(const struct xac_heap *heap, const struct root_entry *entry, xac_heap_root *root)
+/* Whether its object, first to last byte, is where the heap is. */
+static bool is_inside(const struct xac_heap *heap, const struct root_entry *entry)
 {
+        const uint64_t last = entry->offset + entry->size - 1, number = last >> heap->arena->page_shift;
+        return last >= entry->offset && number < UINT32_MAX && !page_alloc_reach(heap->arena, (page_no)number);
+}
+
+/* XAC_CORRUPT: nothing can be there. */
+static int describe(const struct xac_heap *heap, const struct root_entry *entry, xac_heap_root *root)
+{
+        if (!is_inside(heap, entry))
+                return XAC_CORRUPT;
         memcpy(root->name, entry->name, sizeof(root->name));
         root->name[XAC_HEAP_NAME_MAX] = 0;
         root->object = xac_heap_address(heap, entry->offset);
         root->size = entry->size;
         root->tag = entry->tag;
+        return 0;
+}
+
+/* A chain of more pages than there are leads back into itself. */
+static bool is_circle(const struct xac_heap *heap, uint64_t pages)
+{
+        return pages > heap->arena->byte_len >> heap->arena->page_shift;
 }
 
 /* -ENOENT: then `free` is a free entry, or the last page. */
 static int find(const struct xac_heap *heap, const char *name, struct spot *found, struct spot *free)
 {
         const struct roots_page *roots;
+        uint32_t pages = 0;
         *free = (struct spot){ PAGE_NONE, UINT32_MAX };
         for (page_no page = PAGE_CATALOG; page != PAGE_NONE; page = roots->next) {
                 roots = roots_page_at(heap, page);
-                if (!roots)
+                if (!roots || is_circle(heap, ++pages))
                         return XAC_CORRUPT;
                 for (uint32_t i = 0; i < roots_per_page(heap); i++) {
                         const struct root_entry *entry = &roots->entry[i];
@@ -130,9 +148,7 @@ static int find_body(void *wish_)
         struct wish *wish = wish_;
         struct spot found, free;
         int err = find(wish->heap, wish->name, &found, &free);
-        if (!err)
-                describe(wish->heap, entry_at(wish->heap, found), wish->root);
-        return err;
+        return err ? err : describe(wish->heap, entry_at(wish->heap, found), wish->root);
 }
 
 int xac_heap_root_find(xac_heap *heap, const char *name, xac_heap_root *root)
@@ -151,8 +167,8 @@ static int create_body(void *wish_)
         struct spot spot, free;
         int err = find(heap, wish->name, &spot, &free);
         if (!err) {
-                describe(heap, entry_at(heap, spot), wish->root);
-                return -EEXIST;
+                err = describe(heap, entry_at(heap, spot), wish->root);
+                return err ? err : -EEXIST;
         }
         if (err == -ENOENT)
                 err = free.at == UINT32_MAX ? append_page(heap, &free) : 0;
@@ -163,8 +179,7 @@ static int create_body(void *wish_)
         struct root_entry entry = { .offset = xac_heap_offset(heap, object), .size = wish->size, .tag = wish->tag };
         memcpy(entry.name, wish->name, strlen(wish->name));
         err = write_entry(heap, free, &entry);
-        describe(heap, &entry, wish->root);
-        return err;
+        return err ? err : describe(heap, &entry, wish->root);
 }
 
 static bool is_name(const char *name)
@@ -185,9 +200,12 @@ static int remove_body(void *wish_)
         struct wish *wish = wish_;
         struct spot spot, free;
         int err = find(wish->heap, wish->name, &spot, &free);
+        xac_heap_root root;
+        if (!err)
+                err = describe(wish->heap, entry_at(wish->heap, spot), &root);
         if (err)
                 return err;
-        object_give_back(wish->heap, xac_heap_address(wish->heap, entry_at(wish->heap, spot)->offset));
+        object_give_back(wish->heap, root.object);
         return write_entry(wish->heap, spot, &(struct root_entry){ .offset = 0 });
 }
 
@@ -202,17 +220,19 @@ static int list_body(void *wish_)
 {
         struct wish *wish = wish_;
         const struct roots_page *roots;
+        uint32_t pages = 0;
         int result = 0;
         for (page_no page = PAGE_CATALOG; !result && page != PAGE_NONE; page = roots->next) {
                 roots = roots_page_at(wish->heap, page);
-                if (!roots)
+                if (!roots || is_circle(wish->heap, ++pages))
                         return XAC_CORRUPT;
                 for (uint32_t i = 0; !result && i < roots_per_page(wish->heap); i++) {
                         xac_heap_root root;
                         if (!roots->entry[i].offset)
                                 continue;
-                        describe(wish->heap, &roots->entry[i], &root);
-                        result = wish->each(wish->arg, &root);
+                        result = describe(wish->heap, &roots->entry[i], &root);
+                        if (!result)
+                                result = wish->each(wish->arg, &root);
                         roots = roots_page_at(wish->heap, page); /* it may have written */
                 }
         }

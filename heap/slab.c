@@ -28,9 +28,9 @@ uint32_t slab_take(struct slab *slab, const struct size_class *class)
         uint32_t i = 0;
         while (i < class->words && !slab->free[i])
                 i++;
-        if (i == class->words)
+        const uint32_t number = i < class->words ? i * 64 + (uint32_t)__builtin_ctzll(slab->free[i]) : class->count;
+        if (number >= class->count)
                 return 0;
-        const uint32_t number = i * 64 + (uint32_t)__builtin_ctzll(slab->free[i]);
         slab->free[i] &= slab->free[i] - 1;
         slab->free_count--;
         return class->first + number * class->size;

@@ -27,7 +27,8 @@ struct slab {
 
 /* All objects are free. */
 void slab_make(struct slab *slab, uint32_t size_class, const struct size_class *class, uint64_t owner);
-/* Takes a free object. Returns where it begins on the page; 0: there is none, whatever is counted. */
+/* Takes a free object. Returns where it begins on the page; 0: there is none, whatever is counted, or what is
+ * marked as free is none. */
 uint32_t slab_take(struct slab *slab, const struct size_class *class);
 
 /* Does an object of the class begin there on the page? Then its number. */

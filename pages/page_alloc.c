@@ -96,6 +96,20 @@ static int map_of_page(struct page_arena *arena, page_no page, const struct grou
         return err ? err : page_group_map(arena, group_of(page), map);
 }
 
+/* When the arena cannot grow, for the reason `err`: in any group, whosever it is. */
+static int group_find_any_run(struct page_arena *arena, uint32_t groups, size_t count, int err)
+{
+        for (uint32_t group = 0; group < groups; group++) {
+                const struct group_map *map;
+                int bad = page_group_look(arena, group, &map);
+                if (bad)
+                        return bad;
+                if (map && map_find_run(map, count) < GROUP_PAGES)
+                        return page_group_own(arena, group);
+        }
+        return err;
+}
+
 /* Makes a group the own one in which they are. The one before is let go, with the room that it has for others. */
 static int group_find_run(struct page_arena *arena, size_t count)
 {
@@ -110,7 +124,11 @@ static int group_find_run(struct page_arena *arena, size_t count)
                 if (!err && page_group_may_own(arena, map) && map_find_run(map, count) < GROUP_PAGES)
                         return page_group_own(arena, group);
         }
-        return err ? err : page_group_add(arena, groups);
+        if (!err)
+                err = page_group_add(arena, groups);
+        if (!err || err == ARENA_LOST || err == XAC_CORRUPT)
+                return err;
+        return group_find_any_run(arena, groups, count, err);
 }
 
 /* Where the own group, if there is one, has them; GROUP_PAGES: nowhere. */

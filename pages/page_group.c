@@ -76,6 +76,7 @@ int page_group_append(struct page_arena *arena, uint32_t groups, struct group_ma
                                                  .next_tree_id = TREE_ID_MIN };
         header->groups = groups + 1;
         header->not_groups = ~header->groups;
+        memset(map, 0, arena->page_bytes); /* of what stands behind the map nothing is kept, either */
         *map = (struct group_map){ .kind = PAGE_IS_MAP, .group = groups, .used_at = map_now_s() };
         memset(map->free, 0xff, sizeof(map->free));
         map->free[0] &= ~map_fixed_bits(groups);

@@ -70,8 +70,8 @@ int page_group_take(struct page_arena *arena, uint32_t *group)
 
 /* ---- rows ---- */
 
-/* Some that are wholly free and nobody's; `groups`: there are none. */
-static int groups_look_for(struct page_arena *arena, uint32_t groups, uint32_t count, uint32_t *first)
+/* Some that are wholly free, and nobody's or anybody's; `groups`: there are none. */
+static int groups_look_for(struct page_arena *arena, uint32_t groups, uint32_t count, bool of_anybody, uint32_t *first)
 {
         *first = 1;
         for (uint32_t group = 1; group < groups && group - *first < count; group++) {
@@ -79,7 +79,7 @@ static int groups_look_for(struct page_arena *arena, uint32_t groups, uint32_t c
                 int err = page_group_look(arena, group, &map);
                 if (err)
                         return err;
-                if (!map || !map_is_empty(map) || !page_group_may_own(arena, map))
+                if (!map || !map_is_empty(map) || (!of_anybody && !page_group_may_own(arena, map)))
                         *first = group + 1;
         }
         if (groups < 1 + count || groups - *first < count)
@@ -104,6 +104,18 @@ static int groups_cover(struct page_arena *arena, uint32_t groups, uint32_t firs
         return 0;
 }
 
+/* Behind the last, where the arena is to have so many groups then; if it cannot, among those that others own. */
+static int groups_grow(struct page_arena *arena, uint32_t groups, uint32_t count, uint32_t *first)
+{
+        int err = arena_grow(arena, ((uint64_t)*first + count) * GROUP_PAGES);
+        if (!err)
+                return 0;
+        int bad = groups_look_for(arena, groups, count, true, first);
+        if (bad)
+                return bad;
+        return *first == groups ? err : 0;
+}
+
 int page_group_take_row(struct page_arena *arena, uint32_t count, uint32_t *first)
 {
         uint32_t groups = 0;
@@ -111,11 +123,11 @@ int page_group_take_row(struct page_arena *arena, uint32_t count, uint32_t *firs
         if (!err)
                 err = page_group_count(arena, &groups);
         if (!err)
-                err = groups_look_for(arena, groups, count, first);
+                err = groups_look_for(arena, groups, count, false, first);
         if (!err && (uint64_t)*first + count > header_can_cover(arena->page_bytes))
                 err = -ENOMEM;
-        if (!err)
-                err = arena_grow(arena, ((uint64_t)*first + count) * GROUP_PAGES);
+        if (!err && *first == groups)
+                err = groups_grow(arena, groups, count, first);
         return err ? err : groups_cover(arena, groups, *first, count);
 }
 

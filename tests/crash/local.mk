@@ -29,10 +29,12 @@ CRASH_LIBS = tests/support/libsupport.la $(UNIT_LIBS)
         %D%/crash.c \
         %D%/look.c \
         %D%/look.h \
+        %D%/look_heap.c \
         %D%/look_tree.c \
         %D%/verify.c \
         %D%/verify.h \
         %D%/workload_commit.c \
+        %D%/workload_heap.c \
         %D%/workload_run.c \
         %D%/workload_table.c \
         %D%/workload_tree.c \
@@ -40,8 +42,9 @@ CRASH_LIBS = tests/support/libsupport.la $(UNIT_LIBS)
         %D%/world.c \
         %D%/world.h \
         $(TREES_DEEDS) \
+        $(HEAP_DEEDS) \
         $(CRASH_ENGINE)
-%C%_crash_LDADD = tests/support/libsupport.la libxactrees-core.la $(UNIT_LIBS)
+%C%_crash_LDADD = tests/support/libsupport.la libxactrees-core.la libxacheap-core.la $(UNIT_LIBS)
 
 %C%_test_engine_SOURCES = %D%/test_engine.c $(CRASH_ENGINE)
 %C%_test_engine_LDADD = $(CRASH_LIBS)

@@ -78,11 +78,12 @@ void look_open(struct life_of_image *life)
         life->seat.world = &life->world;
         memset(life->seat.pages, 0, sizeof(life->seat.pages));
         memset(&life->seat.desk, 0, sizeof(life->seat.desk));
+        memset(&life->seat.heap_desk, 0, sizeof(life->seat.heap_desk));
 }
 
 void look_close(struct life_of_image *life)
 {
-        look_expect_ok(life, workload_leave(&life->seat), "closing the trees");
+        look_expect_ok(life, workload_leave(&life->seat), "closing the trees or the heap");
         look_expect_ok(life, xac_close(life->seat.env), "xac_close");
 }
 
@@ -182,6 +183,10 @@ void look_inside(struct life_of_image *life)
 
         if (life->world.workload->is_tree) {
                 look_inside_trees(life);
+                return;
+        }
+        if (life->world.workload->is_heap) {
+                look_inside_heap(life);
                 return;
         }
         for (unsigned file = 0; file < files; file++)

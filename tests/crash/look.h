@@ -41,5 +41,8 @@ void look_inside(struct life_of_image *life);
 /* The same where the commits are deeds on trees: each tree holds what it should, and bptree_check finds nothing
  * (look_tree.c). */
 void look_inside_trees(struct life_of_image *life);
+/* And where they are deeds on a heap: its objects are those that should live, and xac_heap_check finds nothing
+ * (look_heap.c). */
+void look_inside_heap(struct life_of_image *life);
 
 #endif

@@ -29,6 +29,8 @@ int workload_map(struct seat_of_world *seat, unsigned lane, uint64_t k, struct t
 
         if (workload->is_tree)
                 return workload_tree_open(seat);
+        if (workload->is_heap)
+                return workload_heap_open(seat);
         for (unsigned i = 0; i < workload->files; i++) {
                 unsigned file = lane * workload->files + i;
                 unsigned pages = world_pages(workload, file, k);
@@ -42,7 +44,9 @@ int workload_map(struct seat_of_world *seat, unsigned lane, uint64_t k, struct t
 
 int workload_leave(struct seat_of_world *seat)
 {
-        return seat->world->workload->is_tree ? deeds_close(&seat->desk) : 0;
+        int err = deeds_close(&seat->desk);
+
+        return err ? err : heap_deeds_close(&seat->heap_desk);
 }
 
 static bool is_mapped(const struct seat_of_world *seat, unsigned lane, uint64_t k)
@@ -80,6 +84,10 @@ bool workload_counter(struct seat_of_world *seat, unsigned lane, uint64_t *count
 {
         if (seat->world->workload->is_tree)
                 return deeds_counter(&seat->desk, lane, counter) == 0;
+        if (seat->world->workload->is_heap) {
+                *counter = heap_deeds_counter(&seat->heap_desk, lane);
+                return true;
+        }
         unsigned char *page = seat->views[lane * seat->world->workload->files];
         const void *bytes = seat->world->workload->is_view ? page : xac_page_read(seat->env, page);
 
@@ -173,6 +181,8 @@ int workload_commit(struct seat_of_world *seat, unsigned lane, uint64_t most, in
 
         if (seat->world->workload->is_tree)
                 return workload_tree_commit(seat, lane, most, flags, trace, k);
+        if (seat->world->workload->is_heap)
+                return workload_heap_commit(seat, lane, most, flags, trace, k);
         flags |= seat->world->workload->lanes > 1 ? XAC_SNAPSHOT : 0;
         do
                 err = attempt(seat, lane, most, flags, trace, k);

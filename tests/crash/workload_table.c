@@ -7,7 +7,8 @@
 enum {
         SMALL_LOG = 256 << 10,
         SMALL_POOL = 4 << 20,
-        TREE_BYTES = 4 << 20 /* a file of trees: 2 MiB or these */,
+        TREE_BYTES = 4 << 20, /* a file of trees or a heap: 2 MiB or these */
+        HUGE_BYTES = 12 << 20 /* and this of huge objects */,
         COB_BYTES = 28 << 20 /* and 2 MiB for each extent; less than an arena grows by if it can */
 };
 
@@ -373,6 +374,45 @@ static const struct workload table[] = {
           .is_tree = true,
           .is_cob = true,
           .is_view = true },
+        { .name = "heap",
+          .what = "a heap: objects and roots are made, resized and freed, in levels that are undone as well",
+          .processes = 1,
+          .threads = 1,
+          .lanes = 1,
+          .commits = 120,
+          .is_heap = true,
+          .is_view = true,
+          .checkpoint_every = 31 },
+        { .name = "heap-crowd",
+          .what = "the same by three processes of two threads, checkpoints all the time",
+          .processes = 3,
+          .threads = 2,
+          .lanes = 1,
+          .commits = 120,
+          .is_heap = true,
+          .has_checkpointer = true,
+          .has_durable_reader = true,
+          .nosync_percent = 30,
+          .kills = 3 },
+        { .name = "heap-lanes",
+          .what = "the same by four processes, each with objects of its own",
+          .processes = 4,
+          .threads = 1,
+          .lanes = 4,
+          .commits = 40,
+          .is_heap = true,
+          .is_view = true },
+        { .name = "heap-huge",
+          .what = "the same with objects of several groups of pages, which come and go",
+          .processes = 1,
+          .threads = 1,
+          .lanes = 1,
+          .commits = 60,
+          .is_heap = true,
+          .has_huge = true,
+          .checkpoint_every = 13,
+          .log_bytes = 1 << 20,
+          .pool_bytes = 16 << 20 },
 };
 
 const struct workload *workload_get(unsigned i)
@@ -391,11 +431,13 @@ const struct workload *workload_find(const char *name)
 xac_options workload_options(const struct workload *workload)
 {
         const uint32_t page_bytes = workload->page_bytes ? workload->page_bytes : WORLD_PAGE;
-        const uint64_t tree_bytes = (workload->is_cob ? COB_BYTES : TREE_BYTES) / WORLD_PAGE * (uint64_t)page_bytes;
+        const uint64_t most = workload->is_cob ? COB_BYTES : workload->has_huge ? HUGE_BYTES : TREE_BYTES;
+        const uint64_t tree_bytes = most / WORLD_PAGE * (uint64_t)page_bytes;
 
         return (xac_options){ .page_bytes = page_bytes,
                               .log_bytes = workload->log_bytes ? workload->log_bytes : SMALL_LOG,
                               .pool_bytes = workload->pool_bytes ? workload->pool_bytes : SMALL_POOL,
-                              .reserve_bytes = workload->is_tree ? tree_bytes : WORLD_PAGES * WORLD_PAGE,
+                              .reserve_bytes =
+                                      workload->is_tree || workload->is_heap ? tree_bytes : WORLD_PAGES * WORLD_PAGE,
                               .max_participants = 16 };
 }

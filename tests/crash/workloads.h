@@ -10,6 +10,7 @@
 #include <xac/xac.h>
 
 #include "tests/crash/world.h"
+#include "tests/heap/deeds.h"
 #include "tests/trees/deeds.h"
 
 /* By number, NULL behind the last; by name, NULL if there is none. */
@@ -26,11 +27,13 @@ struct seat_of_world {
         unsigned pages[WORLD_FILES]; /* mapped */
         struct deeds deeds;          /* is_tree */
         struct deeds_desk desk;
+        struct heap_deeds heap_deeds; /* is_heap */
+        struct heap_desk heap_desk;
 };
 
 /* Maps everything that commit k of the lane needs. 0 or -errno. */
 int workload_map(struct seat_of_world *seat, unsigned lane, uint64_t k, struct trace *trace);
-/* At the end; only trees need it. */
+/* At the end; only trees and heaps need it. */
 int workload_leave(struct seat_of_world *seat);
 /* Makes the next commit of the lane: its number in *k, 0 if there are none left. `trace` may be NULL.
  * The library's result. */
@@ -43,6 +46,11 @@ bool workload_counter(struct seat_of_world *seat, unsigned lane, uint64_t *count
 /* The same where the commits are deeds (workload_tree.c). */
 int workload_tree_open(struct seat_of_world *seat);
 int workload_tree_commit(struct seat_of_world *seat, unsigned lane, uint64_t most, int flags, struct trace *trace,
+                         uint64_t *k);
+
+/* And where they are deeds on a heap (workload_heap.c). */
+int workload_heap_open(struct seat_of_world *seat);
+int workload_heap_commit(struct seat_of_world *seat, unsigned lane, uint64_t most, int flags, struct trace *trace,
                          uint64_t *k);
 
 /* What processes that were killed left of an environment that is not there any more. */

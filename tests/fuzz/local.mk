@@ -9,6 +9,7 @@ FUZZ_TARGETS = \
         %D%/fuzz_bptree \
         %D%/fuzz_cobtree \
         %D%/fuzz_diff \
+        %D%/fuzz_heap \
         %D%/fuzz_log_reader \
         %D%/fuzz_manifest \
         %D%/fuzz_replay
@@ -36,6 +37,9 @@ FUZZ_TREE = %D%/fuzz_tree.c %D%/fuzz_tree.h $(TREES_SORTED) $(TREES_EITHER) $(FU
 
 %C%_fuzz_diff_SOURCES = %D%/fuzz_diff.c $(FUZZ_COMMON)
 %C%_fuzz_diff_LDADD = $(FUZZ_LIBS)
+
+%C%_fuzz_heap_SOURCES = %D%/fuzz_heap.c $(FUZZ_COMMON)
+%C%_fuzz_heap_LDADD = tests/support/libsupport.la libxacheap-core.la $(UNIT_LIBS)
 
 %C%_fuzz_log_reader_SOURCES = %D%/fuzz_log_reader.c %D%/log_image.c %D%/log_image.h $(FUZZ_COMMON)
 %C%_fuzz_log_reader_LDADD = $(FUZZ_LIBS)

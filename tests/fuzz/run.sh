@@ -16,7 +16,7 @@ runs=${FUZZ_RUNS:-1000000}
 seconds=${FUZZ_SECONDS:-0}
 jobs=${FUZZ_JOBS:-1}
 build=$(pwd)/fuzz-build
-targets=${*:-diff replay area manifest log_reader bpnode bptree cobtree}
+targets=${*:-diff replay area manifest log_reader bpnode bptree cobtree heap}
 
 clang=
 for candidate in ${FUZZ_CLANG:-clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14}; do
@@ -69,7 +69,7 @@ objects=$(
         for source in "$srcdir"/recovery/*.c; do
                 compile counted "recovery/$(basename "$source")"
         done
-        for source in "$srcdir"/pages/*.c "$srcdir"/trees/*.c; do
+        for source in "$srcdir"/pages/*.c "$srcdir"/trees/*.c "$srcdir"/heap/*.c; do
                 compile counted "${source#"$srcdir/"}"
         done
         for source in "$srcdir"/libxac/*.c; do

@@ -155,6 +155,90 @@ static void an_inner_abort_undoes_the_inner_objects(void)
         close_place(place);
 }
 
+/* ---- a file that cannot grow ---- */
+
+enum { GROUP_BYTES = 2 << 20 };
+
+static struct crew_turn *turn;
+
+static struct place open_small_place(unsigned groups)
+{
+        const xac_options options = { .reserve_bytes = (uint64_t)groups * GROUP_BYTES };
+        struct place place;
+
+        check_ok(xac_open(scratch_path("env"), XAC_CREATE | XAC_VOLATILE, &options, &place.env));
+        check_ok(xac_heap_open(place.env, "heap", XAC_CREATE, &place.heap));
+        return place;
+}
+
+static void allocate_and_stay(int index, void *unused)
+{
+        struct place place = open_small_place(2);
+
+        (void)unused;
+        crew_turn_await(turn, (uint32_t)index);
+        check(xac_heap_malloc(place.heap, 10000) != NULL);
+        crew_turn_pass(turn);
+        crew_turn_await(turn, 4);
+        close_place(place);
+}
+
+/* Each takes pages from a group of its own, and there are two of them. */
+static void where_a_file_cannot_grow_others_make_room(void)
+{
+        pid_t pid[3];
+
+        turn = crew_shared(sizeof(*turn));
+        for (int i = 0; i < 3; i++)
+                pid[i] = crew_fork(allocate_and_stay, i, NULL);
+        crew_turn_await(turn, 3);
+        struct place place = open_small_place(2);
+        check(xac_heap_malloc(place.heap, 100) != NULL);
+        check(xac_heap_malloc(place.heap, 10000) != NULL);
+        errno = 0;
+        check(!xac_heap_malloc(place.heap, GROUP_BYTES) && errno == ENOMEM);
+        crew_turn_pass(turn);
+        for (int i = 0; i < 3; i++)
+                crew_join(pid[i]);
+        check_equal(live_objects(place.heap), 5);
+        close_place(place);
+}
+
+/* Owns a group, in which nothing is. */
+static void free_and_stay(int index, void *unused)
+{
+        struct place place = open_small_place(3);
+
+        (void)unused;
+        crew_turn_await(turn, (uint32_t)index);
+        xac_heap_free(place.heap, xac_heap_malloc(place.heap, 10000));
+        crew_turn_pass(turn);
+        crew_turn_await(turn, 4);
+        close_place(place);
+}
+
+/* The last two of three groups are free, but are those of others, who go on to find room. */
+static void where_a_file_cannot_grow_groups_of_others_are_taken_whole(void)
+{
+        pid_t pid[3];
+
+        turn = crew_shared(sizeof(*turn));
+        for (int i = 0; i < 3; i++)
+                pid[i] = crew_fork(free_and_stay, i, NULL);
+        crew_turn_await(turn, 3);
+        struct place place = open_small_place(3);
+        void *huge = xac_heap_malloc(place.heap, GROUP_BYTES + 100000);
+        check(huge != NULL);
+        check(!xac_heap_malloc(place.heap, GROUP_BYTES) && errno == ENOMEM);
+        crew_turn_pass(turn);
+        for (int i = 0; i < 3; i++)
+                crew_join(pid[i]);
+        check_equal(live_objects(place.heap), 1);
+        xac_heap_free(place.heap, huge);
+        check_equal(live_objects(place.heap), 0);
+        close_place(place);
+}
+
 /* ---- what is no object ---- */
 
 static void free_something(int which, void *heap_)
@@ -404,6 +488,8 @@ int main(void)
                 isolated_test(without_a_transaction_a_call_is_one),
                 isolated_test(what_is_aborted_never_happened),
                 isolated_test(an_inner_abort_undoes_the_inner_objects),
+                isolated_test(where_a_file_cannot_grow_others_make_room),
+                isolated_test(where_a_file_cannot_grow_groups_of_others_are_taken_whole),
                 isolated_test(what_is_no_object_ends_the_program),
                 isolated_test(roots_are_found_again),
                 isolated_test(names_are_checked),

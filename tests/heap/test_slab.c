@@ -75,6 +75,9 @@ static void what_is_no_slab_is_seen(void)
         slab->free[class->words - 1] |= UINT64_C(1) << 63; /* stands for no object */
         slab->free_count++;
         check(!slab_is_sound(slab, no, class));
+        for (uint32_t i = 0; i < class->count; i++)
+                check(slab_take(slab, class) != 0);
+        check_equal(slab_take(slab, class), 0);
 }
 
 int main(void)

@@ -43,5 +43,5 @@ say_and_run "$tests/kill/sleepers" --kills $((KILLS / 5)) --durable
 say_and_run "$tests/kill/rounds" --rounds "$ROUNDS"
 say_and_run "$tests/kill/rounds" --rounds $((ROUNDS / 10)) --page-bytes 16384
 say_and_run "$tests/trees/killed" --kills $((KILLS / 20))
-say_and_run "$tests/heap/killed" --seconds $((KILLS / 100))
+say_and_run "$tests/heap/killed" --operations $((KILLS * 100))
 say_and_run "$tests/kill/single_step" --stride "$STRIDE"

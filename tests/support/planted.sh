@@ -114,6 +114,7 @@ crash="$tests/crash/crash --keep $keep --seconds 60 --workload"
         expect 15 20 'replay writes to home at once' $crash single
         expect 16 40 'a mark names commits of the backlog' $crash 'merged crowd'
         expect 17 40 'what pages were when the backlog began is given up' $crash 'killed unsynced'
+        expect 10 30 'pages go home before the area holds them, of a heap' $crash heap
         expect 18 40 'a commit with a record of its own overtakes the backlog' $crash 'killed unsynced'
 }
 [ $missed -eq 0 ]

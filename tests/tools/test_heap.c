@@ -4,10 +4,12 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <xac/heap.h>
 
+#include "tests/support/chance.h"
 #include "tests/tools/tool.h"
 
 static const char *make_heap(void)
@@ -69,12 +71,125 @@ static void what_is_no_heap_is_left_alone(void)
         check_said("Usage: xac heap ");
 }
 
+/* ---- files that something else has written ---- */
+
+enum { PAGE = 4096, GROUP = 512 * PAGE, BYTES_MAX = 3 * GROUP };
+
+static unsigned char bytes[BYTES_MAX];
+
+static void write_file(size_t len)
+{
+        int fd = open(scratch_path("env/things"), O_WRONLY | O_TRUNC);
+
+        check(fd >= 0 && write(fd, bytes, len) == (ssize_t)len && close(fd) == 0);
+}
+
+static void read_file(void)
+{
+        int fd = open(scratch_path("env/things"), O_RDONLY);
+
+        check(fd >= 0 && read(fd, bytes, BYTES_MAX) == BYTES_MAX && close(fd) == 0);
+}
+
+/* It says what is wrong, and ends by itself. */
+static void check_refused(void)
+{
+        check_xac(1, "heap", scratch_path("env"), "things");
+        check(tool.said_len > 20);
+}
+
+/* Objects of all sizes, on the first 150 pages or so. */
+static void fill_heap(void)
+{
+        const char *dir = make_heap();
+        xac_env *env;
+        xac_heap *heap;
+
+        check_ok(xac_open(dir, XAC_VOLATILE, NULL, &env));
+        check_ok(xac_heap_open(env, "things", 0, &heap));
+        check_ok(xbegin(env, 0));
+        for (size_t i = 0; i < 400; i++)
+                check(xac_heap_malloc(heap, i * 16) != NULL);
+        check_ok(xend(env));
+        check_ok(xac_heap_close(heap));
+        check_ok(xac_close(env));
+}
+
+static void what_was_cut_off_is_missed(void)
+{
+        static const size_t lens[] = { 0,        1,        100,      4095,      4096,      4097,
+                                       2 * 4096, 3 * 4096, 4 * 4096, 30 * 4096, 50 * 4096, 50 * 4096 + 1 };
+
+        fill_heap();
+        read_file();
+        for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+                write_file(lens[i]);
+                check_refused();
+        }
+        write_file(GROUP); /* nothing stood behind it */
+        check_xac(0, "heap", scratch_path("env"), "things");
+}
+
+static void random_bytes_are_no_heap(void)
+{
+        struct chance chance = { chance_seed() };
+
+        make_heap();
+        for (int i = 0; i < 12; i++) {
+                const size_t len = 1 + chance_below(&chance, i < 6 ? 3 * PAGE : BYTES_MAX);
+
+                for (size_t at = 0; at < len; at++)
+                        bytes[at] = (unsigned char)chance_next(&chance);
+                write_file(len);
+                check_refused();
+        }
+}
+
+/* Random bytes in a heap: it is one, and damaged. */
+static void random_pages_are_damage(void)
+{
+        struct chance chance = { chance_seed() };
+        static unsigned char whole[BYTES_MAX];
+
+        fill_heap();
+        read_file();
+        memcpy(whole, bytes, sizeof(whole));
+        for (int i = 0; i < 12; i++) {
+                const size_t page = i < 4 ? (size_t)i : 7 + chance_below(&chance, 20); /* 4 to 6 are an object */
+
+                memcpy(bytes, whole, sizeof(whole));
+                for (size_t at = 0; at < PAGE; at++)
+                        bytes[page * PAGE + at] = (unsigned char)chance_next(&chance);
+                write_file(BYTES_MAX);
+                check_refused();
+        }
+}
+
+/* A page arena of another library has the same header but for its magic number. */
+static void other_formats_are_no_heaps(void)
+{
+        fill_heap();
+        read_file();
+        bytes[PAGE + 8] ^= 1;
+        write_file(BYTES_MAX);
+        check_refused();
+        memset(bytes, 'x', sizeof(bytes));
+        write_file(PAGE);
+        check_refused();
+        check_equal(scratch_file_size(scratch_path("env/things")), PAGE); /* it is as long as it was */
+        memset(bytes, 0, sizeof(bytes));
+        write_file(PAGE);
+        check_refused();
+        check_said("there is no heap");
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                isolated_test(what_is_in_it_is_told),
-                isolated_test(damage_is_told),
-                isolated_test(what_is_no_heap_is_left_alone),
+                isolated_test(what_is_in_it_is_told),         isolated_test(damage_is_told),
+                isolated_test(what_is_no_heap_is_left_alone), isolated_test(what_was_cut_off_is_missed),
+                isolated_test(random_bytes_are_no_heap),      isolated_test(random_pages_are_damage),
+                isolated_test(other_formats_are_no_heaps),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
