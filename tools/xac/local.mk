@@ -3,6 +3,19 @@
 # The program xac. It looks at environments from below, and so is linked to what is inside the library.
 
 bin_PROGRAMS += %D%/xac
+
+# Reads traces; tests do, too.
+TRACE_READER = \
+        %D%/text.c \
+        %D%/text.h \
+        %D%/trace_cursor.c \
+        %D%/trace_cursor.h \
+        %D%/trace_file.c \
+        %D%/trace_file.h \
+        %D%/trace_list.c \
+        %D%/trace_list.h \
+        trace/trace_format.h
+
 %C%_xac_SOURCES = \
         %D%/check.c \
         %D%/check_files.c \
@@ -30,7 +43,8 @@ bin_PROGRAMS += %D%/xac
         %D%/remains.h \
         %D%/stat.c \
         %D%/tool.c \
-        %D%/tool.h
+        %D%/tool.h \
+        $(TRACE_READER)
 %C%_xac_LDADD = libxacheap-core.la libxac-core.la $(FAULT_LIBS) -lpthread
 
 dist_man1_MANS += man/xac.1
