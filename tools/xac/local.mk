@@ -22,6 +22,10 @@ TRACE_READER = \
         %D%/check_files.h \
         %D%/clean.c \
         %D%/heap.c \
+        %D%/histogram.c \
+        %D%/histogram.h \
+        %D%/json.c \
+        %D%/json.h \
         %D%/live.c \
         %D%/live.h \
         %D%/log.c \
@@ -44,6 +48,19 @@ TRACE_READER = \
         %D%/stat.c \
         %D%/tool.c \
         %D%/tool.h \
+        %D%/trace.c \
+        %D%/trace_json.c \
+        %D%/trace_perfetto.c \
+        %D%/trace_ranges.c \
+        %D%/trace_ranges.h \
+        %D%/trace_report.c \
+        %D%/trace_report.h \
+        %D%/trace_sum.c \
+        %D%/trace_sum.h \
+        %D%/trace_winner.c \
+        %D%/trace_winner.h \
+        %D%/trace_words.c \
+        %D%/trace_words.h \
         $(TRACE_READER)
 %C%_xac_LDADD = libxacheap-core.la libxac-core.la $(FAULT_LIBS) -lpthread
 

@@ -157,7 +157,7 @@ static int track_of(struct trace_file *file, uint32_t no, struct trace_file_trac
 
 static bool is_page_bytes(uint32_t page_bytes)
 {
-        return page_bytes >= 512 && page_bytes <= 65536 && (page_bytes & (page_bytes - 1)) == 0;
+        return page_bytes >= 4096 && page_bytes <= 65536 && (page_bytes & (page_bytes - 1)) == 0;
 }
 
 /* A collector that was killed may have left a track's beginning, which its successor writes again. */

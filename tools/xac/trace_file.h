@@ -35,7 +35,7 @@ struct trace_file_damage {
 struct trace_file_env {
         uint8_t uuid[16];
         char *path;
-        uint32_t page_bytes; /* a power of two, 65,536 at most */
+        uint32_t page_bytes; /* a power of two, 4,096 to 65,536 */
 };
 
 /* A file of one. */

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TOOLS_XAC_TRACE_RANGES_H
+#define TOOLS_XAC_TRACE_RANGES_H
+
+/*
+ * Which bytes of a page several transactions have changed: ranges in ascending order that do not overlap. Neighbours
+ * stay apart, as they may be different things; if there are too many, the two that are closest become one.
+ */
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "tools/xac/trace_cursor.h"
+
+enum { TRACE_RANGES_MAX = 16, TRACE_RANGES_TEXT = 512 };
+
+struct trace_range {
+        uint32_t first, last;
+};
+
+struct trace_ranges {
+        struct trace_range range[TRACE_RANGES_MAX + 1]; /* one more for a moment */
+        uint32_t count;
+        bool is_merged; /* there were more */
+};
+
+void trace_ranges_add(struct trace_ranges *ranges, uint32_t first, uint32_t last);
+/* What one transaction has changed: a range for each run of parts, so at most so much. */
+void trace_ranges_add_bytes(struct trace_ranges *ranges, const struct trace_bytes *bytes, uint32_t page_bytes);
+void trace_ranges_add_all(struct trace_ranges *ranges, const struct trace_ranges *others);
+/* "bytes 0-7, 64-71 and 128". */
+void trace_ranges_text(const struct trace_ranges *ranges, char text[TRACE_RANGES_TEXT]);
+
+#endif
