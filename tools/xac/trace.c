@@ -20,6 +20,7 @@
 #include "tools/xac/text.h"
 #include "tools/xac/tool.h"
 #include "tools/xac/trace_report.h"
+#include "trace/trace.h"
 
 const char trace_help[] =
         "Usage: xac trace [OPTION]... FILE\n"
@@ -55,10 +56,14 @@ struct trace_options {
 
 /* ---- Reading ---- */
 
+/* What processes that were killed have left in shared memory comes to the file first. Where that is not allowed, it is
+ * read without. */
 static int load(struct trace_report *report, const char *path)
 {
-        int err = trace_file_open(path, &report->file);
+        int err;
 
+        (void)trace_settle(path);
+        err = trace_file_open(path, &report->file);
         if (err)
                 return err;
         report->path = text_copy(path, strlen(path));

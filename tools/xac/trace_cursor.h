@@ -39,7 +39,7 @@ struct trace_bytes {
 /* What the cursor's TRACE_BYTES says: first, last and parts fit each other, and the page. */
 void trace_cursor_bytes(const struct trace_cursor *cursor, struct trace_bytes *others, struct trace_bytes *own);
 
-/* Of a TRACE_COMMIT: when xend() was called. */
+/* Of a TRACE_COMMIT that waited for the disk: when xend() was called. */
 uint64_t trace_cursor_xend_ns(const struct trace_cursor *cursor);
 
 #endif

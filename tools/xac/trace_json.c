@@ -173,7 +173,6 @@ static void put_lists(struct json *json, const struct trace_report *report)
 static void put_kinds(struct json *json, const struct trace_sum *sum)
 {
         put_times(json, "writers", &sum->writers);
-        put_times(json, "writers_xend", &sum->xend);
         put_times(json, "writers_durable", &sum->durable);
         put_times(json, "readers", &sum->readers);
         put_kind(json, "groups", &sum->groups, "commits");

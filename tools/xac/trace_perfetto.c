@@ -5,8 +5,8 @@
  * a row for each track; a row's name ("M"); an arrow from the commit that won to the transaction that lost ("s", "f");
  * a mark for a death ("i"). Times are in microseconds.
  *
- * Two tracks may be of one thread, in two environments: so the number of a row is that of the track, and its name tells
- * the thread.
+ * Two tracks may be of one thread, in two environments: so the number of a row is one more than that of the track, and
+ * its name tells the thread.
  */
 
 #include "tools/xac/trace_report.h"
@@ -33,8 +33,8 @@ static void draw(const struct drawing *drawing, uint32_t track_no, const char *p
 {
         const struct trace_file_track *track = &drawing->report->file.tracks[track_no];
 
-        fprintf(drawing->to, ",\n{\"ph\":\"%s\",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"name\":", phase, track->pid,
-                track->no);
+        fprintf(drawing->to, ",\n{\"ph\":\"%s\",\"pid\":%" PRIu32 ",\"tid\":%" PRIu64 ",\"name\":", phase, track->pid,
+                (uint64_t)track->no + 1); /* 0 would be the idle thread */
         json_quote(drawing->to, name);
         draw_time(drawing->to, "ts", begin_ns);
 }

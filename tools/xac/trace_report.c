@@ -236,8 +236,7 @@ static void print_times(const struct trace_report *report, FILE *to)
         fprintf(to, "\nHow long it took\n  %-30s %10s %9s %9s %9s %9s %9s\n", "", "count", "p50", "p90", "p99", "p99.9",
                 "max");
         print_marks(to, "transactions that wrote", &sum->writers);
-        print_marks(to, "  of it from xend() on", &sum->xend);
-        print_marks(to, "  if they waited for the disk", &sum->durable);
+        print_marks(to, "  to the disk, from xend() on", &sum->durable);
         print_marks(to, "transactions that only read", &sum->readers);
         print_marks(to, "groups to the log", &sum->groups.took);
         print_marks(to, "checkpoints", &sum->checkpoints.took);

@@ -50,8 +50,9 @@ static int add_to_page(struct trace_sum *sum, const struct trace_cursor *cursor,
         page->conflicts++;
         page->by_sharing[*sharing]++;
         page->lost_ns += cursor->end_ns - cursor->begin_ns;
-        trace_ranges_add_bytes(&page->others, &others, cursor->file->envs[env].page_bytes);
-        trace_ranges_add_bytes(&page->own, &own, cursor->file->envs[env].page_bytes);
+        trace_ranges_add_bytes(&page->others, &others, cursor->file->envs[env].page_bytes, TRACE_RANGES_SEVERAL);
+        trace_ranges_add_bytes(&page->own, &own, cursor->file->envs[env].page_bytes,
+                               (uint32_t)(cursor->track - cursor->file->tracks));
         return 0;
 }
 
@@ -103,7 +104,6 @@ static int add_conflict(struct trace_sum *sum, const struct trace_winners *winne
 static void add_commit(struct trace_sum *sum, const struct trace_cursor *cursor, struct trace_sum_track *track)
 {
         uint64_t took_ns = cursor->end_ns - cursor->begin_ns;
-        uint64_t xend_ns = cursor->end_ns - trace_cursor_xend_ns(cursor);
 
         track->took_ns += took_ns;
         if (!cursor->event->a) {
@@ -113,9 +113,8 @@ static void add_commit(struct trace_sum *sum, const struct trace_cursor *cursor,
         }
         track->commits++;
         histogram_add(&sum->writers, took_ns);
-        histogram_add(&sum->xend, xend_ns);
         if (trace_flags_of(cursor->event) & TRACE_WAITED)
-                histogram_add(&sum->durable, xend_ns);
+                histogram_add(&sum->durable, cursor->end_ns - trace_cursor_xend_ns(cursor));
 }
 
 static void add_fault(struct trace_sum *sum, const struct trace_cursor *cursor, struct trace_sum_track *track)
@@ -201,15 +200,16 @@ static int sum_track(struct trace_sum *sum, const struct trace_file *file, const
         return err;
 }
 
-/* Which of them tell more counts, if as many are of either kind. */
-static enum trace_sharing most_of(const uint64_t by_sharing[TRACE_SHARINGS])
+/* When many others have changed a page since a loser's snapshot, they have together changed what the loser did, though
+ * each of them keeps to its own bytes. */
+static enum trace_sharing sharing_of_page(const struct trace_sum_page *page)
 {
         enum trace_sharing most = TRACE_SHARING_APART;
 
         for (enum trace_sharing i = TRACE_SHARING_SAME; i < TRACE_SHARINGS; i++)
-                if (by_sharing[i] > by_sharing[most])
+                if (page->by_sharing[i] > page->by_sharing[most])
                         most = i;
-        return most;
+        return most == TRACE_SHARING_SAME && trace_ranges_are_owned(&page->own) ? TRACE_SHARING_APART : most;
 }
 
 static int by_number(uint64_t a, uint64_t b)
@@ -243,7 +243,7 @@ static void put_in_order(struct trace_sum *sum)
         trace_map_free(&sum->page_of);
         trace_map_free(&sum->pair_of);
         for (uint32_t i = 0; i < sum->page_count; i++)
-                sum->pages[i].sharing = most_of(sum->pages[i].by_sharing);
+                sum->pages[i].sharing = sharing_of_page(&sum->pages[i]);
         if (sum->page_count)
                 qsort(sum->pages, sum->page_count, sizeof(sum->pages[0]), compare_pages);
         if (sum->pair_count)

@@ -34,7 +34,7 @@ struct trace_sum_track {
 struct trace_sum_page {
         uint64_t page; /* trace_page() */
         uint32_t env;
-        enum trace_sharing sharing; /* what most of them were */
+        enum trace_sharing sharing; /* what it is, by all of them */
         uint64_t conflicts;
         uint64_t by_sharing[TRACE_SHARINGS];
         uint64_t lost_ns;
@@ -80,8 +80,7 @@ struct trace_sum {
         struct trace_sum_fault faults[TRACE_SUM_FAULTS];
         struct histogram writers; /* transactions that wrote, from xbegin() on */
         struct histogram readers; /* those that wrote nothing */
-        struct histogram xend;    /* writers, from xend() on */
-        struct histogram durable; /* those of them that waited for the disk */
+        struct histogram durable; /* writers that waited for the disk, from xend() on */
         struct trace_sum_kind groups, checkpoints, pauses, waits;
         uint64_t events;
         uint32_t died;

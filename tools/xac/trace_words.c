@@ -137,7 +137,7 @@ void trace_words_advice(const struct trace_file *file, const struct trace_sum_pa
         struct trace_ranges both = page->own;
         char where[TRACE_WORDS_BYTES];
 
-        trace_ranges_add_all(&both, &page->others);
+        trace_ranges_add_parts(&both, &page->others, page_bytes);
         trace_words_page(file, page->env, page->page, where);
         switch (page->sharing) {
         case TRACE_SHARING_APART:
