@@ -4,17 +4,32 @@
 
 bin_PROGRAMS += %D%/xac
 
-# Reads traces; tests do, too.
+# Reads traces and tells what is in them; tests do, too.
 TRACE_READER = \
+        %D%/histogram.c \
+        %D%/histogram.h \
+        %D%/json.c \
+        %D%/json.h \
         %D%/text.c \
         %D%/text.h \
         %D%/trace_cursor.c \
         %D%/trace_cursor.h \
         %D%/trace_file.c \
         %D%/trace_file.h \
+        %D%/trace_json.c \
         %D%/trace_list.c \
         %D%/trace_list.h \
-        trace/trace_format.h
+        %D%/trace_perfetto.c \
+        %D%/trace_ranges.c \
+        %D%/trace_ranges.h \
+        %D%/trace_report.c \
+        %D%/trace_report.h \
+        %D%/trace_sum.c \
+        %D%/trace_sum.h \
+        %D%/trace_winner.c \
+        %D%/trace_winner.h \
+        %D%/trace_words.c \
+        %D%/trace_words.h
 
 %C%_xac_SOURCES = \
         %D%/check.c \
@@ -22,10 +37,6 @@ TRACE_READER = \
         %D%/check_files.h \
         %D%/clean.c \
         %D%/heap.c \
-        %D%/histogram.c \
-        %D%/histogram.h \
-        %D%/json.c \
-        %D%/json.h \
         %D%/live.c \
         %D%/live.h \
         %D%/log.c \
@@ -49,18 +60,6 @@ TRACE_READER = \
         %D%/tool.c \
         %D%/tool.h \
         %D%/trace.c \
-        %D%/trace_json.c \
-        %D%/trace_perfetto.c \
-        %D%/trace_ranges.c \
-        %D%/trace_ranges.h \
-        %D%/trace_report.c \
-        %D%/trace_report.h \
-        %D%/trace_sum.c \
-        %D%/trace_sum.h \
-        %D%/trace_winner.c \
-        %D%/trace_winner.h \
-        %D%/trace_words.c \
-        %D%/trace_words.h \
         $(TRACE_READER)
 %C%_xac_LDADD = libxacheap-core.la libxac-core.la $(FAULT_LIBS) -lpthread
 
