@@ -18,7 +18,7 @@
 
 enum { US = 1000, MS = 1000000 };
 
-static const struct trace_make_range none = { 1, 0 };
+static const struct trace_make_range none = { UINT16_MAX, 0 };
 
 static const char *store(const struct trace_make *make)
 {

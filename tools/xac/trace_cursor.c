@@ -137,11 +137,11 @@ static struct trace_bytes unpack(uint64_t range, uint64_t parts, uint32_t page_b
         struct trace_bytes bytes = { .first = (uint32_t)(range >> 16 & UINT16_MAX),
                                      .last = (uint32_t)(range & UINT16_MAX) };
         uint32_t part_bytes = page_bytes / TRACE_PARTS;
-        uint64_t first_part = UINT64_C(1) << bytes.first / part_bytes;
-        uint64_t last_part;
+        uint64_t first_part, last_part;
 
         if (bytes.first > bytes.last)
                 return (struct trace_bytes){ .first = 1 };
+        first_part = UINT64_C(1) << bytes.first / part_bytes;
         last_part = UINT64_C(1) << bytes.last / part_bytes;
         bytes.parts = (parts & ((last_part - first_part) | last_part)) | first_part | last_part;
         return bytes;

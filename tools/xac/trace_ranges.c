@@ -120,10 +120,12 @@ bool trace_ranges_are_owned(const struct trace_ranges *ranges)
 
 void trace_ranges_text(const struct trace_ranges *ranges, char text[TRACE_RANGES_TEXT])
 {
+        enum { TOLD = 6 };
         const bool is_one = ranges->count == 1 && ranges->range[0].first == ranges->range[0].last;
+        const uint32_t told = ranges->count > TOLD + 1 ? TOLD : ranges->count;
         size_t len = (size_t)snprintf(text, TRACE_RANGES_TEXT, "%s", is_one ? "byte" : "bytes");
 
-        for (uint32_t i = 0; i < ranges->count; i++) {
+        for (uint32_t i = 0; i < told; i++) {
                 const struct trace_range *range = &ranges->range[i];
                 const char *before = i == 0 ? " " : i + 1 < ranges->count ? ", " : " and ";
 
@@ -131,4 +133,6 @@ void trace_ranges_text(const struct trace_ranges *ranges, char text[TRACE_RANGES
                 if (range->first != range->last)
                         len += (size_t)snprintf(text + len, TRACE_RANGES_TEXT - len, "-%" PRIu32, range->last);
         }
+        if (told < ranges->count)
+                snprintf(text + len, TRACE_RANGES_TEXT - len, " and %" PRIu32 " more ranges", ranges->count - told);
 }

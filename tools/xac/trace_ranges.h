@@ -37,7 +37,7 @@ void trace_ranges_add_bytes(struct trace_ranges *ranges, const struct trace_byte
 void trace_ranges_add_parts(struct trace_ranges *ranges, const struct trace_ranges *others, uint32_t page_bytes);
 /* Do several tracks change the page, and nearly always each its own range? */
 bool trace_ranges_are_owned(const struct trace_ranges *ranges);
-/* "bytes 0-7, 64-71 and 128". */
+/* "bytes 0-7, 64-71 and 128"; of many the first six, and how many more. */
 void trace_ranges_text(const struct trace_ranges *ranges, char text[TRACE_RANGES_TEXT]);
 
 #endif
