@@ -338,11 +338,12 @@ static void environments_are_kept_apart(void)
 static char *read_text(const char *path, size_t *byte_len)
 {
         long long len = scratch_file_size(path);
-        char *text = len < 0 ? NULL : malloc((size_t)len + 1);
+        char *text;
 
+        check(len >= 0);
+        text = calloc(1, (size_t)len + 1);
         check(text != NULL);
         scratch_read_file(path, text, (size_t)len);
-        text[len] = '\0';
         *byte_len = (size_t)len;
         return text;
 }

@@ -250,27 +250,27 @@ static void put_in_order(struct trace_sum *sum)
                 qsort(sum->pairs, sum->pair_count, sizeof(sum->pairs[0]), compare_pairs);
 }
 
-int trace_sum_up(const struct trace_file *file, const struct trace_winners *winners, struct trace_sum **out)
+int trace_sum_up(const struct trace_file *file, const struct trace_winners *winners, struct trace_sum **sum)
 {
-        struct trace_sum *sum = calloc(1, sizeof(*sum));
+        struct trace_sum *made = calloc(1, sizeof(*made));
         int err = -ENOMEM;
 
-        if (!sum)
+        if (!made)
                 return err;
-        sum->tracks = calloc(file->track_count ? file->track_count : 1, sizeof(sum->tracks[0]));
-        if (!sum->tracks)
+        made->tracks = calloc(file->track_count ? file->track_count : 1, sizeof(made->tracks[0]));
+        if (!made->tracks)
                 goto fail_sum;
         err = 0;
         for (uint32_t i = 0; !err && i < file->track_count; i++)
-                err = sum_track(sum, file, winners, i);
+                err = sum_track(made, file, winners, i);
         if (err)
                 goto fail_sum;
-        put_in_order(sum);
-        *out = sum;
+        put_in_order(made);
+        *sum = made;
         return 0;
 
 fail_sum:
-        trace_sum_free(sum);
+        trace_sum_free(made);
         return err;
 }
 
