@@ -265,7 +265,7 @@ static void no_more_is_told_than_asked_for(void)
         check_said("page 3 of accounts");
         check_not_said("page 5 of accounts");
         check_said("and 3 more (--top)");
-        check_said("died in a transaction"); /* who died is always told */
+        check_said("died in a transaction"); /* who died is told besides */
         trace_make_free(&make);
 }
 
@@ -395,6 +395,7 @@ static void json_has_the_figures(void)
         check_said("\"file\": \"accounts\"");
         check_said("\"winner\": \"not traced\"");
         check_said("\"open_since_ns\": 700000000");
+        check_said("\"by_track\": 1");
         check_said("\"most\": 44");
         trace_make_free(&make);
 }

@@ -42,13 +42,16 @@ static void put_track(struct json *json, const struct trace_report *report, uint
         json_close(json, '}');
 }
 
-static void put_ranges(struct json *json, const char *key, const struct trace_ranges *ranges)
+static void put_ranges(struct json *json, const struct trace_report *report, const char *key,
+                       const struct trace_ranges *ranges)
 {
         json_open(json, key, '[');
         for (uint32_t i = 0; i < ranges->count; i++) {
                 json_open(json, NULL, '{');
                 json_number(json, "first", ranges->range[i].first);
                 json_number(json, "last", ranges->range[i].last);
+                if (ranges->range[i].track != TRACE_RANGES_SEVERAL)
+                        json_number(json, "by_track", report->file.tracks[ranges->range[i].track].no);
                 json_close(json, '}');
         }
         json_close(json, ']');
@@ -74,8 +77,8 @@ static void put_page(struct json *json, const struct trace_report *report, const
         json_number(json, "lost_ns", page->lost_ns);
         json_text(json, "sharing", trace_words_sharing(page->sharing));
         put_sharings(json, page->by_sharing);
-        put_ranges(json, "others_changed", &page->others);
-        put_ranges(json, "losers_changed", &page->own);
+        put_ranges(json, report, "others_changed", &page->others);
+        put_ranges(json, report, "losers_changed", &page->own);
         json_text(json, "advice", advice);
         json_close(json, '}');
 }

@@ -126,6 +126,22 @@ static void print_track(const struct trace_report *report, FILE *to, uint32_t in
                 report->file.tracks[index].lost, end[0] ? "  " : "", end);
 }
 
+/* Those in which most was lost, and after them as many of those who died. Returns how many that is. */
+static uint64_t print_first(const struct trace_report *report, FILE *to, const uint32_t *order)
+{
+        uint64_t told = 0;
+
+        for (uint32_t i = 0; i < report->file.track_count; i++) {
+                bool has_died = report->file.tracks[order[i]].how == TRACE_END_DIED;
+
+                if (i >= report->top && (!has_died || told >= 2 * report->top))
+                        continue;
+                print_track(report, to, order[i]);
+                told++;
+        }
+        return told;
+}
+
 static void print_tracks(const struct trace_report *report, FILE *to)
 {
         uint32_t count = report->file.track_count;
@@ -140,10 +156,7 @@ static void print_tracks(const struct trace_report *report, FILE *to)
         qsort(order, count, sizeof(*order), by_conflicts);
         fprintf(to, "  %-32s %10s %10s %10s %8s %10s %8s\n", "program pid/thread", "wrote", "only read", "conflicts",
                 "undone", "faults", "lost ev.");
-        for (uint32_t i = 0; i < count; i++)
-                if (i < report->top || report->file.tracks[order[i]].how == TRACE_END_DIED)
-                        print_track(report, to, order[i]);
-        print_more(to, count, report->top);
+        print_more(to, count, print_first(report, to, order));
         free(order);
 }
 
