@@ -5,9 +5,12 @@
  * and never more than that; what other programs are given is as they expect it.
  */
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/support/chance.h"
 #include "tests/tools/json_check.h"
@@ -333,6 +336,86 @@ static void environments_are_kept_apart(void)
         trace_make_free(&make);
 }
 
+/* ---- A trace that the library made ---- */
+
+enum { ROUNDS = 5, PAGE = 3, WORD = 100 };
+
+struct turns {
+        int go[2], done[2]; /* pipes */
+};
+
+static void take_turn(int from, int to)
+{
+        char token = 't';
+
+        if (to >= 0)
+                check_equal(write(to, &token, 1), 1);
+        if (from >= 0)
+                check_equal(read(from, &token, 1), 1);
+}
+
+/* Commits whenever the other one has a transaction open; then is killed in the middle of one, when nobody else is there
+ * to bring it to the file. */
+static void win(int unused, void *turns_)
+{
+        const struct turns *turns = turns_;
+        xac_env *env;
+        uint64_t *words = tool_open(0, &env);
+
+        (void)unused;
+        for (int i = 0; i < ROUNDS; i++) {
+                take_turn(turns->go[0], -1);
+                tool_commit(env, words, PAGE, 0);
+                take_turn(-1, turns->done[1]);
+        }
+        take_turn(turns->go[0], -1);
+        check_ok(xbegin(env, 0));
+        words[0]++;
+        kill(getpid(), SIGKILL);
+}
+
+static void lose(struct turns *turns)
+{
+        xac_env *env;
+        uint64_t *words = tool_open(0, &env);
+
+        for (int i = 0; i < ROUNDS; i++) {
+                check_ok(xbegin(env, 0));
+                words[PAGE * 512 + WORD]++;
+                take_turn(turns->done[0], turns->go[1]);
+                check_equal(xend(env), XAC_CONFLICT);
+        }
+        tool_commit(env, words, 5, 0);
+        check_ok(xac_close(env));
+}
+
+static void what_a_program_recorded_is_told(void)
+{
+        const char *path = scratch_path("recorded");
+        struct turns turns;
+        char text[128];
+        pid_t pid;
+
+        check_equal(setenv("XAC_TRACE", path, 1), 0);
+        check_equal(pipe(turns.go) | pipe(turns.done), 0);
+        pid = crew_fork(win, 0, &turns);
+        lose(&turns);
+        take_turn(-1, turns.go[1]);
+        check(WIFSIGNALED(crew_status(pid)));
+        check_equal(unsetenv("XAC_TRACE"), 0);
+        tool_sum(); /* so that the environment is closed */
+        check_xac(0, "trace", path);
+        check_said("6 wrote, 0 only read; 5 lost (45.5 %), 0 were undone");
+        check_said("page 3 of accounts: 5 conflicts");
+        check_said("others changed byte 40\n");
+        check_said("losers changed byte 800\n");
+        check_said("FALSE SHARING: bytes 40 and 800 of page 3 of accounts are written by different transactions");
+        check_said("died in a transaction begun at ");
+        snprintf(text, sizeof(text), "test_trace %d/%d to test_trace %d/%d", (int)getpid(), (int)getpid(), (int)pid,
+                 (int)pid);
+        check_said(text);
+}
+
 /* ---- What programs read ---- */
 
 static char *read_text(const char *path, size_t *byte_len)
@@ -654,6 +737,7 @@ int main(void)
                 isolated_test(losses_of_the_trace_itself_are_told),
                 isolated_test(who_keeps_to_own_bytes_is_recognised),
                 isolated_test(environments_are_kept_apart),
+                isolated_test(what_a_program_recorded_is_told),
                 isolated_test(perfetto_has_all_bars_and_arrows),
                 isolated_test(json_has_the_figures),
                 isolated_test(strange_names_do_no_harm),
