@@ -8,7 +8,9 @@
  * list.
  */
 
+#ifdef HAVE_CONFIG_H
 #include "config.h"
+#endif
 
 #ifdef HAVE_SYS_SDT_H
 #include <sys/sdt.h>

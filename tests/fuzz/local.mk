@@ -12,7 +12,8 @@ FUZZ_TARGETS = \
         %D%/fuzz_heap \
         %D%/fuzz_log_reader \
         %D%/fuzz_manifest \
-        %D%/fuzz_replay
+        %D%/fuzz_replay \
+        %D%/fuzz_trace
 
 # What makes the seeds anew (make_corpus.sh) is no test, but must go on compiling.
 check_PROGRAMS += $(FUZZ_TARGETS) %D%/make_corpus
@@ -49,6 +50,9 @@ FUZZ_TREE = %D%/fuzz_tree.c %D%/fuzz_tree.h $(TREES_SORTED) $(TREES_EITHER) $(FU
 
 %C%_fuzz_replay_SOURCES = %D%/fuzz_replay.c $(FUZZ_COMMON)
 %C%_fuzz_replay_LDADD = $(FUZZ_LIBS)
+
+%C%_fuzz_trace_SOURCES = %D%/fuzz_trace.c $(TRACE_TESTED) $(FUZZ_COMMON)
+%C%_fuzz_trace_LDADD = $(FUZZ_LIBS)
 
 %C%_make_corpus_SOURCES = %D%/make_corpus.c
 %C%_make_corpus_LDADD = tests/support/libsupport.la $(UNIT_LIBS)

@@ -2,8 +2,8 @@
 
 /*
  * Makes seeds for the fuzz targets from a real environment: merged commits, small ones, a large one, a checkpoint,
- * growth; and what the files hold at several moments of it. For trees: operations at random. Usage: make_corpus
- * ENVIRONMENT CORPUS
+ * growth; and what the files hold at several moments of it. For trees: operations at random; for traces, too. Usage:
+ * make_corpus ENVIRONMENT CORPUS
  */
 
 #include <errno.h>
@@ -238,6 +238,28 @@ static void seed_operations(const char *target)
         }
 }
 
+/* ---- Traces ---- */
+
+/* Steps at random: sound, and to be damaged (fuzz_trace.c). */
+static void seed_steps(void)
+{
+        enum { SEEDS = 8 };
+        unsigned char bytes[800];
+        char name[16];
+
+        for (unsigned i = 0; i < SEEDS; i++) {
+                struct chance chance = { 100 + i };
+
+                for (size_t at = 0; at < sizeof(bytes); at++)
+                        bytes[at] = (unsigned char)chance_next(&chance);
+                bytes[0] = i & 1 ? 2 : 0;
+                snprintf(name, sizeof(name), "steps-%02u", i + 1);
+                int fd = seed_open("trace", name);
+                seed_write(fd, bytes, sizeof(bytes));
+                close(fd);
+        }
+}
+
 /* ---- The environment ---- */
 
 struct step {
@@ -326,5 +348,6 @@ int main(int argc, char **argv)
         take_seeds("second", true);
         need("xac_close", xac_close(env));
         seed_operations("cobtree");
+        seed_steps();
         return 0;
 }

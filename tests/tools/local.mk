@@ -11,12 +11,16 @@ SUITE_tools = \
         %D%/test_recover \
         %D%/test_stat \
         %D%/test_stat_stopped \
+        %D%/test_trace \
         %D%/test_usage
 
 check_PROGRAMS += $(SUITE_tools)
 TESTS += $(SUITE_tools)
 
 TOOL_COMMON = %D%/tool.c %D%/tool.h
+# What makes traces, and reads them in all ways.
+TRACE_TESTED = %D%/json_check.c %D%/json_check.h %D%/trace_chew.c %D%/trace_chew.h %D%/trace_make.c %D%/trace_make.h \
+        $(TRACE_READER) tools/xac/tool.c tools/xac/tool.h
 
 %C%_test_check_SOURCES = %D%/test_check.c $(TOOL_COMMON)
 %C%_test_check_LDADD = $(CONTRACT_LIBS)
@@ -32,5 +36,7 @@ TOOL_COMMON = %D%/tool.c %D%/tool.h
 %C%_test_stat_LDADD = $(CONTRACT_LIBS)
 %C%_test_stat_stopped_SOURCES = %D%/test_stat_stopped.c $(TOOL_COMMON)
 %C%_test_stat_stopped_LDADD = tests/support/libsupport.la $(UNIT_LIBS) # it stops in the middle of a system call
+%C%_test_trace_SOURCES = %D%/test_trace.c $(TRACE_TESTED) $(TOOL_COMMON)
+%C%_test_trace_LDADD = tests/support/libsupport.la $(UNIT_LIBS) # it looks at figures, too
 %C%_test_usage_SOURCES = %D%/test_usage.c $(TOOL_COMMON)
 %C%_test_usage_LDADD = $(CONTRACT_LIBS)

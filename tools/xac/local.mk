@@ -3,6 +3,34 @@
 # The program xac. It looks at environments from below, and so is linked to what is inside the library.
 
 bin_PROGRAMS += %D%/xac
+
+# Reads traces and tells what is in them; tests do, too.
+TRACE_READER = \
+        %D%/histogram.c \
+        %D%/histogram.h \
+        %D%/json.c \
+        %D%/json.h \
+        %D%/text.c \
+        %D%/text.h \
+        %D%/trace_cursor.c \
+        %D%/trace_cursor.h \
+        %D%/trace_file.c \
+        %D%/trace_file.h \
+        %D%/trace_json.c \
+        %D%/trace_list.c \
+        %D%/trace_list.h \
+        %D%/trace_perfetto.c \
+        %D%/trace_ranges.c \
+        %D%/trace_ranges.h \
+        %D%/trace_report.c \
+        %D%/trace_report.h \
+        %D%/trace_sum.c \
+        %D%/trace_sum.h \
+        %D%/trace_winner.c \
+        %D%/trace_winner.h \
+        %D%/trace_words.c \
+        %D%/trace_words.h
+
 %C%_xac_SOURCES = \
         %D%/check.c \
         %D%/check_files.c \
@@ -30,7 +58,9 @@ bin_PROGRAMS += %D%/xac
         %D%/remains.h \
         %D%/stat.c \
         %D%/tool.c \
-        %D%/tool.h
+        %D%/tool.h \
+        %D%/trace.c \
+        $(TRACE_READER)
 %C%_xac_LDADD = libxacheap-core.la libxac-core.la $(FAULT_LIBS) -lpthread
 
 dist_man1_MANS += man/xac.1

@@ -9,22 +9,24 @@
 
 #include "tools/xac/tool.h"
 
-static const char help[] = "Usage: xac COMMAND [OPTION]... [DIR]\n"
-                           "Looks after the environment (of libxac) in the directory DIR.\n"
-                           "\n"
-                           "  stat      what it is and who is using it; without DIR, what shared memory there is\n"
-                           "  log       the commits in its redo log, one line each\n"
-                           "  check     verifies it, and says what is damaged where; changes nothing\n"
-                           "  recover   makes it whole after a crash of the machine, as the next open would\n"
-                           "  clean     removes shared memory that nobody will use any more\n"
-                           "  heap      checks the heap in a file of it, and says how full it is\n"
-                           "  help      this text, or that of a command: xac help log\n"
-                           "\n"
-                           "  --help     this text; after a command its own\n"
-                           "  --version  the version of xac and libxac\n"
-                           "\n"
-                           "Exit status: 0 sound or done, 1 damaged or failed, 2 usage, 3 in use by others.\n"
-                           "The manual page xac(1) says more.\n";
+static const char help[] =
+        "Usage: xac COMMAND [OPTION]... [DIR]\n"
+        "Looks after the environment (of libxac) in the directory DIR.\n"
+        "\n"
+        "  stat      what it is and who is using it; without DIR, what shared memory there is\n"
+        "  log       the commits in its redo log, one line each\n"
+        "  check     verifies it, and says what is damaged where; changes nothing\n"
+        "  recover   makes it whole after a crash of the machine, as the next open would\n"
+        "  clean     removes shared memory that nobody will use any more\n"
+        "  heap      checks the heap in a file of it, and says how full it is\n"
+        "  trace     who lost to whom on which bytes, and how long commits took, by a file that XAC_TRACE made\n"
+        "  help      this text, or that of a command: xac help log\n"
+        "\n"
+        "  --help     this text; after a command its own\n"
+        "  --version  the version of xac and libxac\n"
+        "\n"
+        "Exit status: 0 sound or done, 1 damaged or failed, 2 usage, 3 in use by others.\n"
+        "The manual page xac(1) says more.\n";
 
 static const struct subcommand {
         const char *name;
@@ -34,6 +36,7 @@ static const struct subcommand {
         { "stat", stat_main, stat_help },    { "log", log_main, log_help },
         { "check", check_main, check_help }, { "recover", recover_main, recover_help },
         { "clean", clean_main, clean_help }, { "heap", heap_main, heap_help },
+        { "trace", trace_main, trace_help },
 };
 
 static const struct subcommand *subcommand_named(const char *name)

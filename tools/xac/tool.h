@@ -8,7 +8,8 @@
  *
  * log, check and recover know recovery and base alone: they work on files, whatever the library above
  * would make of them. Only stat.c and remains.c look at shared memory, through libxac/inspect.h, and
- * machine.c and clean.c, through libxac/leftover.h. heap.c is a program like any other.
+ * machine.c and clean.c, through libxac/leftover.h. heap.c is a program like any other, and trace.c
+ * and what belongs to it read a file alone.
  */
 
 #include <stdbool.h>
@@ -29,6 +30,7 @@ enum tool_exit check_main(int argc, char **argv);
 enum tool_exit recover_main(int argc, char **argv);
 enum tool_exit clean_main(int argc, char **argv);
 enum tool_exit heap_main(int argc, char **argv);
+enum tool_exit trace_main(int argc, char **argv);
 
 /* What is printed for --help. */
 extern const char stat_help[];
@@ -37,6 +39,7 @@ extern const char check_help[];
 extern const char recover_help[];
 extern const char clean_help[];
 extern const char heap_help[];
+extern const char trace_help[];
 
 /* One line on standard error, which says what to do. */
 void tool_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TOOLS_XAC_JSON_H
+#define TOOLS_XAC_JSON_H
+
+/*
+ * Writes JSON: commas, line breaks and escapes. Within an array the keys are NULL.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct json {
+        FILE *to;
+        int depth;
+        bool has_items; /* at this depth */
+};
+
+void json_open(struct json *json, const char *key, char bracket); /* '{' or '[' */
+void json_close(struct json *json, char bracket);                 /* '}' or ']' */
+void json_number(struct json *json, const char *key, uint64_t number);
+void json_signed(struct json *json, const char *key, int64_t number);
+void json_bool(struct json *json, const char *key, bool is_so);
+void json_text(struct json *json, const char *key, const char *text); /* UTF-8; NULL: null */
+
+/* The text with its quotation marks. */
+void json_quote(FILE *to, const char *text);
+
+#endif

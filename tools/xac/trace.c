@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * xac trace: what programs recorded with XAC_TRACE: who lost to whom on which bytes, and what could be done about it.
+ *
+ *      trace_file, trace_cursor    reads the file; knows what makes no sense
+ *      trace_winner                who won a conflict
+ *      trace_sum                   all figures
+ *      trace_report, trace_json,
+ *      trace_perfetto              prints them; trace_words has the words
+ */
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xac/xac.h>
+
+#include "tools/xac/text.h"
+#include "tools/xac/tool.h"
+#include "tools/xac/trace_report.h"
+#include "trace/trace.h"
+
+const char trace_help[] =
+        "Usage: xac trace [OPTION]... FILE\n"
+        "Tells what is in the trace FILE, which programs record that are started with XAC_TRACE=FILE:\n"
+        "who took part, which pages transactions lost on, to whom, and what could be done about it; how\n"
+        "long commits took; what else took time. A trace that is being written may be looked at.\n"
+        "\n"
+        "  --top N           tell at most N participants, pages and pairs; 10 if not given\n"
+        "  --json            the same figures, for programs\n"
+        "  --perfetto OUT    write OUT, which ui.perfetto.dev and chrome://tracing show\n"
+        "  --help            this text\n"
+        "\n"
+        "Exit status: 0 done, 1 the file is damaged or no trace, or OUT could not be written, 2 usage.\n";
+
+enum { TOP_DEFAULT = 10 };
+
+/* Files that can be written besides, each by an option that names it. */
+static const struct output {
+        const char *option;
+        void (*write)(const struct trace_report *report, FILE *to);
+} outputs[] = {
+        { "perfetto", trace_report_perfetto },
+};
+
+enum { OUTPUTS = sizeof(outputs) / sizeof(outputs[0]), OPTION_OUTPUT = 256 };
+
+struct trace_options {
+        uint64_t top;
+        bool is_json;
+        bool is_help;
+        const char *output[OUTPUTS]; /* paths, or NULL */
+};
+
+/* ---- Reading ---- */
+
+/* What processes that were killed have left in shared memory comes to the file first. Where that is not allowed, it is
+ * read without. */
+static int load(struct trace_report *report, const char *path)
+{
+        int err;
+
+        (void)trace_settle(path);
+        err = trace_file_open(path, &report->file);
+        if (err)
+                return err;
+        report->path = text_copy(path, strlen(path));
+        err = report->path ? trace_winners_find(&report->file, &report->winners) : -ENOMEM;
+        if (err)
+                return err;
+        return trace_sum_up(&report->file, &report->winners, &report->sum);
+}
+
+static void unload(struct trace_report *report)
+{
+        if (report->sum)
+                trace_sum_free(report->sum);
+        trace_winners_free(&report->winners);
+        trace_file_close(&report->file);
+        free(report->path);
+}
+
+/* ---- Telling ---- */
+
+static bool write_output(const struct trace_report *report, const struct output *output, const char *path)
+{
+        FILE *to = fopen(path, "we");
+        bool is_written;
+
+        if (!to) {
+                tool_complain("%s: %s", path, strerror(errno));
+                return false;
+        }
+        output->write(report, to);
+        is_written = fflush(to) == 0 && !ferror(to);
+        if (fclose(to) != 0 || !is_written) {
+                tool_complain("%s could not be written", path);
+                return false;
+        }
+        return true;
+}
+
+static enum tool_exit tell(const struct trace_report *report, const struct trace_options *options)
+{
+        enum tool_exit result = TOOL_DONE;
+
+        if (options->is_json)
+                trace_report_json(report, stdout);
+        else
+                trace_report_text(report, stdout);
+        for (int i = 0; i < OUTPUTS; i++)
+                if (options->output[i] && !write_output(report, &outputs[i], options->output[i]))
+                        result = TOOL_FAILED;
+        if (!report->file.damage_count)
+                return result;
+        tool_complain("%s is damaged: that is what can be read", report->path);
+        return TOOL_FAILED;
+}
+
+static const char *why_not(int err)
+{
+        return err == XAC_CORRUPT ? "it is no trace" : tool_explain(err);
+}
+
+static enum tool_exit tell_of(const char *path, const struct trace_options *options)
+{
+        struct trace_report report = { .top = options->top };
+        enum tool_exit result = TOOL_FAILED;
+        int err = load(&report, path);
+
+        if (err)
+                tool_complain("%s: %s", path, why_not(err));
+        else
+                result = tell(&report, options);
+        unload(&report);
+        return result;
+}
+
+/* ---- Command line ---- */
+
+static bool parse(int argc, char **argv, struct trace_options *options)
+{
+        struct option longs[4 + OUTPUTS] = { { "top", required_argument, NULL, 't' },
+                                             { "json", no_argument, NULL, 'j' },
+                                             { "help", no_argument, NULL, 'h' } };
+        bool is_right = true;
+        int option;
+
+        for (int i = 0; i < OUTPUTS; i++)
+                longs[3 + i] = (struct option){ outputs[i].option, required_argument, NULL, OPTION_OUTPUT + i };
+        while (is_right && (option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+                if (option == 't')
+                        is_right = tool_number(optarg, "--top", &options->top);
+                else if (option == 'j')
+                        options->is_json = true;
+                else if (option == 'h')
+                        options->is_help = true;
+                else if (option >= OPTION_OUTPUT)
+                        options->output[option - OPTION_OUTPUT] = optarg;
+                else
+                        is_right = false;
+        }
+        return is_right;
+}
+
+enum tool_exit trace_main(int argc, char **argv)
+{
+        struct trace_options options = { .top = TOP_DEFAULT };
+
+        if (!parse(argc, argv, &options))
+                return tool_usage("trace");
+        if (options.is_help) {
+                fputs(trace_help, stdout);
+                return TOOL_DONE;
+        }
+        if (argc - optind != 1) {
+                tool_complain("the file of a trace, please");
+                return tool_usage("trace");
+        }
+        return tell_of(argv[optind], &options);
+}
