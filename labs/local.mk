@@ -47,6 +47,27 @@ EXTRA_DIST += \
         labs/instructor/race/wrong-two/bank.c
 
 EXTRA_DIST += \
+        labs/versions/Makefile \
+        labs/versions/README.md \
+        labs/versions/grade.c \
+        labs/versions/meeting.c \
+        labs/versions/meeting.h \
+        labs/versions/model.c \
+        labs/versions/model.h \
+        labs/versions/readers.c \
+        labs/versions/readers.h \
+        labs/versions/show.c \
+        labs/versions/store.c \
+        labs/versions/store.h \
+        labs/versions/versions.c \
+        labs/instructor/versions/expected \
+        labs/instructor/versions/hidden.c \
+        labs/instructor/versions/solution/versions.c \
+        labs/instructor/versions/wrong-oldest/versions.c \
+        labs/instructor/versions/wrong-once/versions.c \
+        labs/instructor/versions/wrong-walk/versions.c
+
+EXTRA_DIST += \
         labs/recovery/Makefile \
         labs/recovery/README.md \
         labs/recovery/disk.c \
