@@ -47,6 +47,35 @@ EXTRA_DIST += \
         labs/instructor/race/wrong-two/bank.c
 
 EXTRA_DIST += \
+        labs/isolation/Makefile \
+        labs/isolation/README.md \
+        labs/isolation/checker.c \
+        labs/isolation/duty.c \
+        labs/isolation/grade.c \
+        labs/isolation/graph.c \
+        labs/isolation/histories.c \
+        labs/isolation/histories.h \
+        labs/isolation/history.h \
+        labs/isolation/judge.c \
+        labs/isolation/judge.h \
+        labs/isolation/meeting.c \
+        labs/isolation/meeting.h \
+        labs/isolation/recorder.h \
+        labs/isolation/show.c \
+        labs/isolation/ward.c \
+        labs/isolation/ward.h \
+        labs/instructor/isolation/expected \
+        labs/instructor/isolation/hidden.c \
+        labs/instructor/isolation/solution/checker.c \
+        labs/instructor/isolation/solution/duty.c \
+        labs/instructor/isolation/wrong-neighbour/checker.c \
+        labs/instructor/isolation/wrong-neighbour/duty.c \
+        labs/instructor/isolation/wrong-pairs/checker.c \
+        labs/instructor/isolation/wrong-pairs/duty.c \
+        labs/instructor/isolation/wrong-wr/checker.c \
+        labs/instructor/isolation/wrong-wr/duty.c
+
+EXTRA_DIST += \
         labs/versions/Makefile \
         labs/versions/README.md \
         labs/versions/grade.c \
