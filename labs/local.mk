@@ -76,6 +76,26 @@ EXTRA_DIST += \
         labs/instructor/isolation/wrong-wr/duty.c
 
 EXTRA_DIST += \
+        labs/queue/Makefile \
+        labs/queue/README.md \
+        labs/queue/deaths.c \
+        labs/queue/deaths.h \
+        labs/queue/grade.c \
+        labs/queue/office.c \
+        labs/queue/office.h \
+        labs/queue/queue.c \
+        labs/queue/queue.h \
+        labs/queue/show.c \
+        labs/queue/waiting.c \
+        labs/queue/waiting.h \
+        labs/instructor/queue/expected \
+        labs/instructor/queue/hidden.c \
+        labs/instructor/queue/solution/queue.c \
+        labs/instructor/queue/wrong-forever/queue.c \
+        labs/instructor/queue/wrong-polling/queue.c \
+        labs/instructor/queue/wrong-two/queue.c
+
+EXTRA_DIST += \
         labs/versions/Makefile \
         labs/versions/README.md \
         labs/versions/grade.c \
