@@ -47,6 +47,76 @@ EXTRA_DIST += \
         labs/instructor/race/wrong-two/bank.c
 
 EXTRA_DIST += \
+        labs/isolation/Makefile \
+        labs/isolation/README.md \
+        labs/isolation/checker.c \
+        labs/isolation/duty.c \
+        labs/isolation/grade.c \
+        labs/isolation/graph.c \
+        labs/isolation/histories.c \
+        labs/isolation/histories.h \
+        labs/isolation/history.h \
+        labs/isolation/judge.c \
+        labs/isolation/judge.h \
+        labs/isolation/meeting.c \
+        labs/isolation/meeting.h \
+        labs/isolation/recorder.h \
+        labs/isolation/show.c \
+        labs/isolation/ward.c \
+        labs/isolation/ward.h \
+        labs/instructor/isolation/expected \
+        labs/instructor/isolation/hidden.c \
+        labs/instructor/isolation/solution/checker.c \
+        labs/instructor/isolation/solution/duty.c \
+        labs/instructor/isolation/wrong-neighbour/checker.c \
+        labs/instructor/isolation/wrong-neighbour/duty.c \
+        labs/instructor/isolation/wrong-pairs/checker.c \
+        labs/instructor/isolation/wrong-pairs/duty.c \
+        labs/instructor/isolation/wrong-wr/checker.c \
+        labs/instructor/isolation/wrong-wr/duty.c
+
+EXTRA_DIST += \
+        labs/queue/Makefile \
+        labs/queue/README.md \
+        labs/queue/deaths.c \
+        labs/queue/deaths.h \
+        labs/queue/grade.c \
+        labs/queue/office.c \
+        labs/queue/office.h \
+        labs/queue/queue.c \
+        labs/queue/queue.h \
+        labs/queue/show.c \
+        labs/queue/waiting.c \
+        labs/queue/waiting.h \
+        labs/instructor/queue/expected \
+        labs/instructor/queue/hidden.c \
+        labs/instructor/queue/solution/queue.c \
+        labs/instructor/queue/wrong-forever/queue.c \
+        labs/instructor/queue/wrong-polling/queue.c \
+        labs/instructor/queue/wrong-two/queue.c
+
+EXTRA_DIST += \
+        labs/versions/Makefile \
+        labs/versions/README.md \
+        labs/versions/grade.c \
+        labs/versions/meeting.c \
+        labs/versions/meeting.h \
+        labs/versions/model.c \
+        labs/versions/model.h \
+        labs/versions/readers.c \
+        labs/versions/readers.h \
+        labs/versions/show.c \
+        labs/versions/store.c \
+        labs/versions/store.h \
+        labs/versions/versions.c \
+        labs/instructor/versions/expected \
+        labs/instructor/versions/hidden.c \
+        labs/instructor/versions/solution/versions.c \
+        labs/instructor/versions/wrong-oldest/versions.c \
+        labs/instructor/versions/wrong-once/versions.c \
+        labs/instructor/versions/wrong-walk/versions.c
+
+EXTRA_DIST += \
         labs/recovery/Makefile \
         labs/recovery/README.md \
         labs/recovery/disk.c \

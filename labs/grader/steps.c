@@ -23,7 +23,7 @@
 #include "labs/grader/grader.h"
 #include "labs/grader/worker.h"
 
-enum { NOTES = 400 };
+enum { NOTES = 400, STAND_MS = 20, SLEEP_MS = 200 };
 
 struct note {
         char who; /* 'A' or 'B' */
@@ -40,7 +40,7 @@ static struct steps {
 } * steps;
 
 static int patience_ms = 1000;
-static bool has_passed;
+static bool has_passed, has_slept_on;
 static char role; /* of this process */
 static int step_no, stop_at;
 static int said[2], go[2];
@@ -110,12 +110,9 @@ static void run_task(void *arg)
                 steps_watch(NULL, 0, false);
 }
 
-/* Starts A, and waits until it stands or has ended. Returns whether it stands. */
-static bool start_first(int n, void (*first)(void *arg), void *arg, pid_t *pid)
+/* Starts A. What it says is read from said[0], and it goes on when go[1] is closed. */
+static pid_t start_first(int n, void (*first)(void *arg), void *arg)
 {
-        char byte;
-        ssize_t got;
-
         if (steps == NULL)
                 steps = mmap(NULL, sizeof(*steps), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         grader_check(steps != MAP_FAILED && pipe(said) == 0 && pipe(go) == 0, "no memory, no pipe: %s",
@@ -123,22 +120,27 @@ static bool start_first(int n, void (*first)(void *arg), void *arg, pid_t *pid)
         memset(steps, 0, sizeof(*steps));
         step_no = 0;
         stop_at = n;
-        *pid = worker_start(1, run_task, &(struct task){ 'A', first, arg });
+        pid_t pid = worker_start(1, run_task, &(struct task){ 'A', first, arg });
         close(said[1]);
         close(go[0]);
+        return pid;
+}
+
+/* Waits until A stands or has ended. Returns whether it stands. */
+static bool await_first(void)
+{
+        char byte;
+        ssize_t got;
         while ((got = read(said[0], &byte, 1)) < 0 && errno == EINTR)
                 continue;
-        close(said[0]);
         return got == 1;
 }
 
 /* Whether it has ended within so long. It is not reaped. */
 static bool ends_within(pid_t pid, int limit_ms)
 {
-        siginfo_t info = { .si_pid = 0 };
         for (int ms = 0; ms < limit_ms; ms++) {
-                waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT);
-                if (info.si_pid == pid)
+                if (worker_has_ended(pid))
                         return true;
                 poll(NULL, 0, 1);
         }
@@ -155,31 +157,68 @@ void steps_patience(int ms)
         patience_ms = ms;
 }
 
-bool steps_meet(int n, void (*first)(void *arg), void (*second)(void *arg), void *arg)
+/* B runs now, and A goes on. */
+static pid_t start_second(bool stands, void (*second)(void *arg), void *arg)
 {
-        pid_t a;
-        bool stands = start_first(n, first, arg, &a);
-        if (!stands)
-                worker_join(a, "process A");
         pid_t b = worker_start(2, run_task, &(struct task){ 'B', second, arg });
         has_passed = stands && ends_within(b, patience_ms);
         close(go[1]);
+        return b;
+}
+
+bool steps_meet(int n, void (*first)(void *arg), void (*second)(void *arg), void *arg)
+{
+        pid_t a = start_first(n, first, arg);
+        bool stands = await_first();
+        if (!stands)
+                worker_join(a, "process A");
+        pid_t b = start_second(stands, second, arg);
         if (stands)
                 worker_join(a, "process A");
         worker_join(b, "process B");
+        close(said[0]);
         return stands;
+}
+
+bool steps_meet_sleeper(int n, void (*first)(void *arg), void (*second)(void *arg), void *arg)
+{
+        pid_t a = start_first(n, first, arg);
+        struct pollfd standing = { .fd = said[0], .events = POLLIN };
+        while (poll(&standing, 1, STAND_MS) == 0 && !worker_await_sleep(a, SLEEP_MS))
+                continue;
+        bool stands = poll(&standing, 1, 0) == 1 && await_first();
+        pid_t b = start_second(stands, second, arg);
+        worker_join(b, "process B");
+
+        /* What B did has woken A by now, or never will. */
+        has_slept_on = false;
+        while (!worker_has_ended(a) && !has_slept_on)
+                has_slept_on = worker_await_sleep(a, SLEEP_MS);
+        if (has_slept_on) {
+                kill(a, SIGKILL);
+                waitpid(a, NULL, 0);
+        } else
+                worker_join(a, "process A");
+        close(said[0]);
+        return stands;
+}
+
+bool steps_slept_on(void)
+{
+        return has_slept_on;
 }
 
 bool steps_kill(int n, void (*first)(void *arg), void *arg)
 {
-        pid_t a;
-        bool stands = start_first(n, first, arg, &a);
+        pid_t a = start_first(n, first, arg);
+        bool stands = await_first();
         if (stands) {
                 steps->was_killed = true;
                 kill(a, SIGKILL);
                 waitpid(a, NULL, 0);
         } else
                 worker_join(a, "process A");
+        close(said[0]);
         close(go[1]);
         return stands;
 }

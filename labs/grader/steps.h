@@ -22,6 +22,11 @@ void steps_watch(const void *start, size_t byte_len, bool is_plain);
  * n-th step; B has then run after it. */
 bool steps_meet(int n, void (*first)(void *arg), void (*second)(void *arg), void *arg);
 
+/* The same for an A that may wait for B by itself: B also runs when A is asleep, and has been for a while. Returns
+ * false if A has ended before its n-th step or sleeps. An A that sleeps on after B has ended is killed. */
+bool steps_meet_sleeper(int n, void (*first)(void *arg), void (*second)(void *arg), void *arg);
+bool steps_slept_on(void);
+
 /* Did B end while A stood, in the last steps_meet()? It has so long from now on, instead of a second. */
 bool steps_passed(void);
 void steps_patience(int ms);

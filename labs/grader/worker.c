@@ -3,6 +3,8 @@
 #include "labs/grader/worker.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +13,7 @@
 
 #include "labs/grader/grader.h"
 
-enum { CREW_MOST = 64 };
+enum { CREW_MOST = 64, LOOK_MS = 5, ASLEEP_LOOKS = 20 };
 
 static int own_number;
 
@@ -56,4 +58,44 @@ void worker_crew(int count, void (*run)(void *arg), void *arg)
                 snprintf(what, sizeof(what), "worker %d", i + 1);
                 worker_join(pids[i], what);
         }
+}
+
+bool worker_has_ended(pid_t worker)
+{
+        siginfo_t info = { .si_pid = 0 };
+        return waitid(P_PID, (id_t)worker, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == worker;
+}
+
+/* How often it has given up the processor by itself; -1: it could run, or is no more. */
+static long sleeps(pid_t worker)
+{
+        char name[64], line[200], state = '?';
+        long count = -1;
+
+        snprintf(name, sizeof(name), "/proc/%d/status", (int)worker);
+        FILE *file = fopen(name, "re");
+        if (file == NULL)
+                return -1;
+        while (fgets(line, sizeof(line), file) != NULL) {
+                sscanf(line, "State: %c", &state);
+                if (strncmp(line, "voluntary_ctxt_switches:", strlen("voluntary_ctxt_switches:")) == 0)
+                        count = strtol(strchr(line, ':') + 1, NULL, 10);
+        }
+        fclose(file);
+        return state == 'S' ? count : -1;
+}
+
+bool worker_await_sleep(pid_t worker, int limit_ms)
+{
+        long before = -1;
+        int same = 0;
+        for (int ms = 0; ms < limit_ms && same < ASLEEP_LOOKS; ms += LOOK_MS) {
+                if (worker_has_ended(worker))
+                        return false;
+                long now = sleeps(worker);
+                same = now >= 0 && now == before ? same + 1 : 0;
+                before = now;
+                poll(NULL, 0, LOOK_MS);
+        }
+        return same == ASLEEP_LOOKS;
 }

@@ -4,6 +4,7 @@
 
 /* The processes that a test starts. One that crashes or fails fails the test. */
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* A process that calls run(arg) and ends. What it draws at random is of stream `number`. */
@@ -14,6 +15,13 @@ void worker_join(pid_t worker, const char *what);
 
 /* `count` of them at once, numbered from 1, and waits for all. arg is handed to each. */
 void worker_crew(int count, void (*run)(void *arg), void *arg);
+
+/* Not waited for: worker_join() says how. */
+bool worker_has_ended(pid_t worker);
+
+/* Waits until it is asleep, and has not run for a while; for `limit_ms` at most. Returns false if it still runs then,
+ * or has ended. */
+bool worker_await_sleep(pid_t worker, int limit_ms);
 
 /* The number of the worker that asks; 0: it is the test itself. */
 int worker_number(void);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LABS_QUEUE_DEATHS_H
+#define LABS_QUEUE_DEATHS_H
+
+/* Workers die, or seem to. Each fails the test if a task is lost, or is done by two. */
+
+#include <stdbool.h>
+
+/* A takes a task and does it, and is killed before each of its steps. What it has not done is there for others. */
+void death_at_each_step(void);
+
+/* B waits, as A has the only task. A is killed: B gets it. */
+void death_while_others_wait(void);
+
+/* B waits, as A has the only task. A takes its time, and may be stopped meanwhile: B does not get it. */
+void life_while_others_wait(bool is_stopped);
+
+/* Workers are killed at random, and others come, until all tasks are done. */
+void deaths_at_random(int tasks, int workers, int kills);
+
+#endif

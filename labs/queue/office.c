@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "labs/queue/office.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "labs/grader/access.h"
+#include "labs/grader/environment.h"
+#include "labs/grader/grader.h"
+#include "labs/grader/worker.h"
+
+struct queue *queue;
+xac_env *queue_env;
+struct diary *diary;
+
+enum { JOIN_MS = 6000 };
+
+void office_open(void)
+{
+        queue = environment_open("queue.xac", sizeof(*queue), XAC_NOSYNC, &queue_env);
+        if (diary == NULL)
+                diary = mmap(NULL, sizeof(*diary), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        grader_check(diary != MAP_FAILED, "mmap: %s", strerror(errno));
+}
+
+void office_close(void)
+{
+        environment_close(queue_env);
+}
+
+static int empty_body(void *arg)
+{
+        memset(arg, 0, sizeof(struct queue));
+        return 0;
+}
+
+void office_begin(int tasks)
+{
+        int err = xac_run(queue_env, 0, empty_body, queue);
+        grader_check(err == 0, "the queue cannot be emptied: %s", xac_strerror(err));
+        memset(diary, 0, sizeof(*diary));
+        for (int number = 1; number <= tasks; number++)
+                office_put(number);
+}
+
+void office_join(pid_t worker, const char *what, const char *waits)
+{
+        for (int ms = 0; ms < JOIN_MS && !worker_has_ended(worker); ms++)
+                poll(NULL, 0, 1);
+        grader_check(worker_has_ended(worker), "%s still waits after %d s, %s", what, JOIN_MS / 1000, waits);
+        worker_join(worker, what);
+}
+
+void office_put(int number)
+{
+        int err = queue_put(queue_env, queue, number);
+        grader_check(err == 0, "queue_put(%d) returned %d (%s)", number, err, xac_strerror(err));
+}
+
+int office_take(void)
+{
+        long number = -1;
+        int err = queue_take(queue_env, queue, &number);
+        if (err == QUEUE_END)
+                return 0;
+        grader_check(err == 0, "queue_take() returned %d (%s)", err, xac_strerror(err));
+        grader_check(number > 0 && number < TASKS_MOST, "queue_take() returned task %ld, which nobody has put", number);
+        diary->taken[number]++;
+        return (int)number;
+}
+
+void office_done(int number)
+{
+        int err = queue_done(queue_env, queue, number);
+        grader_check(err == 0, "queue_done(%d), of a task that was taken, returned %d (%s)", number, err,
+                     err == QUEUE_UNKNOWN ? "QUEUE_UNKNOWN" : xac_strerror(err));
+        diary->done[number]++;
+}
+
+void office_shut(void)
+{
+        int err = queue_close(queue_env, queue);
+        grader_check(err == 0, "queue_close() returned %d (%s)", err, xac_strerror(err));
+}
+
+void office_work(void *arg)
+{
+        (void)arg;
+        for (int number; (number = office_take()) != 0;)
+                office_done(number);
+        diary->ended++;
+}
+
+static void count_access(const void *addr, size_t byte_len, bool is_write)
+{
+        (void)addr;
+        (void)byte_len;
+        (void)is_write;
+        diary->accesses++;
+}
+
+void watch_accesses(void)
+{
+        access_watch(queue, sizeof(*queue), count_access);
+}
+
+void check_all_done(int tasks)
+{
+        for (int number = 1; number <= tasks; number++)
+                grader_check(diary->done[number] == 1, "task %d was taken %d times and done %d times", number,
+                             diary->taken[number], diary->done[number]);
+}
+
+void field_name(size_t offset, char *name, size_t name_bytes)
+{
+        size_t in_tasks = offset - offsetof(struct queue, task);
+        if (offset < offsetof(struct queue, task)) {
+                snprintf(name, name_bytes, "%s", offset < offsetof(struct queue, is_closed) ? "count" : "is_closed");
+                return;
+        }
+        snprintf(name, name_bytes, "task[%zu].%s", in_tasks / sizeof(struct task),
+                 in_tasks % sizeof(struct task) < offsetof(struct task, worker) ? "number" : "worker");
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "labs/versions/meeting.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "labs/grader/grader.h"
+#include "labs/grader/steps.h"
+#include "labs/versions/model.h"
+
+enum { STEPS_MOST = 500, SHOWN_BYTES = 3000, SNAPSHOT = 4, ALL = (1 << PAGES) - 1, PATIENCE_MS = 4000 };
+
+static unsigned commit_pages;
+
+/* grader_fail() with the steps of A before it. */
+static _Noreturn void fail_with_steps(const char *what)
+{
+        char steps[SHOWN_BYTES];
+        steps_show(steps, sizeof(steps), field_name);
+        grader_fail("%s%s", steps, what);
+}
+
+static void check_sees(const char *who, int page, long snapshot, int slot)
+{
+        if (slot == NONE || model_visible(page, snapshot) != store->slot[slot].commit ||
+            store->slot[slot].page != page) {
+                char steps[SHOWN_BYTES], shown[1000];
+                model_show_page(page, shown, sizeof(shown));
+                steps_show(steps, sizeof(steps), field_name);
+                grader_fail("%s\n%s%s: page %d at snapshot %ld is slot %d, should be that of commit %ld", shown, steps,
+                            who, page, snapshot, slot, model_visible(page, snapshot));
+        }
+        model_check_slot(who, page, snapshot, slot);
+}
+
+/* A reader that stands is in no danger if nothing is ever reclaimed. */
+static void check_given_back(int written)
+{
+        grader_check(slots_used(store) < written,
+                     "of %d versions that were written, store_reclaim() gave none back: part 2 comes first", written);
+}
+
+/* A store with all pages in commit 2, and some of them in 3 and 4. */
+static void begin_meeting(void)
+{
+        model_create();
+        model_commit(ALL);
+        model_commit(0x05);
+        model_commit(0x03);
+}
+
+/* What the writer does while a reader stands. */
+static void commit_and_reclaim(void *arg)
+{
+        (void)arg;
+        for (int i = 0; i < 3; i++) {
+                model_commit(commit_pages);
+                store_reclaim(store);
+        }
+}
+
+/* ------------------------------------------------------------------ begin */
+
+static void begin_and_read(void *arg)
+{
+        (void)arg;
+        steps_watch(store, sizeof(*store), true);
+        long snapshot = snapshot_take(store, 0);
+        steps_watch(NULL, 0, false);
+        if (snapshot <= 0 || snapshot != store->snapshot[0] || snapshot > store->last_commit) {
+                char what[200];
+                snprintf(what, sizeof(what),
+                         "A: snapshot_take(reader 0) returned %ld; snapshot[0] is %ld, last_commit is %ld", snapshot,
+                         (long)store->snapshot[0], (long)store->last_commit);
+                fail_with_steps(what);
+        }
+}
+
+void meet_begin(void)
+{
+        commit_pages = ALL;
+        for (int n = 1; n <= STEPS_MOST; n++) {
+                char shown[SHOWN_BYTES];
+                begin_meeting();
+                int written = slots_used(store) + 3 * PAGES;
+                bool stands = steps_meet(n, begin_and_read, commit_and_reclaim, NULL);
+                if (n == 1)
+                        check_given_back(written);
+                steps_show(shown, sizeof(shown), field_name);
+                for (int page = 0; page < PAGES; page++) {
+                        long slot = store->newest[page], should = model_visible(page, store->snapshot[0]);
+                        while (slot != NONE && store->slot[slot].commit != should)
+                                slot = store->slot[slot].older;
+                        grader_check(
+                                slot != NONE,
+                                "%s    B commits three times into all pages, and reclaims, while A stands\n"
+                                "A has begun with snapshot %ld. Of page %d it should see the version of commit %ld,\n"
+                                "which B has reclaimed",
+                                shown, (long)store->snapshot[0], page, should);
+                }
+                store_reclaim(store); /* A may have held an older one when B did it */
+                model_check(MODEL_OLDEST);
+                if (!stands) {
+                        grader_check(n > 1, "snapshot_take() never touched the store");
+                        return;
+                }
+        }
+}
+
+/* ------------------------------------------------------------------ walk */
+
+static void look(void *arg)
+{
+        (void)arg;
+        steps_watch(store, sizeof(*store), true);
+        int slot = version_visible(store, 0, SNAPSHOT);
+        steps_watch(NULL, 0, false);
+        check_sees("A", 0, SNAPSHOT, slot);
+}
+
+void meet_walk(unsigned pages)
+{
+        steps_patience(PATIENCE_MS);
+        commit_pages = pages;
+        for (int n = 1; n <= STEPS_MOST; n++) {
+                begin_meeting();
+                store->snapshot[0] = SNAPSHOT;
+                model_commit(0x01);
+                model_commit(0x01);
+                model_commit(0x01);
+                int written = slots_used(store) + 3 * __builtin_popcount(pages);
+                bool stands = steps_meet(n, look, commit_and_reclaim, NULL);
+                check_given_back(written);
+                if (!stands) {
+                        grader_check(n > 1, "version_visible() never touched the store");
+                        return;
+                }
+        }
+}
+
+/* ------------------------------------------------------------------ reclaim */
+
+static void reclaim(void *arg)
+{
+        (void)arg;
+        steps_watch(store, sizeof(*store), true);
+        store_reclaim(store);
+}
+
+static void read_all(void *arg)
+{
+        (void)arg;
+        for (int page = 0; page < PAGES; page++)
+                for (int reader = 0; reader < 2; reader++)
+                        check_sees("B reads while A reclaims", page, store->snapshot[reader],
+                                   version_visible(store, page, store->snapshot[reader]));
+}
+
+static void begin_late(void *arg)
+{
+        (void)arg;
+        snapshot_take(store, 2);
+}
+
+/* Many versions, and two readers that see some of them. */
+static void begin_reclaim(void)
+{
+        begin_meeting();
+        store->snapshot[0] = 3;
+        store->snapshot[1] = 6;
+        for (int i = 0; i < 5; i++)
+                model_commit(0x15);
+}
+
+static void meet_reclaimer(void (*second)(void *arg), bool may_not_wait)
+{
+        steps_patience(PATIENCE_MS);
+        for (int n = 1; n <= STEPS_MOST; n++) {
+                begin_reclaim();
+                int before = slots_used(store);
+                bool stands = steps_meet(n, reclaim, second, NULL);
+                check_given_back(before);
+                grader_check(!stands || !may_not_wait || steps_passed(),
+                             "A is stopped before step %d of store_reclaim(), and B, which reads, waits for it", n);
+                model_check(MODEL_OLDEST);
+                if (!stands)
+                        return;
+        }
+}
+
+void meet_reclaim(void)
+{
+        meet_reclaimer(read_all, true);
+}
+
+void meet_arrival(void)
+{
+        meet_reclaimer(begin_late, false);
+}
