@@ -11,6 +11,7 @@ SUITE_tools = \
         %D%/test_recover \
         %D%/test_stat \
         %D%/test_stat_stopped \
+        %D%/test_top \
         %D%/test_trace \
         %D%/test_usage
 
@@ -36,6 +37,8 @@ TRACE_TESTED = %D%/json_check.c %D%/json_check.h %D%/trace_chew.c %D%/trace_chew
 %C%_test_stat_LDADD = $(CONTRACT_LIBS)
 %C%_test_stat_stopped_SOURCES = %D%/test_stat_stopped.c $(TOOL_COMMON)
 %C%_test_stat_stopped_LDADD = tests/support/libsupport.la $(UNIT_LIBS) # it stops in the middle of a system call
+%C%_test_top_SOURCES = %D%/test_top.c $(TOOL_COMMON)
+%C%_test_top_LDADD = $(CONTRACT_LIBS)
 %C%_test_trace_SOURCES = %D%/test_trace.c $(TRACE_TESTED) $(TOOL_COMMON)
 %C%_test_trace_LDADD = tests/support/libsupport.la $(UNIT_LIBS) # it looks at figures, too
 %C%_test_usage_SOURCES = %D%/test_usage.c $(TOOL_COMMON)

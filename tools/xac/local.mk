@@ -37,6 +37,8 @@ TRACE_READER = \
         %D%/check_files.h \
         %D%/clean.c \
         %D%/heap.c \
+        %D%/hot_pages.c \
+        %D%/hot_pages.h \
         %D%/live.c \
         %D%/live.h \
         %D%/log.c \
@@ -56,9 +58,16 @@ TRACE_READER = \
         %D%/recover.c \
         %D%/remains.c \
         %D%/remains.h \
+        %D%/sampler.c \
+        %D%/sampler.h \
+        %D%/screen.c \
+        %D%/screen.h \
         %D%/stat.c \
         %D%/tool.c \
         %D%/tool.h \
+        %D%/top.c \
+        %D%/top_report.c \
+        %D%/top_report.h \
         %D%/trace.c \
         $(TRACE_READER)
 %C%_xac_LDADD = libxacheap-core.la libxac-core.la $(FAULT_LIBS) -lpthread
