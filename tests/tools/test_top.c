@@ -190,7 +190,7 @@ static void log_and_pool_are_told(void)
         check_said("\"oldest\":null");
         check_xac(0, "top", "--interval", "0.1", "--count", "1", TOOL_ENV);
         check_said("of 64 MiB that force a checkpoint");
-        check_said("; 1 dirty page,");
+        check_said("  1 dirty page,");
         check_said("nobody holds a snapshot");
         check_ok(xac_close(env));
 }

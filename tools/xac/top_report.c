@@ -66,18 +66,26 @@ static void print_title(FILE *out, const struct place *place, const struct sampl
                         tool_count(sample->participant_count, "participant", "participants"));
 }
 
+/* Large figures without a fraction. */
+static int places(double rate)
+{
+        return rate < 100 ? 1 : 0;
+}
+
 static void print_totals(FILE *out, const struct sample *sample)
 {
         const struct rates *total = &sample->total;
-        double ended = total->commits + total->conflicts;
+        double ended = total->commits + total->conflicts, faults = total->read_faults + total->write_faults;
 
         fprintf(out, "%-12s", "each second");
-        if (sample->seconds > 0)
-                fprintf(out, "%.1f commits, %.1f conflicts (%.1f %%), %.1f faults (%.1f by loads, %.1f by stores)\n",
-                        total->commits, total->conflicts, ended > 0 ? total->conflicts / ended * 100 : 0,
-                        total->read_faults + total->write_faults, total->read_faults, total->write_faults);
-        else
-                fprintf(out, "not known yet\n");
+        if (sample->seconds <= 0) {
+                fprintf(out, "not known yet\n\n");
+                return;
+        }
+        fprintf(out, "%.*f commits, %.*f conflicts (%.1f %%)\n", places(total->commits), total->commits,
+                places(total->conflicts), total->conflicts, ended > 0 ? total->conflicts / ended * 100 : 0);
+        fprintf(out, "%-12s%.*f faults: %.*f by loads, %.*f by stores\n", "", places(faults), faults,
+                places(total->read_faults), total->read_faults, places(total->write_faults), total->write_faults);
 }
 
 static void print_sequence(FILE *out, const struct sample *sample)
@@ -122,11 +130,11 @@ static void print_room(FILE *out, const struct place *place, const struct sample
 
         if (!now->is_volatile) {
                 print_bar(out, "log", log_used(place, sample), now->log_bytes);
-                fprintf(out, " that force a checkpoint; each second %.1f writes, %s\n", sample->groups,
-                        amount((uint64_t)sample->log_bytes));
+                fprintf(out, " that force a checkpoint\n%-12seach second %.*f writes, %s\n", "", places(sample->groups),
+                        sample->groups, amount((uint64_t)sample->log_bytes));
         }
         print_bar(out, "pool", pool_used(sample), now->pool_bytes);
-        fprintf(out, "; %s, %" PRIu64 " superseded, %" PRIu64 " of open transactions\n",
+        fprintf(out, "\n%-12s%s, %" PRIu64 " superseded, %" PRIu64 " of open transactions\n", "",
                 tool_count(now->slots_published, "dirty page", "dirty pages"), now->slots_retired, now->slots_private);
 }
 
@@ -137,8 +145,7 @@ static void print_oldest(FILE *out, const struct sample *sample)
 
         fprintf(out, "%-12s", "oldest");
         if (oldest)
-                fprintf(out,
-                        "snapshot %" PRIu64 " of row %" PRIu32 ", pid %" PRIu32 ": %s behind, held %.1f s or longer",
+                fprintf(out, "snapshot %" PRIu64 " of row %" PRIu32 ", pid %" PRIu32 ": %s behind, for %.1f s",
                         oldest->now.snapshot, oldest->now.row_no, oldest->now.pid,
                         tool_count(difference(now->sequence, oldest->now.snapshot), "commit", "commits"),
                         seconds_held(sample, oldest));
@@ -209,7 +216,7 @@ static uint32_t share_of_pages(const struct sample *sample, unsigned lines)
 
 void top_report_print(FILE *out, const struct place *place, const struct sample *sample, unsigned lines)
 {
-        enum { OTHER_LINES = 11 }; /* of a whole report */
+        enum { OTHER_LINES = 14 }; /* of a whole report */
         uint32_t pages = PAGES_SHOWN, participants = UINT32_MAX;
 
         print_title(out, place, sample);
