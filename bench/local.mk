@@ -216,7 +216,7 @@ EXTRA_DIST += \
         bench/plot/threads.gp \
         bench/plot/transfers.gp \
         bench/plot/xacbench.gp
-dist_noinst_SCRIPTS += bench/plot/draw bench/plot/race bench/profile bench/table
+dist_noinst_SCRIPTS += bench/plot/draw bench/plot/race bench/plot/trace bench/profile bench/table
 
 CLEANFILES += bench-results/*.csv bench-results/*.svg bench-results/*.prof.*
 

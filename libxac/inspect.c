@@ -7,102 +7,8 @@
 #include <string.h>
 
 #include "base/sys.h"
-#include "libxac/shared.h"
+#include "libxac/look.h"
 #include "libxac/waiters.h"
-
-/* What is read of the control part, and where it is open. */
-struct look {
-        struct shared_identity identity;
-        int lock_fd;
-        int fd;
-        struct control_layout layout;
-        struct control control;
-        struct log_shared *log; /* NULL in a volatile environment */
-        struct process_row *processes;
-        uint32_t processes_max;
-        struct row *rows;
-        uint32_t rows_used;
-};
-
-/* ---- Reading ---- */
-
-static int identify(struct look *look, int directory, const struct manifest *manifest)
-{
-        struct stat st;
-        int err = sys_stat(directory, &st);
-        if (err)
-                return err;
-        look->identity = (struct shared_identity){ .device = st.st_dev,
-                                                   .inode = st.st_ino,
-                                                   .directory_owner = st.st_uid,
-                                                   .directory_group = st.st_gid,
-                                                   .page_bytes = manifest->page_bytes,
-                                                   .max_participants = manifest->max_participants,
-                                                   .mode = manifest->mode,
-                                                   .generation = manifest->generation };
-        memcpy(look->identity.uuid, manifest->uuid, sizeof(look->identity.uuid));
-        return 0;
-}
-
-/* Zeroed memory from the heap, for what is aligned to cache lines. */
-static void *make_room(uint64_t byte_len)
-{
-        uint64_t rounded = (byte_len + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
-        void *room = aligned_alloc(CACHE_LINE, rounded);
-        if (room)
-                memset(room, 0, rounded);
-        return room;
-}
-
-/* A copy of a stretch of the control part, on the heap. */
-static int copy(const struct look *look, uint64_t offset, uint64_t byte_len, void *out)
-{
-        void *bytes = make_room(byte_len);
-        if (!bytes)
-                return -ENOMEM;
-        int err = sys_read_all(look->fd, bytes, byte_len, offset);
-        if (err) {
-                free(bytes);
-                return err == -ENODATA ? -ENOENT : err; /* removed by now */
-        }
-        *(void **)out = bytes;
-        return 0;
-}
-
-static uint32_t at_most(uint32_t value, uint32_t limit)
-{
-        return value < limit ? value : limit;
-}
-
-static int copy_tables(struct look *look)
-{
-        const struct control *control = &look->control;
-        look->layout = control_layout(control->max_participants, control->pool_slots, control->log_ring_bytes);
-        look->processes_max = control_processes_max(control->max_participants);
-        look->rows_used = at_most(atomic_load(&control->rows_used), control->max_participants);
-        int err =
-                copy(look, look->layout.processes, look->processes_max * sizeof(struct process_row), &look->processes);
-        if (!err && look->rows_used)
-                err = copy(look, look->layout.rows, look->rows_used * sizeof(struct row), &look->rows);
-        if (!err && control->log_ring_bytes)
-                err = copy(look, look->layout.log, sizeof(struct log_shared), &look->log);
-        return err;
-}
-
-static int open_control(struct look *look)
-{
-        char name[SHARED_NAME_BYTES];
-        shared_make_name(name, &look->identity, "control");
-        int err = sys_open(AT_FDCWD, name, O_RDONLY, 0, &look->fd);
-        if (err)
-                return err == -ELOOP ? -ENOENT : err;
-        err = shared_check_header(look->fd, &look->identity, &look->control);
-        if (!err)
-                err = sys_read_all(look->fd, &look->control, sizeof(look->control), 0);
-        if (err)
-                sys_close(look->fd);
-        return err == -ENODATA ? -ENOENT : err;
-}
 
 /* ---- Who is there ---- */
 
@@ -222,7 +128,7 @@ static int list_participants(const struct look *look, struct inspection *inspect
 
 static int list_files(const struct look *look, struct inspection *inspection)
 {
-        uint32_t count = at_most(atomic_load(&look->control.file_count), FILES_MAX);
+        uint32_t count = look_at_most(atomic_load(&look->control.file_count), FILES_MAX);
         inspection->file = calloc((size_t)count + 1, sizeof(*inspection->file));
         if (!inspection->file)
                 return -ENOMEM;
@@ -251,10 +157,10 @@ static int count_range(const struct look *look, uint32_t first, uint32_t end, st
 {
         enum { AT_ONCE = 16384 };
         for (; first < end; first += AT_ONCE) {
-                uint32_t count = at_most(end - first, AT_ONCE);
+                uint32_t count = look_at_most(end - first, AT_ONCE);
                 struct slot *slots;
-                int err = copy(look, look->layout.slots + first * sizeof(struct slot), count * sizeof(struct slot),
-                               &slots);
+                int err = look_copy(look, look->layout.slots + first * sizeof(struct slot), count * sizeof(struct slot),
+                                    &slots);
                 if (err)
                         return err;
                 for (uint32_t i = 0; i < count; i++)
@@ -267,9 +173,9 @@ static int count_range(const struct look *look, uint32_t first, uint32_t end, st
 static int count_slots(const struct look *look, struct inspection *inspection)
 {
         uint32_t pool_slots = look->control.pool_slots;
-        uint32_t end = at_most(atomic_load(&look->control.slots_allocated), pool_slots);
+        uint32_t end = look_at_most(atomic_load(&look->control.slots_allocated), pool_slots);
         uint32_t aliases_end =
-                at_most(atomic_load(&look->control.aliases_end), pool_slots + control_aliases_max(pool_slots));
+                look_at_most(atomic_load(&look->control.aliases_end), pool_slots + control_aliases_max(pool_slots));
         int err = count_range(look, 1, end, inspection);
         if (!err)
                 err = count_range(look, pool_slots, aliases_end, inspection);
@@ -317,6 +223,18 @@ static void describe_log(const struct look *look, struct inspection *inspection)
         inspection->poison = atomic_load(&log->poison);
 }
 
+/* The oldest snapshot that is no participant's, but keeps versions like one; 0: none does. */
+static uint64_t oldest_pin(const struct control *control)
+{
+        const uint64_t pins[] = { atomic_load(&control->checkpoint_snapshot), atomic_load(&control->backlog_base),
+                                  atomic_load(&control->backlog_next) };
+        uint64_t oldest = 0;
+        for (uint32_t i = 0; i < sizeof(pins) / sizeof(pins[0]); i++)
+                if (pins[i] && (!oldest || pins[i] < oldest))
+                        oldest = pins[i];
+        return oldest;
+}
+
 static void describe(const struct look *look, struct inspection *inspection)
 {
         const struct control *control = &look->control;
@@ -327,6 +245,11 @@ static void describe(const struct look *look, struct inspection *inspection)
         inspection->checkpoint_sequence = atomic_load(&control->checkpoint_sequence);
         inspection->checkpoints = atomic_load(&control->checkpoints);
         inspection->checkpointer = pid_of_holder(look, &control->checkpoint_lock);
+        inspection->past_commits = atomic_load(&control->past_commits);
+        inspection->past_conflicts = atomic_load(&control->past_conflicts);
+        inspection->past_read_faults = atomic_load(&control->past_read_faults);
+        inspection->past_write_faults = atomic_load(&control->past_write_faults);
+        inspection->pinned = oldest_pin(control);
         describe_log(look, inspection);
 }
 
@@ -347,29 +270,23 @@ static int fill(const struct look *look, struct inspection *inspection)
 
 int inspect_take(int directory, int lock_fd, const struct manifest *manifest, struct inspection **out)
 {
-        struct look *look = make_room(sizeof(*look));
         struct inspection *inspection = calloc(1, sizeof(*inspection));
-        int err = look && inspection ? 0 : -ENOMEM;
-        if (!err)
-                err = identify(look, directory, manifest);
-        if (!err)
-                err = open_control(look);
+        struct look *look;
+        if (!inspection)
+                return -ENOMEM;
+        int err = look_open(directory, lock_fd, manifest, &look);
         if (err)
-                goto out;
-        look->lock_fd = lock_fd;
-        err = copy_tables(look);
+                goto fail_open;
+        err = look_copy_tables(look);
         if (!err)
                 err = fill(look, inspection);
-        sys_close(look->fd);
-        free(look->processes);
-        free(look->rows);
-        free(look->log);
-out:
-        free(look);
+        look_close(look);
         if (err)
-                inspect_free(inspection);
-        else
-                *out = inspection;
+                goto fail_open;
+        *out = inspection;
+        return 0;
+fail_open:
+        inspect_free(inspection);
         return err;
 }
 

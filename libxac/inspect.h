@@ -3,7 +3,8 @@
 #define LIBXAC_INSPECT_H
 
 /*
- * A look at the shared memory of an environment from outside, for `xac stat`: who uses it and how full it is.
+ * A look at the shared memory of an environment from outside, for `xac stat` and `xac top`: who uses it and how
+ * full it is; and which pages change.
  *
  * Whoever looks joins nothing, waits for nothing and changes nothing. The shared memory is copied by
  * pread and never mapped: a mapping would give memory to the holes it touches, and a part that is
@@ -81,6 +82,12 @@ struct inspection {
         uint64_t checkpoint_sequence; /* of the newest checkpoint that is complete */
         uint64_t checkpoints;
         uint32_t checkpointer; /* pid of who is writing a checkpoint now; 0: nobody */
+        uint64_t pinned; /* the oldest snapshot that is no participant's: of the checkpoint, the backlog; 0: none */
+
+        uint64_t past_commits; /* of participants that have left */
+        uint64_t past_conflicts;
+        uint64_t past_read_faults;
+        uint64_t past_write_faults;
 
         uint64_t log_end;     /* positions: of what is staged, */
         uint64_t log_durable; /* on disk, */
@@ -113,5 +120,23 @@ struct inspection {
  * reading at least. -ENOENT: no shared memory that an open would believe; -EACCES, -ENOMEM, ... */
 int inspect_take(int directory, int lock_fd, const struct manifest *manifest, struct inspection **out);
 void inspect_free(struct inspection *inspection);
+
+/* Which commit made the newest version of a page. */
+struct inspect_page {
+        uint32_t file_no;
+        uint64_t page_no;
+        uint64_t sequence; /* 0: the page is as it was when the environment was opened */
+        uint64_t now;      /* the newest commit just before that was read, or that */
+};
+
+typedef void (*inspect_visit)(void *arg, uint32_t file_no, uint64_t page_no);
+
+/* Visits pages of which the pool has versions that commits behind `after` made; one perhaps several times. Finds all
+ * that are left in peace, and some of those that change while it looks. Stores the newest commit at the end. Reads the
+ * descriptors of all slots. Errors as of inspect_take. */
+int inspect_changes(int directory, const struct manifest *manifest, uint64_t after, inspect_visit visit, void *arg,
+                    uint64_t *sequence);
+/* Fills in sequence and now. */
+int inspect_pages(int directory, const struct manifest *manifest, struct inspect_page *pages, uint32_t count);
 
 #endif

@@ -3,7 +3,12 @@
 # The program xac, run as a user runs it.
 
 SUITES += tools
-SUITE_tools = \
+# In a browser, if there is one: test_trace_page.sh.
+SUITE_tools = $(TOOL_TESTS) %D%/test_trace_page.sh
+SUITE_tools_NEEDS = %D%/page_trace
+TESTS += $(SUITE_tools)
+
+TOOL_TESTS = \
         %D%/test_check \
         %D%/test_clean \
         %D%/test_heap \
@@ -11,11 +16,14 @@ SUITE_tools = \
         %D%/test_recover \
         %D%/test_stat \
         %D%/test_stat_stopped \
+        %D%/test_top \
         %D%/test_trace \
+        %D%/test_trace_part \
         %D%/test_usage
 
-check_PROGRAMS += $(SUITE_tools)
-TESTS += $(SUITE_tools)
+check_PROGRAMS += $(TOOL_TESTS) %D%/page_trace
+dist_check_SCRIPTS += %D%/test_trace_page.sh
+EXTRA_DIST += %D%/trace_page_checks.js
 
 TOOL_COMMON = %D%/tool.c %D%/tool.h
 # What makes traces, and reads them in all ways.
@@ -36,7 +44,13 @@ TRACE_TESTED = %D%/json_check.c %D%/json_check.h %D%/trace_chew.c %D%/trace_chew
 %C%_test_stat_LDADD = $(CONTRACT_LIBS)
 %C%_test_stat_stopped_SOURCES = %D%/test_stat_stopped.c $(TOOL_COMMON)
 %C%_test_stat_stopped_LDADD = tests/support/libsupport.la $(UNIT_LIBS) # it stops in the middle of a system call
+%C%_test_top_SOURCES = %D%/test_top.c $(TOOL_COMMON)
+%C%_test_top_LDADD = $(CONTRACT_LIBS)
 %C%_test_trace_SOURCES = %D%/test_trace.c $(TRACE_TESTED) $(TOOL_COMMON)
 %C%_test_trace_LDADD = tests/support/libsupport.la $(UNIT_LIBS) # it looks at figures, too
+%C%_test_trace_part_SOURCES = %D%/test_trace_part.c $(TRACE_TESTED) tools/xac/trace_part.c tools/xac/trace_part.h
+%C%_test_trace_part_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_usage_SOURCES = %D%/test_usage.c $(TOOL_COMMON)
 %C%_test_usage_LDADD = $(CONTRACT_LIBS)
+%C%_page_trace_SOURCES = %D%/page_trace.c %D%/trace_make.c %D%/trace_make.h
+%C%_page_trace_LDADD = $(CONTRACT_LIBS)

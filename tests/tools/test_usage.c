@@ -12,9 +12,9 @@
 
 #include "tests/tools/tool.h"
 
-static const char *const commands[] = { "stat", "log", "check", "recover", "clean" };
+static const char *const commands[] = { "stat", "top", "log", "check", "recover", "clean" };
 
-enum { COMMANDS = 5, CLEAN = 4, ON_ENVIRONMENTS = 4 /* without "clean" */ };
+enum { COMMANDS = 6, CLEAN = 5, ON_ENVIRONMENTS = 5 /* without "clean" */ };
 
 static void help_is_given_and_is_no_mistake(void)
 {

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -284,5 +285,24 @@ uint64_t tool_fingerprint(const char *dir)
                 if (strcmp(entry->d_name, "..") != 0)
                         sum += fingerprint_of_file(dirfd(all), entry->d_name);
         closedir(all);
+        return sum;
+}
+
+uint64_t tool_state_of_everything(void)
+{
+        static const char *const parts[] = { "control", "heads", "pool" };
+        uint64_t sum = tool_fingerprint(TOOL_ENV);
+        struct stat dir, st;
+        char path[100];
+
+        check_equal(stat(TOOL_ENV, &dir), 0);
+        for (int i = 0; i < 3; i++) {
+                snprintf(path, sizeof(path), "/dev/shm/xac.%" PRIxMAX ".%" PRIxMAX ".%s", (uintmax_t)dir.st_dev,
+                         (uintmax_t)dir.st_ino, parts[i]);
+                check_equal(stat(path, &st), 0);
+                sum = sum * 31 + (uint64_t)st.st_blocks;
+                sum = sum * 31 + (uint64_t)st.st_mtim.tv_nsec;
+                sum = sum * 31 + (uint64_t)st.st_ctim.tv_nsec;
+        }
         return sum;
 }

@@ -75,5 +75,7 @@ const char *tool_path(const char *name);
 void tool_copy_file(const char *from, const char *to); /* paths */
 /* A number that changes when anything in the directory does: names, sizes, bytes, times. */
 uint64_t tool_fingerprint(const char *dir);
+/* The same of the environment, with memory and time stamps of its shared memory, which must be there. */
+uint64_t tool_state_of_everything(void);
 
 #endif

@@ -9,7 +9,7 @@ void json_quote(FILE *to, const char *text)
         for (; *text; text++) {
                 if (*text == '"' || *text == '\\')
                         putc('\\', to);
-                if ((unsigned char)*text < 0x20)
+                if ((unsigned char)*text < 0x20 || *text == '<')
                         fprintf(to, "\\u%04x", (unsigned)*text);
                 else
                         putc(*text, to);

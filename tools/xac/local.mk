@@ -37,6 +37,8 @@ TRACE_READER = \
         %D%/check_files.h \
         %D%/clean.c \
         %D%/heap.c \
+        %D%/hot_pages.c \
+        %D%/hot_pages.h \
         %D%/live.c \
         %D%/live.h \
         %D%/log.c \
@@ -56,11 +58,30 @@ TRACE_READER = \
         %D%/recover.c \
         %D%/remains.c \
         %D%/remains.h \
+        %D%/sampler.c \
+        %D%/sampler.h \
+        %D%/screen.c \
+        %D%/screen.h \
         %D%/stat.c \
         %D%/tool.c \
         %D%/tool.h \
+        %D%/top.c \
+        %D%/top_report.c \
+        %D%/top_report.h \
         %D%/trace.c \
+        %D%/trace_html.c \
+        %D%/trace_html.h \
+        %D%/trace_page.h \
+        %D%/trace_part.c \
+        %D%/trace_part.h \
         $(TRACE_READER)
+nodist_%C%_xac_SOURCES = %D%/trace_page.c
 %C%_xac_LDADD = libxacheap-core.la libxac-core.la $(FAULT_LIBS) -lpthread
+
+# The page of `xac trace --html`, as an array.
+EXTRA_DIST += %D%/embed-page %D%/trace_page.html %D%/trace_page.css %D%/trace_page.js
+CLEANFILES += %D%/trace_page.c
+%D%/trace_page.c: %D%/embed-page %D%/trace_page.html %D%/trace_page.css %D%/trace_page.js
+	$(AM_V_GEN)$(MKDIR_P) %D% && $(SHELL) $(srcdir)/%D%/embed-page $(srcdir)/%D%/trace_page.html >$@.tmp && mv $@.tmp $@
 
 dist_man1_MANS += man/xac.1

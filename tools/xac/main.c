@@ -14,6 +14,7 @@ static const char help[] =
         "Looks after the environment (of libxac) in the directory DIR.\n"
         "\n"
         "  stat      what it is and who is using it; without DIR, what shared memory there is\n"
+        "  top       what happens in it, each second; goes on until it is ended\n"
         "  log       the commits in its redo log, one line each\n"
         "  check     verifies it, and says what is damaged where; changes nothing\n"
         "  recover   makes it whole after a crash of the machine, as the next open would\n"
@@ -33,9 +34,13 @@ static const struct subcommand {
         enum tool_exit (*main)(int argc, char **argv);
         const char *help;
 } subcommands[] = {
-        { "stat", stat_main, stat_help },    { "log", log_main, log_help },
-        { "check", check_main, check_help }, { "recover", recover_main, recover_help },
-        { "clean", clean_main, clean_help }, { "heap", heap_main, heap_help },
+        { "stat", stat_main, stat_help },
+        { "top", top_main, top_help },
+        { "log", log_main, log_help },
+        { "check", check_main, check_help },
+        { "recover", recover_main, recover_help },
+        { "clean", clean_main, clean_help },
+        { "heap", heap_main, heap_help },
         { "trace", trace_main, trace_help },
 };
 

@@ -71,6 +71,17 @@ bool tool_number(const char *text, const char *option, uint64_t *number)
         return false;
 }
 
+bool tool_seconds(const char *text, const char *option, double least, double most, double *seconds)
+{
+        char *end;
+
+        *seconds = strtod(text, &end);
+        if (end != text && *end == '\0' && *seconds >= least && *seconds <= most)
+                return true;
+        tool_complain("%s takes seconds, from %g to %g, not '%s'", option, least, most, text);
+        return false;
+}
+
 static char *next_text(void)
 {
         static char texts[TEXTS][TEXT_BYTES];

@@ -7,7 +7,7 @@
  * Each subcommand is a file of its own.
  *
  * log, check and recover know recovery and base alone: they work on files, whatever the library above
- * would make of them. Only stat.c and remains.c look at shared memory, through libxac/inspect.h, and
+ * would make of them. Only stat.c, top.c and remains.c look at shared memory, through libxac/inspect.h, and
  * machine.c and clean.c, through libxac/leftover.h. heap.c is a program like any other, and trace.c
  * and what belongs to it read a file alone.
  */
@@ -25,6 +25,7 @@ enum tool_exit {
 
 /* argv[0] is the subcommand's name. */
 enum tool_exit stat_main(int argc, char **argv);
+enum tool_exit top_main(int argc, char **argv);
 enum tool_exit log_main(int argc, char **argv);
 enum tool_exit check_main(int argc, char **argv);
 enum tool_exit recover_main(int argc, char **argv);
@@ -34,6 +35,7 @@ enum tool_exit trace_main(int argc, char **argv);
 
 /* What is printed for --help. */
 extern const char stat_help[];
+extern const char top_help[];
 extern const char log_help[];
 extern const char check_help[];
 extern const char recover_help[];
@@ -51,6 +53,8 @@ enum tool_exit tool_usage(const char *subcommand);
 const char *tool_operand(int argc, char **argv, const char *subcommand);
 /* A number; false, after a complaint. */
 bool tool_number(const char *text, const char *option, uint64_t *number);
+/* The same for seconds, which may have a fraction. */
+bool tool_seconds(const char *text, const char *option, double least, double most, double *seconds);
 
 /* "1.5 MiB (1572864 bytes)"; bytes alone below 1 KiB. Lasts until the fourth call after it. */
 const char *tool_bytes(uint64_t byte_len);

@@ -8,6 +8,7 @@
  *      trace_sum                   all figures
  *      trace_report, trace_json,
  *      trace_perfetto              prints them; trace_words has the words
+ *      trace_html, trace_page      the page; trace_part says how much of the trace is in it
  */
 
 #include <errno.h>
@@ -19,6 +20,7 @@
 
 #include "tools/xac/text.h"
 #include "tools/xac/tool.h"
+#include "tools/xac/trace_html.h"
 #include "tools/xac/trace_report.h"
 #include "trace/trace.h"
 
@@ -31,18 +33,33 @@ const char trace_help[] =
         "  --top N           tell at most N participants, pages and pairs; 10 if not given\n"
         "  --json            the same figures, for programs\n"
         "  --perfetto OUT    write OUT, which ui.perfetto.dev and chrome://tracing show\n"
+        "  --html OUT        write OUT, a page that shows the trace in a browser: all of it, or of a large one\n"
+        "                    the part with most conflicts\n"
+        "  --from S, --to S  of the page: the part from there to there, in seconds\n"
         "  --help            this text\n"
         "\n"
         "Exit status: 0 done, 1 the file is damaged or no trace, or OUT could not be written, 2 usage.\n";
 
-enum { TOP_DEFAULT = 10 };
+enum { TOP_DEFAULT = 10, SECONDS_MAX = 1000000000 };
+
+static int write_perfetto(const struct trace_report *report, FILE *to)
+{
+        trace_report_perfetto(report, to);
+        return 0;
+}
+
+static int write_html(const struct trace_report *report, FILE *to)
+{
+        return trace_html_write(to, &report->file, report->path, report->from_ns, report->to_ns);
+}
 
 /* Files that can be written besides, each by an option that names it. */
 static const struct output {
         const char *option;
-        void (*write)(const struct trace_report *report, FILE *to);
+        int (*write)(const struct trace_report *report, FILE *to);
 } outputs[] = {
-        { "perfetto", trace_report_perfetto },
+        { "perfetto", write_perfetto },
+        { "html", write_html },
 };
 
 enum { OUTPUTS = sizeof(outputs) / sizeof(outputs[0]), OPTION_OUTPUT = 256 };
@@ -51,6 +68,7 @@ struct trace_options {
         uint64_t top;
         bool is_json;
         bool is_help;
+        double from, to;             /* seconds */
         const char *output[OUTPUTS]; /* paths, or NULL */
 };
 
@@ -93,8 +111,7 @@ static bool write_output(const struct trace_report *report, const struct output 
                 tool_complain("%s: %s", path, strerror(errno));
                 return false;
         }
-        output->write(report, to);
-        is_written = fflush(to) == 0 && !ferror(to);
+        is_written = output->write(report, to) == 0 && fflush(to) == 0 && !ferror(to);
         if (fclose(to) != 0 || !is_written) {
                 tool_complain("%s could not be written", path);
                 return false;
@@ -126,7 +143,9 @@ static const char *why_not(int err)
 
 static enum tool_exit tell_of(const char *path, const struct trace_options *options)
 {
-        struct trace_report report = { .top = options->top };
+        struct trace_report report = { .top = options->top,
+                                       .from_ns = (uint64_t)(options->from * 1e9),
+                                       .to_ns = (uint64_t)(options->to * 1e9) };
         enum tool_exit result = TOOL_FAILED;
         int err = load(&report, path);
 
@@ -142,17 +161,23 @@ static enum tool_exit tell_of(const char *path, const struct trace_options *opti
 
 static bool parse(int argc, char **argv, struct trace_options *options)
 {
-        struct option longs[4 + OUTPUTS] = { { "top", required_argument, NULL, 't' },
+        struct option longs[6 + OUTPUTS] = { { "top", required_argument, NULL, 't' },
                                              { "json", no_argument, NULL, 'j' },
+                                             { "from", required_argument, NULL, 'f' },
+                                             { "to", required_argument, NULL, 'u' },
                                              { "help", no_argument, NULL, 'h' } };
         bool is_right = true;
         int option;
 
         for (int i = 0; i < OUTPUTS; i++)
-                longs[3 + i] = (struct option){ outputs[i].option, required_argument, NULL, OPTION_OUTPUT + i };
+                longs[5 + i] = (struct option){ outputs[i].option, required_argument, NULL, OPTION_OUTPUT + i };
         while (is_right && (option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
                 if (option == 't')
                         is_right = tool_number(optarg, "--top", &options->top);
+                else if (option == 'f')
+                        is_right = tool_seconds(optarg, "--from", 0, SECONDS_MAX, &options->from);
+                else if (option == 'u')
+                        is_right = tool_seconds(optarg, "--to", options->from, SECONDS_MAX, &options->to);
                 else if (option == 'j')
                         options->is_json = true;
                 else if (option == 'h')
@@ -167,7 +192,7 @@ static bool parse(int argc, char **argv, struct trace_options *options)
 
 enum tool_exit trace_main(int argc, char **argv)
 {
-        struct trace_options options = { .top = TOP_DEFAULT };
+        struct trace_options options = { .top = TOP_DEFAULT, .to = SECONDS_MAX };
 
         if (!parse(argc, argv, &options))
                 return tool_usage("trace");

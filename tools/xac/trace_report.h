@@ -13,7 +13,8 @@ struct trace_report {
         struct trace_file file;
         struct trace_winners winners;
         struct trace_sum *sum;
-        uint64_t top; /* tell no more lines of a kind than that */
+        uint64_t top;            /* tell no more lines of a kind than that */
+        uint64_t from_ns, to_ns; /* of what is drawn */
 };
 
 void trace_report_text(const struct trace_report *report, FILE *to);
