@@ -27,7 +27,7 @@ struct trace {
         pthread_mutex_t mutex; /* of tracks that begin */
         pthread_t thread;
         bool has_thread;
-        _Atomic bool stops;
+        _Atomic uint32_t stops; /* futex */
 };
 
 /* ---- the thread ---- */
@@ -63,7 +63,7 @@ static void *run(void *trace_)
         while (!atomic_load(&trace->stops)) {
                 collects = collects || take_over(trace);
                 if (!collects)
-                        sys_sleep_ns(OTHERS_NS);
+                        sys_futex_wait((const uint32_t *)&trace->stops, 0, OTHERS_NS);
                 else
                         rest_after(trace, collector_drain(trace->collector));
         }
@@ -130,7 +130,8 @@ static void collect_the_rest(struct trace *trace)
 void trace_close(struct trace *trace)
 {
         struct rings_shared *shared = trace->rings.shared;
-        atomic_store(&trace->stops, true);
+        atomic_store(&trace->stops, 1);
+        sys_futex_wake((const uint32_t *)&trace->stops, 1);
         atomic_fetch_add(&shared->call, 1);
         sys_futex_wake((const uint32_t *)&shared->call, INT_MAX);
         pthread_join(trace->thread, NULL);
