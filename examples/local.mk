@@ -15,6 +15,7 @@ EXAMPLE_PROGRAMS = \
         examples/queue \
         examples/dictionary \
         examples/guest_book \
+        examples/tally \
         examples/task_queue \
         examples/words
 
@@ -51,6 +52,8 @@ examples_dictionary_LDADD = $(TREES_LIBS)
 examples_guest_book_SOURCES = examples/guest_book.c
 examples_guest_book_LDADD = $(HEAP_LIBS)
 
+examples_tally_SOURCES = examples/tally.c
+examples_tally_LDADD = $(XAC_LIBS)
 examples_task_queue_SOURCES = examples/task_queue.c
 examples_task_queue_LDADD = $(XAC_LIBS)
 examples_words_SOURCES = examples/words.c examples/words.h
@@ -68,6 +71,7 @@ EXTRA_DIST += \
         examples/expected/durable_log.txt \
         examples/expected/queue.txt \
         examples/expected/dictionary.txt \
+        examples/expected/tally.txt \
         examples/expected/task_queue.txt \
         examples/expected/words.txt
 

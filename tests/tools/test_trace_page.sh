@@ -61,13 +61,13 @@ open_page small "{ bars: $bars, arrows: $arrows,
 grep -q 'This is the whole trace' "$work/small.dom" || fail 'it does not say that it is the whole'
 echo "whole: $bars bars, $arrows arrows"
 
-# A part that was asked for: fewer of both.
+# A part that was asked for: fewer of both, and one participant that does nothing in it.
 "$xac" trace --html "$work/part.html" --from 0.001 --to 0.002 "$work/small.trace" >/dev/null
 part_bars=$(sed -n '/^"bars":\[$/,/\]/p' "$work/part.html" | grep -c '^[0-9]')
 part_arrows=$(sed -n '/^"arrows":\[$/,/\]/p' "$work/part.html" | grep -c '^[0-9]')
 [ "$part_bars" -gt 0 ] && [ "$part_bars" -lt "$bars" ] || fail "the part has $part_bars bars"
 grep -q '"from":1000000,"to":2000000,' "$work/part.html" || fail 'the part is another one'
-open_page part "{ bars: $part_bars, arrows: $part_arrows }" 2>/dev/null ||
+open_page part "{ bars: $part_bars, arrows: $part_arrows, rows: 4 }" 2>/dev/null ||
         fail "of a part: $(cat "$work/part.dom")"
 grep -q 'from 0.001000 s to 0.002000 s' "$work/part.dom" || fail 'it does not say which part it is'
 echo "part: $part_bars bars, $part_arrows arrows"
@@ -79,6 +79,6 @@ items=$(sed -n 's/.*"items":\([0-9]*\)}$/\1/p' "$work/large.html")
 [ "$items" -gt 150000 ] && [ "$items" -le 200100 ] || fail "the large page has $items items"
 large_bars=$(sed -n '/^"bars":\[$/,/\]/p' "$work/large.html" | grep -c '^[0-9]')
 large_arrows=$(sed -n '/^"arrows":\[$/,/\]/p' "$work/large.html" | grep -c '^[0-9]')
-open_page large "{ bars: $large_bars, arrows: $large_arrows }"
+open_page large "{ bars: $large_bars, arrows: $large_arrows, rows: 4 }"
 grep -q 'where most conflicts are' "$work/large.dom" || fail 'it does not say that it is a part'
 echo "large: $large_bars bars, $large_arrows arrows, $items items"

@@ -105,7 +105,7 @@ function search(sorted, value, low = 0)
         return low;
 }
 
-/* Rows from top to bottom: the name of each process, then its participants. */
+/* Rows from top to bottom: the name of each process, then its participants that did anything. */
 function list_rows()
 {
         const bars = trace.tracks.map(() => []), minor = trace.tracks.map(() => []), faults = trace.tracks.map(() => []);
@@ -117,6 +117,8 @@ function list_rows()
         }
         const processes = new Map(), rows = [];
         trace.tracks.forEach((track, no) => {
+                if (!bars[no].length && !minor[no].length && !faults[no].length)
+                        return;
                 const name = (track.program || "?") + "  " + track.pid;
                 if (!processes.has(name))
                         processes.set(name, []);
