@@ -14,7 +14,7 @@
 #include "labs/grader/worker.h"
 #include "labs/queue/office.h"
 
-enum { STEPS_MOST = 120, SHOWN_BYTES = 2500, WAIT_MS = 500, START_MS = 3000, CREW_MOST = 8 };
+enum { STEPS_MOST = 120, SHOWN_BYTES = 2500, WAIT_MS = 300, START_MS = 3000, CREW_MOST = 8 };
 
 /* Waits until it is 1, for a while, or until the worker has ended. */
 static void await(const atomic_int *value, pid_t worker)
@@ -116,7 +116,7 @@ void death_while_others_wait(void)
         await(&diary->done[1], b);
         grader_check(diary->done[1] == 1, "B waits, as A has the only task; A is killed. %d s later B has not got it",
                      START_MS / 1000);
-        worker_await_sleep(b, START_MS / 2);
+        worker_await_sleep(b, START_MS / 3);
         office_shut();
         office_join(b, "B", "though the queue is closed, and all is done");
 }
@@ -134,7 +134,7 @@ void life_while_others_wait(bool is_stopped)
                      is_stopped ? "is stopped, but lives" : "lives");
         diary->flag = 2;
         worker_join(a, "A, who has worked for long,");
-        worker_await_sleep(b, START_MS / 2);
+        worker_await_sleep(b, START_MS / 3);
         office_shut();
         office_join(b, "B", "though the queue is closed, and all is done");
         check_all_done(1);

@@ -11,7 +11,7 @@
 #include "labs/grader/worker.h"
 #include "labs/queue/office.h"
 
-enum { STEPS_MOST = 24, SHOWN_BYTES = 2000, WINDOW_MS = 400, WINDOWS = 3, START_MS = 5000, CREW_MOST = 8 };
+enum { STEPS_MOST = 24, SHOWN_BYTES = 2000, WINDOW_MS = 300, WINDOWS = 3, START_MS = 5000, CREW_MOST = 8 };
 
 /* What A does, and what B: one of these. */
 static const struct act *acts;
@@ -248,7 +248,7 @@ void wake_many(int workers)
         for (int i = 0; i < workers; i++)
                 pids[i] = worker_start(i + 1, take_one, NULL);
         for (int i = 0; i < workers; i++)
-                worker_await_sleep(pids[i], START_MS / 10);
+                worker_await_sleep(pids[i], WINDOW_MS / 2);
         for (int i = 0; i < workers; i++)
                 office_put(i + 1);
         for (int i = 0; i < workers; i++)
