@@ -165,6 +165,7 @@ uint32_t collector_drain(struct collector *collector)
         }
         flush(collector);
         rings_write_header(collector->rings);
+        atomic_fetch_add(&collector->rings->shared->rounds, 1);
         return fullest;
 }
 

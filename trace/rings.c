@@ -182,7 +182,7 @@ static int create(struct rings *rings, const struct trace_header *before, uint64
 static bool is_of_this_boot(const struct trace_header *header)
 {
         char boot_id[sizeof(header->boot_id)];
-        return !sys_boot_id(boot_id) && !memcmp(boot_id, header->boot_id, sizeof(boot_id));
+        return !sys_boot_id(boot_id) && !strncmp(boot_id, header->boot_id, sizeof(boot_id));
 }
 
 /* Caller holds RINGS_OPENING_BYTE. */

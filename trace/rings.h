@@ -15,9 +15,9 @@
  * it. TR2  The file's blocks are written first, then `byte_len` moves behind them, then `drained` moves: a collector
  * that dies in between leaves blocks that its successor overwrites, or events that it writes once more under the same
  *      numbers (docs/models/trace.pml).
- * TR3  A ring becomes free by the collector alone, after the track's end is in the file. Who leaves says so and then gives
- *      up its byte; so who has no byte is looked at once more before it is taken for dead. How a track has ended is looked
- *      at before how much it has recorded.
+ * TR3  A ring becomes free by the collector alone, after the track's end is in the file. Who leaves says so and then
+ * gives up its byte; so who has no byte is looked at once more before it is taken for dead. How a track has ended is
+ * looked at before how much it has recorded.
  */
 
 #include <stdalign.h>
@@ -70,6 +70,7 @@ struct rings_shared {
 
         alignas(RINGS_LINE) _Atomic uint32_t call; /* futex: a ring is filling */
         _Atomic uint32_t is_asleep;                /* [collector] */
+        _Atomic uint32_t rounds;                   /* [collector] that it has begun and ended */
         alignas(RINGS_LINE) struct ring ring[RINGS_MAX];
 };
 

@@ -18,7 +18,8 @@ enum {
         IDLE_NS = 50000000,      /* and else, unless somebody calls */
         OTHERS_NS = 100000000,   /* between two looks whether somebody else collects */
         CLOSE_WAIT_NS = 1000000, /* at close, for somebody else's round; */
-        CLOSE_WAITS = 500        /* so often at most */
+        CLOSE_WAITS = 500,       /* so often at most */
+        SETTLE_WAITS = 200       /* the same of who reads */
 };
 
 struct trace {
@@ -231,6 +232,17 @@ void trace_track_end(struct recorder *recorder)
 
 /* ---- what others have left ---- */
 
+/* Somebody collects. A round that has begun may have passed a ring already: so two have to end. */
+static void await_rounds(struct rings_shared *shared)
+{
+        const uint32_t seen = atomic_load(&shared->rounds);
+        for (int i = 0; i < SETTLE_WAITS && atomic_load(&shared->rounds) - seen < 2; i++) {
+                atomic_fetch_add(&shared->call, 1);
+                sys_futex_wake((const uint32_t *)&shared->call, 1);
+                sys_sleep_ns(CLOSE_WAIT_NS);
+        }
+}
+
 int trace_settle(const char *path)
 {
         struct rings rings;
@@ -242,6 +254,8 @@ int trace_settle(const char *path)
                 collector->rings = &rings;
                 collector_drain(collector);
                 sys_unlock_byte(rings.file, RINGS_COLLECTOR_BYTE);
+        } else {
+                await_rounds(rings.shared);
         }
         rings_close(&rings);
         free(collector);

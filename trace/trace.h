@@ -31,7 +31,7 @@ void trace_forget_in_child(struct trace *trace);
 struct recorder *trace_track_begin(struct trace *trace, const struct trace_track *track);
 void trace_track_end(struct recorder *recorder);
 
-/* Brings to the file what killed processes have left in shared memory, if nobody collects; for who reads it. */
+/* For who reads it: what was recorded up to now is in the file when this has returned, also of killed processes. */
 int trace_settle(const char *path);
 
 #endif
