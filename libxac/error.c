@@ -23,7 +23,7 @@ static const struct {
           "full ('xac stat' says so), make that larger (containers: --shm-size)" },
         { XAC_POISONED, "an earlier log write or sync failed: close the environment and open it again" },
         { XAC_CORRUPT, "a file of the environment is damaged: 'xac check DIR' says which and where" },
-        { XAC_FORMAT, "made by another version of libxac, or not by libxac at all: open it with what made it" },
+        { XAC_FORMAT, "of another type or version, or not libxac's at all: open it with what made it" },
         { XAC_FORKED, "the environment belongs to the parent process: open it again in the child" },
         { XAC_NOTXN, "no transaction is open: xbegin was not called, or the transaction has been ended already" },
         { XAC_NOVIEW, "the address is in no view of this thread: call xac_mmap in this thread first" },
@@ -46,9 +46,10 @@ static const struct {
         { -EACCES, "permission denied: to the directory, to its files, or to its shared memory in /dev/shm" },
         { -EBUSY, "busy: a transaction is open, or something that has to be closed before; or another process that "
                   "does not share this shared memory has the environment open" },
-        { -ENOENT, "not found: no such key, tree, file or directory (XAC_CREATE creates an environment, but not the "
-                   "directories above it)" },
-        { -EEXIST, "it is there already: leave out XAC_EXCL to use it" },
+        { -ENOENT,
+          "not found: no such key, tree, heap, root, file or directory (XAC_CREATE creates an environment, but not the "
+          "directories above it)" },
+        { -EEXIST, "it is there already (if XAC_EXCL asked for a new one, leave it out to use what is there)" },
         { -ESTALE, "a tree was removed, or the transaction of a cursor has ended: open it again" },
         { -ECANCELED, "the open transaction is lost: end it, and xend() says why" },
 };

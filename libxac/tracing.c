@@ -31,7 +31,7 @@ static const char *why_not(int err)
         case -ESTALE:
                 return "it is a trace of an earlier boot; remove it, or name another file";
         default:
-                return xac_strerror(err);
+                return strerror(-err);
         }
 }
 

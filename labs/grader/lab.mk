@@ -30,6 +30,13 @@ ONLY =
 SEED =
 LOUD =
 
+ifeq ($(wildcard $(ANSWER_FILES:%=$(ANSWER)/%)),)
+  $(error there is none of these in $(ANSWER): $(ANSWER_FILES))
+endif
+ifneq ($(shell printf %s '$(SEED)' | tr -d 0-9),)
+  $(error SEED=$(SEED) is no number)
+endif
+
 # Kept apart: each answer, with and without the hidden tests.
 answer := $(abspath $(ANSWER))
 WORK := $(abspath $(OUT))/$(if $(filter $(HERE),$(answer)),own,$(subst /,_,$(patsubst $(LABS)/%,%,$(answer))))$(HIDDEN:%=-hidden)

@@ -85,10 +85,12 @@ static enum tool_exit look_at(const char *directory, const char *file)
         xac_env *env;
         int err = xac_open(directory, 0, NULL, &env);
 
-        if (err) {
+        if (err == -ENOENT && access(directory, F_OK) == 0)
+                tool_complain("%s is no environment: it has no xac.manifest", directory);
+        else if (err)
                 tool_complain("%s: %s", directory, tool_explain(err));
+        if (err)
                 return TOOL_FAILED;
-        }
         err = is_file(directory, file) ? look(env, file) : -ENOENT;
         if (err)
                 tool_complain("%s in %s: %s", file, directory, err == -ENOENT ? "there is no heap" : tool_explain(err));

@@ -16,6 +16,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <xac/xac.h>
 
 #include "tools/xac/text.h"
@@ -62,12 +63,13 @@ static const struct output {
         { "html", write_html },
 };
 
-enum { OUTPUTS = sizeof(outputs) / sizeof(outputs[0]), OPTION_OUTPUT = 256 };
+enum { OUTPUT_HTML = 1, OUTPUTS = sizeof(outputs) / sizeof(outputs[0]), OPTION_OUTPUT = 256 };
 
 struct trace_options {
         uint64_t top;
         bool is_json;
         bool is_help;
+        bool is_part;
         double from, to;             /* seconds */
         const char *output[OUTPUTS]; /* paths, or NULL */
 };
@@ -98,6 +100,35 @@ static void unload(struct trace_report *report)
         trace_winners_free(&report->winners);
         trace_file_close(&report->file);
         free(report->path);
+}
+
+/* ---- Files that are written ---- */
+
+static bool is_same_file(const char *one, const char *other)
+{
+        struct stat first, second;
+
+        return stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev &&
+               first.st_ino == second.st_ino;
+}
+
+/* The trace is read while they are written; and none takes the place of another. */
+static bool are_outputs_apart(const char *trace, const struct trace_options *options)
+{
+        for (int i = 0; i < OUTPUTS; i++) {
+                const char *path = options->output[i];
+
+                if (path && is_same_file(path, trace)) {
+                        tool_complain("--%s would overwrite the trace %s: name another file", outputs[i].option, trace);
+                        return false;
+                }
+                for (int j = 0; path && j < i; j++)
+                        if (options->output[j] && strcmp(path, options->output[j]) == 0) {
+                                tool_complain("--%s and --%s name the same file", outputs[j].option, outputs[i].option);
+                                return false;
+                        }
+        }
+        return true;
 }
 
 /* ---- Telling ---- */
@@ -174,9 +205,9 @@ static bool parse(int argc, char **argv, struct trace_options *options)
         while (is_right && (option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
                 if (option == 't')
                         is_right = tool_number(optarg, "--top", &options->top);
-                else if (option == 'f')
+                else if (option == 'f' && (options->is_part = true))
                         is_right = tool_seconds(optarg, "--from", 0, SECONDS_MAX, &options->from);
-                else if (option == 'u')
+                else if (option == 'u' && (options->is_part = true))
                         is_right = tool_seconds(optarg, "--to", options->from, SECONDS_MAX, &options->to);
                 else if (option == 'j')
                         options->is_json = true;
@@ -204,5 +235,9 @@ enum tool_exit trace_main(int argc, char **argv)
                 tool_complain("the file of a trace, please");
                 return tool_usage("trace");
         }
-        return tell_of(argv[optind], &options);
+        if (options.is_part && !options.output[OUTPUT_HTML]) {
+                tool_complain("--from and --to say what is on the page: give --html OUT, too");
+                return tool_usage("trace");
+        }
+        return are_outputs_apart(argv[optind], &options) ? tell_of(argv[optind], &options) : TOOL_USAGE;
 }

@@ -126,8 +126,8 @@ static void advise_read(const struct trace_ranges *others, char *text)
 
         trace_ranges_text(others, bytes);
         snprintf(text, TRACE_WORDS_BYTES,
-                 "others write %s, and the losers only read the page: if they read other bytes, put those on a page of "
-                 "its own; who only reads does not lose with XAC_RDONLY, or XAC_SNAPSHOT",
+                 "others write %s, and the losers only read the page, or one beside it: if they read other bytes, put "
+                 "those on a page of its own; who writes nothing does not lose with XAC_RDONLY",
                  bytes);
 }
 
