@@ -300,14 +300,6 @@ static int end_outermost(struct txn *txn)
         return err;
 }
 
-static int end_traced(struct txn *txn)
-{
-        tracing_ends(txn);
-        int err = end_outermost(txn);
-        tracing_ended(txn, err);
-        return err;
-}
-
 /* An inner level's writes become the outer's; a doomed one says so early. */
 static int end_nested(struct txn *txn)
 {
@@ -325,7 +317,12 @@ int txn_end(struct txn *txn)
         if (!txn_is_open(txn))
                 return XAC_NOTXN;
         txn->turn++;
-        int err = txn->depth > 1 ? end_nested(txn) : tracing_is_on(txn->self) ? end_traced(txn) : end_outermost(txn);
+        const bool is_traced = tracing_is_on(txn->self) && txn->depth == 1;
+        if (is_traced)
+                tracing_ends(txn);
+        int err = txn->depth > 1 ? end_nested(txn) : end_outermost(txn);
+        if (is_traced)
+                tracing_ended(txn, err);
         txn->is_last_kept = !err;
         return err;
 }
