@@ -10,7 +10,7 @@ static void *take_groups(struct xac_heap *heap, size_t count, int *err)
         const size_t groups = count / GROUP_PAGES + 1;
         *err = groups > UINT32_MAX / GROUP_PAGES ? -ENOMEM : 0;
         if (!*err)
-                *err = page_group_take_row(heap->arena, (uint32_t)groups, &first);
+                *err = page_group_take_run(heap->arena, (uint32_t)groups, &first);
         if (!*err)
                 *err = heap_label(heap, map_of(first) + 1, GROUP_PAGES - 1, LABEL_RUN, LABEL_REST);
         return *err ? NULL : heap_address(heap, map_of(first) + 1, 0);
@@ -58,7 +58,7 @@ static int give_back(struct xac_heap *heap, page_no page, size_t count)
                 return err;
         return count < GROUP_PAGES
                        ? page_alloc_free_run(heap->arena, page, count)
-                       : page_group_free_row(heap->arena, group_of(page), (uint32_t)(count / GROUP_PAGES) + 1);
+                       : page_group_free_run(heap->arena, group_of(page), (uint32_t)(count / GROUP_PAGES) + 1);
 }
 
 void run_give_back(struct xac_heap *heap, void *object)

@@ -49,8 +49,7 @@ static int validate(struct txn *txn, uint64_t after, uint64_t until)
         if (!conflict.is_lost)
                 return 0;
         PROBE2(conflict, conflict.page, txn->pages.snapshot);
-        if (tracing_is_on(txn->self))
-                tracing_lost(txn, &conflict);
+        txn->lost_page = conflict.page;
         return XAC_CONFLICT;
 }
 
@@ -189,6 +188,8 @@ int commit_run(struct txn *txn, bool is_waiting)
         if (!err)
                 err = commit_prepared(txn, validated);
         redo_finish(&txn->redo, txn->self);
+        if (err == XAC_CONFLICT && tracing_is_on(txn->self))
+                tracing_lost(txn); /* without the lock, and with its snapshot */
         if (txn->is_exclusive)
                 exclusion_end(txn->self);
         return err;

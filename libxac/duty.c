@@ -173,6 +173,7 @@ int duty_start(struct xac_env *env)
         env->duty_seen = snapshots_allocate(&env->shared);
         if (!env->duty_seen)
                 return -ENOMEM;
+        env->duty_recorder = tracing_background(env);
         sigset_t all, before;
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -181,10 +182,10 @@ int duty_start(struct xac_env *env)
         int err = pthread_create(&env->duty_thread, NULL, run, env);
         pthread_sigmask(SIG_SETMASK, &before, NULL);
         env->has_duty_thread = !err;
-        if (!err)
-                env->duty_recorder = tracing_background(env);
-        else
+        if (err) {
+                tracing_end_background(env);
                 free(env->duty_seen);
+        }
         while (!err && !atomic_load(&env->duty_runs))
                 sys_futex_wait((const uint32_t *)&env->duty_runs, 0, TICK_NS);
         return -err;

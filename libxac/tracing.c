@@ -187,8 +187,7 @@ static uint64_t sequence_of(const struct shared *shared, uint64_t word)
         return slot == SLOT_HOME ? 0 : atomic_load(&shared->slots[slot].tag);
 }
 
-/* Nothing keeps the newest version where it is, if this is not under the commit lock: then it is asked twice whether it
- * is still there. */
+/* Nothing keeps the newest version where it is: so it is asked twice whether it is still there. */
 static struct change change_of_others(struct txn *txn, uint64_t page, const char *before, uint64_t *by)
 {
         struct shared *shared = txn->self->shared;
@@ -199,11 +198,11 @@ static struct change change_of_others(struct txn *txn, uint64_t page, const char
                                                                                         : (struct change){ 0, 1, 0 };
 }
 
-void tracing_lost(struct txn *txn, const struct conflict *conflict)
+void tracing_lost(struct txn *txn)
 {
         struct shared *shared = txn->self->shared;
         struct txn_traced *traced = &txn->traced;
-        const uint64_t page = conflict->page;
+        const uint64_t page = txn->lost_page;
         const uint64_t visible = version_visible(shared, page, txn->pages.snapshot);
         const char *before = files_word_bytes(txn->files, page, visible);
         const struct page_entry *entry = txn_pages_find(&txn->pages, page);

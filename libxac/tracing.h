@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "libxac/conflict.h"
 #include "libxac/env.h"
 #include "libxac/participant.h"
 #include "libxac/txn.h"
@@ -49,7 +48,7 @@ void tracing_began(struct txn *txn);
 void tracing_ends(struct txn *txn);
 void tracing_ended(struct txn *txn, int result);
 void tracing_undone(struct txn *txn, int reason);
-void tracing_lost(struct txn *txn, const struct conflict *conflict);
+void tracing_lost(struct txn *txn);
 
 /* Others look themselves. */
 void tracing_fault(struct txn *txn, uint64_t page, bool is_write, bool was_touched, uint64_t begin_ticks);

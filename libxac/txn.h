@@ -65,6 +65,7 @@ struct txn {
         bool is_translated;       /* it was asked by addresses: what is kept has to be forgotten in time (R24) */
         struct strays strays;     /* of pages that no view may show; of a doomed transaction */
         struct txn_traced traced;
+        uint64_t lost_page; /* over which it lost */
 };
 
 int txn_init(struct txn *txn, struct participant *self, struct files *files, int env_flags);

@@ -17,7 +17,7 @@
  * well, dead or not.
  *
  * Whole groups are taken, too: all of a group's pages at once. They have no owner. Several that lie side by side, a
- * row, are one piece of memory from the first one's second page on: only the first has a map, the others are covered by
+ * run, are one piece of memory from the first one's second page on: only the first has a map, the others are covered by
  * it.
  */
 
@@ -49,10 +49,10 @@ static inline int page_group_reach(struct page_arena *arena, uint32_t group)
 int page_group_take(struct page_arena *arena, uint32_t *group);
 /* Gives it back. ARENA_LOST; XAC_CORRUPT: a page of it was free, or there is no such group. */
 int page_group_free(struct page_arena *arena, uint32_t group);
-/* Takes a row of `count`, two at least. -ENOMEM: the arena cannot have so many; the same errors. */
-int page_group_take_row(struct page_arena *arena, uint32_t count, uint32_t *first);
+/* Takes a run of `count`, two at least. -ENOMEM: the arena cannot have so many; the same errors. */
+int page_group_take_run(struct page_arena *arena, uint32_t count, uint32_t *first);
 /* Gives it back. ARENA_LOST, XAC_CORRUPT. */
-int page_group_free_row(struct page_arena *arena, uint32_t first, uint32_t count);
+int page_group_free_run(struct page_arena *arena, uint32_t first, uint32_t count);
 /* How many groups after this one it covers. */
 uint32_t page_group_covered_by(struct page_arena *arena, uint32_t group);
 bool page_group_is_covered(struct page_arena *arena, uint32_t group);

@@ -68,7 +68,7 @@ int page_group_take(struct page_arena *arena, uint32_t *group)
         return err ? err : group_empty(arena, *group);
 }
 
-/* ---- rows ---- */
+/* ---- runs ---- */
 
 /* Some that are wholly free, and nobody's or anybody's; `groups`: there are none. */
 static int groups_look_for(struct page_arena *arena, uint32_t groups, uint32_t count, bool of_anybody, uint32_t *first)
@@ -116,7 +116,7 @@ static int groups_grow(struct page_arena *arena, uint32_t groups, uint32_t count
         return *first == groups ? err : 0;
 }
 
-int page_group_take_row(struct page_arena *arena, uint32_t count, uint32_t *first)
+int page_group_take_run(struct page_arena *arena, uint32_t count, uint32_t *first)
 {
         uint32_t groups = 0;
         int err = page_group_make(arena);
@@ -139,7 +139,7 @@ uint32_t page_group_covered_by(struct page_arena *arena, uint32_t group)
         return count;
 }
 
-int page_group_free_row(struct page_arena *arena, uint32_t first, uint32_t count)
+int page_group_free_run(struct page_arena *arena, uint32_t first, uint32_t count)
 {
         struct arena_header *header = arena_write(arena, PAGE_HEADER);
         if (!header)

@@ -3,7 +3,7 @@
 #define TRACE_TICKS_H
 
 /*
- * Time as a trace counts it: a register of the processor that counts evenly (10 ns to read instead of 25), or else
+ * Time as a trace counts it: a register of the processor that counts evenly, or else
  * nanoseconds. How long a tick is, a trace says itself (struct trace_header).
  */
 

@@ -27,7 +27,6 @@ struct trace {
         struct collector *collector;
         pthread_mutex_t mutex; /* of tracks that begin */
         pthread_t thread;
-        bool has_thread;
         _Atomic uint32_t stops; /* futex */
 };
 
@@ -79,7 +78,6 @@ static int start(struct trace *trace)
         pthread_sigmask(SIG_SETMASK, &all, &before);
         int err = pthread_create(&trace->thread, NULL, run, trace);
         pthread_sigmask(SIG_SETMASK, &before, NULL);
-        trace->has_thread = !err;
         return -err;
 }
 
