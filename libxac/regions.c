@@ -95,10 +95,21 @@ static bool are_all_at_home(const struct regions *regions, const struct pages *p
         return true;
 }
 
-/* Is the page's version, visible now, another one than as of that sequence, which is no later? */
-static bool is_newer(uint64_t word, uint64_t as_of)
+/* What of a chunk is right already: so many pages, as of a sequence; 0: nothing. */
+struct right {
+        uint64_t as_of;
+        uint64_t pages;
+};
+
+static struct right right_of(const struct region *region, const struct pages *pages)
 {
-        return !as_of || !version_is_seen_by(word, as_of);
+        return (struct right){ region->as_of, region->filled_len >> pages->shared->page_shift };
+}
+
+/* Is the version that page i shows now another one? */
+static bool is_newer(const struct right *right, uint64_t i, uint64_t word)
+{
+        return !right->as_of || i >= right->pages || !version_is_seen_by(word, right->as_of);
 }
 
 /* A few pages to be copied: their first bytes are asked for together, as each is elsewhere in the pool. */
@@ -123,15 +134,15 @@ static void add_to_batch(struct batch *batch, const char *from, char *to)
         batch->to[batch->count++] = to;
 }
 
-static void copy_newer(const struct regions *regions, const struct pages *pages, uint64_t sequence, uint64_t as_of,
-                       char *to)
+static void copy_newer(const struct regions *regions, const struct pages *pages, uint64_t sequence,
+                       const struct right *right, char *to)
 {
         struct batch batch = { .count = 0 };
         const uint32_t page_bytes = pages->shared->page_bytes;
         for (uint64_t i = 0; i < pages->count; i++) {
                 const uint64_t page = page_of(regions, pages, i);
                 const uint64_t word = version_visible(pages->shared, page, sequence);
-                if (is_newer(word, as_of))
+                if (is_newer(right, i, word))
                         add_to_batch(&batch, files_word_bytes(regions->files, page, word), to + i * page_bytes);
                 if (batch.count == BATCH)
                         copy_batch(&batch, page_bytes);
@@ -139,10 +150,11 @@ static void copy_newer(const struct regions *regions, const struct pages *pages,
         copy_batch(&batch, page_bytes);
 }
 
-static bool is_any_newer(const struct regions *regions, const struct pages *pages, uint64_t sequence, uint64_t as_of)
+static bool is_any_newer(const struct regions *regions, const struct pages *pages, uint64_t sequence,
+                         const struct right *right)
 {
         for (uint64_t i = 0; i < pages->count; i++)
-                if (is_newer(version_visible(pages->shared, page_of(regions, pages, i), sequence), as_of))
+                if (is_newer(right, i, version_visible(pages->shared, page_of(regions, pages, i), sequence)))
                         return true;
         return false;
 }
@@ -227,8 +239,6 @@ static int make_own(struct regions *regions, uint64_t no)
                 memcpy(chunks_bytes(regions->chunks, chunk), chunks_bytes(regions->chunks, old), REGION_BYTES);
         if (old)
                 chunks_give_back(regions->chunks, old);
-        else
-                region->as_of = 0;
         region->chunk = chunk;
         region->veiled_len = 0;
         return 0;
@@ -241,17 +251,18 @@ static int bring_up(struct regions *regions, uint64_t no, const struct pages *pa
         const uint32_t patches = atomic_load(&regions->files->patches);
         if (region->as_of > sequence)
                 region->as_of = 0;
-        if (region->chunk && !is_any_newer(regions, pages, sequence, region->as_of))
+        const struct right right = right_of(region, pages);
+        if (region->chunk && !is_any_newer(regions, pages, sequence, &right))
                 return 0;
         int err = make_own(regions, no);
         if (err)
                 return err;
-        const uint64_t as_of = region->as_of;
         region->as_of = 0;
-        copy_newer(regions, pages, sequence, as_of, chunks_bytes(regions->chunks, region->chunk));
+        copy_newer(regions, pages, sequence, &right, chunks_bytes(regions->chunks, region->chunk));
         if (atomic_load(&regions->files->patches) != patches)
                 return atomic_load(&regions->files->patch_reason);
         region->as_of = sequence;
+        region->filled_len = (uint32_t)(pages->count << pages->shared->page_shift);
         return 0;
 }
 
@@ -465,6 +476,7 @@ void regions_share(struct regions *regions, const struct regions *older)
                         chunks_share(regions->chunks, from->chunk);
                         to->chunk = from->chunk;
                         to->as_of = from->as_of;
+                        to->filled_len = from->filled_len;
                 }
                 unlock_region(from);
         }

@@ -36,6 +36,7 @@ enum { REGION_SHIFT = CHUNK_SHIFT };
 struct region {
         uint64_t as_of;             /* the chunk is right as of this sequence; 0: not yet */
         uint32_t chunk;             /* 0: none */
+        uint32_t filled_len;        /* so many bytes of the chunk are the region's: the file may have grown since */
         _Atomic uint32_t lock;      /* a futex word: 0 free, 1 taken, 2 and somebody waits */
         _Atomic uint32_t shown_len; /* so many bytes are mapped and readable */
         uint32_t parked_len;        /* so many bytes of the file are mapped in the parking range */
