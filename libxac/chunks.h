@@ -24,7 +24,8 @@ enum { CHUNK_SHIFT = 21 };
 
 struct chunk {
         _Atomic uint32_t uses;     /* regions that show it */
-        _Atomic uint32_t is_ready; /* it has memory */
+        _Atomic uint32_t is_ready; /* it has memory, */
+        _Atomic uint32_t is_huge;  /* in one page */
 };
 
 struct chunks {
@@ -32,7 +33,7 @@ struct chunks {
         char *reserved; /* addresses, */
         char *bytes;    /* in which this mapping begins at a multiple of CHUNK_BYTES */
         struct chunk *chunk;
-        uint32_t count;               /* with chunk 0, which is none */
+        uint32_t count;            /* with chunk 0, which is none */
         _Atomic uint64_t taken_ns; /* when one was last taken, */
         uint64_t trimmed_ns;       /* and the same when chunks_trim last looked */
         /* Is asked to give back what is of no use at present, when there is none left. */
@@ -54,6 +55,11 @@ void chunks_give_back(struct chunks *chunks, uint32_t no);
 static inline bool chunks_is_shared(const struct chunks *chunks, uint32_t no)
 {
         return atomic_load_explicit(&chunks->chunk[no].uses, memory_order_acquire) > 1;
+}
+
+static inline bool chunks_is_huge(const struct chunks *chunks, uint32_t no)
+{
+        return atomic_load_explicit(&chunks->chunk[no].is_huge, memory_order_relaxed);
 }
 
 static inline char *chunks_bytes(const struct chunks *chunks, uint32_t no)
