@@ -35,6 +35,7 @@ EXTRA_DIST += \
         %D%/tests/test_library.py \
         %D%/tests/test_live_orders.py \
         %D%/tests/test_processes.py \
+        %D%/tests/test_readme.py \
         %D%/tests/test_snapshots.py \
         %D%/tests/test_transactions.py \
         %D%/tests/writers.py

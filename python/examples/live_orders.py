@@ -68,10 +68,16 @@ def write_orders(directory, seconds, seed):
 
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        append(draw.integers(100, 10_000, BATCH), draw.integers(1, 6, BATCH), draw.integers(0, 5, BATCH))
+        append(draw.integers(100, 10_000, BATCH), draw.integers(1, 6, BATCH), draw_regions(draw))
         send_back(draw.random())
         time.sleep(0.003)
     shop.close()
+
+
+def draw_regions(draw):
+    """One after the other has its rush hour."""
+    busy = int(time.time() / 4) % len(REGIONS)
+    return np.where(draw.integers(0, 4, BATCH), draw.integers(0, len(REGIONS), BATCH), busy)
 
 
 def sum_by_region(price, quantity, region):
@@ -160,12 +166,12 @@ def draw(rows, path):
 
     times = sorted({second for second, _, _ in rows})[1:-1]  # the first and the last are parts of a second
     found = {(second, region): revenue for second, region, revenue in rows}
-    figure, axes = pyplot.subplots(figsize=(8, 4))
+    figure, axes = pyplot.subplots(figsize=(8, 4), layout="constrained")
     lines = [[found.get((second, region), 0) / 1000 for second in times] for region in REGIONS]
     axes.stackplot(range(len(times)), lines, labels=REGIONS)
     axes.set(xlabel="second", ylabel="revenue, thousands per second", title="Orders of two writers, read from a snapshot")
-    axes.legend(loc="lower right", ncols=len(REGIONS))
-    figure.tight_layout()
+    axes.margins(x=0)
+    figure.legend(loc="outside lower center", ncols=len(REGIONS))
     figure.savefig(path)
     print(f"{path}: revenue by region and second")
 

@@ -7,6 +7,8 @@
  * the sum of price * quantity for each region, all as of that commit.
  */
 
+#include "python/examples/orders.h"
+
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,8 +16,6 @@
 #include <sys/mman.h>
 
 #include <xac/xac.h>
-
-#include "orders.h"
 
 static void must(int err, const char *what)
 {

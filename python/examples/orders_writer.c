@@ -8,6 +8,8 @@
  * how many orders it took.
  */
 
+#include "python/examples/orders.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,9 +19,7 @@
 
 #include <xac/xac.h>
 
-#include "orders.h"
-
-enum { PAUSE_US = 3000, BATCHES_PER_RETURN = 4 };
+enum { PAUSE_US = 3000, BATCHES_PER_RETURN = 4, RUSH_US = 4000000 };
 
 static xac_env *shop;
 static uint64_t *row_count;
@@ -69,12 +69,21 @@ struct order {
         int8_t region;
 };
 
+/* One region after the other has its rush hour. */
+static int8_t draw_region(unsigned short *seed)
+{
+        const int64_t busy = microseconds_now() / RUSH_US;
+        return (int8_t)((nrand48(seed) % 4 ? nrand48(seed) : busy) % REGIONS);
+}
+
 /* Made before the transaction: it may run several times. */
 static void draw_orders(struct order *orders, unsigned short *seed)
 {
-        for (int i = 0; i < BATCH; i++)
-                orders[i] = (struct order){ 100 + nrand48(seed) % 9900, 1 + (int32_t)(nrand48(seed) % 5),
-                                            (int8_t)(nrand48(seed) % REGIONS) };
+        for (int i = 0; i < BATCH; i++) {
+                orders[i].price = 100 + nrand48(seed) % 9900;
+                orders[i].quantity = 1 + (int32_t)(nrand48(seed) % 5);
+                orders[i].region = draw_region(seed);
+        }
 }
 
 static int append(void *orders)

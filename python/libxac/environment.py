@@ -70,9 +70,9 @@ class Environment:
         return self._handle
 
     def _handle_to_begin(self):
-        address = self._open_handle().address
-        _library.look_at_handlers(address)
-        return address
+        handle = self._open_handle()
+        _library.look_at_handlers(handle.address)
+        return handle
 
     def close(self):
         """Leaves it. Arrays of array() must not be touched any more; those of snapshots may. Closed for good when its
@@ -85,6 +85,8 @@ class Environment:
         if code == -errno.EBUSY:  # another thread is in a transaction, and nothing was done
             handle.close_at_last()
             self._handle = handle
+        else:
+            handle.address = None  # a transaction that was open in this thread is undone, and cannot be ended any more
         check(code, self.path)
 
     def __enter__(self):

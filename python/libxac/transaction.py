@@ -26,7 +26,7 @@ class _Level:
     """A transaction, or a level nested in one, from its begin to its end."""
 
     def __init__(self, handle):
-        self.handle = handle
+        self.handle = handle  # of the environment, which stays open until the end
         self.thread_id = threading.get_ident()
         self.statement = None  # a weak reference to what its `with` statement ends with
         self.begun = []  # what xbegin() returned
@@ -35,13 +35,14 @@ class _Level:
 
     def begin(self, flags):
         _thread.levels.append(self)
-        self.begun.extend(map(_library.xbegin, (self.handle,), (flags,)))
+        self.begun.extend(map(_library.xbegin, (self.handle.address,), (flags,)))
         check(self.begun[0])
 
     def end(self, function):
         if self.thread_id != threading.get_ident():
             raise RuntimeError("a transaction is ended by another thread than began it")
-        self.ended.extend(map(function, (self.handle,)))
+        self.ended.extend(map(function, (self.handle.address,)))
+        self.handle = None
         return self.ended[0]
 
     def is_open(self):
@@ -70,8 +71,9 @@ def _leave(level, kind, value, traceback):
         level.is_undone = True
         level.end(_library.xabort)  # the exception says more than what this returns
         return
+    handle = level.handle
     code = level.end(_library.xend)
-    if code == Code.CONFLICT and _library.xac_txn_id(level.handle):
+    if code == Code.CONFLICT and _library.xac_txn_id(handle.address):
         return  # the transaction around it is lost, and its own end says so
     check(code)
 

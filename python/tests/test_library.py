@@ -10,7 +10,7 @@ import pytest
 
 from libxac import Code, Flag, _library
 
-from conftest import TREE
+from conftest import BUILD, TREE
 
 HEADER = TREE / "include" / "xac" / "xac.h"
 
@@ -72,3 +72,14 @@ def test_prototypes_are_of_functions_in_the_header():
         found = re.search(r"\b%s\(([^)]*)\);" % name, text)
         assert found, name
         assert len(found.group(1).replace("void", "").split(",")) == max(len(arguments), 1), name
+
+
+def test_name_is_that_of_the_built_library():
+    if not (BUILD / ".libs" / "libxac.so").exists():
+        pytest.skip("nothing has been built here")
+    assert (BUILD / ".libs" / _library.SONAME).exists()
+
+
+def test_version_is_that_of_the_library():
+    package = re.search(r'^version = "(.*)"', (TREE / "python" / "pyproject.toml").read_text(), re.M).group(1)
+    assert re.search(r"AC_INIT\(\[libxac\], \[([^]]*)\]", (TREE / "configure.ac").read_text()).group(1) == package

@@ -283,3 +283,17 @@ def test_close_undoes_an_open_transaction(path):
         env.close()
     with libxac.Environment(path) as env, env.snapshot() as snapshot:
         assert snapshot.array("counts", "i8")[0] == 0
+
+
+def test_close_in_a_block(path):
+    env = libxac.Environment(path, libxac.CREATE)
+    with pytest.raises(libxac.Unended):
+        with env.transaction():
+            env.close()
+    env = libxac.Environment(path)
+    with pytest.raises(OSError):
+        with env.transaction():
+            with pytest.raises(libxac.Unended):
+                env.close()
+    with libxac.Environment(path) as env:
+        assert not env.in_transaction()
