@@ -147,7 +147,7 @@ class Environment:
         Nothing is copied. The array belongs to this thread, and is to be touched between the begin and the end of a
         transaction only. Else it shows whatever there is, what is stored in it is lost or becomes part of the next
         transaction, and another thread's touch, or one after the end of the thread or of the environment, ends the
-        program. System calls fail on memory that was not touched before: hand array.copy() to them.
+        program. System calls fail on memory that was not touched before, by a transaction or by advise().
         """
         handle = self._open_handle()
         dtype = memory.checked_dtype(dtype)
@@ -160,6 +160,11 @@ class Environment:
         if address == _library.MAP_FAILED:
             raise error_of_errno(ctypes.get_errno(), file)
         return memory.Memory(address, byte_len, handle, False).array(dtype, shape, offset)
+
+    def advise(self, array, write=False):
+        """Before memory of array() is given to a system call, in the same transaction: file.readinto(array) writes it,
+        file.write(array) does not. Also for arrays of snapshots, outside of transactions."""
+        memory.advise(self._open_handle().address, array, memory.WRITE if write else memory.READ)
 
     def _byte_len_of(self, file):
         try:

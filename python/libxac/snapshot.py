@@ -57,7 +57,7 @@ class Snapshot:
 
         Without a shape: as many elements as there are behind the offset (bytes). Files end with a page, so these may be
         more than were asked for by Environment.array(); the others are 0. It costs nothing until it is touched. With load
-        it is touched at once, as is necessary before a system call is given its memory (array.tofile(), sockets).
+        all of it is there at once, as is necessary before a system call is given its memory (array.tofile(), sockets).
         """
         handle, byte_len = self._open_handle(), ctypes.c_size_t()
         dtype = memory.checked_dtype(dtype)
@@ -72,7 +72,9 @@ class Snapshot:
         if offset + memory.byte_len_of(dtype, shape) > byte_len.value:
             raise ValueError(f"{file} has {byte_len.value} bytes as of the snapshot: fewer than {shape} of {dtype}")
         array = memory.Memory(address, byte_len.value, handle, True).array(dtype, shape, offset)
-        return memory.touched(array) if load else array
+        if load:
+            memory.advise(handle.env, array, memory.READ)
+        return array
 
     def table(self, columns, rows=None, load=False):
         """An Arrow table of columns {name: (file, dtype)} or {name: (file, dtype, categories)}, not copied.

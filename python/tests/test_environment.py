@@ -141,6 +141,27 @@ def test_arrays_that_cannot_be(env, arguments, error):
         env.array(*arguments)
 
 
+def test_memory_given_to_system_calls(env, tmp_path):
+    (tmp_path / "numbers").write_bytes(np.arange(4096, dtype="i8").tobytes())
+    counts = env.array("counts", "i8", 4096)
+    with open(tmp_path / "numbers", "rb", buffering=0) as file:
+        with pytest.raises(OSError, match="Bad address"):
+            with env.transaction():
+                file.readinto(counts)
+        with env.transaction():
+            env.advise(counts, write=True)
+            assert file.readinto(counts) == counts.nbytes
+    with env.transaction(libxac.RDONLY):
+        assert (counts == np.arange(4096)).all()
+    with env.transaction(), pytest.raises(ValueError, match="gaps"):
+        env.advise(counts[::2])
+    with pytest.raises(libxac.NoTxn):
+        env.advise(counts)
+    with pytest.raises(libxac.NoView):
+        with env.transaction():
+            env.advise(np.zeros(4))
+
+
 def test_same_directory_opened_twice(env, path):
     again = libxac.Environment(path, libxac.VOLATILE)
     counts = again.array("counts", "i8", 1)

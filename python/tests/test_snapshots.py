@@ -223,8 +223,9 @@ def test_memory_given_to_a_system_call(env, counts, tmp_path):
     large = env.array("large", "i8", 1 << 20)
     with env.transaction():
         large[:] = 5
-    with env.snapshot() as snapshot:
+    with env.snapshot() as snapshot, open(tmp_path / "copy", "wb", buffering=0) as file:
+        with pytest.raises(OSError, match="Bad address"):
+            file.write(snapshot.array("large", "i8"))
         array = snapshot.array("large", "i8", load=True)
-        with open(tmp_path / "copy", "wb", buffering=0) as file:
-            assert file.write(array) == array.nbytes
+        assert file.write(array) == array.nbytes
     assert (np.fromfile(tmp_path / "copy", "i8") == 5).all()
