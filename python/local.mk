@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
-# The package for Python: nothing of it is compiled, or installed by `make install`. `pip install ./python` installs it,
-# and `make check-python` does so in an environment of its own, and runs its tests. The programs are those of its example.
+# The package for Python: nothing of it is compiled, or installed by `make install`. `pip install ./python` installs
+# it, and `make check-python` does so in an environment of its own, and runs its tests. The programs are those of its
+# example.
 
 noinst_PROGRAMS += %D%/examples/orders_writer %D%/examples/orders_sum
 python_examples_orders_writer_SOURCES = %D%/examples/orders_writer.c %D%/examples/orders.h

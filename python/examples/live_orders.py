@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Analytics on a shop while its orders come in.
 
-Two programs append orders to columns, and take some back: orders_writer, which is C, and write_orders() below in a process
-of its own. Meanwhile this one takes a snapshot each second and lets DuckDB sum it up: the table that DuckDB queries is the
-memory of the columns, not a copy. In the end it draws what each region earned in each second.
+Two programs append orders to columns, and take some back: orders_writer, which is C, and write_orders() below in a
+process of its own. Meanwhile this one takes a snapshot each second and lets DuckDB sum it up: the table that DuckDB
+queries is the memory of the columns, not a copy. In the end it draws what each region earned in each second.
 
 Each sum is compared with that of numpy over the same snapshot; with that of orders_sum, a C program that opens the same
 snapshot by its number; and with the totals that the writers keep in the same transactions as the orders.
@@ -150,8 +150,8 @@ def watch(shop, ways, seconds):
             rows = int(snapshot.array("count", "u8", 1)[0])
             verdict = "the same" if len(set(map(tuple, sums.values()))) == 1 else f"DIFFERENT: {sums}"
         is_same &= verdict == "the same"
-        print(f"{rows:10,} orders, {sum(sums['DuckDB']) / 100:17,.2f} earned: {', '.join(sums)}: {verdict} ({took:.2f} s)")
-        sys.stdout.flush()
+        earned = sum(sums["DuckDB"]) / 100
+        print(f"{rows:10,} orders, {earned:17,.2f} earned: {', '.join(sums)}: {verdict} ({took:.2f} s)", flush=True)
     return is_same and rows > 0
 
 
@@ -169,7 +169,8 @@ def draw(rows, path):
     figure, axes = pyplot.subplots(figsize=(8, 4), layout="constrained")
     lines = [[found.get((second, region), 0) / 1000 for second in times] for region in REGIONS]
     axes.stackplot(range(len(times)), lines, labels=REGIONS)
-    axes.set(xlabel="second", ylabel="revenue, thousands per second", title="Orders of two writers, read from a snapshot")
+    axes.set(title="Orders of two writers, read from a snapshot", xlabel="second")
+    axes.set(ylabel="revenue, thousands per second")
     axes.margins(x=0)
     figure.legend(loc="outside lower center", ncols=len(REGIONS))
     figure.savefig(path)

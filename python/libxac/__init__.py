@@ -44,4 +44,3 @@ SNAPSHOT = Flag.SNAPSHOT
 DURABLE = Flag.DURABLE
 
 __version__ = version
-__all__ = [name for name in dir() if not name.startswith("_")]

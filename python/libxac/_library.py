@@ -23,8 +23,8 @@ class Options(ctypes.Structure):
         ("page_bytes", c_uint32),
         ("max_participants", c_uint32),
         ("mode", c_uint32),
-        # Not offered: a thread of the library would call it, and wait for the interpreter's lock while a thread that has
-        # the lock may wait for it.
+        # Not offered: a thread of the library would call it, and wait for the interpreter's lock while a thread that
+        # has the lock may wait for it.
         ("progress", c_void_p),
         ("progress_arg", c_void_p),
         ("address", c_uint64),

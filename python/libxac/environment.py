@@ -173,8 +173,8 @@ class Environment:
             raise error_of_errno(error.errno, file) from None
 
     def snapshot(self, durable=False, at=None):
-        """The environment as of its newest commit; durable: as of the newest on disk; at: as of the commit of a Snapshot
-        that somebody has open, in this process or another (Snapshot.sequence)."""
+        """The environment as of its newest commit; durable: as of the newest on disk; at: as of the commit of a
+        Snapshot that somebody has open, in this process or another (Snapshot.sequence)."""
         handle = self._open_handle()
         if durable and at is not None:
             raise TypeError("either durable or at")

@@ -29,8 +29,8 @@ class Snapshot:
     """The environment as of one commit (Environment.snapshot()).
 
     Arrays on it are read-only and not copied. Writers go on meanwhile, and change nothing in them. An array keeps what
-    it needs: it may be used after close(), after the environment was closed, and by any thread. A child of fork() may not
-    use it.
+    it needs: it may be used after close(), after the environment was closed, and by any thread. A child of fork() may
+    not use it.
     """
 
     def __init__(self, handle):
@@ -56,8 +56,9 @@ class Snapshot:
         """A data file, or a part of it, as a numpy array that cannot be written.
 
         Without a shape: as many elements as there are behind the offset (bytes). Files end with a page, so these may be
-        more than were asked for by Environment.array(); the others are 0. It costs nothing until it is touched. With load
-        all of it is there at once, as is necessary before a system call is given its memory (array.tofile(), sockets).
+        more than were asked for by Environment.array(); the others are 0. It costs nothing until it is touched. With
+        load all of it is there at once, as is necessary before a system call is given its memory (array.tofile(),
+        sockets).
         """
         handle, byte_len = self._open_handle(), ctypes.c_size_t()
         dtype = memory.checked_dtype(dtype)
@@ -89,8 +90,8 @@ class Snapshot:
         return table(arrays, categories, rows)
 
     def refresh(self):
-        """A new snapshot, as of the newest commit (durable: as of the newest on disk). This one stays as it is. What has
-        not changed in between is not copied again, if this one is still open or was closed a moment ago."""
+        """A new snapshot, as of the newest commit (durable: as of the newest on disk). This one stays as it is. What
+        has not changed in between is not copied again, if this one is still open or was closed a moment ago."""
         handle = self._open_handle()
         return Snapshot(_open(handle.env, _library.xac_snapshot_refresh, handle.address))
 

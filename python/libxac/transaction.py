@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Transactions of the thread that begins them.
 
-An interrupt (Ctrl-C) may arrive between any two byte codes of the main thread. A transaction that stayed open then would
-swallow the next one, which would be a level nested in it and never take effect. So
+An interrupt (Ctrl-C) may arrive between any two byte codes of the main thread. A transaction that stayed open then
+would swallow the next one, which would be a level nested in it and never take effect. So
 
 * a call that begins or ends a level and the note of its result are one operation for the interpreter: list.extend()
   over map(), during which it delivers no signals;

@@ -4,8 +4,6 @@
 import numpy as np
 import pytest
 
-import libxac
-
 pa = pytest.importorskip("pyarrow")
 
 ROWS = 5000

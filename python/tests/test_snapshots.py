@@ -101,7 +101,7 @@ def test_closed_snapshot_refuses(env, counts):
 def test_refresh_leaves_the_older_one_alone(env, counts):
     snapshot = env.snapshot()
     arrays = []
-    for step in range(20):
+    for _ in range(20):
         arrays.append(snapshot.array("counts", "i8"))
         add_one(env, counts)
         fresh = snapshot.refresh()
@@ -167,9 +167,9 @@ def test_shapes_and_offsets(env, counts):
         assert list(snapshot.array("counts", "i8", 2, offset=80)) == [10, 11]
         assert len(snapshot.array("counts", "i8", offset=8)) == 4095
         assert snapshot.array("counts", "i8", 0).size == 0
-        for arguments in (("counts", "i8", 4097), ("counts", "i8", 4096, 8), ("counts", "i8", -1), ("counts", "i8", 1, 1)):
+        for shape, offset in ((4097, 0), (4096, 8), (-1, 0), (1, 1)):
             with pytest.raises(ValueError):
-                snapshot.array(*arguments)
+                snapshot.array("counts", "i8", shape, offset)
         with pytest.raises(FileNotFoundError):
             snapshot.array("nothing", "i8")
 
