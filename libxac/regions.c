@@ -37,8 +37,10 @@ void regions_free(struct regions *regions)
 {
         regions_forget(regions);
         if (regions->park) {
+                window_lock();
                 ranges_remove(regions->park);
-                sys_munmap(regions->park, regions->byte_len);
+                window_unmap(regions->park, regions->byte_len);
+                window_unlock();
         }
         sys_munmap(regions->region, regions_count(regions) * sizeof(struct region));
 }
@@ -288,6 +290,27 @@ static int map(const struct regions *regions, uint64_t no, uint64_t byte_len, in
         return err ? -ENOMEM : 0;
 }
 
+/* Nothing is to be mapped there but by us: what was moved away left a hole. */
+static int cover_parked(const struct regions *regions, uint64_t offset, uint64_t byte_len)
+{
+        void *same;
+        return sys_mmap(regions->park + offset, byte_len, PROT_NONE, COVER_FLAGS, -1, 0, &same);
+}
+
+/* User code, which has faulted, does not hold the window's lock. */
+static int take_from_park(const struct regions *regions, uint64_t offset, uint64_t byte_len)
+{
+        window_lock();
+        int err = sys_move(regions->park + offset, byte_len, regions->base + offset);
+        if (!err && cover_parked(regions, offset, byte_len)) { /* then it stays there */
+                err = sys_move(regions->base + offset, byte_len, regions->park + offset);
+                if (!err)
+                        err = -ENOMEM;
+        }
+        window_unlock();
+        return err;
+}
+
 /* From the parking range, where it has its page tables still; else anew. */
 static int map_home(const struct regions *regions, uint64_t no, uint64_t byte_len)
 {
@@ -295,7 +318,7 @@ static int map_home(const struct regions *regions, uint64_t no, uint64_t byte_le
         const uint64_t offset = no << REGION_SHIFT;
         const bool is_parked = region->parked_len == byte_len;
         region->parked_len = 0;
-        if (is_parked && !sys_move(regions->park + offset, byte_len, regions->base + offset))
+        if (is_parked && !take_from_park(regions, offset, byte_len))
                 return 0;
         return map(regions, no, byte_len, regions->files->file[regions->file_no].fd, offset);
 }
@@ -351,16 +374,19 @@ int regions_show(struct regions *regions, uint64_t no, uint64_t sequence, uint64
 static bool has_park(struct regions *regions)
 {
         void *park;
-        if (regions->park)
-                return true;
-        if (sys_mmap(NULL, regions->byte_len, PROT_NONE, COVER_FLAGS & ~MAP_FIXED, -1, 0, &park))
-                return false;
-        if (ranges_add(park, regions->byte_len, regions->files->shared->control->file[regions->file_no].name)) {
-                sys_munmap(park, regions->byte_len);
-                return false;
+        if (regions->park || !window_contains(regions->base))
+                return regions->park != NULL;
+        window_lock();
+        int err = window_map_anywhere(regions->byte_len, &park);
+        if (!err &&
+            (!window_contains(park) ||
+             ranges_add(park, regions->byte_len, regions->files->shared->control->file[regions->file_no].name))) {
+                window_unmap(park, regions->byte_len);
+                err = -ENOMEM;
         }
-        regions->park = park;
-        return true;
+        window_unlock();
+        regions->park = err ? NULL : park;
+        return !err;
 }
 
 enum hiding { COVERED, PARKED, VEILED };
@@ -372,8 +398,7 @@ static void note_hidden(struct regions *regions, uint64_t first, uint64_t end, e
                 struct region *region = &regions->region[no];
                 const uint32_t shown_len = atomic_load_explicit(&region->shown_len, memory_order_relaxed);
                 region->veiled_len = hiding == VEILED ? shown_len : 0;
-                if (hiding == PARKED)
-                        region->parked_len = region->chunk ? 0 : shown_len;
+                region->parked_len = hiding == PARKED ? shown_len : region->parked_len;
                 if (hiding == COVERED)
                         count_mapping(region, false);
                 atomic_store_explicit(&region->shown_len, 0, memory_order_relaxed);
@@ -382,18 +407,13 @@ static void note_hidden(struct regions *regions, uint64_t first, uint64_t end, e
         atomic_fetch_sub(&regions->shown, hidden);
 }
 
-/* How to hide neighbours that are shown. */
-static enum hiding choose(const struct regions *regions, uint64_t first, uint64_t end)
+/* How to hide a region that is shown. */
+static enum hiding choose(const struct regions *regions, uint64_t no)
 {
-        enum hiding hiding = VEILED;
-        for (uint64_t no = first; no < end; no++) {
-                const uint32_t chunk = regions->region[no].chunk;
-                if (!chunk)
-                        return PARKED;
-                if (!chunks_is_huge(regions->chunks, chunk))
-                        hiding = COVERED;
-        }
-        return hiding;
+        const uint32_t chunk = regions->region[no].chunk;
+        if (!chunk)
+                return PARKED;
+        return chunks_is_huge(regions->chunks, chunk) ? VEILED : COVERED;
 }
 
 static int cover_range(const struct regions *regions, uint64_t from, uint64_t byte_len)
@@ -419,12 +439,11 @@ static int park(const struct regions *regions, uint64_t from, uint64_t byte_len)
         return err;
 }
 
-/* Kernels before 6.17 move one mapping only: then nothing is kept. */
-static int hide(struct regions *regions, uint64_t first, uint64_t end)
+/* What cannot be parked, as a kernel before 6.17 moves one mapping only, or veiled, is unmapped. */
+static int hide(struct regions *regions, uint64_t first, uint64_t end, enum hiding hiding)
 {
         const uint64_t from = first << REGION_SHIFT;
         const uint64_t to = end << REGION_SHIFT < regions->byte_len ? end << REGION_SHIFT : regions->byte_len;
-        enum hiding hiding = choose(regions, first, end);
         if (hiding == PARKED && (!has_park(regions) || park(regions, from, to - from)))
                 hiding = COVERED;
         if (hiding == VEILED && sys_mprotect(regions->base + from, to - from, PROT_NONE))
@@ -435,24 +454,25 @@ static int hide(struct regions *regions, uint64_t first, uint64_t end)
         return 0;
 }
 
-/* Neighbours together. What lies between them may be shown page by page. */
+/* Neighbours of one kind together. What lies between them may be shown page by page. */
 int regions_hide(struct regions *regions)
 {
         const uint64_t count = regions_count(regions);
         int err = 0;
-        for (uint64_t no = 0, end; atomic_load_explicit(&regions->shown, memory_order_relaxed) && !err; no = end + 1) {
+        for (uint64_t no = 0, end; atomic_load_explicit(&regions->shown, memory_order_relaxed) && !err; no = end) {
                 while (!regions_is_shown(regions, no))
                         no++;
-                for (end = no + 1; end < count && regions_is_shown(regions, end);)
+                const enum hiding hiding = choose(regions, no);
+                for (end = no + 1; end < count && regions_is_shown(regions, end) && choose(regions, end) == hiding;)
                         end++;
-                err = hide(regions, no, end);
+                err = hide(regions, no, end, hiding);
         }
         return err;
 }
 
 int regions_hide_one(struct regions *regions, uint64_t no)
 {
-        return regions_is_shown(regions, no) ? hide(regions, no, no + 1) : 0;
+        return regions_is_shown(regions, no) ? hide(regions, no, no + 1, choose(regions, no)) : 0;
 }
 
 void regions_note_covered(struct regions *regions)

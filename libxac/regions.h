@@ -13,8 +13,10 @@
  * newer than that are copied. To an earlier one, all are.
  *
  * regions_hide makes all inaccessible by one call, so that the next touch of each is noticed. What the page tables have
- * is kept where that is cheaper than to have it filled again: chunks that are huge pages are veiled (mprotect); what
- * shows the file itself is moved to the parking range (mremap), from where a region comes back at its next touch.
+ * is kept where that is cheaper than to have it filled again: chunks that are huge pages are veiled (mprotect). In
+ * views, what shows the file itself is moved to the parking range (mremap), from where a region comes back at its next
+ * touch. What is moved away leaves a hole for a moment. So the parking range is in the window, like the view itself,
+ * where nobody maps but by the window's lock; snapshots' maps, which are not, do without.
  *
  * No slot of the pool is mapped here. So what is shown stays right when pages go home and their slots are used again
  * (R14); only what is copied while a snapshot is published counts.
@@ -52,7 +54,7 @@ struct regions {
         uint32_t file_no;
         struct chunks *chunks;
         struct region *region;
-        char *park;              /* as long, inaccessible; NULL: none yet */
+        char *park;              /* as long, inaccessible, in the window; NULL: none yet */
         _Atomic uint32_t shown;  /* how many are */
         _Atomic uint32_t parked; /* how many are, or were */
         _Atomic uint32_t hand;   /* where the last chunk was taken away */
