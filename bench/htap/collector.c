@@ -3,7 +3,8 @@
 
 #include <time.h>
 
-/* Those dropped by the last pass are free when every snapshot is newer than the commit after which they were dropped. */
+/* Those dropped by the last pass are free when every snapshot is newer than the commit after which they were dropped.
+ */
 static void leave_limbo(struct engine *engine, uint64_t oldest)
 {
         if (oldest > engine->limbo_until)
@@ -31,7 +32,8 @@ static bool sleep_for(struct engine *engine, uint64_t ms)
                 until.tv_nsec -= 1000000000;
         }
         pthread_mutex_lock(&engine->collector_lock);
-        while (!engine->is_ending && pthread_cond_timedwait(&engine->collector_wakes, &engine->collector_lock, &until) == 0)
+        while (!engine->is_ending &&
+               pthread_cond_timedwait(&engine->collector_wakes, &engine->collector_lock, &until) == 0)
                 ;
         const bool goes_on = !engine->is_ending;
         pthread_mutex_unlock(&engine->collector_lock);

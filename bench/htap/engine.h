@@ -22,16 +22,16 @@ enum { LOST = 1 }; /* a commit's answer: run it again. Negative: an error */
 
 enum isolation {
         ISOLATION_SERIALIZABLE, /* by precision locking */
-        ISOLATION_PAGES,        /* serializable too: by the pages that were read, as libxac does it (heterogeneous only) */
-        ISOLATION_SNAPSHOT      /* reads are not validated */
+        ISOLATION_PAGES,   /* serializable too: by the pages that were read, as libxac does it (heterogeneous only) */
+        ISOLATION_SNAPSHOT /* reads are not validated */
 };
 
 struct engine_plan {
         enum isolation isolation;
-        uint64_t refresh_commits;     /* heterogeneous: a snapshot serves until so many commits came after it */
-        uint64_t collect_ms;          /* homogeneous: the collector's period; 0: there is none */
-        const char *directory;        /* for what is not in memory alone */
-        bool has_hole;                /* planted: the first predicate of each transaction is forgotten */
+        uint64_t refresh_commits; /* heterogeneous: a snapshot serves until so many commits came after it */
+        uint64_t collect_ms;      /* homogeneous: the collector's period; 0: there is none */
+        const char *directory;    /* for what is not in memory alone */
+        bool has_hole;            /* planted: the first predicate of each transaction is forgotten */
 };
 
 /* Where the values of a block are, and what must not change while they are looked at. */

@@ -26,11 +26,12 @@ static const char *const finishes[] = { "ANODIZED", "BURNISHED", "PLATED", "POLI
 static const char *const metals[] = { "TIN", "NICKEL", "BRASS", "STEEL", "COPPER" };
 static const char *const packings[] = { "SM", "LG", "MED", "JUMBO", "WRAP" };
 static const char *const containers[] = { "CASE", "BOX", "BAG", "JAR", "PKG", "PACK", "CAN", "DRUM" };
-static const char *const words[] = { "carefully", "quickly", "final", "pending", "regular", "special", "express", "ironic",
-                                     "bold",      "even",    "deposits", "accounts", "requests", "packages", "ideas",
-                                     "theories" };
-static const char *const colours[] = { "almond", "azure", "beige", "blush", "burlywood", "chiffon", "coral", "cornsilk",
-                                       "cyan",   "drab",  "forest", "gainsboro", "honeydew", "ivory", "khaki", "lace" };
+static const char *const words[] = { "carefully", "quickly",  "final", "pending", "regular",  "special",
+                                     "express",   "ironic",   "bold",  "even",    "deposits", "accounts",
+                                     "requests",  "packages", "ideas", "theories" };
+static const char *const colours[] = { "almond",   "azure",    "beige", "blush", "burlywood", "chiffon",
+                                       "coral",    "cornsilk", "cyan",  "drab",  "forest",    "gainsboro",
+                                       "honeydew", "ivory",    "khaki", "lace" };
 
 static uint32_t pick(uint64_t *random, uint32_t below)
 {
@@ -94,8 +95,8 @@ static void fill_part(struct tables *tables, uint32_t row, uint64_t *random)
         column[P_NAME][row] = phrase(&tables->words[P_NAME], random, colours, 5);
         column[P_BRAND][row] = between(random, 0, 24);
         column[P_MFGR][row] = column[P_BRAND][row] / 5;
-        snprintf(type, sizeof(type), "%s %s %s", sizes[pick(random, COUNT(sizes))], finishes[pick(random, COUNT(finishes))],
-                 metals[pick(random, COUNT(metals))]);
+        snprintf(type, sizeof(type), "%s %s %s", sizes[pick(random, COUNT(sizes))],
+                 finishes[pick(random, COUNT(finishes))], metals[pick(random, COUNT(metals))]);
         column[P_TYPE][row] = dictionary_code(&tables->words[P_TYPE], type);
         column[P_SIZE][row] = between(random, 1, 50);
         column[P_CONTAINER][row] = between(random, 0, 39);
@@ -170,8 +171,9 @@ static uint32_t scaled(uint32_t whole, uint64_t permille)
 int generator_run(struct tables *tables, uint64_t scale_permille, uint64_t seed)
 {
         uint64_t random = seed * 2654435761u + 88172645463325252u;
-        uint32_t rows[TABLES] = { [ORDERS] = scaled(ORDERS_PER_SCALE, scale_permille),
-                                  [PART] = scaled(PARTS_PER_SCALE, scale_permille) };
+        uint32_t rows[TABLES] = {
+                [ORDERS] = scaled(ORDERS_PER_SCALE, scale_permille), [PART] = scaled(PARTS_PER_SCALE, scale_permille)
+        };
         uint32_t *lines = malloc((size_t)rows[ORDERS] * sizeof(*lines));
         int err = lines ? 0 : -ENOMEM;
 

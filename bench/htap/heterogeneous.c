@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "bench/htap/engine.h"
 #include "bench/htap/snapshots.h"
 
 enum { LOAD_PAGES = 256, PAGE = BLOCK_ROWS * sizeof(int32_t) };
@@ -45,8 +46,8 @@ static struct heterogeneous_session *session_of(void *session)
 /* A transaction that cannot go on reads zeros, and does not commit. */
 static int32_t get(void *session, int column, uint32_t row)
 {
-        const int32_t *value = xac_page_read(session_of(session)->common.engine->env,
-                                             &session_of(session)->column[column][row]);
+        const int32_t *value =
+                xac_page_read(session_of(session)->common.engine->env, &session_of(session)->column[column][row]);
         return value ? *value : 0;
 }
 
@@ -84,8 +85,8 @@ static int write_pages(struct session *session)
         const struct footprint *footprint = &session->footprint;
         for (int w = 0; w < footprint->writes; w++) {
                 const struct row_write *write = &footprint->write[w];
-                int32_t *value = xac_page_write(session->engine->env,
-                                                &session_of(session)->column[write->column][write->row]);
+                int32_t *value =
+                        xac_page_write(session->engine->env, &session_of(session)->column[write->column][write->row]);
                 if (!value)
                         return -EIO; /* xend() says why */
                 *value = write->after;
@@ -135,7 +136,8 @@ static int read_begin(struct session *session, struct reader *reader)
 {
         struct engine *engine = session->engine;
         struct shared_snapshot **taken = &session_of(session)->snapshot;
-        const int err = snapshots_take(&engine->snapshots, &engine->precision.newest, engine->plan.refresh_commits, taken);
+        const int err =
+                snapshots_take(&engine->snapshots, &engine->precision.newest, engine->plan.refresh_commits, taken);
         if (err)
                 return err;
         *reader = (struct reader){ .of = session, .after = (*taken)->after, .until = (*taken)->until };
@@ -178,9 +180,8 @@ static int join(struct engine *engine, struct session **joined)
                 return -ENOMEM;
         session->common.engine = engine;
         session->common.is_validated = engine->plan.isolation == ISOLATION_SERIALIZABLE;
-        session->common.reader = (struct reader){
-                .of = session, .block = get_block, .is_unchanged = is_unchanged, .value = get
-        };
+        session->common.reader =
+                (struct reader){ .of = session, .block = get_block, .is_unchanged = is_unchanged, .value = get };
         const int err = map_views(session);
         if (err)
                 leave(&session->common);
@@ -263,6 +264,6 @@ static uint64_t version_bytes(struct engine *engine)
 }
 
 const struct engine_ops engine_heterogeneous = {
-        "heterogeneous", open_engine, close_engine,      join,       leave,    begin,
-        get,             commit,      abort_transaction, read_begin, read_end, version_bytes,
+        "heterogeneous", open_engine,       close_engine, join,     leave,         begin, get,
+        commit,          abort_transaction, read_begin,   read_end, version_bytes,
 };

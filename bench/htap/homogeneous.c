@@ -247,6 +247,6 @@ static uint64_t version_bytes(struct engine *engine)
 }
 
 const struct engine_ops engine_homogeneous = {
-        "homogeneous", open_engine, close_engine, join, leave,    begin,
+        "homogeneous", open_engine, close_engine,      join,       leave,    begin,
         get,           commit,      abort_transaction, read_begin, read_end, version_bytes,
 };

@@ -6,9 +6,9 @@
  * The paper's baseline: one representation of the tables, in plain memory of one process, for transactions and queries.
  * Commits are the commits of precision locking: the sequence is the timestamp.
  *
- * A snapshot is the number of the newest commit when it begins, which a session shows in its seat as long as it uses it.
- * The collector takes the smallest of these, or the newest commit where nobody is, and drops the versions that nobody
- * from there on can see. What it drops it reuses only when all who were there have left.
+ * A snapshot is the number of the newest commit when it begins, which a session shows in its seat as long as it uses
+ * it. The collector takes the smallest of these, or the newest commit where nobody is, and drops the versions that
+ * nobody from there on can see. What it drops it reuses only when all who were there have left.
  */
 
 #include "bench/htap/engine.h"

@@ -53,13 +53,14 @@ static int run_q1(const struct reader *reader, const struct tables *tables, cons
                   struct answer *answer)
 {
         struct q1 q1 = { .last_day = olap->param[0] };
-        const struct scan scan = { LINEITEM,
-                                   7,
-                                   { L_SHIPDATE, L_RETURNFLAG, L_LINESTATUS, L_QUANTITY, L_EXTENDEDPRICE, L_DISCOUNT,
-                                     L_TAX },
-                                   kernel_q1,
-                                   &q1,
-                                   sizeof(q1) };
+        const struct scan scan = {
+                LINEITEM,
+                7,
+                { L_SHIPDATE, L_RETURNFLAG, L_LINESTATUS, L_QUANTITY, L_EXTENDEDPRICE, L_DISCOUNT, L_TAX },
+                kernel_q1,
+                &q1,
+                sizeof(q1)
+        };
         const int err = scan_run(&scan, reader, tables->rows[LINEITEM]);
 
         answer->columns = 2 + Q1_SUMS;
@@ -99,7 +100,7 @@ static int run_q6(const struct reader *reader, const struct tables *tables, cons
                          .least_discount = olap->param[2],
                          .most_discount = olap->param[3],
                          .quantity = olap->param[4] };
-        const struct scan scan = { LINEITEM, 4,   { L_SHIPDATE, L_DISCOUNT, L_QUANTITY, L_EXTENDEDPRICE },
+        const struct scan scan = { LINEITEM,  4,   { L_SHIPDATE, L_DISCOUNT, L_QUANTITY, L_EXTENDEDPRICE },
                                    kernel_q6, &q6, sizeof(q6) };
         const int err = scan_run(&scan, reader, tables->rows[LINEITEM]);
 
@@ -147,14 +148,22 @@ int olap_run(const struct reader *reader, const struct tables *tables, const str
 {
         *answer = (struct answer){ 0 };
         switch (olap->kind) {
-        case OLAP_Q1: return run_q1(reader, tables, olap, answer);
-        case OLAP_Q4: return run_q4(reader, tables, olap, answer);
-        case OLAP_Q6: return run_q6(reader, tables, olap, answer);
-        case OLAP_Q17: return run_q17(reader, tables, olap, answer);
-        case OLAP_LINEITEM: return run_scan(reader, tables, LINEITEM, answer);
-        case OLAP_ORDERS: return run_scan(reader, tables, ORDERS, answer);
-        case OLAP_PART: return run_scan(reader, tables, PART, answer);
-        case OLAP_KINDS: break;
+        case OLAP_Q1:
+                return run_q1(reader, tables, olap, answer);
+        case OLAP_Q4:
+                return run_q4(reader, tables, olap, answer);
+        case OLAP_Q6:
+                return run_q6(reader, tables, olap, answer);
+        case OLAP_Q17:
+                return run_q17(reader, tables, olap, answer);
+        case OLAP_LINEITEM:
+                return run_scan(reader, tables, LINEITEM, answer);
+        case OLAP_ORDERS:
+                return run_scan(reader, tables, ORDERS, answer);
+        case OLAP_PART:
+                return run_scan(reader, tables, PART, answer);
+        case OLAP_KINDS:
+                break;
         }
         return 0;
 }

@@ -169,19 +169,36 @@ static void change_large(const struct run *run)
 static void run_body(const struct run *run)
 {
         switch (run->oltp->kind) {
-        case OLTP_DISCOUNT: change_discount(run); break;
-        case OLTP_LINE_PRICE: change_price(run, L_EXTENDEDPRICE); break;
-        case OLTP_SHIPDATE: change_shipdates(run); break;
+        case OLTP_DISCOUNT:
+                change_discount(run);
+                break;
+        case OLTP_LINE_PRICE:
+                change_price(run, L_EXTENDEDPRICE);
+                break;
+        case OLTP_SHIPDATE:
+                change_shipdates(run);
+                break;
         case OLTP_FLAGS:
                 set(run, L_RETURNFLAG, run->oltp->code);
                 set(run, L_LINESTATUS, run->oltp->other);
                 break;
-        case OLTP_PRIORITY: set(run, O_ORDERPRIORITY, run->oltp->code); break;
-        case OLTP_TOTAL: change_total(run); break;
-        case OLTP_RETAIL: change_price(run, P_RETAILPRICE); break;
-        case OLTP_BRAND: set(run, P_BRAND, run->oltp->code); break;
-        case OLTP_LARGE: change_large(run); break;
-        case OLTP_KINDS: break;
+        case OLTP_PRIORITY:
+                set(run, O_ORDERPRIORITY, run->oltp->code);
+                break;
+        case OLTP_TOTAL:
+                change_total(run);
+                break;
+        case OLTP_RETAIL:
+                change_price(run, P_RETAILPRICE);
+                break;
+        case OLTP_BRAND:
+                set(run, P_BRAND, run->oltp->code);
+                break;
+        case OLTP_LARGE:
+                change_large(run);
+                break;
+        case OLTP_KINDS:
+                break;
         }
 }
 

@@ -37,7 +37,8 @@ struct filter {
         int32_t least, most;
 };
 
-/* Rows first_row .. end_row - 1 of a table that pass all filters; and of these the values of some columns, a bit each. */
+/* Rows first_row .. end_row - 1 of a table that pass all filters; and of these the values of some columns, a bit each.
+ */
 struct predicate {
         int table;
         uint32_t first_row, end_row;

@@ -35,8 +35,8 @@ static void pin_block(const struct scan *scan, const struct reader *reader, uint
 {
         for (int c = 0; c < scan->columns; c++) {
                 const int32_t *plain = reader->plain[scan->column[c]];
-                column[c] = plain ? plain + (size_t)block_no * BLOCK_ROWS :
-                                    reader->block(reader->of, scan->column[c], block_no, &pins[c]);
+                column[c] = plain ? plain + (size_t)block_no * BLOCK_ROWS
+                                  : reader->block(reader->of, scan->column[c], block_no, &pins[c]);
         }
 }
 

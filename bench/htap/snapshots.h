@@ -3,8 +3,8 @@
 #define BENCH_HTAP_SNAPSHOTS_H
 
 /*
- * The snapshot that queries share. It is refreshed by the first query that comes after so many commits, as in the paper:
- * without queries there are no snapshots. Who came before goes on with the one he has; the last one closes it.
+ * The snapshot that queries share. It is refreshed by the first query that comes after so many commits, as in the
+ * paper: without queries there are no snapshots. Who came before goes on with the one he has; the last one closes it.
  */
 
 #include <pthread.h>

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIXED   false, false
-#define WRITTEN true, false
-#define TEXT    false, true
+#define FIXED        false, false
+#define WRITTEN      true, false
+#define TEXT         false, true
 #define MUTABLE_TEXT true, true
 
 const struct column_spec column_spec[COLUMNS] = {

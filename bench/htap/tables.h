@@ -11,8 +11,8 @@
  *  - a column is padded with zeros to whole blocks of 1,024 rows. A block is 4 KiB: a page.
  *
  * Keys are dense, from 1 on: order k is row k - 1 of ORDERS, part k is row k - 1 of PART, and the lines of the order in
- * row r are the rows first_line[r] .. first_line[r + 1] - 1 of LINEITEM. No transaction changes a key, so that this index
- * is never written, and every system may use it.
+ * row r are the rows first_line[r] .. first_line[r + 1] - 1 of LINEITEM. No transaction changes a key, so that this
+ * index is never written, and every system may use it.
  */
 
 #include <stdbool.h>

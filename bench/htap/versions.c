@@ -56,7 +56,8 @@ static inline int32_t look(const struct versioned *column, uint32_t row, uint64_
 
 int32_t versioned_get(const struct versioned *column, uint32_t row, uint64_t snapshot)
 {
-        return column->chain ? look(column, row, snapshot) : atomic_load_explicit(&column->value[row], memory_order_relaxed);
+        return column->chain ? look(column, row, snapshot)
+                             : atomic_load_explicit(&column->value[row], memory_order_relaxed);
 }
 
 static uint32_t await_even(const struct block_hint *hint)

@@ -11,10 +11,10 @@
  *
  * A snapshot as of commit s sees what stands before the oldest commit behind s, or the value in place.
  *
- * A version is in its chain before the new value is in place, so that who reads first the value and then the chain never
- * takes a value for older than it is. Blocks without chains are read in place at full speed: `sequence` is odd while a
- * block changes, and whoever was in it looks again whether it is what it was (a seqlock). Columns that no transaction
- * writes have neither chains nor hints.
+ * A version is in its chain before the new value is in place, so that who reads first the value and then the chain
+ * never takes a value for older than it is. Blocks without chains are read in place at full speed: `sequence` is odd
+ * while a block changes, and whoever was in it looks again whether it is what it was (a seqlock). Columns that no
+ * transaction writes have neither chains nor hints.
  */
 
 #include <stdatomic.h>
