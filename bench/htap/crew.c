@@ -17,7 +17,7 @@ struct crew {
         const struct crew_plan *plan;
         _Alignas(64) _Atomic int phase;
         _Alignas(64) _Atomic int joined, done;
-        _Alignas(64) _Atomic uint64_t drawn; /* of the batch */
+        _Alignas(64) _Atomic uint64_t drawn; /* from the stream */
 };
 
 struct worker {
@@ -43,30 +43,21 @@ static int phase(const struct worker *worker)
 /* What the worker is to do next. */
 static int next_job(struct worker *worker)
 {
-        const struct crew_plan *plan = worker->crew->plan;
+        const uint64_t transactions = worker->crew->plan->transactions_per_query;
 
-        if (plan->batch) {
-                const uint64_t n = atomic_fetch_add_explicit(&worker->crew->drawn, 1, memory_order_relaxed);
-                const uint64_t period = plan->transactions_per_query + 1;
-                const uint64_t jobs =
-                        plan->transactions_per_query ? plan->batch + plan->batch / (period - 1) : plan->batch;
-                if (n >= jobs)
-                        return NONE;
-                return plan->transactions_per_query && n % period == period - 1 ? QUERY : TRANSACTION;
-        }
         if (phase(worker) == STOP)
                 return NONE;
-        if (!worker->is_query_thread)
-                return TRANSACTION;
-        if (!plan->rounds || worker->queries < plan->rounds)
-                return QUERY;
-        atomic_store(&worker->crew->phase, STOP);
-        return NONE;
+        if (!transactions)
+                return worker->is_query_thread ? QUERY : TRANSACTION;
+        const uint64_t n = atomic_fetch_add_explicit(&worker->crew->drawn, 1, memory_order_relaxed);
+        return n % (transactions + 1) == transactions ? QUERY : TRANSACTION;
 }
 
 static void run_transaction(struct worker *worker)
 {
-        const struct oltp oltp = oltp_draw(worker->seat.system->tables, worker->crew->plan->oltp, &worker->random);
+        struct oltp oltp = oltp_draw(worker->seat.system->tables, worker->crew->plan->oltp, &worker->random);
+        if (worker->crew->plan->large_rows)
+                oltp.rows = worker->crew->plan->large_rows;
         worker->lost += system_oltp(&worker->seat, &oltp);
         worker->transactions++;
 }
@@ -157,10 +148,8 @@ void crew_run(const struct crew_plan *plan, struct crew_result *result)
         sleep_ns(plan->warm_up_ns);
         const uint64_t start_ns = measure_now_ns();
         atomic_store(&crew.phase, RUN);
-        if (plan->ns) {
-                sleep_ns(plan->ns);
-                atomic_store(&crew.phase, STOP);
-        }
+        sleep_ns(plan->ns);
+        atomic_store(&crew.phase, STOP);
         for (int w = 0; w < count; w++)
                 pthread_join(thread[w], NULL);
         add_up(workers, count, start_ns, result);

@@ -20,12 +20,12 @@ enum { CREW_THREADS = 32 };
 
 struct crew_plan {
         struct system *system;
-        int oltp_threads, olap_threads; /* with a batch: all are alike */
+        int oltp_threads, olap_threads;
         uint64_t warm_up_ns, ns;
-        uint64_t rounds;
-        uint64_t batch, transactions_per_query;
-        enum oltp_kind oltp; /* OLTP_KINDS: any */
-        enum olap_kind olap; /* OLAP_KINDS: any */
+        uint64_t transactions_per_query; /* of the stream; 0: there is none, and oltp_threads run transactions alone */
+        uint32_t large_rows;             /* that OLTP_LARGE reads; 0: as usual */
+        enum oltp_kind oltp;             /* OLTP_KINDS: any */
+        enum olap_kind olap;             /* OLAP_KINDS: any */
         uint64_t seed;
 };
 

@@ -35,8 +35,14 @@ bench_htap_libhtap_la_SOURCES = \
         bench/htap/versions.h
 
 bench_htap_htap_SOURCES = \
+        bench/htap/answers.c \
         bench/htap/crew.c \
         bench/htap/crew.h \
+        bench/htap/dump.c \
+        bench/htap/experiments.c \
+        bench/htap/experiments.h \
+        bench/htap/experiments_scans.c \
+        bench/htap/experiments_throughput.c \
         bench/htap/htap.c \
         bench/htap/sql.c \
         bench/htap/sql.h \

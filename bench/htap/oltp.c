@@ -32,7 +32,8 @@ struct oltp oltp_draw(const struct tables *tables, enum oltp_kind only, uint64_t
         struct oltp oltp = { .kind = kind,
                              .row = pick(random, tables->rows[table[kind]]),
                              .code = (int32_t)pick(random, (uint32_t)codes[kind]),
-                             .other = (int32_t)pick(random, 2) };
+                             .other = (int32_t)pick(random, 2),
+                             .rows = LARGE_ROWS };
         if (kind == OLTP_DISCOUNT)
                 oltp.step = pick(random, 2) ? 1 : -1;
         else if (kind == OLTP_SHIPDATE)
@@ -149,7 +150,7 @@ static struct sum sum_block(const struct reader *reader, uint32_t block_no, uint
 static void change_large(const struct run *run)
 {
         const uint32_t first = run->oltp->row, rows = run->tables->rows[ORDERS];
-        const uint32_t end = rows - first < LARGE_ROWS ? rows : first + LARGE_ROWS;
+        const uint32_t end = rows - first < run->oltp->rows ? rows : first + run->oltp->rows;
         struct sum sum = { 0, 0 };
 
         note_equal(run, first, end, O_ORDERPRIORITY, run->oltp->code, UINT64_C(1) << O_TOTALPRICE);

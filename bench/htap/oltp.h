@@ -16,7 +16,7 @@
  *      OLTP_RETAIL       p_retailprice of a part                      by key
  *      OLTP_BRAND        p_brand of a part                            by key
  *      OLTP_LARGE        o_totalprice of an order                     if it is above the average of those with this
- *                                                                     o_orderpriority among the 1,000 from it on
+ *                                                                     o_orderpriority among the next rows (1,000)
  *
  * Strings become one that exists. Money changes by a few permille, discounts and dates by a few steps; new values come
  * from integer arithmetic alone and stay within bounds, so that every system gets the same (sql.c has it as SQL).
@@ -48,6 +48,7 @@ struct oltp {
         uint32_t row;        /* of the order, line or part that is changed */
         int32_t code, other; /* of strings */
         int32_t step;
+        uint32_t rows; /* that OLTP_LARGE reads */
 };
 
 /* A call with parameters of its own; `only`: of that kind, unless it is OLTP_KINDS. */

@@ -24,7 +24,7 @@ const char *const sql_oltp[OLTP_KINDS] = {
         [OLTP_LARGE] = "UPDATE orders SET o_totalprice = " NEW_PRICE(
                 "o_totalprice") " WHERE o_orderkey = $2 AND "
                                 "(SELECT sum(o.o_totalprice - orders.o_totalprice) FROM orders o "
-                                "WHERE o.o_orderkey >= $2 AND o.o_orderkey < $2 + 1000 AND o.o_orderpriority = $3) < 0",
+                                "WHERE o.o_orderkey >= $2 AND o.o_orderkey < $3 AND o.o_orderpriority = $4) < 0",
 };
 
 static const char *const queries[OLAP_KINDS] = {
@@ -113,6 +113,11 @@ int sql_oltp_params(const struct tables *tables, const struct oltp *oltp, int32_
         case OLTP_RETAIL:
                 count = put(param, 0, oltp->step);
                 return put(param, count, key);
+        case OLTP_LARGE:
+                count = put(param, 0, oltp->step);
+                count = put(param, count, key);
+                count = put(param, count, key + (int32_t)oltp->rows);
+                return put(param, count, oltp->code);
         default:
                 count = put(param, 0, oltp->step);
                 count = put(param, count, key);
