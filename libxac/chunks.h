@@ -32,7 +32,7 @@ struct chunks {
         char *reserved; /* addresses, */
         char *bytes;    /* in which this mapping begins at a multiple of CHUNK_BYTES */
         struct chunk *chunk;
-        uint32_t count;               /* with chunk 0, which is none */
+        uint32_t count;            /* with chunk 0, which is none */
         _Atomic uint64_t taken_ns; /* when one was last taken, */
         uint64_t trimmed_ns;       /* and the same when chunks_trim last looked */
         /* Is asked to give back what is of no use at present, when there is none left. */

@@ -38,7 +38,7 @@ struct xac_env {
         struct thread *threads;
         struct xac_snapshot *snapshots; /* open ones */
         struct snapshot_map *shelf;     /* maps of closed ones, to be used again */
-        pthread_t duty_thread; /* duty.c */
+        pthread_t duty_thread;          /* duty.c */
         bool has_duty_thread;
         _Atomic bool duty_stops;
         _Atomic uint32_t duty_runs;     /* futex word: the thread has begun */

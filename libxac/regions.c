@@ -12,7 +12,10 @@
 #include "libxac/version.h"
 #include "libxac/window.h"
 
-enum { COVER_FLAGS = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED };
+enum {
+        COVER_FLAGS = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+        BATCH = 16 /* pages copied together */
+};
 
 /* ---- coming and going ---- */
 
@@ -20,11 +23,9 @@ int regions_init(struct regions *regions, const struct files *files, uint32_t fi
                  char *base, uint64_t byte_len)
 {
         void *table;
-        *regions = (struct regions){ .base = base,
-                                     .byte_len = byte_len,
-                                     .files = files,
-                                     .file_no = file_no,
-                                     .chunks = chunks };
+        *regions = (struct regions){
+                .base = base, .byte_len = byte_len, .files = files, .file_no = file_no, .chunks = chunks
+        };
         int err = sys_mmap(NULL, regions_count(regions) * sizeof(struct region), PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0, &table);
         if (!err)
@@ -101,8 +102,7 @@ static bool is_newer(uint64_t word, uint64_t as_of)
         return !as_of || !version_is_seen_by(word, as_of);
 }
 
-uint32_t regions_cost(const struct regions *regions, uint64_t no, uint64_t sequence, uint64_t file_len,
-                      uint32_t enough)
+uint32_t regions_cost(const struct regions *regions, uint64_t no, uint64_t sequence, uint64_t file_len, uint32_t enough)
 {
         const struct region *region = &regions->region[no];
         const struct pages pages = pages_of(regions, no, file_len);
@@ -115,20 +115,42 @@ uint32_t regions_cost(const struct regions *regions, uint64_t no, uint64_t seque
         return cost;
 }
 
-static uint32_t copy_newer(const struct regions *regions, const struct pages *pages, uint64_t sequence, uint64_t as_of,
-                           char *to)
+/* A few pages to be copied: their first bytes are asked for together, as each is elsewhere in the pool. */
+struct batch {
+        uint32_t count;
+        const char *from[BATCH];
+        char *to[BATCH];
+};
+
+static void copy_batch(struct batch *batch, uint32_t page_bytes)
 {
+        for (uint32_t i = 0; i < batch->count; i++)
+                memcpy(batch->to[i], batch->from[i], page_bytes);
+        batch->count = 0;
+}
+
+static void add_to_batch(struct batch *batch, const char *from, char *to)
+{
+        __builtin_prefetch(from);
+        __builtin_prefetch(from + CACHE_LINE);
+        batch->from[batch->count] = from;
+        batch->to[batch->count++] = to;
+}
+
+static void copy_newer(const struct regions *regions, const struct pages *pages, uint64_t sequence, uint64_t as_of,
+                       char *to)
+{
+        struct batch batch = { .count = 0 };
         const uint32_t page_bytes = pages->shared->page_bytes;
-        uint32_t copied = 0;
         for (uint64_t i = 0; i < pages->count; i++) {
                 const uint64_t page = page_of(regions, pages, i);
                 const uint64_t word = version_visible(pages->shared, page, sequence);
-                if (!is_newer(word, as_of))
-                        continue;
-                memcpy(to + i * page_bytes, files_word_bytes(regions->files, page, word), page_bytes);
-                copied++;
+                if (is_newer(word, as_of))
+                        add_to_batch(&batch, files_word_bytes(regions->files, page, word), to + i * page_bytes);
+                if (batch.count == BATCH)
+                        copy_batch(&batch, page_bytes);
         }
-        return copied;
+        copy_batch(&batch, page_bytes);
 }
 
 static bool is_any_newer(const struct regions *regions, const struct pages *pages, uint64_t sequence, uint64_t as_of)
@@ -237,7 +259,7 @@ static int bring_up(struct regions *regions, uint64_t no, const struct pages *pa
                 return err;
         const uint64_t as_of = region->as_of;
         region->as_of = 0;
-        (void)copy_newer(regions, pages, sequence, as_of, chunks_bytes(regions->chunks, region->chunk));
+        copy_newer(regions, pages, sequence, as_of, chunks_bytes(regions->chunks, region->chunk));
         if (atomic_load(&regions->files->patches) != patches)
                 return atomic_load(&regions->files->patch_reason);
         region->as_of = sequence;

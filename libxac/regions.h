@@ -34,11 +34,11 @@ enum { REGION_SHIFT = CHUNK_SHIFT };
 #define REGION_BYTES CHUNK_BYTES
 
 struct region {
-        uint64_t as_of;              /* the chunk is right as of this sequence; 0: not yet */
-        uint32_t chunk;              /* 0: none */
-        _Atomic uint32_t lock;       /* a futex word: 0 free, 1 taken, 2 and somebody waits */
-        _Atomic uint32_t shown_len;  /* so many bytes are mapped and readable */
-        uint32_t parked_len;         /* so many bytes of the file are mapped in the parking range */
+        uint64_t as_of;             /* the chunk is right as of this sequence; 0: not yet */
+        uint32_t chunk;             /* 0: none */
+        _Atomic uint32_t lock;      /* a futex word: 0 free, 1 taken, 2 and somebody waits */
+        _Atomic uint32_t shown_len; /* so many bytes are mapped and readable */
+        uint32_t parked_len;        /* so many bytes of the file are mapped in the parking range */
 };
 
 struct regions {
@@ -81,7 +81,8 @@ uint32_t regions_cost(const struct regions *regions, uint64_t no, uint64_t seque
                       uint32_t enough);
 
 /* Shows a region as of a published sequence; file_len: how long the file is, as far as the caller cares. XAC_FULL:
- * there is no memory for a chunk; -ENOMEM: no mapping; XAC_CORRUPT, ...: home could not be read. Then it is not shown. */
+ * there is no memory for a chunk; -ENOMEM: no mapping; XAC_CORRUPT, ...: home could not be read. Then it is not shown.
+ */
 int regions_show(struct regions *regions, uint64_t no, uint64_t sequence, uint64_t file_len);
 
 /* Nothing is shown any more. -ENOMEM: all still is. Not for the fault handler. */

@@ -6,8 +6,8 @@
  * A snapshot as an object: a participant that reads one commit for as long as the program likes, with maps of the files
  * as of it (snapshot_map.h). No thread's: any may use it.
  *
- * It pins what it may show like any reader's row, which a takeover frees when its process dies (R16). Others may join it
- * while it is there, by its number (R26).
+ * It pins what it may show like any reader's row, which a takeover frees when its process dies (R16). Others may join
+ * it while it is there, by its number (R26).
  */
 
 #include "libxac/env.h"

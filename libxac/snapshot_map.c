@@ -79,8 +79,8 @@ static int reserve(uint64_t file_len, char **base, uint64_t *byte_len)
 {
         void *reserved;
         *byte_len = (file_len + file_len / 4 + 2 * REGION_BYTES) & ~(REGION_BYTES - 1);
-        int err = sys_mmap(NULL, *byte_len + REGION_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0,
-                           &reserved);
+        int err = sys_mmap(NULL, *byte_len + REGION_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                           0, &reserved);
         if (err)
                 return err;
         const uint64_t before = -(uintptr_t)reserved & (REGION_BYTES - 1);
@@ -146,8 +146,8 @@ static struct snapshot_map *take_from_shelf_locked(struct xac_env *env, uint32_t
         return map;
 }
 
-int snapshot_map_take_locked(struct xac_env *env, uint32_t file_no, uint64_t sequence,
-                             const struct snapshot_map *older, struct snapshot_map **out)
+int snapshot_map_take_locked(struct xac_env *env, uint32_t file_no, uint64_t sequence, const struct snapshot_map *older,
+                             struct snapshot_map **out)
 {
         struct snapshot_map *map = take_from_shelf_locked(env, file_no);
         if (map && map->regions.byte_len < files_byte_len(&env->files, file_no)) {

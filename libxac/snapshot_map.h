@@ -29,14 +29,14 @@ struct snapshot_map {
 
 /* The file number is open here. Shares what `older`, which may be NULL, shows. Caller holds env->mutex. -ENOMEM,
  * XAC_BUSY: too many. */
-int snapshot_map_take_locked(struct xac_env *env, uint32_t file_no, uint64_t sequence,
-                             const struct snapshot_map *older, struct snapshot_map **out);
+int snapshot_map_take_locked(struct xac_env *env, uint32_t file_no, uint64_t sequence, const struct snapshot_map *older,
+                             struct snapshot_map **out);
 /* Onto the shelf. Caller holds env->mutex. */
 void snapshot_map_shelve_locked(struct snapshot_map *map);
 /* Frees what is on the shelf. Caller holds env->mutex, or is alone. */
 void snapshot_map_clear_shelf_locked(struct xac_env *env);
-/* What is on the shelf gives its memory back: all of it, or what has been there for some seconds. Frees nothing, so that
- * the fault handler and the background thread may call it. */
+/* What is on the shelf gives its memory back: all of it, or what has been there for some seconds. Frees nothing, so
+ * that the fault handler and the background thread may call it. */
 void snapshot_map_empty_shelf(void *env);
 void snapshot_map_tidy_shelf(struct xac_env *env);
 

@@ -194,11 +194,11 @@ typedef struct xac_snapshot xac_snapshot;
 int xac_snapshot_open(xac_env *env, int flags, xac_snapshot **snapshot);
 /* As of the commit of a snapshot that somebody, in whatever process, has open. -ESTALE: nobody has. */
 int xac_snapshot_open_at(xac_env *env, uint64_t sequence, xac_snapshot **snapshot);
-/* A data file as of the snapshot, read-only, at one address for all threads, until the snapshot is closed. Costs next to
- * nothing until it is touched. *length: bytes, may be NULL. MAP_FAILED and errno on failure. */
+/* A data file as of the snapshot, read-only, at one address for all threads, until the snapshot is closed. Costs next
+ * to nothing until it is touched. *length: bytes, may be NULL. MAP_FAILED and errno on failure. */
 const void *xac_snapshot_map(xac_snapshot *snapshot, const char *file, size_t *length);
-/* Another one, as of the newest commit by now. The older stays as it is until it is closed; what has not changed since is
- * not copied again. */
+/* Another one, as of the newest commit by now. The older stays as it is until it is closed; what has not changed since
+ * is not copied again. */
 int xac_snapshot_refresh(xac_snapshot *snapshot, xac_snapshot **fresh);
 uint64_t xac_snapshot_sequence(const xac_snapshot *snapshot);
 int xac_snapshot_close(xac_snapshot *snapshot);
