@@ -17,7 +17,8 @@ void collector_pass(struct engine *engine)
 
         leave_limbo(engine, oldest);
         for (int c = 0; c < COLUMNS; c++)
-                versioned_collect(&engine->column[c], oldest, &engine->limbo);
+                engine->dropped += versioned_collect(&engine->column[c], oldest, &engine->limbo);
+        engine->passes++;
         engine->limbo_until = precision_newest(&engine->precision);
 }
 

@@ -34,18 +34,27 @@ struct engine_plan {
         bool has_hole;            /* planted: the first predicate of each transaction is forgotten */
 };
 
-/* Where the values of a block are, and what must not change while they are looked at. */
+/* What must not change while values are looked at in place. */
 struct block_pin {
         uint32_t sequence;
-        bool is_copy;
+        bool is_stable; /* nothing can change */
         int32_t copy[BLOCK_ROWS];
+};
+
+/* Rows of one block: first .. end - 1. */
+struct stretch {
+        uint32_t first, end;
 };
 
 struct reader {
         const int32_t *plain[COLUMNS]; /* a column that can be read in place; NULL: the functions below */
         void *of;
-        const int32_t *(*block)(void *of, int column, uint32_t block_no, struct block_pin *pin);
-        bool (*is_unchanged)(void *of, int column, uint32_t block_no, const struct block_pin *pin);
+        /* The values of the stretch, from the first on: in place, or a copy of what the snapshot has. NULL: the
+         * transaction cannot go on. */
+        const int32_t *(*block)(void *of, int column, struct stretch stretch, struct block_pin *pin);
+        /* The same, but NULL where it would be a copy: for who wants a few of the values only, by `value`. */
+        const int32_t *(*in_place)(void *of, int column, struct stretch stretch, struct block_pin *pin);
+        bool (*is_unchanged)(void *of, int column, struct stretch stretch, const struct block_pin *pin);
         int32_t (*value)(void *of, int column, uint32_t row);
         uint64_t after, until; /* it sees all commits up to the first, none behind the second */
 };
@@ -74,7 +83,8 @@ struct engine_ops {
 
         int (*read_begin)(struct session *session, struct reader *reader);
         void (*read_end)(struct session *session, struct reader *reader);
-        uint64_t (*bytes)(struct engine *engine); /* of versions that are kept */
+        /* What it keeps, and what it has done: a line. */
+        void (*describe)(struct engine *engine, char *text, size_t room);
 };
 
 extern const struct engine_ops engine_homogeneous, engine_heterogeneous;

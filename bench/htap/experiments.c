@@ -77,8 +77,11 @@ static void mix_once(struct bench *bench, struct place *place, uint64_t repetiti
         bench_row(bench, name, threads, "", "transactions", "per_s", per_s);
         bench_row(bench, name, threads, "", "queries", "per_s", (double)result.queries / result.seconds);
         crew_result_free(&result);
-        if (place->system.engine)
-                printf("  versions: %.1f MB\n", (double)place->system.spec->ops->bytes(place->system.engine) / 1e6);
+        if (place->system.engine) {
+                char text[160];
+                place->system.spec->ops->describe(place->system.engine, text, sizeof(text));
+                printf("  %s\n", text);
+        }
 }
 
 void experiment_mix(struct bench *bench)

@@ -40,6 +40,8 @@ static void print_throughput(const struct bench *bench, struct rate *alone, stru
                        samples_median(&alone[s].per_s), samples_median(&mixed[s].per_s),
                        samples_ratio(&alone[s].per_s, &alone[0].per_s), samples_ratio(&mixed[s].per_s, &mixed[0].per_s),
                        samples_median(&alone[s].lost));
+        }
+        for (int s = 0; s < bench->systems; s++) {
                 rate_free(&alone[s]);
                 rate_free(&mixed[s]);
         }
@@ -102,8 +104,9 @@ static void validate_under(struct bench *bench, struct place *place, const struc
                 printf("%-14s %-24s %10.0f per second  %.2f of %s  lost %.5f\n", load->name, bench->spec[s]->name,
                        samples_median(&rate[s].per_s), samples_ratio(&rate[s].per_s, &rate[0].per_s),
                        bench->spec[0]->name, samples_median(&rate[s].lost));
-                rate_free(&rate[s]);
         }
+        for (int s = 0; s < bench->systems; s++)
+                rate_free(&rate[s]);
 }
 
 void experiment_validation(struct bench *bench)

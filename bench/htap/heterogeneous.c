@@ -13,6 +13,8 @@
  */
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -51,16 +53,16 @@ static int32_t get(void *session, int column, uint32_t row)
         return value ? *value : 0;
 }
 
-static const int32_t *get_block(void *session, int column, uint32_t block_no, struct block_pin *pin)
+static const int32_t *get_block(void *session, int column, struct stretch stretch, struct block_pin *pin)
 {
         (void)pin;
         return xac_page_read(session_of(session)->common.engine->env,
-                             &session_of(session)->column[column][(size_t)block_no * BLOCK_ROWS]);
+                             &session_of(session)->column[column][stretch.first]);
 }
 
-static bool is_unchanged(void *session, int column, uint32_t block_no, const struct block_pin *pin)
+static bool is_unchanged(void *session, int column, struct stretch stretch, const struct block_pin *pin)
 {
-        (void)session, (void)column, (void)block_no, (void)pin;
+        (void)session, (void)column, (void)stretch, (void)pin;
         return true;
 }
 
@@ -180,8 +182,9 @@ static int join(struct engine *engine, struct session **joined)
                 return -ENOMEM;
         session->common.engine = engine;
         session->common.is_validated = engine->plan.isolation == ISOLATION_SERIALIZABLE;
-        session->common.reader =
-                (struct reader){ .of = session, .block = get_block, .is_unchanged = is_unchanged, .value = get };
+        session->common.reader = (struct reader){
+                .of = session, .block = get_block, .in_place = get_block, .is_unchanged = is_unchanged, .value = get
+        };
         const int err = map_views(session);
         if (err)
                 leave(&session->common);
@@ -257,13 +260,20 @@ fail_engine:
         return err;
 }
 
-static uint64_t version_bytes(struct engine *engine)
+static void describe(struct engine *engine, char *text, size_t room)
 {
+        const struct snapshots *snapshots = &engine->snapshots;
+        const double refreshes = snapshots->refreshes ? (double)snapshots->refreshes : 1;
         xac_stats stats;
-        return xac_stat(engine->env, &stats) ? 0 : stats.pool_bytes_used;
+
+        if (xac_stat(engine->env, &stats))
+                stats.pool_bytes_used = 0;
+        snprintf(text, room, "%.1f MB for versions, %" PRIu64 " snapshots, %.3f ms each, %.3f ms the longest",
+                 (double)stats.pool_bytes_used / 1e6, snapshots->refreshes,
+                 (double)snapshots->refresh_ns / refreshes / 1e6, (double)snapshots->longest_ns / 1e6);
 }
 
 const struct engine_ops engine_heterogeneous = {
-        "heterogeneous", open_engine,       close_engine, join,     leave,         begin, get,
-        commit,          abort_transaction, read_begin,   read_end, version_bytes,
+        "heterogeneous", open_engine,       close_engine, join,     leave,    begin, get,
+        commit,          abort_transaction, read_begin,   read_end, describe,
 };

@@ -2,6 +2,8 @@
 #include "bench/htap/homogeneous.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct homogeneous_session {
@@ -58,15 +60,20 @@ static int32_t get(void *session, int column, uint32_t row)
         return versioned_get(&session_of(session)->common.engine->column[column], row, session_of(session)->snapshot);
 }
 
-static const int32_t *get_block(void *session, int column, uint32_t block_no, struct block_pin *pin)
+static const int32_t *get_block(void *session, int column, struct stretch stretch, struct block_pin *pin)
 {
-        return versioned_block(&session_of(session)->common.engine->column[column], block_no,
+        return versioned_block(&session_of(session)->common.engine->column[column], stretch,
                                session_of(session)->snapshot, pin);
 }
 
-static bool is_unchanged(void *session, int column, uint32_t block_no, const struct block_pin *pin)
+static const int32_t *get_in_place(void *session, int column, struct stretch stretch, struct block_pin *pin)
 {
-        return versioned_is_unchanged(&session_of(session)->common.engine->column[column], block_no, pin);
+        return versioned_in_place(&session_of(session)->common.engine->column[column], stretch, pin);
+}
+
+static bool is_unchanged(void *session, int column, struct stretch stretch, const struct block_pin *pin)
+{
+        return versioned_is_unchanged(&session_of(session)->common.engine->column[column], stretch, pin);
 }
 
 /* ---- transactions ---- */
@@ -151,7 +158,9 @@ static int commit(struct session *session)
 
 static void set_up_reader(struct session *session, struct reader *reader)
 {
-        *reader = (struct reader){ .of = session, .block = get_block, .is_unchanged = is_unchanged, .value = get };
+        *reader = (struct reader){
+                .of = session, .block = get_block, .in_place = get_in_place, .is_unchanged = is_unchanged, .value = get
+        };
         for (int c = 0; c < COLUMNS; c++)
                 if (!column_spec[c].is_written)
                         reader->plain[c] = (const int32_t *)session->engine->column[c].value;
@@ -241,12 +250,14 @@ static int open_engine(const struct engine_plan *plan, const struct tables *tabl
         return 0;
 }
 
-static uint64_t version_bytes(struct engine *engine)
+static void describe(struct engine *engine, char *text, size_t room)
 {
-        return atomic_load_explicit(&engine->pool.bytes, memory_order_relaxed);
+        snprintf(text, room, "%.1f MB for versions, %" PRIu64 " passes of the collector, %" PRIu64 " dropped",
+                 (double)atomic_load(&engine->pool.bytes) / 1e6, atomic_load(&engine->passes),
+                 atomic_load(&engine->dropped));
 }
 
 const struct engine_ops engine_homogeneous = {
         "homogeneous", open_engine, close_engine,      join,       leave,    begin,
-        get,           commit,      abort_transaction, read_begin, read_end, version_bytes,
+        get,           commit,      abort_transaction, read_begin, read_end, describe,
 };

@@ -37,6 +37,7 @@ struct engine {
         bool is_ending;
         struct version_list limbo; /* dropped as of commit limbo_until; perhaps still looked at */
         uint64_t limbo_until;
+        _Atomic uint64_t passes, dropped;
 };
 
 /* The newest commit that all snapshots have, now and from now on. */

@@ -75,21 +75,42 @@ void kernel_q4(const int32_t *const *column, uint32_t first_row, uint32_t rows, 
 
 /* ---- Q6 ---- */
 
-void kernel_q6(const int32_t *const *column, uint32_t first_row, uint32_t rows, void *state)
+static int64_t q6_in_place(const struct q6 *by, const int32_t *const *column, uint32_t rows)
 {
-        const int32_t *shipped = column[0], *discount = column[1], *quantity = column[2], *price = column[3];
-        struct q6 *q6 = state;
-        const struct q6 by = *q6;
+        const int32_t *shipped = column[0], *quantity = column[1], *discount = column[2], *price = column[3];
+        const struct q6 q6 = *by;
         int64_t revenue = 0;
 
-        (void)first_row;
         for (uint32_t i = 0; i < rows; i++) {
-                const int32_t is_in = (shipped[i] >= by.first_day) & (shipped[i] < by.end_day) &
-                                      (discount[i] >= by.least_discount) & (discount[i] <= by.most_discount) &
-                                      (quantity[i] < by.quantity);
+                const int32_t is_in = (shipped[i] >= q6.first_day) & (shipped[i] < q6.end_day) &
+                                      (discount[i] >= q6.least_discount) & (discount[i] <= q6.most_discount) &
+                                      (quantity[i] < q6.quantity);
                 revenue += (int64_t)price[i] * (is_in ? discount[i] : 0);
         }
-        q6->revenue += revenue;
+        return revenue;
+}
+
+static int64_t q6_late(const struct q6 *q6, const int32_t *const *column, uint32_t first_row, uint32_t rows)
+{
+        const int32_t *shipped = column[0], *quantity = column[1], *discounts = column[2], *prices = column[3];
+        int64_t revenue = 0;
+
+        for (uint32_t i = 0; i < rows; i++) {
+                if (shipped[i] < q6->first_day || shipped[i] >= q6->end_day || quantity[i] >= q6->quantity)
+                        continue;
+                const int32_t discount = discounts ? discounts[i] : reader_value(q6->reader, L_DISCOUNT, first_row + i);
+                if (discount < q6->least_discount || discount > q6->most_discount)
+                        continue;
+                revenue += (int64_t)discount *
+                           (prices ? prices[i] : reader_value(q6->reader, L_EXTENDEDPRICE, first_row + i));
+        }
+        return revenue;
+}
+
+void kernel_q6(const int32_t *const *column, uint32_t first_row, uint32_t rows, void *state)
+{
+        struct q6 *q6 = state;
+        q6->revenue += column[2] && column[3] ? q6_in_place(q6, column, rows) : q6_late(q6, column, first_row, rows);
 }
 
 /* ---- Q17 ---- */

@@ -59,7 +59,8 @@ static int run_q1(const struct reader *reader, const struct tables *tables, cons
                 { L_SHIPDATE, L_RETURNFLAG, L_LINESTATUS, L_QUANTITY, L_EXTENDEDPRICE, L_DISCOUNT, L_TAX },
                 kernel_q1,
                 &q1,
-                sizeof(q1)
+                sizeof(q1),
+                0
         };
         const int err = scan_run(&scan, reader, tables->rows[LINEITEM]);
 
@@ -79,7 +80,7 @@ static int run_q4(const struct reader *reader, const struct tables *tables, cons
                   struct answer *answer)
 {
         struct q4 q4 = { olap->param[0], olap->param[1], reader, tables->first_line, { 0 } };
-        const struct scan scan = { ORDERS, 1, { O_ORDERDATE }, kernel_q4, &q4, sizeof(q4) };
+        const struct scan scan = { ORDERS, 1, { O_ORDERDATE }, kernel_q4, &q4, sizeof(q4), 0 };
         const int err = scan_run(&scan, reader, tables->rows[ORDERS]);
 
         answer->columns = 2;
@@ -99,9 +100,11 @@ static int run_q6(const struct reader *reader, const struct tables *tables, cons
                          .end_day = olap->param[1],
                          .least_discount = olap->param[2],
                          .most_discount = olap->param[3],
-                         .quantity = olap->param[4] };
-        const struct scan scan = { LINEITEM,  4,   { L_SHIPDATE, L_DISCOUNT, L_QUANTITY, L_EXTENDEDPRICE },
-                                   kernel_q6, &q6, sizeof(q6) };
+                         .quantity = olap->param[4],
+                         .reader = reader };
+        const struct scan scan = { LINEITEM,  4,   { L_SHIPDATE, L_QUANTITY, L_DISCOUNT, L_EXTENDEDPRICE },
+                                   kernel_q6, &q6, sizeof(q6),
+                                   2 };
         const int err = scan_run(&scan, reader, tables->rows[LINEITEM]);
 
         answer->rows = answer->columns = 1;
@@ -114,8 +117,8 @@ static int run_q17(const struct reader *reader, const struct tables *tables, con
 {
         struct q17 q17;
         int err = q17_open(&q17, tables->rows[PART], olap->param[0], olap->param[1]);
-        const struct scan parts = { PART, 2, { P_BRAND, P_CONTAINER }, kernel_q17_parts, &q17, sizeof(q17) };
-        const struct scan lines = { LINEITEM, 2, { L_PARTKEY, L_QUANTITY }, kernel_q17_lines, &q17, sizeof(q17) };
+        const struct scan parts = { PART, 2, { P_BRAND, P_CONTAINER }, kernel_q17_parts, &q17, sizeof(q17), 0 };
+        const struct scan lines = { LINEITEM, 2, { L_PARTKEY, L_QUANTITY }, kernel_q17_lines, &q17, sizeof(q17), 0 };
 
         if (!err)
                 err = scan_run(&parts, reader, tables->rows[PART]);
@@ -133,7 +136,7 @@ static int run_scan(const struct reader *reader, const struct tables *tables, en
                     struct answer *answer)
 {
         struct sums sums = { .columns = table_spec[table].end_column - table_spec[table].first_column };
-        struct scan scan = { table, sums.columns, { 0 }, kernel_sums, &sums, sizeof(sums) };
+        struct scan scan = { table, sums.columns, { 0 }, kernel_sums, &sums, sizeof(sums), 0 };
 
         for (int c = 0; c < sums.columns; c++)
                 scan.column[c] = table_spec[table].first_column + c;

@@ -125,25 +125,24 @@ struct sum {
         int64_t total, count;
 };
 
-/* Of the rows of a block from `first` to `end` - 1 that have this priority. */
-static struct sum sum_block(const struct reader *reader, uint32_t block_no, uint32_t first, uint32_t end, int32_t code)
+/* Of the rows of a stretch that have this priority. Prices that are not in place are asked for one by one. */
+static struct sum sum_stretch(const struct reader *reader, struct stretch stretch, int32_t code)
 {
         struct block_pin pins[2];
         struct sum sum;
 
         do {
-                const int32_t *priority = reader->block(reader->of, O_ORDERPRIORITY, block_no, &pins[0]);
-                const int32_t *price = reader->block(reader->of, O_TOTALPRICE, block_no, &pins[1]);
+                const int32_t *priority = reader->block(reader->of, O_ORDERPRIORITY, stretch, &pins[0]);
+                const int32_t *price = reader->in_place(reader->of, O_TOTALPRICE, stretch, &pins[1]);
                 sum = (struct sum){ 0, 0 };
-                if (!priority || !price)
-                        return sum; /* the transaction cannot commit any more */
-                for (uint32_t i = first; i < end; i++) {
-                        const bool is_one = priority[i] == code;
-                        sum.total += is_one ? price[i] : 0;
-                        sum.count += is_one;
+                for (uint32_t i = 0; priority && i < stretch.end - stretch.first; i++) {
+                        if (priority[i] != code)
+                                continue;
+                        sum.total += price ? price[i] : reader->value(reader->of, O_TOTALPRICE, stretch.first + i);
+                        sum.count++;
                 }
-        } while (!reader->is_unchanged(reader->of, O_ORDERPRIORITY, block_no, &pins[0]) ||
-                 !reader->is_unchanged(reader->of, O_TOTALPRICE, block_no, &pins[1]));
+        } while (!reader->is_unchanged(reader->of, O_ORDERPRIORITY, stretch, &pins[0]) ||
+                 !reader->is_unchanged(reader->of, O_TOTALPRICE, stretch, &pins[1]));
         return sum;
 }
 
@@ -154,13 +153,12 @@ static void change_large(const struct run *run)
         struct sum sum = { 0, 0 };
 
         note_equal(run, first, end, O_ORDERPRIORITY, run->oltp->code, UINT64_C(1) << O_TOTALPRICE);
-        for (uint32_t row = first; row < end;) {
-                const uint32_t block_no = row / BLOCK_ROWS, base = block_no * BLOCK_ROWS;
-                const uint32_t stop = end - base < BLOCK_ROWS ? end - base : BLOCK_ROWS;
-                const struct sum part = sum_block(&run->session->reader, block_no, row - base, stop, run->oltp->code);
+        for (struct stretch stretch = { first, 0 }; stretch.first < end; stretch.first = stretch.end) {
+                const uint32_t block_end = (stretch.first / BLOCK_ROWS + 1) * BLOCK_ROWS;
+                stretch.end = end < block_end ? end : block_end;
+                const struct sum part = sum_stretch(&run->session->reader, stretch, run->oltp->code);
                 sum.total += part.total;
                 sum.count += part.count;
-                row = base + stop;
         }
         const int32_t price = get(run, O_TOTALPRICE, first);
         if (price * sum.count > sum.total)

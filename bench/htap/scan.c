@@ -13,10 +13,10 @@ static bool is_plain(const struct scan *scan, const struct reader *reader)
         return true;
 }
 
-static uint32_t rows_of(uint32_t block_no, uint32_t rows)
+static struct stretch stretch_of(uint32_t block_no, uint32_t rows)
 {
-        const uint32_t left = rows - block_no * BLOCK_ROWS;
-        return left < BLOCK_ROWS ? left : BLOCK_ROWS;
+        const uint32_t first = block_no * BLOCK_ROWS, left = rows - first;
+        return (struct stretch){ first, first + (left < BLOCK_ROWS ? left : BLOCK_ROWS) };
 }
 
 static void run_plain(const struct scan *scan, const struct reader *reader, uint32_t rows)
@@ -24,28 +24,33 @@ static void run_plain(const struct scan *scan, const struct reader *reader, uint
         const int32_t *column[SCAN_COLUMNS];
 
         for (uint32_t b = 0; b < blocks_of(rows); b++) {
+                const struct stretch stretch = stretch_of(b, rows);
                 for (int c = 0; c < scan->columns; c++)
-                        column[c] = reader->plain[scan->column[c]] + (size_t)b * BLOCK_ROWS;
-                scan->kernel(column, b * BLOCK_ROWS, rows_of(b, rows), scan->state);
+                        column[c] = reader->plain[scan->column[c]] + stretch.first;
+                scan->kernel(column, stretch.first, stretch.end - stretch.first, scan->state);
         }
 }
 
-static void pin_block(const struct scan *scan, const struct reader *reader, uint32_t block_no, struct block_pin *pins,
-                      const int32_t **column)
+static void pin_stretch(const struct scan *scan, const struct reader *reader, struct stretch stretch,
+                        struct block_pin *pins, const int32_t **column)
 {
         for (int c = 0; c < scan->columns; c++) {
-                const int32_t *plain = reader->plain[scan->column[c]];
-                column[c] = plain ? plain + (size_t)block_no * BLOCK_ROWS
-                                  : reader->block(reader->of, scan->column[c], block_no, &pins[c]);
+                const int no = scan->column[c];
+                if (reader->plain[no])
+                        column[c] = reader->plain[no] + stretch.first;
+                else if (c < scan->columns - scan->late)
+                        column[c] = reader->block(reader->of, no, stretch, &pins[c]);
+                else
+                        column[c] = reader->in_place(reader->of, no, stretch, &pins[c]);
         }
 }
 
-static bool is_unchanged(const struct scan *scan, const struct reader *reader, uint32_t block_no,
+static bool is_unchanged(const struct scan *scan, const struct reader *reader, struct stretch stretch,
                          const struct block_pin *pins)
 {
         for (int c = 0; c < scan->columns; c++)
                 if (!reader->plain[scan->column[c]] &&
-                    !reader->is_unchanged(reader->of, scan->column[c], block_no, &pins[c]))
+                    !reader->is_unchanged(reader->of, scan->column[c], stretch, &pins[c]))
                         return false;
         return true;
 }
@@ -56,11 +61,12 @@ static void run_pinned(const struct scan *scan, const struct reader *reader, uin
         char before[SCAN_STATE_MAX];
 
         for (uint32_t b = 0; b < blocks_of(rows); b++) {
+                const struct stretch stretch = stretch_of(b, rows);
                 memcpy(before, scan->state, scan->state_bytes);
                 for (;;) {
-                        pin_block(scan, reader, b, pins, column);
-                        scan->kernel(column, b * BLOCK_ROWS, rows_of(b, rows), scan->state);
-                        if (is_unchanged(scan, reader, b, pins))
+                        pin_stretch(scan, reader, stretch, pins, column);
+                        scan->kernel(column, stretch.first, stretch.end - stretch.first, scan->state);
+                        if (is_unchanged(scan, reader, stretch, pins))
                                 break;
                         memcpy(scan->state, before, scan->state_bytes);
                 }

@@ -23,6 +23,7 @@ struct scan {
         scan_kernel *kernel;
         void *state;
         size_t state_bytes;
+        int late; /* so many columns at the end may be NULL, where values are not in place: the kernel asks for some */
 };
 
 /* 0, or -ENOMEM. */

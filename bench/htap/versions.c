@@ -69,32 +69,64 @@ static uint32_t await_even(const struct block_hint *hint)
         return sequence;
 }
 
-const int32_t *versioned_block(const struct versioned *column, uint32_t block_no, uint64_t snapshot,
+/* The rows with a chain, if any is in the stretch. */
+static uint32_t pin_block(const struct versioned *column, struct stretch stretch, struct block_pin *pin)
+{
+        pin->is_stable = !column->hint;
+        if (!column->hint)
+                return SPAN_NONE;
+        const struct block_hint *hint = &column->hint[stretch.first / BLOCK_ROWS];
+        pin->sequence = await_even(hint);
+        return atomic_load_explicit(&hint->span, memory_order_relaxed);
+}
+
+const int32_t *versioned_in_place(const struct versioned *column, struct stretch stretch, struct block_pin *pin)
+{
+        const uint32_t span = pin_block(column, stretch, pin);
+        const uint32_t base = stretch.first / BLOCK_ROWS * BLOCK_ROWS;
+        const uint32_t first = base + (span >> 16), end = base + (span & 0xffff) + 1;
+
+        if (first < end && first < stretch.end && stretch.first < end) {
+                pin->is_stable = true;
+                return NULL;
+        }
+        return (const int32_t *)column->value + stretch.first;
+}
+
+/* What the hint says in between, the rest as it stands. */
+static void copy_stretch(const struct versioned *column, struct stretch stretch, struct stretch chained,
+                         uint64_t snapshot, int32_t *copy)
+{
+        const int32_t *in_place = (const int32_t *)column->value;
+        const uint32_t first = chained.first > stretch.first ? chained.first : stretch.first;
+        const uint32_t end = chained.end < stretch.end ? chained.end : stretch.end;
+
+        memcpy(copy, in_place + stretch.first, (first - stretch.first) * sizeof(*copy));
+        for (uint32_t row = first; row < end; row++)
+                copy[row - stretch.first] = look(column, row, snapshot);
+        memcpy(copy + (end - stretch.first), in_place + end, (stretch.end - end) * sizeof(*copy));
+}
+
+const int32_t *versioned_block(const struct versioned *column, struct stretch stretch, uint64_t snapshot,
                                struct block_pin *pin)
 {
-        const int32_t *in_place = (const int32_t *)column->value + (size_t)block_no * BLOCK_ROWS;
-        if (!column->hint)
-                return pin->is_copy = true, in_place; /* nothing to be looked at again */
-        const struct block_hint *hint = &column->hint[block_no];
-        pin->sequence = await_even(hint);
-        pin->is_copy = false;
-        const uint32_t span = atomic_load_explicit(&hint->span, memory_order_relaxed);
-        if (span == SPAN_NONE)
-                return in_place;
-        const uint32_t first = span >> 16, last = span & 0xffff, base = block_no * BLOCK_ROWS;
-        memcpy(pin->copy, in_place, first * sizeof(int32_t));
-        for (uint32_t i = first; i <= last; i++)
-                pin->copy[i] = look(column, base + i, snapshot);
-        memcpy(pin->copy + last + 1, in_place + last + 1, (BLOCK_ROWS - 1 - last) * sizeof(int32_t));
+        const uint32_t span = pin_block(column, stretch, pin);
+        const uint32_t base = stretch.first / BLOCK_ROWS * BLOCK_ROWS;
+        const struct stretch chained = { base + (span >> 16), base + (span & 0xffff) + 1 };
+
+        if (chained.first >= chained.end || chained.first >= stretch.end || stretch.first >= chained.end)
+                return (const int32_t *)column->value + stretch.first;
+        copy_stretch(column, stretch, chained, snapshot, pin->copy);
         return pin->copy;
 }
 
-bool versioned_is_unchanged(const struct versioned *column, uint32_t block_no, const struct block_pin *pin)
+bool versioned_is_unchanged(const struct versioned *column, struct stretch stretch, const struct block_pin *pin)
 {
-        if (pin->is_copy)
+        if (pin->is_stable)
                 return true;
         atomic_thread_fence(memory_order_acquire);
-        return atomic_load_explicit(&column->hint[block_no].sequence, memory_order_relaxed) == pin->sequence;
+        return atomic_load_explicit(&column->hint[stretch.first / BLOCK_ROWS].sequence, memory_order_relaxed) ==
+               pin->sequence;
 }
 
 /* ---- writing ---- */

@@ -51,9 +51,10 @@ int versioned_open(struct versioned *column, const int32_t *values, uint32_t row
 void versioned_close(struct versioned *column);
 
 int32_t versioned_get(const struct versioned *column, uint32_t row, uint64_t snapshot);
-const int32_t *versioned_block(const struct versioned *column, uint32_t block_no, uint64_t snapshot,
+const int32_t *versioned_block(const struct versioned *column, struct stretch stretch, uint64_t snapshot,
                                struct block_pin *pin);
-bool versioned_is_unchanged(const struct versioned *column, uint32_t block_no, const struct block_pin *pin);
+const int32_t *versioned_in_place(const struct versioned *column, struct stretch stretch, struct block_pin *pin);
+bool versioned_is_unchanged(const struct versioned *column, struct stretch stretch, const struct block_pin *pin);
 /* Was the row written behind the snapshot? */
 bool versioned_is_newer(const struct versioned *column, uint32_t row, uint64_t snapshot);
 /* The caller is the only one who commits. */

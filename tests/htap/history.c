@@ -160,9 +160,8 @@ static void run_query(struct teller *teller, struct history_entry *entry)
         entry->reads = READS_MAX;
         for (int r = 0; r < READS_MAX; r++) {
                 struct sum sum = { .predicate = draw_predicate(&teller->chance) };
-                const struct scan scan = {
-                        ORDERS, 2, { O_ORDERPRIORITY, O_TOTALPRICE }, kernel_sum, &sum, sizeof(sum)
-                };
+                const struct scan scan = { ORDERS,      2, { O_ORDERPRIORITY, O_TOTALPRICE }, kernel_sum, &sum,
+                                           sizeof(sum), 0 };
                 check_ok(scan_run(&scan, &reader, BLOCKS * BLOCK_ROWS));
                 entry->read[r] = (struct history_read){ sum.predicate, sum.count, sum.sum };
                 pause_now_and_then(teller);
