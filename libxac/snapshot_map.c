@@ -102,7 +102,7 @@ static int create(struct xac_env *env, uint32_t file_no, struct snapshot_map **o
         int err = reserve(files_byte_len(&env->files, file_no), &base, &byte_len);
         if (err)
                 goto fail_reserve;
-        err = regions_init(&map->regions, &env->files, file_no, &env->chunks, base, byte_len);
+        err = regions_init(&map->regions, &env->files, file_no, base, byte_len);
         if (err)
                 goto fail_regions;
         err = ranges_add(base, byte_len, env->files.shared->control->file[file_no].name);
