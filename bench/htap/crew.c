@@ -18,6 +18,7 @@ struct crew {
         _Alignas(64) _Atomic int phase;
         _Alignas(64) _Atomic int joined, done;
         _Alignas(64) _Atomic uint64_t drawn; /* from the stream */
+        _Atomic uint64_t asked;              /* queries */
 };
 
 struct worker {
@@ -25,7 +26,7 @@ struct worker {
         bool is_query_thread;
         uint64_t random;
         struct system_seat seat;
-        uint64_t transactions, lost, queries, ended_ns;
+        uint64_t transactions, lost, queries, ended_ns, processor_ns;
         struct samples latency_ms[OLAP_KINDS];
 };
 
@@ -64,13 +65,21 @@ static void run_transaction(struct worker *worker)
 
 static void run_query(struct worker *worker)
 {
-        const struct olap olap = olap_draw(worker->crew->plan->olap, &worker->random);
+        const struct olap olap = olap_draw((enum olap_kind)(worker->queries % OLAP_KINDS), &worker->random);
         struct answer answer;
         const uint64_t start_ns = measure_now_ns();
 
         system_olap(&worker->seat, &olap, &answer);
         samples_add(&worker->latency_ms[olap.kind], (double)(measure_now_ns() - start_ns) / 1e6);
         worker->queries++;
+        atomic_fetch_add_explicit(&worker->crew->asked, 1, memory_order_relaxed);
+}
+
+static uint64_t processor_ns(void)
+{
+        struct timespec t;
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+        return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static void warm_up(struct worker *worker)
@@ -81,6 +90,7 @@ static void warm_up(struct worker *worker)
                 else
                         run_transaction(worker);
         worker->transactions = worker->lost = 0;
+        worker->processor_ns = processor_ns();
 }
 
 static void *work(void *arg)
@@ -97,6 +107,7 @@ static void *work(void *arg)
                 else
                         run_transaction(worker);
         worker->ended_ns = measure_now_ns();
+        worker->processor_ns = processor_ns() - worker->processor_ns;
         atomic_fetch_add(&worker->crew->done, 1);
         while (atomic_load(&worker->crew->done) < worker->crew->plan->oltp_threads + worker->crew->plan->olap_threads)
                 nap();
@@ -117,6 +128,7 @@ static void add_up(const struct worker *workers, int count, uint64_t start_ns, s
                 result->transactions += workers[w].transactions;
                 result->lost += workers[w].lost;
                 result->queries += workers[w].queries;
+                result->processor_seconds += (double)workers[w].processor_ns / 1e9;
                 end_ns = workers[w].ended_ns > end_ns ? workers[w].ended_ns : end_ns;
                 for (int k = 0; k < OLAP_KINDS; k++) {
                         for (size_t i = 0; i < workers[w].latency_ms[k].count; i++)
@@ -149,6 +161,8 @@ void crew_run(const struct crew_plan *plan, struct crew_result *result)
         const uint64_t start_ns = measure_now_ns();
         atomic_store(&crew.phase, RUN);
         sleep_ns(plan->ns);
+        while (atomic_load(&crew.asked) < plan->least_queries)
+                nap();
         atomic_store(&crew.phase, STOP);
         for (int w = 0; w < count; w++)
                 pthread_join(thread[w], NULL);

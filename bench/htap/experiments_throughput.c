@@ -3,14 +3,16 @@
 
 #include <inttypes.h>
 
-/* Transactions and queries together, per second, and what share of attempts was lost. */
+/* Transactions and queries together, per second and per second that the threads had a processor; and what share of
+ * attempts was lost. */
 struct rate {
-        struct samples per_s, lost;
+        struct samples per_s, per_processor_s, lost;
 };
 
 static void rate_free(struct rate *rate)
 {
         samples_free(&rate->per_s);
+        samples_free(&rate->per_processor_s);
         samples_free(&rate->lost);
 }
 
@@ -20,26 +22,38 @@ static void measure(const struct bench *bench, const struct crew_plan *plan, con
         const char *name = plan->system->spec->name;
         const int threads = plan->oltp_threads + plan->olap_threads;
         struct crew_result result;
+        char per_processor[32];
 
         crew_run(plan, &result);
         const double attempts = (double)(result.transactions + result.lost);
         samples_add(&rate->per_s, (double)(result.transactions + result.queries) / result.seconds);
+        samples_add(&rate->per_processor_s, (double)(result.transactions + result.queries) / result.processor_seconds);
         samples_add(&rate->lost, attempts > 0 ? (double)result.lost / attempts : 0);
         bench_row(bench, name, threads, param, metric, "per_s", rate->per_s.value[rate->per_s.count - 1]);
+        snprintf(per_processor, sizeof(per_processor), "%s_processor", metric);
+        bench_row(bench, name, threads, param, per_processor, "per_s",
+                  rate->per_processor_s.value[rate->per_processor_s.count - 1]);
         bench_row(bench, name, threads, param, "lost", "share", rate->lost.value[rate->lost.count - 1]);
         crew_result_free(&result);
 }
 
 /* ---- throughput: transactions alone, and a stream with queries in it ---- */
 
+static void print_rate(const char *what, const struct rate *rate, const struct rate *first)
+{
+        printf("  %s %9.0f /s %5.2f times, %9.0f /processor-s %5.2f times", what, samples_median(&rate->per_s),
+               samples_ratio(&rate->per_s, &first->per_s), samples_median(&rate->per_processor_s),
+               samples_ratio(&rate->per_processor_s, &first->per_processor_s));
+}
+
 static void print_throughput(const struct bench *bench, struct rate *alone, struct rate *mixed)
 {
-        printf("%-24s %16s %16s   (of %s)\n", "per second", "transactions", "mixed", bench->spec[0]->name);
         for (int s = 0; s < bench->systems; s++) {
-                printf("%-24s %16.0f %16.0f   %.2f  %.2f   lost %.5f\n", bench->spec[s]->name,
-                       samples_median(&alone[s].per_s), samples_median(&mixed[s].per_s),
-                       samples_ratio(&alone[s].per_s, &alone[0].per_s), samples_ratio(&mixed[s].per_s, &mixed[0].per_s),
-                       samples_median(&alone[s].lost));
+                printf("%-24s", bench->spec[s]->name);
+                print_rate("transactions", &alone[s], &alone[0]);
+                printf("  lost %.5f\n%-24s", samples_median(&alone[s].lost), "");
+                print_rate("mixed       ", &mixed[s], &mixed[0]);
+                printf("\n");
         }
         for (int s = 0; s < bench->systems; s++) {
                 rate_free(&alone[s]);
@@ -60,6 +74,7 @@ static void throughput(struct bench *bench, int threads)
                         struct crew_plan plan = bench_crew(bench, &place[s].system, threads, 0, r);
                         measure(bench, &plan, "", "transactions", &alone[s]);
                         plan.transactions_per_query = bench->transactions_per_query;
+                        plan.least_queries = (uint64_t)threads * OLAP_KINDS;
                         measure(bench, &plan, "", "mixed", &mixed[s]);
                 }
         for (int s = 0; s < bench->systems; s++)
@@ -101,9 +116,9 @@ static void validate_under(struct bench *bench, struct place *place, const struc
                         measure(bench, &plan, load->name, "transactions", &rate[s]);
                 }
         for (int s = 0; s < bench->systems; s++) {
-                printf("%-14s %-24s %10.0f per second  %.2f of %s  lost %.5f\n", load->name, bench->spec[s]->name,
-                       samples_median(&rate[s].per_s), samples_ratio(&rate[s].per_s, &rate[0].per_s),
-                       bench->spec[0]->name, samples_median(&rate[s].lost));
+                printf("%-12s %-24s", load->name, bench->spec[s]->name);
+                print_rate("", &rate[s], &rate[0]);
+                printf("  lost %.5f\n", samples_median(&rate[s].lost));
         }
         for (int s = 0; s < bench->systems; s++)
                 rate_free(&rate[s]);
@@ -118,6 +133,7 @@ void experiment_validation(struct bench *bench)
                 { "rows_1000", OLTP_LARGE, 1000 },
                 { "rows_10000", OLTP_LARGE, 10000 },
                 { "all_10000", OLTP_KINDS, 10000 },
+                { "all_whole", OLTP_KINDS, 1000000 },
         };
         struct place place[SYSTEMS_MAX];
 
