@@ -155,27 +155,31 @@ static void read_end(struct session *session, struct reader *reader)
 
 /* ---- the engine ---- */
 
-static int map_views(struct heterogeneous_session *session)
+/* Who only runs transactions maps what they touch: xbegin() and xend() look at every view of the thread. */
+static int map_views(struct heterogeneous_session *session, bool only_written)
 {
         const struct engine *engine = session->common.engine;
         for (int c = 0; c < COLUMNS; c++) {
-                if (!engine->tables->column[c])
+                if (!engine->tables->column[c] || (only_written && !column_spec[c].is_written))
                         continue;
-                session->column[c] = xac_mmap(engine->env, column_spec[c].name, tables_column_bytes(engine->tables, c),
-                                              XAC_SHARED | XAC_ANYWHERE);
-                if (session->column[c] == MAP_FAILED)
+                void *view = xac_mmap(engine->env, column_spec[c].name, tables_column_bytes(engine->tables, c),
+                                      XAC_SHARED | XAC_ANYWHERE);
+                if (view == MAP_FAILED)
                         return -errno;
+                session->column[c] = view;
         }
         return 0;
 }
 
-/* Views go with the thread, or with the environment. */
 static void leave(struct session *session)
 {
+        for (int c = 0; c < COLUMNS; c++)
+                if (session_of(session)->column[c])
+                        xac_munmap(session->engine->env, session_of(session)->column[c]);
         free(session_of(session));
 }
 
-static int join(struct engine *engine, struct session **joined)
+static int join_with(struct engine *engine, bool only_written, struct session **joined)
 {
         struct heterogeneous_session *session = calloc(1, sizeof(*session));
         if (!session)
@@ -185,12 +189,17 @@ static int join(struct engine *engine, struct session **joined)
         session->common.reader = (struct reader){
                 .of = session, .block = get_block, .in_place = get_block, .is_unchanged = is_unchanged, .value = get
         };
-        const int err = map_views(session);
+        const int err = map_views(session, only_written);
         if (err)
                 leave(&session->common);
         else
                 *joined = &session->common;
         return err;
+}
+
+static int join(struct engine *engine, struct session **joined)
+{
+        return join_with(engine, true, joined);
 }
 
 static int load_pages(struct engine *engine, char *view, const char *values, size_t byte_len)
@@ -209,7 +218,7 @@ static int load_pages(struct engine *engine, char *view, const char *values, siz
 static int load(struct engine *engine)
 {
         struct session *session;
-        int err = join(engine, &session);
+        int err = join_with(engine, false, &session);
         if (err)
                 return err;
         for (int c = 0; c < COLUMNS && !err; c++) {

@@ -30,6 +30,17 @@ void kernel_sums(const int32_t *const *column, uint32_t first_row, uint32_t rows
                 sums->sum[c] += sum_of(column[c], rows);
 }
 
+struct sum kernel_sum_equal(const int32_t *code, const int32_t *value, uint32_t rows, int32_t wanted)
+{
+        struct sum sum = { 0, 0 };
+        for (uint32_t i = 0; i < rows; i++) {
+                const bool is_one = code[i] == wanted;
+                sum.total += is_one ? value[i] : 0;
+                sum.count += is_one;
+        }
+        return sum;
+}
+
 /* ---- Q1 ---- */
 
 void kernel_q1(const int32_t *const *column, uint32_t first_row, uint32_t rows, void *state)

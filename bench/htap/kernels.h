@@ -16,6 +16,12 @@ struct sums {
 };
 void kernel_sums(const int32_t *const *column, uint32_t first_row, uint32_t rows, void *state);
 
+/* Of the values whose row has this code. */
+struct sum {
+        int64_t total, count;
+};
+struct sum kernel_sum_equal(const int32_t *code, const int32_t *value, uint32_t rows, int32_t wanted);
+
 /* Group: l_returnflag * 2 + l_linestatus. */
 enum { Q1_QUANTITY, Q1_PRICE, Q1_DISCOUNTED, Q1_CHARGED, Q1_DISCOUNT, Q1_COUNT, Q1_SUMS, Q1_GROUPS = 6 };
 

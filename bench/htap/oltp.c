@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench/htap/oltp.h"
 
+#include "bench/htap/kernels.h"
 #include "bench/support/measure.h"
 
 const char *const oltp_name[OLTP_KINDS] = {
@@ -9,7 +10,7 @@ const char *const oltp_name[OLTP_KINDS] = {
         [OLTP_RETAIL] = "retail",     [OLTP_BRAND] = "brand",           [OLTP_LARGE] = "large",
 };
 
-enum { STEP_PERMILLE = 10, STEP_DAYS = 7 };
+enum { STEP_PERMILLE = 10, STEP_DAYS = 7, LINES_MAX = 7 };
 
 struct run {
         const struct engine_ops *ops;
@@ -58,6 +59,23 @@ static int32_t get(const struct run *run, int column, uint32_t row)
         return run->ops->get(run->session, column, row);
 }
 
+/* Of rows next to each other, which may lie in two blocks. */
+static void get_rows(const struct run *run, int column, uint32_t first, uint32_t end, int32_t *value)
+{
+        const struct reader *reader = &run->session->reader;
+
+        for (struct stretch stretch = { first, 0 }; stretch.first < end; stretch.first = stretch.end) {
+                const uint32_t block_end = (stretch.first / BLOCK_ROWS + 1) * BLOCK_ROWS;
+                struct block_pin pin;
+                stretch.end = end < block_end ? end : block_end;
+                do {
+                        const int32_t *values = reader->block(reader->of, column, stretch, &pin);
+                        for (uint32_t row = stretch.first; row < stretch.end; row++)
+                                value[row - first] = values ? values[row - stretch.first] : 0;
+                } while (!reader->is_unchanged(reader->of, column, stretch, &pin));
+        }
+}
+
 /* Notes that rows were read by the equality of a column. */
 static void note_equal(const struct run *run, uint32_t first_row, uint32_t end_row, int column, int32_t code,
                        uint64_t outputs)
@@ -91,10 +109,12 @@ static void change_shipdates(const struct run *run)
 {
         const uint32_t first = run->tables->first_line[run->oltp->row];
         const uint32_t end = run->tables->first_line[run->oltp->row + 1];
+        int32_t flag[LINES_MAX];
 
         note_equal(run, first, end, L_RETURNFLAG, run->oltp->code, UINT64_C(1) << L_SHIPDATE);
+        get_rows(run, L_RETURNFLAG, first, end, flag);
         for (uint32_t line = first; line < end; line++) {
-                if (run->ops->get(run->session, L_RETURNFLAG, line) != run->oltp->code)
+                if (flag[line - first] != run->oltp->code)
                         continue;
                 const int32_t date = run->ops->get(run->session, L_SHIPDATE, line);
                 session_put(run->session, L_SHIPDATE, line, date, oltp_date(date, run->oltp->step));
@@ -112,22 +132,21 @@ static void change_total(const struct run *run)
 {
         const uint32_t first = run->tables->first_line[run->oltp->row];
         const uint32_t end = run->tables->first_line[run->oltp->row + 1];
+        int32_t status[LINES_MAX];
         bool exists = false;
 
         note_equal(run, first, end, L_LINESTATUS, run->oltp->other, 0);
+        get_rows(run, L_LINESTATUS, first, end, status);
         for (uint32_t line = first; line < end; line++)
-                exists |= run->ops->get(run->session, L_LINESTATUS, line) == run->oltp->other;
+                exists |= status[line - first] == run->oltp->other;
         if (exists)
                 change_price(run, O_TOTALPRICE);
 }
 
-struct sum {
-        int64_t total, count;
-};
-
 /* Of the rows of a stretch that have this priority. Prices that are not in place are asked for one by one. */
 static struct sum sum_stretch(const struct reader *reader, struct stretch stretch, int32_t code)
 {
+        const uint32_t rows = stretch.end - stretch.first;
         struct block_pin pins[2];
         struct sum sum;
 
@@ -135,10 +154,12 @@ static struct sum sum_stretch(const struct reader *reader, struct stretch stretc
                 const int32_t *priority = reader->block(reader->of, O_ORDERPRIORITY, stretch, &pins[0]);
                 const int32_t *price = reader->in_place(reader->of, O_TOTALPRICE, stretch, &pins[1]);
                 sum = (struct sum){ 0, 0 };
-                for (uint32_t i = 0; priority && i < stretch.end - stretch.first; i++) {
+                if (priority && price)
+                        sum = kernel_sum_equal(priority, price, rows, code);
+                for (uint32_t i = 0; priority && !price && i < rows; i++) {
                         if (priority[i] != code)
                                 continue;
-                        sum.total += price ? price[i] : reader->value(reader->of, O_TOTALPRICE, stretch.first + i);
+                        sum.total += reader->value(reader->of, O_TOTALPRICE, stretch.first + i);
                         sum.count++;
                 }
         } while (!reader->is_unchanged(reader->of, O_ORDERPRIORITY, stretch, &pins[0]) ||

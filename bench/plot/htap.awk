@@ -7,7 +7,7 @@
 # over=METRIC divides each by the system's own median of that metric, base=SYSTEM by that system's. by=threads has rows by
 # the number of threads. by=system has a row for each system. A median that is missing is "-".
 
-BEGIN { FS = ","; count = split(systems, system, " ") }
+BEGIN { FS = ","; count = split(systems, names, " ") }
 
 function sort_numbers(list, length_,    i, j, moving)
 {
@@ -49,7 +49,7 @@ END {
                 if (by != "system")
                         printf "%s", rows[r]
                 for (s = 1; s <= count; s++)
-                        printf by == "system" ? "%s\t%s\n" : "%.0s\t%s", system[s], figure(rows[r], system[s])
+                        printf by == "system" ? "%s\t%s\n" : "%.0s\t%s", names[s], figure(rows[r], names[s])
                 if (by != "system")
                         print ""
         }

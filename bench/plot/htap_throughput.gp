@@ -27,10 +27,12 @@ do for [panel = 1:2] {
         do for [i = 1:words(systems)] { set ytics add ((panel == 1 ? word(systems, i) : "") i - 1) }
         data = rows(panel == 1 ? "transactions" : "mixed")
         set xrange [*:*]
+        set yrange [*:*]
         stats data using 2 nooutput
         low = STATS_min / 3
         set xrange [low:STATS_max * 5]
-        plot data using (low):0:(low):2:($0 - 0.38):($0 + 0.38):(colour($0)) with boxxyerror linecolor rgb variable, \
+        set yrange [words(systems) - 0.4:-0.6]
+        plot data using (low):0:(low):2:($0 - 0.38):($0 + 0.38):(colour(int($0))) with boxxyerror linecolor rgb variable, \
              data using 2:0:(short($2)) with labels left offset 0.5, 0 font ",11"
 }
 unset multiplot
