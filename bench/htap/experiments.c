@@ -33,7 +33,7 @@ struct crew_plan bench_crew(const struct bench *bench, struct system *system, in
         return (struct crew_plan){ .system = system,
                                    .oltp_threads = oltp_threads,
                                    .olap_threads = olap_threads,
-                                   .warm_up_ns = WARM_UP_NS,
+                                   .warm_up_ns = bench->warm_up_ns,
                                    .ns = bench->ns,
                                    .oltp = OLTP_KINDS,
                                    .seed = bench->seed + repetition };

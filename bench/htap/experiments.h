@@ -9,7 +9,7 @@
 #include "bench/support/options.h"
 #include "bench/support/scratch.h"
 
-enum { SYSTEMS_MAX = 8, WARM_UP_NS = 300000000 };
+enum { SYSTEMS_MAX = 8 };
 
 struct bench {
         struct tables tables;
@@ -18,7 +18,7 @@ struct bench {
         int systems;
         int oltp_threads, olap_threads;
         struct option_numbers threads, percents;
-        uint64_t ns, repetitions, transactions_per_query, transactions, seed;
+        uint64_t warm_up_ns, ns, repetitions, transactions_per_query, transactions, seed;
         const char *dump;
         struct csv *csv;
         int failures;

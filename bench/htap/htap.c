@@ -77,7 +77,7 @@ static void run(struct bench *bench, const struct choice *choice, const char *pa
 
 /* What the command line says in another form than the bench has it. */
 struct words {
-        uint64_t scale, oltp, olap, ms;
+        uint64_t scale, oltp, olap, ms, warm_up_ms;
         const char *experiments, *systems, *threads, *percents, *csv;
         bool is_checked;
 };
@@ -87,7 +87,8 @@ static void parse(int argc, char **argv, struct bench *bench, struct words *word
         const struct option_spec specs[] = {
                 OPTION_TEXT("experiment", words->experiments,
                             "mix,latency,throughput,scaling,validation,versioned,plain,answers"),
-                OPTION_TEXT("engine", words->systems, "homogeneous[-snapshot],heterogeneous[-snapshot|-pages],sqlite"),
+                OPTION_TEXT("engine", words->systems,
+                            "homogeneous[-eager|-snapshot],heterogeneous[-pages|-snapshot],sqlite"),
                 OPTION_NUMBER("scale", words->scale, "permille of the scale factor 1, which has 6 million lines"),
                 OPTION_NUMBER("oltp", words->oltp, "threads that run transactions"),
                 OPTION_NUMBER("olap", words->olap, "threads that run queries"),
@@ -95,6 +96,7 @@ static void parse(int argc, char **argv, struct bench *bench, struct words *word
                               "commits after which a query gets a new snapshot"),
                 OPTION_NUMBER("collect", bench->plan.collect_ms, "milliseconds between passes of the collector"),
                 OPTION_NUMBER("milliseconds", words->ms, "for each measurement"),
+                OPTION_NUMBER("warm-up", words->warm_up_ms, "milliseconds before each"),
                 OPTION_NUMBER("repetitions", bench->repetitions, "of each measurement"),
                 OPTION_NUMBER("per-query", bench->transactions_per_query,
                               "transactions for each query of a mixed stream"),
@@ -122,6 +124,7 @@ int main(int argc, char **argv)
                                .oltp = 1,
                                .olap = 1,
                                .ms = 3000,
+                               .warm_up_ms = 300,
                                .experiments = "mix",
                                .systems = "homogeneous,heterogeneous",
                                .threads = "1,2,4",
@@ -138,6 +141,7 @@ int main(int argc, char **argv)
         bench.oltp_threads = (int)words.oltp;
         bench.olap_threads = (int)words.olap;
         bench.ns = words.ms * 1000000;
+        bench.warm_up_ns = words.warm_up_ms * 1000000;
         must(generator_run(&bench.tables, words.scale, bench.seed), "the tables");
         run(&bench, &choice, words.csv);
         tables_free(&bench.tables);

@@ -58,3 +58,18 @@ bench_htap_htap_LDADD += $(SQLITE_LIBS)
 else
 EXTRA_DIST += bench/htap/sqlite.c
 endif
+
+dist_noinst_SCRIPTS += bench/htap/run bench/htap/duckdb_baseline.py bench/plot/htap
+EXTRA_DIST += \
+        bench/htap/README.md \
+        bench/plot/htap.awk \
+        bench/plot/htap_latency.gp \
+        bench/plot/htap_scaling.gp \
+        bench/plot/htap_throughput.gp \
+        bench/plot/htap_versioned.gp
+
+# Measures what the pictures docs/plots/htap_*.svg show, and draws them (nine minutes). PYTHON=... is one that has duckdb.
+htap: bench/htap/htap$(EXEEXT)
+	PLOTS=$(srcdir)/docs/plots $(SHELL) $(srcdir)/bench/htap/run $(RACE_CSV)
+
+.PHONY: htap

@@ -7,16 +7,17 @@
 
 #include "bench/support/scratch.h"
 
-enum { AT_ONCE = 4 /* so often it is tried again before others get the processor */ };
+enum { AT_ONCE = 4 /* so often it is tried again before others get the processor */, EAGER_MS = 10 };
 
 static const struct system_spec specs[] = {
-        { "homogeneous", ISOLATION_SERIALIZABLE, &engine_homogeneous, NULL },
-        { "heterogeneous", ISOLATION_SERIALIZABLE, &engine_heterogeneous, NULL },
-        { "heterogeneous-pages", ISOLATION_PAGES, &engine_heterogeneous, NULL },
-        { "homogeneous-snapshot", ISOLATION_SNAPSHOT, &engine_homogeneous, NULL },
-        { "heterogeneous-snapshot", ISOLATION_SNAPSHOT, &engine_heterogeneous, NULL },
+        { "homogeneous", ISOLATION_SERIALIZABLE, &engine_homogeneous, NULL, 0 },
+        { "homogeneous-eager", ISOLATION_SERIALIZABLE, &engine_homogeneous, NULL, EAGER_MS },
+        { "homogeneous-snapshot", ISOLATION_SNAPSHOT, &engine_homogeneous, NULL, 0 },
+        { "heterogeneous", ISOLATION_SERIALIZABLE, &engine_heterogeneous, NULL, 0 },
+        { "heterogeneous-pages", ISOLATION_PAGES, &engine_heterogeneous, NULL, 0 },
+        { "heterogeneous-snapshot", ISOLATION_SNAPSHOT, &engine_heterogeneous, NULL, 0 },
 #ifdef HAVE_SQLITE
-        { "sqlite", ISOLATION_SERIALIZABLE, NULL, &sql_sqlite },
+        { "sqlite", ISOLATION_SERIALIZABLE, NULL, &sql_sqlite, 0 },
 #endif
 };
 
@@ -35,6 +36,8 @@ void system_open(struct system *system, const struct system_spec *spec, const st
 
         *system = (struct system){ .spec = spec, .tables = tables };
         own.isolation = spec->isolation;
+        if (spec->collect_ms)
+                own.collect_ms = spec->collect_ms;
         if (spec->ops)
                 must(spec->ops->open(&own, tables, &system->engine), spec->name);
         else

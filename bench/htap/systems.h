@@ -6,6 +6,7 @@
  * What is compared: the engines with their isolation, and SQLite. A seat is a thread's use of an open system.
  *
  *      homogeneous, heterogeneous      serializable, by precision locking
+ *      homogeneous-eager               the same, with a collector every 10 ms instead of each second
  *      heterogeneous-pages             serializable, by libxac's validation of pages
  *      ...-snapshot                    snapshot isolation
  *      sqlite                          in memory, WAL, nothing is synced; only where it was found by configure
@@ -20,6 +21,7 @@ struct system_spec {
         enum isolation isolation;
         const struct engine_ops *ops; /* one of the two */
         const struct sql_ops *sql;
+        uint64_t collect_ms; /* 0: what the plan says */
 };
 
 struct system {

@@ -11,14 +11,13 @@ set style fill solid 1 noborder
 set border 2 linecolor "#444444"
 unset key
 unset xtics
-systems = "homogeneous homogeneous-snapshot heterogeneous heterogeneous-pages heterogeneous-snapshot sqlite duckdb"
-colours = "b5532a d08a6a 0b6fa4 3fa7d6 8cc4e4 7a7a7a d4a72c"
+systems = "homogeneous homogeneous-eager homogeneous-snapshot heterogeneous heterogeneous-pages heterogeneous-snapshot sqlite duckdb"
+colours = "b5532a d9a58c d08a6a 0b6fa4 3fa7d6 8cc4e4 7a7a7a d4a72c"
 rows(metric) = sprintf("< awk -v experiment=throughput -v metric=%s -v by=system -v systems='%s' -f '%s' %s", \
         metric, systems, table, csv)
 colour(row) = int(system(sprintf("printf '%%d' 0x%s", word(colours, row + 1))))
 short(x) = x < 1e3 ? sprintf("%.0f", x) : x < 1e6 ? sprintf("%.1fk", x / 1e3) : sprintf("%.2fM", x / 1e6)
 set yrange [words(systems) - 0.4:-0.6]
-set logscale x
 do for [panel = 1:2] {
         set lmargin at screen panel == 1 ? 0.20 : 0.62
         set rmargin at screen panel == 1 ? 0.56 : 0.95
@@ -29,10 +28,9 @@ do for [panel = 1:2] {
         set xrange [*:*]
         set yrange [*:*]
         stats data using 2 nooutput
-        low = STATS_min / 3
-        set xrange [low:STATS_max * 5]
+        set xrange [0:STATS_max * 1.35]
         set yrange [words(systems) - 0.4:-0.6]
-        plot data using (low):0:(low):2:($0 - 0.38):($0 + 0.38):(colour(int($0))) with boxxyerror linecolor rgb variable, \
+        plot data using (0):0:(0):2:($0 - 0.38):($0 + 0.38):(colour(int($0))) with boxxyerror linecolor rgb variable, \
              data using 2:0:(short($2)) with labels left offset 0.5, 0 font ",11"
 }
 unset multiplot
