@@ -2,6 +2,7 @@
 #include "libxac/regions.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <xac/xac.h>
@@ -19,7 +20,7 @@ enum {
 
 /* ---- coming and going ---- */
 
-int regions_init(struct regions *regions, const struct files *files, uint32_t file_no, char *base, uint64_t byte_len)
+int regions_init(struct regions *regions, struct files *files, uint32_t file_no, char *base, uint64_t byte_len)
 {
         void *table;
         *regions = (struct regions){
@@ -95,10 +96,21 @@ static bool are_all_at_home(const struct regions *regions, const struct pages *p
         return true;
 }
 
-/* Is the page's version, visible now, another one than as of that sequence, which is no later? */
-static bool is_newer(uint64_t word, uint64_t as_of)
+/* What of a chunk is right already: so many pages, as of a sequence; 0: nothing. */
+struct right {
+        uint64_t as_of;
+        uint64_t pages;
+};
+
+static struct right right_of(const struct region *region, const struct pages *pages)
 {
-        return !as_of || !version_is_seen_by(word, as_of);
+        return (struct right){ region->as_of, region->filled_len >> pages->shared->page_shift };
+}
+
+/* Is the version that page i shows now another one? */
+static bool is_newer(const struct right *right, uint64_t i, uint64_t word)
+{
+        return !right->as_of || i >= right->pages || !version_is_seen_by(word, right->as_of);
 }
 
 /* A few pages to be copied: their first bytes are asked for together, as each is elsewhere in the pool. */
@@ -123,15 +135,15 @@ static void add_to_batch(struct batch *batch, const char *from, char *to)
         batch->to[batch->count++] = to;
 }
 
-static void copy_newer(const struct regions *regions, const struct pages *pages, uint64_t sequence, uint64_t as_of,
-                       char *to)
+static void copy_newer(const struct regions *regions, const struct pages *pages, uint64_t sequence,
+                       const struct right *right, char *to)
 {
         struct batch batch = { .count = 0 };
         const uint32_t page_bytes = pages->shared->page_bytes;
         for (uint64_t i = 0; i < pages->count; i++) {
                 const uint64_t page = page_of(regions, pages, i);
                 const uint64_t word = version_visible(pages->shared, page, sequence);
-                if (is_newer(word, as_of))
+                if (is_newer(right, i, word))
                         add_to_batch(&batch, files_word_bytes(regions->files, page, word), to + i * page_bytes);
                 if (batch.count == BATCH)
                         copy_batch(&batch, page_bytes);
@@ -139,10 +151,11 @@ static void copy_newer(const struct regions *regions, const struct pages *pages,
         copy_batch(&batch, page_bytes);
 }
 
-static bool is_any_newer(const struct regions *regions, const struct pages *pages, uint64_t sequence, uint64_t as_of)
+static bool is_any_newer(const struct regions *regions, const struct pages *pages, uint64_t sequence,
+                         const struct right *right)
 {
         for (uint64_t i = 0; i < pages->count; i++)
-                if (is_newer(version_visible(pages->shared, page_of(regions, pages, i), sequence), as_of))
+                if (is_newer(right, i, version_visible(pages->shared, page_of(regions, pages, i), sequence)))
                         return true;
         return false;
 }
@@ -156,6 +169,12 @@ static void drop_chunk(const struct regions *regions, struct region *region)
         region->chunk = 0;
         region->as_of = 0;
         region->veiled_len = 0;
+}
+
+static void count_mapping(struct region *region, bool is_mapped)
+{
+        mappings_count(is_mapped - (int64_t)region->is_counted);
+        region->is_counted = is_mapped;
 }
 
 static int cover(const struct regions *regions, uint64_t no)
@@ -177,7 +196,7 @@ static int hide_locked(struct regions *regions, uint64_t no)
                 return err;
         atomic_store_explicit(&region->shown_len, 0, memory_order_release);
         atomic_fetch_sub(&regions->shown, 1);
-        mappings_count(-1);
+        count_mapping(region, false);
         return 0;
 }
 
@@ -193,7 +212,7 @@ static bool take_from_another(struct regions *regions, uint64_t except)
         for (uint64_t tries = 0; tries < count; tries++) {
                 uint64_t no = atomic_fetch_add_explicit(&regions->hand, 1, memory_order_relaxed) % count;
                 struct region *region = &regions->region[no];
-                if (no == except || !region->chunk || !try_lock_region(region))
+                if (no == except || !try_lock_region(region))
                         continue;
                 bool is_taken = region->chunk && !hide_locked(regions, no);
                 if (is_taken)
@@ -205,12 +224,13 @@ static bool take_from_another(struct regions *regions, uint64_t except)
         return false;
 }
 
+/* At the limit, from another region of the same range; if that has none, beyond the limit. */
 static uint32_t take_chunk(struct regions *regions, uint64_t no)
 {
-        uint32_t chunk = chunks_take(regions->chunks);
+        uint32_t chunk = chunks_take(regions->chunks, false);
         while (!chunk && take_from_another(regions, no))
-                chunk = chunks_take(regions->chunks);
-        return chunk;
+                chunk = chunks_take(regions->chunks, false);
+        return chunk ? chunk : chunks_take(regions->chunks, true);
 }
 
 /* A chunk of the region's own. What it had in common with others is copied, if it is still of use. */
@@ -227,8 +247,6 @@ static int make_own(struct regions *regions, uint64_t no)
                 memcpy(chunks_bytes(regions->chunks, chunk), chunks_bytes(regions->chunks, old), REGION_BYTES);
         if (old)
                 chunks_give_back(regions->chunks, old);
-        else
-                region->as_of = 0;
         region->chunk = chunk;
         region->veiled_len = 0;
         return 0;
@@ -238,20 +256,24 @@ static int make_own(struct regions *regions, uint64_t no)
 static int bring_up(struct regions *regions, uint64_t no, const struct pages *pages, uint64_t sequence)
 {
         struct region *region = &regions->region[no];
+        if (atomic_load(
+                    &regions->files->is_patched)) /* what is lost still shall fault again, and not be copied as zeros */
+                files_heal(regions->files);
         const uint32_t patches = atomic_load(&regions->files->patches);
         if (region->as_of > sequence)
                 region->as_of = 0;
-        if (region->chunk && !is_any_newer(regions, pages, sequence, region->as_of))
+        const struct right right = right_of(region, pages);
+        if (region->chunk && !is_any_newer(regions, pages, sequence, &right))
                 return 0;
         int err = make_own(regions, no);
         if (err)
                 return err;
-        const uint64_t as_of = region->as_of;
         region->as_of = 0;
-        copy_newer(regions, pages, sequence, as_of, chunks_bytes(regions->chunks, region->chunk));
+        copy_newer(regions, pages, sequence, &right, chunks_bytes(regions->chunks, region->chunk));
         if (atomic_load(&regions->files->patches) != patches)
                 return atomic_load(&regions->files->patch_reason);
         region->as_of = sequence;
+        region->filled_len = (uint32_t)(pages->count << pages->shared->page_shift);
         return 0;
 }
 
@@ -303,19 +325,25 @@ static int show_locked(struct regions *regions, uint64_t no, uint64_t sequence, 
         err = is_home ? map_home(regions, no, byte_len) : map_chunk(regions, no, byte_len);
         if (err)
                 return err;
-        if (!atomic_load(&region->shown_len)) {
+        if (!atomic_load(&region->shown_len))
                 atomic_fetch_add(&regions->shown, 1);
-                mappings_count(1);
-        }
+        count_mapping(region, true);
         atomic_store_explicit(&region->shown_len, (uint32_t)byte_len, memory_order_release);
         return 0;
 }
 
+/* No signal handler of this thread shall wait for the lock: only faults, which may be home's, are let through. */
 int regions_show(struct regions *regions, uint64_t no, uint64_t sequence, uint64_t file_len)
 {
+        sigset_t others, before;
+        sigfillset(&others);
+        sigdelset(&others, SIGSEGV);
+        sigdelset(&others, SIGBUS);
+        pthread_sigmask(SIG_BLOCK, &others, &before);
         lock_region(&regions->region[no]);
         int err = show_locked(regions, no, sequence, file_len);
         unlock_region(&regions->region[no]);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
         return err;
 }
 
@@ -336,17 +364,6 @@ static bool has_park(struct regions *regions)
         return true;
 }
 
-/* From the first that is shown to the last. */
-static void find_extent(const struct regions *regions, uint64_t *first, uint64_t *end)
-{
-        *first = 0;
-        *end = regions_count(regions);
-        while (!regions_is_shown(regions, *first))
-                ++*first;
-        while (!regions_is_shown(regions, *end - 1))
-                --*end;
-}
-
 enum hiding { COVERED, PARKED, VEILED };
 
 static void note_hidden(struct regions *regions, uint64_t first, uint64_t end, enum hiding hiding)
@@ -359,23 +376,22 @@ static void note_hidden(struct regions *regions, uint64_t first, uint64_t end, e
                         region->parked_len = region->chunk ? 0 : shown_len;
                 if (hiding != VEILED)
                         region->veiled_len = 0;
+                if (hiding == COVERED)
+                        count_mapping(region, false);
                 else if (shown_len)
                         region->veiled_len = shown_len;
                 atomic_store_explicit(&region->shown_len, 0, memory_order_relaxed);
                 hidden += shown_len != 0;
         }
-        mappings_count(-(int64_t)hidden);
         atomic_fetch_sub(&regions->shown, hidden);
 }
 
-/* How to hide what is shown from one region to another. */
+/* How to hide neighbours that are shown. */
 static enum hiding choose(const struct regions *regions, uint64_t first, uint64_t end)
 {
         enum hiding hiding = VEILED;
         for (uint64_t no = first; no < end; no++) {
                 const uint32_t chunk = regions->region[no].chunk;
-                if (!regions_is_shown(regions, no))
-                        continue;
                 if (!chunk)
                         return PARKED;
                 if (!chunks_is_huge(regions->chunks, chunk))
@@ -423,13 +439,19 @@ static int hide(struct regions *regions, uint64_t first, uint64_t end)
         return 0;
 }
 
+/* Neighbours together. What lies between them may be shown page by page. */
 int regions_hide(struct regions *regions)
 {
-        uint64_t first, end;
-        if (!atomic_load_explicit(&regions->shown, memory_order_relaxed))
-                return 0;
-        find_extent(regions, &first, &end);
-        return hide(regions, first, end);
+        const uint64_t count = regions_count(regions);
+        int err = 0;
+        for (uint64_t no = 0, end; atomic_load_explicit(&regions->shown, memory_order_relaxed) && !err; no = end + 1) {
+                while (!regions_is_shown(regions, no))
+                        no++;
+                for (end = no + 1; end < count && regions_is_shown(regions, end);)
+                        end++;
+                err = hide(regions, no, end);
+        }
+        return err;
 }
 
 int regions_hide_one(struct regions *regions, uint64_t no)
@@ -448,6 +470,7 @@ void regions_forget(struct regions *regions)
         for (uint64_t no = 0; no < regions_count(regions); no++) {
                 drop_chunk(regions, &regions->region[no]);
                 regions->region[no].parked_len = 0;
+                count_mapping(&regions->region[no], false);
         }
         if (regions->park)
                 (void)sys_mmap(regions->park, regions->byte_len, PROT_NONE, COVER_FLAGS, -1, 0, &same);
@@ -459,12 +482,13 @@ void regions_share(struct regions *regions, const struct regions *older)
         for (uint64_t no = 0; no < count && no < regions_count(older); no++) {
                 struct region *from = &older->region[no];
                 struct region *to = &regions->region[no];
-                if (to->chunk || !from->chunk || !try_lock_region(from))
+                if (to->chunk || !try_lock_region(from))
                         continue;
                 if (from->chunk && from->as_of) {
                         chunks_share(regions->chunks, from->chunk);
                         to->chunk = from->chunk;
                         to->as_of = from->as_of;
+                        to->filled_len = from->filled_len;
                 }
                 unlock_region(from);
         }

@@ -9,6 +9,7 @@
 #include "base/sys.h"
 #include "libxac/ranges.h"
 #include "libxac/thread_local.h"
+#include "libxac/window.h"
 
 enum {
         MAPS_MAX = 4096,
@@ -20,15 +21,22 @@ enum {
 
 /* ---- where they are ---- */
 
-static _Atomic(struct snapshot_map *) maps[MAPS_MAX];
+/* An entry is taken while its map is not NULL, and counts while its base is not 0. */
+static struct {
+        _Atomic(struct snapshot_map *) map;
+        _Atomic uintptr_t base;
+        _Atomic uintptr_t end;
+} maps[MAPS_MAX];
 static _Atomic uint32_t maps_used; /* none behind it was ever listed */
 
 static int list_map(struct snapshot_map *map)
 {
         for (uint32_t i = 0; i < MAPS_MAX; i++) {
                 struct snapshot_map *none = NULL;
-                if (!atomic_compare_exchange_strong(&maps[i], &none, map))
+                if (!atomic_compare_exchange_strong(&maps[i].map, &none, map))
                         continue;
+                atomic_store(&maps[i].end, (uintptr_t)map->regions.base + map->regions.byte_len);
+                atomic_store(&maps[i].base, (uintptr_t)map->regions.base);
                 uint32_t used = atomic_load(&maps_used);
                 while (used <= i && !atomic_compare_exchange_weak(&maps_used, &used, i + 1))
                         ;
@@ -40,16 +48,18 @@ static int list_map(struct snapshot_map *map)
 static void unlist_map(const struct snapshot_map *map)
 {
         for (uint32_t i = 0; i < atomic_load(&maps_used); i++)
-                if (atomic_load(&maps[i]) == map)
-                        atomic_store(&maps[i], NULL);
+                if (atomic_load(&maps[i].map) == map) {
+                        atomic_store(&maps[i].base, 0);
+                        atomic_store(&maps[i].map, NULL);
+                }
 }
 
 struct snapshot_map *snapshot_map_find(const void *addr)
 {
         for (uint32_t i = 0; i < atomic_load(&maps_used); i++) {
-                struct snapshot_map *map = atomic_load(&maps[i]);
-                if (map && (uint64_t)((const char *)addr - map->regions.base) < map->regions.byte_len)
-                        return map;
+                const uintptr_t base = atomic_load(&maps[i].base);
+                if (base && (uintptr_t)addr >= base && (uintptr_t)addr < atomic_load(&maps[i].end))
+                        return atomic_load(&maps[i].map); /* the program keeps it open: it touches it */
         }
         return NULL;
 }
@@ -58,7 +68,7 @@ int snapshot_map_replace_lost_page(const char *addr)
 {
         int reason = 0;
         for (uint32_t i = 0; i < atomic_load(&maps_used) && !reason; i++) {
-                struct snapshot_map *map = atomic_load(&maps[i]);
+                struct snapshot_map *map = atomic_load(&maps[i].map);
                 if (map)
                         reason = files_replace_lost_page(&map->env->files, addr);
         }
@@ -67,8 +77,10 @@ int snapshot_map_replace_lost_page(const char *addr)
 
 void snapshot_map_forget_in_child(void)
 {
-        for (uint32_t i = 0; i < atomic_load(&maps_used); i++)
-                atomic_store(&maps[i], NULL);
+        for (uint32_t i = 0; i < atomic_load(&maps_used); i++) {
+                atomic_store(&maps[i].base, 0);
+                atomic_store(&maps[i].map, NULL);
+        }
 }
 
 /* ---- coming and going ---- */
@@ -91,11 +103,32 @@ static int reserve(uint64_t file_len, char **base, uint64_t *byte_len)
         return 0;
 }
 
+/* Maps are used again, and never freed: the handler may look at the table while one goes. */
+static struct snapshot_map *spare; /* under the window's lock, which no fork leaves taken */
+
+static struct snapshot_map *allocate(void)
+{
+        window_lock();
+        struct snapshot_map *map = spare;
+        if (map)
+                spare = map->next;
+        window_unlock();
+        return map ? map : calloc(1, sizeof(*map));
+}
+
+static void set_aside(struct snapshot_map *map)
+{
+        window_lock();
+        map->next = spare;
+        spare = map;
+        window_unlock();
+}
+
 static int create(struct xac_env *env, uint32_t file_no, struct snapshot_map **out)
 {
         char *base;
         uint64_t byte_len;
-        struct snapshot_map *map = calloc(1, sizeof(*map));
+        struct snapshot_map *map = allocate();
         if (!map)
                 return -ENOMEM;
         map->env = env;
@@ -121,7 +154,7 @@ fail_range:
 fail_regions:
         sys_munmap(base, byte_len);
 fail_reserve:
-        free(map);
+        set_aside(map);
         return err;
 }
 
@@ -132,7 +165,7 @@ static void destroy(struct snapshot_map *map)
         regions_note_covered(&map->regions);
         regions_free(&map->regions);
         sys_munmap(map->regions.base, map->regions.byte_len);
-        free(map);
+        set_aside(map);
 }
 
 static struct snapshot_map *take_from_shelf_locked(struct xac_env *env, uint32_t file_no)
@@ -253,4 +286,15 @@ const char *snapshot_map_touch(struct snapshot_map *map, const void *addr, enum 
         default:
                 return "its data file cannot be read; somebody else has cut it, perhaps";
         }
+}
+
+int snapshot_map_advise(struct snapshot_map *map, const void *addr, size_t byte_len)
+{
+        const uint64_t offset = (uint64_t)((const char *)addr - map->regions.base);
+        if (offset > map->file_len || byte_len > map->file_len - offset)
+                return -EINVAL;
+        int err = 0;
+        for (uint64_t no = offset >> REGION_SHIFT; no << REGION_SHIFT < offset + byte_len && !err; no++)
+                err = show(map, no);
+        return err;
 }
