@@ -62,15 +62,20 @@ void chunks_close(struct chunks *chunks)
         free(chunks->chunk);
 }
 
-/* A huge page makes scans faster, and showing the chunk cheap; what the kernel does not have, we do without. */
+/* A huge page makes scans faster, and showing the chunk cheap. The kernel makes one of what it finds there, and zeros;
+ * it wants to find something. What it does not have, we do without. */
 static bool make_ready(struct chunks *chunks, uint32_t no)
 {
         struct chunk *chunk = &chunks->chunk[no];
+        const uint64_t offset = (uint64_t)no << CHUNK_SHIFT;
         if (atomic_load_explicit(&chunk->is_ready, memory_order_relaxed))
                 return true;
-        if (sys_allocate(chunks->fd, (uint64_t)no << CHUNK_SHIFT, CHUNK_BYTES))
+        if (sys_allocate(chunks->fd, offset, 1))
                 return false;
-        atomic_store(&chunk->is_huge, !sys_madvise(chunks_bytes(chunks, no), CHUNK_BYTES, MADV_COLLAPSE));
+        const bool is_huge = !sys_madvise(chunks_bytes(chunks, no), CHUNK_BYTES, MADV_COLLAPSE);
+        if (!is_huge && sys_allocate(chunks->fd, offset, CHUNK_BYTES))
+                return false;
+        atomic_store(&chunk->is_huge, is_huge);
         atomic_store(&chunk->is_ready, 1);
         return true;
 }

@@ -86,6 +86,7 @@ static int keep_durable(struct xac_env *env, struct participant *self)
 
 static int do_all(struct xac_env *env, struct participant *self)
 {
+        reclaim_ended(self);
         return shared_is_durable(self->shared) ? keep_durable(env, self) : grow_pool(self);
 }
 
@@ -110,10 +111,10 @@ static int work(struct xac_env *env)
 static bool is_anything_due(const struct shared *shared)
 {
         if (!shared_is_durable(shared))
-                return pool_wants_growth(shared);
+                return pool_wants_growth(shared) || reclaim_has_held(shared);
         return !log_poison(&shared->log) &&
                (redo_wants_push(shared) || log_wants_segment(&shared->log) || is_sync_due(shared) ||
-                checkpoint_is_wanted(shared) || pool_wants_growth(shared));
+                checkpoint_is_wanted(shared) || pool_wants_growth(shared) || reclaim_has_held(shared));
 }
 
 void duty_tend_waiters(struct shared *shared)

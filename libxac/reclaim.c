@@ -208,6 +208,18 @@ int reclaim_ahead(struct participant *self)
         return pool_wants_growth(self->shared) ? pool_grow(self) : 0;
 }
 
+bool reclaim_has_held(const struct shared *shared)
+{
+        return atomic_load_explicit(&shared->control->held_count, memory_order_relaxed) != 0;
+}
+
+void reclaim_ended(struct participant *self)
+{
+        const _Atomic uint32_t *held = &self->shared->control->held_count;
+        for (uint32_t before = UINT32_MAX, now; (now = atomic_load(held)) < before; before = now)
+                reclaim_shared(self, false); /* a batch of each list */
+}
+
 void reclaim_hand_over(struct participant *self)
 {
         snapshots_read(self->seen, self->shared);

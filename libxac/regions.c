@@ -333,6 +333,14 @@ static int map_chunk(const struct regions *regions, uint64_t no, uint64_t byte_l
         return map(regions, no, byte_len, regions->chunks->fd, (uint64_t)region->chunk << CHUNK_SHIFT);
 }
 
+bool regions_is_shown_for_sure(struct regions *regions, uint64_t no)
+{
+        lock_region(&regions->region[no]);
+        bool is_shown = regions_is_shown(regions, no);
+        unlock_region(&regions->region[no]);
+        return is_shown;
+}
+
 static int show_locked(struct regions *regions, uint64_t no, uint64_t sequence, uint64_t file_len)
 {
         struct region *region = &regions->region[no];

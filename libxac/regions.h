@@ -80,6 +80,9 @@ static inline bool regions_is_shown(const struct regions *regions, uint64_t no)
         return atomic_load_explicit(&regions->region[no].shown_len, memory_order_acquire) != 0;
 }
 
+/* The same once nobody else is changing it. */
+bool regions_is_shown_for_sure(struct regions *regions, uint64_t no);
+
 /* Its region may be shown, but have been shorter. */
 static inline bool regions_is_byte_shown(const struct regions *regions, uint64_t offset)
 {

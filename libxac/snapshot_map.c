@@ -253,7 +253,7 @@ static THREAD_TLS struct {
         uint32_t count;
 } repeated; /* faults of this thread at an address that is shown */
 
-/* The access is a read if the region was shown by another thread since; if not, it faults again and again. */
+/* The access is a read if another thread has shown the region since; if not, it faults again and again. */
 static bool is_write(const void *addr, enum touch_access access)
 {
         if (access != TOUCH_UNKNOWN)
@@ -273,7 +273,8 @@ const char *snapshot_map_touch(struct snapshot_map *map, const void *addr, enum 
         const uint64_t no = regions_no(&map->regions, addr);
         if ((uint64_t)((const char *)addr - map->regions.base) >= map->file_len)
                 return map->file_len ? "beyond the end of the file as of the snapshot" : "the snapshot is closed";
-        if (access == TOUCH_WRITE || regions_is_shown(&map->regions, no))
+        /* Another thread may be taking the region's chunk away just now. */
+        if (access == TOUCH_WRITE || regions_is_shown_for_sure(&map->regions, no))
                 return is_write(addr, access) ? "a snapshot is read-only" : NULL;
         repeated.count = 0;
         switch (show(map, no)) {
