@@ -322,6 +322,30 @@ int sys_allocate(int fd, uint64_t offset, uint64_t byte_len)
         return err;
 }
 
+int sys_memory_file(const char *name, uint64_t byte_len, int *fd)
+{
+        int err = injected(SYS_OPEN, -1, 0, byte_len);
+
+        if (err)
+                return err;
+        *fd = memfd_create(name, MFD_CLOEXEC);
+        if (*fd < 0)
+                return -errno;
+        err = status(ftruncate(*fd, (off_t)byte_len));
+        if (err)
+                close(*fd);
+        return err;
+}
+
+int sys_punch_hole(int fd, uint64_t offset, uint64_t byte_len)
+{
+        int err = injected(SYS_ALLOCATE, fd, offset, byte_len);
+
+        if (err)
+                return err;
+        return status(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)byte_len));
+}
+
 int sys_is_hole_from(int fd, uint64_t offset)
 {
         int err;
@@ -540,6 +564,15 @@ int sys_mremap(void *addr, size_t old_len, size_t new_len, void **out)
                 return -errno;
         *out = mapped;
         return 0;
+}
+
+int sys_move(void *addr, size_t byte_len, void *to)
+{
+        int err = injected(SYS_MREMAP, -1, (uintptr_t)addr, byte_len);
+
+        if (err)
+                return err;
+        return mremap(addr, byte_len, byte_len, MREMAP_MAYMOVE | MREMAP_FIXED, to) == MAP_FAILED ? -errno : 0;
 }
 
 int sys_madvise(void *addr, size_t byte_len, int advice)

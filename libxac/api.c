@@ -16,6 +16,7 @@
 #include "libxac/handlers.h"
 #include "libxac/open.h"
 #include "libxac/retry.h"
+#include "libxac/snapshot.h"
 #include "libxac/stats.h"
 #include "libxac/thread.h"
 #include "libxac/touch.h"
@@ -183,6 +184,44 @@ int xac_wait(xac_env *env, const struct timespec *timeout)
         struct thread *thread;
         int err = enter(env, &thread);
         return err ? err : leave(thread, wait_for_change(thread, timeout));
+}
+
+int xac_snapshot_open(xac_env *env, int flags, xac_snapshot **snapshot)
+{
+        if (snapshot)
+                *snapshot = NULL;
+        return env && snapshot ? snapshot_open(env, flags, snapshot) : -EINVAL;
+}
+
+int xac_snapshot_open_at(xac_env *env, uint64_t sequence, xac_snapshot **snapshot)
+{
+        if (snapshot)
+                *snapshot = NULL;
+        return env && snapshot ? snapshot_open_at(env, sequence, snapshot) : -EINVAL;
+}
+
+int xac_snapshot_refresh(xac_snapshot *snapshot, xac_snapshot **fresh)
+{
+        if (fresh)
+                *fresh = NULL;
+        return snapshot && fresh ? snapshot_refresh(snapshot, fresh) : -EINVAL;
+}
+
+const void *xac_snapshot_map(xac_snapshot *snapshot, const char *file, size_t *length)
+{
+        const void *base = NULL;
+        int err = snapshot && file ? snapshot_map_file(snapshot, file, &base, length) : -EINVAL;
+        return err ? map_failed(err) : base;
+}
+
+uint64_t xac_snapshot_sequence(const xac_snapshot *snapshot)
+{
+        return snapshot ? snapshot_sequence(snapshot) : 0;
+}
+
+int xac_snapshot_close(xac_snapshot *snapshot)
+{
+        return snapshot ? snapshot_close(snapshot) : -EINVAL;
 }
 
 int xac_advise(xac_env *env, const void *addr, size_t length, int access)

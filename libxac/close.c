@@ -11,6 +11,7 @@
 #include "libxac/reclaim.h"
 #include "libxac/redo.h"
 #include "libxac/registry.h"
+#include "libxac/snapshot_map.h"
 #include "libxac/takeover.h"
 #include "libxac/thread.h"
 #include "libxac/tracing.h"
@@ -92,6 +93,7 @@ static int close_for_good(struct xac_env *env)
                 thread_leave(env->threads);
         thread_sweep();
         duty_stop(env);
+        snapshot_map_clear_shelf_locked(env);
         int err = sys_lock_byte(env->shared.lock_fd, 0, true);
         if (!err) /* else it leaves as if it were killed: the next one finds everything */
                 err = leave_locked(env);
@@ -103,6 +105,7 @@ static int close_for_good(struct xac_env *env)
         shared_detach(&env->shared);
         sys_close(env->directory);
         registry_free_fork_guard(env);
+        chunks_close(&env->chunks);
         pthread_mutex_destroy(&env->mutex);
         pthread_mutex_destroy(&env->shared.participant_mutex);
         pthread_mutex_destroy(&env->shared.file_mutex);

@@ -27,7 +27,7 @@
 #include "recovery/manifest.h"
 
 enum {
-        CONTROL_VERSION = 9,
+        CONTROL_VERSION = 10,
         CACHE_LINE = 64,
         FILES_MAX = MANIFEST_FILES,
         PARTICIPANTS_MAX = 32768,
@@ -63,6 +63,7 @@ struct row {
         /* Read by every reclaimer. 0 = no snapshot. */
         alignas(CACHE_LINE) _Atomic uint64_t snapshot;
         _Atomic uint64_t flip_epoch; /* as of before the snapshot was published (R14) */
+        _Atomic uint64_t held;       /* the same snapshot, if others may join it (R26); 0: they may not */
 
         /* The commit in progress: its slots, linked through their descriptors (R5); and the
          * ring that tells views what this participant changed. */
@@ -138,6 +139,7 @@ struct control {
         alignas(CACHE_LINE) _Atomic uint64_t flip_epoch; /* [commit_lock] */
         _Atomic uint32_t rows_used;                      /* [participant_lock] no row beyond this one was ever used */
         _Atomic uint64_t unlinking; /* [commit_lock] word of the version that is being taken out of its chain */
+        _Atomic uint64_t joinings;  /* [anybody] how often somebody has joined another's snapshot (R26) */
         /* Snapshots that are no participant's (R2, R9); 0 in a volatile environment, or when there is none. */
         _Atomic uint64_t checkpoint_snapshot; /* [checkpoint_lock; and commit_lock to set it] */
         _Atomic uint64_t durable_next;        /* [who leads the log] of the group that is being written */

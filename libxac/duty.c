@@ -13,6 +13,7 @@
 #include "libxac/pool.h"
 #include "libxac/reclaim.h"
 #include "libxac/redo.h"
+#include "libxac/snapshot_map.h"
 #include "libxac/takeover.h"
 #include "libxac/tracing.h"
 #include "libxac/waiters.h"
@@ -159,6 +160,7 @@ static void *run(void *arg)
                         sys_futex_wait((const uint32_t *)&control->duty, seen, patience_ns(&env->shared));
                 atomic_store(&control->duty_wanted, 0);
                 tend_if_due(&env->shared);
+                snapshot_map_tidy_shelf(env);
                 if (!atomic_load(&env->duty_stops) && is_anything_due(&env->shared) && work(env))
                         sys_sleep_ns(AFTER_FAILURE_NS);
         }

@@ -12,12 +12,14 @@
 #include <stdbool.h>
 #include <xac/xac.h>
 
+#include "libxac/chunks.h"
 #include "libxac/files.h"
 #include "libxac/shared.h"
 
 #define ENV_LOCK_FILE "xac.lock"
 
 struct thread;
+struct snapshot_map;
 struct recorder;
 struct trace;
 
@@ -31,9 +33,12 @@ struct xac_env {
         volatile uint32_t *fork_guard; /* on a page that the kernel wipes in a forked child */
         void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total);
         void *progress_arg;
-        pthread_mutex_t mutex; /* of the list of threads */
+        struct chunks chunks;  /* memory for readers' copies */
+        pthread_mutex_t mutex; /* of the following lists */
         struct thread *threads;
-        pthread_t duty_thread; /* duty.c */
+        struct xac_snapshot *snapshots; /* open ones */
+        struct snapshot_map *shelf;     /* maps of closed ones, to be used again */
+        pthread_t duty_thread;          /* duty.c */
         bool has_duty_thread;
         _Atomic bool duty_stops;
         _Atomic uint32_t duty_runs;     /* futex word: the thread has begun */

@@ -14,6 +14,7 @@
 #include "libxac/handlers.h"
 #include "libxac/place.h"
 #include "libxac/ranges.h"
+#include "libxac/snapshot_map.h"
 #include "libxac/thread.h"
 
 /* ---- messages, without stdio ---- */
@@ -139,6 +140,14 @@ static bool handle_in_view(struct thread *thread, struct view *view, void *addr,
         return outcome == TOUCH_DONE;
 }
 
+static bool handle_in_snapshot(struct snapshot_map *map, const void *addr, enum touch_access access)
+{
+        const char *why = snapshot_map_touch(map, addr, access);
+        if (why)
+                explain(addr, why);
+        return !why;
+}
+
 bool fault_handle(void *addr, enum touch_access access, const void *pc)
 {
         int saved_errno = errno;
@@ -147,8 +156,11 @@ bool fault_handle(void *addr, enum touch_access access, const void *pc)
         uint64_t offset;
         const char *file;
         struct view *view = thread_find_view(addr, &thread);
+        struct snapshot_map *map = view ? NULL : snapshot_map_find(addr);
         if (view)
                 is_done = handle_in_view(thread, view, addr, access, pc);
+        else if (map)
+                is_done = handle_in_snapshot(map, addr, access);
         else if (ranges_find(addr, RANGE_OWN, &file, &offset))
                 explain_file(file, offset, "a view of another thread; each thread maps its own (xac_mmap)");
         else
@@ -179,7 +191,7 @@ static bool handle_lost_home_page(const char *addr)
                 if (reason)
                         return true;
         }
-        return false;
+        return snapshot_map_replace_lost_page(addr) != 0;
 }
 
 bool fault_handle_bus(void *addr)
@@ -188,6 +200,8 @@ bool fault_handle_bus(void *addr)
         struct thread *thread;
         struct view *view = thread_find_view(addr, &thread);
         bool is_done = view ? handle_lost_view_page(thread, view, addr) : handle_lost_home_page(addr);
+        if (!is_done && snapshot_map_find(addr)) /* nobody could be told of zeros */
+                explain(addr, "its data file cannot be read; somebody else has cut it, perhaps");
         errno = saved_errno;
         return is_done;
 }

@@ -15,6 +15,7 @@
 #include "libxac/redo.h"
 #include "libxac/registry.h"
 #include "libxac/restart.h"
+#include "libxac/snapshot_map.h"
 #include "libxac/takeover.h"
 #include "libxac/tracing.h"
 
@@ -252,6 +253,9 @@ static int open_new(int directory, const struct stat *st, int flags, const xac_o
                 err = registry_make_fork_guard(env);
         if (err)
                 goto fail_guard;
+        err = chunks_open(&env->chunks, options_scan_bytes(options), snapshot_map_empty_shelf, env);
+        if (err)
+                goto fail_chunks;
         err = open_files_of(env, st, options);
         if (err)
                 goto fail_open;
@@ -260,6 +264,8 @@ static int open_new(int directory, const struct stat *st, int flags, const xac_o
         return 0;
 
 fail_open:
+        chunks_close(&env->chunks);
+fail_chunks:
         registry_free_fork_guard(env);
 fail_guard:
         free(env);

@@ -20,7 +20,8 @@ enum {
         LOG_PARTS = 64,
         LOG_SEGMENT_DEFAULT_MAX = 16 << 20,
         LOG_RING_MAX = 4 << 20,
-        LOG_RING_PAGES_MIN = 16
+        LOG_RING_PAGES_MIN = 16,
+        SCAN_BYTES_MIN = 16 << 20
 };
 
 int options_check_flags(int flags)
@@ -74,6 +75,15 @@ uint64_t options_reserve_bytes(const xac_options *options, uint32_t page_bytes)
 {
         uint64_t reserve = options->reserve_bytes ? options->reserve_bytes : RESERVE_DEFAULT;
         return (reserve + page_bytes - 1) / page_bytes * page_bytes;
+}
+
+/* An eighth of the machine's memory, at most 4 GiB. */
+uint64_t options_scan_bytes(const xac_options *options)
+{
+        const uint64_t part = sys_memory_bytes() / 8;
+        if (options->scan_bytes)
+                return options->scan_bytes < SCAN_BYTES_MIN ? SCAN_BYTES_MIN : options->scan_bytes;
+        return part < 4 * GIB ? part : 4 * GIB;
 }
 
 static uint64_t log_bytes(const xac_options *options)

@@ -14,6 +14,7 @@ int options_check(const xac_options *options);
 int options_check_page_bytes(uint32_t page_bytes);
 
 uint32_t options_mode(const xac_options *options);
+uint64_t options_scan_bytes(const xac_options *options);
 uint64_t options_reserve_bytes(const xac_options *options, uint32_t page_bytes);
 
 /* What the options say about a new environment, and about its shared memory. */

@@ -96,6 +96,7 @@ void participant_leave_with(struct participant *self)
 {
         shared_lock_as_process(self->shared, &self->shared->control->participant_lock);
         participant_fold_counters_locked(self->shared, self->row);
+        atomic_store(&self->row->held, 0); /* before the snapshot, which others may be about to join (R26) */
         atomic_store(&self->row->snapshot, 0);
         atomic_store(&self->row->id, 0);
         atomic_store(&self->row->state, ROW_FREE);
@@ -109,14 +110,20 @@ void participant_leave(struct participant *self)
         free(self->seen);
 }
 
+/* R14: the epoch is published before the snapshot. */
+static void publish_epoch(struct participant *self)
+{
+        struct row *row = self->row;
+        uint64_t epoch = atomic_load_explicit(&self->shared->control->flip_epoch, memory_order_acquire);
+        if (atomic_load_explicit(&row->flip_epoch, memory_order_relaxed) != epoch)
+                atomic_store_explicit(&row->flip_epoch, epoch, memory_order_release);
+}
+
 /* R1: publishes what the word says, reads it again, until it is stable; both sequentially consistent. */
 static uint64_t publish_snapshot(struct participant *self, const _Atomic uint64_t *word)
 {
         struct row *row = self->row;
-        /* R14: the epoch is published before the snapshot. */
-        uint64_t epoch = atomic_load_explicit(&self->shared->control->flip_epoch, memory_order_acquire);
-        if (atomic_load_explicit(&row->flip_epoch, memory_order_relaxed) != epoch)
-                atomic_store_explicit(&row->flip_epoch, epoch, memory_order_release);
+        publish_epoch(self);
 
         uint64_t sequence = atomic_load_explicit(word, memory_order_acquire);
         for (;;) {
@@ -137,6 +144,37 @@ uint64_t participant_begin(struct participant *self)
 uint64_t participant_begin_durable(struct participant *self)
 {
         return publish_snapshot(self, &self->shared->control->durable_sequence);
+}
+
+void participant_hold(struct participant *self)
+{
+        atomic_store(&self->row->held, atomic_load(&self->row->snapshot));
+}
+
+static bool is_held_by_another(const struct participant *self, uint64_t snapshot)
+{
+        const struct shared *shared = self->shared;
+        uint32_t rows_used = atomic_load(&shared->control->rows_used);
+        for (uint32_t i = 0; i < rows_used; i++)
+                if (i != self->row_no && atomic_load(&shared->rows[i].held) == snapshot)
+                        return true;
+        return false;
+}
+
+/* R26. The holder may end, and a reclaimer may have read our row before and its row after that: hence the count, for
+ * which reclaimers look again. Who is not yet sure that somebody holds it is no holder for others. */
+int participant_join_snapshot(struct participant *self, uint64_t snapshot)
+{
+        struct row *row = self->row;
+        publish_epoch(self);
+        atomic_store(&row->snapshot, snapshot);
+        atomic_fetch_add(&self->shared->control->joinings, 1);
+        if (!is_held_by_another(self, snapshot)) {
+                atomic_store(&row->snapshot, 0);
+                return -ESTALE;
+        }
+        atomic_store(&row->held, snapshot);
+        return 0;
 }
 
 void participant_end(struct participant *self)
@@ -173,11 +211,8 @@ struct snapshots *snapshots_allocate(const struct shared *shared)
         return malloc(sizeof(*seen) + (shared->control->max_participants + SNAPSHOT_PINS) * sizeof(seen->active[0]));
 }
 
-void snapshots_read(struct snapshots *seen, const struct shared *shared)
+static void read_once(struct snapshots *seen, const struct shared *shared)
 {
-        /* R1: our own commit's sequence may still be on its way to the others. Were it to count here, a
-         * reader that still begins at the one before would go unseen. */
-        atomic_thread_fence(memory_order_seq_cst);
         seen->ceiling = atomic_load(&shared->control->sequence); /* before the rows */
         seen->oldest = seen->ceiling;
         seen->count = 0;
@@ -188,6 +223,21 @@ void snapshots_read(struct snapshots *seen, const struct shared *shared)
                 uint64_t snapshot = atomic_load(&row->snapshot);
                 if (snapshot)
                         see(seen, snapshot, atomic_load(&row->flip_epoch));
+        }
+}
+
+void snapshots_read(struct snapshots *seen, const struct shared *shared)
+{
+        /* R1: our own commit's sequence may still be on its way to the others. Were it to count here, a
+         * reader that still begins at the one before would go unseen. */
+        atomic_thread_fence(memory_order_seq_cst);
+        uint64_t joinings = atomic_load(&shared->control->joinings);
+        for (;;) {
+                read_once(seen, shared);
+                uint64_t again = atomic_load(&shared->control->joinings);
+                if (again == joinings)
+                        return;
+                joinings = again; /* R26: somebody joined a snapshot whose holder we may have missed */
         }
 }
 

@@ -55,6 +55,10 @@ void participant_fold_counters_locked(struct shared *shared, struct row *row);
 uint64_t participant_begin(struct participant *self);
 /* The same with the newest durable sequence (R9). */
 uint64_t participant_begin_durable(struct participant *self);
+/* Others may join the snapshot that it has published. */
+void participant_hold(struct participant *self);
+/* Publishes a snapshot that another participant holds (R26). -ESTALE: nobody does. */
+int participant_join_snapshot(struct participant *self, uint64_t snapshot);
 void participant_end(struct participant *self);
 
 /* Counts something in this participant's row, which only it writes. */

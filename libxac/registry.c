@@ -7,6 +7,7 @@
 #include "libxac/handlers.h"
 #include "libxac/mappings.h"
 #include "libxac/ranges.h"
+#include "libxac/snapshot_map.h"
 #include "libxac/tracing.h"
 #include "libxac/translation.h"
 #include "libxac/window.h"
@@ -65,6 +66,7 @@ static void after_fork_in_parent(void)
 static void after_fork_in_child(void)
 {
         translations_forget();
+        snapshot_map_forget_in_child();
         ranges_unmap_all_in_child();
         mappings_forget_in_child();
         for (struct xac_env *env = registry; env; env = env->next) {
@@ -72,6 +74,7 @@ static void after_fork_in_child(void)
                 files_close_all(&env->files);
                 shared_detach(&env->shared);
                 sys_close(env->directory);
+                chunks_close(&env->chunks);
                 tracing_forget_in_child(env);
         }
         registry = NULL;

@@ -37,6 +37,7 @@ static void take_back_row_locked(struct shared *shared, uint32_t row_no, uint32_
         exclusion_end_of_dead(shared, dead_owner);
         if (shared_is_durable(shared))
                 log_take_back(&shared->log, owner, dead_owner);
+        atomic_store(&row->held, 0); /* before the snapshot (R26) */
         atomic_store(&row->snapshot, 0);
         atomic_store(&row->fragment_start, 0);
         pool_lock(shared, owner);

@@ -117,7 +117,10 @@ typedef struct xac_options {
         /* Where the next file that is created is to lie: a multiple of 16 GiB in the range for views (xac_mmap(3)).
          * Default: by chance, behind the other files of the environment. */
         uint64_t address;
-        uint64_t reserved[7]; /* for options to come: zero */
+        /* Memory of this process for the copies from which readers read: XAC_RDONLY in views, and snapshots. With less
+         * they copy more often. Default: an eighth of the machine's memory, at most 4 GiB; at least 16 MiB. */
+        uint64_t scan_bytes;
+        uint64_t reserved[6]; /* for options to come: zero */
 } xac_options;
 
 typedef struct xac_stats {
@@ -182,6 +185,23 @@ typedef struct xac_scope {
 xac_scope xac_scope_begin(xac_env *env, int flags);
 void xac_scope_leave(xac_scope *scope);
 #endif
+
+/* Snapshots: one commit, to be read for as long as the program likes, by any thread of the process. */
+typedef struct xac_snapshot xac_snapshot;
+
+/* As of the newest commit; XAC_DURABLE: as of the newest that is on disk. The environment stays open until its last
+ * snapshot is closed. */
+int xac_snapshot_open(xac_env *env, int flags, xac_snapshot **snapshot);
+/* As of the commit of a snapshot that somebody, in whatever process, has open. -ESTALE: nobody has. */
+int xac_snapshot_open_at(xac_env *env, uint64_t sequence, xac_snapshot **snapshot);
+/* A data file as of the snapshot, read-only, at one address for all threads, until the snapshot is closed. Costs next
+ * to nothing until it is touched. *length: bytes, may be NULL. MAP_FAILED and errno on failure. */
+const void *xac_snapshot_map(xac_snapshot *snapshot, const char *file, size_t *length);
+/* Another one, as of the newest commit by now. The older stays as it is until it is closed; what has not changed since
+ * is not copied again. */
+int xac_snapshot_refresh(xac_snapshot *snapshot, xac_snapshot **fresh);
+uint64_t xac_snapshot_sequence(const xac_snapshot *snapshot);
+int xac_snapshot_close(xac_snapshot *snapshot);
 
 /* Announced and declared access. */
 int xac_advise(xac_env *env, const void *addr, size_t length, int access);

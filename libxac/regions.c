@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT */
+#include "libxac/regions.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <xac/xac.h>
+
+#include "base/sys.h"
+#include "libxac/mappings.h"
+#include "libxac/ranges.h"
+#include "libxac/version.h"
+#include "libxac/window.h"
+
+enum {
+        COVER_FLAGS = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+        BATCH = 16 /* pages copied together */
+};
+
+/* ---- coming and going ---- */
+
+int regions_init(struct regions *regions, const struct files *files, uint32_t file_no, struct chunks *chunks,
+                 char *base, uint64_t byte_len)
+{
+        void *table;
+        *regions = (struct regions){
+                .base = base, .byte_len = byte_len, .files = files, .file_no = file_no, .chunks = chunks
+        };
+        int err = sys_mmap(NULL, regions_count(regions) * sizeof(struct region), PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0, &table);
+        if (!err)
+                regions->region = table;
+        return err;
+}
+
+void regions_free(struct regions *regions)
+{
+        regions_forget(regions);
+        if (regions->park) {
+                ranges_remove(regions->park);
+                sys_munmap(regions->park, regions->byte_len);
+        }
+        sys_munmap(regions->region, regions_count(regions) * sizeof(struct region));
+}
+
+/* ---- one at a time ---- */
+
+static void lock_region(struct region *region)
+{
+        uint32_t word = 0;
+        if (atomic_compare_exchange_strong(&region->lock, &word, 1))
+                return;
+        while (atomic_exchange(&region->lock, 2))
+                sys_futex_wait((const uint32_t *)&region->lock, 2, UINT64_C(1000000000));
+}
+
+static bool try_lock_region(struct region *region)
+{
+        uint32_t word = 0;
+        return atomic_compare_exchange_strong(&region->lock, &word, 1);
+}
+
+static void unlock_region(struct region *region)
+{
+        if (atomic_exchange(&region->lock, 0) == 2)
+                sys_futex_wake((const uint32_t *)&region->lock, INT32_MAX);
+}
+
+/* ---- what its pages are ---- */
+
+/* The pages of one region, as far as the file goes. */
+struct pages {
+        struct shared *shared;
+        uint64_t first;
+        uint64_t count;
+};
+
+static struct pages pages_of(const struct regions *regions, uint64_t no, uint64_t file_len)
+{
+        struct shared *shared = regions->files->shared;
+        uint64_t begin = no << REGION_SHIFT;
+        uint64_t byte_len = file_len <= begin ? 0 : file_len - begin < REGION_BYTES ? file_len - begin : REGION_BYTES;
+        return (struct pages){ shared, begin >> shared->page_shift, byte_len >> shared->page_shift };
+}
+
+static uint64_t page_of(const struct regions *regions, const struct pages *pages, uint64_t i)
+{
+        return page_id(regions->file_no, pages->first + i);
+}
+
+static bool are_all_at_home(const struct regions *regions, const struct pages *pages, uint64_t sequence)
+{
+        for (uint64_t i = 0; i < pages->count; i++)
+                if (version_slot(version_visible(pages->shared, page_of(regions, pages, i), sequence)) != SLOT_HOME)
+                        return false;
+        return true;
+}
+
+/* Is the page's version, visible now, another one than as of that sequence, which is no later? */
+static bool is_newer(uint64_t word, uint64_t as_of)
+{
+        return !as_of || !version_is_seen_by(word, as_of);
+}
+
+uint32_t regions_cost(const struct regions *regions, uint64_t no, uint64_t sequence, uint64_t file_len, uint32_t enough)
+{
+        const struct region *region = &regions->region[no];
+        const struct pages pages = pages_of(regions, no, file_len);
+        const uint64_t as_of = region->as_of <= sequence ? region->as_of : 0;
+        uint32_t cost = 0;
+        if (!region->chunk)
+                return are_all_at_home(regions, &pages, sequence) ? 0 : (uint32_t)pages.count;
+        for (uint64_t i = 0; i < pages.count && cost < enough; i++)
+                cost += is_newer(version_visible(pages.shared, page_of(regions, &pages, i), sequence), as_of);
+        return cost;
+}
+
+/* A few pages to be copied: their first bytes are asked for together, as each is elsewhere in the pool. */
+struct batch {
+        uint32_t count;
+        const char *from[BATCH];
+        char *to[BATCH];
+};
+
+static void copy_batch(struct batch *batch, uint32_t page_bytes)
+{
+        for (uint32_t i = 0; i < batch->count; i++)
+                memcpy(batch->to[i], batch->from[i], page_bytes);
+        batch->count = 0;
+}
+
+static void add_to_batch(struct batch *batch, const char *from, char *to)
+{
+        __builtin_prefetch(from);
+        __builtin_prefetch(from + CACHE_LINE);
+        batch->from[batch->count] = from;
+        batch->to[batch->count++] = to;
+}
+
+static void copy_newer(const struct regions *regions, const struct pages *pages, uint64_t sequence, uint64_t as_of,
+                       char *to)
+{
+        struct batch batch = { .count = 0 };
+        const uint32_t page_bytes = pages->shared->page_bytes;
+        for (uint64_t i = 0; i < pages->count; i++) {
+                const uint64_t page = page_of(regions, pages, i);
+                const uint64_t word = version_visible(pages->shared, page, sequence);
+                if (is_newer(word, as_of))
+                        add_to_batch(&batch, files_word_bytes(regions->files, page, word), to + i * page_bytes);
+                if (batch.count == BATCH)
+                        copy_batch(&batch, page_bytes);
+        }
+        copy_batch(&batch, page_bytes);
+}
+
+static bool is_any_newer(const struct regions *regions, const struct pages *pages, uint64_t sequence, uint64_t as_of)
+{
+        for (uint64_t i = 0; i < pages->count; i++)
+                if (is_newer(version_visible(pages->shared, page_of(regions, pages, i), sequence), as_of))
+                        return true;
+        return false;
+}
+
+/* ---- chunks ---- */
+
+static void drop_chunk(const struct regions *regions, struct region *region)
+{
+        if (region->chunk)
+                chunks_give_back(regions->chunks, region->chunk);
+        region->chunk = 0;
+        region->as_of = 0;
+}
+
+static int cover(const struct regions *regions, uint64_t no)
+{
+        void *same;
+        char *at = regions->base + (no << REGION_SHIFT);
+        uint64_t left = regions->byte_len - (no << REGION_SHIFT);
+        return sys_mmap(at, left < REGION_BYTES ? left : REGION_BYTES, PROT_NONE, COVER_FLAGS, -1, 0, &same);
+}
+
+static int hide_locked(struct regions *regions, uint64_t no)
+{
+        struct region *region = &regions->region[no];
+        if (!atomic_load(&region->shown_len))
+                return 0;
+        int err = cover(regions, no);
+        if (err)
+                return err;
+        atomic_store_explicit(&region->shown_len, 0, memory_order_release);
+        atomic_fetch_sub(&regions->shown, 1);
+        mappings_count(-1);
+        return 0;
+}
+
+int regions_hide_one(struct regions *regions, uint64_t no)
+{
+        return hide_locked(regions, no);
+}
+
+/* Takes the chunk of another region, which will be shown anew when it is touched again. False: there is none. */
+static bool take_from_another(struct regions *regions, uint64_t except)
+{
+        const uint64_t count = regions_count(regions);
+        for (uint64_t tries = 0; tries < count; tries++) {
+                uint64_t no = atomic_fetch_add_explicit(&regions->hand, 1, memory_order_relaxed) % count;
+                struct region *region = &regions->region[no];
+                if (no == except || !region->chunk || !try_lock_region(region))
+                        continue;
+                bool is_taken = region->chunk && !hide_locked(regions, no);
+                if (is_taken)
+                        drop_chunk(regions, region);
+                unlock_region(region);
+                if (is_taken)
+                        return true;
+        }
+        return false;
+}
+
+static uint32_t take_chunk(struct regions *regions, uint64_t no)
+{
+        uint32_t chunk = chunks_take(regions->chunks);
+        while (!chunk && take_from_another(regions, no))
+                chunk = chunks_take(regions->chunks);
+        return chunk;
+}
+
+/* A chunk of the region's own. What it had in common with others is copied, if it is still of use. */
+static int make_own(struct regions *regions, uint64_t no)
+{
+        struct region *region = &regions->region[no];
+        const uint32_t old = region->chunk;
+        if (old && !chunks_is_shared(regions->chunks, old))
+                return 0;
+        uint32_t chunk = take_chunk(regions, no);
+        if (!chunk)
+                return XAC_FULL;
+        if (old && region->as_of)
+                memcpy(chunks_bytes(regions->chunks, chunk), chunks_bytes(regions->chunks, old), REGION_BYTES);
+        if (old)
+                chunks_give_back(regions->chunks, old);
+        else
+                region->as_of = 0;
+        region->chunk = chunk;
+        return 0;
+}
+
+/* The chunk becomes right as of the sequence. */
+static int bring_up(struct regions *regions, uint64_t no, const struct pages *pages, uint64_t sequence)
+{
+        struct region *region = &regions->region[no];
+        const uint32_t patches = atomic_load(&regions->files->patches);
+        if (region->as_of > sequence)
+                region->as_of = 0;
+        if (region->chunk && !is_any_newer(regions, pages, sequence, region->as_of))
+                return 0;
+        int err = make_own(regions, no);
+        if (err)
+                return err;
+        const uint64_t as_of = region->as_of;
+        region->as_of = 0;
+        copy_newer(regions, pages, sequence, as_of, chunks_bytes(regions->chunks, region->chunk));
+        if (atomic_load(&regions->files->patches) != patches)
+                return atomic_load(&regions->files->patch_reason);
+        region->as_of = sequence;
+        return 0;
+}
+
+/* ---- mapping ---- */
+
+static int map(const struct regions *regions, uint64_t no, uint64_t byte_len, int fd, uint64_t offset)
+{
+        void *same;
+        char *at = regions->base + (no << REGION_SHIFT);
+        int err = sys_mmap(at, byte_len, PROT_READ, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, offset, &same);
+        if (err && mappings_drop_ballast())
+                err = sys_mmap(at, byte_len, PROT_READ, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, offset, &same);
+        return err ? -ENOMEM : 0;
+}
+
+/* From the parking range, where it has its page tables still; else anew. */
+static int map_home(const struct regions *regions, uint64_t no, uint64_t byte_len)
+{
+        struct region *region = &regions->region[no];
+        const uint64_t offset = no << REGION_SHIFT;
+        const bool is_parked = region->parked_len == byte_len;
+        region->parked_len = 0;
+        if (is_parked && !sys_move(regions->park + offset, byte_len, regions->base + offset))
+                return 0;
+        return map(regions, no, byte_len, regions->files->file[regions->file_no].fd, offset);
+}
+
+static int show_locked(struct regions *regions, uint64_t no, uint64_t sequence, uint64_t file_len)
+{
+        struct region *region = &regions->region[no];
+        const struct pages pages = pages_of(regions, no, file_len);
+        const uint64_t byte_len = pages.count << pages.shared->page_shift;
+        if (!byte_len || byte_len == atomic_load(&region->shown_len)) /* another thread was first */
+                return 0;
+        const bool is_home = !region->chunk && are_all_at_home(regions, &pages, sequence);
+        int err = is_home ? 0 : bring_up(regions, no, &pages, sequence);
+        if (err)
+                return err;
+        err = is_home ? map_home(regions, no, byte_len)
+                      : map(regions, no, byte_len, regions->chunks->fd, (uint64_t)region->chunk << CHUNK_SHIFT);
+        if (err)
+                return err;
+        if (!atomic_load(&region->shown_len)) {
+                atomic_fetch_add(&regions->shown, 1);
+                mappings_count(1);
+        }
+        atomic_store_explicit(&region->shown_len, (uint32_t)byte_len, memory_order_release);
+        return 0;
+}
+
+int regions_show(struct regions *regions, uint64_t no, uint64_t sequence, uint64_t file_len)
+{
+        lock_region(&regions->region[no]);
+        int err = show_locked(regions, no, sequence, file_len);
+        unlock_region(&regions->region[no]);
+        return err;
+}
+
+/* ---- hiding all ---- */
+
+static bool has_park(struct regions *regions)
+{
+        void *park;
+        if (regions->park)
+                return true;
+        if (sys_mmap(NULL, regions->byte_len, PROT_NONE, COVER_FLAGS & ~MAP_FIXED, -1, 0, &park))
+                return false;
+        if (ranges_add(park, regions->byte_len, regions->files->shared->control->file[regions->file_no].name)) {
+                sys_munmap(park, regions->byte_len);
+                return false;
+        }
+        regions->park = park;
+        return true;
+}
+
+/* From the first that is shown to the last. */
+static void find_extent(const struct regions *regions, uint64_t *from, uint64_t *to)
+{
+        uint64_t end = regions_count(regions);
+        *from = 0;
+        while (!regions_is_shown(regions, *from))
+                ++*from;
+        while (!regions_is_shown(regions, end - 1))
+                end--;
+        *to = end << REGION_SHIFT;
+        *from <<= REGION_SHIFT;
+        if (*to > regions->byte_len)
+                *to = regions->byte_len;
+}
+
+static void note_hidden(struct regions *regions, uint64_t from, uint64_t to, bool is_parked)
+{
+        for (uint64_t no = from >> REGION_SHIFT; no << REGION_SHIFT < to; no++) {
+                struct region *region = &regions->region[no];
+                const uint32_t shown_len = atomic_load_explicit(&region->shown_len, memory_order_relaxed);
+                if (is_parked)
+                        region->parked_len = region->chunk ? 0 : shown_len;
+                atomic_store_explicit(&region->shown_len, 0, memory_order_relaxed);
+        }
+        mappings_count(-(int64_t)atomic_load(&regions->shown));
+        atomic_store(&regions->shown, 0);
+}
+
+static bool is_any_home(const struct regions *regions, uint64_t from, uint64_t to)
+{
+        for (uint64_t no = from >> REGION_SHIFT; no << REGION_SHIFT < to; no++)
+                if (!regions->region[no].chunk && regions_is_shown(regions, no))
+                        return true;
+        return false;
+}
+
+/* Under the window's lock, as for a moment nothing is mapped there, and somebody else's view could be. */
+static int park(struct regions *regions, uint64_t from, uint64_t byte_len)
+{
+        void *same;
+        char *at = regions->base + from;
+        window_lock();
+        int err = sys_move(at, byte_len, regions->park + from);
+        if (!err) {
+                err = sys_mmap(at, byte_len, PROT_NONE, COVER_FLAGS, -1, 0, &same);
+                if (err && mappings_drop_ballast())
+                        err = sys_mmap(at, byte_len, PROT_NONE, COVER_FLAGS, -1, 0, &same);
+                if (err)
+                        (void)sys_move(regions->park + from, byte_len, at);
+        }
+        window_unlock();
+        return err;
+}
+
+/* The file's page tables are worth keeping: to fill them costs more than to scan. Chunks are one entry each. Kernels
+ * before 6.17 move one mapping only; then nothing is kept. */
+int regions_hide(struct regions *regions)
+{
+        uint64_t from, to;
+        void *same;
+        if (!atomic_load(&regions->shown))
+                return 0;
+        find_extent(regions, &from, &to);
+        bool is_parked = is_any_home(regions, from, to) && has_park(regions) && !park(regions, from, to - from);
+        int err = 0;
+        if (!is_parked)
+                err = sys_mmap(regions->base + from, to - from, PROT_NONE, COVER_FLAGS, -1, 0, &same);
+        if (err)
+                return -ENOMEM;
+        note_hidden(regions, from, to, is_parked);
+        return 0;
+}
+
+void regions_note_covered(struct regions *regions)
+{
+        if (atomic_load(&regions->shown))
+                note_hidden(regions, 0, regions->byte_len, false);
+}
+
+void regions_forget(struct regions *regions)
+{
+        void *same;
+        for (uint64_t no = 0; no < regions_count(regions); no++) {
+                drop_chunk(regions, &regions->region[no]);
+                regions->region[no].parked_len = 0;
+        }
+        if (regions->park)
+                (void)sys_mmap(regions->park, regions->byte_len, PROT_NONE, COVER_FLAGS, -1, 0, &same);
+}
+
+void regions_share(struct regions *regions, const struct regions *older)
+{
+        const uint64_t count = regions_count(regions);
+        for (uint64_t no = 0; no < count && no < regions_count(older); no++) {
+                struct region *from = &older->region[no];
+                struct region *to = &regions->region[no];
+                if (to->chunk || !from->chunk || !try_lock_region(from))
+                        continue;
+                if (from->chunk && from->as_of) {
+                        chunks_share(regions->chunks, from->chunk);
+                        to->chunk = from->chunk;
+                        to->as_of = from->as_of;
+                }
+                unlock_region(from);
+        }
+}

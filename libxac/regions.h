@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIBXAC_REGIONS_H
+#define LIBXAC_REGIONS_H
+
+/*
+ * A file as of one sequence, at one range of addresses, for readers: a mapping for each region of 2 MiB instead of one
+ * for each page. What its pages show is decided at the first touch of a region, not before.
+ *
+ *      region    all pages visible are at home    the file itself, one mapping for neighbours together
+ *                some are in the pool             a chunk (chunks.h), into which all visible versions were copied
+ *
+ * A chunk remembers as of which sequence it is right. To bring it to a later one, only pages whose visible version is
+ * newer than that are copied. To an earlier one, all are.
+ *
+ *      not shown ──regions_show──> shown        regions_hide: all become not shown, by one call (two where the file
+ *          ^                         │          itself is shown: its page tables are moved to the parking range, from
+ *          └──────regions_hide───────┘          where a region comes back at its next touch)
+ *
+ * No slot of the pool is mapped here. So what is shown stays right when pages go home and their slots are used again
+ * (R14); only what is copied while a snapshot is published counts.
+ *
+ * The caller has published the snapshot. regions_show may be called by several threads at once, each region is locked
+ * by itself; all else is for the range's only user.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "libxac/chunks.h"
+#include "libxac/files.h"
+
+enum { REGION_SHIFT = CHUNK_SHIFT };
+#define REGION_BYTES CHUNK_BYTES
+
+struct region {
+        uint64_t as_of;             /* the chunk is right as of this sequence; 0: not yet */
+        uint32_t chunk;             /* 0: none */
+        _Atomic uint32_t lock;      /* a futex word: 0 free, 1 taken, 2 and somebody waits */
+        _Atomic uint32_t shown_len; /* so many bytes are mapped and readable */
+        uint32_t parked_len;        /* so many bytes of the file are mapped in the parking range */
+};
+
+struct regions {
+        char *base;
+        uint64_t byte_len;
+        const struct files *files;
+        uint32_t file_no;
+        struct chunks *chunks;
+        struct region *region;
+        char *park;              /* as long, inaccessible; NULL: none yet */
+        _Atomic uint32_t shown;  /* how many are */
+        _Atomic uint32_t parked; /* how many are, or were */
+        _Atomic uint32_t hand;   /* where the last chunk was taken away */
+};
+
+/* -ENOMEM. The addresses are the caller's, mapped inaccessibly. */
+int regions_init(struct regions *regions, const struct files *files, uint32_t file_no, struct chunks *chunks,
+                 char *base, uint64_t byte_len);
+void regions_free(struct regions *regions);
+
+static inline uint64_t regions_count(const struct regions *regions)
+{
+        return (regions->byte_len + REGION_BYTES - 1) >> REGION_SHIFT;
+}
+
+/* The region of an address. */
+static inline uint64_t regions_no(const struct regions *regions, const void *addr)
+{
+        return (uint64_t)((const char *)addr - regions->base) >> REGION_SHIFT;
+}
+
+static inline bool regions_is_shown(const struct regions *regions, uint64_t no)
+{
+        return atomic_load_explicit(&regions->region[no].shown_len, memory_order_acquire) != 0;
+}
+
+/* How many pages of a region would have to be copied to bring it to a sequence, up to `enough`; all of the region's, if
+ * it was never shown and is not at home. */
+uint32_t regions_cost(const struct regions *regions, uint64_t no, uint64_t sequence, uint64_t file_len,
+                      uint32_t enough);
+
+/* Shows a region as of a published sequence; file_len: how long the file is, as far as the caller cares. XAC_FULL:
+ * there is no memory for a chunk; -ENOMEM: no mapping; XAC_CORRUPT, ...: home could not be read. Then it is not shown.
+ */
+int regions_show(struct regions *regions, uint64_t no, uint64_t sequence, uint64_t file_len);
+
+/* Nothing is shown any more. -ENOMEM: all still is. Not for the fault handler. */
+int regions_hide(struct regions *regions);
+/* The same for one region, by a mapping of nothing. */
+int regions_hide_one(struct regions *regions, uint64_t no);
+/* The caller has mapped nothing over all of it. */
+void regions_note_covered(struct regions *regions);
+/* Chunks and what is parked go, too: nothing is remembered. What is shown must have been hidden. */
+void regions_forget(struct regions *regions);
+/* What another one shows as of a sequence that is no later than ours, this one need not copy again. */
+void regions_share(struct regions *regions, const struct regions *older);
+
+#endif

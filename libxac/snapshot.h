@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIBXAC_SNAPSHOT_H
+#define LIBXAC_SNAPSHOT_H
+
+/*
+ * A snapshot as an object: a participant that reads one commit for as long as the program likes, with maps of the files
+ * as of it (snapshot_map.h). No thread's: any may use it.
+ *
+ * It pins what it may show like any reader's row, which a takeover frees when its process dies (R16). Others may join
+ * it while it is there, by its number (R26).
+ */
+
+#include "libxac/env.h"
+
+/* XAC_DURABLE or 0. -EINVAL, XAC_FORKED, XAC_BUSY, -ENOMEM, -ENOSPC. */
+int snapshot_open(struct xac_env *env, int flags, xac_snapshot **out);
+/* -ESTALE: nobody holds it. */
+int snapshot_open_at(struct xac_env *env, uint64_t sequence, xac_snapshot **out);
+/* The newest, as the older one was opened. */
+int snapshot_refresh(const xac_snapshot *older, xac_snapshot **out);
+int snapshot_map_file(xac_snapshot *snapshot, const char *file, const void **base, size_t *byte_len);
+uint64_t snapshot_sequence(const xac_snapshot *snapshot);
+int snapshot_close(xac_snapshot *snapshot);
+
+#endif
