@@ -128,6 +128,10 @@ CONTRACT_TESTS = \
         %D%/test_run \
         %D%/test_shared_view \
         %D%/test_small_shm \
+        %D%/test_snapshot \
+        %D%/test_snapshot_calls \
+        %D%/test_snapshot_others \
+        %D%/test_snapshot_history \
         %D%/test_starving \
         %D%/test_stat \
         %D%/test_strerror \
@@ -194,6 +198,15 @@ EXTRA_DIST += %D%/exceptions.cc
 %C%_test_shared_view_LDADD = $(CONTRACT_LIBS)
 %C%_test_small_shm_SOURCES = %D%/test_small_shm.c
 %C%_test_small_shm_LDADD = $(CONTRACT_LIBS)
+SNAPSHOT_STAND = %D%/stamped.c %D%/stamped.h %D%/snapshot_stand.h
+%C%_test_snapshot_SOURCES = %D%/test_snapshot.c $(SNAPSHOT_STAND)
+%C%_test_snapshot_LDADD = $(CONTRACT_LIBS)
+%C%_test_snapshot_calls_SOURCES = %D%/test_snapshot_calls.c $(SNAPSHOT_STAND)
+%C%_test_snapshot_calls_LDADD = $(CONTRACT_LIBS)
+%C%_test_snapshot_others_SOURCES = %D%/test_snapshot_others.c $(SNAPSHOT_STAND)
+%C%_test_snapshot_others_LDADD = $(CONTRACT_LIBS)
+%C%_test_snapshot_history_SOURCES = %D%/test_snapshot_history.c $(SNAPSHOT_STAND)
+%C%_test_snapshot_history_LDADD = $(CONTRACT_LIBS)
 %C%_test_starving_SOURCES = %D%/test_starving.c
 %C%_test_starving_LDADD = $(CONTRACT_LIBS)
 %C%_test_stat_SOURCES = %D%/test_stat.c
