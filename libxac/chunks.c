@@ -69,7 +69,7 @@ static bool make_ready(struct chunks *chunks, uint32_t no)
                 return true;
         if (sys_allocate(chunks->fd, (uint64_t)no << CHUNK_SHIFT, CHUNK_BYTES))
                 return false;
-        (void)sys_madvise(chunks_bytes(chunks, no), CHUNK_BYTES, MADV_COLLAPSE);
+        atomic_store(&chunk->is_huge, !sys_madvise(chunks_bytes(chunks, no), CHUNK_BYTES, MADV_COLLAPSE));
         atomic_store(&chunk->is_ready, 1);
         return true;
 }

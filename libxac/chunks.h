@@ -24,7 +24,8 @@ enum { CHUNK_SHIFT = 21 };
 
 struct chunk {
         _Atomic uint32_t uses;     /* regions that show it */
-        _Atomic uint32_t is_ready; /* it has memory */
+        _Atomic uint32_t is_ready; /* it has memory, */
+        _Atomic uint32_t is_huge;  /* in one page */
 };
 
 struct chunks {
@@ -54,6 +55,11 @@ void chunks_give_back(struct chunks *chunks, uint32_t no);
 static inline bool chunks_is_shared(const struct chunks *chunks, uint32_t no)
 {
         return atomic_load_explicit(&chunks->chunk[no].uses, memory_order_acquire) > 1;
+}
+
+static inline bool chunks_is_huge(const struct chunks *chunks, uint32_t no)
+{
+        return atomic_load_explicit(&chunks->chunk[no].is_huge, memory_order_relaxed);
 }
 
 static inline char *chunks_bytes(const struct chunks *chunks, uint32_t no)

@@ -16,6 +16,8 @@
 
 #include "libxac/shared.h"
 
+struct chunks;
+
 struct data_file {
         _Atomic(char *) home; /* NULL until this process has it open */
         int fd;
@@ -27,6 +29,7 @@ struct files {
         int directory;
         uint64_t reserve_bytes; /* for each, at least, as the opener wants it */
         uint64_t address;       /* where files that it creates are to lie; 0: anywhere in the window */
+        struct chunks *chunks;  /* memory for readers' copies (regions.h); NULL: there is none */
         struct data_file file[FILES_MAX];
         _Atomic uint32_t patches; /* pages of home that were lost, and were replaced by zeros, so far */
         _Atomic bool is_patched;  /* some still are */

@@ -213,6 +213,7 @@ static int open_locked(struct xac_env *env, const struct stat *st, const xac_opt
                 return err;
         files_init(&env->files, &env->shared, env->directory, options_reserve_bytes(options, manifest.page_bytes),
                    options->address);
+        env->files.chunks = &env->chunks;
         tracing_open(env);
         duty_start(env); /* without it committers do its work */
         return 0;

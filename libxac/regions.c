@@ -19,12 +19,11 @@ enum {
 
 /* ---- coming and going ---- */
 
-int regions_init(struct regions *regions, const struct files *files, uint32_t file_no, struct chunks *chunks,
-                 char *base, uint64_t byte_len)
+int regions_init(struct regions *regions, const struct files *files, uint32_t file_no, char *base, uint64_t byte_len)
 {
         void *table;
         *regions = (struct regions){
-                .base = base, .byte_len = byte_len, .files = files, .file_no = file_no, .chunks = chunks
+                .base = base, .byte_len = byte_len, .files = files, .file_no = file_no, .chunks = files->chunks
         };
         int err = sys_mmap(NULL, regions_count(regions) * sizeof(struct region), PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0, &table);
@@ -96,23 +95,21 @@ static bool are_all_at_home(const struct regions *regions, const struct pages *p
         return true;
 }
 
-/* Is the page's version, visible now, another one than as of that sequence, which is no later? */
-static bool is_newer(uint64_t word, uint64_t as_of)
+/* What of a chunk is right already: so many pages, as of a sequence; 0: nothing. */
+struct right {
+        uint64_t as_of;
+        uint64_t pages;
+};
+
+static struct right right_of(const struct region *region, const struct pages *pages)
 {
-        return !as_of || !version_is_seen_by(word, as_of);
+        return (struct right){ region->as_of, region->filled_len >> pages->shared->page_shift };
 }
 
-uint32_t regions_cost(const struct regions *regions, uint64_t no, uint64_t sequence, uint64_t file_len, uint32_t enough)
+/* Is the version that page i shows now another one? */
+static bool is_newer(const struct right *right, uint64_t i, uint64_t word)
 {
-        const struct region *region = &regions->region[no];
-        const struct pages pages = pages_of(regions, no, file_len);
-        const uint64_t as_of = region->as_of <= sequence ? region->as_of : 0;
-        uint32_t cost = 0;
-        if (!region->chunk)
-                return are_all_at_home(regions, &pages, sequence) ? 0 : (uint32_t)pages.count;
-        for (uint64_t i = 0; i < pages.count && cost < enough; i++)
-                cost += is_newer(version_visible(pages.shared, page_of(regions, &pages, i), sequence), as_of);
-        return cost;
+        return !right->as_of || i >= right->pages || !version_is_seen_by(word, right->as_of);
 }
 
 /* A few pages to be copied: their first bytes are asked for together, as each is elsewhere in the pool. */
@@ -137,15 +134,15 @@ static void add_to_batch(struct batch *batch, const char *from, char *to)
         batch->to[batch->count++] = to;
 }
 
-static void copy_newer(const struct regions *regions, const struct pages *pages, uint64_t sequence, uint64_t as_of,
-                       char *to)
+static void copy_newer(const struct regions *regions, const struct pages *pages, uint64_t sequence,
+                       const struct right *right, char *to)
 {
         struct batch batch = { .count = 0 };
         const uint32_t page_bytes = pages->shared->page_bytes;
         for (uint64_t i = 0; i < pages->count; i++) {
                 const uint64_t page = page_of(regions, pages, i);
                 const uint64_t word = version_visible(pages->shared, page, sequence);
-                if (is_newer(word, as_of))
+                if (is_newer(right, i, word))
                         add_to_batch(&batch, files_word_bytes(regions->files, page, word), to + i * page_bytes);
                 if (batch.count == BATCH)
                         copy_batch(&batch, page_bytes);
@@ -153,10 +150,11 @@ static void copy_newer(const struct regions *regions, const struct pages *pages,
         copy_batch(&batch, page_bytes);
 }
 
-static bool is_any_newer(const struct regions *regions, const struct pages *pages, uint64_t sequence, uint64_t as_of)
+static bool is_any_newer(const struct regions *regions, const struct pages *pages, uint64_t sequence,
+                         const struct right *right)
 {
         for (uint64_t i = 0; i < pages->count; i++)
-                if (is_newer(version_visible(pages->shared, page_of(regions, pages, i), sequence), as_of))
+                if (is_newer(right, i, version_visible(pages->shared, page_of(regions, pages, i), sequence)))
                         return true;
         return false;
 }
@@ -169,6 +167,7 @@ static void drop_chunk(const struct regions *regions, struct region *region)
                 chunks_give_back(regions->chunks, region->chunk);
         region->chunk = 0;
         region->as_of = 0;
+        region->veiled_len = 0;
 }
 
 static int cover(const struct regions *regions, uint64_t no)
@@ -182,6 +181,7 @@ static int cover(const struct regions *regions, uint64_t no)
 static int hide_locked(struct regions *regions, uint64_t no)
 {
         struct region *region = &regions->region[no];
+        region->veiled_len = 0;
         if (!atomic_load(&region->shown_len))
                 return 0;
         int err = cover(regions, no);
@@ -193,7 +193,7 @@ static int hide_locked(struct regions *regions, uint64_t no)
         return 0;
 }
 
-int regions_hide_one(struct regions *regions, uint64_t no)
+int regions_cover_one(struct regions *regions, uint64_t no)
 {
         return hide_locked(regions, no);
 }
@@ -239,9 +239,8 @@ static int make_own(struct regions *regions, uint64_t no)
                 memcpy(chunks_bytes(regions->chunks, chunk), chunks_bytes(regions->chunks, old), REGION_BYTES);
         if (old)
                 chunks_give_back(regions->chunks, old);
-        else
-                region->as_of = 0;
         region->chunk = chunk;
+        region->veiled_len = 0;
         return 0;
 }
 
@@ -252,17 +251,18 @@ static int bring_up(struct regions *regions, uint64_t no, const struct pages *pa
         const uint32_t patches = atomic_load(&regions->files->patches);
         if (region->as_of > sequence)
                 region->as_of = 0;
-        if (region->chunk && !is_any_newer(regions, pages, sequence, region->as_of))
+        const struct right right = right_of(region, pages);
+        if (region->chunk && !is_any_newer(regions, pages, sequence, &right))
                 return 0;
         int err = make_own(regions, no);
         if (err)
                 return err;
-        const uint64_t as_of = region->as_of;
         region->as_of = 0;
-        copy_newer(regions, pages, sequence, as_of, chunks_bytes(regions->chunks, region->chunk));
+        copy_newer(regions, pages, sequence, &right, chunks_bytes(regions->chunks, region->chunk));
         if (atomic_load(&regions->files->patches) != patches)
                 return atomic_load(&regions->files->patch_reason);
         region->as_of = sequence;
+        region->filled_len = (uint32_t)(pages->count << pages->shared->page_shift);
         return 0;
 }
 
@@ -290,6 +290,16 @@ static int map_home(const struct regions *regions, uint64_t no, uint64_t byte_le
         return map(regions, no, byte_len, regions->files->file[regions->file_no].fd, offset);
 }
 
+static int map_chunk(const struct regions *regions, uint64_t no, uint64_t byte_len)
+{
+        struct region *region = &regions->region[no];
+        const bool is_veiled = region->veiled_len == byte_len;
+        region->veiled_len = 0;
+        if (is_veiled && !sys_mprotect(regions->base + (no << REGION_SHIFT), byte_len, PROT_READ))
+                return 0;
+        return map(regions, no, byte_len, regions->chunks->fd, (uint64_t)region->chunk << CHUNK_SHIFT);
+}
+
 static int show_locked(struct regions *regions, uint64_t no, uint64_t sequence, uint64_t file_len)
 {
         struct region *region = &regions->region[no];
@@ -301,8 +311,7 @@ static int show_locked(struct regions *regions, uint64_t no, uint64_t sequence, 
         int err = is_home ? 0 : bring_up(regions, no, &pages, sequence);
         if (err)
                 return err;
-        err = is_home ? map_home(regions, no, byte_len)
-                      : map(regions, no, byte_len, regions->chunks->fd, (uint64_t)region->chunk << CHUNK_SHIFT);
+        err = is_home ? map_home(regions, no, byte_len) : map_chunk(regions, no, byte_len);
         if (err)
                 return err;
         if (!atomic_load(&region->shown_len)) {
@@ -339,82 +348,109 @@ static bool has_park(struct regions *regions)
 }
 
 /* From the first that is shown to the last. */
-static void find_extent(const struct regions *regions, uint64_t *from, uint64_t *to)
+static void find_extent(const struct regions *regions, uint64_t *first, uint64_t *end)
 {
-        uint64_t end = regions_count(regions);
-        *from = 0;
-        while (!regions_is_shown(regions, *from))
-                ++*from;
-        while (!regions_is_shown(regions, end - 1))
-                end--;
-        *to = end << REGION_SHIFT;
-        *from <<= REGION_SHIFT;
-        if (*to > regions->byte_len)
-                *to = regions->byte_len;
+        *first = 0;
+        *end = regions_count(regions);
+        while (!regions_is_shown(regions, *first))
+                ++*first;
+        while (!regions_is_shown(regions, *end - 1))
+                --*end;
 }
 
-static void note_hidden(struct regions *regions, uint64_t from, uint64_t to, bool is_parked)
+enum hiding { COVERED, PARKED, VEILED };
+
+static void note_hidden(struct regions *regions, uint64_t first, uint64_t end, enum hiding hiding)
 {
-        for (uint64_t no = from >> REGION_SHIFT; no << REGION_SHIFT < to; no++) {
+        uint32_t hidden = 0;
+        for (uint64_t no = first; no < end; no++) {
                 struct region *region = &regions->region[no];
                 const uint32_t shown_len = atomic_load_explicit(&region->shown_len, memory_order_relaxed);
-                if (is_parked)
+                if (hiding == PARKED)
                         region->parked_len = region->chunk ? 0 : shown_len;
+                if (hiding != VEILED)
+                        region->veiled_len = 0;
+                else if (shown_len)
+                        region->veiled_len = shown_len;
                 atomic_store_explicit(&region->shown_len, 0, memory_order_relaxed);
+                hidden += shown_len != 0;
         }
-        mappings_count(-(int64_t)atomic_load(&regions->shown));
-        atomic_store(&regions->shown, 0);
+        mappings_count(-(int64_t)hidden);
+        atomic_fetch_sub(&regions->shown, hidden);
 }
 
-static bool is_any_home(const struct regions *regions, uint64_t from, uint64_t to)
+/* How to hide what is shown from one region to another. */
+static enum hiding choose(const struct regions *regions, uint64_t first, uint64_t end)
 {
-        for (uint64_t no = from >> REGION_SHIFT; no << REGION_SHIFT < to; no++)
-                if (!regions->region[no].chunk && regions_is_shown(regions, no))
-                        return true;
-        return false;
+        enum hiding hiding = VEILED;
+        for (uint64_t no = first; no < end; no++) {
+                const uint32_t chunk = regions->region[no].chunk;
+                if (!regions_is_shown(regions, no))
+                        continue;
+                if (!chunk)
+                        return PARKED;
+                if (!chunks_is_huge(regions->chunks, chunk))
+                        hiding = COVERED;
+        }
+        return hiding;
+}
+
+static int cover_range(const struct regions *regions, uint64_t from, uint64_t byte_len)
+{
+        void *same;
+        int err = sys_mmap(regions->base + from, byte_len, PROT_NONE, COVER_FLAGS, -1, 0, &same);
+        if (err && mappings_drop_ballast())
+                err = sys_mmap(regions->base + from, byte_len, PROT_NONE, COVER_FLAGS, -1, 0, &same);
+        return err;
 }
 
 /* Under the window's lock, as for a moment nothing is mapped there, and somebody else's view could be. */
-static int park(struct regions *regions, uint64_t from, uint64_t byte_len)
+static int park(const struct regions *regions, uint64_t from, uint64_t byte_len)
 {
-        void *same;
-        char *at = regions->base + from;
         window_lock();
-        int err = sys_move(at, byte_len, regions->park + from);
+        int err = sys_move(regions->base + from, byte_len, regions->park + from);
         if (!err) {
-                err = sys_mmap(at, byte_len, PROT_NONE, COVER_FLAGS, -1, 0, &same);
-                if (err && mappings_drop_ballast())
-                        err = sys_mmap(at, byte_len, PROT_NONE, COVER_FLAGS, -1, 0, &same);
+                err = cover_range(regions, from, byte_len);
                 if (err)
-                        (void)sys_move(regions->park + from, byte_len, at);
+                        (void)sys_move(regions->park + from, byte_len, regions->base + from);
         }
         window_unlock();
         return err;
 }
 
-/* The file's page tables are worth keeping: to fill them costs more than to scan. Chunks are one entry each. Kernels
- * before 6.17 move one mapping only; then nothing is kept. */
+/* Kernels before 6.17 move one mapping only: then nothing is kept. */
+static int hide(struct regions *regions, uint64_t first, uint64_t end)
+{
+        const uint64_t from = first << REGION_SHIFT;
+        const uint64_t to = end << REGION_SHIFT < regions->byte_len ? end << REGION_SHIFT : regions->byte_len;
+        enum hiding hiding = choose(regions, first, end);
+        if (hiding == PARKED && (!has_park(regions) || park(regions, from, to - from)))
+                hiding = COVERED;
+        if (hiding == VEILED && sys_mprotect(regions->base + from, to - from, PROT_NONE))
+                hiding = COVERED;
+        if (hiding == COVERED && cover_range(regions, from, to - from))
+                return -ENOMEM;
+        note_hidden(regions, first, end, hiding);
+        return 0;
+}
+
 int regions_hide(struct regions *regions)
 {
-        uint64_t from, to;
-        void *same;
-        if (!atomic_load(&regions->shown))
+        uint64_t first, end;
+        if (!atomic_load_explicit(&regions->shown, memory_order_relaxed))
                 return 0;
-        find_extent(regions, &from, &to);
-        bool is_parked = is_any_home(regions, from, to) && has_park(regions) && !park(regions, from, to - from);
-        int err = 0;
-        if (!is_parked)
-                err = sys_mmap(regions->base + from, to - from, PROT_NONE, COVER_FLAGS, -1, 0, &same);
-        if (err)
-                return -ENOMEM;
-        note_hidden(regions, from, to, is_parked);
-        return 0;
+        find_extent(regions, &first, &end);
+        return hide(regions, first, end);
+}
+
+int regions_hide_one(struct regions *regions, uint64_t no)
+{
+        return regions_is_shown(regions, no) ? hide(regions, no, no + 1) : 0;
 }
 
 void regions_note_covered(struct regions *regions)
 {
-        if (atomic_load(&regions->shown))
-                note_hidden(regions, 0, regions->byte_len, false);
+        note_hidden(regions, 0, regions_count(regions), COVERED);
 }
 
 void regions_forget(struct regions *regions)
@@ -440,6 +476,7 @@ void regions_share(struct regions *regions, const struct regions *older)
                         chunks_share(regions->chunks, from->chunk);
                         to->chunk = from->chunk;
                         to->as_of = from->as_of;
+                        to->filled_len = from->filled_len;
                 }
                 unlock_region(from);
         }

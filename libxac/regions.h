@@ -12,9 +12,9 @@
  * A chunk remembers as of which sequence it is right. To bring it to a later one, only pages whose visible version is
  * newer than that are copied. To an earlier one, all are.
  *
- *      not shown ──regions_show──> shown        regions_hide: all become not shown, by one call (two where the file
- *          ^                         │          itself is shown: its page tables are moved to the parking range, from
- *          └──────regions_hide───────┘          where a region comes back at its next touch)
+ * regions_hide makes all inaccessible by one call, so that the next touch of each is noticed. What the page tables have
+ * is kept where that is cheaper than to have it filled again: chunks that are huge pages are veiled (mprotect); what
+ * shows the file itself is moved to the parking range (mremap), from where a region comes back at its next touch.
  *
  * No slot of the pool is mapped here. So what is shown stays right when pages go home and their slots are used again
  * (R14); only what is copied while a snapshot is published counts.
@@ -36,9 +36,12 @@ enum { REGION_SHIFT = CHUNK_SHIFT };
 struct region {
         uint64_t as_of;             /* the chunk is right as of this sequence; 0: not yet */
         uint32_t chunk;             /* 0: none */
+        uint32_t filled_len;        /* so many bytes of the chunk are the region's: the file may have grown since */
         _Atomic uint32_t lock;      /* a futex word: 0 free, 1 taken, 2 and somebody waits */
         _Atomic uint32_t shown_len; /* so many bytes are mapped and readable */
         uint32_t parked_len;        /* so many bytes of the file are mapped in the parking range */
+        uint32_t veiled_len;        /* so many bytes of the chunk are mapped in place, and inaccessible */
+        uint32_t singles;           /* of a view: pages shown one by one, and in which attempt (touch.c) */
 };
 
 struct regions {
@@ -55,8 +58,7 @@ struct regions {
 };
 
 /* -ENOMEM. The addresses are the caller's, mapped inaccessibly. */
-int regions_init(struct regions *regions, const struct files *files, uint32_t file_no, struct chunks *chunks,
-                 char *base, uint64_t byte_len);
+int regions_init(struct regions *regions, const struct files *files, uint32_t file_no, char *base, uint64_t byte_len);
 void regions_free(struct regions *regions);
 
 static inline uint64_t regions_count(const struct regions *regions)
@@ -75,10 +77,12 @@ static inline bool regions_is_shown(const struct regions *regions, uint64_t no)
         return atomic_load_explicit(&regions->region[no].shown_len, memory_order_acquire) != 0;
 }
 
-/* How many pages of a region would have to be copied to bring it to a sequence, up to `enough`; all of the region's, if
- * it was never shown and is not at home. */
-uint32_t regions_cost(const struct regions *regions, uint64_t no, uint64_t sequence, uint64_t file_len,
-                      uint32_t enough);
+/* Its region may be shown, but have been shorter. */
+static inline bool regions_is_byte_shown(const struct regions *regions, uint64_t offset)
+{
+        const struct region *region = &regions->region[offset >> REGION_SHIFT];
+        return (offset & (REGION_BYTES - 1)) < atomic_load_explicit(&region->shown_len, memory_order_acquire);
+}
 
 /* Shows a region as of a published sequence; file_len: how long the file is, as far as the caller cares. XAC_FULL:
  * there is no memory for a chunk; -ENOMEM: no mapping; XAC_CORRUPT, ...: home could not be read. Then it is not shown.
@@ -87,8 +91,10 @@ int regions_show(struct regions *regions, uint64_t no, uint64_t sequence, uint64
 
 /* Nothing is shown any more. -ENOMEM: all still is. Not for the fault handler. */
 int regions_hide(struct regions *regions);
-/* The same for one region, by a mapping of nothing. */
+/* The same for one region. */
 int regions_hide_one(struct regions *regions, uint64_t no);
+/* In the fault handler. */
+int regions_cover_one(struct regions *regions, uint64_t no);
 /* The caller has mapped nothing over all of it. */
 void regions_note_covered(struct regions *regions);
 /* Chunks and what is parked go, too: nothing is remembered. What is shown must have been hidden. */

@@ -20,15 +20,22 @@ enum {
 
 /* ---- where they are ---- */
 
-static _Atomic(struct snapshot_map *) maps[MAPS_MAX];
+/* An entry is taken while its map is not NULL, and counts while its base is not 0. */
+static struct {
+        _Atomic(struct snapshot_map *) map;
+        _Atomic uintptr_t base;
+        _Atomic uintptr_t end;
+} maps[MAPS_MAX];
 static _Atomic uint32_t maps_used; /* none behind it was ever listed */
 
 static int list_map(struct snapshot_map *map)
 {
         for (uint32_t i = 0; i < MAPS_MAX; i++) {
                 struct snapshot_map *none = NULL;
-                if (!atomic_compare_exchange_strong(&maps[i], &none, map))
+                if (!atomic_compare_exchange_strong(&maps[i].map, &none, map))
                         continue;
+                atomic_store(&maps[i].end, (uintptr_t)map->regions.base + map->regions.byte_len);
+                atomic_store(&maps[i].base, (uintptr_t)map->regions.base);
                 uint32_t used = atomic_load(&maps_used);
                 while (used <= i && !atomic_compare_exchange_weak(&maps_used, &used, i + 1))
                         ;
@@ -40,16 +47,18 @@ static int list_map(struct snapshot_map *map)
 static void unlist_map(const struct snapshot_map *map)
 {
         for (uint32_t i = 0; i < atomic_load(&maps_used); i++)
-                if (atomic_load(&maps[i]) == map)
-                        atomic_store(&maps[i], NULL);
+                if (atomic_load(&maps[i].map) == map) {
+                        atomic_store(&maps[i].base, 0);
+                        atomic_store(&maps[i].map, NULL);
+                }
 }
 
 struct snapshot_map *snapshot_map_find(const void *addr)
 {
         for (uint32_t i = 0; i < atomic_load(&maps_used); i++) {
-                struct snapshot_map *map = atomic_load(&maps[i]);
-                if (map && (uint64_t)((const char *)addr - map->regions.base) < map->regions.byte_len)
-                        return map;
+                const uintptr_t base = atomic_load(&maps[i].base);
+                if (base && (uintptr_t)addr >= base && (uintptr_t)addr < atomic_load(&maps[i].end))
+                        return atomic_load(&maps[i].map); /* the program keeps it open: it touches it */
         }
         return NULL;
 }
@@ -58,7 +67,7 @@ int snapshot_map_replace_lost_page(const char *addr)
 {
         int reason = 0;
         for (uint32_t i = 0; i < atomic_load(&maps_used) && !reason; i++) {
-                struct snapshot_map *map = atomic_load(&maps[i]);
+                struct snapshot_map *map = atomic_load(&maps[i].map);
                 if (map)
                         reason = files_replace_lost_page(&map->env->files, addr);
         }
@@ -67,8 +76,10 @@ int snapshot_map_replace_lost_page(const char *addr)
 
 void snapshot_map_forget_in_child(void)
 {
-        for (uint32_t i = 0; i < atomic_load(&maps_used); i++)
-                atomic_store(&maps[i], NULL);
+        for (uint32_t i = 0; i < atomic_load(&maps_used); i++) {
+                atomic_store(&maps[i].base, 0);
+                atomic_store(&maps[i].map, NULL);
+        }
 }
 
 /* ---- coming and going ---- */
@@ -91,18 +102,40 @@ static int reserve(uint64_t file_len, char **base, uint64_t *byte_len)
         return 0;
 }
 
+/* Maps are used again, and never freed: the handler may look at the table while one goes. */
+static pthread_mutex_t spare_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct snapshot_map *spare;
+
+static struct snapshot_map *allocate(void)
+{
+        pthread_mutex_lock(&spare_mutex);
+        struct snapshot_map *map = spare;
+        if (map)
+                spare = map->next;
+        pthread_mutex_unlock(&spare_mutex);
+        return map ? map : calloc(1, sizeof(*map));
+}
+
+static void set_aside(struct snapshot_map *map)
+{
+        pthread_mutex_lock(&spare_mutex);
+        map->next = spare;
+        spare = map;
+        pthread_mutex_unlock(&spare_mutex);
+}
+
 static int create(struct xac_env *env, uint32_t file_no, struct snapshot_map **out)
 {
         char *base;
         uint64_t byte_len;
-        struct snapshot_map *map = calloc(1, sizeof(*map));
+        struct snapshot_map *map = allocate();
         if (!map)
                 return -ENOMEM;
         map->env = env;
         int err = reserve(files_byte_len(&env->files, file_no), &base, &byte_len);
         if (err)
                 goto fail_reserve;
-        err = regions_init(&map->regions, &env->files, file_no, &env->chunks, base, byte_len);
+        err = regions_init(&map->regions, &env->files, file_no, base, byte_len);
         if (err)
                 goto fail_regions;
         err = ranges_add(base, byte_len, env->files.shared->control->file[file_no].name);
@@ -121,7 +154,7 @@ fail_range:
 fail_regions:
         sys_munmap(base, byte_len);
 fail_reserve:
-        free(map);
+        set_aside(map);
         return err;
 }
 
@@ -132,7 +165,7 @@ static void destroy(struct snapshot_map *map)
         regions_note_covered(&map->regions);
         regions_free(&map->regions);
         sys_munmap(map->regions.base, map->regions.byte_len);
-        free(map);
+        set_aside(map);
 }
 
 static struct snapshot_map *take_from_shelf_locked(struct xac_env *env, uint32_t file_no)

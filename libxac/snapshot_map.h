@@ -10,8 +10,7 @@
  * the next snapshot of the same file, which then only copies what has changed meanwhile. What is on the shelf gives its
  * chunks up when others need them, and all of it after some seconds.
  *
- * Maps are listed for the fault handler, which may come at any time, in a table without locks. A map stays allocated
- * while its environment is open.
+ * Maps are listed for the fault handler, which may come at any time, in a table without locks.
  */
 
 #include "libxac/env.h"

@@ -11,7 +11,10 @@
 #include "libxac/translation.h"
 #include "libxac/version.h"
 
-enum { HOME_RUN = 16 /* pages mapped around a fault where all are at home */ };
+enum {
+        HOME_RUN = 16,  /* pages mapped around a fault where all are at home */
+        SINGLES_MAX = 3 /* faults of a read-only transaction in a region, the last of which shows all of it */
+};
 
 bool touch_uses_page(void *arg, uint64_t page)
 {
@@ -96,9 +99,30 @@ static int show_home_run(struct txn *txn, struct view *view, uint64_t page_no)
         return view_show_run(view, first, SLOT_HOME, end - first, VIEW_READABLE);
 }
 
+/* Who has touched some pages of a region one by one, or comes from a neighbour, reads on: all of it is shown at once.
+ * For who reads a page here and there that would be too much. */
+static bool is_scanning(const struct txn *txn, struct view *view, uint64_t page_no)
+{
+        const struct regions *regions = &view->regions;
+        const uint64_t no = page_no << view->files->shared->page_shift >> REGION_SHIFT;
+        struct region *region = &regions->region[no];
+        const uint32_t attempt = (uint32_t)txn->begun * SINGLES_MAX;
+        if (!txn->is_read_only || txn->state == TXN_DOOMED || view->is_exact || !regions->chunks)
+                return false;
+        if ((no && regions_is_shown(regions, no - 1)) ||
+            (no + 1 < regions_count(regions) && regions_is_shown(regions, no + 1)))
+                return true;
+        region->singles = region->singles - attempt < SINGLES_MAX ? region->singles + 1 : attempt + 1;
+        return region->singles - attempt == SINGLES_MAX;
+}
+
 static int show_for_read(struct txn *txn, struct view *view, uint64_t page_no)
 {
         uint32_t slot;
+        if (view_is_in_region(view, page_no))
+                return 0;
+        if (is_scanning(txn, view, page_no) && !view_show_region(view, page_no, txn->pages.snapshot))
+                return 0;
         uint64_t page = page_id(view->file_no, page_no);
         int err = slot_to_read(txn, view, page, &slot);
         if (err)
@@ -148,7 +172,7 @@ static bool is_write(const struct view *view, uint64_t page_no, enum touch_acces
 {
         if (access != TOUCH_UNKNOWN)
                 return access == TOUCH_WRITE;
-        return view_shows(view, page_no) == VIEW_READABLE;
+        return view_shows(view, page_no) == VIEW_READABLE || view_is_in_region(view, page_no);
 }
 
 static enum touch_outcome show_touched(struct txn *txn, struct view *view, uint64_t page_no, bool is_writing)

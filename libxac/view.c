@@ -117,10 +117,15 @@ int view_create(struct files *files, uint32_t file_no, uint64_t byte_len, int fl
         if (err)
                 goto fail_shown;
         view->shown = shown;
+        err = regions_init(&view->regions, files, file_no, view->base, view->reserve_bytes);
+        if (err)
+                goto fail_regions;
         count_mappings(view, 1);
         *out = view;
         return 0;
 
+fail_regions:
+        sys_munmap(view->shown, words_len);
 fail_shown:
         address_release(view->address);
 fail_base:
@@ -132,6 +137,8 @@ void view_destroy(struct view *view)
 {
         drop_frames(view);
         count_mappings(view, -(int64_t)view->mappings);
+        regions_note_covered(&view->regions);
+        regions_free(&view->regions);
         address_release(view->address);
         sys_munmap(view->shown, (view->reserve_bytes >> view->files->shared->page_shift) * sizeof(struct view_page));
         vector_free(&view->listed, sizeof(uint32_t));
@@ -151,10 +158,13 @@ static int cover(struct view *view)
                 err = sys_mmap(view->base, view->reserve_bytes, PROT_NONE, flags, -1, 0, &same);
                 mappings_make_pebble();
         }
-        if (err)
-                return sys_mprotect(view->base, view->reserve_bytes, PROT_NONE);
-        count_mappings(view, 1 - (int64_t)view->mappings);
-        return 0;
+        if (!err)
+                count_mappings(view, 1 - (int64_t)view->mappings);
+        else
+                err = sys_mprotect(view->base, view->reserve_bytes, PROT_NONE);
+        if (!err)
+                regions_note_covered(&view->regions);
+        return err;
 }
 
 /* Nothing is shown there any more: only what outlives that stays. */
@@ -189,9 +199,29 @@ int view_collapse(struct view *view)
         return err;
 }
 
+static bool is_any_single_shown(const struct view *view)
+{
+        const uint32_t *listed = view->listed.items;
+        for (uint32_t i = 0; i < view->listed.count; i++)
+                if (view_shows(view, listed[i]) != VIEW_HIDDEN)
+                        return true;
+        return false;
+}
+
+/* Regions have taken the place of single pages: nothing has to be hidden. */
+static int leave_m(struct view *view)
+{
+        const uint32_t *listed = view->listed.items;
+        for (uint32_t i = 0; i < view->listed.count; i++)
+                view->shown[listed[i]].in_m = 0;
+        return 0;
+}
+
 int view_reset(struct view *view)
 {
-        int err = view->listed.count ? hide_everything(view, true) : 0;
+        int err = view_hide_regions(view);
+        if (!err && view->listed.count)
+                err = is_any_single_shown(view) ? hide_everything(view, true) : leave_m(view);
         view->is_collapsed &= err != 0;
         return err;
 }
@@ -206,10 +236,21 @@ static struct view *most_mapped(struct view *view)
         return most;
 }
 
+/* A page that is mapped by itself is not its region's any more. */
+static int cover_regions(struct view *view, uint64_t offset, uint64_t byte_len)
+{
+        int err = 0;
+        for (uint64_t no = offset >> REGION_SHIFT; no << REGION_SHIFT < offset + byte_len && !err; no++)
+                err = regions_cover_one(&view->regions, no);
+        return err;
+}
+
 /* Within the budget, or after a collapse, or at last on what the ballast was kept for. */
 static int map_over(struct view *view, void *addr, uint64_t byte_len, int prot, int flags, int fd, uint64_t offset)
 {
         void *same;
+        if (cover_regions(view, (uint64_t)((char *)addr - view->base), byte_len))
+                return -ENOMEM;
         if (mappings_are_scarce())
                 view_collapse(most_mapped(view));
         int err = sys_mmap(addr, byte_len, prot, flags | MAP_FIXED, fd, offset, &same);
@@ -307,6 +348,29 @@ int view_show(struct view *view, uint64_t page_no, uint32_t slot, enum view_show
         if (!err)
                 note_shown(view, page_no, slot, how);
         return err;
+}
+
+/* What was mapped page by page is mapped over. */
+static void forget_singles(struct view *view, uint64_t page_no, uint64_t count)
+{
+        int64_t edges = edges_of_run(view, page_no, count);
+        for (uint64_t i = page_no; i < page_no + count; i++) {
+                drop_frame(view, i);
+                view->shown[i] = hidden_page(&view->shown[i], false, view->shown[i].is_listed);
+        }
+        count_mappings(view, edges_of_run(view, page_no, count) - edges);
+}
+
+int view_show_region(struct view *view, uint64_t page_no, uint64_t snapshot)
+{
+        const uint32_t page_shift = view->files->shared->page_shift;
+        const uint64_t no = page_no << page_shift >> REGION_SHIFT;
+        int err = regions_show(&view->regions, no, snapshot, files_byte_len(view->files, view->file_no));
+        if (err)
+                return err;
+        const uint64_t shown_len = atomic_load(&view->regions.region[no].shown_len);
+        forget_singles(view, no << REGION_SHIFT >> page_shift, shown_len >> page_shift);
+        return 0;
 }
 
 int view_show_zeros(struct view *view, uint64_t page_no)
@@ -462,4 +526,27 @@ int view_note_change(struct view *view, uint64_t page_no, uint32_t *hidden)
         page->contention = CONTENDED_TIMES;
         *hidden += view_shows(view, page_no) != VIEW_HIDDEN;
         return view_hide(view, page_no);
+}
+
+void view_note_change_in_region(struct view *view, uint64_t page_no)
+{
+        const uint32_t no = (uint32_t)(page_no << view->files->shared->page_shift >> REGION_SHIFT);
+        if (view->changed.count > CHANGED_REGIONS || !regions_is_shown(&view->regions, no))
+                return;
+        for (uint32_t i = 0; i < view->changed.count; i++)
+                if (view->changed.no[i] == no)
+                        return;
+        if (view->changed.count < CHANGED_REGIONS)
+                view->changed.no[view->changed.count] = no;
+        view->changed.count++;
+}
+
+int view_hide_changed_regions(struct view *view)
+{
+        const uint32_t count = view->changed.count;
+        int err = count > CHANGED_REGIONS ? view_hide_regions(view) : 0;
+        view->changed.count = 0;
+        for (uint32_t i = 0; i < count && count <= CHANGED_REGIONS && !err; i++)
+                err = regions_hide_one(&view->regions, view->changed.no[i]);
+        return err;
 }

@@ -22,6 +22,10 @@
  * it should show. To write it takes a change of protection, but no new mapping. Whoever writes takes the frame over; a
  * commit copies it into the slot that becomes the version, and the view keeps the frame (frames.h).
  *
+ * Read-only transactions show whole regions, too (regions.h). A page is shown by its region or by itself, not both:
+ * what maps a single page covers the region first, and the words of a region's pages say that they are hidden. Regions
+ * are in no M: they are hidden before an attempt that is to be validated.
+ *
  * I7: only pages on the list `writable` are writable, and those are in the write set of the
  * open transaction at its present level, or stray.
  */
@@ -33,6 +37,9 @@
 #include "libxac/address.h"
 #include "libxac/files.h"
 #include "libxac/participant.h"
+#include "libxac/regions.h"
+
+enum { CHANGED_REGIONS = 4 }; /* hidden one by one */
 
 enum view_shows {
         VIEW_HIDDEN = 0,
@@ -70,6 +77,11 @@ struct view {
         uint32_t exact_left;     /* commits that shall be exact */
         uint32_t exact_span;     /* how many the next time */
         struct address *address; /* the range that it lies in */
+        struct regions regions;
+        struct {
+                uint32_t count; /* more than there is room for: any may be */
+                uint32_t no[CHANGED_REGIONS];
+        } changed; /* regions, at this begin */
 };
 
 /* In a range of its own, or that of other threads' views: flags and errors are those of address_take. */
@@ -107,11 +119,20 @@ static inline uint32_t view_slot(const struct view *view, uint64_t page_no)
         return view->shown[page_no].slot;
 }
 
+/* Is the page shown by its region? */
+static inline bool view_is_in_region(const struct view *view, uint64_t page_no)
+{
+        return regions_is_byte_shown(&view->regions, page_no << view->files->shared->page_shift);
+}
+
 /* Each of these changes what pages show; 0 or -ENOMEM, and then nothing has changed. They
  * collapse the view and try again before they give up. */
 int view_show(struct view *view, uint64_t page_no, uint32_t slot, enum view_shows how);
 /* `count` pages in consecutive slots, or all at home. */
 int view_show_run(struct view *view, uint64_t page_no, uint32_t slot, uint64_t count, enum view_shows how);
+/* The region of the page, as of a snapshot that is published; nothing in it is shown by itself then. Errors are those
+ * of regions_show. */
+int view_show_region(struct view *view, uint64_t page_no, uint64_t snapshot);
 /* Shows zeros, stray: what the file should hold there is gone. */
 int view_show_zeros(struct view *view, uint64_t page_no);
 /* The page leaves M: the caller knows that it is in the exact read set, or no transaction is open. */
@@ -127,6 +148,14 @@ int view_hide_contended(struct view *view);
 void view_keep_contended(struct view *view);
 /* Another one has changed a page: it is hidden, and contended. Adds 1 to `hidden` if it was shown. */
 int view_note_change(struct view *view, uint64_t page_no, uint32_t *hidden);
+/* The same for the region that shows it, which is hidden only by the second call: with others, if there are many. */
+void view_note_change_in_region(struct view *view, uint64_t page_no);
+int view_hide_changed_regions(struct view *view);
+/* Regions: none is shown any more. */
+static inline int view_hide_regions(struct view *view)
+{
+        return regions_hide(&view->regions);
+}
 /* Hides all, by one system call; M stays as it is (collapse) or becomes empty (reset). */
 int view_collapse(struct view *view);
 int view_reset(struct view *view);

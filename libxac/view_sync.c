@@ -111,6 +111,7 @@ static bool hide_changed(void *arg, uint64_t page)
         uint64_t page_no = page_id_no(page);
         if (!view || page_no >= view->reserve_bytes >> view->files->shared->page_shift)
                 return true;
+        view_note_change_in_region(view, page_no);
         return !view_note_change(view, page_no, &hiding->count) && hiding->count <= HIDE_MAX;
 }
 
@@ -138,7 +139,7 @@ static int catch_up(struct views *views, uint64_t snapshot)
         if (until < views->newest) /* what we committed under XAC_SNAPSHOT is shown, though `synced` stayed behind it */
                 until = views->newest;
         if (walk_rings(views, except, after, until, hide_changed, &hiding) == RING_DONE)
-                return 0;
+                return for_each(views, view_hide_changed_regions);
         return views_reset(views);
 }
 
@@ -149,6 +150,13 @@ static int begin_attempt(struct view *view)
                 return err;
         view->is_exact = view->exact_left > 0;
         return view->is_exact || view->is_collapsed ? view_reset(view) : view_hide_contended(view);
+}
+
+/* What it reads is to be validated: so it must be known, page by page. */
+static int begin_validated(struct view *view)
+{
+        int err = view_hide_regions(view);
+        return err ? err : begin_attempt(view);
 }
 
 /* It has read one snapshot, and nothing is validated. */
@@ -180,7 +188,7 @@ int views_begin(struct views *views, uint64_t snapshot, bool is_read_only)
         if (!err)
                 err = for_each(views, views->is_tracking ? begin_tracked
                                       : is_read_only     ? begin_reading
-                                                         : begin_attempt);
+                                                         : begin_validated);
         if (err)
                 return err;
         views->flip_epoch = epoch;

@@ -63,7 +63,7 @@ static struct {
 /* What a victim does before the region (nothing: it has not even opened) and in it; what the
  * director does while the victim waits for that, and after its death; how many commits it leaves
  * untold, at most. */
-struct region {
+struct code_region {
         const char *name;
         bool is_declared;
         void (*prepare)(void);
@@ -209,7 +209,7 @@ static void log_backlog(void)
         check_ok(backlog_log(&own_thread()->self, &stage_seat.env->files));
 }
 
-static const struct region regions[] = {
+static const struct code_region regions[] = {
         { .name = "commit-declared", .is_declared = true, .prepare = begin_and_add, .run = end, .untold = 1 },
         { .name = "commit-view",
           .prepare = begin_and_add,
@@ -265,7 +265,7 @@ enum { REGIONS = sizeof(regions) / sizeof(regions[0]) };
 
 static void victim_main(int region_no, void *unused)
 {
-        const struct region *region = &regions[region_no];
+        const struct code_region *region = &regions[region_no];
 
         (void)unused;
         if (!trace_me())
@@ -287,7 +287,7 @@ static void victim_main(int region_no, void *unused)
 /* A victim that stands where the region begins. */
 static pid_t start_victim(struct stage *stage, int region_no)
 {
-        const struct region *region = &regions[region_no];
+        const struct code_region *region = &regions[region_no];
         int status;
         pid_t victim;
 
@@ -307,7 +307,7 @@ static pid_t start_victim(struct stage *stage, int region_no)
         return victim;
 }
 
-static void set_stage(struct stage *stage, const struct region *region)
+static void set_stage(struct stage *stage, const struct code_region *region)
 {
         stage_make_durable(region->is_durable);
         stage_set(stage, region->name);
@@ -318,7 +318,7 @@ static void set_stage(struct stage *stage, const struct region *region)
 }
 
 /* On a stage of its own goes the next one. */
-static void fall(struct stage *stage, const struct region *region, bool is_at_once)
+static void fall(struct stage *stage, const struct code_region *region, bool is_at_once)
 {
         const unsigned longest_ms = stage->longest_ms;
 
@@ -332,7 +332,7 @@ static void fall(struct stage *stage, const struct region *region, bool is_at_on
 }
 
 /* One that has ended was killed by its own second thread, which came to the breakpoint after all (in "open"). */
-static void end_victim(struct stage *stage, const struct region *region, pid_t victim, enum trace_stop stop,
+static void end_victim(struct stage *stage, const struct code_region *region, pid_t victim, enum trace_stop stop,
                        unsigned turn)
 {
         if (stop != TRACE_ENDED) {
@@ -356,7 +356,7 @@ static uint32_t strays; /* that went another way than the recorded one */
 
 static void die_at(struct stage *stage, int region_no, const struct trace_path *path, uint32_t k, uint32_t turn)
 {
-        const struct region *region = &regions[region_no];
+        const struct code_region *region = &regions[region_no];
         pid_t victim = start_victim(stage, region_no);
         enum trace_stop stop = trace_go_to(victim, path, k);
 
@@ -379,7 +379,7 @@ static void record(struct stage *stage, int region_no, struct trace_path *path)
         end_victim(stage, &regions[region_no], victim, TRACE_MARKER, 0);
 }
 
-static void show_progress(const struct region *region, uint32_t k, const struct trace_path *path)
+static void show_progress(const struct code_region *region, uint32_t k, const struct trace_path *path)
 {
         static uint64_t shown_ns;
 
@@ -390,12 +390,12 @@ static void show_progress(const struct region *region, uint32_t k, const struct 
 }
 
 /* Not the later visits of a loop over all rows, where nothing new happens. */
-static bool is_wanted(const struct region *region, const struct trace_path *path, uint32_t k)
+static bool is_wanted(const struct code_region *region, const struct trace_path *path, uint32_t k)
 {
         return !region->visits_max || path->visit[k] <= region->visits_max;
 }
 
-static uint32_t choose_stride(const struct region *region, const struct trace_path *path)
+static uint32_t choose_stride(const struct code_region *region, const struct trace_path *path)
 {
         uint32_t wanted = 0;
 
@@ -441,7 +441,7 @@ static uint32_t die_for(struct stage *stage, int region_no, const struct trace_p
         return deaths;
 }
 
-static bool is_asked_for(const struct region *region)
+static bool is_asked_for(const struct code_region *region)
 {
         return options.only ? strcmp(options.only, region->name) == 0 : !region->is_slow;
 }
