@@ -130,6 +130,7 @@ CONTRACT_TESTS = \
         %D%/test_small_shm \
         %D%/test_snapshot \
         %D%/test_snapshot_calls \
+        %D%/test_snapshot_durable \
         %D%/test_snapshot_others \
         %D%/test_snapshot_history \
         %D%/test_starving \
@@ -203,6 +204,8 @@ SNAPSHOT_STAND = %D%/stamped.c %D%/stamped.h %D%/snapshot_stand.h
 %C%_test_snapshot_LDADD = $(CONTRACT_LIBS)
 %C%_test_snapshot_calls_SOURCES = %D%/test_snapshot_calls.c $(SNAPSHOT_STAND)
 %C%_test_snapshot_calls_LDADD = $(CONTRACT_LIBS)
+%C%_test_snapshot_durable_SOURCES = %D%/test_snapshot_durable.c $(SNAPSHOT_STAND)
+%C%_test_snapshot_durable_LDADD = $(CONTRACT_LIBS)
 %C%_test_snapshot_others_SOURCES = %D%/test_snapshot_others.c $(SNAPSHOT_STAND)
 %C%_test_snapshot_others_LDADD = $(CONTRACT_LIBS)
 %C%_test_snapshot_history_SOURCES = %D%/test_snapshot_history.c $(SNAPSHOT_STAND)
