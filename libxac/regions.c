@@ -2,6 +2,7 @@
 #include "libxac/regions.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <xac/xac.h>
@@ -205,7 +206,7 @@ static bool take_from_another(struct regions *regions, uint64_t except)
         for (uint64_t tries = 0; tries < count; tries++) {
                 uint64_t no = atomic_fetch_add_explicit(&regions->hand, 1, memory_order_relaxed) % count;
                 struct region *region = &regions->region[no];
-                if (no == except || !region->chunk || !try_lock_region(region))
+                if (no == except || !try_lock_region(region))
                         continue;
                 bool is_taken = region->chunk && !hide_locked(regions, no);
                 if (is_taken)
@@ -322,11 +323,18 @@ static int show_locked(struct regions *regions, uint64_t no, uint64_t sequence, 
         return 0;
 }
 
+/* No signal handler of this thread shall wait for the lock: only faults, which may be home's, are let through. */
 int regions_show(struct regions *regions, uint64_t no, uint64_t sequence, uint64_t file_len)
 {
+        sigset_t others, before;
+        sigfillset(&others);
+        sigdelset(&others, SIGSEGV);
+        sigdelset(&others, SIGBUS);
+        pthread_sigmask(SIG_BLOCK, &others, &before);
         lock_region(&regions->region[no]);
         int err = show_locked(regions, no, sequence, file_len);
         unlock_region(&regions->region[no]);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
         return err;
 }
 
@@ -345,17 +353,6 @@ static bool has_park(struct regions *regions)
         }
         regions->park = park;
         return true;
-}
-
-/* From the first that is shown to the last. */
-static void find_extent(const struct regions *regions, uint64_t *first, uint64_t *end)
-{
-        *first = 0;
-        *end = regions_count(regions);
-        while (!regions_is_shown(regions, *first))
-                ++*first;
-        while (!regions_is_shown(regions, *end - 1))
-                --*end;
 }
 
 enum hiding { COVERED, PARKED, VEILED };
@@ -379,14 +376,12 @@ static void note_hidden(struct regions *regions, uint64_t first, uint64_t end, e
         atomic_fetch_sub(&regions->shown, hidden);
 }
 
-/* How to hide what is shown from one region to another. */
+/* How to hide neighbours that are shown. */
 static enum hiding choose(const struct regions *regions, uint64_t first, uint64_t end)
 {
         enum hiding hiding = VEILED;
         for (uint64_t no = first; no < end; no++) {
                 const uint32_t chunk = regions->region[no].chunk;
-                if (!regions_is_shown(regions, no))
-                        continue;
                 if (!chunk)
                         return PARKED;
                 if (!chunks_is_huge(regions->chunks, chunk))
@@ -434,13 +429,19 @@ static int hide(struct regions *regions, uint64_t first, uint64_t end)
         return 0;
 }
 
+/* Neighbours together. What lies between them may be shown page by page. */
 int regions_hide(struct regions *regions)
 {
-        uint64_t first, end;
-        if (!atomic_load_explicit(&regions->shown, memory_order_relaxed))
-                return 0;
-        find_extent(regions, &first, &end);
-        return hide(regions, first, end);
+        const uint64_t count = regions_count(regions);
+        int err = 0;
+        for (uint64_t no = 0, end; atomic_load_explicit(&regions->shown, memory_order_relaxed) && !err; no = end + 1) {
+                while (!regions_is_shown(regions, no))
+                        no++;
+                for (end = no + 1; end < count && regions_is_shown(regions, end);)
+                        end++;
+                err = hide(regions, no, end);
+        }
+        return err;
 }
 
 int regions_hide_one(struct regions *regions, uint64_t no)
@@ -470,7 +471,7 @@ void regions_share(struct regions *regions, const struct regions *older)
         for (uint64_t no = 0; no < count && no < regions_count(older); no++) {
                 struct region *from = &older->region[no];
                 struct region *to = &regions->region[no];
-                if (to->chunk || !from->chunk || !try_lock_region(from))
+                if (to->chunk || !try_lock_region(from))
                         continue;
                 if (from->chunk && from->as_of) {
                         chunks_share(regions->chunks, from->chunk);

@@ -9,6 +9,7 @@
 #include "base/sys.h"
 #include "libxac/ranges.h"
 #include "libxac/thread_local.h"
+#include "libxac/window.h"
 
 enum {
         MAPS_MAX = 4096,
@@ -103,25 +104,24 @@ static int reserve(uint64_t file_len, char **base, uint64_t *byte_len)
 }
 
 /* Maps are used again, and never freed: the handler may look at the table while one goes. */
-static pthread_mutex_t spare_mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct snapshot_map *spare;
+static struct snapshot_map *spare; /* under the window's lock, which no fork leaves taken */
 
 static struct snapshot_map *allocate(void)
 {
-        pthread_mutex_lock(&spare_mutex);
+        window_lock();
         struct snapshot_map *map = spare;
         if (map)
                 spare = map->next;
-        pthread_mutex_unlock(&spare_mutex);
+        window_unlock();
         return map ? map : calloc(1, sizeof(*map));
 }
 
 static void set_aside(struct snapshot_map *map)
 {
-        pthread_mutex_lock(&spare_mutex);
+        window_lock();
         map->next = spare;
         spare = map;
-        pthread_mutex_unlock(&spare_mutex);
+        window_unlock();
 }
 
 static int create(struct xac_env *env, uint32_t file_no, struct snapshot_map **out)
