@@ -126,6 +126,7 @@ CONTRACT_TESTS = \
         %D%/test_open_close \
         %D%/test_processes \
         %D%/test_readers \
+        %D%/test_readers_history \
         %D%/test_run \
         %D%/test_shared_view \
         %D%/test_small_shm \
@@ -203,6 +204,8 @@ EXTRA_DIST += %D%/exceptions.cc
 SNAPSHOT_STAND = %D%/stamped.c %D%/stamped.h %D%/snapshot_stand.h
 %C%_test_readers_SOURCES = %D%/test_readers.c $(SNAPSHOT_STAND)
 %C%_test_readers_LDADD = $(CONTRACT_LIBS)
+%C%_test_readers_history_SOURCES = %D%/test_readers_history.c $(SNAPSHOT_STAND)
+%C%_test_readers_history_LDADD = $(CONTRACT_LIBS)
 %C%_test_snapshot_SOURCES = %D%/test_snapshot.c $(SNAPSHOT_STAND)
 %C%_test_snapshot_LDADD = $(CONTRACT_LIBS)
 %C%_test_snapshot_calls_SOURCES = %D%/test_snapshot_calls.c $(SNAPSHOT_STAND)
