@@ -379,33 +379,46 @@ static void check_words(const uint64_t *words, size_t from, size_t to, uint64_t 
                                      (unsigned long long)words[i], (unsigned long long)value);
 }
 
+/* Leaves memory behind in which readers have seen other bytes. */
+static void use_memory(struct stand *stand)
+{
+        enum { WORDS = (12 << 20) / 8 };
+        uint64_t *full = xac_mmap(stand->env, "full", WORDS * 8, 0);
+
+        check(full != MAP_FAILED);
+        run_until_committed(stand->env, 0) for (size_t i = 0; i < WORDS; i++) full[i] = 0x5a5a5a5a;
+        check_ok(xbegin(stand->env, XAC_RDONLY));
+        check_words(full, 0, WORDS, 0x5a5a5a5a);
+        check_ok(xend(stand->env));
+        check_ok(xac_munmap(stand->env, full));
+}
+
+static void scan_words(struct stand *stand, const uint64_t *words, size_t pages, uint64_t value)
+{
+        check_ok(xbegin(stand->env, XAC_RDONLY));
+        check_words(words, 0, 40 * 512, value);
+        check_words(words, 40 * 512, pages * 512, 0);
+        check_ok(xend(stand->env));
+}
+
 /* What is new in a file reads as zeros, though memory shows it that has shown something else. */
 static void a_view_that_grows(void)
 {
-        enum { OTHER_WORDS = (16 << 20) / 8 };
         struct stand stand = large;
-        uint64_t *words, *full;
-        size_t pages = 10;
+        size_t pages = 50;
+        uint64_t *words;
 
         stand.scan_bytes = 1; /* few copies at once: they are used again soon */
         stand_open(&stand);
-        full = xac_mmap(stand.env, "full", OTHER_WORDS * 8, 0);
+        use_memory(&stand);
         words = xac_mmap(stand.env, "grown", pages * 4096, 0);
-        check(full != MAP_FAILED && words != MAP_FAILED);
-        run_until_committed(stand.env, 0) for (size_t i = 0; i < OTHER_WORDS; i++) full[i] = 0x5a5a5a5a;
+        check(words != MAP_FAILED);
         for (uint64_t round = 1; round <= 20; round++) {
-                run_until_committed(stand.env, 0) for (size_t i = 0; i < 5 * 512; i++) words[i] = round;
-                check_ok(xbegin(stand.env, XAC_RDONLY));
-                check_words(full, 0, OTHER_WORDS, 0x5a5a5a5a);
-                check_words(words, 0, 5 * 512, round);
-                check_words(words, 5 * 512, pages * 512, 0);
-                check_ok(xend(stand.env));
-                pages += 10;
+                run_until_committed(stand.env, 0) for (size_t i = 0; i < 40 * 512; i++) words[i] = round;
+                scan_words(&stand, words, pages, round);
+                pages += 50;
                 check(xac_mmap(stand.env, "grown", pages * 4096, 0) == words);
-                check_ok(xbegin(stand.env, XAC_RDONLY));
-                check_words(words, 0, 5 * 512, round);
-                check_words(words, 5 * 512, pages * 512, 0);
-                check_ok(xend(stand.env));
+                scan_words(&stand, words, pages, round);
         }
         stand_close(&stand);
 }
