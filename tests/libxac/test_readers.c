@@ -379,16 +379,36 @@ static void check_words(const uint64_t *words, size_t from, size_t to, uint64_t 
                                      (unsigned long long)words[i], (unsigned long long)value);
 }
 
-/* Leaves memory behind in which readers have seen other bytes. */
-static void use_memory(struct stand *stand)
+enum { FULL_WORDS = (12 << 20) / 8, FILLED_PAGES = 40 };
+
+static long long fill_file(const char *file, size_t words, uint64_t value)
 {
-        enum { WORDS = (12 << 20) / 8 };
-        uint64_t *full = xac_mmap(stand->env, "full", WORDS * 8, 0);
+        uint64_t *view = xac_mmap(other.env, file, words * 8, 0);
+
+        check(view != MAP_FAILED);
+        run_until_committed(other.env, 0) for (size_t i = 0; i < words; i++) view[i] = value;
+        return xac_munmap(other.env, view);
+}
+
+static long long fill_full(uint64_t value)
+{
+        return fill_file("full", FULL_WORDS, value);
+}
+
+static long long fill_grown(uint64_t value)
+{
+        return fill_file("grown", (size_t)FILLED_PAGES * 512, value);
+}
+
+/* Leaves memory behind in which readers have seen other bytes. */
+static void use_memory(struct stand *stand, struct actor *actor)
+{
+        uint64_t *full = xac_mmap(stand->env, "full", FULL_WORDS * 8, 0);
 
         check(full != MAP_FAILED);
-        run_until_committed(stand->env, 0) for (size_t i = 0; i < WORDS; i++) full[i] = 0x5a5a5a5a;
+        check_equal(actor_do(actor, fill_full, 0x5a5a5a5a), 0);
         check_ok(xbegin(stand->env, XAC_RDONLY));
-        check_words(full, 0, WORDS, 0x5a5a5a5a);
+        check_words(full, 0, FULL_WORDS, 0x5a5a5a5a);
         check_ok(xend(stand->env));
         check_ok(xac_munmap(stand->env, full));
 }
@@ -396,30 +416,32 @@ static void use_memory(struct stand *stand)
 static void scan_words(struct stand *stand, const uint64_t *words, size_t pages, uint64_t value)
 {
         check_ok(xbegin(stand->env, XAC_RDONLY));
-        check_words(words, 0, 40 * 512, value);
-        check_words(words, 40 * 512, pages * 512, 0);
+        check_words(words, 0, (size_t)FILLED_PAGES * 512, value);
+        check_words(words, (size_t)FILLED_PAGES * 512, pages * 512, 0);
         check_ok(xend(stand->env));
 }
 
 /* What is new in a file reads as zeros, though memory shows it that has shown something else. */
 static void a_view_that_grows(void)
 {
+        struct actor *actor = other_start(0);
         struct stand stand = large;
-        size_t pages = 50;
+        size_t pages = FILLED_PAGES + 10;
         uint64_t *words;
 
         stand.scan_bytes = 1; /* few copies at once: they are used again soon */
         stand_open(&stand);
-        use_memory(&stand);
+        use_memory(&stand, actor);
         words = xac_mmap(stand.env, "grown", pages * 4096, 0);
         check(words != MAP_FAILED);
-        for (uint64_t round = 1; round <= 20; round++) {
-                run_until_committed(stand.env, 0) for (size_t i = 0; i < 40 * 512; i++) words[i] = round;
+        for (uint64_t round = 1; round <= 30; round++) {
+                check_equal(actor_do(actor, fill_grown, round), 0);
                 scan_words(&stand, words, pages, round);
-                pages += 50;
+                pages += 10 * (round % 3);
                 check(xac_mmap(stand.env, "grown", pages * 4096, 0) == words);
                 scan_words(&stand, words, pages, round);
         }
+        other_stop(actor);
         stand_close(&stand);
 }
 
