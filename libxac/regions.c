@@ -374,10 +374,10 @@ static void note_hidden(struct regions *regions, uint64_t first, uint64_t end, e
                 const uint32_t shown_len = atomic_load_explicit(&region->shown_len, memory_order_relaxed);
                 if (hiding == PARKED)
                         region->parked_len = region->chunk ? 0 : shown_len;
-                if (hiding != VEILED)
-                        region->veiled_len = 0;
                 if (hiding == COVERED)
                         count_mapping(region, false);
+                if (hiding != VEILED)
+                        region->veiled_len = 0;
                 else if (shown_len)
                         region->veiled_len = shown_len;
                 atomic_store_explicit(&region->shown_len, 0, memory_order_relaxed);
