@@ -134,8 +134,9 @@ CONTRACT_TESTS = \
         %D%/test_snapshot \
         %D%/test_snapshot_calls \
         %D%/test_snapshot_durable \
-        %D%/test_snapshot_others \
         %D%/test_snapshot_history \
+        %D%/test_snapshot_others \
+        %D%/test_snapshot_ends \
         %D%/test_starving \
         %D%/test_stat \
         %D%/test_strerror \
@@ -215,10 +216,12 @@ SNAPSHOT_STAND = %D%/stamped.c %D%/stamped.h %D%/snapshot_stand.h
 %C%_test_snapshot_calls_LDADD = $(CONTRACT_LIBS)
 %C%_test_snapshot_durable_SOURCES = %D%/test_snapshot_durable.c $(SNAPSHOT_STAND)
 %C%_test_snapshot_durable_LDADD = $(CONTRACT_LIBS)
-%C%_test_snapshot_others_SOURCES = %D%/test_snapshot_others.c $(SNAPSHOT_STAND)
-%C%_test_snapshot_others_LDADD = $(CONTRACT_LIBS)
+%C%_test_snapshot_ends_SOURCES = %D%/test_snapshot_ends.c $(SNAPSHOT_STAND)
+%C%_test_snapshot_ends_LDADD = $(CONTRACT_LIBS)
 %C%_test_snapshot_history_SOURCES = %D%/test_snapshot_history.c $(SNAPSHOT_STAND)
 %C%_test_snapshot_history_LDADD = $(CONTRACT_LIBS)
+%C%_test_snapshot_others_SOURCES = %D%/test_snapshot_others.c $(SNAPSHOT_STAND)
+%C%_test_snapshot_others_LDADD = $(CONTRACT_LIBS)
 %C%_test_starving_SOURCES = %D%/test_starving.c
 %C%_test_starving_LDADD = $(CONTRACT_LIBS)
 %C%_test_stat_SOURCES = %D%/test_stat.c

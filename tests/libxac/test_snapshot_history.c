@@ -321,6 +321,7 @@ static void round_run(struct round *round, struct chance *chance)
         memset(round, 0, sizeof(*round));
         round->stand.stamped = random_file(chance);
         round->stand.pool_bytes = pools[chance_below(chance, 4)];
+        round->stand.scan_bytes = chance_percent(chance, 30); /* as little as there may be, or as always */
         round->processes = 1 + (unsigned)chance_below(chance, PROCESSES_MAX);
         round->threads = 1 + (unsigned)chance_below(chance, THREADS_MAX);
         round->is_killing = chance_percent(chance, 50);
