@@ -108,7 +108,7 @@ static void others_change_between_scans(int way)
 
         number = actor_do(actor, change, 70);
         stand_open(&stand);
-        for (int i = 0; i < 60; i++) {
+        for (int i = 0; i < 30; i++) {
                 check_equal(chance_percent(&chance, 70) ? scan(&stand, 0) : look_here_and_there(&stand, &chance),
                             number);
                 if (chance_percent(&chance, 80))
@@ -128,7 +128,7 @@ static void others_change_during_a_scan(int way)
         uint32_t quarter = large.stamped.pages / 4;
 
         stand_open(&stand);
-        for (int i = 0; i < 20; i++) {
+        for (int i = 0; i < 10; i++) {
                 check_ok(xbegin(stand.env, XAC_RDONLY));
                 for (uint32_t part = 0; part < 4; part++) {
                         uint32_t first = (part + (uint32_t)i) % 4 * quarter;
@@ -156,7 +156,7 @@ static void the_reader_writes_too(int way)
 
         stand.way = way;
         stand_open(&stand);
-        for (int i = 0; i < 60; i++) {
+        for (int i = 0; i < 30; i++) {
                 if (chance_percent(&chance, 50))
                         check_equal(scan(&stand, 0), number);
                 if (chance_percent(&chance, 30)) {

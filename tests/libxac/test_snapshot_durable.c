@@ -157,6 +157,36 @@ static void others_commit_meanwhile(void)
         stand_close(&race->stand);
 }
 
+/* ---- A small log ---- */
+
+/* However long it is held, the log is used again: checkpoints go on. */
+static void it_does_not_hold_up_the_log(void)
+{
+        enum { LOG_BYTES = 1 << 20 };
+        const xac_options options = { .log_bytes = LOG_BYTES };
+        struct stand stand = durable();
+        xac_snapshot *snapshot;
+        uint64_t number, checkpoints, written;
+        xac_env *env;
+
+        check_ok(xac_open(scratch_path("env"), XAC_CREATE, &options, &env));
+        open_durable(&stand); /* the same, once more */
+        number = change(&stand, XAC_NOSYNC, 40);
+        snapshot = stand_snapshot(&stand, 0);
+        checkpoints = stand_stats(&stand).checkpoints;
+        written = stand_stats(&stand).log_bytes_written;
+        while (stand_stats(&stand).log_bytes_written - written < 8 * LOG_BYTES) {
+                change(&stand, XAC_NOSYNC, 20);
+                check_ok(xac_sync(stand.env));
+                check(stand_stats(&stand).log_bytes_used < 4 * LOG_BYTES);
+        }
+        check(stand_stats(&stand).checkpoints > checkpoints);
+        stand_check(&stand, stand_map(&stand, snapshot), number);
+        check_ok(xac_snapshot_close(snapshot));
+        stand_close(&stand);
+        check_ok(xac_close(env));
+}
+
 /* ---- After a power cut ---- */
 
 struct cut {
@@ -206,6 +236,7 @@ int main(void)
                 isolated_test(a_volatile_environment_has_none),
                 isolated_test(it_is_what_is_on_disk),
                 isolated_test(others_commit_meanwhile),
+                isolated_test(it_does_not_hold_up_the_log),
                 isolated_test(what_it_showed_is_there_after_a_power_cut),
         };
         return cmocka_run_group_tests_name("snapshot_durable", tests, NULL, NULL);
