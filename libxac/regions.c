@@ -256,9 +256,8 @@ static int make_own(struct regions *regions, uint64_t no)
 static int bring_up(struct regions *regions, uint64_t no, const struct pages *pages, uint64_t sequence)
 {
         struct region *region = &regions->region[no];
-        if (atomic_load(
-                    &regions->files->is_patched)) /* what is lost still shall fault again, and not be copied as zeros */
-                files_heal(regions->files);
+        if (atomic_load(&regions->files->is_patched))
+                files_heal(regions->files); /* what is lost still is to fault again, and not to be copied as zeros */
         const uint32_t patches = atomic_load(&regions->files->patches);
         if (region->as_of > sequence)
                 region->as_of = 0;
@@ -372,14 +371,11 @@ static void note_hidden(struct regions *regions, uint64_t first, uint64_t end, e
         for (uint64_t no = first; no < end; no++) {
                 struct region *region = &regions->region[no];
                 const uint32_t shown_len = atomic_load_explicit(&region->shown_len, memory_order_relaxed);
+                region->veiled_len = hiding == VEILED ? shown_len : 0;
                 if (hiding == PARKED)
                         region->parked_len = region->chunk ? 0 : shown_len;
                 if (hiding == COVERED)
                         count_mapping(region, false);
-                if (hiding != VEILED)
-                        region->veiled_len = 0;
-                else if (shown_len)
-                        region->veiled_len = shown_len;
                 atomic_store_explicit(&region->shown_len, 0, memory_order_relaxed);
                 hidden += shown_len != 0;
         }
