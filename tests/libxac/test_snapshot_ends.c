@@ -140,6 +140,100 @@ static void another_thread_closes_it(void)
         check_file(&stand.stamped, 20);
 }
 
+/* ---- The addresses of others ---- */
+
+enum { BLOCKS = 64, BLOCK_BYTES = 2 << 20 };
+
+/* Memory of the program, wherever the kernel puts it. */
+static void map_blocks(unsigned char **blocks)
+{
+        for (int i = 0; i < BLOCKS; i++) {
+                blocks[i] = mmap(NULL, BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                check(blocks[i] != MAP_FAILED);
+                memset(blocks[i], 100 + i, BLOCK_BYTES);
+        }
+}
+
+static void check_blocks(unsigned char **blocks)
+{
+        for (int i = 0; i < BLOCKS; i++)
+                for (size_t at = 0; at < BLOCK_BYTES; at++)
+                        check_equal(blocks[i][at], 100 + i);
+}
+
+static void unmap_blocks(unsigned char **blocks)
+{
+        for (int i = 0; i < BLOCKS; i++)
+                check_equal(munmap(blocks[i], BLOCK_BYTES), 0);
+}
+
+/* Mappings of snapshots come and go, of a file that is at home; they leave no addresses to others in between. */
+static void what_the_program_maps_stays(void)
+{
+        struct stand stand = { .stamped = { 1, 4096, 4 * 512 } };
+        unsigned char *blocks[BLOCKS];
+        uint64_t number;
+
+        stand_open(&stand);
+        number = stand_commits(&stand, 70);
+        stand_close(&stand);
+        stand_open(&stand);
+        for (int i = 0; i < 6; i++) {
+                xac_snapshot *snapshot = stand_snapshot(&stand, 0);
+
+                stand_check(&stand, stand_map(&stand, snapshot), number);
+                map_blocks(blocks);
+                check_ok(xac_snapshot_close(snapshot));
+                check_blocks(blocks);
+                unmap_blocks(blocks);
+        }
+        stand_close(&stand);
+}
+
+/* Pages go home, so that what views show is hidden at their next begin. */
+static void flip(int index, void *stand)
+{
+        struct stand mine = *(struct stand *)stand;
+        uint64_t *other;
+
+        (void)index;
+        stand_open(&mine);
+        other = xac_mmap(mine.env, "other", 4096, 0);
+        check(other != MAP_FAILED);
+        run_until_committed(mine.env, 0) other[0]++;
+        check_ok(xac_checkpoint(mine.env));
+        stand_close(&mine);
+}
+
+static void scan(struct stand *stand, uint64_t number)
+{
+        check_ok(xbegin(stand->env, XAC_RDONLY));
+        stand_check(stand, stand->view, number);
+        check_ok(xend(stand->env));
+}
+
+/* The same in a view. */
+static void what_the_program_maps_stays_beside_a_view(void)
+{
+        struct stand stand = { .stamped = { 1, 4096, 4 * 512 } };
+        unsigned char *blocks[BLOCKS];
+        uint64_t number;
+
+        stand_open(&stand);
+        number = stand_commits(&stand, 70);
+        stand_close(&stand);
+        stand_open(&stand);
+        for (int i = 0; i < 12; i++) {
+                scan(&stand, number);
+                map_blocks(blocks);
+                crew_threads(1, flip, &stand);
+                scan(&stand, number);
+                check_blocks(blocks);
+                unmap_blocks(blocks);
+        }
+        stand_close(&stand);
+}
+
 /* ---- fork ---- */
 
 struct inherited {
@@ -273,6 +367,8 @@ int main(void)
                 isolated_test(snapshots_keep_the_environment_open),
                 isolated_test(it_is_opened_again_meanwhile),
                 isolated_test(another_thread_closes_it),
+                isolated_test(what_the_program_maps_stays),
+                isolated_test(what_the_program_maps_stays_beside_a_view),
                 isolated_test(a_child_has_none),
                 isolated_test(a_store_into_it_is_a_crash),
                 isolated_test(a_read_where_nothing_is_is_a_crash),
