@@ -142,36 +142,83 @@ static void another_thread_closes_it(void)
 
 /* ---- The addresses of others ---- */
 
-enum { BLOCKS = 64, BLOCK_BYTES = 2 << 20 };
+enum { BLOCKS_MAX = 4096, STEP_BYTES = 2 << 20 };
+#define LARGEST (UINT64_C(16) << 30)
+#define WRITTEN (UINT64_C(64) << 20) /* the program uses those that are no longer than that */
 
-/* Memory of the program, wherever the kernel puts it. */
-static void map_blocks(unsigned char **blocks)
+/* Memory of the program, in all the gaps between what is mapped, and below. */
+struct gaps {
+        char *bottom;
+        unsigned count;
+        struct {
+                char *at;
+                uint64_t byte_len;
+        } block[BLOCKS_MAX];
+};
+
+static char *map_anywhere(uint64_t byte_len)
 {
-        for (int i = 0; i < BLOCKS; i++) {
-                blocks[i] = mmap(NULL, BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-                check(blocks[i] != MAP_FAILED);
-                memset(blocks[i], 100 + i, BLOCK_BYTES);
+        char *at = mmap(NULL, byte_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+        check(at != MAP_FAILED);
+        check_equal(madvise(at, byte_len, MADV_NOHUGEPAGE), 0);
+        return at;
+}
+
+static void gaps_use(const struct gaps *gaps, void (*use)(char *))
+{
+        for (unsigned i = 0; i < gaps->count; i++)
+                for (uint64_t at = 0; gaps->block[i].byte_len <= WRITTEN && at < gaps->block[i].byte_len;
+                     at += STEP_BYTES)
+                        use(gaps->block[i].at + at);
+}
+
+static void put_own_address(char *at)
+{
+        memcpy(at, &at, sizeof(at));
+}
+
+static void check_own_address(char *at)
+{
+        check(memcmp(at, &at, sizeof(at)) == 0);
+}
+
+static void gaps_add(struct gaps *gaps, char *at, uint64_t byte_len)
+{
+        check(gaps->count < BLOCKS_MAX);
+        gaps->block[gaps->count].at = at;
+        gaps->block[gaps->count++].byte_len = byte_len;
+}
+
+/* The kernel takes the highest gap that is large enough: they are full when it goes below what there was. */
+static void gaps_fill(struct gaps *gaps)
+{
+        char *at;
+
+        gaps->count = 0;
+        gaps->bottom = map_anywhere(4 * LARGEST);
+        gaps_add(gaps, gaps->bottom + 4 * LARGEST - WRITTEN, WRITTEN);
+        for (uint64_t byte_len = LARGEST; byte_len >= STEP_BYTES; byte_len /= 2) {
+                while ((at = map_anywhere(byte_len)) > gaps->bottom)
+                        gaps_add(gaps, at, byte_len);
+                check_equal(munmap(at, byte_len), 0);
         }
+        gaps_use(gaps, put_own_address);
 }
 
-static void check_blocks(unsigned char **blocks)
+static void gaps_check_and_leave(struct gaps *gaps)
 {
-        for (int i = 0; i < BLOCKS; i++)
-                for (size_t at = 0; at < BLOCK_BYTES; at++)
-                        check_equal(blocks[i][at], 100 + i);
-}
-
-static void unmap_blocks(unsigned char **blocks)
-{
-        for (int i = 0; i < BLOCKS; i++)
-                check_equal(munmap(blocks[i], BLOCK_BYTES), 0);
+        gaps_use(gaps, check_own_address);
+        for (unsigned i = 0; i < gaps->count; i++)
+                check_equal(munmap(gaps->block[i].at, gaps->block[i].byte_len), 0);
+        check_equal(munmap(gaps->bottom, 4 * LARGEST), 0);
 }
 
 /* Mappings of snapshots come and go, of a file that is at home; they leave no addresses to others in between. */
 static void what_the_program_maps_stays(void)
 {
         struct stand stand = { .stamped = { 1, 4096, 4 * 512 } };
-        unsigned char *blocks[BLOCKS];
+        static struct gaps gaps;
         uint64_t number;
 
         stand_open(&stand);
@@ -182,10 +229,9 @@ static void what_the_program_maps_stays(void)
                 xac_snapshot *snapshot = stand_snapshot(&stand, 0);
 
                 stand_check(&stand, stand_map(&stand, snapshot), number);
-                map_blocks(blocks);
+                gaps_fill(&gaps);
                 check_ok(xac_snapshot_close(snapshot));
-                check_blocks(blocks);
-                unmap_blocks(blocks);
+                gaps_check_and_leave(&gaps);
         }
         stand_close(&stand);
 }
@@ -216,20 +262,18 @@ static void scan(struct stand *stand, uint64_t number)
 static void what_the_program_maps_stays_beside_a_view(void)
 {
         struct stand stand = { .stamped = { 1, 4096, 4 * 512 } };
-        unsigned char *blocks[BLOCKS];
+        static struct gaps gaps;
         uint64_t number;
 
         stand_open(&stand);
         number = stand_commits(&stand, 70);
-        stand_close(&stand);
-        stand_open(&stand);
+        check_ok(xac_checkpoint(stand.env));
         for (int i = 0; i < 12; i++) {
                 scan(&stand, number);
-                map_blocks(blocks);
+                gaps_fill(&gaps);
                 crew_threads(1, flip, &stand);
                 scan(&stand, number);
-                check_blocks(blocks);
-                unmap_blocks(blocks);
+                gaps_check_and_leave(&gaps);
         }
         stand_close(&stand);
 }
