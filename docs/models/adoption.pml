@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Joining a snapshot that somebody else holds (xac_snapshot_open_at).
+/* Joining a snapshot that somebody else holds (xac_snapshot_open_at; libxac/participant.c, takeover.c; DESIGN.md R26).
 
    Each of ROWS participants has a row. ROUNDS times it opens the newest snapshot, or adopts one of any number there has
    been, whoever may hold it; it uses what it got, and closes it. One committer commits COMMITS times; each commit displaces
@@ -11,9 +11,9 @@
    Asserted: whoever has opened or adopted a snapshot finds the version that is visible there until it closes.
 
    The rules (each left out by a switch, each then gives a counterexample):
-   COUNTEARLY      AD1  who adopts raises the counter after its snapshot is in its row ...
+   COUNTEARLY      AD1  who adopts raises the count of joinings after its snapshot is in its row ...
    COUNTLATE       AD2  ... and before it looks for who holds the snapshot
-   NOREPEAT        AD3  a reclaimer that finds another counter after the rows than before begins anew
+   NOREPEAT        AD3  a reclaimer that finds another count after the rows than before begins anew
    LOOKATSNAPSHOT  AD4  `held` is looked at, not `snapshot`: who has not been confirmed confirms nobody ...
    OFFEREARLY      AD4  ... so that it is stored after one has been confirmed
    HELDEARLY       AD5  who opens stores it when its snapshot is stable
@@ -39,7 +39,7 @@
 #define NEWEST (COMMITS + 1)
 
 byte sequence = 1;
-bool is_counted; /* the counter is no more what the reclaimer has read */
+bool is_counted; /* the count is no more what the reclaimer has read */
 byte opened;
 byte snapshot[ROWS], held[ROWS];
 byte uses[ROWS];           /* only for the assertions: the snapshot that a participant has for sure */
