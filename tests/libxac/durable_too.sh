@@ -10,8 +10,8 @@
 set -u
 
 tests=${builddir:-.}/tests/libxac
-quick='advise attach checkpoint conflicts declared fork full growth move move_model nesting run stat strict track transactions trouble wait'
-slow='many processes starving threads'
+quick='advise attach checkpoint conflicts declared fork full growth move move_model nesting run snapshot_calls snapshot_ends stat strict track transactions trouble wait'
+slow='many processes readers readers_history snapshot snapshot_history snapshot_others starving threads'
 
 case ${1-} in
 '') wanted=$quick ;;

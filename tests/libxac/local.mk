@@ -127,9 +127,17 @@ CONTRACT_TESTS = \
         %D%/test_nesting \
         %D%/test_open_close \
         %D%/test_processes \
+        %D%/test_readers \
+        %D%/test_readers_history \
         %D%/test_run \
         %D%/test_shared_view \
         %D%/test_small_shm \
+        %D%/test_snapshot \
+        %D%/test_snapshot_calls \
+        %D%/test_snapshot_durable \
+        %D%/test_snapshot_history \
+        %D%/test_snapshot_others \
+        %D%/test_snapshot_ends \
         %D%/test_starving \
         %D%/test_stat \
         %D%/test_strerror \
@@ -200,6 +208,23 @@ EXTRA_DIST += %D%/exceptions.cc
 %C%_test_shared_view_LDADD = $(CONTRACT_LIBS)
 %C%_test_small_shm_SOURCES = %D%/test_small_shm.c
 %C%_test_small_shm_LDADD = $(CONTRACT_LIBS)
+SNAPSHOT_STAND = %D%/stamped.c %D%/stamped.h %D%/snapshot_stand.h
+%C%_test_readers_SOURCES = %D%/test_readers.c $(SNAPSHOT_STAND)
+%C%_test_readers_LDADD = $(CONTRACT_LIBS)
+%C%_test_readers_history_SOURCES = %D%/test_readers_history.c $(SNAPSHOT_STAND)
+%C%_test_readers_history_LDADD = $(CONTRACT_LIBS)
+%C%_test_snapshot_SOURCES = %D%/test_snapshot.c $(SNAPSHOT_STAND)
+%C%_test_snapshot_LDADD = $(CONTRACT_LIBS)
+%C%_test_snapshot_calls_SOURCES = %D%/test_snapshot_calls.c $(SNAPSHOT_STAND)
+%C%_test_snapshot_calls_LDADD = $(CONTRACT_LIBS)
+%C%_test_snapshot_durable_SOURCES = %D%/test_snapshot_durable.c $(SNAPSHOT_STAND)
+%C%_test_snapshot_durable_LDADD = $(CONTRACT_LIBS)
+%C%_test_snapshot_ends_SOURCES = %D%/test_snapshot_ends.c $(SNAPSHOT_STAND)
+%C%_test_snapshot_ends_LDADD = $(CONTRACT_LIBS)
+%C%_test_snapshot_history_SOURCES = %D%/test_snapshot_history.c $(SNAPSHOT_STAND)
+%C%_test_snapshot_history_LDADD = $(CONTRACT_LIBS)
+%C%_test_snapshot_others_SOURCES = %D%/test_snapshot_others.c $(SNAPSHOT_STAND)
+%C%_test_snapshot_others_LDADD = $(CONTRACT_LIBS)
 %C%_test_starving_SOURCES = %D%/test_starving.c
 %C%_test_starving_LDADD = $(CONTRACT_LIBS)
 %C%_test_stat_SOURCES = %D%/test_stat.c
