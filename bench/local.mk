@@ -197,6 +197,7 @@ endif
 
 include bench/serial/local.mk
 include bench/programs/local.mk
+include bench/snapshots/local.mk
 
 dist_docs_DATA += docs/BENCHMARKS.md
 benchdocdir = $(docdir)/bench
