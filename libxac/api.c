@@ -17,6 +17,7 @@
 #include "libxac/open.h"
 #include "libxac/retry.h"
 #include "libxac/snapshot.h"
+#include "libxac/snapshot_map.h"
 #include "libxac/stats.h"
 #include "libxac/thread.h"
 #include "libxac/touch.h"
@@ -229,6 +230,9 @@ int xac_advise(xac_env *env, const void *addr, size_t length, int access)
         struct thread *thread;
         if (access != XAC_READ && access != XAC_WRITE)
                 return -EINVAL;
+        struct snapshot_map *map = snapshot_map_find(addr);
+        if (map && map->env == env)
+                return access == XAC_READ ? snapshot_map_advise(map, addr, length) : XAC_READONLY;
         int err = enter(env, &thread);
         if (err)
                 return err;

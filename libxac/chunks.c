@@ -31,9 +31,10 @@ static int map_aligned(struct chunks *chunks, uint64_t byte_len)
 int chunks_open(struct chunks *chunks, uint64_t limit_bytes, void (*on_full)(void *arg), void *on_full_arg)
 {
         *chunks = (struct chunks){ .fd = -1,
-                                   .count = (uint32_t)(limit_bytes >> CHUNK_SHIFT) + 1,
+                                   .limit = (uint32_t)(limit_bytes >> CHUNK_SHIFT) + 1,
                                    .on_full = on_full,
                                    .on_full_arg = on_full_arg };
+        chunks->count = chunks->limit + CHUNKS_URGENT;
         const uint64_t byte_len = (uint64_t)chunks->count << CHUNK_SHIFT;
         chunks->chunk = calloc(chunks->count, sizeof(*chunks->chunk));
         if (!chunks->chunk)
@@ -75,9 +76,9 @@ static bool make_ready(struct chunks *chunks, uint32_t no)
 }
 
 /* An unused one that has memory, or has none. */
-static uint32_t take_unused(struct chunks *chunks, bool is_ready)
+static uint32_t take_unused(struct chunks *chunks, uint32_t end, bool is_ready)
 {
-        for (uint32_t no = 1; no < chunks->count; no++) {
+        for (uint32_t no = 1; no < end; no++) {
                 struct chunk *chunk = &chunks->chunk[no];
                 uint32_t unused = 0;
                 if (atomic_load_explicit(&chunk->uses, memory_order_relaxed) ||
@@ -89,11 +90,11 @@ static uint32_t take_unused(struct chunks *chunks, bool is_ready)
         return 0;
 }
 
-static uint32_t take(struct chunks *chunks)
+static uint32_t take(struct chunks *chunks, uint32_t end)
 {
-        uint32_t no = take_unused(chunks, true);
+        uint32_t no = take_unused(chunks, end, true);
         if (!no)
-                no = take_unused(chunks, false);
+                no = take_unused(chunks, end, false);
         if (no && !make_ready(chunks, no)) {
                 chunks_give_back(chunks, no);
                 return 0;
@@ -101,14 +102,15 @@ static uint32_t take(struct chunks *chunks)
         return no;
 }
 
-uint32_t chunks_take(struct chunks *chunks)
+uint32_t chunks_take(struct chunks *chunks, bool is_urgent)
 {
+        const uint32_t end = is_urgent ? chunks->count : chunks->limit;
         atomic_store_explicit(&chunks->taken_ns, sys_monotonic_ns(), memory_order_relaxed);
-        uint32_t no = take(chunks);
+        uint32_t no = take(chunks, end);
         if (no)
                 return no;
         chunks->on_full(chunks->on_full_arg);
-        return take(chunks);
+        return take(chunks, end);
 }
 
 void chunks_share(struct chunks *chunks, uint32_t no)

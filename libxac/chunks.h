@@ -5,7 +5,7 @@
 /*
  * Memory of this process in which readers keep copies: chunks of 2 MiB, each for one region of a file (regions.h).
  *
- *      memory file   | chunk 0 (unused) | chunk 1 | chunk 2 | ...     up to the limit, sparse
+ *      memory file   | chunk 0 (unused) | chunk 1 | chunk 2 | ... the limit | CHUNKS_URGENT more |     sparse
  *
  * The whole file is mapped once, to be written to; a region maps its chunk where it is read. Several regions may show
  * one chunk, which then does not change any more. A chunk gets memory when it is first taken, in one huge page if the
@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { CHUNK_SHIFT = 21 };
+enum { CHUNK_SHIFT = 21, CHUNKS_URGENT = 64 };
 #define CHUNK_BYTES (UINT64_C(1) << CHUNK_SHIFT)
 
 struct chunk {
@@ -33,7 +33,8 @@ struct chunks {
         char *reserved; /* addresses, */
         char *bytes;    /* in which this mapping begins at a multiple of CHUNK_BYTES */
         struct chunk *chunk;
-        uint32_t count;            /* with chunk 0, which is none */
+        uint32_t count;            /* with chunk 0, which is none, */
+        uint32_t limit;            /* and without those beyond the limit */
         _Atomic uint64_t taken_ns; /* when one was last taken, */
         uint64_t trimmed_ns;       /* and the same when chunks_trim last looked */
         /* Is asked to give back what is of no use at present, when there is none left. */
@@ -45,8 +46,9 @@ struct chunks {
 int chunks_open(struct chunks *chunks, uint64_t limit_bytes, void (*on_full)(void *arg), void *on_full_arg);
 void chunks_close(struct chunks *chunks);
 
-/* One with a use; 0: the limit is reached, or there is no memory. */
-uint32_t chunks_take(struct chunks *chunks);
+/* One with a use; 0: the limit is reached, or there is no memory. Who has none at all, and cannot do without, may go
+ * beyond the limit (is_urgent), as long as they are not more than CHUNKS_URGENT. */
+uint32_t chunks_take(struct chunks *chunks, bool is_urgent);
 /* One more region shows it. */
 void chunks_share(struct chunks *chunks, uint32_t no);
 void chunks_give_back(struct chunks *chunks, uint32_t no);

@@ -218,12 +218,13 @@ static bool take_from_another(struct regions *regions, uint64_t except)
         return false;
 }
 
+/* At the limit, from another region of the same range; if that has none, beyond the limit. */
 static uint32_t take_chunk(struct regions *regions, uint64_t no)
 {
-        uint32_t chunk = chunks_take(regions->chunks);
+        uint32_t chunk = chunks_take(regions->chunks, false);
         while (!chunk && take_from_another(regions, no))
-                chunk = chunks_take(regions->chunks);
-        return chunk;
+                chunk = chunks_take(regions->chunks, false);
+        return chunk ? chunk : chunks_take(regions->chunks, true);
 }
 
 /* A chunk of the region's own. What it had in common with others is copied, if it is still of use. */

@@ -287,3 +287,14 @@ const char *snapshot_map_touch(struct snapshot_map *map, const void *addr, enum 
                 return "its data file cannot be read; somebody else has cut it, perhaps";
         }
 }
+
+int snapshot_map_advise(struct snapshot_map *map, const void *addr, size_t byte_len)
+{
+        const uint64_t offset = (uint64_t)((const char *)addr - map->regions.base);
+        if (offset > map->file_len || byte_len > map->file_len - offset)
+                return -EINVAL;
+        int err = 0;
+        for (uint64_t no = offset >> REGION_SHIFT; no << REGION_SHIFT < offset + byte_len && !err; no++)
+                err = show(map, no);
+        return err;
+}

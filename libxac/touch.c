@@ -12,8 +12,10 @@
 #include "libxac/version.h"
 
 enum {
-        HOME_RUN = 16,  /* pages mapped around a fault where all are at home */
-        SINGLES_MAX = 3 /* faults of a read-only transaction in a region, the last of which shows all of it */
+        HOME_RUN = 16, /* pages mapped around a fault where all are at home */
+        /* Faults of a read-only transaction in a region, the last of which shows all of it: */
+        SINGLES_READER = 3, /* in the view of a thread that only reads, lately */
+        SINGLES_MIXED = 32  /* in others */
 };
 
 bool touch_uses_page(void *arg, uint64_t page)
@@ -100,20 +102,22 @@ static int show_home_run(struct txn *txn, struct view *view, uint64_t page_no)
 }
 
 /* Who has touched some pages of a region one by one, or comes from a neighbour, reads on: all of it is shown at once.
- * For who reads a page here and there that would be too much. */
+ * For who reads a page here and there that would be too much. Where transactions that write come between, they lose
+ * what is shown by regions, so more touches are needed. */
 static bool is_scanning(const struct txn *txn, struct view *view, uint64_t page_no)
 {
         const struct regions *regions = &view->regions;
         const uint64_t no = page_no << view->files->shared->page_shift >> REGION_SHIFT;
         struct region *region = &regions->region[no];
-        const uint32_t attempt = (uint32_t)txn->begun * SINGLES_MAX;
+        const uint32_t attempt = (uint32_t)txn->begun * SINGLES_MIXED;
+        const uint32_t enough = view->reads_left ? SINGLES_MIXED : SINGLES_READER;
         if (!txn->is_read_only || txn->state == TXN_DOOMED || view->is_exact || !regions->chunks)
                 return false;
         if ((no && regions_is_shown(regions, no - 1)) ||
             (no + 1 < regions_count(regions) && regions_is_shown(regions, no + 1)))
                 return true;
-        region->singles = region->singles - attempt < SINGLES_MAX ? region->singles + 1 : attempt + 1;
-        return region->singles - attempt == SINGLES_MAX;
+        region->singles = region->singles - attempt < SINGLES_MIXED ? region->singles + 1 : attempt + 1;
+        return region->singles - attempt >= enough;
 }
 
 static int show_for_read(struct txn *txn, struct view *view, uint64_t page_no)

@@ -102,6 +102,7 @@ int view_create(struct files *files, uint32_t file_no, uint64_t byte_len, int fl
         view->files = files;
         view->file_no = file_no;
         view->uses = 1;
+        view->reads_left = READS_IN_A_ROW;
         if (byte_len < files->reserve_bytes)
                 byte_len = files->reserve_bytes;
 
@@ -173,6 +174,14 @@ static struct view_page hidden_page(const struct view_page *page, bool in_m, boo
         return (struct view_page){ .in_m = in_m, .is_listed = is_listed, .contention = page->contention };
 }
 
+/* One page fewer. */
+static void note_hidden(struct view *view, uint64_t page_no, bool in_m, bool is_listed)
+{
+        struct view_page *page = &view->shown[page_no];
+        view->singles -= page->how != VIEW_HIDDEN;
+        *page = hidden_page(page, in_m, is_listed);
+}
+
 /* Nothing is shown any more. M and the list stay, or become empty. */
 static int hide_everything(struct view *view, bool is_reset)
 {
@@ -181,10 +190,8 @@ static int hide_everything(struct view *view, bool is_reset)
                 return err;
         drop_frames(view);
         const uint32_t *listed = view->listed.items;
-        for (uint32_t i = 0; i < view->listed.count; i++) {
-                struct view_page *page = &view->shown[listed[i]];
-                *page = hidden_page(page, !is_reset && page->in_m, !is_reset);
-        }
+        for (uint32_t i = 0; i < view->listed.count; i++)
+                note_hidden(view, listed[i], !is_reset && view_in_m(view, listed[i]), !is_reset);
         if (is_reset)
                 view->listed.count = 0;
         view->writable.count = 0;
@@ -199,15 +206,6 @@ int view_collapse(struct view *view)
         return err;
 }
 
-static bool is_any_single_shown(const struct view *view)
-{
-        const uint32_t *listed = view->listed.items;
-        for (uint32_t i = 0; i < view->listed.count; i++)
-                if (view_shows(view, listed[i]) != VIEW_HIDDEN)
-                        return true;
-        return false;
-}
-
 /* Regions have taken the place of single pages: nothing has to be hidden. */
 static int leave_m(struct view *view)
 {
@@ -220,8 +218,9 @@ static int leave_m(struct view *view)
 int view_reset(struct view *view)
 {
         int err = view_hide_regions(view);
+        view->changed.count = 0;
         if (!err && view->listed.count)
-                err = is_any_single_shown(view) ? hide_everything(view, true) : leave_m(view);
+                err = view->singles ? hide_everything(view, true) : leave_m(view);
         view->is_collapsed &= err != 0;
         return err;
 }
@@ -291,6 +290,7 @@ static void note_shown(struct view *view, uint64_t page_no, uint32_t slot, enum 
                 push(&view->fleeting, page_no);
                 page.contention--;
         }
+        view->singles += before == VIEW_HIDDEN && how != VIEW_HIDDEN;
         page.slot = slot;
         page.how = how;
         page.in_m = page.is_listed = 1;
@@ -356,7 +356,7 @@ static void forget_singles(struct view *view, uint64_t page_no, uint64_t count)
         int64_t edges = edges_of_run(view, page_no, count);
         for (uint64_t i = page_no; i < page_no + count; i++) {
                 drop_frame(view, i);
-                view->shown[i] = hidden_page(&view->shown[i], false, view->shown[i].is_listed);
+                note_hidden(view, i, false, view->shown[i].is_listed);
         }
         count_mappings(view, edges_of_run(view, page_no, count) - edges);
 }
@@ -401,7 +401,7 @@ static int veil(struct view *view, uint64_t page_no, uint64_t count)
                 drop_frame(view, page_no + i);
                 struct view_page *page = &view->shown[page_no + i];
                 const uint32_t slot = page->slot;
-                *page = hidden_page(page, false, page->is_listed);
+                note_hidden(view, page_no + i, false, page->is_listed);
                 page->slot = slot;
         }
         return err;
@@ -424,8 +424,7 @@ int view_hide_run(struct view *view, uint64_t page_no, uint64_t count)
         int64_t edges = edges_of_run(view, page_no, count);
         for (uint64_t i = 0; i < count; i++) {
                 drop_frame(view, page_no + i);
-                struct view_page *page = &view->shown[page_no + i];
-                *page = hidden_page(page, false, page->is_listed);
+                note_hidden(view, page_no + i, false, view->shown[page_no + i].is_listed);
         }
         count_mappings(view, edges_of_run(view, page_no, count) - edges);
         return 0;
@@ -528,17 +527,17 @@ int view_note_change(struct view *view, uint64_t page_no, uint32_t *hidden)
         return view_hide(view, page_no);
 }
 
-void view_note_change_in_region(struct view *view, uint64_t page_no)
+bool view_note_change_in_region(struct view *view, uint64_t page_no)
 {
         const uint32_t no = (uint32_t)(page_no << view->files->shared->page_shift >> REGION_SHIFT);
         if (view->changed.count > CHANGED_REGIONS || !regions_is_shown(&view->regions, no))
-                return;
+                return view->changed.count <= CHANGED_REGIONS;
         for (uint32_t i = 0; i < view->changed.count; i++)
                 if (view->changed.no[i] == no)
-                        return;
+                        return true;
         if (view->changed.count < CHANGED_REGIONS)
                 view->changed.no[view->changed.count] = no;
-        view->changed.count++;
+        return ++view->changed.count <= CHANGED_REGIONS;
 }
 
 int view_hide_changed_regions(struct view *view)

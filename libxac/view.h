@@ -39,7 +39,10 @@
 #include "libxac/participant.h"
 #include "libxac/regions.h"
 
-enum { CHANGED_REGIONS = 4 }; /* hidden one by one */
+enum {
+        CHANGED_REGIONS = 4, /* hidden one by one */
+        READS_IN_A_ROW = 8   /* a view with so many read-only transactions since the last other one is a reader's */
+};
 
 enum view_shows {
         VIEW_HIDDEN = 0,
@@ -68,6 +71,7 @@ struct view {
         uint32_t uses;           /* how often it was mapped */
         struct view_page *shown; /* for each page of the reservation; sparse */
         struct vector listed;    /* uint32_t page numbers */
+        uint64_t singles;        /* how many pages are shown by themselves */
         struct vector writable;  /* uint32_t page numbers, in the order they were written */
         struct vector fleeting;  /* uint32_t page numbers: contended, to be hidden before the next attempt */
         uint64_t mappings;       /* kernel mappings it uses, at most */
@@ -78,6 +82,7 @@ struct view {
         uint32_t exact_span;     /* how many the next time */
         struct address *address; /* the range that it lies in */
         struct regions regions;
+        uint32_t reads_left; /* read-only transactions in a row until it is a reader's view */
         struct {
                 uint32_t count; /* more than there is room for: any may be */
                 uint32_t no[CHANGED_REGIONS];
@@ -148,8 +153,9 @@ int view_hide_contended(struct view *view);
 void view_keep_contended(struct view *view);
 /* Another one has changed a page: it is hidden, and contended. Adds 1 to `hidden` if it was shown. */
 int view_note_change(struct view *view, uint64_t page_no, uint32_t *hidden);
-/* The same for the region that shows it, which is hidden only by the second call: with others, if there are many. */
-void view_note_change_in_region(struct view *view, uint64_t page_no);
+/* The same for the region that shows it, which is hidden only by the second call: with others, if there are many
+ * (false). */
+bool view_note_change_in_region(struct view *view, uint64_t page_no);
 int view_hide_changed_regions(struct view *view);
 /* Regions: none is shown any more. */
 static inline int view_hide_regions(struct view *view)

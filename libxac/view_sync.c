@@ -111,8 +111,9 @@ static bool hide_changed(void *arg, uint64_t page)
         uint64_t page_no = page_id_no(page);
         if (!view || page_no >= view->reserve_bytes >> view->files->shared->page_shift)
                 return true;
-        view_note_change_in_region(view, page_no);
-        return !view_note_change(view, page_no, &hiding->count) && hiding->count <= HIDE_MAX;
+        if (!view_note_change_in_region(view, page_no) && !view->singles)
+                return false; /* all of it is to be hidden */
+        return !view->singles || (!view_note_change(view, page_no, &hiding->count) && hiding->count <= HIDE_MAX);
 }
 
 /* Without rings for all of the interval everything may have changed. */
@@ -156,12 +157,14 @@ static int begin_attempt(struct view *view)
 static int begin_validated(struct view *view)
 {
         int err = view_hide_regions(view);
+        view->reads_left = READS_IN_A_ROW;
         return err ? err : begin_attempt(view);
 }
 
 /* It has read one snapshot, and nothing is validated. */
 static int begin_reading(struct view *view)
 {
+        view->reads_left -= view->reads_left > 0;
         view_keep_contended(view);
         return begin_attempt(view);
 }

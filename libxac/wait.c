@@ -51,20 +51,6 @@ static int add_m(struct vector *awaited, const struct view *view)
         return err;
 }
 
-/* What a read-only transaction has read there, nobody knows. */
-static int add_regions(struct vector *awaited, const struct view *view)
-{
-        const uint32_t page_shift = view->files->shared->page_shift;
-        int err = 0;
-        for (uint64_t no = 0; no < regions_count(&view->regions) && !err; no++) {
-                const uint64_t first = no << REGION_SHIFT >> page_shift;
-                const uint64_t count = atomic_load(&view->regions.region[no].shown_len) >> page_shift;
-                for (uint64_t i = first; i < first + count && !err; i++)
-                        err = add_page(awaited, page_id(view->file_no, i));
-        }
-        return err;
-}
-
 static int note_read_pages(struct txn *txn)
 {
         int err = 0;
@@ -72,11 +58,8 @@ static int note_read_pages(struct txn *txn)
         for (uint32_t i = 0; i < txn->pages.entries.count && !err; i++)
                 err = add_page(&txn->awaited, txn_pages_entry(&txn->pages, i)->page);
         for (uint32_t i = 0; i < FILES_MAX && !err; i++)
-                if (txn->views.by_file[i] && !txn->views.by_file[i]->is_exact) {
+                if (txn->views.by_file[i] && !txn->views.by_file[i]->is_exact)
                         err = add_m(&txn->awaited, txn->views.by_file[i]);
-                        if (!err && atomic_load(&txn->views.by_file[i]->regions.shown))
-                                err = add_regions(&txn->awaited, txn->views.by_file[i]);
-                }
         return err;
 }
 
