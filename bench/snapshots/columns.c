@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -135,6 +137,7 @@ static void start_changer(struct columns *columns)
         close(columns->changer ? from[1] : from[0]);
         if (columns->changer)
                 return;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         changer_run(columns);
         _exit(EXIT_SUCCESS);
 }

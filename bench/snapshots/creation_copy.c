@@ -10,6 +10,8 @@
 #include "bench/snapshots/creation.h"
 #include "bench/snapshots/memory.h"
 
+enum { FRESH_ROUNDS = 3 /* they take long */ };
+
 static void measure_round(const struct creation *creation, const char *columns, char *copy,
                           struct creation_figures *figures)
 {
@@ -41,7 +43,7 @@ void creation_by_copy(const struct creation *creation, bool is_fresh, struct cre
 
         creation_fill(creation, columns);
         figures->mappings = 2;
-        for (uint64_t r = 0; r < creation->rounds; r++) {
+        for (uint64_t r = 0; r < creation->rounds && (!is_fresh || r < FRESH_ROUNDS); r++) {
                 if (is_fresh)
                         measure_fresh_round(creation, columns, figures);
                 else

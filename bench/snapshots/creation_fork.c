@@ -6,8 +6,10 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,6 +32,7 @@ struct forked_round {
 static _Noreturn void be_snapshot(const struct creation *creation, const char *columns, struct forked_round *round)
 {
         round->running_ns = measure_now_ns();
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         round->sum = memory_sum(columns, creation->pages * PAGE);
         atomic_store(&round->scanned_ns, measure_now_ns());
         while (!atomic_load(&round->may_end))
@@ -73,6 +76,7 @@ static _Noreturn void be_parent(const struct creation *creation, struct forked_r
         char *columns = memory_make(creation_all_pages(creation) * PAGE);
         struct page_order order;
 
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         creation_fill(creation, columns);
         page_order_make(&order, creation->pages, creation->seed);
         for (uint64_t r = 0; r < creation->rounds; r++)

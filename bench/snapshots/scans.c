@@ -32,9 +32,9 @@ static const struct way {
         bool is_view;
 } ways[] = { { "view", 1, true }, { "snapshot", 1, false }, { "snapshot", 2, false } };
 
-static const char *const headings[] = { "way",       "threads",   "modified", "when",     "begin us",
-                                        "first ms",  "second ms", "plain ms", "first",    "first min",
-                                        "first max", "second",    "end us",   "mappings", NULL };
+static const char *const headings[] = { "way",      "threads",   "modified", "when",  "begin us",  "begin min",
+                                        "first ms", "second ms", "plain ms", "first", "first min", "first max",
+                                        "second",   "end us",    "mappings", NULL };
 
 static void print_row(struct table *table, const struct way *way, uint64_t pages, const char *when,
                       const struct reading_samples *samples)
@@ -44,6 +44,7 @@ static void print_row(struct table *table, const struct way *way, uint64_t pages
         table_number(table, (double)pages, 0);
         table_text(table, when);
         table_number(table, samples_median(&samples->begin_us), 1);
+        table_number(table, samples_min(&samples->begin_us), 1);
         table_number(table, samples_median(&samples->first_us) / 1e3, 2);
         table_number(table, samples_median(&samples->second_us) / 1e3, 2);
         table_number(table, samples_median(&samples->plain_us) / 1e3, 2);
@@ -168,8 +169,9 @@ void scans_run(struct bench *bench)
 static const struct way snapshots[] = { { "snapshot", 1, false }, { "snapshot", 2, false } };
 static const double percents[] = { 0, 0.1, 0.5, 1, 2, 5, 10, 25, 50, 75, 100 };
 
-static const char *const percent_headings[] = { "threads", "percent",   "pages",    "begin us", "first ms", "min ms",
-                                                "max ms",  "second ms", "plain ms", "first",    "second",   NULL };
+static const char *const percent_headings[] = { "threads",  "percent", "pages",  "begin us",  "begin min",
+                                                "first ms", "min ms",  "max ms", "second ms", "plain ms",
+                                                "first",    "second",  NULL };
 
 static void print_percent(struct table *table, int threads, double percent, uint64_t pages,
                           const struct reading_samples *samples)

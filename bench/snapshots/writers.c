@@ -8,10 +8,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,7 +32,8 @@ static const char *const phase_name[PHASES] = { "idle", "snapshots", "plain memo
 /* Shared by all processes. */
 struct board {
         _Atomic int phase;
-        _Atomic uint64_t written; /* transactions */
+        _Atomic uint64_t written;   /* transactions, */
+        _Atomic uint64_t writer_ns; /* and processor time of who wrote them */
         _Atomic uint64_t scans;
         _Atomic uint64_t file_bytes; /* as scanned last */
 };
@@ -47,6 +50,13 @@ struct crew {
 
 /* ---- the writer ---- */
 
+static uint64_t processor_ns(void)
+{
+        struct timespec t;
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+        return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 static void write_until_end(const struct crew *crew)
 {
         processor_pin(0);
@@ -55,6 +65,7 @@ static void write_until_end(const struct crew *crew)
         while (atomic_load(&crew->board->phase) != END) {
                 crew->workload.run(writer, BATCH);
                 atomic_fetch_add(&crew->board->written, BATCH);
+                atomic_store(&crew->board->writer_ns, processor_ns());
         }
         crew->workload.close(writer);
         scratch_close(crew->scratch);
@@ -134,6 +145,7 @@ static pid_t start(const struct crew *crew, void (*run)(const struct crew *crew)
         must(pid < 0 ? -errno : 0, "fork");
         if (pid)
                 return pid;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         run(crew);
         _exit(EXIT_SUCCESS);
 }
@@ -148,7 +160,8 @@ static void finish(pid_t pid)
 /* ---- phases ---- */
 
 struct figures {
-        struct samples rate[PHASES];  /* transactions per second */
+        struct samples rate[PHASES];  /* transactions per second, */
+        struct samples bare[PHASES];  /* and per second of the processor: where others use it, too */
         struct samples scans[PHASES]; /* per second */
         double pool_before, pool_most, pool_after;
 };
@@ -171,6 +184,21 @@ static void wait_looking(const struct crew *crew, uint64_t ms, double *pool_most
         }
 }
 
+struct moment {
+        uint64_t ns, written, writer_ns, scans;
+};
+
+static struct moment look(const struct board *board)
+{
+        return (struct moment){ measure_now_ns(), atomic_load(&board->written), atomic_load(&board->writer_ns),
+                                atomic_load(&board->scans) };
+}
+
+static double per_second(uint64_t count, uint64_t ns)
+{
+        return ns ? (double)count * 1e9 / (double)ns : 0;
+}
+
 /* What goes on when a phase begins is not counted. */
 static void measure_phase(const struct crew *crew, enum phase phase, uint64_t ms, struct figures *figures)
 {
@@ -178,12 +206,13 @@ static void measure_phase(const struct crew *crew, enum phase phase, uint64_t ms
 
         atomic_store(&crew->board->phase, (int)phase);
         wait_looking(crew, WARM_MS, &pool_most);
-        const uint64_t written = atomic_load(&crew->board->written), scans = atomic_load(&crew->board->scans);
-        const uint64_t start_ns = measure_now_ns();
+        const struct moment before = look(crew->board);
         wait_looking(crew, ms, &pool_most);
-        const double seconds = (double)(measure_now_ns() - start_ns) / 1e9;
-        samples_add(&figures->rate[phase], (double)(atomic_load(&crew->board->written) - written) / seconds);
-        samples_add(&figures->scans[phase], (double)(atomic_load(&crew->board->scans) - scans) / seconds);
+        const struct moment after = look(crew->board);
+        samples_add(&figures->rate[phase], per_second(after.written - before.written, after.ns - before.ns));
+        samples_add(&figures->bare[phase],
+                    per_second(after.written - before.written, after.writer_ns - before.writer_ns));
+        samples_add(&figures->scans[phase], per_second(after.scans - before.scans, after.ns - before.ns));
         if (phase == SNAPSHOTS && pool_most > figures->pool_most)
                 figures->pool_most = pool_most;
 }
@@ -211,8 +240,8 @@ static void measure_phases(struct crew *crew, const struct bench *bench, struct 
 
 /* ---- the report ---- */
 
-static const char *const headings[] = { "writer", "other processor", "transactions/s", "min",
-                                        "max",    "times idle",      "scans/s",        NULL };
+static const char *const headings[] = { "writer",     "other processor", "transactions/s", "min",     "max",
+                                        "times idle", "processor us",    "its times idle", "scans/s", NULL };
 
 static void print_rows(struct table *table, const struct workload *workload, const struct figures *figures)
 {
@@ -223,6 +252,8 @@ static void print_rows(struct table *table, const struct workload *workload, con
                 table_number(table, samples_min(&figures->rate[phase]), 0);
                 table_number(table, samples_max(&figures->rate[phase]), 0);
                 table_number(table, samples_ratio(&figures->rate[phase], &figures->rate[IDLE]), 3);
+                table_number(table, 1e6 / samples_median(&figures->bare[phase]), 2);
+                table_number(table, samples_ratio(&figures->bare[IDLE], &figures->bare[phase]), 3);
                 table_number(table, samples_median(&figures->scans[phase]), 1);
         }
 }
@@ -254,6 +285,7 @@ static void free_figures(struct figures *figures)
 {
         for (int phase = 0; phase < PHASES; phase++) {
                 samples_free(&figures->rate[phase]);
+                samples_free(&figures->bare[phase]);
                 samples_free(&figures->scans[phase]);
         }
 }
