@@ -213,6 +213,7 @@ EXTRA_DIST += \
         bench/plot/race_bars.gp \
         bench/plot/race_lines.gp \
         bench/plot/serial.gp \
+        bench/plot/snapshots.gp \
         bench/plot/thesis.gp \
         bench/plot/threads.gp \
         bench/plot/transfers.gp \

@@ -3,7 +3,7 @@
 # What snapshots cost. `run` measures all of it; `make plots` draws what docs/ANALYTICS.md shows.
 
 noinst_PROGRAMS += bench/snapshots/snapshots
-dist_noinst_SCRIPTS += bench/snapshots/run
+dist_noinst_SCRIPTS += bench/snapshots/run bench/snapshots/markdown
 
 bench_snapshots_snapshots_SOURCES = \
         bench/snapshots/bench.h \
@@ -32,3 +32,9 @@ bench_snapshots_snapshots_SOURCES = \
         bench/snapshots/workload.h \
         bench/snapshots/writers.c
 bench_snapshots_snapshots_LDADD = bench/libbench.la $(TREES_LIBS)
+
+# All of it, in less than six minutes: into what `make plots` draws.
+bench-snapshots: bench/snapshots/snapshots
+	$(SHELL) $(srcdir)/bench/snapshots/run . $(srcdir)/docs/plots/data
+
+.PHONY: bench-snapshots

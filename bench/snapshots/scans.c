@@ -15,9 +15,11 @@
 #include "bench/snapshots/reading.h"
 #include "bench/snapshots/table.h"
 
-enum { WARM_ROUNDS = 2 };
+enum {
+        WARM_ROUNDS = 2,
+        WARM = 3 /* times a column, of memory */
+};
 
-static const uint64_t WARM_BYTES = UINT64_C(512) << 20;
 static const double BEGIN_US = 50, SECOND = 1.1, MAPPINGS = 1000;
 
 /* Of 51,200 pages, and how many times longer than plain memory the first scan may take. */
@@ -84,7 +86,7 @@ static struct outcome measure(const struct bench *bench, struct table *table, co
         columns_open(&columns);
         if (way->is_view)
                 columns_map(&columns);
-        memory_warm(WARM_BYTES);
+        memory_warm(WARM * columns_byte_len(&columns));
         reading_round(&reading, pages, &round);
         reading_samples_add(&once, &round);
         measure_steady(&reading, pages, bench->rounds, &samples);
@@ -196,7 +198,7 @@ static void measure_percents(const struct bench *bench, struct table *table, int
 
         columns_start(&columns, 1, bench_column_pages(bench), bench->seed);
         columns_open(&columns);
-        memory_warm(WARM_BYTES);
+        memory_warm(WARM * columns_byte_len(&columns));
         for (size_t i = 0; i < sizeof(percents) / sizeof(percents[0]); i++) {
                 struct reading_samples samples = { 0 };
                 const uint64_t pages = (uint64_t)((double)columns.pages * percents[i] / 100);

@@ -22,7 +22,7 @@ static void open_tsv(struct table *table, const char *folder, const char *name)
 
         if (mkdir(folder, 0777) != 0 && errno != EEXIST)
                 scratch_fail(-errno, folder);
-        snprintf(path, sizeof(path), "%s/%s.tsv", folder, name);
+        snprintf(path, sizeof(path), "%s/snapshots-%s.tsv", folder, name);
         table->tsv = fopen(path, "w");
         if (!table->tsv)
                 scratch_fail(-errno, path);

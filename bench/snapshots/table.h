@@ -3,8 +3,8 @@
 #define BENCH_SNAPSHOTS_TABLE_H
 
 /*
- * One table, twice: aligned on standard output, and separated by tabs in a file for plots, FOLDER/NAME.tsv. Its first
- * line has the headings, behind '#'.
+ * One table, twice: aligned on standard output, and separated by tabs in a file for plots, FOLDER/snapshots-NAME.tsv.
+ * Its first line has the headings, behind '#'.
  */
 
 #include <stdbool.h>
