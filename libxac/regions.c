@@ -20,7 +20,7 @@ enum {
 
 /* ---- coming and going ---- */
 
-int regions_init(struct regions *regions, const struct files *files, uint32_t file_no, char *base, uint64_t byte_len)
+int regions_init(struct regions *regions, struct files *files, uint32_t file_no, char *base, uint64_t byte_len)
 {
         void *table;
         *regions = (struct regions){
@@ -171,6 +171,12 @@ static void drop_chunk(const struct regions *regions, struct region *region)
         region->veiled_len = 0;
 }
 
+static void count_mapping(struct region *region, bool is_mapped)
+{
+        mappings_count(is_mapped - (int64_t)region->is_counted);
+        region->is_counted = is_mapped;
+}
+
 static int cover(const struct regions *regions, uint64_t no)
 {
         void *same;
@@ -190,7 +196,7 @@ static int hide_locked(struct regions *regions, uint64_t no)
                 return err;
         atomic_store_explicit(&region->shown_len, 0, memory_order_release);
         atomic_fetch_sub(&regions->shown, 1);
-        mappings_count(-1);
+        count_mapping(region, false);
         return 0;
 }
 
@@ -250,6 +256,8 @@ static int make_own(struct regions *regions, uint64_t no)
 static int bring_up(struct regions *regions, uint64_t no, const struct pages *pages, uint64_t sequence)
 {
         struct region *region = &regions->region[no];
+        if (atomic_load(&regions->files->is_patched))
+                files_heal(regions->files); /* what is lost still is to fault again, and not to be copied as zeros */
         const uint32_t patches = atomic_load(&regions->files->patches);
         if (region->as_of > sequence)
                 region->as_of = 0;
@@ -316,10 +324,9 @@ static int show_locked(struct regions *regions, uint64_t no, uint64_t sequence, 
         err = is_home ? map_home(regions, no, byte_len) : map_chunk(regions, no, byte_len);
         if (err)
                 return err;
-        if (!atomic_load(&region->shown_len)) {
+        if (!atomic_load(&region->shown_len))
                 atomic_fetch_add(&regions->shown, 1);
-                mappings_count(1);
-        }
+        count_mapping(region, true);
         atomic_store_explicit(&region->shown_len, (uint32_t)byte_len, memory_order_release);
         return 0;
 }
@@ -364,16 +371,14 @@ static void note_hidden(struct regions *regions, uint64_t first, uint64_t end, e
         for (uint64_t no = first; no < end; no++) {
                 struct region *region = &regions->region[no];
                 const uint32_t shown_len = atomic_load_explicit(&region->shown_len, memory_order_relaxed);
+                region->veiled_len = hiding == VEILED ? shown_len : 0;
                 if (hiding == PARKED)
                         region->parked_len = region->chunk ? 0 : shown_len;
-                if (hiding != VEILED)
-                        region->veiled_len = 0;
-                else if (shown_len)
-                        region->veiled_len = shown_len;
+                if (hiding == COVERED)
+                        count_mapping(region, false);
                 atomic_store_explicit(&region->shown_len, 0, memory_order_relaxed);
                 hidden += shown_len != 0;
         }
-        mappings_count(-(int64_t)hidden);
         atomic_fetch_sub(&regions->shown, hidden);
 }
 
@@ -461,6 +466,7 @@ void regions_forget(struct regions *regions)
         for (uint64_t no = 0; no < regions_count(regions); no++) {
                 drop_chunk(regions, &regions->region[no]);
                 regions->region[no].parked_len = 0;
+                count_mapping(&regions->region[no], false);
         }
         if (regions->park)
                 (void)sys_mmap(regions->park, regions->byte_len, PROT_NONE, COVER_FLAGS, -1, 0, &same);

@@ -41,13 +41,14 @@ struct region {
         _Atomic uint32_t shown_len; /* so many bytes are mapped and readable */
         uint32_t parked_len;        /* so many bytes of the file are mapped in the parking range */
         uint32_t veiled_len;        /* so many bytes of the chunk are mapped in place, and inaccessible */
+        bool is_counted;            /* among the process's mappings */
         uint32_t singles;           /* of a view: pages shown one by one, and in which attempt (touch.c) */
 };
 
 struct regions {
         char *base;
         uint64_t byte_len;
-        const struct files *files;
+        struct files *files;
         uint32_t file_no;
         struct chunks *chunks;
         struct region *region;
@@ -58,7 +59,7 @@ struct regions {
 };
 
 /* -ENOMEM. The addresses are the caller's, mapped inaccessibly. */
-int regions_init(struct regions *regions, const struct files *files, uint32_t file_no, char *base, uint64_t byte_len);
+int regions_init(struct regions *regions, struct files *files, uint32_t file_no, char *base, uint64_t byte_len);
 void regions_free(struct regions *regions);
 
 static inline uint64_t regions_count(const struct regions *regions)

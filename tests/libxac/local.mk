@@ -118,6 +118,7 @@ CONTRACT_TESTS = \
         %D%/test_full \
         %D%/test_growth \
         %D%/test_scan_memory \
+        %D%/test_regions \
         %D%/test_late_handler \
         %D%/test_many \
         %D%/test_mmap \
@@ -169,6 +170,8 @@ EXTRA_DIST += %D%/exceptions.cc
 %C%_test_full_LDADD = $(CONTRACT_LIBS)
 %C%_test_growth_SOURCES = %D%/test_growth.c
 %C%_test_growth_LDADD = $(CONTRACT_LIBS)
+%C%_test_regions_SOURCES = %D%/test_regions.c
+%C%_test_regions_LDADD = $(CONTRACT_LIBS)
 %C%_test_scan_memory_SOURCES = %D%/test_scan_memory.c
 %C%_test_scan_memory_LDADD = $(CONTRACT_LIBS)
 %C%_test_late_handler_SOURCES = %D%/test_late_handler.c

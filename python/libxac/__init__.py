@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""Transactions and snapshots on memory-mapped files.
+
+    env = libxac.Environment("shop.xac", libxac.CREATE)
+    price = env.array("price", "f8", 1000)      # a numpy array, to be written in transactions
+    with env.transaction():
+        price[7] *= 1.1
+    with env.snapshot() as snapshot:            # one commit, while writers go on
+        print(snapshot.array("price", "f8").sum())
+
+python/README.md in the source of libxac says the rest.
+"""
+
+from ._library import path as library_path
+from ._library import version
+from .constants import Code, Flag
+from .environment import Environment, Stats
+from .errors import (
+    Busy,
+    Conflict,
+    Corrupt,
+    Error,
+    Forked,
+    Format,
+    Full,
+    NoTxn,
+    NoView,
+    Poisoned,
+    ReadOnly,
+    SystemFailure,
+    Unended,
+)
+from .snapshot import Snapshot
+from .transaction import Transaction
+
+CREATE = Flag.CREATE
+EXCL = Flag.EXCL
+NOSYNC = Flag.NOSYNC
+VOLATILE = Flag.VOLATILE
+TRACK = Flag.TRACK
+STRICT = Flag.STRICT
+RDONLY = Flag.RDONLY
+SNAPSHOT = Flag.SNAPSHOT
+DURABLE = Flag.DURABLE
+
+__version__ = version

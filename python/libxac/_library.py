@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+"""Finds libxac.so, and says what its functions take and return.
+
+Calls release the interpreter's lock while they run. The functions that return addresses are declared with errno.
+"""
+
+import ctypes
+import os
+from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
+from pathlib import Path
+
+SONAME = "libxac.so.1"
+MAP_FAILED = c_void_p(-1).value
+
+
+class Options(ctypes.Structure):
+    """xac_options."""
+
+    _fields_ = [
+        ("pool_bytes", c_uint64),
+        ("log_bytes", c_uint64),
+        ("reserve_bytes", c_uint64),
+        ("page_bytes", c_uint32),
+        ("max_participants", c_uint32),
+        ("mode", c_uint32),
+        # Not offered: a thread of the library would call it, and wait for the interpreter's lock while a thread that
+        # has the lock may wait for it.
+        ("progress", c_void_p),
+        ("progress_arg", c_void_p),
+        ("address", c_uint64),
+        ("scan_bytes", c_uint64),
+        ("reserved", c_uint64 * 6),
+    ]
+
+
+OPTIONS = tuple(name for name, _ in Options._fields_ if name not in ("progress", "progress_arg", "reserved"))
+
+STATS = (
+    "sequence",
+    "durable_sequence",
+    "commits",
+    "conflicts",
+    "read_faults",
+    "write_faults",
+    "mappings",
+    "pool_bytes",
+    "pool_bytes_used",
+    "log_bytes_used",
+    "participants",
+    "checkpoints",
+    "log_groups",
+    "log_bytes_written",
+    "log_record_bytes",
+    "page_bytes",
+)
+
+
+class StatsBuffer(ctypes.Structure):
+    """xac_stats."""
+
+    _fields_ = [(name, c_uint64) for name in STATS] + [("reserved", c_uint64 * 16)]
+
+
+# name: (result, arguments). Environments and snapshots are plain addresses.
+_PROTOTYPES = {
+    "xac_open": (c_int, c_char_p, c_int, POINTER(Options), POINTER(c_void_p)),
+    "xac_close": (c_int, c_void_p),
+    "xbegin": (c_int, c_void_p, c_int),
+    "xend": (c_int, c_void_p),
+    "xabort": (c_int, c_void_p),
+    "xac_advise": (c_int, c_void_p, c_void_p, c_size_t, c_int),
+    "xac_checkpoint": (c_int, c_void_p),
+    "xac_sync": (c_int, c_void_p),
+    "xac_stat": (c_int, c_void_p, POINTER(StatsBuffer)),
+    "xac_txn_id": (c_uint64, c_void_p),
+    "xac_strerror": (c_char_p, c_int),
+    "xac_version": (c_char_p,),
+    "xac_snapshot_open": (c_int, c_void_p, c_int, POINTER(c_void_p)),
+    "xac_snapshot_open_at": (c_int, c_void_p, c_uint64, POINTER(c_void_p)),
+    "xac_snapshot_refresh": (c_int, c_void_p, POINTER(c_void_p)),
+    "xac_snapshot_sequence": (c_uint64, c_void_p),
+    "xac_snapshot_close": (c_int, c_void_p),
+}
+_PROTOTYPES_WITH_ERRNO = {
+    "xac_mmap": (c_void_p, c_void_p, c_char_p, c_size_t, c_int),
+    "xac_snapshot_map": (c_void_p, c_void_p, c_char_p, POINTER(c_size_t)),
+}
+
+_ADVICE = f"""
+Build and install libxac (docs/USING.md): ./bootstrap && make && sudo make install && sudo ldconfig
+or say where it is: LIBXAC_LIBRARY=/path/to/{SONAME}"""
+
+
+def _candidates():
+    """In the order in which they are tried."""
+    chosen = os.environ.get("LIBXAC_LIBRARY")
+    if chosen:
+        return [chosen]  # what was asked for, or nothing
+    tree = Path(__file__).resolve().parents[2]
+    beside = [str(tree / ".libs" / SONAME)] if (tree / "include" / "xac" / "xac.h").exists() else []
+    return [path for path in beside if os.path.exists(path)] + [SONAME]
+
+
+def _load():
+    reasons = []
+    for path in _candidates():
+        try:
+            return ctypes.CDLL(path)
+        except OSError as error:
+            reasons.append(f"  {path}: {error}")
+    raise ImportError("libxac's shared library cannot be loaded:\n" + "\n".join(reasons) + _ADVICE)
+
+
+def _declare(shared, namespace):
+    for name, (result, *arguments) in _PROTOTYPES.items():
+        namespace[name] = ctypes.CFUNCTYPE(result, *arguments)((name, shared))
+    for name, (result, *arguments) in _PROTOTYPES_WITH_ERRNO.items():
+        namespace[name] = ctypes.CFUNCTYPE(result, *arguments, use_errno=True)((name, shared))
+
+
+def _declare_all():
+    shared = _load()
+    try:
+        _declare(shared, globals())
+    except AttributeError as error:
+        raise ImportError(f"{shared._name} is too old for this package: {error}{_ADVICE}") from None
+    return shared._name
+
+
+path = _declare_all()
+version = xac_version().decode()  # noqa: F821 (declared above)
+_scratch = StatsBuffer()
+
+
+def look_at_handlers(env):
+    """libxac's handler of SIGSEGV is in front again of one that was installed since, by faulthandler.enable() for
+    instance. xac_stat() sees to it; the figures are not read."""
+    xac_stat(env, _scratch)  # noqa: F821

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+"""The flags and codes of <xac/xac.h>, without the prefix XAC_."""
+
+from enum import IntEnum, IntFlag
+
+
+class Flag(IntFlag):
+    """What Environment(), transaction(), run() and transactional() may be given. xac_open(3) and xbegin(3) explain."""
+
+    # Environment()
+    CREATE = 0x0001
+    EXCL = 0x0002
+    NOSYNC = 0x0004  # also transaction()
+    VOLATILE = 0x0008
+    TRACK = 0x0010
+    STRICT = 0x0020
+    # transaction()
+    RDONLY = 0x0100
+    SNAPSHOT = 0x0200
+    DURABLE = 0x0400
+    NESTED = 0x1000
+    # the package's own use
+    ANYWHERE = 0x2000
+    SHARED = 0x4000
+
+
+class Code(IntEnum):
+    """What calls return besides -errno. Each is an exception of its own (libxac.errors)."""
+
+    CONFLICT = -5001
+    READONLY = -5002
+    FULL = -5003
+    POISONED = -5004
+    CORRUPT = -5005
+    FORMAT = -5006
+    FORKED = -5007
+    NOTXN = -5008
+    NOVIEW = -5009
+    BUSY = -5010
+    UNENDED = -5011

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: MIT
+"""Environments: a directory of data files, and transactions and snapshots of it."""
+
+import collections
+import ctypes
+import errno
+import functools
+import os
+import random
+import time
+import weakref
+
+from . import _library, memory
+from .constants import Flag
+from .errors import Conflict, check, error_of_errno
+from .snapshot import Snapshot
+from .transaction import Transaction, undo_what_was_left
+
+Stats = collections.namedtuple("Stats", _library.STATS)
+Stats.__doc__ = "Figures of an environment: xac_stat(3)."
+
+
+class _Handle:
+    """The library's environment. It is closed by close(), or when nobody refers to it any more, at the latest when the
+    interpreter ends."""
+
+    def __init__(self, address):
+        self.address = address
+        self.close_at_last()
+
+    def close_at_last(self):
+        self._finalizer = weakref.finalize(self, _library.xac_close, self.address)
+
+    def is_ours_to_close(self):
+        return self._finalizer.detach() is not None
+
+
+def _options_of(options):
+    unknown = sorted(set(options) - set(_library.OPTIONS))
+    if unknown:
+        raise TypeError(f"no such options: {', '.join(unknown)}; there are {', '.join(_library.OPTIONS)}")
+    return _library.Options(**options)
+
+
+class Environment:
+    """A directory of data files that changes by transactions; xac_open(3).
+
+        env = Environment("shop.xac", libxac.CREATE)
+        price = env.array("price", "f8", 1000)
+        with env.transaction():
+            price[7] *= 1.1
+
+    flags: CREATE, EXCL, NOSYNC, VOLATILE, STRICT. options: pool_bytes, log_bytes, reserve_bytes, page_bytes,
+    max_participants, mode, address, scan_bytes. All threads may use it, each with arrays and transactions of its own. A
+    child of fork() has to open it again.
+    """
+
+    def __init__(self, path, flags=0, **options):
+        address = ctypes.c_void_p()
+        self.path = os.fspath(path)
+        code = _library.xac_open(os.fsencode(path), int(flags), _options_of(options), ctypes.byref(address))
+        check(code, self.path)
+        self._handle = _Handle(address.value)
+
+    # ---- the handle ----
+
+    def _open_handle(self):
+        if self._handle is None:
+            raise ValueError("the environment is closed")
+        return self._handle
+
+    def _handle_to_begin(self):
+        handle = self._open_handle()
+        _library.look_at_handlers(handle.address)
+        return handle
+
+    def close(self):
+        """Leaves it. Arrays of array() must not be touched any more; those of snapshots may. Closed for good when its
+        last snapshot, and arrays on it, are gone. Of an environment that is closed already: does nothing."""
+        handle, self._handle = self._handle, None
+        if handle is None or not handle.is_ours_to_close():
+            return
+        undo_what_was_left()
+        code = _library.xac_close(handle.address)
+        if code == -errno.EBUSY:  # another thread is in a transaction, and nothing was done
+            handle.close_at_last()
+            self._handle = handle
+        else:
+            handle.address = None  # a transaction that was open in this thread is undone, and cannot be ended any more
+        check(code, self.path)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    def __repr__(self):
+        return f"<libxac.Environment {self.path!r}{'' if self._handle else ' closed'}>"
+
+    # ---- transactions ----
+
+    def transaction(self, flags=0):
+        """A transaction, for a `with` statement. flags: RDONLY, SNAPSHOT, NOSYNC, DURABLE (xbegin(3))."""
+        return Transaction(self, flags)
+
+    def run(self, body, *args, flags=0, **kwargs):
+        """Calls body(*args, **kwargs) in a transaction, again for as long as that loses. Returns what body returned.
+
+        An exception undoes the transaction and is passed on. What body does outside of the environment happens as often
+        as it is called. Inside another transaction it is a nested level, and does not run again.
+        """
+        asked = 0
+        while True:
+            transaction = self.transaction(flags)
+            try:
+                with transaction:
+                    return body(*args, **kwargs)
+            except Conflict:
+                if self.in_transaction():
+                    raise
+                asked += transaction.was_undone
+                _pause(asked)
+
+    def transactional(self, function=None, *, flags=0):
+        """A decorator: calls of the function are transactions, by run()."""
+        if function is None:
+            return functools.partial(self.transactional, flags=flags)
+
+        @functools.wraps(function)
+        def run(*args, **kwargs):
+            return self.run(functools.partial(function, *args, **kwargs), flags=flags)
+
+        return run
+
+    def in_transaction(self):
+        """Is a transaction of this thread open?"""
+        undo_what_was_left()
+        return _library.xac_txn_id(self._open_handle().address) != 0
+
+    # ---- what is in it ----
+
+    def array(self, file, dtype, shape=None, offset=0):
+        """A data file, or a part of it, as an array to be read and written in transactions of this thread.
+
+        The file is created, or grows, as the shape asks for; without a shape: all there is behind the offset (bytes).
+        Nothing is copied. The array belongs to this thread, and is to be touched between the begin and the end of a
+        transaction only. Else it shows whatever there is, what is stored in it is lost or becomes part of the next
+        transaction, and another thread's touch, or one after the end of the thread or of the environment, ends the
+        program. System calls fail on memory that was not touched before, by a transaction or by advise().
+        """
+        handle = self._open_handle()
+        dtype = memory.checked_dtype(dtype)
+        offset = memory.checked_offset(offset, dtype)
+        if shape is None:
+            shape = memory.shape_that_fits(dtype, self._byte_len_of(file) - offset)
+        shape = memory.checked_shape(shape)
+        byte_len = offset + memory.byte_len_of(dtype, shape)
+        address = _library.xac_mmap(handle.address, file.encode(), byte_len, int(Flag.ANYWHERE))
+        if address == _library.MAP_FAILED:
+            raise error_of_errno(ctypes.get_errno(), file)
+        return memory.Memory(address, byte_len, handle, False).array(dtype, shape, offset)
+
+    def advise(self, array, write=False):
+        """Before memory of array() is given to a system call, in the same transaction: file.readinto(array) writes it,
+        file.write(array) does not. Also for arrays of snapshots, outside of transactions."""
+        memory.advise(self._open_handle().address, array, memory.WRITE if write else memory.READ)
+
+    def _byte_len_of(self, file):
+        try:
+            return os.stat(os.path.join(self.path, file)).st_size
+        except OSError as error:
+            raise error_of_errno(error.errno, file) from None
+
+    def snapshot(self, durable=False, at=None):
+        """The environment as of its newest commit; durable: as of the newest on disk; at: as of the commit of a
+        Snapshot that somebody has open, in this process or another (Snapshot.sequence)."""
+        handle = self._open_handle()
+        if durable and at is not None:
+            raise TypeError("either durable or at")
+        return Snapshot._of(handle.address, Flag.DURABLE if durable else 0, at)
+
+    # ---- care ----
+
+    def checkpoint(self):
+        """Writes what was committed into the data files."""
+        check(_library.xac_checkpoint(self._open_handle().address))
+
+    def sync(self):
+        """What was committed with NOSYNC is on disk when this returns."""
+        check(_library.xac_sync(self._open_handle().address))
+
+    def stat(self):
+        """Figures, as Stats. Call it, too, when something has installed a handler of SIGSEGV."""
+        buffer = _library.StatsBuffer()
+        check(_library.xac_stat(self._open_handle().address, buffer))
+        return Stats(*(getattr(buffer, name) for name in _library.STATS))
+
+
+def _pause(asked):
+    """Of a body that asked for another attempt; for those that lost, xbegin() waits by itself."""
+    if asked:
+        time.sleep(random.random() * min(1e-4 * 2**asked, 0.05))

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""Snapshots: one commit of the whole environment, read by any thread for as long as somebody needs it."""
+
+import ctypes
+
+from . import _library, memory
+from .errors import check, error_of_errno
+
+
+class _Handle:
+    """The library's snapshot. It is closed when the last array on it, and the Snapshot, are gone."""
+
+    def __init__(self, address, env):
+        self.address = address
+        self.env = env  # the address of the library's environment, which stays open until this is closed
+        self.close = _library.xac_snapshot_close  # still there while the interpreter takes its modules down
+
+    def __del__(self):
+        self.close(self.address)
+
+
+def _open(env, function, *arguments):
+    address = ctypes.c_void_p()
+    check(function(*arguments, ctypes.byref(address)))
+    return _Handle(address.value, env)
+
+
+class Snapshot:
+    """The environment as of one commit (Environment.snapshot()).
+
+    Arrays on it are read-only and not copied. Writers go on meanwhile, and change nothing in them. An array keeps what
+    it needs: it may be used after close(), after the environment was closed, and by any thread. A child of fork() may
+    not use it.
+    """
+
+    def __init__(self, handle):
+        self._handle = handle
+
+    @classmethod
+    def _of(cls, env, flags, sequence):
+        if sequence is None:
+            return cls(_open(env, _library.xac_snapshot_open, env, int(flags)))
+        return cls(_open(env, _library.xac_snapshot_open_at, env, sequence))
+
+    def _open_handle(self):
+        if self._handle is None:
+            raise ValueError("the snapshot is closed")
+        return self._handle
+
+    @property
+    def sequence(self):
+        """The number of its commit. env.snapshot(at=...) of another process opens the same one, while this is open."""
+        return _library.xac_snapshot_sequence(self._open_handle().address)
+
+    def array(self, file, dtype, shape=None, offset=0, load=False):
+        """A data file, or a part of it, as a numpy array that cannot be written.
+
+        Without a shape: as many elements as there are behind the offset (bytes). Files end with a page, so these may be
+        more than were asked for by Environment.array(); the others are 0. It costs nothing until it is touched. With
+        load all of it is there at once, as is necessary before a system call is given its memory (array.tofile(),
+        sockets).
+        """
+        handle, byte_len = self._open_handle(), ctypes.c_size_t()
+        dtype = memory.checked_dtype(dtype)
+        offset = memory.checked_offset(offset, dtype)
+        address = _library.xac_snapshot_map(handle.address, file.encode(), ctypes.byref(byte_len))
+        if address == _library.MAP_FAILED:
+            raise error_of_errno(ctypes.get_errno(), file)
+        _library.look_at_handlers(handle.env)
+        if shape is None:
+            shape = memory.shape_that_fits(dtype, byte_len.value - offset)
+        shape = memory.checked_shape(shape)
+        if offset + memory.byte_len_of(dtype, shape) > byte_len.value:
+            raise ValueError(f"{file} has {byte_len.value} bytes as of the snapshot: fewer than {shape} of {dtype}")
+        array = memory.Memory(address, byte_len.value, handle, True).array(dtype, shape, offset)
+        if load:
+            memory.advise(handle.env, array, memory.READ)
+        return array
+
+    def table(self, columns, rows=None, load=False):
+        """An Arrow table of columns {name: (file, dtype)} or {name: (file, dtype, categories)}, not copied.
+
+        Of a column with categories, which are a sequence of texts, the file holds indices into them. Without rows, the
+        table is as long as the shortest file.
+        """
+        from .arrow import table
+
+        arrays = {name: self.array(*column[:2], load=load) for name, column in columns.items()}
+        categories = {name: column[2] for name, column in columns.items() if len(column) > 2}
+        return table(arrays, categories, rows)
+
+    def refresh(self):
+        """A new snapshot, as of the newest commit (durable: as of the newest on disk). This one stays as it is. What
+        has not changed in between is not copied again, if this one is still open or was closed a moment ago."""
+        handle = self._open_handle()
+        return Snapshot(_open(handle.env, _library.xac_snapshot_refresh, handle.address))
+
+    def close(self):
+        """Nothing more is read through this object. The commit is held until the last array on it is gone, too."""
+        self._handle = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    def __repr__(self):
+        return f"<libxac.Snapshot {self.sequence if self._handle else 'closed'}>"

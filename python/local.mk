@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+#
+# The package for Python: nothing of it is compiled, or installed by `make install`. `pip install ./python` installs
+# it, and `make check-python` does so in an environment of its own, and runs its tests. The programs are those of its
+# example.
+
+noinst_PROGRAMS += %D%/examples/orders_writer %D%/examples/orders_sum
+python_examples_orders_writer_SOURCES = %D%/examples/orders_writer.c %D%/examples/orders.h
+python_examples_orders_writer_LDADD = $(XAC_LIBS)
+python_examples_orders_sum_SOURCES = %D%/examples/orders_sum.c %D%/examples/orders.h
+python_examples_orders_sum_LDADD = $(XAC_LIBS)
+
+dist_noinst_SCRIPTS += tools/check-python
+EXTRA_DIST += \
+        %D%/README.md \
+        %D%/pyproject.toml \
+        %D%/examples/live_orders.py \
+        %D%/examples/live_orders.png \
+        %D%/libxac/__init__.py \
+        %D%/libxac/_library.py \
+        %D%/libxac/arrow.py \
+        %D%/libxac/constants.py \
+        %D%/libxac/environment.py \
+        %D%/libxac/errors.py \
+        %D%/libxac/memory.py \
+        %D%/libxac/snapshot.py \
+        %D%/libxac/transaction.py \
+        %D%/tests/conftest.py \
+        %D%/tests/faulting.py \
+        %D%/tests/interrupted.py \
+        %D%/tests/test_arrow.py \
+        %D%/tests/test_environment.py \
+        %D%/tests/test_errors.py \
+        %D%/tests/test_handlers.py \
+        %D%/tests/test_interrupts.py \
+        %D%/tests/test_library.py \
+        %D%/tests/test_live_orders.py \
+        %D%/tests/test_processes.py \
+        %D%/tests/test_readme.py \
+        %D%/tests/test_snapshots.py \
+        %D%/tests/test_transactions.py \
+        %D%/tests/writers.py
+
+# PYTHON: which one. PYTEST_OPTIONS: --slow, or some of the tests.
+PYTHON = python3
+PYTEST_OPTIONS =
+check-python: libxac.la tools/xac/xac %D%/examples/orders_writer %D%/examples/orders_sum
+	@PYTHON='$(PYTHON)' srcdir='$(srcdir)' builddir=. $(SHELL) $(srcdir)/tools/check-python $(PYTEST_OPTIONS)
+
+.PHONY: check-python

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""A program for test_interrupts.py: interrupts itself at random moments of transactions, and looks what is left open.
+
+interrupted.py DIR SECONDS SEED KIND
+"""
+
+import random
+import signal
+import sys
+import time
+
+import libxac
+
+directory, seconds, seed, kind = sys.argv[1], float(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+draw = random.Random(seed)
+env = libxac.Environment(directory, libxac.CREATE | libxac.VOLATILE)
+pair = env.array("pair", "i8", 2)
+
+
+def step():
+    pair[0] += 1
+    pair[1] += 1
+
+
+def by_with():
+    with env.transaction():
+        step()
+
+
+def by_nested_with():
+    with env.transaction():
+        pair[0] += 1
+        with env.transaction():
+            pair[1] += 1
+
+
+def by_run():
+    env.run(step)
+
+
+way = {"with": by_with, "nested": by_nested_with, "run": by_run}[kind]
+interrupts = 0
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+end = time.monotonic() + seconds
+while time.monotonic() < end:
+    try:
+        signal.setitimer(signal.ITIMER_REAL, draw.uniform(1e-5, 1e-3))
+        while True:
+            way()
+    except KeyboardInterrupt as error:
+        kept = error  # with its traceback, and what that refers to
+        interrupts += 1
+        assert not env.in_transaction(), f"left open after {interrupts} interrupts"
+        with env.transaction(libxac.RDONLY):
+            assert pair[0] == pair[1], f"{pair} after {interrupts} interrupts"
+print(interrupts)

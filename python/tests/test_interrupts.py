@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+"""Ctrl-C at any moment leaves no transaction open, and nothing half done."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+
+@pytest.mark.parametrize("kind", ["with", "nested", "run"])
+def test_interrupts_at_random_moments(program, path, seed, kind):
+    done = program("interrupted.py", path, 1, seed, kind)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 50
+    assert not done.stderr
+
+
+def test_endless_retries_can_be_interrupted(path):
+    code = f"""
+import libxac
+env = libxac.Environment({str(path)!r}, libxac.CREATE | libxac.VOLATILE)
+def body():
+    raise libxac.Conflict
+print("begins", flush=True)
+try:
+    env.run(body)
+except KeyboardInterrupt:
+    print(env.in_transaction())
+"""
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "begins\n"
+    time.sleep(0.2)
+    os.kill(child.pid, signal.SIGINT)
+    assert child.communicate(timeout=30)[0] == "False\n"
+    assert child.returncode == 0

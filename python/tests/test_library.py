@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""Finding the shared library, and what is declared of it beside the header that it was built from."""
+
+import ctypes
+import re
+import subprocess
+import sys
+
+import pytest
+
+from libxac import Code, Flag, _library
+
+from conftest import BUILD, TREE
+
+HEADER = TREE / "include" / "xac" / "xac.h"
+
+
+def import_with(library):
+    environment = {"LIBXAC_LIBRARY": library, "PYTHONPATH": ":".join(sys.path)}
+    return subprocess.run(
+        [sys.executable, "-c", "import libxac"], capture_output=True, text=True, timeout=60, env=environment
+    )
+
+
+def test_missing_library_says_what_to_do():
+    done = import_with("/nowhere/libxac.so")
+    assert done.returncode == 1
+    assert "ImportError: libxac's shared library cannot be loaded" in done.stderr
+    assert "/nowhere/libxac.so" in done.stderr and "make install" in done.stderr and "LIBXAC_LIBRARY=" in done.stderr
+
+
+def test_library_without_the_calls_says_so():
+    done = import_with("libm.so.6")
+    assert done.returncode == 1
+    assert "ImportError: libm.so.6 is too old for this package" in done.stderr
+
+
+def test_chosen_library_is_the_one_that_is_loaded():
+    assert import_with(_library.path).returncode == 0
+
+
+def header():
+    if not HEADER.exists():
+        pytest.skip("the header is not here")
+    return re.sub(r"/\*.*?\*/", "", HEADER.read_text(), flags=re.S)
+
+
+def test_codes_are_those_of_the_header():
+    found = {name: int(value) for name, value in re.findall(r"XAC_(\w+) = (-5\d+)", header())}
+    assert found == {code.name: code.value for code in Code}
+
+
+def test_flags_are_those_of_the_header():
+    found = {name: int(value, 16) for name, value in re.findall(r"XAC_(\w+) = (0x\w+)", header())}
+    assert found == {flag.name: flag.value for flag in Flag}
+
+
+@pytest.mark.parametrize("name, structure", [("options", _library.Options), ("stats", _library.StatsBuffer)])
+def test_structures_are_those_of_the_header(name, structure):
+    body = re.search(r"typedef struct xac_%s \{(.*?)\} xac_%s;" % (name, name), header(), re.S).group(1)
+    fields = re.findall(r"(?:uint\d\d_t |void \*|\()\*?(\w+)(?:\)\(.*?\))?(?:\[(\d+)\])?;", body)
+    declared = [(field, str(kind._length_) if hasattr(kind, "_length_") else "") for field, kind in structure._fields_]
+    assert [tuple(field) for field in fields] == declared
+    sizes = [8 * int(length or 1) for _, length in fields]
+    narrow = len(re.findall(r"uint32_t", body))
+    assert ctypes.sizeof(structure) == (sum(sizes) - 4 * narrow + 7) // 8 * 8
+
+
+def test_prototypes_are_of_functions_in_the_header():
+    text = header()
+    for name, (_, *arguments) in {**_library._PROTOTYPES, **_library._PROTOTYPES_WITH_ERRNO}.items():
+        found = re.search(r"\b%s\(([^)]*)\);" % name, text)
+        assert found, name
+        assert len(found.group(1).replace("void", "").split(",")) == max(len(arguments), 1), name
+
+
+def test_name_is_that_of_the_built_library():
+    if not (BUILD / ".libs" / "libxac.so").exists():
+        pytest.skip("nothing has been built here")
+    assert (BUILD / ".libs" / _library.SONAME).exists()
+
+
+def test_version_is_that_of_the_library():
+    package = re.search(r'^version = "(.*)"', (TREE / "python" / "pyproject.toml").read_text(), re.M).group(1)
+    assert re.search(r"AC_INIT\(\[libxac\], \[([^]]*)\]", (TREE / "configure.ac").read_text()).group(1) == package

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""What further processes run (multiprocessing spawn imports this module by name)."""
+
+import time
+
+import numpy as np
+
+import libxac
+
+ROWS = 100_000
+
+
+def add_many(path, flags, index, times):
+    """Increments one number."""
+    with libxac.Environment(path, flags) as env:
+        counts = env.array("counts", "i8", 16)
+
+        @env.transactional
+        def add():
+            counts[index] += 1
+
+        for _ in range(times):
+            add()
+
+
+def move_for_ever(path, flags, seed):
+    """Takes from one row and gives to another: the sum stays the same."""
+    draw = np.random.default_rng(seed)
+    env = libxac.Environment(path, flags)
+    amounts = env.array("amounts", "i8", ROWS)
+    moves = env.array("moves", "i8", 1)
+
+    @env.transactional
+    def move(source, target, amount):
+        amounts[source] -= amount
+        amounts[target] += amount
+        moves[0] += 1
+
+    while True:
+        move(*draw.integers(0, ROWS, 2), draw.integers(1, 100))
+
+
+def fill(env):
+    """1,000 in each row."""
+    amounts = env.array("amounts", "i8", ROWS)
+    env.array("moves", "i8", 1)
+    with env.transaction():
+        amounts[:] = 1000
+
+
+def wait_for_moves(env, more=1, seconds=60):
+    """Until others have committed so many more. Returns how many there are."""
+    moves = env.array("moves", "i8", 1)
+    end = time.monotonic() + seconds
+    first = None
+    while time.monotonic() < end:
+        with env.transaction(libxac.RDONLY):
+            count = int(moves[0])
+        first = count if first is None else first
+        if count >= first + more:
+            return count
+        time.sleep(0.005)
+    raise TimeoutError(f"no {more} moves within {seconds} s")
+
+
+def sum_at(path, flags, sequence, results):
+    """The sum as of another process's snapshot."""
+    with libxac.Environment(path, flags) as env, env.snapshot(at=sequence) as snapshot:
+        results.put(int(snapshot.array("amounts", "i8", ROWS).sum()))
