@@ -198,6 +198,7 @@ endif
 include bench/htap/local.mk
 include bench/serial/local.mk
 include bench/programs/local.mk
+include bench/snapshots/local.mk
 
 dist_docs_DATA += docs/BENCHMARKS.md
 benchdocdir = $(docdir)/bench
@@ -213,6 +214,7 @@ EXTRA_DIST += \
         bench/plot/race_bars.gp \
         bench/plot/race_lines.gp \
         bench/plot/serial.gp \
+        bench/plot/snapshots.gp \
         bench/plot/thesis.gp \
         bench/plot/threads.gp \
         bench/plot/transfers.gp \
