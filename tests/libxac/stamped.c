@@ -151,24 +151,24 @@ static int move_in_file(void *file_, uint32_t to, uint32_t from, uint32_t pages)
         return xac_page_move(file->env, file->view + to * page_bytes, file->view + from * page_bytes, pages);
 }
 
-static uint64_t change_file(struct file *file)
+/* -1: the transaction is lost, and its end says why. */
+static int change_file(struct file *file, uint64_t *number)
 {
         const struct target target = { put_in_file, move_in_file, file };
-        volatile uint64_t *number = writable(file, 0);
-        uint64_t next;
+        volatile uint64_t *word = writable(file, 0);
 
-        if (number == NULL)
-                return 0;
-        next = ++*number;
-        (void)change_do(file->stamped, next, &target); /* if it is lost, the transaction's end says so */
-        return next;
+        if (word == NULL)
+                return -1;
+        *number = ++*word;
+        return change_do(file->stamped, *number, &target);
 }
 
-void stamped_change(const struct stamped *stamped, xac_env *env, void *view, int way)
+int stamped_change(const struct stamped *stamped, xac_env *env, void *view, int way)
 {
         struct file file = { stamped, env, view, way };
+        uint64_t number;
 
-        (void)change_file(&file);
+        return change_file(&file, &number);
 }
 
 int stamped_commit(const struct stamped *stamped, xac_env *env, void *view, int way, int flags, uint64_t *number)
@@ -180,7 +180,7 @@ int stamped_commit(const struct stamped *stamped, xac_env *env, void *view, int 
                 outcome = xbegin(env, flags);
                 if (outcome != 0)
                         return outcome;
-                *number = change_file(&file);
+                (void)change_file(&file, number);
                 outcome = xend(env);
         } while (outcome == XAC_CONFLICT);
         return outcome;
@@ -254,9 +254,10 @@ static void check_slice(struct stamped_model *model, const uint64_t *words, uint
 
                 if (words[i] != expected)
                         check_failed(__FILE__, __LINE__,
-                                     "page %u, slice %u, word %zu is %" PRIx64 " instead of %" PRIx64 " after %" PRIu64
-                                     " changes",
-                                     page, slice, i, words[i], expected, model->number);
+                                     "page %u of %u of %u bytes, slice %u, word %zu is %" PRIx64 " instead of %" PRIx64
+                                     " after %" PRIu64 " changes",
+                                     page, model->stamped->pages, model->stamped->page_bytes, slice, i, words[i],
+                                     expected, model->number);
         }
 }
 

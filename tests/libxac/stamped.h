@@ -34,8 +34,9 @@ static inline size_t stamped_byte_len(const struct stamped *stamped)
 /* The next change, a transaction of `flags`, run until it does not conflict; way: seat.h's. Sets *number. The library's
  * result. */
 int stamped_commit(const struct stamped *stamped, xac_env *env, void *view, int way, int flags, uint64_t *number);
-/* The same in the open transaction, without its beginning and end. */
-void stamped_change(const struct stamped *stamped, xac_env *env, void *view, int way);
+/* The same in the open transaction, without its beginning and end. -1: it stopped midway, as the transaction is lost.
+ */
+int stamped_change(const struct stamped *stamped, xac_env *env, void *view, int way);
 
 /* What the file must be after n changes; one for each thread that checks. */
 struct stamped_model {

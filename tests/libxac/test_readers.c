@@ -161,7 +161,7 @@ static void the_reader_writes_too(int way)
                         check_equal(scan(&stand, 0), number);
                 if (chance_percent(&chance, 30)) {
                         check_ok(xbegin(stand.env, 0));
-                        stamped_change(&stand.stamped, stand.env, stand.view, way);
+                        check_equal(stamped_change(&stand.stamped, stand.env, stand.view, way), 0);
                         stand_check(&stand, stand.view, number + 1);
                         check_ok(xabort(stand.env));
                 }
@@ -189,7 +189,7 @@ static void conflicts_are_found_after_a_scan(int way)
                 scan(&stand, 0);
                 check_ok(xbegin(stand.env, 0));
                 check(stamped_number(stand.view) == 70 + (uint64_t)i);
-                stamped_change(&stand.stamped, stand.env, stand.view, way);
+                (void)stamped_change(&stand.stamped, stand.env, stand.view, way);
                 actor_do(actor, change, 1);
                 check_code(xend(stand.env), XAC_CONFLICT);
                 check_equal(scan(&stand, 0), 71 + i);

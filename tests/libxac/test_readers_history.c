@@ -126,15 +126,16 @@ static void change_what_was_read(struct worker *worker)
 {
         struct stand *stand = &worker->stand;
         uint64_t number;
-        int outcome;
+        int outcome, is_lost;
 
         check_ok(xbegin(stand->env, XAC_NOSYNC));
         number = look_around(worker);
-        stamped_change(&stand->stamped, stand->env, stand->view, stand->way);
-        if (draw(worker, 2) && stand->way != WAY_DECLARED)
+        is_lost = stamped_change(&stand->stamped, stand->env, stand->view, stand->way);
+        if (!is_lost && draw(worker, 2))
                 check_equal(look_around(worker), number + 1);
         outcome = draw(worker, 4) ? xend(stand->env) : xabort(stand->env);
-        check(outcome == 0 || outcome == XAC_CONFLICT);
+        if (outcome != XAC_CONFLICT)
+                check_ok(outcome);
 }
 
 static void change_file(struct worker *worker)

@@ -223,7 +223,7 @@ static void it_is_of_no_transaction(int way)
         number = stand_commits(&stand, 10);
         before = stand_snapshot(&stand, 0);
         check_ok(xbegin(stand.env, 0));
-        stamped_change(&stand.stamped, stand.env, stand.view, way);
+        (void)stamped_change(&stand.stamped, stand.env, stand.view, way);
         within = stand_snapshot(&stand, 0);
         stand_check(&stand, stand_map(&stand, within), number);
         stand_check(&stand, stand_map(&stand, before), number);

@@ -190,7 +190,7 @@ static void give_up(struct worker *worker)
         struct stand *stand = &worker->stand;
 
         check_ok(xbegin(stand->env, 0));
-        stamped_change(&stand->stamped, stand->env, stand->view, stand->way);
+        (void)stamped_change(&stand->stamped, stand->env, stand->view, stand->way);
         check_ok(xabort(stand->env));
 }
 
