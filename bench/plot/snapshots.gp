@@ -23,9 +23,9 @@ set format y "10^{%L}"
 set key top right Left reverse samplen 2
 plot rows(series, '$1 == "rewiring"') using 2:3 with points pointtype 7 pointsize 0.25 linecolor rgb "#e08a1e" \
              title "rewiring, page by page", \
-     rows(series, '$1 == "libxac" && NR % 3 == 0') using 2:4 with points pointtype 7 pointsize 0.25 linecolor rgb "#9fd3ea" \
+     rows(series, '$1 == "libxac" && NR % 5 == 0') using 2:4 with points pointtype 7 pointsize 0.25 linecolor rgb "#9fd3ea" \
              title "libxac, and a read of one page", \
-     rows(series, '$1 == "libxac" && NR % 3 == 0') using 2:3 with points pointtype 7 pointsize 0.25 linecolor rgb "#0b6fa4" \
+     rows(series, '$1 == "libxac" && NR % 5 == 0') using 2:3 with points pointtype 7 pointsize 0.25 linecolor rgb "#0b6fa4" \
              title "libxac"
 
 set title "first scan of a snapshot of 200 MB; less is better"

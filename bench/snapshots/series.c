@@ -20,37 +20,56 @@
 #include "bench/snapshots/rewired.h"
 #include "bench/snapshots/table.h"
 
-enum { PRINTED = 10 };
+enum { PARTS = 10 };
 
 static const char *const headings[] = { "method", "written", "creation us", "and a read us", "mappings", NULL };
+static const char *const part_headings[] = { "method",        "written",  "creation us", "max",
+                                             "and a read us", "read max", "mappings",    NULL };
 
-/* Points so far, and how often one of them is printed. */
+/* All points go to a file; the parts of the way, which are medians of many points, are printed. */
 struct series {
-        struct table table;
+        struct table points, parts;
         uint64_t step; /* pages */
-        uint64_t point, points;
-        struct samples create_us;
+        uint64_t point, count;
+        struct samples create_us, read_us;
+        double mappings;
 };
+
+static void print_part(struct series *series, const char *method)
+{
+        if (!series->create_us.count)
+                return;
+        table_text(&series->parts, method);
+        table_number(&series->parts, (double)(series->point * series->step), 0);
+        table_number(&series->parts, samples_median(&series->create_us), 1);
+        table_number(&series->parts, samples_max(&series->create_us), 1);
+        table_number(&series->parts, samples_median(&series->read_us), 1);
+        table_number(&series->parts, samples_max(&series->read_us), 1);
+        table_number(&series->parts, series->mappings, 0);
+        samples_free(&series->create_us);
+        samples_free(&series->read_us);
+}
 
 static void print_point(struct series *series, const char *method, double create_us, double read_us, double mappings)
 {
-        const uint64_t every = series->points / PRINTED ? series->points / PRINTED : 1;
+        const uint64_t part = series->count / PARTS ? series->count / PARTS : 1;
 
         series->point++;
-        series->table.is_quiet = series->point % every != 0;
-        table_text(&series->table, method);
-        table_number(&series->table, (double)(series->point * series->step), 0);
-        table_number(&series->table, create_us, 1);
-        table_number(&series->table, read_us, 1);
-        table_number(&series->table, mappings, 0);
+        series->mappings = mappings;
+        table_text(&series->points, method);
+        table_number(&series->points, (double)(series->point * series->step), 0);
+        table_number(&series->points, create_us, 1);
+        table_number(&series->points, read_us, 1);
+        table_number(&series->points, mappings, 0);
         samples_add(&series->create_us, create_us);
+        samples_add(&series->read_us, read_us);
+        if (series->point % part == 0)
+                print_part(series, method);
 }
 
-static void print_summary(struct series *series, const char *method)
+static void end_method(struct series *series, const char *method)
 {
-        printf("%s: %" PRIu64 " points, creation %.1f us (median), %.1f to %.1f us\n", method, series->point,
-               samples_median(&series->create_us), samples_min(&series->create_us), samples_max(&series->create_us));
-        samples_free(&series->create_us);
+        print_part(series, method);
         series->point = 0;
 }
 
@@ -95,8 +114,9 @@ static void run_rewired(struct series *series, const struct creation *column)
         rewired_open(&rewired, column->pages);
         creation_fill(column, rewired.base);
         page_order_make(&order, column->pages, column->seed);
-        for (uint64_t i = 0; i < series->points && !err; i++)
+        for (uint64_t i = 0; i < series->count && !err; i++)
                 err = measure_rewired(series, &rewired, &order);
+        end_method(series, "rewiring");
         if (err)
                 printf("rewiring ends here: %s\n", xac_strerror(err));
         page_order_free(&order);
@@ -140,8 +160,9 @@ static void run_snapshots(struct series *series, const struct creation *column)
         columns_open(&columns);
         page_order_make(&order, column->pages, column->seed);
         must(xac_snapshot_open(columns.scratch.env, 0, &snapshot), "xac_snapshot_open");
-        for (uint64_t i = 0; i < series->points; i++)
+        for (uint64_t i = 0; i < series->count; i++)
                 measure_snapshot(series, &columns, &order, &snapshot);
+        end_method(series, "libxac");
         const char *bytes = xac_snapshot_map(snapshot, columns_name(0, name), NULL);
         columns_check(&columns, bytes, memory_sum(bytes, columns_byte_len(&columns)));
         must(xac_snapshot_close(snapshot), "xac_snapshot_close");
@@ -153,16 +174,16 @@ static void run_snapshots(struct series *series, const struct creation *column)
 void series_run(struct bench *bench)
 {
         const struct creation column = { 1, bench_column_pages(bench), bench->rounds, bench->seed };
-        struct series series = { .points = bench->points < column.pages ? bench->points : column.pages };
+        struct series series = { .count = bench->points < column.pages ? bench->points : column.pages };
 
-        series.step = column.pages / series.points;
+        series.step = column.pages / series.count;
         printf("\nEach page of a column of %" PRIu64 " MB is written once; a snapshot after every %" PRIu64
-               " of them; a read of the page that was written last\n\n",
+               " of them, and a read of the page written last: medians of a part of the way\n\n",
                bench->column_mb, series.step);
-        table_open(&series.table, bench->tsv, "series", headings);
+        table_open_quietly(&series.points, bench->tsv, "series", headings);
+        table_open(&series.parts, bench->tsv, "series-parts", part_headings);
         run_rewired(&series, &column);
-        print_summary(&series, "rewiring");
         run_snapshots(&series, &column);
-        print_summary(&series, "libxac");
-        table_close(&series.table);
+        table_close(&series.parts);
+        table_close(&series.points);
 }

@@ -31,11 +31,17 @@ static void open_tsv(struct table *table, const char *folder, const char *name)
         fprintf(table->tsv, "\n");
 }
 
-void table_open(struct table *table, const char *folder, const char *name, const char *const *heading)
+void table_open_quietly(struct table *table, const char *folder, const char *name, const char *const *heading)
 {
-        *table = (struct table){ .path = folder, .heading = heading };
+        *table = (struct table){ .path = folder, .heading = heading, .is_quiet = true };
         if (folder)
                 open_tsv(table, folder, name);
+}
+
+void table_open(struct table *table, const char *folder, const char *name, const char *const *heading)
+{
+        table_open_quietly(table, folder, name, heading);
+        table->is_quiet = false;
         for (int i = 0; heading[i]; i++)
                 printf("%*s", i ? width_of(heading[i]) : width_of(heading[i]) - 2, heading[i]);
         printf("\n");
@@ -45,7 +51,8 @@ void table_close(struct table *table)
 {
         if (table->tsv && fclose(table->tsv) != 0)
                 scratch_fail(-errno, table->path);
-        printf("\n");
+        if (!table->is_quiet)
+                printf("\n");
         fflush(stdout);
 }
 

@@ -15,11 +15,13 @@ struct table {
         const char *path;
         const char *const *heading; /* NULL ends them */
         int column;
-        bool is_quiet; /* rows go to the file only */
+        bool is_quiet; /* goes to the file only */
 };
 
 /* folder: NULL for none. The headings stay the caller's. Ends the program when the file cannot be written. */
 void table_open(struct table *table, const char *folder, const char *name, const char *const *heading);
+/* A table for plots alone. */
+void table_open_quietly(struct table *table, const char *folder, const char *name, const char *const *heading);
 void table_close(struct table *table);
 
 /* The next field of the row; the last one ends it. */

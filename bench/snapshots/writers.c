@@ -294,7 +294,7 @@ static void measure(struct bench *bench, struct table *table, const struct workl
                     struct figures *figures)
 {
         const uint64_t pages = bench_column_pages(bench);
-        const xac_options options = { .pool_bytes = 4 * pages * PAGE };
+        const xac_options options = { .pool_bytes = 4 * pages * PAGE + (UINT64_C(512) << 20) };
 
         crew->workload = *kind;
         crew->workload.pages = pages;
