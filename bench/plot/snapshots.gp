@@ -38,6 +38,7 @@ unset logscale y
 set format x "%g"
 set format y "%g"
 set yrange [0:*]
+set offsets 0, 0, graph 0.3, 0
 set key top left Left reverse samplen 2
 plot rows(percents, '$1 == 1') using 2:5:6:7 with yerrorlines linewidth 2 pointtype 7 pointsize 0.5 linecolor rgb "#0b6fa4" \
              title "one thread", \
