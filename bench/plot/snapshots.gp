@@ -20,7 +20,9 @@ set ylabel "microseconds"
 set logscale y
 set format x "%.0s%c"
 set format y "10^{%L}"
-set key top right Left reverse samplen 2
+set xrange [0:52000]
+set yrange [1:1e8]
+set key top left Left reverse samplen 2
 plot rows(series, '$1 == "rewiring"') using 2:3 with points pointtype 7 pointsize 0.25 linecolor rgb "#e08a1e" \
              title "rewiring, page by page", \
      rows(series, '$1 == "libxac" && NR % 5 == 0') using 2:4 with points pointtype 7 pointsize 0.25 linecolor rgb "#9fd3ea" \
@@ -29,12 +31,14 @@ plot rows(series, '$1 == "rewiring"') using 2:3 with points pointtype 7 pointsiz
              title "libxac"
 
 set title "first scan of a snapshot of 200 MB; less is better"
-set xlabel "percent of the pages changed since the snapshot before"
+set xlabel "percent of pages changed since the one before"
+set xrange [0:103]
 set ylabel "milliseconds"
 unset logscale y
 set format x "%g"
 set format y "%g"
 set yrange [0:*]
+set offsets 0, 0, graph 0.3, 0
 set key top left Left reverse samplen 2
 plot rows(percents, '$1 == 1') using 2:5:6:7 with yerrorlines linewidth 2 pointtype 7 pointsize 0.5 linecolor rgb "#0b6fa4" \
              title "one thread", \

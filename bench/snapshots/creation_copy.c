@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "bench/snapshots/creation.h"
 
 /*
  * By a physical copy.
@@ -7,7 +8,6 @@
 #include <string.h>
 
 #include "bench/snapshots/columns.h"
-#include "bench/snapshots/creation.h"
 #include "bench/snapshots/memory.h"
 
 enum { FRESH_ROUNDS = 3 /* they take long */ };

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "bench/snapshots/creation.h"
 
 /*
  * By fork(): the child has the snapshot. What the parent writes while the child is there is copied by the kernel.
@@ -14,7 +15,6 @@
 #include <unistd.h>
 
 #include "bench/snapshots/columns.h"
-#include "bench/snapshots/creation.h"
 #include "bench/snapshots/memory.h"
 #include "bench/snapshots/page_order.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+#include "bench/snapshots/creation.h"
 
 /*
  * By rewiring, run by run (rewired.h). Its cost is that of the mappings which the columns have come to by then.
  */
 
 #include "bench/snapshots/columns.h"
-#include "bench/snapshots/creation.h"
 #include "bench/snapshots/memory.h"
 #include "bench/snapshots/page_order.h"
 #include "bench/snapshots/rewired.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "bench/snapshots/creation.h"
 
 /*
  * By libxac: xac_snapshot_refresh() and xac_snapshot_map() of each column.
@@ -8,7 +9,6 @@
 #include <sys/mman.h>
 
 #include "bench/snapshots/columns.h"
-#include "bench/snapshots/creation.h"
 #include "bench/snapshots/memory.h"
 
 static const char *map_all(const struct creation *creation, xac_snapshot *snapshot)
