@@ -58,8 +58,10 @@ struct snapshot_map *snapshot_map_find(const void *addr)
 {
         for (uint32_t i = 0; i < atomic_load(&maps_used); i++) {
                 const uintptr_t base = atomic_load(&maps[i].base);
-                if (base && (uintptr_t)addr >= base && (uintptr_t)addr < atomic_load(&maps[i].end))
-                        return atomic_load(&maps[i].map); /* the program keeps it open: it touches it */
+                const uintptr_t end = atomic_load(&maps[i].end);
+                struct snapshot_map *map = atomic_load(&maps[i].map);
+                if (base && (uintptr_t)addr >= base && (uintptr_t)addr < end && atomic_load(&maps[i].base) == base)
+                        return map; /* which the program keeps open, as it touches it */
         }
         return NULL;
 }
