@@ -55,10 +55,15 @@ fail_file:
         return err;
 }
 
-void chunks_close(struct chunks *chunks)
+void chunks_forget_in_child(struct chunks *chunks)
 {
         sys_munmap(chunks->reserved, ((uint64_t)chunks->count + 1) << CHUNK_SHIFT);
         sys_close(chunks->fd);
+}
+
+void chunks_close(struct chunks *chunks)
+{
+        chunks_forget_in_child(chunks);
         free(chunks->chunk);
 }
 

@@ -45,6 +45,8 @@ struct chunks {
 /* At most so many bytes, once they are needed. -ENOMEM, -EMFILE, ... */
 int chunks_open(struct chunks *chunks, uint64_t limit_bytes, void (*on_full)(void *arg), void *on_full_arg);
 void chunks_close(struct chunks *chunks);
+/* In a forked child, which frees nothing. */
+void chunks_forget_in_child(struct chunks *chunks);
 
 /* One with a use; 0: the limit is reached, or there is no memory. Who has none at all, and cannot do without, may go
  * beyond the limit (is_urgent), as long as they are not more than CHUNKS_URGENT. */

@@ -74,7 +74,7 @@ static void after_fork_in_child(void)
                 files_close_all(&env->files);
                 shared_detach(&env->shared);
                 sys_close(env->directory);
-                chunks_close(&env->chunks);
+                chunks_forget_in_child(&env->chunks);
                 tracing_forget_in_child(env);
         }
         registry = NULL;
