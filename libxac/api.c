@@ -232,7 +232,7 @@ int xac_advise(xac_env *env, const void *addr, size_t length, int access)
                 return -EINVAL;
         struct snapshot_map *map = snapshot_map_find(addr);
         if (map && map->env == env)
-                return access == XAC_READ ? snapshot_map_advise(map, addr, length) : XAC_READONLY;
+                return access == XAC_READ ? snapshot_map_advise(map, addr, length) : -EACCES;
         int err = enter(env, &thread);
         if (err)
                 return err;

@@ -81,7 +81,8 @@ static int leave_locked(struct xac_env *env)
         return err;
 }
 
-static int close_for_good(struct xac_env *env)
+/* The program's part: its threads, with their transactions and views. -EBUSY: nothing was done. */
+static int leave_threads(struct xac_env *env)
 {
         if (is_another_thread_in_transaction(env))
                 return -EBUSY;
@@ -92,6 +93,12 @@ static int close_for_good(struct xac_env *env)
         while (env->threads)
                 thread_leave(env->threads);
         thread_sweep();
+        return is_unended ? XAC_UNENDED : 0;
+}
+
+/* Nobody uses it any more. */
+static int tear_down(struct xac_env *env)
+{
         duty_stop(env);
         snapshot_map_clear_shelf_locked(env);
         int err = sys_lock_byte(env->shared.lock_fd, 0, true);
@@ -110,19 +117,51 @@ static int close_for_good(struct xac_env *env)
         pthread_mutex_destroy(&env->shared.participant_mutex);
         pthread_mutex_destroy(&env->shared.file_mutex);
         free(env);
-        return err ? err : is_unended ? XAC_UNENDED : 0;
+        return err;
+}
+
+static int close_locked(struct xac_env *env)
+{
+        if (!env->opens)
+                return -EINVAL; /* only its snapshots keep it open */
+        if (env->opens > 1) {
+                env->opens--;
+                return 0;
+        }
+        int left = leave_threads(env);
+        if (left == -EBUSY)
+                return left;
+        env->opens = 0;
+        int err = env->holds ? 0 : tear_down(env);
+        return err ? err : left;
 }
 
 int close_env(struct xac_env *env)
 {
-        int err = 0;
         if (env_is_forked(env))
                 return XAC_FORKED;
         registry_lock();
-        if (env->opens > 1)
-                env->opens--;
-        else
-                err = close_for_good(env);
+        int err = close_locked(env);
+        registry_unlock();
+        return err;
+}
+
+void close_hold(struct xac_env *env)
+{
+        registry_lock();
+        env->holds++;
+        registry_unlock();
+}
+
+int close_release(struct xac_env *env)
+{
+        int err = 0;
+        registry_lock();
+        env->holds--;
+        if (!env->opens && !env->holds) {
+                (void)leave_threads(env); /* none, unless one went on to use what was closed */
+                err = tear_down(env);
+        }
         registry_unlock();
         return err;
 }

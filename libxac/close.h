@@ -10,4 +10,8 @@
  */
 int close_env(struct xac_env *env);
 
+/* A snapshot keeps its environment open, whatever the program has closed. */
+void close_hold(struct xac_env *env);
+int close_release(struct xac_env *env);
+
 #endif

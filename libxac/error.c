@@ -50,7 +50,8 @@ static const struct {
           "not found: no such key, tree, heap, root, file or directory (XAC_CREATE creates an environment, but not the "
           "directories above it)" },
         { -EEXIST, "it is there already (if XAC_EXCL asked for a new one, leave it out to use what is there)" },
-        { -ESTALE, "a tree was removed, or the transaction of a cursor has ended: open it again" },
+        { -ESTALE,
+          "a tree was removed, the transaction of a cursor has ended, or nobody holds that snapshot: open it again" },
         { -ECANCELED, "the open transaction is lost: end it, and xend() says why" },
 };
 

@@ -65,31 +65,18 @@ static void unlist_locked(const struct xac_snapshot *snapshot)
         *link = snapshot->next;
 }
 
-/* An open snapshot keeps its environment open. */
-static int hold_env(struct xac_env *env)
-{
-        if (env_is_forked(env))
-                return XAC_FORKED;
-        registry_lock();
-        env->opens++;
-        registry_unlock();
-        return 0;
-}
-
 /* sequence 0: the newest. */
 static int open_as(struct xac_env *env, int flags, uint64_t sequence, xac_snapshot **out)
 {
-        int err = hold_env(env);
-        if (err)
-                return err;
+        if (env_is_forked(env))
+                return XAC_FORKED;
         struct xac_snapshot *snapshot = calloc(1, sizeof(*snapshot));
-        if (!snapshot) {
-                err = -ENOMEM;
-                goto fail_memory;
-        }
+        if (!snapshot)
+                return -ENOMEM;
+        close_hold(env);
         snapshot->env = env;
         snapshot->flags = flags;
-        err = join(snapshot);
+        int err = join(snapshot);
         if (err)
                 goto fail_join;
         err = begin(snapshot, sequence);
@@ -105,8 +92,7 @@ fail_begin:
         participant_leave_with(&snapshot->self);
 fail_join:
         free(snapshot);
-fail_memory:
-        close_env(env);
+        close_release(env);
         return err;
 }
 
@@ -148,7 +134,7 @@ int snapshot_close(xac_snapshot *snapshot)
         shelve_maps(snapshot); /* nothing is shown any more that the row's end lets others change */
         participant_leave_with(&snapshot->self);
         free(snapshot);
-        return close_env(env);
+        return close_release(env);
 }
 
 /* ---- maps ---- */

@@ -294,10 +294,15 @@ const char *snapshot_map_touch(struct snapshot_map *map, const void *addr, enum 
 int snapshot_map_advise(struct snapshot_map *map, const void *addr, size_t byte_len)
 {
         const uint64_t offset = (uint64_t)((const char *)addr - map->regions.base);
+        const uint64_t first = offset >> REGION_SHIFT;
+        const uint64_t end = (offset + byte_len + REGION_BYTES - 1) >> REGION_SHIFT;
         if (offset > map->file_len || byte_len > map->file_len - offset)
                 return -EINVAL;
         int err = 0;
-        for (uint64_t no = offset >> REGION_SHIFT; no << REGION_SHIFT < offset + byte_len && !err; no++)
+        for (uint64_t no = first; no < end && byte_len && !err; no++)
                 err = show(map, no);
+        for (uint64_t no = first; no < end && byte_len && !err; no++)
+                if (!regions_is_shown(&map->regions, no))
+                        err = XAC_FULL; /* the copy of a later one has taken its place */
         return err;
 }

@@ -43,8 +43,8 @@ void snapshot_map_tidy_shelf(struct xac_env *env);
 struct snapshot_map *snapshot_map_find(const void *addr);
 /* A fault in it: NULL: run the access again; else why it cannot be. */
 const char *snapshot_map_touch(struct snapshot_map *map, const void *addr, enum touch_access access);
-/* Does now what touching each byte would do: for system calls, which do not fault. -EINVAL: not within the file; else
- * errors of regions_show. */
+/* Does now what touching each byte would do: for system calls, which do not fault. -EINVAL: not within the file;
+ * XAC_FULL: it is more than the process has memory for; else errors of regions_show. */
 int snapshot_map_advise(struct snapshot_map *map, const void *addr, size_t byte_len);
 /* The address is in a home mapping of an environment that has snapshots, and could not be read: zeros stand there now.
  * 0: it is in none. */

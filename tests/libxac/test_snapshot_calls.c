@@ -236,7 +236,7 @@ static void system_calls_read_what_was_announced(void)
         bytes = stand_map(&stand, snapshot);
         stand_commits(&stand, 5);
         copy_by_system_call(bytes, byte_len, EFAULT);
-        check_code(xac_advise(stand.env, bytes, byte_len, XAC_WRITE), XAC_READONLY);
+        check_code(xac_advise(stand.env, bytes, byte_len, XAC_WRITE), -EACCES);
         check_code(xac_advise(stand.env, bytes, byte_len + 1, XAC_READ), -EINVAL);
         check_ok(xac_advise(stand.env, bytes + byte_len - 1, 1, XAC_READ)); /* of the last region alone */
         copy_by_system_call(bytes + byte_len - 4096, 4096, 0);

@@ -5,6 +5,7 @@
  * read.
  */
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "tests/support/crash.h"
 #include "tests/support/crew.h"
 #include "tests/support/isolate.h"
+#include "tests/support/seat.h"
 
 static const struct stand small = { .stamped = { 1, 4096, 40 } };
 
@@ -404,9 +406,69 @@ static void a_file_that_was_cut_is_a_crash(void)
         check_crash(CUT_FILE, SIGBUS, "cannot be read");
 }
 
+/* What the program closes is closed, though a snapshot keeps the environment. */
+static void closing_undoes_what_is_open_beside_a_snapshot(void)
+{
+        struct stand stand = small;
+        xac_snapshot *snapshot;
+
+        stand_open(&stand);
+        stand_commits(&stand, 3);
+        snapshot = stand_snapshot(&stand, 0);
+        check_ok(xbegin(stand.env, 0));
+        check_code(xac_close(stand.env), XAC_UNENDED);
+        check_code(xac_close(stand.env), -EINVAL); /* once was enough */
+        stand_check(&stand, stand_map(&stand, snapshot), 3);
+        check_ok(xac_open(scratch_path("env"), 0 | seat_open_flags(0), NULL, &stand.env));
+        check_equal(xac_txn_id(stand.env), 0);
+        check_ok(xac_snapshot_close(snapshot));
+        check_ok(xac_close(stand.env));
+}
+
+static _Atomic int is_begun, may_end;
+
+static void stay_in_a_transaction(int index, void *env)
+{
+        (void)index;
+        check_ok(xbegin(env, 0));
+        is_begun = 1;
+        while (!may_end)
+                crew_sleep_ms(1);
+        check_ok(xend(env));
+}
+
+static void close_beside_it(int index, void *arg)
+{
+        struct stand *stand = arg;
+        if (index == 0) {
+                stay_in_a_transaction(index, stand->env);
+                return;
+        }
+        while (!is_begun)
+                crew_sleep_ms(1);
+        check_code(xac_close(stand->env), -EBUSY);
+        may_end = 1;
+}
+
+static void another_threads_transaction_is_not_closed_beside_a_snapshot(void)
+{
+        struct stand stand = small;
+        xac_snapshot *snapshot;
+
+        stand_open(&stand);
+        stand_commits(&stand, 3);
+        snapshot = stand_snapshot(&stand, 0);
+        crew_threads(2, close_beside_it, &stand);
+        check_ok(xac_close(stand.env));
+        check_ok(xac_snapshot_close(snapshot));
+        check_equal(scratch_shared_memory_of(scratch_path("env")), 0);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
+                isolated_test(closing_undoes_what_is_open_beside_a_snapshot),
+                isolated_test(another_threads_transaction_is_not_closed_beside_a_snapshot),
                 isolated_test(it_outlives_its_thread),
                 isolated_test(snapshots_keep_the_environment_open),
                 isolated_test(it_is_opened_again_meanwhile),
