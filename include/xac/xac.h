@@ -90,7 +90,7 @@ enum xac_flags {
         /* xbegin() */
         XAC_RDONLY = 0x0100,   /* it will not write; it always commits */
         XAC_SNAPSHOT = 0x0200, /* snapshot isolation: reads are not validated */
-        XAC_DURABLE = 0x0400,  /* with XAC_RDONLY: see only what is durable */
+        XAC_DURABLE = 0x0400,  /* with XAC_RDONLY, or of a snapshot: see only what is durable */
         XAC_NESTED = 0x1000,   /* may begin a nested level, also where the environment is XAC_STRICT */
 
         /* xac_mmap() */
@@ -108,7 +108,7 @@ typedef struct xac_options {
         uint64_t log_bytes;        /* redo log kept before a checkpoint is forced; default 256 MiB */
         uint64_t reserve_bytes;    /* address space reserved per view, to grow in place; default 16 GiB */
         uint32_t page_bytes;       /* at creation: a power of two, 4096 to 65536; default 4096 */
-        uint32_t max_participants; /* at creation: threads that use it at once, 1024 (default) to 32768 */
+        uint32_t max_participants; /* at creation: threads, and snapshots, at once; 1024 (default) to 32768 */
         uint32_t mode;             /* at creation: permission bits, under the umask; default 0600 */
         /* Long recoveries: "restore" (pages of the double-write area), "replay" (bytes of log); both and
          * long checkpoints: "checkpoint" (pages). Called by the thread at work, which may be the library's own. */
@@ -134,7 +134,7 @@ typedef struct xac_stats {
         uint64_t pool_bytes;        /* ceiling of the version pool */
         uint64_t pool_bytes_used;   /* slots that hold a version, or a private page of a transaction or view */
         uint64_t log_bytes_used;    /* log that would be replayed after a crash now; volatile: 0 */
-        uint64_t participants;      /* threads that are using the environment now */
+        uint64_t participants;      /* threads that are using the environment now, and snapshots */
         uint64_t checkpoints;       /* this and the following: since somebody first opened it */
         uint64_t log_groups;        /* writes to the log; each is of one commit or of many */
         uint64_t log_bytes_written; /* by them, padding included */
