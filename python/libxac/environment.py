@@ -39,6 +39,10 @@ def _options_of(options):
     unknown = sorted(set(options) - set(_library.OPTIONS))
     if unknown:
         raise TypeError(f"no such options: {', '.join(unknown)}; there are {', '.join(_library.OPTIONS)}")
+    for name, value in options.items():
+        field = _library.Options(**{name: value})
+        if getattr(field, name) != value:  # ctypes cuts off what does not fit
+            raise ValueError(f"{name}: {value} does not fit")
     return _library.Options(**options)
 
 
@@ -178,6 +182,8 @@ class Environment:
         handle = self._open_handle()
         if durable and at is not None:
             raise TypeError("either durable or at")
+        if at is not None and not 0 < at < 1 << 64:
+            raise ValueError(f"at: {at} is no number of a commit")
         return Snapshot._of(handle.address, Flag.DURABLE if durable else 0, at)
 
     # ---- care ----

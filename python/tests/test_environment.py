@@ -77,6 +77,14 @@ def test_options(path):
         libxac.Environment(path, progress=1, pages=2)
 
 
+def test_numbers_that_do_not_fit_are_refused(path, env):
+    with pytest.raises(ValueError):
+        libxac.Environment(path, libxac.CREATE, scan_bytes=-1)
+    for number in (0, -1, 1 << 64, (1 << 64) + env.stat().sequence):
+        with pytest.raises(ValueError):
+            env.snapshot(at=number)
+
+
 def test_stat_counts_commits(env):
     counts = env.array("counts", "i8", 1)
     before = env.stat()
