@@ -29,8 +29,8 @@ struct xac_env {
         struct shared_identity identity;
         int directory;
         int flags;
-        uint32_t opens; /* by the program, */
-        uint32_t holds; /* and by its snapshots */
+        uint32_t opens;                /* by the program, */
+        uint32_t holds;                /* and by its snapshots */
         volatile uint32_t *fork_guard; /* on a page that the kernel wipes in a forked child */
         void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total);
         void *progress_arg;

@@ -22,7 +22,7 @@
 #include "bench/htap/engine.h"
 #include "bench/htap/snapshots.h"
 
-enum { LOAD_PAGES = 256, PAGE = BLOCK_ROWS * sizeof(int32_t) };
+enum { PAGE = BLOCK_ROWS * sizeof(int32_t), LOAD_BYTES = 256 * PAGE };
 
 struct engine {
         struct engine_plan plan;
@@ -223,8 +223,8 @@ static int load(struct engine *engine)
                 return err;
         for (int c = 0; c < COLUMNS && !err; c++) {
                 const size_t byte_len = engine->tables->column[c] ? tables_column_bytes(engine->tables, c) : 0;
-                for (size_t at = 0; at < byte_len && !err; at += LOAD_PAGES * PAGE) {
-                        const size_t left = byte_len - at, part = LOAD_PAGES * PAGE;
+                for (size_t at = 0; at < byte_len && !err; at += LOAD_BYTES) {
+                        const size_t left = byte_len - at, part = LOAD_BYTES;
                         err = load_pages(engine, (char *)session_of(session)->column[c] + at,
                                          (const char *)engine->tables->column[c] + at, left < part ? left : part);
                 }

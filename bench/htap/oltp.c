@@ -109,7 +109,7 @@ static void change_shipdates(const struct run *run)
 {
         const uint32_t first = run->tables->first_line[run->oltp->row];
         const uint32_t end = run->tables->first_line[run->oltp->row + 1];
-        int32_t flag[LINES_MAX];
+        int32_t flag[LINES_MAX] = { 0 };
 
         note_equal(run, first, end, L_RETURNFLAG, run->oltp->code, UINT64_C(1) << L_SHIPDATE);
         get_rows(run, L_RETURNFLAG, first, end, flag);
@@ -132,7 +132,7 @@ static void change_total(const struct run *run)
 {
         const uint32_t first = run->tables->first_line[run->oltp->row];
         const uint32_t end = run->tables->first_line[run->oltp->row + 1];
-        int32_t status[LINES_MAX];
+        int32_t status[LINES_MAX] = { 0 };
         bool exists = false;
 
         note_equal(run, first, end, L_LINESTATUS, run->oltp->other, 0);

@@ -60,7 +60,7 @@ static void execute(sqlite3 *db, const char *text)
 
 static sqlite3 *connect_to(const char *path)
 {
-        sqlite3 *db;
+        sqlite3 *db = NULL;
         const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
 
         check(db, sqlite3_open_v2(path, &db, flags, NULL), SQLITE_OK, path);

@@ -100,7 +100,7 @@ static void *sum_part(void *arg)
 
 uint64_t memory_sum_by(int threads, const char *bytes, size_t byte_len)
 {
-        struct part part[THREADS_MAX];
+        struct part part[THREADS_MAX] = { { 0 } };
         const size_t each = byte_len / (size_t)threads / SCRATCH_PAGE * SCRATCH_PAGE;
         uint64_t sum = 0;
 

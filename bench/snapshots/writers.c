@@ -217,6 +217,15 @@ static void measure_phase(const struct crew *crew, enum phase phase, uint64_t ms
                 figures->pool_most = pool_most;
 }
 
+static void free_figures(struct figures *figures)
+{
+        for (int phase = 0; phase < PHASES; phase++) {
+                samples_free(&figures->rate[phase]);
+                samples_free(&figures->bare[phase]);
+                samples_free(&figures->scans[phase]);
+        }
+}
+
 static void measure_phases(struct crew *crew, const struct bench *bench, struct figures *figures)
 {
         struct figures unused = { 0 };
@@ -232,6 +241,7 @@ static void measure_phases(struct crew *crew, const struct bench *bench, struct 
                         measure_phase(crew, (enum phase)phase, bench->phase_ms, figures);
         measure_phase(crew, IDLE, bench->phase_ms, &unused);
         figures->pool_after = pool_used(crew);
+        free_figures(&unused);
         atomic_store(&crew->board->phase, END);
         finish(crew->writer);
         finish(crew->scanner);
@@ -279,15 +289,6 @@ static int judge(const struct crew *crew, const struct figures *figures)
                 failures += scratch_verdict("pool afterwards", figures->pool_after / mib, before + slack, "MiB");
         printf("\n");
         return failures;
-}
-
-static void free_figures(struct figures *figures)
-{
-        for (int phase = 0; phase < PHASES; phase++) {
-                samples_free(&figures->rate[phase]);
-                samples_free(&figures->bare[phase]);
-                samples_free(&figures->scans[phase]);
-        }
 }
 
 static void measure(struct bench *bench, struct table *table, const struct workload *kind, struct crew *crew,
