@@ -23,9 +23,9 @@ enum {
 int regions_init(struct regions *regions, struct files *files, uint32_t file_no, char *base, uint64_t byte_len)
 {
         void *table;
-        *regions = (struct regions){
-                .base = base, .byte_len = byte_len, .files = files, .file_no = file_no, .chunks = files->chunks
-        };
+        *regions =
+                (struct regions){ .byte_len = byte_len, .files = files, .file_no = file_no, .chunks = files->chunks };
+        regions->base = base;
         int err = sys_mmap(NULL, regions_count(regions) * sizeof(struct region), PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0, &table);
         if (!err)

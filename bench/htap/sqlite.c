@@ -101,8 +101,10 @@ static void *open_database(const char *directory, const struct tables *tables)
         struct sqlite *sqlite = calloc(1, sizeof(*sqlite));
         char memory[SCRATCH_PATH], text[SQL_TEXT];
 
-        if (!sqlite)
+        if (!sqlite) {
                 scratch_fail(-ENOMEM, "sqlite");
+                return NULL;
+        }
         scratch_memory_directory(directory, "sqlite", memory);
         snprintf(sqlite->path, sizeof(sqlite->path), "%s/htap.db", memory);
         sqlite->tables = tables;
@@ -130,8 +132,10 @@ static void *join(void *database)
         struct sqlite_seat *seat = calloc(1, sizeof(*seat));
         char text[SQL_TEXT];
 
-        if (!seat)
+        if (!seat) {
                 scratch_fail(-ENOMEM, "sqlite");
+                return NULL;
+        }
         seat->sqlite = sqlite;
         seat->db = connect_to(sqlite->path);
         for (int kind = 0; kind < OLTP_KINDS; kind++)

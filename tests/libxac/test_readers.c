@@ -309,7 +309,7 @@ static void durable_scans_and_others_alternate(void)
         if (!seat_is_durable())
                 isolate_skip("the environment is volatile");
         actor = other_start(0);
-        number = (uint64_t)actor_do(actor, change, 70);
+        actor_do(actor, change, 70);
         stand_open(&stand);
         for (int i = 0; i < 40; i++) {
                 uint64_t seen;
@@ -326,7 +326,7 @@ static void durable_scans_and_others_alternate(void)
                         check_equal(scan(&stand, XAC_DURABLE), number);
                 }
                 if (chance_percent(&chance, 20))
-                        number = stand_commits(&stand, 2);
+                        stand_commits(&stand, 2);
         }
         other_stop(actor);
         stand_close(&stand);

@@ -255,11 +255,11 @@ static void no_row_left_is_xac_busy(void)
         static xac_snapshot *snapshots[5000];
         struct stand stand = small;
         uint64_t number;
-        int count = 0, outcome;
+        int count = 0, outcome = 0;
 
         stand_open(&stand);
         number = stand_commits(&stand, 5);
-        while ((outcome = xac_snapshot_open(stand.env, 0, &snapshots[count])) == 0 && count < 4999)
+        while (count < 4999 && (outcome = xac_snapshot_open(stand.env, 0, &snapshots[count])) == 0)
                 count++;
         check_code(outcome, XAC_BUSY);
         check_code(xac_snapshot_refresh(snapshots[0], &snapshots[count]), XAC_BUSY);

@@ -362,7 +362,7 @@ static void its_holder_is_killed(void)
 static void a_fresh_one_is_joined(void)
 {
         struct actor *actor[ACTORS];
-        long long sequence, number = 0;
+        long long sequence, number;
 
         actors_enter(actor);
         actor_do(actor[0], change, 70);
