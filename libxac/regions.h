@@ -54,10 +54,9 @@ struct regions {
         uint32_t file_no;
         struct chunks *chunks;
         struct region *region;
-        char *park;              /* as long, inaccessible, in the window; NULL: none yet */
-        _Atomic uint32_t shown;  /* how many are */
-        _Atomic uint32_t parked; /* how many are, or were */
-        _Atomic uint32_t hand;   /* where the last chunk was taken away */
+        char *park;             /* as long, inaccessible, in the window; NULL: none yet */
+        _Atomic uint32_t shown; /* how many are */
+        _Atomic uint32_t hand;  /* where the last chunk was taken away */
 };
 
 /* -ENOMEM. The addresses are the caller's, mapped inaccessibly. */
