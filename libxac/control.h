@@ -36,6 +36,7 @@ enum {
         RING_ENTRIES = 1024,
         WAIT_FILTER_BYTES = 16384, /* waiters.h */
         HELD_LISTS = 16,
+        HELD_AHEAD = 8,
         CONTROL_PATH_BYTES = 1024
 };
 
@@ -92,11 +93,13 @@ struct row {
         _Atomic uint64_t id; /* what xac_self() calls it; 0: it has not asked (alive.h) */
 };
 
-/* Superseded slots that some snapshot still needs, by the snapshot that was in the way. */
+/* Superseded slots that some snapshot still needs, by the snapshot that was in the way. Their descriptors have left
+ * the processor's cache when they come out again: each knows which one lies HELD_AHEAD below it (struct slot). */
 struct held_list {
         uint64_t snapshot;
         uint32_t first;
         uint32_t count;
+        uint32_t pushed[HELD_AHEAD]; /* last, at a place of that remainder */
 };
 
 /*
@@ -159,6 +162,7 @@ struct control {
                 slots_allocated;        /* [pool_lock] slots 1 .. slots_allocated - 1 have memory, or are getting it */
         _Atomic uint32_t slots_awaited; /* [pool_lock] those that are getting it; they are SLOT_NOBODY's */
         _Atomic uint32_t held_count;    /* [pool_lock] */
+        _Atomic uint64_t held_asked_ns; /* [anybody] when somebody last wanted some of those */
         _Atomic uint32_t room_wanted;   /* [checkpoint_lock] with fewer slots left, pages go home */
         _Atomic uint32_t aliases_end;   /* [pool_lock] descriptors pool_slots .. aliases_end - 1 have memory */
         uint32_t alias_free;            /* [pool_lock] a list of its own: the first */
@@ -218,7 +222,10 @@ struct slot {
         _Atomic uint32_t newer;      /* slot of the version after; a hint, its tag is to be superseded */
         _Atomic uint32_t content;    /* of an alias: the slot whose content it shows; 0: zeros */
         _Atomic uint32_t shares;     /* of a slot: aliases that show its content, and SHARES_KEPT */
-        uint32_t recount;            /* of shares; under the pool lock */
+        union {
+                uint32_t recount; /* [pool_lock] of shares, while they are counted anew */
+                uint32_t ahead;   /* [pool_lock] of a held slot: what will come out some pops later; a hint */
+        };
 };
 
 #define SHARES_KEPT (UINT32_C(1) << 31) /* the slot's own version is gone: it is in no list */

@@ -111,10 +111,10 @@ static int work(struct xac_env *env)
 static bool is_anything_due(const struct shared *shared)
 {
         if (!shared_is_durable(shared))
-                return pool_wants_growth(shared) || reclaim_has_held(shared);
+                return pool_wants_growth(shared) || reclaim_has_unasked(shared);
         return !log_poison(&shared->log) &&
                (redo_wants_push(shared) || log_wants_segment(&shared->log) || is_sync_due(shared) ||
-                checkpoint_is_wanted(shared) || pool_wants_growth(shared) || reclaim_has_held(shared));
+                checkpoint_is_wanted(shared) || pool_wants_growth(shared) || reclaim_has_unasked(shared));
 }
 
 void duty_tend_waiters(struct shared *shared)

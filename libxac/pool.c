@@ -18,7 +18,7 @@ enum {
         AHEAD_SLOTS = 1024 /* but no more than that */
 };
 
-static uint32_t batch_size(const struct shared *shared)
+uint32_t pool_batch(const struct shared *shared)
 {
         uint32_t batch = shared->control->pool_slots / 64;
         return batch < 1 ? 1 : batch > BATCH_MAX ? BATCH_MAX : batch;
@@ -78,16 +78,29 @@ static void give_back_shared(struct shared *shared, uint32_t owner, uint32_t slo
         pool_unlock(shared);
 }
 
+static void cache(struct participant *self, uint32_t slot)
+{
+        slot_set_use(&self->shared->slots[slot], SLOT_FREE, self->owner);
+        slot_list_push(self->shared, &self->free, slot);
+        tell_cached(self);
+}
+
+void pool_give_back_locked(struct participant *self, uint32_t slot)
+{
+        if (pool_is_unshared(self->shared, slot) && self->free.count < pool_batch(self->shared))
+                cache(self, slot);
+        else
+                pool_free_locked(self->shared, slot);
+}
+
 void pool_give_back(struct participant *self, uint32_t slot)
 {
         if (!pool_is_unshared(self->shared, slot)) {
                 give_back_shared(self->shared, self->owner, slot);
                 return;
         }
-        slot_set_use(&self->shared->slots[slot], SLOT_FREE, self->owner);
-        slot_list_push(self->shared, &self->free, slot);
-        tell_cached(self);
-        uint32_t batch = batch_size(self->shared);
+        cache(self, slot);
+        uint32_t batch = pool_batch(self->shared);
         if (self->free.count > 3 * batch) {
                 pool_lock(self->shared, self->owner);
                 move_out_locked(self, self->free.count - 2 * batch);
@@ -100,7 +113,7 @@ bool pool_refill(struct participant *self)
         if (!atomic_load_explicit(&self->shared->control->free_count, memory_order_relaxed))
                 return false;
         pool_lock(self->shared, self->owner);
-        move_in_locked(self, batch_size(self->shared));
+        move_in_locked(self, pool_batch(self->shared));
         pool_unlock(self->shared);
         return self->free.first != 0;
 }

@@ -24,6 +24,10 @@
 uint32_t pool_take(struct participant *self);
 /* A private or retired slot of this participant; to the cache, unless others show its content. */
 void pool_give_back(struct participant *self, uint32_t slot);
+/* The same with a slot from a shared list, for who holds the pool lock; a cache that is full enough stays so. */
+void pool_give_back_locked(struct participant *self, uint32_t slot);
+/* So many slots move between the cache and shared lists at once. */
+uint32_t pool_batch(const struct shared *shared);
 /* Fills the cache from the shared list. False: the list is empty. */
 bool pool_refill(struct participant *self);
 /* Adds memory to the shared list: a piece of its own, while others add others. -ENOSPC: at the ceiling, or the machine

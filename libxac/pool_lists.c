@@ -51,9 +51,25 @@ static struct held_list *held_list_for(struct control *control, uint64_t snapsho
 void pool_hold_locked(struct shared *shared, uint32_t slot, uint64_t snapshot)
 {
         struct held_list *list = held_list_for(shared->control, snapshot);
+        uint32_t *pushed = &list->pushed[list->count % HELD_AHEAD];
         slot_set_use(&shared->slots[slot], SLOT_RETIRED, 0);
         atomic_store_explicit(&shared->slots[slot].next, list->first, memory_order_relaxed);
+        shared->slots[slot].ahead = *pushed;
+        *pushed = slot;
         list->first = slot;
         list->count++;
         atomic_fetch_add_explicit(&shared->control->held_count, 1, memory_order_relaxed);
+}
+
+uint32_t pool_unhold_locked(struct shared *shared, struct held_list *list)
+{
+        uint32_t no = list->first;
+        if (!no)
+                return 0;
+        struct slot *slot = &shared->slots[no];
+        __builtin_prefetch(&shared->slots[slot->ahead], 1);
+        list->first = atomic_load_explicit(&slot->next, memory_order_relaxed);
+        list->count--;
+        atomic_fetch_sub_explicit(&shared->control->held_count, 1, memory_order_relaxed);
+        return no;
 }

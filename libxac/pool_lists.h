@@ -17,5 +17,7 @@ uint32_t slot_list_pop(struct shared *shared, struct slot_list *list); /* 0: emp
 void pool_push_free_locked(struct shared *shared, uint32_t slot);
 /* Puts a retired slot where it waits until `snapshot` has ended. */
 void pool_hold_locked(struct shared *shared, uint32_t slot, uint64_t snapshot);
+/* The one that was put there last; 0: the list is empty. */
+uint32_t pool_unhold_locked(struct shared *shared, struct held_list *list);
 
 #endif

@@ -2,6 +2,7 @@
 #include "libxac/reclaim.h"
 
 #include "base/hook.h"
+#include "base/sys.h"
 #include "libxac/pool.h"
 #include "libxac/pool_aliases.h"
 #include "libxac/pool_lists.h"
@@ -12,7 +13,15 @@ enum {
         RETIRED_BATCH_MIN = 4,  /* looked at together: few, so that their content is still in the cache, */
         RETIRED_BATCH_MAX = 16, /* but more when there are many rows to read */
         WAITING_MAX = 64,       /* kept by the participant; more move to the shared lists */
-        SHARED_BATCH = 4096     /* of a shared list at once, as the pool lock is held meanwhile */
+        SHARED_BATCH = 4096,    /* of a shared list at once, as the pool lock is held meanwhile */
+        UNASKED_NS = 200000000  /* slots that nobody asks for so long are given back */
+};
+
+/* At which shared lists, and how much of them. */
+enum look {
+        FOR_A_BATCH, /* those whose snapshot has ended, until the cache has some */
+        AT_ENDED,    /* those */
+        AT_ALL
 };
 
 enum verdict {
@@ -133,27 +142,23 @@ static bool is_ripe(const struct snapshots *seen, const struct held_list *list)
         return !list->snapshot || !snapshots_find_in(seen, list->snapshot, list->snapshot + 1);
 }
 
-/* Judges up to SHARED_BATCH slots of one shared list. */
-static void reclaim_held_locked(struct participant *self, struct held_list *list)
+/* Judges up to `most` slots of one shared list. */
+static void reclaim_held_locked(struct participant *self, struct held_list *list, uint32_t most)
 {
         struct shared *shared = self->shared;
         struct slot_list unlink = { 0 };
         struct slot_list wait = { 0 };
-        for (uint32_t i = 0; i < SHARED_BATCH && list->first; i++) {
-                uint32_t no = list->first;
-                list->first = atomic_load(&shared->slots[no].next);
-                list->count--;
-                atomic_fetch_sub(&shared->control->held_count, 1);
+        for (uint32_t no; most-- && (no = pool_unhold_locked(shared, list));) {
                 enum verdict verdict = judge(shared, self->seen, no);
                 if (verdict == GIVE_BACK)
-                        pool_free_locked(shared, no);
+                        pool_give_back_locked(self, no);
                 else
                         slot_list_push(shared, verdict == UNLINK ? &unlink : &wait, no);
         }
         bool is_unlinked = unlink.first && unlink_all(self, &unlink);
         for (uint32_t no; (no = slot_list_pop(shared, &unlink));) {
                 if (is_unlinked)
-                        pool_free_locked(shared, no);
+                        pool_give_back_locked(self, no);
                 else
                         pool_hold_locked(shared, no, 0);
         }
@@ -161,37 +166,38 @@ static void reclaim_held_locked(struct participant *self, struct held_list *list
                 pool_hold_locked(shared, no, waits_for(shared, self->seen, no));
 }
 
-static void reclaim_shared(struct participant *self, bool also_unripe)
+static void reclaim_shared(struct participant *self, enum look look)
 {
         struct control *control = self->shared->control;
+        const uint32_t most = look == FOR_A_BATCH ? pool_batch(self->shared) : SHARED_BATCH;
         if (!atomic_load_explicit(&control->held_count, memory_order_relaxed))
                 return;
+        atomic_store_explicit(&control->held_asked_ns, sys_monotonic_ns(), memory_order_relaxed);
         pool_lock(self->shared, self->owner);
         snapshots_read(self->seen, self->shared);
-        for (uint32_t i = 0; i < HELD_LISTS; i++)
-                if (control->held[i].count && (also_unripe || is_ripe(self->seen, &control->held[i])))
-                        reclaim_held_locked(self, &control->held[i]);
+        for (uint32_t i = 0; i < HELD_LISTS && !(look == FOR_A_BATCH && self->free.first); i++)
+                if (control->held[i].count && (look == AT_ALL || is_ripe(self->seen, &control->held[i])))
+                        reclaim_held_locked(self, &control->held[i], most);
         pool_unlock(self->shared);
 }
 
-/* From what is superseded, then from the shared list, then new memory, then a closer look. Somebody
- * in the background is asked for more before the list is empty. */
+/* From what is superseded, then from what some snapshot needed that has ended, then from the shared list, then new
+ * memory, then a closer look. Somebody in the background is asked for more before the list is empty. */
 static bool find_slots(struct participant *self)
 {
         if (self->retired.count)
                 reclaim_retired(self);
         if (pool_wants_growth(self->shared))
                 shared_call_for_duty(self->shared);
+        if (!self->free.first)
+                reclaim_shared(self, FOR_A_BATCH);
         if (self->free.first || pool_refill(self))
-                return true;
-        reclaim_shared(self, false);
-        if (pool_refill(self))
                 return true;
         while (!pool_grow(self)) /* again if others were faster to take the new ones */
                 if (pool_refill(self))
                         return true;
-        reclaim_shared(self, true);
-        return pool_refill(self);
+        reclaim_shared(self, AT_ALL);
+        return self->free.first || pool_refill(self);
 }
 
 uint32_t reclaim_take(struct participant *self)
@@ -204,20 +210,22 @@ uint32_t reclaim_take(struct participant *self)
 
 int reclaim_ahead(struct participant *self)
 {
-        reclaim_shared(self, false);
+        reclaim_shared(self, AT_ENDED);
         return pool_wants_growth(self->shared) ? pool_grow(self) : 0;
 }
 
-bool reclaim_has_held(const struct shared *shared)
+bool reclaim_has_unasked(const struct shared *shared)
 {
-        return atomic_load_explicit(&shared->control->held_count, memory_order_relaxed) != 0;
+        const struct control *control = shared->control;
+        return atomic_load_explicit(&control->held_count, memory_order_relaxed) &&
+               sys_monotonic_ns() - atomic_load_explicit(&control->held_asked_ns, memory_order_relaxed) >= UNASKED_NS;
 }
 
 void reclaim_ended(struct participant *self)
 {
         const _Atomic uint32_t *held = &self->shared->control->held_count;
         for (uint32_t before = UINT32_MAX, now; (now = atomic_load(held)) < before; before = now)
-                reclaim_shared(self, false); /* a batch of each list */
+                reclaim_shared(self, AT_ENDED); /* a batch of each list */
 }
 
 void reclaim_hand_over(struct participant *self)
@@ -233,5 +241,5 @@ void reclaim_everything(struct participant *self)
         reclaim_hand_over(self);
         const _Atomic uint32_t *held = &self->shared->control->held_count;
         for (uint32_t before = UINT32_MAX, now; (now = atomic_load(held)) < before; before = now)
-                reclaim_shared(self, true); /* a batch of each list */
+                reclaim_shared(self, AT_ALL); /* a batch of each list */
 }

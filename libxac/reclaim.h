@@ -22,9 +22,10 @@ uint32_t reclaim_take(struct participant *self);
 void reclaim_hand_over(struct participant *self);
 /* Slots before anybody needs them: those whose snapshot has ended, else new memory. 0, or -ENOSPC. */
 int reclaim_ahead(struct participant *self);
-/* Slots that wait for a snapshot: are there any? Gives back those whose snapshot has ended, for nobody may need slots
- * for long. */
-bool reclaim_has_held(const struct shared *shared);
+/* Slots that wait for a snapshot: are there any, and has nobody asked for some in a while? Who needs slots takes them
+ * from there best, as their descriptors are then looked at once. */
+bool reclaim_has_unasked(const struct shared *shared);
+/* Gives back those whose snapshot has ended, for nobody may need slots for long. */
 void reclaim_ended(struct participant *self);
 /* Looks at every superseded slot that this process may judge, also those that wait. */
 void reclaim_everything(struct participant *self);

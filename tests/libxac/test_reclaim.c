@@ -78,6 +78,73 @@ static void test_what_waits_is_found_by_others(void **state)
         engine_assert_nothing_leaked(engine);
 }
 
+/* ---- What waited for a snapshot that has ended ---- */
+
+/* Versions of so many pages, in the shared lists, for participant 0. */
+static void hold_versions(uint64_t pages)
+{
+        for (uint64_t page_no = 0; page_no < pages; page_no++)
+                engine_put(engine, 1, page_no, 1);
+        engine_begin(engine, 0);
+        for (uint64_t page_no = 0; page_no < pages; page_no++)
+                engine_put(engine, 1, page_no, 2);
+        reclaim_hand_over(&engine->participant[1]);
+        pool_flush(&engine->participant[1]);
+}
+
+static uint32_t held_count(void)
+{
+        return atomic_load(&engine->shared.control->held_count);
+}
+
+/* Who needs a slot takes a batch of them, whatever the hints say, and leaves the list of free ones alone. */
+static void test_slots_of_an_ended_snapshot_are_taken_by_the_batch(void **state)
+{
+        const uint32_t batch = pool_batch(&engine->shared);
+        struct participant *taker = &engine->participant[3];
+
+        (void)state;
+        hold_versions(100);
+        participant_end(&engine->participant[0]);
+        const uint32_t held = held_count(), free_count = atomic_load(&engine->shared.control->free_count);
+        assert_true(held > 2 * batch && batch > 1);
+        for (uint32_t no = 1; no < 512; no++)
+                engine->shared.slots[no].ahead = (uint32_t)chance_mix(no);
+        for (uint32_t taken = 1; taken <= 2 * batch; taken++) {
+                uint32_t no = reclaim_take(taker);
+                assert_int_equal(slot_state(&engine->shared.slots[no]), SLOT_PRIVATE);
+                assert_int_equal(held_count(), held - (taken + batch - 1) / batch * batch);
+        }
+        assert_int_equal(atomic_load(&engine->shared.control->free_count), free_count);
+        for (uint32_t no = 1; no < 512; no++)
+                if (slot_state(&engine->shared.slots[no]) == SLOT_PRIVATE)
+                        pool_give_back(taker, no);
+        engine_assert_nothing_leaked(engine);
+}
+
+/* The background thread lets who needs slots take them, and gives back what nobody takes. */
+static void test_what_nobody_asks_for_is_given_back(void **state)
+{
+        const uint64_t second_ns = 1000000000;
+        struct control *control = engine->shared.control;
+
+        (void)state;
+        assert_false(reclaim_has_unasked(&engine->shared));
+        hold_versions(100);
+        atomic_store(&control->held_asked_ns, sys_monotonic_ns() - second_ns);
+        assert_true(reclaim_has_unasked(&engine->shared));
+        reclaim_ended(&engine->participant[3]); /* nothing: the snapshot has not ended */
+        assert_int_equal(held_count(), 100);
+        assert_false(reclaim_has_unasked(&engine->shared));
+        participant_end(&engine->participant[0]);
+        atomic_store(&control->held_asked_ns, sys_monotonic_ns() - second_ns);
+        assert_true(reclaim_has_unasked(&engine->shared));
+        reclaim_ended(&engine->participant[3]);
+        assert_int_equal(held_count(), 0);
+        assert_false(reclaim_has_unasked(&engine->shared));
+        engine_assert_nothing_leaked(engine);
+}
+
 /* ---- The model ---- */
 
 enum { PAGES = 12, READERS = 3, STEPS = 6000, HISTORY = STEPS + 2 };
@@ -184,6 +251,8 @@ int main(void)
                 RECLAIM_TEST(test_without_readers_a_page_needs_few_slots),
                 RECLAIM_TEST(test_an_old_reader_pins_only_what_it_sees),
                 RECLAIM_TEST(test_what_waits_is_found_by_others),
+                RECLAIM_TEST(test_slots_of_an_ended_snapshot_are_taken_by_the_batch),
+                RECLAIM_TEST(test_what_nobody_asks_for_is_given_back),
                 RECLAIM_TEST(test_random_histories_against_a_model),
         };
 
