@@ -322,19 +322,29 @@ int sys_allocate(int fd, uint64_t offset, uint64_t byte_len)
         return err;
 }
 
-int sys_memory_file(const char *name, uint64_t byte_len, int *fd)
+static int memory_file(const char *name, uint64_t byte_len, unsigned int flags, int *fd)
 {
         int err = injected(SYS_OPEN, -1, 0, byte_len);
 
         if (err)
                 return err;
-        *fd = memfd_create(name, MFD_CLOEXEC);
+        *fd = memfd_create(name, MFD_CLOEXEC | flags);
         if (*fd < 0)
                 return -errno;
         err = status(ftruncate(*fd, (off_t)byte_len));
         if (err)
                 close(*fd);
         return err;
+}
+
+int sys_memory_file(const char *name, uint64_t byte_len, int *fd)
+{
+        return memory_file(name, byte_len, 0, fd);
+}
+
+int sys_huge_memory_file(const char *name, uint64_t byte_len, int *fd)
+{
+        return memory_file(name, byte_len, MFD_HUGETLB | MFD_HUGE_2MB, fd);
 }
 
 int sys_punch_hole(int fd, uint64_t offset, uint64_t byte_len)
@@ -573,6 +583,17 @@ int sys_move(void *addr, size_t byte_len, void *to)
         if (err)
                 return err;
         return mremap(addr, byte_len, byte_len, MREMAP_MAYMOVE | MREMAP_FIXED, to) == MAP_FAILED ? -errno : 0;
+}
+
+int sys_move_keeping(void *addr, size_t byte_len, void *to)
+{
+        int err = injected(SYS_MREMAP, -1, (uintptr_t)addr, byte_len);
+
+        if (err)
+                return err;
+        return mremap(addr, byte_len, byte_len, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to) == MAP_FAILED
+                       ? -errno
+                       : 0;
 }
 
 int sys_madvise(void *addr, size_t byte_len, int advice)

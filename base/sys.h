@@ -93,6 +93,8 @@ int sys_chgrp(int fd, gid_t group);
 int sys_truncate(int fd, uint64_t byte_len);
 int sys_allocate(int fd, uint64_t offset, uint64_t byte_len);
 int sys_memory_file(const char *name, uint64_t byte_len, int *fd); /* memory of nobody else, sparse */
+/* The same in pages of 2 MiB that were reserved (hugetlb). */
+int sys_huge_memory_file(const char *name, uint64_t byte_len, int *fd);
 int sys_punch_hole(int fd, uint64_t offset, uint64_t byte_len);    /* the memory is given back */
 /* Is there nothing but a hole from there on? 1, 0 (also where the file system knows no holes), or -errno. */
 int sys_is_hole_from(int fd, uint64_t offset);
@@ -122,6 +124,8 @@ int sys_mprotect(void *addr, size_t byte_len, int prot);
 int sys_mremap(void *addr, size_t old_len, size_t new_len, void **out); /* may move it */
 /* Moves mappings, with what they have in the page tables, to where something else was mapped. */
 int sys_move(void *addr, size_t byte_len, void *to);
+/* The same with one mapping of a file, which stays where it was, too, with empty page tables. */
+int sys_move_keeping(void *addr, size_t byte_len, void *to);
 int sys_madvise(void *addr, size_t byte_len, int advice);
 bool sys_is_mapped(const void *addr);
 

@@ -19,8 +19,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { CHUNK_SHIFT = 21, CHUNKS_URGENT = 64 };
-#define CHUNK_BYTES (UINT64_C(1) << CHUNK_SHIFT)
+#include "rewire/memory.h"
+
+enum { CHUNK_SHIFT = HUGE_SHIFT, CHUNKS_URGENT = 64 };
+#define CHUNK_BYTES HUGE_BYTES
 
 struct chunk {
         _Atomic uint32_t uses;     /* regions that show it */
@@ -29,9 +31,7 @@ struct chunk {
 };
 
 struct chunks {
-        int fd;
-        char *reserved; /* addresses, */
-        char *bytes;    /* in which this mapping begins at a multiple of CHUNK_BYTES */
+        struct memory memory; /* whose pages they are */
         struct chunk *chunk;
         uint32_t count;            /* with chunk 0, which is none, */
         uint32_t limit;            /* and without those beyond the limit */
@@ -68,7 +68,7 @@ static inline bool chunks_is_huge(const struct chunks *chunks, uint32_t no)
 
 static inline char *chunks_bytes(const struct chunks *chunks, uint32_t no)
 {
-        return chunks->bytes + ((uint64_t)no << CHUNK_SHIFT);
+        return memory_bytes(&chunks->memory, no);
 }
 
 /* Gives the memory of unused ones back, if none was taken for so long. For one caller, now and then. */

@@ -2,13 +2,13 @@
 #include "libxac/pool.h"
 
 #include <errno.h>
-#include <sys/mman.h>
 
 #include "base/hook.h"
 #include "base/sys.h"
 #include "libxac/pool_aliases.h"
 #include "libxac/pool_lists.h"
 #include "libxac/pool_rebuild.h"
+#include "rewire/memory.h"
 
 enum {
         PIECE_SLOTS = 256, /* memory is allocated in pieces of as many slots */
@@ -209,16 +209,16 @@ static void disclaim_locked(struct shared *shared, const struct piece *piece)
         atomic_fetch_sub(&control->slots_awaited, piece->end - end);
 }
 
-/* The slots will be written in a moment: their first touches cost less all at once. Only a hint. */
-static void touch_new(struct shared *shared, const struct piece *piece)
+/* The slots will be written in a moment: so they are touched. */
+static int prepare(struct shared *shared, const struct piece *piece)
 {
-#ifdef MADV_POPULATE_WRITE
-        sys_madvise(shared_slot_bytes(shared, piece->first),
-                    (uint64_t)(piece->end - piece->first) << shared->page_shift, MADV_POPULATE_WRITE);
-#else
-        (void)shared;
-        (void)piece;
-#endif
+        struct memory memory;
+        memory_attach(&memory, shared->pool_fd, shared->pool, (uint64_t)shared->pool_slots << shared->page_shift,
+                      shared->page_shift);
+        int err = memory_prepare(&memory, piece->first, piece->end - piece->first);
+        if (!err)
+                memory_touch(&memory, piece->first, piece->end - piece->first);
+        return err;
 }
 
 /* To find out by allocating takes a millisecond, as the kernel first takes all that is left and then gives it back; and
@@ -239,10 +239,7 @@ int pool_grow(struct participant *self)
         int err = claim_piece(self, &piece);
         if (err)
                 return err;
-        err = sys_allocate(shared->pool_fd, (uint64_t)piece.first << shared->page_shift,
-                           (uint64_t)(piece.end - piece.first) << shared->page_shift);
-        if (!err)
-                touch_new(shared, &piece);
+        err = prepare(shared, &piece);
         hook_step(HOOK_POOL_PREPARED);
         pool_lock(shared, self->owner);
         if (!err)

@@ -8,13 +8,13 @@
 #include <xac/xac.h>
 
 #include "base/sys.h"
-#include "libxac/mappings.h"
+#include "rewire/map.h"
+#include "rewire/mappings.h"
 #include "libxac/ranges.h"
 #include "libxac/version.h"
 #include "libxac/window.h"
 
 enum {
-        COVER_FLAGS = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
         BATCH = 16 /* pages copied together */
 };
 
@@ -181,10 +181,9 @@ static void count_mapping(struct region *region, bool is_mapped)
 
 static int cover(const struct regions *regions, uint64_t no)
 {
-        void *same;
         char *at = regions->base + (no << REGION_SHIFT);
         uint64_t left = regions->byte_len - (no << REGION_SHIFT);
-        return sys_mmap(at, left < REGION_BYTES ? left : REGION_BYTES, PROT_NONE, COVER_FLAGS, -1, 0, &same);
+        return map_nothing(at, left < REGION_BYTES ? left : REGION_BYTES);
 }
 
 static int hide_locked(struct regions *regions, uint64_t no)
@@ -282,19 +281,14 @@ static int bring_up(struct regions *regions, uint64_t no, const struct pages *pa
 
 static int map(const struct regions *regions, uint64_t no, uint64_t byte_len, int fd, uint64_t offset)
 {
-        void *same;
-        char *at = regions->base + (no << REGION_SHIFT);
-        int err = sys_mmap(at, byte_len, PROT_READ, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, offset, &same);
-        if (err && mappings_drop_ballast())
-                err = sys_mmap(at, byte_len, PROT_READ, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, offset, &same);
-        return err ? -ENOMEM : 0;
+        return map_run_surely(regions->base + (no << REGION_SHIFT), byte_len, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd,
+                              offset);
 }
 
 /* Nothing is to be mapped there but by us: what was moved away left a hole. */
 static int cover_parked(const struct regions *regions, uint64_t offset, uint64_t byte_len)
 {
-        void *same;
-        return sys_mmap(regions->park + offset, byte_len, PROT_NONE, COVER_FLAGS, -1, 0, &same);
+        return map_nothing(regions->park + offset, byte_len);
 }
 
 /* User code, which has faulted, does not hold the window's lock. */
@@ -330,7 +324,7 @@ static int map_chunk(const struct regions *regions, uint64_t no, uint64_t byte_l
         region->veiled_len = 0;
         if (is_veiled && !sys_mprotect(regions->base + (no << REGION_SHIFT), byte_len, PROT_READ))
                 return 0;
-        return map(regions, no, byte_len, regions->chunks->fd, (uint64_t)region->chunk << CHUNK_SHIFT);
+        return map(regions, no, byte_len, regions->chunks->memory.fd, (uint64_t)region->chunk << CHUNK_SHIFT);
 }
 
 bool regions_is_shown_for_sure(struct regions *regions, uint64_t no)
@@ -426,11 +420,7 @@ static enum hiding choose(const struct regions *regions, uint64_t no)
 
 static int cover_range(const struct regions *regions, uint64_t from, uint64_t byte_len)
 {
-        void *same;
-        int err = sys_mmap(regions->base + from, byte_len, PROT_NONE, COVER_FLAGS, -1, 0, &same);
-        if (err && mappings_drop_ballast())
-                err = sys_mmap(regions->base + from, byte_len, PROT_NONE, COVER_FLAGS, -1, 0, &same);
-        return err;
+        return map_nothing_surely(regions->base + from, byte_len);
 }
 
 /* Under the window's lock, as for a moment nothing is mapped there, and somebody else's view could be. */
@@ -490,14 +480,13 @@ void regions_note_covered(struct regions *regions)
 
 void regions_forget(struct regions *regions)
 {
-        void *same;
         for (uint64_t no = 0; no < regions_count(regions); no++) {
                 drop_chunk(regions, &regions->region[no]);
                 regions->region[no].parked_len = 0;
                 count_mapping(&regions->region[no], false);
         }
         if (regions->park)
-                (void)sys_mmap(regions->park, regions->byte_len, PROT_NONE, COVER_FLAGS, -1, 0, &same);
+                (void)map_nothing(regions->park, regions->byte_len);
 }
 
 void regions_share(struct regions *regions, const struct regions *older)

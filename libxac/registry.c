@@ -5,7 +5,7 @@
 
 #include "base/sys.h"
 #include "libxac/handlers.h"
-#include "libxac/mappings.h"
+#include "rewire/mappings.h"
 #include "libxac/ranges.h"
 #include "libxac/snapshot_map.h"
 #include "libxac/tracing.h"

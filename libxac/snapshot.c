@@ -6,7 +6,7 @@
 
 #include "libxac/close.h"
 #include "libxac/handlers.h"
-#include "libxac/mappings.h"
+#include "rewire/mappings.h"
 #include "libxac/participant.h"
 #include "libxac/registry.h"
 #include "libxac/snapshot_map.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "libxac/checkpoint.h"
-#include "libxac/mappings.h"
+#include "rewire/mappings.h"
 #include "libxac/pool.h"
 
 static void add_row(const struct row *row, xac_stats *stats)

@@ -7,7 +7,8 @@
 
 #include "base/sys.h"
 #include "libxac/address.h"
-#include "libxac/mappings.h"
+#include "rewire/map.h"
+#include "rewire/mappings.h"
 #include "libxac/pool.h"
 
 enum { CONTENDED_TIMES = 7 }; /* shown so often without a change by others, a page is like any other */
@@ -152,13 +153,7 @@ void view_destroy(struct view *view)
  * replaced when a page is shown. */
 static int cover(struct view *view)
 {
-        void *same;
-        const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
-        int err = sys_mmap(view->base, view->reserve_bytes, PROT_NONE, flags, -1, 0, &same);
-        if (err && mappings_drop_pebble()) {
-                err = sys_mmap(view->base, view->reserve_bytes, PROT_NONE, flags, -1, 0, &same);
-                mappings_make_pebble();
-        }
+        int err = map_nothing_over_all(view->base, view->reserve_bytes);
         if (!err)
                 count_mappings(view, 1 - (int64_t)view->mappings);
         else
@@ -247,17 +242,14 @@ static int cover_regions(struct view *view, uint64_t offset, uint64_t byte_len)
 /* Within the budget, or after a collapse, or at last on what the ballast was kept for. */
 static int map_over(struct view *view, void *addr, uint64_t byte_len, int prot, int flags, int fd, uint64_t offset)
 {
-        void *same;
         if (cover_regions(view, (uint64_t)((char *)addr - view->base), byte_len))
                 return -ENOMEM;
         if (mappings_are_scarce())
                 view_collapse(most_mapped(view));
-        int err = sys_mmap(addr, byte_len, prot, flags | MAP_FIXED, fd, offset, &same);
-        if (err && !view_collapse(most_mapped(view)))
-                err = sys_mmap(addr, byte_len, prot, flags | MAP_FIXED, fd, offset, &same);
-        if (err && mappings_drop_ballast())
-                err = sys_mmap(addr, byte_len, prot, flags | MAP_FIXED, fd, offset, &same);
-        return err ? -ENOMEM : 0;
+        int err = map_run(addr, byte_len, prot, flags, fd, offset);
+        if (err)
+                (void)view_collapse(most_mapped(view));
+        return err ? map_run_surely(addr, byte_len, prot, flags, fd, offset) : 0;
 }
 
 static int reserve_lists(struct view *view, uint64_t count)
@@ -411,9 +403,7 @@ int view_hide_run(struct view *view, uint64_t page_no, uint64_t count)
 {
         if (can_be_veiled(view, page_no, count) && !veil(view, page_no, count))
                 return 0;
-        void *same;
-        int err = sys_mmap(page_addr(view, page_no), run_len(view, count), PROT_NONE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0, &same);
+        int err = map_nothing(page_addr(view, page_no), run_len(view, count));
         if (err)
                 err = sys_mprotect(page_addr(view, page_no), run_len(view, count), PROT_NONE);
         if (err) {

@@ -5,7 +5,7 @@
 
 #include "base/hook.h"
 #include "libxac/handlers.h"
-#include "libxac/mappings.h"
+#include "rewire/mappings.h"
 #include "libxac/ring.h"
 #include "libxac/version.h"
 

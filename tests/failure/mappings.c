@@ -19,7 +19,7 @@
 
 #include <xac/xac.h>
 
-#include "libxac/mappings.h"
+#include "rewire/mappings.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
 #include "tests/support/isolate.h"

@@ -15,7 +15,7 @@
 
 #include <xac/xac.h>
 
-#include "libxac/mappings.h"
+#include "rewire/mappings.h"
 #include "libxac/touch.h"
 #include "libxac/txn.h"
 

@@ -17,7 +17,7 @@
 #include "base/sys.h"
 #include "libxac/exclusion.h"
 #include "libxac/fault.h"
-#include "libxac/mappings.h"
+#include "rewire/mappings.h"
 #include "libxac/patience.h"
 #include "libxac/pool.h"
 #include "libxac/registry.h"

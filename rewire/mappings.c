@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "libxac/mappings.h"
+#include "rewire/mappings.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -31,9 +31,14 @@ uint64_t mappings_in_use(void)
         return atomic_load_explicit(&in_use, memory_order_relaxed);
 }
 
+bool mappings_would_be_scarce(uint64_t more)
+{
+        return mappings_in_use() + more > atomic_load_explicit(&limit, memory_order_relaxed);
+}
+
 bool mappings_are_scarce(void)
 {
-        return mappings_in_use() > atomic_load_explicit(&limit, memory_order_relaxed);
+        return mappings_would_be_scarce(0);
 }
 
 static uint64_t read_limit(void)

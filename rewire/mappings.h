@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef LIBXAC_MAPPINGS_H
-#define LIBXAC_MAPPINGS_H
+#ifndef REWIRE_MAPPINGS_H
+#define REWIRE_MAPPINGS_H
 
 /*
- * Kernel mappings are a budget (vm.max_map_count), shared by all views of a process and by the
- * program. Views take half of it at most.
+ * Kernel mappings are a budget (vm.max_map_count), shared by all views and areas of a process and by the
+ * program. Views and areas take half of it at most.
  *
  * When the program has used up the rest, the fault handler must still be able to map a page. For
  * that there is ballast: mappings that exist only to be given up then.
@@ -13,10 +13,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Changes the count of mappings that views use, at most. */
+/* Changes the count of mappings that views and areas use, at most. */
 void mappings_count(int64_t more);
 uint64_t mappings_in_use(void);
 bool mappings_are_scarce(void);
+/* Would they be, with so many more? */
+bool mappings_would_be_scarce(uint64_t more);
 
 /* Reads the limit, and takes ballast on board if there is none. Not for the handler. */
 void mappings_prepare(void);

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "base/sys.h"
+#include "rewire/map.h"
+#include "rewire/mappings.h"
+#include "rewire/rewire_pool.h"
+
+enum { NOTHING = 0 }; /* of a place: else its page, and 1 */
+
+/* What each place shows is kept here, too: so the kernel's mappings are known, and who asks need not ask it. */
+struct rewire_area {
+        rewire_pool *pool;
+        const struct memory *memory;
+        char *reserved; /* addresses, */
+        char *bytes;    /* of which these are aligned */
+        uint64_t pages;
+        uint32_t *shows;
+        uint8_t *prot;
+        int map_flags;
+        int map_prot;
+        uint64_t mappings;
+};
+
+/* ---- mappings, counted ---- */
+
+static bool joins(const rewire_area *area, uint64_t at, uint64_t next)
+{
+        if (area->shows[at] == NOTHING || area->shows[next] == NOTHING)
+                return area->shows[at] == area->shows[next];
+        return area->shows[at] + 1 == area->shows[next] && area->prot[at] == area->prot[next];
+}
+
+/* Where a mapping ends and another begins, within and at both ends of a range. */
+static uint64_t edges(const rewire_area *area, uint64_t at, uint64_t count)
+{
+        uint64_t n = 0;
+        const uint64_t end = at + count < area->pages ? at + count : area->pages - 1;
+        for (uint64_t i = at ? at : 1; i <= end; i++)
+                n += !joins(area, i - 1, i);
+        return n;
+}
+
+static void count_mappings(rewire_area *area, int64_t more)
+{
+        area->mappings += (uint64_t)more;
+        mappings_count(more);
+}
+
+/* Would so many more be too many? A call that ends with fewer may need two in its middle. */
+static bool is_refused(int64_t more)
+{
+        return more > 0 && mappings_would_be_scarce((uint64_t)more + 2);
+}
+
+static void note(rewire_area *area, uint64_t at, uint64_t count, uint64_t page, int prot)
+{
+        for (uint64_t i = 0; i < count; i++) {
+                area->shows[at + i] = page == REWIRE_NONE ? NOTHING : (uint32_t)(page + i) + 1;
+                area->prot[at + i] = (uint8_t)prot;
+        }
+}
+
+static bool is_within(uint64_t pages, uint64_t at, uint64_t count)
+{
+        return count && at < pages && count <= pages - at;
+}
+
+static char *place(const rewire_area *area, uint64_t at)
+{
+        return area->bytes + (at << area->memory->page_shift);
+}
+
+static uint64_t bytes_of(const rewire_area *area, uint64_t count)
+{
+        return count << area->memory->page_shift;
+}
+
+/* ---- areas ---- */
+
+int rewire_area_create(rewire_pool *pool, uint64_t pages, int flags, rewire_area **out)
+{
+        const struct memory *memory = rewire_pool_memory(pool);
+        void *reserved;
+        if (!pages || pages > UINT32_MAX || flags & ~(REWIRE_READ_ONLY | REWIRE_PRIVATE))
+                return -EINVAL;
+        rewire_area *area = calloc(1, sizeof(*area));
+        if (!area)
+                return -ENOMEM;
+        *area = (rewire_area){ .pool = pool, .memory = memory, .pages = pages };
+        area->map_flags = (flags & REWIRE_PRIVATE ? MAP_PRIVATE : MAP_SHARED) | MAP_NORESERVE;
+        area->map_prot = flags & REWIRE_READ_ONLY ? PROT_READ : PROT_READ | PROT_WRITE;
+        area->shows = calloc(pages, sizeof(*area->shows));
+        area->prot = calloc(pages, sizeof(*area->prot));
+        int err = area->shows && area->prot ? 0 : -ENOMEM;
+        if (!err)
+                err = sys_mmap(NULL, bytes_of(area, pages) + HUGE_BYTES, PROT_NONE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0, &reserved);
+        if (err) {
+                free(area->shows);
+                free(area->prot);
+                free(area);
+                return err;
+        }
+        mappings_prepare();
+        area->reserved = reserved;
+        area->bytes = area->reserved + (-(uintptr_t)reserved & (HUGE_BYTES - 1));
+        count_mappings(area, 1);
+        rewire_pool_count_area(pool, 1);
+        *out = area;
+        return 0;
+}
+
+void rewire_area_destroy(rewire_area *area)
+{
+        if (!area)
+                return;
+        sys_munmap(area->reserved, bytes_of(area, area->pages) + HUGE_BYTES);
+        count_mappings(area, -(int64_t)area->mappings);
+        rewire_pool_count_area(area->pool, -1);
+        free(area->shows);
+        free(area->prot);
+        free(area);
+}
+
+void *rewire_area_address(const rewire_area *area)
+{
+        return area->bytes;
+}
+
+/* ---- mapping ---- */
+
+/* One call; what is shown there is one mapping, or joins its neighbours. */
+static int map_one(rewire_area *area, uint64_t at, uint64_t page, uint64_t count)
+{
+        const int64_t before = (int64_t)edges(area, at, count);
+        int err = map_run(place(area, at), bytes_of(area, count), area->map_prot, area->map_flags, area->memory->fd,
+                          page << area->memory->page_shift);
+        if (err)
+                return err;
+        note(area, at, count, page, area->map_prot);
+        count_mappings(area, (int64_t)edges(area, at, count) - before);
+        return 0;
+}
+
+int rewire_area_map(rewire_area *area, uint64_t at, uint64_t page, uint64_t count)
+{
+        if (!is_within(area->pages, at, count) || !is_within(rewire_pool_max_pages(area->pool), page, count))
+                return -EINVAL;
+        if (is_refused(2 - (int64_t)edges(area, at, count)))
+                return -EMLINK;
+        return map_one(area, at, page, count);
+}
+
+static uint64_t run_of(const uint64_t *pages, uint64_t count)
+{
+        uint64_t run = 1;
+        while (run < count && pages[run] == pages[run - 1] + 1)
+                run++;
+        return run;
+}
+
+/* Edges that a range will have at most. */
+static int64_t edges_of_list(const uint64_t *pages, uint64_t count)
+{
+        int64_t n = 2;
+        for (uint64_t i = 1; i < count; i++)
+                n += pages[i] != pages[i - 1] + 1;
+        return n;
+}
+
+int rewire_area_map_each(rewire_area *area, uint64_t at, const uint64_t *pages, uint64_t count)
+{
+        const uint64_t max_pages = rewire_pool_max_pages(area->pool);
+        if (!is_within(area->pages, at, count))
+                return -EINVAL;
+        for (uint64_t i = 0; i < count; i++)
+                if (pages[i] >= max_pages)
+                        return -EINVAL;
+        if (is_refused(edges_of_list(pages, count) - (int64_t)edges(area, at, count)))
+                return -EMLINK;
+        for (uint64_t i = 0; i < count;) {
+                const uint64_t run = run_of(pages + i, count - i);
+                int err = map_one(area, at + i, pages[i], run);
+                if (err)
+                        return err;
+                i += run;
+        }
+        return 0;
+}
+
+int rewire_area_unmap(rewire_area *area, uint64_t at, uint64_t count)
+{
+        if (!is_within(area->pages, at, count))
+                return -EINVAL;
+        const int64_t before = (int64_t)edges(area, at, count);
+        if (is_refused(2 - before))
+                return -EMLINK;
+        int err = map_nothing(place(area, at), bytes_of(area, count));
+        if (err)
+                return err;
+        note(area, at, count, REWIRE_NONE, PROT_NONE);
+        count_mappings(area, (int64_t)edges(area, at, count) - before);
+        return 0;
+}
+
+/* A run of places that show neighbours, or nothing, as one mapping. */
+static uint64_t run_at(const rewire_area *area, uint64_t at, uint64_t count)
+{
+        uint64_t run = 1;
+        while (run < count && joins(area, at + run - 1, at + run))
+                run++;
+        return run;
+}
+
+int rewire_area_protect(rewire_area *area, uint64_t at, uint64_t count, int prot)
+{
+        if (!is_within(area->pages, at, count) || prot & ~(PROT_READ | PROT_WRITE))
+                return -EINVAL;
+        for (uint64_t i = 0; i < count; i++)
+                if (area->shows[at + i] == NOTHING)
+                        return -EINVAL;
+        const int64_t before = (int64_t)edges(area, at, count);
+        if (is_refused(2))
+                return -EMLINK;
+        int err = sys_mprotect(place(area, at), bytes_of(area, count), prot);
+        if (err)
+                return err;
+        for (uint64_t i = 0; i < count; i++)
+                area->prot[at + i] = (uint8_t)prot;
+        count_mappings(area, (int64_t)edges(area, at, count) - before);
+        return 0;
+}
+
+int rewire_area_populate(rewire_area *area, uint64_t at, uint64_t count)
+{
+        if (!is_within(area->pages, at, count))
+                return -EINVAL;
+#ifdef MADV_POPULATE_WRITE
+        for (uint64_t i = 0; i < count;) {
+                const uint64_t run = run_at(area, at + i, count - i);
+                const int advice = area->prot[at + i] & PROT_WRITE ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
+                int err = area->shows[at + i] == NOTHING || area->prot[at + i] == PROT_NONE
+                                  ? 0
+                                  : sys_madvise(place(area, at + i), bytes_of(area, run), advice);
+                if (err)
+                        return err;
+                i += run;
+        }
+#endif
+        return 0;
+}
+
+/* ---- moving ---- */
+
+/* One mapping with its page tables; the kernel leaves nothing behind that could be lost to somebody else's mapping. */
+static int move_run(rewire_area *from, uint64_t at, rewire_area *to, uint64_t where, uint64_t run)
+{
+        const int64_t before = (int64_t)edges(to, where, run);
+        int err = sys_move_keeping(place(from, at), bytes_of(from, run), place(to, where));
+        if (err)
+                return err;
+        note(to, where, run, from->shows[at] - 1, from->prot[at]);
+        count_mappings(to, (int64_t)edges(to, where, run) - before);
+        return rewire_area_unmap(from, at, run);
+}
+
+static bool do_overlap(uint64_t one, uint64_t other, uint64_t count)
+{
+        return one < other + count && other < one + count;
+}
+
+int rewire_area_move(rewire_area *from, uint64_t at, rewire_area *to, uint64_t where, uint64_t count)
+{
+        if (!is_within(from->pages, at, count) || !is_within(to->pages, where, count) || from->pool != to->pool ||
+            (from == to && do_overlap(at, where, count)))
+                return -EINVAL;
+        if (is_refused((int64_t)edges(from, at, count) + 4))
+                return -EMLINK;
+        for (uint64_t i = 0; i < count;) {
+                const uint64_t run = run_at(from, at + i, count - i);
+                int err = from->shows[at + i] == NOTHING ? rewire_area_unmap(to, where + i, run)
+                                                         : move_run(from, at + i, to, where + i, run);
+                if (err)
+                        return err;
+                i += run;
+        }
+        return 0;
+}
+
+/* What a run showed, at another place. */
+static int show_run(rewire_area *area, uint64_t at, const uint32_t *shows, uint64_t run)
+{
+        return *shows == NOTHING ? rewire_area_unmap(area, at, run) : map_one(area, at, *shows - 1, run);
+}
+
+static uint64_t run_in(const uint32_t *shows, uint64_t count)
+{
+        uint64_t run = 1;
+        while (run < count && (shows[0] == NOTHING ? shows[run] == NOTHING : shows[run] == shows[run - 1] + 1))
+                run++;
+        return run;
+}
+
+static int show_all(rewire_area *area, uint64_t at, const uint32_t *shows, uint64_t count)
+{
+        for (uint64_t i = 0; i < count;) {
+                const uint64_t run = run_in(shows + i, count - i);
+                int err = show_run(area, at + i, shows + i, run);
+                if (err)
+                        return err;
+                i += run;
+        }
+        return 0;
+}
+
+int rewire_area_swap(rewire_area *area, uint64_t at, uint64_t with, uint64_t count)
+{
+        if (!is_within(area->pages, at, count) || !is_within(area->pages, with, count) || do_overlap(at, with, count))
+                return -EINVAL;
+        if (is_refused(4))
+                return -EMLINK;
+        uint32_t *shows = malloc(2 * count * sizeof(*shows));
+        if (!shows)
+                return -ENOMEM;
+        for (uint64_t i = 0; i < count; i++) {
+                shows[i] = area->shows[with + i];
+                shows[count + i] = area->shows[at + i];
+        }
+        int err = show_all(area, at, shows, count);
+        if (!err)
+                err = show_all(area, with, shows + count, count);
+        free(shows);
+        return err;
+}
+
+/* ---- questions ---- */
+
+uint64_t rewire_area_page(const rewire_area *area, uint64_t at)
+{
+        return at < area->pages && area->shows[at] != NOTHING ? area->shows[at] - 1 : REWIRE_NONE;
+}
+
+uint64_t rewire_area_mappings(const rewire_area *area)
+{
+        return area->mappings;
+}

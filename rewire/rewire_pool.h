@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef REWIRE_REWIRE_POOL_H
+#define REWIRE_REWIRE_POOL_H
+
+/* What areas know of a pool (rewire.h). */
+
+#include <xac/rewire.h>
+
+#include "rewire/memory.h"
+
+const struct memory *rewire_pool_memory(const rewire_pool *pool);
+uint64_t rewire_pool_max_pages(const rewire_pool *pool);
+/* An area more, or less. */
+void rewire_pool_count_area(rewire_pool *pool, int more);
+
+#endif
