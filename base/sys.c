@@ -322,6 +322,10 @@ int sys_allocate(int fd, uint64_t offset, uint64_t byte_len)
         return err;
 }
 
+#ifndef MFD_HUGE_2MB
+#define MFD_HUGE_2MB (21U << 26)
+#endif
+
 static int memory_file(const char *name, uint64_t byte_len, unsigned int flags, int *fd)
 {
         int err = injected(SYS_OPEN, -1, 0, byte_len);

@@ -8,7 +8,7 @@
 #include <xac/xac.h>
 
 #include "base/sys.h"
-#include "rewire/map.h"
+#include "rewire/wire.h"
 #include "rewire/mappings.h"
 #include "libxac/ranges.h"
 #include "libxac/version.h"
@@ -183,7 +183,7 @@ static int cover(const struct regions *regions, uint64_t no)
 {
         char *at = regions->base + (no << REGION_SHIFT);
         uint64_t left = regions->byte_len - (no << REGION_SHIFT);
-        return map_nothing(at, left < REGION_BYTES ? left : REGION_BYTES);
+        return wire_nothing(at, left < REGION_BYTES ? left : REGION_BYTES);
 }
 
 static int hide_locked(struct regions *regions, uint64_t no)
@@ -281,14 +281,14 @@ static int bring_up(struct regions *regions, uint64_t no, const struct pages *pa
 
 static int map(const struct regions *regions, uint64_t no, uint64_t byte_len, int fd, uint64_t offset)
 {
-        return map_run_surely(regions->base + (no << REGION_SHIFT), byte_len, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd,
+        return wire_run_surely(regions->base + (no << REGION_SHIFT), byte_len, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd,
                               offset);
 }
 
 /* Nothing is to be mapped there but by us: what was moved away left a hole. */
 static int cover_parked(const struct regions *regions, uint64_t offset, uint64_t byte_len)
 {
-        return map_nothing(regions->park + offset, byte_len);
+        return wire_nothing(regions->park + offset, byte_len);
 }
 
 /* User code, which has faulted, does not hold the window's lock. */
@@ -420,7 +420,7 @@ static enum hiding choose(const struct regions *regions, uint64_t no)
 
 static int cover_range(const struct regions *regions, uint64_t from, uint64_t byte_len)
 {
-        return map_nothing_surely(regions->base + from, byte_len);
+        return wire_nothing_surely(regions->base + from, byte_len);
 }
 
 /* Under the window's lock, as for a moment nothing is mapped there, and somebody else's view could be. */
@@ -486,7 +486,7 @@ void regions_forget(struct regions *regions)
                 count_mapping(&regions->region[no], false);
         }
         if (regions->park)
-                (void)map_nothing(regions->park, regions->byte_len);
+                (void)wire_nothing(regions->park, regions->byte_len);
 }
 
 void regions_share(struct regions *regions, const struct regions *older)

@@ -7,7 +7,7 @@
 
 #include "base/sys.h"
 #include "libxac/address.h"
-#include "rewire/map.h"
+#include "rewire/wire.h"
 #include "rewire/mappings.h"
 #include "libxac/pool.h"
 
@@ -153,7 +153,7 @@ void view_destroy(struct view *view)
  * replaced when a page is shown. */
 static int cover(struct view *view)
 {
-        int err = map_nothing_over_all(view->base, view->reserve_bytes);
+        int err = wire_nothing_over_all(view->base, view->reserve_bytes);
         if (!err)
                 count_mappings(view, 1 - (int64_t)view->mappings);
         else
@@ -246,10 +246,10 @@ static int map_over(struct view *view, void *addr, uint64_t byte_len, int prot, 
                 return -ENOMEM;
         if (mappings_are_scarce())
                 view_collapse(most_mapped(view));
-        int err = map_run(addr, byte_len, prot, flags, fd, offset);
+        int err = wire_run(addr, byte_len, prot, flags, fd, offset);
         if (err)
                 (void)view_collapse(most_mapped(view));
-        return err ? map_run_surely(addr, byte_len, prot, flags, fd, offset) : 0;
+        return err ? wire_run_surely(addr, byte_len, prot, flags, fd, offset) : 0;
 }
 
 static int reserve_lists(struct view *view, uint64_t count)
@@ -403,7 +403,7 @@ int view_hide_run(struct view *view, uint64_t page_no, uint64_t count)
 {
         if (can_be_veiled(view, page_no, count) && !veil(view, page_no, count))
                 return 0;
-        int err = map_nothing(page_addr(view, page_no), run_len(view, count));
+        int err = wire_nothing(page_addr(view, page_no), run_len(view, count));
         if (err)
                 err = sys_mprotect(page_addr(view, page_no), run_len(view, count), PROT_NONE);
         if (err) {

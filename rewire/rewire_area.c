@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 
 #include "base/sys.h"
-#include "rewire/map.h"
+#include "rewire/wire.h"
 #include "rewire/mappings.h"
 #include "rewire/rewire_pool.h"
 
@@ -136,7 +136,7 @@ void *rewire_area_address(const rewire_area *area)
 static int map_one(rewire_area *area, uint64_t at, uint64_t page, uint64_t count)
 {
         const int64_t before = (int64_t)edges(area, at, count);
-        int err = map_run(place(area, at), bytes_of(area, count), area->map_prot, area->map_flags, area->memory->fd,
+        int err = wire_run(place(area, at), bytes_of(area, count), area->map_prot, area->map_flags, area->memory->fd,
                           page << area->memory->page_shift);
         if (err)
                 return err;
@@ -198,7 +198,7 @@ int rewire_area_unmap(rewire_area *area, uint64_t at, uint64_t count)
         const int64_t before = (int64_t)edges(area, at, count);
         if (is_refused(2 - before))
                 return -EMLINK;
-        int err = map_nothing(place(area, at), bytes_of(area, count));
+        int err = wire_nothing(place(area, at), bytes_of(area, count));
         if (err)
                 return err;
         note(area, at, count, REWIRE_NONE, PROT_NONE);

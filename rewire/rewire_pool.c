@@ -87,7 +87,7 @@ static int prepare(rewire_pool *pool, uint64_t first, uint64_t count)
                 }
         }
         if (err)
-                return err;
+                return err == -ENOSPC ? -ENOMEM : err; /* the machine's, not the pool's */
         memory_touch(&pool->memory, first, count);
         set(pool->ready, first, count, true);
         pool->ready_count += count;

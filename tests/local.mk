@@ -35,6 +35,7 @@ CONTRACT_LIBS = %D%/support/libsupport.la $(CHECK_LIBS)
 
 include tests/base/local.mk
 include tests/recovery/local.mk
+include tests/rewire/local.mk
 include tests/trace/local.mk
 include tests/libxac/local.mk
 include tests/trees/local.mk

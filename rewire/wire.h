@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef REWIRE_MAP_H
-#define REWIRE_MAP_H
+#ifndef REWIRE_WIRE_H
+#define REWIRE_WIRE_H
 
 /*
  * Points addresses at what they are to show, over whatever they showed. Each is one system call, which needs a kernel
@@ -10,14 +10,14 @@
 #include <stdint.h>
 
 /* A run of a file in memory; flags: MAP_SHARED or MAP_PRIVATE, and MAP_NORESERVE. */
-int map_run(void *at, uint64_t byte_len, int prot, int flags, int fd, uint64_t offset);
+int wire_run(void *at, uint64_t byte_len, int prot, int flags, int fd, uint64_t offset);
 /* The same on ballast, if it fails. -ENOMEM. */
-int map_run_surely(void *at, uint64_t byte_len, int prot, int flags, int fd, uint64_t offset);
+int wire_run_surely(void *at, uint64_t byte_len, int prot, int flags, int fd, uint64_t offset);
 
 /* Nothing: inaccessible, and still taken. */
-int map_nothing(void *at, uint64_t byte_len);
-int map_nothing_surely(void *at, uint64_t byte_len);
+int wire_nothing(void *at, uint64_t byte_len);
+int wire_nothing_surely(void *at, uint64_t byte_len);
 /* Over many mappings, of which fewer are left then: a pebble suffices. */
-int map_nothing_over_all(void *at, uint64_t byte_len);
+int wire_nothing_over_all(void *at, uint64_t byte_len);
 
 #endif

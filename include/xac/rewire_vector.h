@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef XAC_REWIRE_VECTOR_H
+#define XAC_REWIRE_VECTOR_H
+
+/*
+ * An array that grows without copying: when it is full, its pages are shown again at other addresses, and as many fresh
+ * pages of the pool behind them.
+ *
+ *         rewire_vector_create(pool, sizeof(uint64_t), &vector);
+ *         rewire_vector_push(vector, &number);
+ *         uint64_t *numbers = vector->items;                   // until it grows
+ *
+ * One thread at a time. The idea is that of the rewired vector of F. M. Schuhknecht and others (RUMA has it, 2016); what
+ * is in the page tables moves along (rewire_area_move), which they did not have. For C++ there is
+ * xac::rewired_vector (rewire_vector.hpp).
+ */
+
+#include <string.h>
+
+#include <xac/rewire.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* To be read; only `count` may be changed, to anything up to capacity. What lies behind count is undefined. */
+typedef struct rewire_vector {
+        void *items;
+        size_t count;
+        size_t capacity;
+        size_t item_len; /* bytes */
+} rewire_vector;
+
+/* -EINVAL: item_len is 0 or more than a page. The vector may hold as much as the pool. */
+int rewire_vector_create(rewire_pool *pool, size_t item_len, rewire_vector **vector);
+/* Gives its pages back. NULL does nothing. */
+void rewire_vector_destroy(rewire_vector *vector);
+/* Room for so many items, at least double of what there was if it has to grow. Nothing has changed after -ENOSPC or
+ * -ENOMEM. */
+int rewire_vector_reserve(rewire_vector *vector, size_t count);
+/* Gives back what pages are not needed for `count` items. */
+void rewire_vector_shrink(rewire_vector *vector);
+
+static inline int rewire_vector_push(rewire_vector *vector, const void *item)
+{
+        if (vector->count == vector->capacity) {
+                int err = rewire_vector_reserve(vector, vector->count + 1);
+                if (err)
+                        return err;
+        }
+        memcpy((char *)vector->items + vector->count++ * vector->item_len, item, vector->item_len);
+        return 0;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
