@@ -95,7 +95,7 @@ int sys_allocate(int fd, uint64_t offset, uint64_t byte_len);
 int sys_memory_file(const char *name, uint64_t byte_len, int *fd); /* memory of nobody else, sparse */
 /* The same in pages of 2 MiB that were reserved (hugetlb). */
 int sys_huge_memory_file(const char *name, uint64_t byte_len, int *fd);
-int sys_punch_hole(int fd, uint64_t offset, uint64_t byte_len);    /* the memory is given back */
+int sys_punch_hole(int fd, uint64_t offset, uint64_t byte_len); /* the memory is given back */
 /* Is there nothing but a hole from there on? 1, 0 (also where the file system knows no holes), or -errno. */
 int sys_is_hole_from(int fd, uint64_t offset);
 

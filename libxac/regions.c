@@ -8,11 +8,11 @@
 #include <xac/xac.h>
 
 #include "base/sys.h"
-#include "rewire/wire.h"
-#include "rewire/mappings.h"
 #include "libxac/ranges.h"
 #include "libxac/version.h"
 #include "libxac/window.h"
+#include "rewire/mappings.h"
+#include "rewire/wire.h"
 
 enum {
         BATCH = 16 /* pages copied together */
@@ -281,8 +281,8 @@ static int bring_up(struct regions *regions, uint64_t no, const struct pages *pa
 
 static int map(const struct regions *regions, uint64_t no, uint64_t byte_len, int fd, uint64_t offset)
 {
-        return wire_run_surely(regions->base + (no << REGION_SHIFT), byte_len, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd,
-                              offset);
+        return wire_run_surely(regions->base + (no << REGION_SHIFT), byte_len, PROT_READ, MAP_SHARED | MAP_NORESERVE,
+                               fd, offset);
 }
 
 /* Nothing is to be mapped there but by us: what was moved away left a hole. */

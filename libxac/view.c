@@ -7,9 +7,9 @@
 
 #include "base/sys.h"
 #include "libxac/address.h"
-#include "rewire/wire.h"
-#include "rewire/mappings.h"
 #include "libxac/pool.h"
+#include "rewire/mappings.h"
+#include "rewire/wire.h"
 
 enum { CONTENDED_TIMES = 7 }; /* shown so often without a change by others, a page is like any other */
 

@@ -4,9 +4,9 @@
 #include <sys/mman.h>
 
 #include "base/sys.h"
-#include "rewire/wire.h"
 #include "rewire/mappings.h"
 #include "rewire/rewire_pool.h"
+#include "rewire/wire.h"
 
 enum { NOTHING = 0 }; /* of a place: else its page, and 1 */
 
@@ -137,7 +137,7 @@ static int map_one(rewire_area *area, uint64_t at, uint64_t page, uint64_t count
 {
         const int64_t before = (int64_t)edges(area, at, count);
         int err = wire_run(place(area, at), bytes_of(area, count), area->map_prot, area->map_flags, area->memory->fd,
-                          page << area->memory->page_shift);
+                           page << area->memory->page_shift);
         if (err)
                 return err;
         note(area, at, count, page, area->map_prot);
@@ -255,7 +255,8 @@ int rewire_area_populate(rewire_area *area, uint64_t at, uint64_t count)
 
 /* ---- moving ---- */
 
-/* One mapping with its page tables; the kernel leaves nothing behind that could be lost to somebody else's mapping. */
+/* One mapping with its page tables. What was there shows the same as before, with empty page tables: so nothing is lost
+ * if the next one fails, nor are the addresses to somebody else's mapping. */
 static int move_run(rewire_area *from, uint64_t at, rewire_area *to, uint64_t where, uint64_t run)
 {
         const int64_t before = (int64_t)edges(to, where, run);
@@ -264,7 +265,7 @@ static int move_run(rewire_area *from, uint64_t at, rewire_area *to, uint64_t wh
                 return err;
         note(to, where, run, from->shows[at] - 1, from->prot[at]);
         count_mappings(to, (int64_t)edges(to, where, run) - before);
-        return rewire_area_unmap(from, at, run);
+        return 0;
 }
 
 static bool do_overlap(uint64_t one, uint64_t other, uint64_t count)
@@ -287,7 +288,7 @@ int rewire_area_move(rewire_area *from, uint64_t at, rewire_area *to, uint64_t w
                         return err;
                 i += run;
         }
-        return 0;
+        return rewire_area_unmap(from, at, count);
 }
 
 /* What a run showed, at another place. */

@@ -310,7 +310,9 @@ void rewire_pool_stat(rewire_pool *pool, rewire_pool_stats *stats)
         pthread_mutex_lock(&pool->mutex);
         *stats = (rewire_pool_stats){
                 .page_bytes = (size_t)1 << pool->memory.page_shift,
-                .backing = pool->memory.is_hugetlb ? REWIRE_HUGETLB : pool->huge_count ? REWIRE_HUGE : REWIRE_SMALL,
+                .backing = pool->memory.is_hugetlb ? REWIRE_HUGETLB
+                           : pool->huge_count      ? REWIRE_HUGE
+                                                   : REWIRE_SMALL,
                 .pages = pool->ready_count,
                 .taken_pages = pool->taken_count,
                 .huge_pages = pool->huge_count,

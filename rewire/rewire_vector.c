@@ -90,7 +90,7 @@ static uint64_t pages_shown(const rewire_area *area, uint64_t from, uint64_t end
         return from;
 }
 
-/* Fresh pages first: if there are not enough, nothing has moved. */
+/* Until all is done the old area shows what it showed. */
 static int grow(struct vector_of_pages *self, uint64_t pages)
 {
         rewire_area *area, *old = self->area;
@@ -101,8 +101,6 @@ static int grow(struct vector_of_pages *self, uint64_t pages)
         if (!err && self->pages)
                 err = rewire_area_move(old, 0, area, 0, self->pages);
         if (err) {
-                if (self->pages && rewire_area_page(area, 0) != REWIRE_NONE)
-                        (void)rewire_area_move(area, 0, old, 0, pages_shown(area, 0, self->pages));
                 self->area = area;
                 give_pages(self, self->pages, pages_shown(area, self->pages, pages));
                 self->area = old;

@@ -40,22 +40,22 @@ typedef struct rewire_pool rewire_pool;
 #define REWIRE_HUGE_BYTES ((size_t)2 << 20)
 
 typedef struct rewire_pool_options {
-        size_t page_bytes;   /* 4096, or REWIRE_HUGE_BYTES; 0: 4096 */
-        uint64_t max_bytes;  /* ceiling; 0: as much as the machine's memory */
+        size_t page_bytes;    /* 4096, or REWIRE_HUGE_BYTES; 0: 4096 */
+        uint64_t max_bytes;   /* ceiling; 0: as much as the machine's memory */
         uint64_t ahead_bytes; /* so much gets memory at once, and is touched; 0: 2 MiB */
 } rewire_pool_options;
 
 /* What pages of REWIRE_HUGE_BYTES are made of. */
 enum rewire_backing {
-        REWIRE_SMALL,    /* of the system's pages: it had no others, or small ones were wanted */
-        REWIRE_HUGE,     /* of huge pages, as far as the kernel could make them (huge_pages) */
-        REWIRE_HUGETLB   /* of huge pages that were reserved for the whole pool */
+        REWIRE_SMALL,  /* of the system's pages: it had no others, or small ones were wanted */
+        REWIRE_HUGE,   /* of huge pages, as far as the kernel could make them (huge_pages) */
+        REWIRE_HUGETLB /* of huge pages that were reserved for the whole pool */
 };
 
 typedef struct rewire_pool_stats {
         size_t page_bytes;
         enum rewire_backing backing;
-        uint64_t pages;      /* that have memory; of these */
+        uint64_t pages; /* that have memory; of these */
         uint64_t taken_pages;
         uint64_t huge_pages; /* that are one page for the kernel, too */
         uint64_t max_pages;
@@ -93,8 +93,8 @@ enum {
 
 #define REWIRE_NONE UINT64_MAX
 
-/* Addresses for so many pages, aligned to 2 MiB; none shows anything yet. One thread at a time may change an area, while
- * others may use what it shows. -EINVAL, -ENOMEM. */
+/* Addresses for so many pages, aligned to 2 MiB; none shows anything yet. One thread at a time may change an area,
+ * while others may use what it shows. -EINVAL, -ENOMEM. */
 int rewire_area_create(rewire_pool *pool, uint64_t pages, int flags, rewire_area **area);
 /* The pages that it showed are still taken. NULL does nothing. */
 void rewire_area_destroy(rewire_area *area);
@@ -110,8 +110,8 @@ int rewire_area_unmap(rewire_area *area, uint64_t at, uint64_t count);
 /* Two ranges that do not overlap change what they show. */
 int rewire_area_swap(rewire_area *area, uint64_t at, uint64_t with, uint64_t count);
 /* What `from` showed at `at`, `to` shows at `where`, with what of it was in the page tables already: it is not faulted
- * in again. `from` shows nothing there any more. Both are areas of one pool; if they are the same, the ranges do not
- * overlap. */
+ * in again. `from` shows nothing there any more; after -ENOMEM it shows the same as before, and `to` a part of it. Both
+ * are areas of one pool; if they are the same, the ranges do not overlap. */
 int rewire_area_move(rewire_area *from, uint64_t at, rewire_area *to, uint64_t where, uint64_t count);
 /* PROT_READ, PROT_READ | PROT_WRITE or PROT_NONE, until they are mapped again. */
 int rewire_area_protect(rewire_area *area, uint64_t at, uint64_t count, int prot);

@@ -10,8 +10,8 @@
  *         rewire_vector_push(vector, &number);
  *         uint64_t *numbers = vector->items;                   // until it grows
  *
- * One thread at a time. The idea is that of the rewired vector of F. M. Schuhknecht and others (RUMA has it, 2016); what
- * is in the page tables moves along (rewire_area_move), which they did not have. For C++ there is
+ * One thread at a time. The idea is that of the rewired vector of F. M. Schuhknecht and others (RUMA has it, 2016);
+ * what is in the page tables moves along (rewire_area_move), which they did not have. For C++ there is
  * xac::rewired_vector (rewire_vector.hpp).
  */
 

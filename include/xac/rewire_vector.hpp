@@ -9,8 +9,8 @@
  *         xac::rewired_vector<uint64_t> numbers(memory);
  *         numbers.push_back(7);
  *
- * T is trivially copyable, as it is shown at other addresses when the vector grows. References and iterators end then, as
- * those of std::vector. C++17. Vectors of one memory may be used by several threads, each by one at a time.
+ * T is trivially copyable, as it is shown at other addresses when the vector grows. References and iterators end then,
+ * as those of std::vector. C++17. Vectors of one memory may be used by several threads, each by one at a time.
  */
 
 #include <algorithm>
@@ -25,10 +25,12 @@
 
 #include <xac/rewire_vector.h>
 
-namespace xac {
+namespace xac
+{
 
 /* A pool of pages, which outlives the vectors in it. */
-class rewire_memory {
+class rewire_memory
+{
 public:
         explicit rewire_memory(std::size_t page_bytes = 0, std::uint64_t max_bytes = 0)
         {
@@ -40,15 +42,22 @@ public:
         }
         rewire_memory(const rewire_memory &) = delete;
         rewire_memory &operator=(const rewire_memory &) = delete;
-        ~rewire_memory() { rewire_pool_destroy(pool_); }
+        ~rewire_memory()
+        {
+                rewire_pool_destroy(pool_);
+        }
 
-        rewire_pool *get() const noexcept { return pool_; }
+        rewire_pool *get() const noexcept
+        {
+                return pool_;
+        }
 
 private:
         rewire_pool *pool_ = nullptr;
 };
 
-template <class T> class rewired_vector {
+template <class T> class rewired_vector
+{
         static_assert(std::is_trivially_copyable_v<T>, "items change their addresses without being asked");
 
 public:
@@ -64,7 +73,9 @@ public:
         using reverse_iterator = std::reverse_iterator<iterator>;
         using const_reverse_iterator = std::reverse_iterator<const_iterator>;
 
-        explicit rewired_vector(rewire_memory &memory) : rewired_vector(memory.get()) {}
+        explicit rewired_vector(rewire_memory &memory) : rewired_vector(memory.get())
+        {
+        }
         rewired_vector(rewire_memory &memory, size_type count, const T &value = T()) : rewired_vector(memory)
         {
                 resize(count, value);
@@ -74,8 +85,12 @@ public:
         {
                 assign(first, last);
         }
-        rewired_vector(const rewired_vector &other) : rewired_vector(other.pool_) { assign(other.begin(), other.end()); }
-        rewired_vector(rewired_vector &&other) noexcept : pool_(other.pool_), vector_(std::exchange(other.vector_, nullptr))
+        rewired_vector(const rewired_vector &other) : rewired_vector(other.pool_)
+        {
+                assign(other.begin(), other.end());
+        }
+        rewired_vector(rewired_vector &&other) noexcept
+            : pool_(other.pool_), vector_(std::exchange(other.vector_, nullptr))
         {
         }
         rewired_vector &operator=(rewired_vector other) noexcept
@@ -83,7 +98,10 @@ public:
                 swap(other);
                 return *this;
         }
-        ~rewired_vector() { rewire_vector_destroy(vector_); }
+        ~rewired_vector()
+        {
+                rewire_vector_destroy(vector_);
+        }
 
         template <class Iterator, class = typename std::iterator_traits<Iterator>::iterator_category>
         void assign(Iterator first, Iterator last)
@@ -98,31 +116,100 @@ public:
                 resize(count, kept);
         }
 
-        reference operator[](size_type i) noexcept { return data()[i]; }
-        const_reference operator[](size_type i) const noexcept { return data()[i]; }
-        reference at(size_type i) { return data()[checked(i)]; }
-        const_reference at(size_type i) const { return data()[checked(i)]; }
-        reference front() noexcept { return data()[0]; }
-        const_reference front() const noexcept { return data()[0]; }
-        reference back() noexcept { return data()[size() - 1]; }
-        const_reference back() const noexcept { return data()[size() - 1]; }
-        T *data() noexcept { return vector_ ? static_cast<T *>(vector_->items) : nullptr; }
-        const T *data() const noexcept { return vector_ ? static_cast<const T *>(vector_->items) : nullptr; }
+        reference operator[](size_type i) noexcept
+        {
+                return data()[i];
+        }
+        const_reference operator[](size_type i) const noexcept
+        {
+                return data()[i];
+        }
+        reference at(size_type i)
+        {
+                return data()[checked(i)];
+        }
+        const_reference at(size_type i) const
+        {
+                return data()[checked(i)];
+        }
+        reference front() noexcept
+        {
+                return data()[0];
+        }
+        const_reference front() const noexcept
+        {
+                return data()[0];
+        }
+        reference back() noexcept
+        {
+                return data()[size() - 1];
+        }
+        const_reference back() const noexcept
+        {
+                return data()[size() - 1];
+        }
+        T *data() noexcept
+        {
+                return vector_ ? static_cast<T *>(vector_->items) : nullptr;
+        }
+        const T *data() const noexcept
+        {
+                return vector_ ? static_cast<const T *>(vector_->items) : nullptr;
+        }
 
-        iterator begin() noexcept { return data(); }
-        const_iterator begin() const noexcept { return data(); }
-        const_iterator cbegin() const noexcept { return data(); }
-        iterator end() noexcept { return data() + size(); }
-        const_iterator end() const noexcept { return data() + size(); }
-        const_iterator cend() const noexcept { return data() + size(); }
-        reverse_iterator rbegin() noexcept { return reverse_iterator(end()); }
-        const_reverse_iterator rbegin() const noexcept { return const_reverse_iterator(end()); }
-        reverse_iterator rend() noexcept { return reverse_iterator(begin()); }
-        const_reverse_iterator rend() const noexcept { return const_reverse_iterator(begin()); }
+        iterator begin() noexcept
+        {
+                return data();
+        }
+        const_iterator begin() const noexcept
+        {
+                return data();
+        }
+        const_iterator cbegin() const noexcept
+        {
+                return data();
+        }
+        iterator end() noexcept
+        {
+                return data() + size();
+        }
+        const_iterator end() const noexcept
+        {
+                return data() + size();
+        }
+        const_iterator cend() const noexcept
+        {
+                return data() + size();
+        }
+        reverse_iterator rbegin() noexcept
+        {
+                return reverse_iterator(end());
+        }
+        const_reverse_iterator rbegin() const noexcept
+        {
+                return const_reverse_iterator(end());
+        }
+        reverse_iterator rend() noexcept
+        {
+                return reverse_iterator(begin());
+        }
+        const_reverse_iterator rend() const noexcept
+        {
+                return const_reverse_iterator(begin());
+        }
 
-        bool empty() const noexcept { return size() == 0; }
-        size_type size() const noexcept { return vector_ ? vector_->count : 0; }
-        size_type capacity() const noexcept { return vector_ ? vector_->capacity : 0; }
+        bool empty() const noexcept
+        {
+                return size() == 0;
+        }
+        size_type size() const noexcept
+        {
+                return vector_ ? vector_->count : 0;
+        }
+        size_type capacity() const noexcept
+        {
+                return vector_ ? vector_->capacity : 0;
+        }
 
         /* std::bad_alloc: the pool is full, or the machine has no more memory; nothing has changed. */
         void reserve(size_type count)
@@ -156,7 +243,10 @@ public:
                 push_back(T(std::forward<Arguments>(arguments)...));
                 return back();
         }
-        void pop_back() noexcept { vector_->count--; }
+        void pop_back() noexcept
+        {
+                vector_->count--;
+        }
         void resize(size_type count, const T &value = T())
         {
                 const T kept = value;
@@ -186,7 +276,10 @@ public:
                 vector_->count += count;
                 return begin() + at;
         }
-        iterator erase(const_iterator position) { return erase(position, position + 1); }
+        iterator erase(const_iterator position)
+        {
+                return erase(position, position + 1);
+        }
         iterator erase(const_iterator first, const_iterator last)
         {
                 iterator to = begin() + (first - begin());
@@ -201,19 +294,28 @@ public:
                 std::swap(pool_, other.pool_);
                 std::swap(vector_, other.vector_);
         }
-        friend void swap(rewired_vector &one, rewired_vector &other) noexcept { one.swap(other); }
+        friend void swap(rewired_vector &one, rewired_vector &other) noexcept
+        {
+                one.swap(other);
+        }
         friend bool operator==(const rewired_vector &one, const rewired_vector &other)
         {
                 return std::equal(one.begin(), one.end(), other.begin(), other.end());
         }
-        friend bool operator!=(const rewired_vector &one, const rewired_vector &other) { return !(one == other); }
+        friend bool operator!=(const rewired_vector &one, const rewired_vector &other)
+        {
+                return !(one == other);
+        }
         friend bool operator<(const rewired_vector &one, const rewired_vector &other)
         {
                 return std::lexicographical_compare(one.begin(), one.end(), other.begin(), other.end());
         }
 
 private:
-        explicit rewired_vector(rewire_pool *pool) : pool_(pool) { create(); }
+        explicit rewired_vector(rewire_pool *pool) : pool_(pool)
+        {
+                create();
+        }
 
         void create()
         {
@@ -227,7 +329,10 @@ private:
                 if (rewire_vector_reserve(vector_, count))
                         throw std::bad_alloc();
         }
-        void add(const T &value) { new (static_cast<T *>(vector_->items) + vector_->count++) T(value); }
+        void add(const T &value)
+        {
+                new (static_cast<T *>(vector_->items) + vector_->count++) T(value);
+        }
         size_type checked(size_type i) const
         {
                 if (i >= size())

@@ -57,7 +57,7 @@ refuse()
 refuse 'memory is in the heap' 'xac::atomically(env, [] { return xac::string(); });'
 refuse 'links its nodes by plain pointers' 'std::forward_list<int, xac::offset_allocator<int>>().push_front(1);'
 refuse 'links its nodes by plain pointers' 'std::unordered_set<int, std::hash<int>, std::equal_to<>, xac::offset_allocator<int>>().insert(1);'
-for name in transactions heaps crowd killed anywhere; do
+for name in transactions heaps crowd killed anywhere vectors; do
         link="$(cxx_flags) $(cxx_libs)"
         # shellcheck disable=SC2086 # a list of words
         try $name 'by faults' $cxx

@@ -343,10 +343,17 @@ static void after_a_failure_the_area_knows_what_it_shows(void)
                         pages[k] = below(&model, 60);
                 sys_fail = fail_some;
                 switch (below(&model, 4)) {
-                case 0: (void)rewire_area_map_each(area, at, pages, count); break;
-                case 1: (void)rewire_area_swap(area, at, with, count); break;
-                case 2: (void)rewire_area_move(area, at, area, with, count); break;
-                default: (void)rewire_area_unmap(area, at, count);
+                case 0:
+                        (void)rewire_area_map_each(area, at, pages, count);
+                        break;
+                case 1:
+                        (void)rewire_area_swap(area, at, with, count);
+                        break;
+                case 2:
+                        (void)rewire_area_move(area, at, area, with, count);
+                        break;
+                default:
+                        (void)rewire_area_unmap(area, at, count);
                 }
                 sys_fail = NULL;
                 for (uint64_t k = 0; k < PLACES; k++)

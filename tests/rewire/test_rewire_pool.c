@@ -18,9 +18,9 @@ enum { PAGE = 4096, MIB = 1 << 20 };
 
 static rewire_pool *make_pool(size_t page_bytes, uint64_t max_pages)
 {
-        const rewire_pool_options options = {
-                .page_bytes = page_bytes, .max_bytes = max_pages * page_bytes, .ahead_bytes = 16 * page_bytes
-        };
+        const rewire_pool_options options = { .page_bytes = page_bytes,
+                                              .max_bytes = max_pages * page_bytes,
+                                              .ahead_bytes = 16 * page_bytes };
         rewire_pool *pool;
 
         check_ok(rewire_pool_create(&options, &pool));
