@@ -28,7 +28,8 @@ void object_zero(void *object, size_t len)
         }
 }
 
-/* The first write of a page may move what was read: the destination is asked for first. */
+/* The first write of a page may move what was read: the destination is asked for first. In a damaged heap the two may
+ * overlap. */
 static void copy(void *to_, const void *from_, size_t len)
 {
         char *to = to_;
@@ -36,7 +37,7 @@ static void copy(void *to_, const void *from_, size_t len)
         while (len) {
                 const size_t piece = piece_of(to, piece_of(from, len));
                 char *place = xac_for_write(to);
-                memcpy(place, xac_for_read(from), piece);
+                memmove(place, xac_for_read(from), piece);
                 to += piece;
                 from += piece;
                 len -= piece;
