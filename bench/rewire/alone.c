@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bench/snapshots/memory.h"
 #include "bench/support/processor.h"
 #include "bench/support/scratch.h"
 
@@ -29,6 +30,11 @@ void alone_run(void (*work)(void *shared), void *shared)
                 fprintf(stderr, "a measurement has failed\n");
                 exit(EXIT_FAILURE);
         }
+}
+
+void alone_warm(uint64_t byte_len)
+{
+        memory_free(memory_make_huge(byte_len), byte_len);
 }
 
 void alone_check(const char *what, uint64_t is, uint64_t should_be)

@@ -97,6 +97,7 @@ static void measure(void *shared)
         const uint64_t words = run->bench->bytes / sizeof(uint64_t);
         struct pages pages;
 
+        alone_warm(2 * run->bench->bytes);
         pages_prepare(&pages, run->way, run->bench->bytes, run->bench->seed);
         uint64_t then = measure_now_ns();
         run->err = pages_allocate(&pages);
@@ -118,7 +119,6 @@ static void run_rounds(const struct rewire_bench *bench, struct allocation_figur
 
         run->bench = bench;
         for (uint64_t round = 0; round < bench->rounds; round++) {
-                memory_warm(bench->bytes);
                 for (int i = 0; i < WAYS; i++) {
                         run->way = &ways[i].way;
                         alone_run(measure, run);

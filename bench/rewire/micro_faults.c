@@ -61,6 +61,7 @@ static void measure(void *shared)
         struct run *run = shared;
         struct pages pages;
 
+        alone_warm(2 * run->bench->bytes);
         pages_prepare(&pages, run->way, run->bench->bytes, run->bench->seed);
         run->err = pages_allocate(&pages);
         must(run->err == -EMLINK ? 0 : run->err, "allocation");
@@ -82,7 +83,6 @@ static void run_rounds(const struct rewire_bench *bench, struct fault_figures *f
 
         run->bench = bench;
         for (uint64_t round = 0; round < bench->rounds; round++) {
-                memory_warm(2 * bench->bytes);
                 for (int i = 0; i < WAYS; i++) {
                         run->way = &ways[i].way;
                         alone_run(measure, run);

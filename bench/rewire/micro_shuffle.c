@@ -158,6 +158,7 @@ static void measure(void *shared)
         struct shuffle shuffle = { .bench = run->bench, .way = run->way };
 
         shuffle.page_bytes = run->way >= HUGE_REWIRED ? HUGE_PAGE : SMALL_PAGE;
+        alone_warm(2 * run->bench->bytes);
         prepare(&shuffle);
         for (int size = first_size(run->way); size < SIZES && chunks_of(run->bench, size) >= 2; size++)
                 run->ms[size] = shuffle_once(&shuffle, size);
@@ -170,7 +171,6 @@ static void run_rounds(const struct rewire_bench *bench, struct samples ms[SIZES
         struct run *run = memory_share(sizeof(*run));
 
         for (uint64_t round = 0; round < bench->rounds; round++) {
-                memory_warm(2 * bench->bytes);
                 for (enum way way = 0; way < WAYS; way++) {
                         *run = (struct run){ .bench = bench, .way = way };
                         alone_run(measure, run);

@@ -61,8 +61,9 @@ static void measure(void *shared)
 {
         struct run *run = shared;
         const struct rewire_bench *bench = run->bench;
-        void *vector = run->system->open(run->system, bench->entries);
 
+        alone_warm(2 * vector_room(bench->entries));
+        void *vector = run->system->open(run->system, bench->entries);
         run->is_there = vector != NULL;
         if (!vector)
                 return;
@@ -102,21 +103,22 @@ static void run_rounds(struct race *race)
         const size_t byte_len = sizeof(struct run) + race->batches * sizeof(double);
         struct run *run = memory_share(byte_len);
         const uint64_t sum = sum_of_reads(race->bench);
-        bool is_left_out[SYSTEMS_MAX] = { false };
+        void *(*missing)(const struct vector_system *system, uint64_t entries) = NULL; /* only jemalloc may be */
 
         run->bench = race->bench;
         for (uint64_t round = 0; round < race->bench->rounds; round++) {
-                memory_warm(2 * vector_room(race->bench->entries));
                 for (int i = 0; i < race->systems; i++) {
-                        if (is_left_out[i])
+                        struct system_figures *figures = &race->figures[i];
+                        if (figures->system->open == missing)
                                 continue;
-                        run->system = race->figures[i].system;
+                        run->system = figures->system;
                         alone_run(measure, run);
-                        is_left_out[i] = !run->is_there;
-                        if (is_left_out[i])
+                        if (!run->is_there) {
+                                missing = run->system->open;
                                 continue;
+                        }
                         alone_check(run->system->name, run->sum, sum);
-                        note(race, run, &race->figures[i]);
+                        note(race, run, figures);
                 }
         }
         memory_free(run, byte_len);
@@ -199,8 +201,9 @@ static void print_row(const struct race *race, struct table *table, const struct
 
 static void print_table(const struct race *race)
 {
-        static const char *const headings[] = { "system",  "page",      "memory",  "total ms", "worst ms", "read ns",
-                                                "x total", "paper's x", "x fresh", "x read",   NULL };
+        static const char *const headings[] = { "system          ", "page",    "memory",  "total ms",
+                                                "worst ms",         "read ns", "x total", "paper's x",
+                                                "x fresh",          "x read",  NULL };
         struct table table;
 
         report_open(&table, race->bench->tsv, "vector", headings);

@@ -3,10 +3,13 @@
 /*
  * Vectors of private memory that lies in one piece. They differ in how they get more:
  *
- *     copied     other memory, into which everything is copied; in 4 KiB pages by malloc(), in 2 MiB pages aligned and
- * by mmap(), as no malloc() promises that mremap     the kernel moves the page tables. The new addresses are aligned,
- * so that it can move a whole table of 4 KiB pages at once, and need not split pages of 2 MiB jemalloc   its realloc(),
- * if it can be loaded reserved   addresses for all entries at first: it knows how many there will be, and never moves
+ *     copied     other memory, into which everything is copied: by malloc() in 4 KiB pages; in 2 MiB pages by mmap(),
+ *                aligned; or the next part of memory that was touched before
+ *     mremap     the kernel moves the page tables. The new addresses are aligned, so that it can move a whole table
+ *                of 4 KiB pages at once, and need not split pages of 2 MiB
+ *     jemalloc   its realloc(), if it can be loaded
+ *     reserved   addresses for all entries at first: it knows how many there will be, and never moves. Touched before,
+ *                it is an array
  */
 
 #include <dlfcn.h>
@@ -25,6 +28,7 @@ struct grown {
         uint64_t *items;
         size_t count, capacity;
         size_t page_bytes;
+        char *spare; /* memory that was touched before, for all copies; NULL: none */
         void (*grow)(struct grown *grown, size_t old_bytes, size_t bytes);
         void *(*reallocate)(void *memory, size_t bytes); /* jemalloc's */
 };
@@ -54,6 +58,17 @@ static void grow_by_malloc(struct grown *grown, size_t old_bytes, size_t bytes)
                 memcpy(items, grown->items, old_bytes);
         free(grown->items);
         grown->items = items;
+}
+
+/* What was copied from is not used again: so copies cost no page fault at all. */
+static void grow_in_spare(struct grown *grown, size_t old_bytes, size_t bytes)
+{
+        char *items = grown->spare;
+
+        grown->spare += bytes;
+        if (old_bytes)
+                memcpy(items, grown->items, old_bytes);
+        grown->items = (uint64_t *)items;
 }
 
 static void grow_by_copy(struct grown *grown, size_t old_bytes, size_t bytes)
@@ -105,11 +120,20 @@ static struct grown *open_grown(const struct vector_system *system,
         return grown;
 }
 
+static char *make_touched(size_t bytes, size_t page_bytes)
+{
+        return page_bytes == HUGE_PAGE ? memory_make_huge(bytes) : memory_make(bytes);
+}
+
+/* The doubled sizes together are less than twice the last one. */
 static void *open_copied(const struct vector_system *system, uint64_t entries)
 {
         struct grown *grown = open_grown(system, system->page_bytes == SMALL_PAGE ? grow_by_malloc : grow_by_copy);
 
-        (void)entries;
+        if (system->is_touched) {
+                grown->grow = grow_in_spare;
+                grown->spare = make_touched(2 * vector_room(entries), system->page_bytes);
+        }
         double_room(grown);
         return grown;
 }
@@ -126,15 +150,19 @@ static void *open_mremap(const struct vector_system *system, uint64_t entries)
 static void *open_reserved(const struct vector_system *system, uint64_t entries)
 {
         struct grown *grown = open_grown(system, NULL);
+        const size_t bytes = vector_room(entries);
 
-        grown->items = (uint64_t *)map_aligned(vector_room(entries), grown->page_bytes);
-        grown->capacity = vector_room(entries) / sizeof(uint64_t);
+        grown->items = (uint64_t *)(system->is_touched ? make_touched(bytes, system->page_bytes)
+                                                       : map_aligned(bytes, system->page_bytes));
+        grown->capacity = bytes / sizeof(uint64_t);
         return grown;
 }
 
-/* Which size of pages it has is its own choice; by default that of the system. */
+/* This process has nothing else of it. Small pages are what it asks for unless it is told; its own memory that the C
+ * library gives to threads may not suffice (`run` asks for more). */
 static void *open_jemalloc(const struct vector_system *system, uint64_t entries)
 {
+        setenv("MALLOC_CONF", system->page_bytes == HUGE_PAGE ? "thp:always" : "thp:never", 1);
         void *library = dlopen("libjemalloc.so.2", RTLD_NOW | RTLD_LOCAL);
         void *reallocate = library ? dlsym(library, "realloc") : NULL;
         struct grown *grown;
@@ -183,11 +211,16 @@ static uint64_t check(const void *arg, uint64_t entries)
 }
 
 const struct vector_system vector_grown[] = {
+        { "copied", SMALL_PAGE, 1, NULL, open_copied, append, read_random, check },
+        { "copied", HUGE_PAGE, 1, NULL, open_copied, append, read_random, check },
         { "copied", SMALL_PAGE, 0, NULL, open_copied, append, read_random, check },
         { "copied", HUGE_PAGE, 0, "2.5", open_copied, append, read_random, check },
         { "mremap", SMALL_PAGE, 0, NULL, open_mremap, append, read_random, check },
         { "mremap", HUGE_PAGE, 0, "1.4", open_mremap, append, read_random, check },
         { "jemalloc", SMALL_PAGE, 0, NULL, open_jemalloc, append, read_random, check },
+        { "jemalloc", HUGE_PAGE, 0, NULL, open_jemalloc, append, read_random, check },
+        { "reserved", SMALL_PAGE, 1, NULL, open_reserved, append, read_random, check },
+        { "reserved", HUGE_PAGE, 1, NULL, open_reserved, append, read_random, check },
         { "reserved", SMALL_PAGE, 0, NULL, open_reserved, append, read_random, check },
         { "reserved", HUGE_PAGE, 0, NULL, open_reserved, append, read_random, check },
         { 0 },
