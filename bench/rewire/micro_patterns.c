@@ -177,34 +177,33 @@ static uint64_t *make_cycle(uint64_t words, uint64_t seed)
 }
 
 /* Whoever visits all words once has the sum of all places. */
-static void sums_of_cycle(const struct rewire_bench *bench, uint64_t *next, uint64_t sum[PATTERNS])
+static void sums_of_cycle(const struct rewire_bench *bench, const struct pages *plain, uint64_t sum[PATTERNS])
 {
-        const uint64_t words = bench->bytes / sizeof(*next);
-        const struct pages plain = { .flat = next };
+        const uint64_t words = bench->bytes / sizeof(uint64_t);
 
         for (enum pattern pattern = 0; pattern < PATTERNS; pattern++)
                 sum[pattern] = words / 2 * (words - 1);
-        sum[RANDOM] = sum_of(RANDOM, &plain, words, bench->seed);
-        sum[RANDOM_MIXED] = sum_of(RANDOM_MIXED, &plain, words, bench->seed);
+        sum[RANDOM] = sum_of(RANDOM, plain, words, bench->seed);
+        sum[RANDOM_MIXED] = sum_of(RANDOM_MIXED, plain, words, bench->seed);
 }
 
 static void run_rounds(const struct rewire_bench *bench, struct samples ns[WAYS][PATTERNS])
 {
         struct run *run = memory_share(sizeof(*run));
-        uint64_t *next = make_cycle(bench->bytes / sizeof(*next), bench->seed);
+        const struct pages plain = { .flat = make_cycle(bench->bytes / sizeof(uint64_t), bench->seed) };
         uint64_t sum[PATTERNS];
 
-        sums_of_cycle(bench, next, sum);
+        sums_of_cycle(bench, &plain, sum);
         for (uint64_t round = 0; round < bench->rounds; round++)
                 for (int way = 0; way < WAYS; way++) {
-                        *run = (struct run){ .bench = bench, .way = &ways[way], .next = next };
+                        *run = (struct run){ .bench = bench, .way = &ways[way], .next = plain.flat };
                         alone_run(measure, run);
                         for (enum pattern pattern = 0; pattern < PATTERNS; pattern++) {
                                 alone_check(names[pattern].name, run->sum[pattern], sum[pattern]);
                                 samples_add(&ns[way][pattern], run->ns[pattern]);
                         }
                 }
-        memory_free(next, bench->bytes);
+        memory_free(plain.flat, bench->bytes);
         memory_free(run, sizeof(*run));
 }
 

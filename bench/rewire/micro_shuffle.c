@@ -86,7 +86,7 @@ static void prepare(struct shuffle *shuffle)
                 must(rewire_pool_take(shuffle->pool, bytes / shuffle->page_bytes, &shuffle->first), "rewire_pool_take");
                 shuffle->number = malloc(bytes / shuffle->page_bytes * sizeof(*shuffle->number));
                 must(shuffle->number ? 0 : -ENOMEM, "memory");
-                memset(shuffle->number, 0, bytes / shuffle->page_bytes * sizeof(*shuffle->number));
+                memset(shuffle->number, 0, bytes / shuffle->page_bytes * sizeof(*shuffle->number)); /* no fault later */
                 shuffle->source = rewire_pool_page(shuffle->pool, shuffle->first);
         } else {
                 shuffle->source = make(bytes);
@@ -162,6 +162,8 @@ static void measure(void *shared)
         prepare(&shuffle);
         for (int size = first_size(run->way); size < SIZES && chunks_of(run->bench, size) >= 2; size++)
                 run->ms[size] = shuffle_once(&shuffle, size);
+        free(shuffle.number);
+        must(rewire_pool_destroy(shuffle.pool), "rewire_pool_destroy");
 }
 
 /* ---- the table ---- */

@@ -33,7 +33,7 @@ static void check(const struct rewire_bench *bench)
 {
         if (!bench->entries || bench->entries > UINT32_MAX || !bench->batch || !bench->rounds)
                 options_refuse("too few or too many", "--entries, --batch or --rounds");
-        if (!bench->bytes || bench->bytes % (2 * HUGE_PAGE) || bench->bytes > UINT64_C(8) * UINT32_MAX)
+        if (!bench->bytes || bench->bytes % (2 * (uint64_t)HUGE_PAGE) || bench->bytes > UINT64_C(8) * UINT32_MAX)
                 options_refuse("not a multiple of 4 MiB, or too many", "--bytes");
 }
 

@@ -33,7 +33,7 @@ struct run {
 struct system_figures {
         const struct vector_system *system;
         struct samples total_ms, worst_ms, read_ns;
-        struct samples *series; /* of each batch; NULL: not wanted */
+        struct samples *series; /* of each batch */
 };
 
 struct race {
@@ -90,8 +90,7 @@ static void note(const struct race *race, const struct run *run, struct system_f
         for (uint64_t i = 0; i < race->batches; i++) {
                 total += run->batch_ms[i];
                 worst = run->batch_ms[i] > worst ? run->batch_ms[i] : worst;
-                if (figures->series)
-                        samples_add(&figures->series[i], run->batch_ms[i]);
+                samples_add(&figures->series[i], run->batch_ms[i]);
         }
         samples_add(&figures->total_ms, total);
         samples_add(&figures->worst_ms, worst);
@@ -132,10 +131,8 @@ static void add_systems(struct race *race, const struct vector_system *system)
                 must(race->systems < SYSTEMS_MAX ? 0 : -ENOSPC, "systems");
                 struct system_figures *figures = &race->figures[race->systems++];
                 figures->system = system;
-                if (race->bench->tsv) {
-                        figures->series = calloc(race->batches, sizeof(*figures->series));
-                        must(figures->series ? 0 : -ENOMEM, "memory");
-                }
+                figures->series = calloc(race->batches, sizeof(*figures->series));
+                must(figures->series ? 0 : -ENOMEM, "memory");
         }
 }
 
@@ -162,7 +159,7 @@ static void free_figures(struct race *race)
                 samples_free(&figures->total_ms);
                 samples_free(&figures->worst_ms);
                 samples_free(&figures->read_ns);
-                for (uint64_t b = 0; figures->series && b < race->batches; b++)
+                for (uint64_t b = 0; b < race->batches; b++)
                         samples_free(&figures->series[b]);
                 free(figures->series);
         }
@@ -218,8 +215,6 @@ static void print_series(const struct race *race)
         static const char *const headings[] = { "system", "page", "memory", "entries", "batch ms", NULL };
         struct table table;
 
-        if (!race->bench->tsv)
-                return;
         report_open_quietly(&table, race->bench->tsv, "vector-series", headings);
         for (int i = 0; i < race->systems; i++) {
                 const struct system_figures *figures = &race->figures[i];
