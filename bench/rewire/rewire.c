@@ -6,10 +6,14 @@
 
 #include "bench/rewire/rewire.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <xac/rewire.h>
+
 #include "bench/support/options.h"
+#include "bench/support/scratch.h"
 
 static const struct experiment {
         const char *name;
@@ -31,10 +35,30 @@ static void run(const char *word, void *arg)
 
 static void check(const struct rewire_bench *bench)
 {
-        if (!bench->entries || bench->entries > UINT32_MAX || !bench->batch || !bench->rounds)
-                options_refuse("too few or too many", "--entries, --batch or --rounds");
+        if (!bench->entries || bench->entries > UINT32_MAX || !bench->batch || !bench->reads || !bench->rounds ||
+            !bench->seed)
+                options_refuse("too few or too many", "--entries, --batch, --reads, --rounds or --seed");
         if (!bench->bytes || bench->bytes % (2 * (uint64_t)HUGE_PAGE) || bench->bytes > UINT64_C(8) * UINT32_MAX)
                 options_refuse("not a multiple of 4 MiB, or too many", "--bytes");
+}
+
+/* What the rows of 2 MiB pages are about. */
+static void say_backing(void)
+{
+        static const char *const names[] = {
+                [REWIRE_SMALL] = "small pages: the kernel gives no others",
+                [REWIRE_HUGE] = "transparent huge pages",
+                [REWIRE_HUGETLB] = "huge pages of hugetlb",
+        };
+        const rewire_pool_options options = { .page_bytes = REWIRE_HUGE_BYTES, .max_bytes = REWIRE_HUGE_BYTES };
+        rewire_pool_stats stats;
+        rewire_pool *pool;
+
+        must(rewire_pool_create(&options, &pool), "rewire_pool_create");
+        must(rewire_pool_grow(pool, 1), "rewire_pool_grow");
+        rewire_pool_stat(pool, &stats);
+        printf("pools of 2 MiB pages are made of %s\n", names[stats.backing]);
+        must(rewire_pool_destroy(pool), "rewire_pool_destroy");
 }
 
 int main(int argc, char **argv)
@@ -59,6 +83,7 @@ int main(int argc, char **argv)
 
         options_parse(argc, argv, "What rewired memory costs, and what it saves.", options);
         check(&bench);
+        say_backing();
         options_words(chosen, run, &bench);
         return EXIT_SUCCESS;
 }
