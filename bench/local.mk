@@ -198,6 +198,7 @@ endif
 include bench/htap/local.mk
 include bench/serial/local.mk
 include bench/programs/local.mk
+include bench/rewire/local.mk
 include bench/snapshots/local.mk
 
 dist_docs_DATA += docs/BENCHMARKS.md
