@@ -154,6 +154,22 @@ int rewire_area_map(rewire_area *area, uint64_t at, uint64_t page, uint64_t coun
         return map_one(area, at, page, count);
 }
 
+int rewire_area_map_touched(rewire_area *area, uint64_t at, uint64_t page, uint64_t count)
+{
+        if (!is_within(area->pages, at, count) || !is_within(rewire_pool_max_pages(area->pool), page, count) ||
+            area->map_flags & MAP_PRIVATE || !(area->map_prot & PROT_WRITE))
+                return -EINVAL;
+        const int64_t before = (int64_t)edges(area, at, count);
+        if (is_refused(2 - before))
+                return -EMLINK;
+        int err = sys_move_keeping(memory_bytes(area->memory, page), bytes_of(area, count), place(area, at));
+        if (err)
+                return err;
+        note(area, at, count, page, area->map_prot);
+        count_mappings(area, (int64_t)edges(area, at, count) - before);
+        return 0;
+}
+
 static uint64_t run_of(const uint64_t *pages, uint64_t count)
 {
         uint64_t run = 1;

@@ -72,7 +72,7 @@ static int append(struct vector_of_pages *self, rewire_area *area, uint64_t end)
                         continue;
                 }
                 if (!err) {
-                        err = rewire_area_map(area, at, first, count);
+                        err = rewire_area_map_touched(area, at, first, count);
                         if (err)
                                 (void)rewire_pool_give(self->pool, first, count);
                 }

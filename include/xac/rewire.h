@@ -105,6 +105,10 @@ void *rewire_area_address(const rewire_area *area);
 int rewire_area_map(rewire_area *area, uint64_t at, uint64_t page, uint64_t count);
 /* The same with pages[0 .. count - 1]: one call for each run of neighbours. After -ENOMEM some may be shown. */
 int rewire_area_map_each(rewire_area *area, uint64_t at, const uint64_t *pages, uint64_t count);
+/* The same as rewire_area_map() with what the pool's own addresses (rewire_pool_page) have of these pages in the page
+ * tables: what the pool has touched is not faulted in here, but there, at the next access. -EINVAL: the area is private
+ * or read-only. */
+int rewire_area_map_touched(rewire_area *area, uint64_t at, uint64_t page, uint64_t count);
 /* They show nothing, and accesses end in SIGSEGV. */
 int rewire_area_unmap(rewire_area *area, uint64_t at, uint64_t count);
 /* Two ranges that do not overlap change what they show. */

@@ -41,6 +41,8 @@ int rewire_vector_reserve(rewire_vector *vector, size_t count);
 /* Gives back what pages are not needed for `count` items. */
 void rewire_vector_shrink(rewire_vector *vector);
 
+/* The length of an item is known at run time only. A program that knows it may store to `items` itself, and count, as
+ * long as count is below capacity: that takes a fifth of the time. */
 static inline int rewire_vector_push(rewire_vector *vector, const void *item)
 {
         if (vector->count == vector->capacity) {

@@ -105,6 +105,8 @@ static void what_is_read_only_or_private_is_so(void)
         rewire_area *mine = make_area(pool, 4, REWIRE_PRIVATE), *fixed = make_area(pool, 4, REWIRE_READ_ONLY);
         uint64_t *word = rewire_area_address(fixed);
 
+        check_equal(rewire_area_map_touched(mine, 0, 0, 4), -EINVAL);
+        check_equal(rewire_area_map_touched(fixed, 0, 0, 4), -EINVAL);
         check_ok(rewire_area_map(mine, 0, 0, 4));
         check_ok(rewire_area_map(fixed, 0, 0, 4));
         *(uint64_t *)rewire_area_address(mine) = 99;
@@ -152,6 +154,26 @@ static void moved_pages_are_not_faulted_in_again(void)
         check_ok(rewire_pool_destroy(pool));
 }
 
+/* The same from the pool itself, whose addresses show them as before. */
+static void touched_pages_are_not_faulted_in_again(void)
+{
+        enum { PAGES = 2048 };
+        rewire_pool *pool = make_pool(PAGE, PAGES);
+        rewire_area *area = make_area(pool, PAGES, 0);
+        struct rusage before, after;
+
+        check_ok(rewire_area_map_touched(area, 0, 0, PAGES));
+        check(!getrusage(RUSAGE_SELF, &before));
+        for (uint64_t at = 0; at < PAGES; at++)
+                ++*(uint64_t *)((char *)rewire_area_address(area) + at * PAGE);
+        check(!getrusage(RUSAGE_SELF, &after));
+        check(after.ru_minflt - before.ru_minflt < PAGES / 16);
+        for (uint64_t page = 0; page < PAGES; page++)
+                check_equal(*(uint64_t *)rewire_pool_page(pool, page), page + 1);
+        rewire_area_destroy(area);
+        check_ok(rewire_pool_destroy(pool));
+}
+
 /* ---- random calls ---- */
 
 struct side {
@@ -187,7 +209,8 @@ static void map_some(struct model *model, struct side *side)
 
         if (chance_percent(&model->chance, 50)) {
                 const uint64_t page = below(model, model->pages - count + 1);
-                check_ok(rewire_area_map(side->area, at, page, count));
+                const bool is_touched = chance_percent(&model->chance, 50);
+                check_ok((is_touched ? rewire_area_map_touched : rewire_area_map)(side->area, at, page, count));
                 for (uint64_t i = 0; i < count; i++)
                         pages[i] = page + i;
         } else {
@@ -397,6 +420,7 @@ int main(void)
                 isolated_test(pages_are_shown_where_they_are_mapped),
                 isolated_test(what_is_read_only_or_private_is_so),
                 isolated_test(moved_pages_are_not_faulted_in_again),
+                isolated_test(touched_pages_are_not_faulted_in_again),
                 isolated_test(random_calls_against_a_model),
                 isolated_test(random_calls_with_huge_pages),
                 isolated_test(after_a_failure_the_area_knows_what_it_shows),
