@@ -200,6 +200,7 @@ include bench/serial/local.mk
 include bench/programs/local.mk
 include bench/rewire/local.mk
 include bench/snapshots/local.mk
+include bench/rewire/rearrange.mk
 
 dist_docs_DATA += docs/BENCHMARKS.md
 benchdocdir = $(docdir)/bench

@@ -255,9 +255,12 @@ int rewire_area_populate(rewire_area *area, uint64_t at, uint64_t count)
         if (!is_within(area->pages, at, count))
                 return -EINVAL;
 #ifdef MADV_POPULATE_WRITE
+        /* To read is enough where nothing is copied on a write: the kernel does several pages at once then. */
+        const bool is_copied = area->map_flags & MAP_PRIVATE;
         for (uint64_t i = 0; i < count;) {
                 const uint64_t run = run_at(area, at + i, count - i);
-                const int advice = area->prot[at + i] & PROT_WRITE ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
+                const int advice =
+                        is_copied && area->prot[at + i] & PROT_WRITE ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
                 int err = area->shows[at + i] == NOTHING || area->prot[at + i] == PROT_NONE
                                   ? 0
                                   : sys_madvise(place(area, at + i), bytes_of(area, run), advice);
