@@ -34,3 +34,10 @@ bench_rewire_rewire_SOURCES = \
         bench/snapshots/table.c \
         bench/snapshots/table.h
 bench_rewire_rewire_LDADD = bench/libbench.la $(XAC_LIBS) -ldl
+
+# Measures what docs/REWIRED.md shows (five minutes).
+bench-rewire: bench/rewire/rewire
+	$(SHELL) $(srcdir)/bench/rewire/run . --experiment vector --entries 100000000 --batch 1000000 --tsv $(RACE_CSV)
+	$(SHELL) $(srcdir)/bench/rewire/run . --experiment allocation,faults,shuffle,patterns --tsv $(RACE_CSV)
+
+.PHONY: bench-rewire
