@@ -49,6 +49,7 @@ int memory_open_hugetlb(struct memory *memory, const char *name, uint64_t byte_l
         return err ? err : map_or_close(memory);
 }
 
+// NOLINTNEXTLINE(readability-non-const-parameter): it is stored, and written through
 void memory_attach(struct memory *memory, int fd, char *bytes, uint64_t byte_len, uint32_t page_shift)
 {
         *memory = (struct memory){ .fd = fd, .bytes = bytes, .byte_len = byte_len, .page_shift = page_shift };

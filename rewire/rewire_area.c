@@ -80,36 +80,36 @@ static uint64_t bytes_of(const rewire_area *area, uint64_t count)
 
 /* ---- areas ---- */
 
-int rewire_area_create(rewire_pool *pool, uint64_t pages, int flags, rewire_area **out)
+int rewire_area_create(rewire_pool *pool, uint64_t pages, int flags, rewire_area **area)
 {
         const struct memory *memory = rewire_pool_memory(pool);
         void *reserved;
         if (!pages || pages > UINT32_MAX || flags & ~(REWIRE_READ_ONLY | REWIRE_PRIVATE))
                 return -EINVAL;
-        rewire_area *area = calloc(1, sizeof(*area));
-        if (!area)
+        rewire_area *self = calloc(1, sizeof(*self));
+        if (!self)
                 return -ENOMEM;
-        *area = (rewire_area){ .pool = pool, .memory = memory, .pages = pages };
-        area->map_flags = (flags & REWIRE_PRIVATE ? MAP_PRIVATE : MAP_SHARED) | MAP_NORESERVE;
-        area->map_prot = flags & REWIRE_READ_ONLY ? PROT_READ : PROT_READ | PROT_WRITE;
-        area->shows = calloc(pages, sizeof(*area->shows));
-        area->prot = calloc(pages, sizeof(*area->prot));
-        int err = area->shows && area->prot ? 0 : -ENOMEM;
+        *self = (rewire_area){ .pool = pool, .memory = memory, .pages = pages };
+        self->map_flags = (flags & REWIRE_PRIVATE ? MAP_PRIVATE : MAP_SHARED) | MAP_NORESERVE;
+        self->map_prot = flags & REWIRE_READ_ONLY ? PROT_READ : PROT_READ | PROT_WRITE;
+        self->shows = calloc(pages, sizeof(*self->shows));
+        self->prot = calloc(pages, sizeof(*self->prot));
+        int err = self->shows && self->prot ? 0 : -ENOMEM;
         if (!err)
-                err = sys_mmap(NULL, bytes_of(area, pages) + HUGE_BYTES, PROT_NONE,
+                err = sys_mmap(NULL, bytes_of(self, pages) + HUGE_BYTES, PROT_NONE,
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0, &reserved);
         if (err) {
-                free(area->shows);
-                free(area->prot);
-                free(area);
+                free(self->shows);
+                free(self->prot);
+                free(self);
                 return err;
         }
         mappings_prepare();
-        area->reserved = reserved;
-        area->bytes = area->reserved + (-(uintptr_t)reserved & (HUGE_BYTES - 1));
-        count_mappings(area, 1);
+        self->reserved = reserved;
+        self->bytes = self->reserved + (-(uintptr_t)reserved & (HUGE_BYTES - 1));
+        count_mappings(self, 1);
         rewire_pool_count_area(pool, 1);
-        *out = area;
+        *area = self;
         return 0;
 }
 

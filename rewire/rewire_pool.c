@@ -143,31 +143,31 @@ static int open_memory(struct memory *memory, uint64_t byte_len, uint32_t page_s
         return memory_open(memory, "rewire-pool", byte_len, page_shift);
 }
 
-int rewire_pool_create(const rewire_pool_options *options, rewire_pool **out)
+int rewire_pool_create(const rewire_pool_options *options, rewire_pool **pool)
 {
         uint32_t page_shift;
-        rewire_pool *pool = calloc(1, sizeof(*pool));
-        if (!pool)
+        rewire_pool *self = calloc(1, sizeof(*self));
+        if (!self)
                 return -ENOMEM;
-        int err = choose(options, pool, &page_shift);
+        int err = choose(options, self, &page_shift);
         if (err)
                 goto fail;
-        const size_t words = pool->max_pages / WORD_BITS + 1;
-        pool->taken = calloc(words, sizeof(uint64_t));
-        pool->ready = calloc(words, sizeof(uint64_t));
-        err = pool->taken && pool->ready ? 0 : -ENOMEM;
+        const size_t words = self->max_pages / WORD_BITS + 1;
+        self->taken = calloc(words, sizeof(uint64_t));
+        self->ready = calloc(words, sizeof(uint64_t));
+        err = self->taken && self->ready ? 0 : -ENOMEM;
         if (!err)
-                err = open_memory(&pool->memory, pool->max_pages << page_shift, page_shift);
+                err = open_memory(&self->memory, self->max_pages << page_shift, page_shift);
         if (err)
                 goto fail;
-        pthread_mutex_init(&pool->mutex, NULL);
-        *out = pool;
+        pthread_mutex_init(&self->mutex, NULL);
+        *pool = self;
         return 0;
 
 fail:
-        free(pool->taken);
-        free(pool->ready);
-        free(pool);
+        free(self->taken);
+        free(self->ready);
+        free(self);
         return err;
 }
 

@@ -15,7 +15,7 @@ struct vector_of_pages {
         uint32_t page_shift;
 };
 
-int rewire_vector_create(rewire_pool *pool, size_t item_len, rewire_vector **out)
+int rewire_vector_create(rewire_pool *pool, size_t item_len, rewire_vector **vector)
 {
         const uint32_t page_shift = rewire_pool_memory(pool)->page_shift;
         if (!item_len || item_len > (size_t)1 << page_shift)
@@ -24,7 +24,7 @@ int rewire_vector_create(rewire_pool *pool, size_t item_len, rewire_vector **out
         if (!self)
                 return -ENOMEM;
         *self = (struct vector_of_pages){ .vector = { .item_len = item_len }, .pool = pool, .page_shift = page_shift };
-        *out = &self->vector;
+        *vector = &self->vector;
         return 0;
 }
 

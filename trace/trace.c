@@ -89,29 +89,29 @@ static uint64_t make_attachment(void)
         return sys_random(&number, sizeof(number)) || !number ? 1 : number;
 }
 
-int trace_open(const char *path, uint64_t most_bytes, struct trace **out)
+int trace_open(const char *path, uint64_t most_bytes, struct trace **trace)
 {
-        struct trace *trace = calloc(1, sizeof(*trace));
+        struct trace *self = calloc(1, sizeof(*self));
         struct collector *collector = calloc(1, sizeof(*collector));
-        int err = trace && collector ? rings_open(&trace->rings, path, most_bytes, 1) : -ENOMEM;
+        int err = self && collector ? rings_open(&self->rings, path, most_bytes, 1) : -ENOMEM;
         if (err)
                 goto fail_open;
-        collector->rings = &trace->rings;
+        collector->rings = &self->rings;
         collector->attachment = make_attachment();
-        trace->collector = collector;
-        pthread_mutex_init(&trace->mutex, NULL);
-        err = start(trace);
+        self->collector = collector;
+        pthread_mutex_init(&self->mutex, NULL);
+        err = start(self);
         if (err)
                 goto fail_start;
-        *out = trace;
+        *trace = self;
         return 0;
 
 fail_start:
-        pthread_mutex_destroy(&trace->mutex);
-        rings_close(&trace->rings);
+        pthread_mutex_destroy(&self->mutex);
+        rings_close(&self->rings);
 fail_open:
         free(collector);
-        free(trace);
+        free(self);
         return err;
 }
 

@@ -125,8 +125,10 @@ static void a_full_pool_leaves_it_as_it_was(void)
 
         check_ok(rewire_vector_create(pool, sizeof(item), &vector));
         push(vector, 5000);
-        while (!err)
-                err = rewire_vector_push(vector, &(uint64_t){ vector->count * 7 });
+        while (!err) {
+                const uint64_t next = vector->count * 7;
+                err = rewire_vector_push(vector, &next);
+        }
         check_equal(err, -ENOSPC);
         check(vector->count == vector->capacity && vector->count >= 19 * PAGE / 8);
         check_items(vector);
