@@ -7,6 +7,7 @@
 #include "libxac/checkpoint.h"
 #include "libxac/frames.h"
 #include "libxac/probe.h"
+#include "libxac/takeover.h"
 #include "libxac/tracing.h"
 #include "libxac/translation.h"
 #include "libxac/version.h"
@@ -28,6 +29,7 @@ bool touch_uses_page(void *arg, uint64_t page)
         return txn_pages_find(&txn->pages, page) != NULL;
 }
 
+/* What the dead hold is room, too (P6). */
 bool touch_make_room(struct txn *txn)
 {
         struct home_writer writer = { .self = txn->self,
@@ -35,7 +37,10 @@ bool touch_make_room(struct txn *txn)
                                       .is_in_use = touch_uses_page,
                                       .in_use_arg = txn,
                                       .may_wait = true };
-        return txn->state != TXN_DOOMED && !frames_drop(txn) && !checkpoint_run(&writer);
+        if (txn->state == TXN_DOOMED || frames_drop(txn))
+                return false;
+        takeover_dead(txn->self->shared, txn->self->owner);
+        return !checkpoint_run(&writer);
 }
 
 void touch_forget(const struct txn *txn, const struct view *view, uint64_t page_no)

@@ -358,6 +358,57 @@ static void its_holder_is_killed(void)
         }
 }
 
+struct reader {
+        struct stand stand;
+        _Atomic uint32_t is_there;
+};
+
+static void read_until_killed(int index, void *reader_)
+{
+        struct reader *reader = reader_;
+        struct stand mine = reader->stand;
+
+        (void)index;
+        stand_open(&mine);
+        (void)stand_snapshot(&mine, 0);
+        atomic_store(&reader->is_there, 1);
+        for (;;)
+                crew_sleep_ms(1000);
+}
+
+static void fill_pool(struct stand *stand)
+{
+        uint64_t number;
+        int outcome;
+
+        for (int i = 0; !(outcome = stamped_commit(&stand->stamped, stand->env, stand->view, stand->way, 0, &number));
+             i++)
+                check(i < 5000);
+        check_code(outcome, XAC_FULL);
+}
+
+/* A reader fills the pool, and is killed: who finds it full looks for the dead before it gives up. */
+static void the_dead_leave_room(void)
+{
+        struct reader *reader = crew_shared(sizeof(*reader));
+        struct stand mine = small;
+
+        mine.pool_bytes = UINT64_C(800) * mine.stamped.page_bytes;
+        reader->stand = mine;
+        stand_open(&mine);
+        stand_commits(&mine, 1);
+        for (int round = 0; round < 10; round++) {
+                atomic_store(&reader->is_there, 0);
+                pid_t pid = crew_fork(read_until_killed, 0, reader);
+                while (!atomic_load(&reader->is_there))
+                        crew_sleep_ms(1);
+                fill_pool(&mine);
+                crew_kill(pid);
+                stand_commits(&mine, 3);
+        }
+        stand_close(&mine);
+}
+
 /* Refreshed in one process, joined in the other, round after round. */
 static void a_fresh_one_is_joined(void)
 {
@@ -389,6 +440,7 @@ int main(void)
                 isolated_test(it_is_handed_on),
                 isolated_test(nobody_holds_other_numbers),
                 isolated_test(its_holder_is_killed),
+                isolated_test(the_dead_leave_room),
                 isolated_test(a_fresh_one_is_joined),
         };
         return cmocka_run_group_tests_name("snapshot_others", tests, NULL, NULL);
