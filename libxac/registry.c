@@ -5,12 +5,12 @@
 
 #include "base/sys.h"
 #include "libxac/handlers.h"
-#include "rewire/mappings.h"
 #include "libxac/ranges.h"
 #include "libxac/snapshot_map.h"
 #include "libxac/tracing.h"
 #include "libxac/translation.h"
 #include "libxac/window.h"
+#include "rewire/mappings.h"
 
 enum { GUARD_BYTES = 4096 };
 

@@ -6,11 +6,11 @@
 
 #include "libxac/close.h"
 #include "libxac/handlers.h"
-#include "rewire/mappings.h"
 #include "libxac/participant.h"
 #include "libxac/registry.h"
 #include "libxac/snapshot_map.h"
 #include "libxac/takeover.h"
+#include "rewire/mappings.h"
 
 struct xac_snapshot {
         struct xac_env *env;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "libxac/checkpoint.h"
-#include "rewire/mappings.h"
 #include "libxac/pool.h"
+#include "rewire/mappings.h"
 
 static void add_row(const struct row *row, xac_stats *stats)
 {

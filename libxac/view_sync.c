@@ -5,9 +5,9 @@
 
 #include "base/hook.h"
 #include "libxac/handlers.h"
-#include "rewire/mappings.h"
 #include "libxac/ring.h"
 #include "libxac/version.h"
+#include "rewire/mappings.h"
 
 enum { HIDE_MAX = 64 /* with more changed pages one system call that hides all is cheaper */ };
 #define NOBODY UINT32_MAX /* no row has this number */

@@ -15,9 +15,9 @@
 
 #include <xac/xac.h>
 
-#include "rewire/mappings.h"
 #include "libxac/touch.h"
 #include "libxac/txn.h"
+#include "rewire/mappings.h"
 
 enum { STAGE_ACTORS = 2, STAGE_OTHER = 5 };
 
