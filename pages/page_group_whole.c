@@ -94,6 +94,7 @@ static int groups_cover(struct page_arena *arena, uint32_t groups, uint32_t firs
         struct group_map *map = header ? arena_write(arena, map_of(first)) : NULL;
         if (!map)
                 return ARENA_LOST;
+        memset(map, 0, arena->page_bytes); /* whatever a page that was never used may hold */
         *map = (struct group_map){ .kind = PAGE_IS_MAP, .group = first };
         for (uint32_t group = first + 1; group < first + count; group++)
                 header_set_covered(header, group, true);
