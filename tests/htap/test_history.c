@@ -15,7 +15,7 @@
 #include "tests/support/isolate.h"
 #include "tests/support/scratch.h"
 
-enum { THREADS = 3, TRANSACTIONS = 4000, ROUNDS = 6, ROUNDS_TO_FIND = 40, FEW = 1000 };
+enum { THREADS = 3, TRANSACTIONS = 4000, ROUNDS = 4, ROUNDS_TO_FIND = 40, FEW = 1000 };
 enum { HETEROGENEOUS = 1 };
 
 static struct history_plan plan_for(int engine, uint64_t seed)

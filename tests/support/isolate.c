@@ -16,7 +16,7 @@
 #include "tests/support/scratch.h"
 
 enum {
-        ISOLATE_SECONDS = 20,
+        ISOLATE_SECONDS = 40,
         ISOLATE_SKIPPED = 77,
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
         ISOLATE_SLOWER = 4
