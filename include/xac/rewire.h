@@ -19,7 +19,7 @@
  * have 65,530 (vm.max_map_count). Areas, and the views of libxac, take half of them; then a call that needs more is
  * refused (-EMLINK), and nothing has changed. So pages that will be neighbours are best taken together.
  *
- * At 4 KiB a page costs 2 to 5 microseconds to point elsewhere and touch, and copying it 0.1 to 0.4: rewiring pays with
+ * To point a page of 4 KiB elsewhere and touch it takes some microseconds, to copy it some tenths: rewiring pays with
  * pages of 2 MiB, with long runs, or where page tables are moved (rewire_area_move).
  *
  * All functions return 0 or a negative number of <errno.h>. The idea is that of F. M. Schuhknecht, J. Dittrich and
@@ -57,7 +57,7 @@ typedef struct rewire_pool_stats {
         enum rewire_backing backing;
         uint64_t pages; /* that have memory; of these */
         uint64_t taken_pages;
-        uint64_t huge_pages; /* that are one page for the kernel, too */
+        uint64_t huge_pages; /* that are one page for the kernel, too; at most, after rewire_pool_shrink() */
         uint64_t max_pages;
         uint64_t areas;
 } rewire_pool_stats;

@@ -42,7 +42,7 @@ int rewire_vector_reserve(rewire_vector *vector, size_t count);
 void rewire_vector_shrink(rewire_vector *vector);
 
 /* The length of an item is known at run time only. A program that knows it may store to `items` itself, and count, as
- * long as count is below capacity: that takes a fifth of the time. */
+ * long as count is below capacity: that takes an eighth of the time. */
 static inline int rewire_vector_push(rewire_vector *vector, const void *item)
 {
         if (vector->count == vector->capacity) {
