@@ -403,7 +403,10 @@ int view_hide_run(struct view *view, uint64_t page_no, uint64_t count)
 {
         if (can_be_veiled(view, page_no, count) && !veil(view, page_no, count))
                 return 0;
-        int err = wire_nothing(page_addr(view, page_no), run_len(view, count));
+        /* Pages of the run that are hidden already may lie in a region that is veiled. */
+        int err = cover_regions(view, page_no << view->files->shared->page_shift, run_len(view, count));
+        if (!err)
+                err = wire_nothing(page_addr(view, page_no), run_len(view, count));
         if (err)
                 err = sys_mprotect(page_addr(view, page_no), run_len(view, count), PROT_NONE);
         if (err) {

@@ -72,8 +72,8 @@ objects=$(
         for source in "$srcdir"/pages/*.c "$srcdir"/trees/*.c "$srcdir"/heap/*.c; do
                 compile counted "${source#"$srcdir/"}"
         done
-        for source in "$srcdir"/trace/*.c; do
-                compile quiet "trace/$(basename "$source")"
+        for source in "$srcdir"/rewire/*.c "$srcdir"/trace/*.c; do
+                compile quiet "${source#"$srcdir/"}"
         done
         for source in "$srcdir"/libxac/*.c; do
                 [ "$(basename "$source")" = fault_sigsegv.c ] || compile quiet "libxac/$(basename "$source")"

@@ -369,6 +369,28 @@ static void a_change_is_waited_for_after_a_scan(void)
         stand_close(&stand);
 }
 
+/* The scan has left copies of both regions, which are kept hidden. Pages on both sides of the border are moved, of which
+ * one is shown: the others, and what is around them, are not lost with that. */
+static void moved_pages_were_scanned(void)
+{
+        const size_t count = 20, first = (2 << 20) / 4096 - count;
+        struct actor *actor = other_start(0);
+        struct stand stand = large;
+        long long number = actor_do(actor, change, 70);
+
+        stand_open(&stand);
+        for (int i = 0; i < 10; i++)
+                check_equal(scan(&stand, 0), number);
+        check_ok(xbegin(stand.env, 0));
+        (void)((const volatile char *)stand.view)[first * 4096];
+        check_ok(xac_page_move(stand.env, stand.view + first * 4096, stand.view + 40 * 4096, count * 2));
+        check_ok(xabort(stand.env));
+        for (int i = 0; i < 10; i++)
+                check_equal(scan(&stand, 0), number);
+        other_stop(actor);
+        stand_close(&stand);
+}
+
 /* ---- Growth, and little memory ---- */
 
 static void check_words(const uint64_t *words, size_t from, size_t to, uint64_t value)
@@ -502,6 +524,7 @@ int main(void)
                 isolated_test(strict_views_are_scanned),
                 isolated_test(durable_scans_and_others_alternate),
                 isolated_test(a_change_is_waited_for_after_a_scan),
+                isolated_test(moved_pages_were_scanned),
                 isolated_test(a_view_that_grows),
                 isolated_way(little_memory_is_enough, 0, "threads"),
                 isolated_way(little_memory_is_enough, WAY_PROCESS, "processes"),
