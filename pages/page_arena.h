@@ -50,7 +50,8 @@ enum page_kind {
         PAGE_IS_COBTREE = 6, /* root */
         PAGE_IS_INDEX = 7,
         PAGE_IS_SLAB = 8,
-        PAGE_IS_ROOTS = 9
+        PAGE_IS_ROOTS = 9,
+        PAGE_IS_DIRECTORY = 10 /* of a hash table */
 };
 
 /* How the pages are reached. */
@@ -73,7 +74,7 @@ struct page_arena {
         uint32_t own_group;   /* page_group: where this arena takes pages; NO_GROUP */
         uint64_t token;       /* page_group: what it writes into the map of its own group */
         uint64_t random;      /* page_group: where it looks next */
-        struct handle *trees; /* that are open, of both kinds */
+        struct handle *trees; /* that are open, of all kinds */
 };
 
 /* ---- page_arena.c ---- */

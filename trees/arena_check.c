@@ -115,7 +115,14 @@ static int check_entry(void *check_, const bptree_record *entry)
                 return check_fail(check, PAGE_CATALOG, name, "its root is no page of the arena");
         set_order(&tree);
         check->report.trees++;
-        return tree.record.flags & CATALOG_COBTREE ? check_cobtree(&tree) : check_bptree(&tree);
+        switch (tree.record.flags & CATALOG_KINDS) {
+        case CATALOG_COBTREE:
+                return check_cobtree(&tree);
+        case CATALOG_EHASH:
+                return check_ehash(&tree);
+        default:
+                return check_bptree(&tree);
+        }
 }
 
 static int check_catalog(struct check *check)

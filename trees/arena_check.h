@@ -40,8 +40,9 @@ struct check_tree {
 int check_leaf(const struct check_tree *tree, const struct bpnode_shape *shape, page_no page,
                const struct bpnode *leaf);
 
-/* arena_check_bptree.c, arena_check_cobtree.c: a tree, all of it; counts its records. */
+/* arena_check_bptree.c, arena_check_cobtree.c, arena_check_ehash.c: a tree, all of it; counts its records. */
 int check_bptree(const struct check_tree *tree);
 int check_cobtree(const struct check_tree *tree);
+int check_ehash(const struct check_tree *tree);
 
 #endif

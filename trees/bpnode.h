@@ -290,6 +290,8 @@ struct bpnode_split {
  *      after   | hdr | 1 2 3 |  and  | hdr | 5 6 7 |    4: left, at 3; or right, at 0 */
 void bpnode_split_leaf(const struct bpnode_shape *shape, struct bpnode *node, struct bpnode *right, unsigned i,
                        const struct bpnode_record *record, struct bpnode_split *split);
+/* Moves the records from `first` on into `right`, which is overwritten. */
+void bpnode_cut(const struct bpnode_shape *shape, struct bpnode *node, unsigned first, struct bpnode *right);
 /* Splits an inner node likewise, for a key that is to be inserted at i > 0. The separator is the first
  * key of the right half, which becomes the empty key there; when that is the new key itself, is_right and
  * i = 0 say so: the caller puts the new child at 0 with the empty key. Each half has two children at

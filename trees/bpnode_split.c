@@ -122,6 +122,22 @@ static void pass_run(struct bpnode *node, struct bpnode *right, unsigned i, cons
         home->last = (uint16_t)(split->i - 1);
 }
 
+static void move_records(const struct bpnode_shape *shape, struct bpnode *node, unsigned first, struct bpnode *right)
+{
+        bpnode_init(shape, right, node->level);
+        if (shape->is_fixed)
+                bpnode_fixed_move(shape, node, first, right);
+        else
+                bpnode_cells_move(shape, node, first, right);
+}
+
+void bpnode_cut(const struct bpnode_shape *shape, struct bpnode *node, unsigned first, struct bpnode *right)
+{
+        move_records(shape, node, first, right);
+        node->run = 0;
+        node->last = UINT16_MAX;
+}
+
 /* Cuts; the new record's place is `split`'s. */
 static void divide(const struct sequence *sequence, unsigned cut, struct bpnode *node, struct bpnode *right,
                    struct bpnode_split *split)
@@ -131,11 +147,7 @@ static void divide(const struct sequence *sequence, unsigned cut, struct bpnode 
         put_separator(sequence, cut, split);
         split->is_right = sequence->i >= cut;
         split->i = split->is_right ? sequence->i - cut : sequence->i;
-        bpnode_init(shape, right, node->level);
-        if (shape->is_fixed)
-                bpnode_fixed_move(shape, node, split->is_right ? cut : cut - 1, right);
-        else
-                bpnode_cells_move(shape, node, split->is_right ? cut : cut - 1, right);
+        move_records(shape, node, split->is_right ? cut : cut - 1, right);
         pass_run(node, right, sequence->i, split);
 }
 

@@ -27,7 +27,8 @@ int catalog_parse(const void *value, size_t value_len, struct catalog_record *re
                         !(record->flags & CATALOG_OWN_ORDER);
         bool is_variable = !record->key_bytes && !record->value_bytes;
         bool is_place = record->root >= PAGES_FIXED && record->tree_id > CATALOG_TREE_ID;
-        bool is_kind = !(record->flags & ~(uint32_t)(CATALOG_OWN_ORDER | CATALOG_COBTREE));
+        bool is_kind = !(record->flags & ~(uint32_t)(CATALOG_OWN_ORDER | CATALOG_KINDS)) &&
+                       (!(record->flags & CATALOG_EHASH) || record->flags == CATALOG_EHASH);
         return is_place && is_kind && (is_fixed || is_variable) ? 0 : XAC_CORRUPT;
 }
 

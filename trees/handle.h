@@ -3,7 +3,7 @@
 #define TREES_HANDLE_H
 
 /*
- * What the handles of both kinds of trees have in common: the name, what the catalog says of it, whether that is
+ * What the handles of all kinds of trees have in common: the name, what the catalog says of it, whether that is
  * certain yet, and the cursors that are open. naming_open.c makes handles; everybody else asks handle_enter().
  */
 
@@ -13,7 +13,9 @@
 
 enum {
         CATALOG_OWN_ORDER = 1, /* by a comparison that has to be given at each open */
-        CATALOG_COBTREE = 2    /* a cache-oblivious B-tree; else a B+-tree */
+        CATALOG_COBTREE = 2,   /* a cache-oblivious B-tree; */
+        CATALOG_EHASH = 4,     /* a hash table; else a B+-tree */
+        CATALOG_KINDS = CATALOG_COBTREE | CATALOG_EHASH
 };
 
 /* What stands in the catalog beside the name of a tree. */
@@ -29,7 +31,7 @@ struct leaf_cursor;
 
 struct handle {
         struct page_arena *arena;
-        void *tree; /* the bptree or cobtree that it is part of */
+        void *tree; /* the bptree, cobtree or ehash that it is part of */
         struct catalog_record record;
         bptree_compare compare; /* of the tree's own order */
         void *compare_arg;

@@ -3,7 +3,7 @@
 # Search structures: serial code over an arena of pages, made concurrent and durable by libxac, of which
 # they know <xac/xac.h> alone. A library of its own, libxactrees.
 
-xacinclude_HEADERS += include/xac/page_arena.h include/xac/bptree.h include/xac/cobtree.h
+xacinclude_HEADERS += include/xac/page_arena.h include/xac/bptree.h include/xac/cobtree.h include/xac/ehash.h
 
 # Everything but the list of exported names: tests that see inside link this.
 noinst_LTLIBRARIES += libxactrees-core.la
@@ -12,6 +12,7 @@ libxactrees_core_la_SOURCES = \
         %D%/arena_check.h \
         %D%/arena_check_bptree.c \
         %D%/arena_check_cobtree.c \
+        %D%/arena_check_ehash.c \
         %D%/bpnode.c \
         %D%/bpnode.h \
         %D%/bpnode_cells.c \
@@ -55,6 +56,18 @@ libxactrees_core_la_SOURCES = \
         %D%/cobtree_share.c \
         %D%/cobtree_scan.c \
         %D%/cobtree_stat.c \
+        %D%/ehash.c \
+        %D%/ehash.h \
+        %D%/ehash_cache.c \
+        %D%/ehash_cache.h \
+        %D%/ehash_cursor.c \
+        %D%/ehash_delete.c \
+        %D%/ehash_directory.c \
+        %D%/ehash_key.h \
+        %D%/ehash_put.c \
+        %D%/ehash_scan.c \
+        %D%/ehash_split.c \
+        %D%/ehash_stat.c \
         %D%/handle.h \
         %D%/leaf.c \
         %D%/leaf.h \

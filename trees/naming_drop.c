@@ -4,9 +4,10 @@
 #include <stdlib.h>
 
 #include "trees/cobtree.h"
+#include "trees/ehash.h"
 #include "trees/overflow.h"
 
-/* What concerns trees of both kinds by their names: bptree_drop, bptree_names. */
+/* What concerns trees of all kinds by their names: bptree_drop, bptree_names. */
 
 /* ---- dropping ---- */
 
@@ -109,6 +110,43 @@ static int drop_cobtree(struct drop *drop, const struct catalog_record *record)
         return err ? err : cobindex_drop(&tree.index);
 }
 
+static int collect_directory(void *drop, page_no page, const struct ehash_node *node)
+{
+        (void)node;
+        return collect(drop, page);
+}
+
+static int collect_bucket(void *drop, page_no page, const struct bpnode *leaf, unsigned depth)
+{
+        (void)depth;
+        return collect_node(drop, page, leaf);
+}
+
+static int drop_ehash(struct drop *drop, const struct catalog_record *record)
+{
+        const struct ehash_visitor visitor = { collect_directory, collect_bucket, drop };
+        struct ehash table;
+        ehash_init(drop->arena, record, &table);
+        int err = ehash_walk(&table, &visitor);
+        if (!err)
+                err = forget(drop);
+        if (!err)
+                err = ehash_free_page(&table, drop->pages[0]); /* the root: the only page that is written */
+        return err ? err : free_pages(drop, 1);
+}
+
+static int drop_tree(struct drop *drop, const struct catalog_record *record)
+{
+        switch (record->flags & CATALOG_KINDS) {
+        case CATALOG_COBTREE:
+                return drop_cobtree(drop, record);
+        case CATALOG_EHASH:
+                return drop_ehash(drop, record);
+        default:
+                return drop_bptree(drop, record);
+        }
+}
+
 static int drop_body(void *arg)
 {
         struct drop *drop = arg;
@@ -120,7 +158,7 @@ static int drop_body(void *arg)
                 return handle_settle(&drop->result, err);
         drop->tree_id = record.tree_id;
         drop->is_fixed = record.key_bytes != 0;
-        err = record.flags & CATALOG_COBTREE ? drop_cobtree(drop, &record) : drop_bptree(drop, &record);
+        err = drop_tree(drop, &record);
         return err == -ESTALE ? XAC_CORRUPT : err;
 }
 

@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "trees/cobtree.h"
+#include "trees/ehash.h"
 
-/* What concerns trees of both kinds by their names: opening and closing. */
+/* What concerns trees of all kinds by their names: opening and closing. */
 
 static bool is_possible(const bptree_options *options)
 {
@@ -67,7 +68,7 @@ struct opening {
         struct page_arena *arena;
         const char *name;
         int flags;
-        uint32_t kind; /* 0 or CATALOG_COBTREE */
+        uint32_t kind; /* 0, or one of CATALOG_KINDS */
         const bptree_options *options;
         struct catalog_record record;
         int result;
@@ -91,6 +92,25 @@ static int make_cobtree(struct page_arena *arena, const struct catalog_record *r
         return cobindex_create(&tree.index);
 }
 
+static int make_ehash(struct page_arena *arena, const struct catalog_record *record)
+{
+        struct ehash table;
+        ehash_init(arena, record, &table);
+        return ehash_create(&table);
+}
+
+static int make_tree(struct page_arena *arena, const struct catalog_record *record)
+{
+        switch (record->flags & CATALOG_KINDS) {
+        case CATALOG_COBTREE:
+                return make_cobtree(arena, record);
+        case CATALOG_EHASH:
+                return make_ehash(arena, record);
+        default:
+                return make_bptree(arena, record);
+        }
+}
+
 /* The root page was taken. What fails takes its steps back, unless the transaction is lost. */
 static int make(struct opening *opening)
 {
@@ -101,7 +121,7 @@ static int make(struct opening *opening)
                 err = catalog_add(arena, opening->name, record);
         if (err)
                 return err;
-        err = opening->kind ? make_cobtree(arena, record) : make_bptree(arena, record);
+        err = make_tree(arena, record);
         if (!err || err == ARENA_LOST)
                 return err;
         int remove_err = catalog_remove(arena, opening->name);
@@ -158,7 +178,7 @@ static bool is_as_asked(const struct catalog_record *record, const bptree_option
 static int check_options(const struct opening *opening, const bptree_options *given)
 {
         const uint32_t flags = opening->record.flags;
-        if ((flags & CATALOG_COBTREE) != opening->kind || (given && !is_as_asked(&opening->record, given)))
+        if ((flags & CATALOG_KINDS) != opening->kind || (given && !is_as_asked(&opening->record, given)))
                 return -EINVAL;
         return ((flags & CATALOG_OWN_ORDER) != 0) == (opening->options->compare != NULL) ? 0 : -EINVAL;
 }
@@ -203,11 +223,36 @@ static struct handle *begin_cobtree(const struct opening *opening, struct cobtre
         return &tree->handle;
 }
 
-/* `tree` is memory for a bptree or cobtree, and becomes one. */
+static struct handle *begin_ehash(const struct opening *opening, struct ehash *table)
+{
+        ehash_init(opening->arena, &opening->record, table);
+        return &table->handle;
+}
+
+static struct handle *begin_tree(const struct opening *opening, void *tree)
+{
+        switch (opening->kind) {
+        case CATALOG_COBTREE:
+                return begin_cobtree(opening, tree);
+        case CATALOG_EHASH:
+                return begin_ehash(opening, tree);
+        default:
+                return begin_bptree(opening, tree);
+        }
+}
+
+static size_t tree_bytes(uint32_t kind)
+{
+        return kind == CATALOG_COBTREE ? sizeof(struct cobtree)
+               : kind == CATALOG_EHASH ? sizeof(struct ehash)
+                                       : sizeof(struct bptree);
+}
+
+/* `tree` is memory for one, and becomes one. */
 static struct handle *begin(const struct opening *opening, void *tree)
 {
         struct page_arena *arena = opening->arena;
-        struct handle *handle = opening->kind ? begin_cobtree(opening, tree) : begin_bptree(opening, tree);
+        struct handle *handle = begin_tree(opening, tree);
         handle->arena = arena;
         handle->tree = tree;
         handle->record = opening->record;
@@ -227,8 +272,7 @@ static int open_handle(struct opening *opening, const bptree_options *given, str
         int err = check_call(opening);
         if (err)
                 return err;
-        void *tree =
-                malloc(opening->kind ? sizeof(struct cobtree) : sizeof(struct bptree)); /* first: it can fail (T3) */
+        void *tree = malloc(tree_bytes(opening->kind)); /* first: it can fail (T3) */
         if (!tree)
                 return -ENOMEM;
         err = find(opening, given, open);
@@ -259,6 +303,17 @@ int cobtree_open(page_arena *arena, const char *name, int flags, const cobtree_o
         return err;
 }
 
+int ehash_open(page_arena *arena, const char *name, int flags, const ehash_options *options, ehash **table)
+{
+        const bptree_options asked = { .key_bytes = options ? options->key_bytes : 0,
+                                       .value_bytes = options ? options->value_bytes : 0 };
+        struct opening opening = { arena, name, flags, CATALOG_EHASH, &asked, { 0 }, 0 };
+        struct handle *open = NULL;
+        int err = open_handle(&opening, options ? &asked : NULL, &open);
+        *table = err ? NULL : open->tree;
+        return err;
+}
+
 /* ---- closing ---- */
 
 static void close_handle(struct handle *handle)
@@ -270,6 +325,8 @@ static void close_handle(struct handle *handle)
                 link = &(*link)->next;
         *link = handle->next;
         leaf_cursors_orphan(handle);
+        if (handle->record.flags & CATALOG_EHASH)
+                ehash_end(handle->tree);
         free(handle->tree);
 }
 
@@ -283,4 +340,10 @@ void cobtree_close(cobtree *tree)
 {
         if (tree)
                 close_handle(&tree->handle);
+}
+
+void ehash_close(ehash *table)
+{
+        if (table)
+                close_handle(&table->handle);
 }

@@ -369,8 +369,8 @@ static void a_change_is_waited_for_after_a_scan(void)
         stand_close(&stand);
 }
 
-/* The scan has left copies of both regions, which are kept hidden. Pages on both sides of the border are moved, of which
- * one is shown: the others, and what is around them, are not lost with that. */
+/* The scan has left copies of both regions, which are kept hidden. Pages on both sides of the border are moved, of
+ * which one is shown: the others, and what is around them, are not lost with that. */
 static void moved_pages_were_scanned(void)
 {
         const size_t count = 20, first = (2 << 20) / 4096 - count;

@@ -16,6 +16,7 @@ TREES_TESTS = \
         %D%/test_cobindex \
         %D%/test_cobtree_check \
         %D%/test_cobtree_share \
+        %D%/test_ehash \
         %D%/test_page_alloc \
         %D%/test_page_alloc_groups \
         %D%/test_page_alloc_shared \
@@ -87,6 +88,8 @@ check_PROGRAMS += %D%/history
 %C%_history_LDADD = $(TREES_INSIDE_LIBS)
 %C%_history_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=arena_run
 
+%C%_test_ehash_SOURCES = %D%/test_ehash.c $(TREES_WAYS)
+%C%_test_ehash_LDADD = $(TREES_TEST_LIBS)
 %C%_test_tree_SOURCES = %D%/test_tree.c %D%/one_tree.h $(TREES_WAYS)
 %C%_test_tree_LDADD = $(TREES_TEST_LIBS)
 %C%_test_tree_names_SOURCES = %D%/test_tree_names.c %D%/one_tree.h $(TREES_WAYS)

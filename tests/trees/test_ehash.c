@@ -1,0 +1,611 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * What <xac/ehash.h> promises, by every way in: random operations against a table of which key has which value, in
+ * transactions that end or are undone; cursors; limits; names, which it shares with trees.
+ */
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xac/bptree.h>
+#include <xac/ehash.h>
+
+#include "tests/support/actor.h"
+#include "tests/support/chance.h"
+#include "tests/support/check.h"
+#include "tests/support/isolate.h"
+#include "tests/trees/ways.h"
+#include "trees/ehash_key.h"
+
+static page_arena *arena;
+static ehash *table;
+
+static void begin(int way, const ehash_options *options)
+{
+        arena = ways_open(way);
+        check_ok(ehash_open(arena, "table", EHASH_CREATE, options, &table));
+}
+
+static void look(void)
+{
+        bptree_report report;
+        int err = bptree_check(arena, &report);
+
+        if (err != 0)
+                check_failed(__FILE__, __LINE__, "bptree_check: %d, %s", err, report.message);
+}
+
+static void end(void)
+{
+        look();
+        ehash_close(table);
+        ways_close();
+}
+
+/* ---- keys and values by numbers ---- */
+
+enum { KEYS_MAX = 6000, VALUE_MAX = 30000 };
+
+struct kind {
+        unsigned keys;
+        ehash_options options;
+        unsigned key_max, value_max; /* of any lengths */
+};
+
+static const struct kind numbers = { .keys = 6000, .options = { 8, 8 } };
+static const struct kind sets = { .keys = 6000, .options = { 8, 0 } };
+static const struct kind wide = { .keys = 3000, .options = { 8, 256 } };
+static const struct kind words = { .keys = 4000, .key_max = 24, .value_max = 1100 };
+static const struct kind longest = { .keys = 300, .key_max = EHASH_KEY_MAX, .value_max = VALUE_MAX };
+
+static const struct kind *kind;
+
+/* Key `number`, which begins with its number: no two are the same. */
+static size_t key_of(uint32_t number, unsigned char *key)
+{
+        uint64_t random = chance_mix(number);
+        size_t len = kind->options.key_bytes ? 8 : 4 + random % (kind->key_max - 3);
+
+        memset(key, (int)(random >> 32), len);
+        memcpy(key, &number, sizeof(number));
+        return len;
+}
+
+/* The value that version `version` of a key has. */
+static size_t value_of(uint32_t number, uint32_t version, unsigned char *value)
+{
+        uint64_t random = chance_mix((uint64_t)number << 32 | version);
+        size_t len = kind->options.key_bytes ? kind->options.value_bytes : random % (kind->value_max + 1);
+
+        if (!kind->options.key_bytes && random >> 60)
+                len %= 64; /* mostly short */
+        for (size_t i = 0; i < len; i++)
+                value[i] = (unsigned char)(random + i * 7);
+        return len;
+}
+
+/* ---- the model ---- */
+
+struct model {
+        uint32_t version[KEYS_MAX]; /* 0: it is not there */
+        uint32_t count;
+};
+
+static struct model model, before;
+static struct chance chance;
+static uint32_t versions;
+
+static uint32_t any_key(void)
+{
+        return (uint32_t)chance_below(&chance, kind->keys);
+}
+
+static void check_value(uint32_t number, const void *value, size_t len)
+{
+        static unsigned char expected[VALUE_MAX];
+
+        check(model.version[number]);
+        check_equal(len, value_of(number, model.version[number], expected));
+        check(!value || memcmp(value, expected, len) == 0);
+}
+
+static void get(uint32_t number)
+{
+        static unsigned char value[VALUE_MAX];
+        unsigned char key[EHASH_KEY_MAX];
+        size_t len = 0;
+        int err = ehash_get(table, key, key_of(number, key), value, sizeof(value), &len);
+
+        check_code(err, model.version[number] ? 0 : -ENOENT);
+        if (!err)
+                check_value(number, value, len);
+}
+
+static void put(uint32_t number, int flags)
+{
+        static unsigned char value[VALUE_MAX];
+        unsigned char key[EHASH_KEY_MAX];
+        bool is_refused = flags & EHASH_NOOVERWRITE && model.version[number];
+        size_t len = value_of(number, ++versions, value);
+
+        check_code(ehash_put(table, key, key_of(number, key), value, len, flags), is_refused ? -EEXIST : 0);
+        if (is_refused)
+                return;
+        model.count += !model.version[number];
+        model.version[number] = versions;
+}
+
+static void note_deleted(uint32_t number)
+{
+        model.count--;
+        model.version[number] = 0;
+}
+
+static void delete (uint32_t number)
+{
+        unsigned char key[EHASH_KEY_MAX];
+
+        check_code(ehash_delete(table, key, key_of(number, key)), model.version[number] ? 0 : -ENOENT);
+        if (model.version[number])
+                note_deleted(number);
+}
+
+/* ---- all records ---- */
+
+static bool seen[KEYS_MAX];
+static uint32_t seen_count;
+
+static void forget_seen(void)
+{
+        memset(seen, 0, sizeof(seen));
+        seen_count = 0;
+}
+
+static uint32_t see(const ehash_record *record)
+{
+        unsigned char key[EHASH_KEY_MAX];
+        uint32_t number;
+
+        memcpy(&number, record->key, sizeof(number));
+        check(number < kind->keys && !seen[number]);
+        check(record->key_len == key_of(number, key) && memcmp(record->key, key, record->key_len) == 0);
+        seen[number] = true;
+        seen_count++;
+        return number;
+}
+
+static int visit(void *unused, const ehash_record *record)
+{
+        (void)unused;
+        check_value(see(record), record->value, record->value_len);
+        return 0;
+}
+
+static void scan(void)
+{
+        forget_seen();
+        check_ok(ehash_scan(table, visit, NULL));
+        check_equal(seen_count, model.count);
+}
+
+/* A value in two parts. */
+static void read_value(ehash_cursor *cursor, uint32_t number)
+{
+        static unsigned char value[VALUE_MAX];
+        size_t first, second;
+
+        check_ok(ehash_cursor_read(cursor, 0, value, 100, &first));
+        check_ok(ehash_cursor_read(cursor, first, value + first, sizeof(value) - first, &second));
+        check_value(number, value, first + second);
+}
+
+/* Forward or backward, and now and then what it stands on is deleted. */
+static void walk(void)
+{
+        bool is_forward = chance_percent(&chance, 50);
+        unsigned deletions = chance_percent(&chance, 30) ? 5 : 0;
+        ehash_cursor *cursor;
+        ehash_record record;
+        uint32_t deleted = 0;
+
+        forget_seen();
+        check_ok(ehash_cursor_open(table, &cursor));
+        int err = is_forward ? ehash_cursor_first(cursor) : ehash_cursor_last(cursor);
+        for (; !err; err = is_forward ? ehash_cursor_next(cursor) : ehash_cursor_previous(cursor)) {
+                check_ok(ehash_cursor_record(cursor, &record));
+                uint32_t number = see(&record);
+
+                read_value(cursor, number);
+                if (!chance_percent(&chance, deletions))
+                        continue;
+                check_ok(ehash_cursor_delete(cursor));
+                check_code(ehash_cursor_record(cursor, &record), -ENOENT);
+                note_deleted(number);
+                deleted++;
+        }
+        check_code(err, -ENOENT);
+        check_equal(seen_count, model.count + deleted);
+        ehash_cursor_close(cursor);
+}
+
+static void seek(uint32_t number)
+{
+        unsigned char key[EHASH_KEY_MAX];
+        ehash_cursor *cursor;
+        ehash_record record;
+
+        check_ok(ehash_cursor_open(table, &cursor));
+        check_code(ehash_cursor_record(cursor, &record), -EINVAL);
+        int err = ehash_cursor_seek(cursor, key, key_of(number, key));
+        check_code(err, model.version[number] ? 0 : -ENOENT);
+        if (!err) {
+                forget_seen();
+                check_ok(ehash_cursor_record(cursor, &record));
+                check_equal(see(&record), number);
+                read_value(cursor, number);
+        }
+        ehash_cursor_close(cursor);
+}
+
+/* ---- at random ---- */
+
+static void do_something(bool does_grow)
+{
+        uint64_t what = chance_below(&chance, 100);
+
+        if (what < 30)
+                get(any_key());
+        else if (what < (does_grow ? 75u : 55u))
+                put(any_key(), chance_percent(&chance, 20) ? EHASH_NOOVERWRITE : 0);
+        else if (what < 97)
+                delete (any_key());
+        else
+                seek(any_key());
+}
+
+static void transaction(int way, bool does_grow)
+{
+        bool is_undone = (way & WAYS_KIND) >= IN_VIEW && chance_percent(&chance, 20);
+        uint64_t left = 1 + chance_below(&chance, 40);
+
+        before = model;
+        ways_begin();
+        while (left-- > 0)
+                do_something(does_grow);
+        if (is_undone) {
+                ways_abort();
+                model = before;
+        } else {
+                check_ok(ways_end());
+        }
+}
+
+static void check_counts(void)
+{
+        ehash_stats stats;
+
+        look();
+        scan();
+        walk();
+        check_ok(ehash_stat(table, &stats));
+        check_equal(stats.records, model.count);
+        check(stats.buckets >= (model.count > 0) && (stats.directory_pages == 1 || stats.depth > 9));
+}
+
+/* Grows, shrinks, and in the end has nothing again. */
+static void run(const struct kind *chosen, int way)
+{
+        kind = chosen;
+        chance.state = chance_seed();
+        begin(way, &kind->options);
+        for (int round = 0; round < 12; round++) {
+                for (int i = 0; i < 150; i++) {
+                        if (chance_percent(&chance, 50))
+                                transaction(way, round % 6 < 4);
+                        else
+                                do_something(round % 6 < 4);
+                }
+                check_counts();
+        }
+        for (uint32_t number = 0; number < kind->keys; number++)
+                if (model.version[number])
+                        delete (number);
+        check_counts();
+        ehash_stats stats;
+        check_ok(ehash_stat(table, &stats));
+        check(stats.buckets == 0 && stats.directory_pages == 1 && stats.overflow_pages == 0);
+        end();
+}
+
+static void numbers_are_as_in_a_model(int way)
+{
+        run(&numbers, way);
+}
+
+static void sets_are_as_in_a_model(int way)
+{
+        run(&sets, way);
+}
+
+static void wide_values_are_as_in_a_model(int way)
+{
+        run(&wide, way);
+}
+
+static void words_are_as_in_a_model(int way)
+{
+        run(&words, way);
+}
+
+static void long_records_are_as_in_a_model(int way)
+{
+        run(&longest, way);
+}
+
+/* ---- many ---- */
+
+/* A directory of several levels, in few transactions. */
+static void many_records(int way)
+{
+        enum { RECORDS = 250000 };
+        const ehash_options options = { 8, 8 };
+        ehash_stats stats;
+
+        begin(way, &options);
+        for (uint64_t first = 0; first < RECORDS; first += 5000) {
+                ways_begin();
+                for (uint64_t key = first; key < first + 5000; key++)
+                        check_ok(ehash_put(table, &key, 8, &key, 8, EHASH_NOOVERWRITE));
+                check_ok(ways_end());
+        }
+        for (uint64_t key = 0, value; key < RECORDS; key++) {
+                check_ok(ehash_get(table, &key, 8, &value, 8, NULL));
+                check_equal(value, key);
+        }
+        check_ok(ehash_stat(table, &stats));
+        check_equal(stats.records, RECORDS);
+        check(stats.depth > 9 && stats.directory_pages > 1);
+        check(stats.bucket_bytes_used * 10 > stats.buckets * 4096 * 6);
+        check_ok(bptree_drop(arena, "table"));
+        uint64_t key = 1, value;
+        check_code(ehash_get(table, &key, 8, &value, 8, NULL), -ESTALE);
+        check_code(ehash_put(table, &key, 8, &value, 8, 0), -ESTALE);
+        end();
+}
+
+/* ---- hash values ---- */
+
+static void fixed_keys_can_be_told_from_their_hash_values(void)
+{
+        const struct bpnode_shape shape = { .is_fixed = true };
+        struct chance random = { chance_seed() };
+
+        for (int i = 0; i < 100000; i++) {
+                uint64_t seed = chance_next(&random), key = i < 1000 ? (uint64_t)i : chance_next(&random);
+                struct ehash_key stored;
+                unsigned char room[8];
+
+                check_equal(ehash_unmix(ehash_mix(key)), key);
+                ehash_key_make(&shape, seed, &key, 8, &stored);
+                bptree_record record = { .key = stored.bytes, .key_len = 8 };
+                ehash_key_show(&shape, seed, &record, room);
+                check(record.key_len == 8 && memcmp(record.key, &key, 8) == 0);
+        }
+}
+
+/* Short keys that differ in one bit, and keys that are one longer: of n values about as many first bits are taken as
+ * by chance. */
+static void hash_values_are_spread(void)
+{
+        enum { BITS = 16, ALL = 1 << BITS };
+        static bool taken[ALL];
+        unsigned char key[32] = { 0 };
+        unsigned count = 0;
+
+        for (unsigned i = 0; i < ALL; i++) {
+                size_t len = 2 + i % 30;
+
+                memcpy(key, &i, 2);
+                uint64_t hash = ehash_of_bytes(12345, key, len);
+                count += !taken[hash >> (64 - BITS)];
+                taken[hash >> (64 - BITS)] = true;
+        }
+        check(count > ALL / 100 * 62 && count < ALL / 100 * 65); /* 1 - 1/e */
+}
+
+/* ---- calls ---- */
+
+static void lengths_and_names_have_limits(int way)
+{
+        static char key[EHASH_KEY_MAX + 1] = { 1 };
+        const ehash_options fixed = { 8, 4 }, other = { 8, 8 };
+        char value[9];
+        size_t len = 77;
+        bptree *tree;
+        ehash *same;
+
+        begin(way, NULL);
+        check_code(ehash_put(table, key, 0, "", 0, 0), -EINVAL);
+        check_code(ehash_put(table, key, sizeof(key), "", 0, 0), -EINVAL);
+        check_code(ehash_put(table, key, 1, "", 0, 2), -EINVAL);
+        check_code(ehash_get(table, key, 0, value, 9, &len), -EINVAL);
+        check_code(ehash_delete(table, key, sizeof(key)), -EINVAL);
+        check_ok(ehash_put(table, key, EHASH_KEY_MAX, "longest", 7, 0));
+        check_code(ehash_get(table, key, EHASH_KEY_MAX, value, 3, &len), -ERANGE);
+        check(len == 7 && memcmp(value, "lon", 3) == 0);
+        check_code(bptree_open(arena, "table", BPTREE_CREATE, NULL, &tree), -EINVAL);
+        check_ok(bptree_open(arena, "tree", BPTREE_CREATE, NULL, &tree));
+        check_code(ehash_open(arena, "tree", 0, NULL, &same), -EINVAL);
+        check_code(ehash_open(arena, "table", 0, &other, &same), -EINVAL);
+        check_code(ehash_open(arena, "none", 0, &other, &same), -ENOENT);
+        check_code(ehash_open(arena, "table", EHASH_CREATE | EHASH_EXCL, NULL, &same), -EEXIST);
+        check_ok(ehash_open(arena, "table", 0, NULL, &same));
+        check(same == table);
+        ehash_close(same);
+        check_ok(ehash_open(arena, "fixed", EHASH_CREATE, &fixed, &same));
+        check_code(ehash_put(same, key, 7, "1234", 4, 0), -EINVAL);
+        check_code(ehash_put(same, key, 8, "12345", 5, 0), -EINVAL);
+        check_ok(ehash_put(same, key, 8, "1234", 4, 0));
+        ehash_close(same);
+        bptree_close(tree);
+        end();
+}
+
+/* A record's own value is put again, under its key and under another, while its page is rearranged. */
+static void a_record_is_put_from_its_own_page(int way)
+{
+        ehash_cursor *cursor;
+        ehash_record record;
+        char value[1000];
+        size_t len = 0;
+
+        begin(way, NULL);
+        memset(value, 'x', sizeof(value));
+        for (char key = 'a'; key <= 'p'; key++)
+                check_ok(ehash_put(table, &key, 1, value, 500, 0));
+        check_ok(ehash_cursor_open(table, &cursor));
+        ways_begin();
+        check_ok(ehash_cursor_first(cursor));
+        for (char key = 'A'; key <= 'Z'; key++) {
+                check_ok(ehash_cursor_record(cursor, &record));
+                check_ok(ehash_put(table, &key, 1, record.value, record.value_len, 0));
+        }
+        check_ok(ways_end());
+        for (char key = 'A'; key <= 'Z'; key++) {
+                check_ok(ehash_get(table, &key, 1, value, sizeof(value), &len));
+                check(len == 500 && value[0] == 'x' && value[499] == 'x');
+        }
+        ehash_cursor_close(cursor);
+        end();
+}
+
+/* ---- others ---- */
+
+static ehash *theirs;
+
+static long long their_open(uint64_t unused)
+{
+        (void)unused;
+        check_ok(ehash_open(ways.arena, "table", 0, NULL, &theirs));
+        return 0;
+}
+
+static long long their_close(uint64_t unused)
+{
+        (void)unused;
+        ehash_close(theirs);
+        return 0;
+}
+
+static long long their_puts(uint64_t first)
+{
+        for (uint64_t key = first; key < first + 3000; key++)
+                check_ok(ehash_put(theirs, &key, 8, &key, 8, 0));
+        return 0;
+}
+
+static long long their_gets(uint64_t count)
+{
+        for (uint64_t key = 0, value; key < count; key++) {
+                check_ok(ehash_get(theirs, &key, 8, &value, 8, NULL));
+                check_equal(value, key);
+        }
+        return 0;
+}
+
+static long long their_deletes(uint64_t first)
+{
+        for (uint64_t key = first; key < first + 3000; key++)
+                check_ok(ehash_delete(theirs, &key, 8));
+        return 0;
+}
+
+/* What a handle remembers of the directory is old when others have split buckets, or merged them. */
+static void others_change_the_directory(int way)
+{
+        const ehash_options options = { 8, 8 };
+        struct actor *actor;
+        uint64_t value;
+
+        begin(way, &options);
+        actor = actor_start(way & WAYS_PROCESSES ? WAY_PROCESS : 0);
+        actor_do(actor, ways_enter, (uint64_t)way);
+        actor_do(actor, their_open, 0);
+        for (uint64_t first = 0; first < 30000; first += 6000) {
+                actor_do(actor, their_puts, first);
+                for (uint64_t key = 0; key < first + 3000; key++) {
+                        check_ok(ehash_get(table, &key, 8, &value, 8, NULL));
+                        check_equal(value, key);
+                }
+                for (uint64_t key = first + 3000; key < first + 6000; key++) {
+                        check_code(ehash_get(table, &key, 8, &value, 8, NULL), -ENOENT);
+                        check_ok(ehash_put(table, &key, 8, &key, 8, EHASH_NOOVERWRITE));
+                }
+                actor_do(actor, their_gets, first + 6000);
+        }
+        for (uint64_t first = 0; first < 30000; first += 3000) {
+                actor_do(actor, their_deletes, first);
+                for (uint64_t key = first; key < 30000; key += 100)
+                        check_code(ehash_get(table, &key, 8, &value, 8, NULL), key < first + 3000 ? -ENOENT : 0);
+        }
+        actor_do(actor, their_close, 0);
+        actor_do(actor, ways_leave, 0);
+        actor_stop(actor);
+        end();
+}
+
+/* A cursor that is used outside of transactions meets all that is there all the time once, whatever is split. */
+static void a_cursor_goes_on_while_buckets_are_split(int way)
+{
+        const ehash_options options = { 8, 8 };
+        enum { STAY = 2000 };
+        static bool met[STAY];
+        unsigned count = 0;
+        ehash_cursor *cursor;
+        ehash_record record;
+        uint64_t more = STAY;
+
+        begin(way, &options);
+        for (uint64_t key = 0; key < STAY; key++)
+                check_ok(ehash_put(table, &key, 8, &key, 8, 0));
+        check_ok(ehash_cursor_open(table, &cursor));
+        for (int err = ehash_cursor_first(cursor); !err; err = ehash_cursor_next(cursor)) {
+                uint64_t key;
+
+                check_ok(ehash_cursor_record(cursor, &record));
+                memcpy(&key, record.key, 8);
+                if (key < STAY) {
+                        check(!met[key]);
+                        met[key] = true;
+                        count++;
+                }
+                for (int i = 0; i < 10 && more < 20000; i++, more++)
+                        check_ok(ehash_put(table, &more, 8, &more, 8, 0));
+        }
+        check_equal(count, STAY);
+        ehash_cursor_close(cursor);
+        end();
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                isolated_test(fixed_keys_can_be_told_from_their_hash_values),
+                isolated_test(hash_values_are_spread),
+                ways_all(lengths_and_names_have_limits),
+                ways_all(numbers_are_as_in_a_model),
+                ways_all(sets_are_as_in_a_model),
+                ways_all(wide_values_are_as_in_a_model),
+                ways_all(words_are_as_in_a_model),
+                ways_all(long_records_are_as_in_a_model),
+                ways_all(a_record_is_put_from_its_own_page),
+                isolated_way(many_records, IN_MEMORY, "memory"),
+                isolated_way(many_records, IN_DECLARED, "declared"),
+                ways_crowd(others_change_the_directory),
+                ways_all(a_cursor_goes_on_while_buckets_are_split),
+        };
+        return cmocka_run_group_tests_name("ehash", tests, NULL, NULL);
+}
