@@ -115,6 +115,7 @@ XACBENCH_COMMON = \
         bench/store.h \
         bench/store_bptree.c \
         bench/store_cobtree.c \
+        bench/store_ehash.c \
         bench/store_dense.c \
         bench/store_seat.c \
         bench/store_tree.h \

@@ -3,12 +3,13 @@
 
 static const struct store *const stores[] = {
         &store_bptree,       &store_bptree_view,    &store_bptree_serial, &store_cobtree,
-        &store_cobtree_view, &store_cobtree_serial, &store_dense,         &store_dense_visit,
+        &store_cobtree_view, &store_cobtree_serial, &store_ehash,         &store_ehash_view,
+        &store_ehash_serial, &store_dense,          &store_dense_visit,
 #ifdef HAVE_LMDB
         &store_lmdb,
 #endif
 #ifdef HAVE_BDB
-        &store_bdb,          &store_bdb_256k,       &store_bdb_64m,
+        &store_bdb,          &store_bdb_256k,       &store_bdb_64m,       &store_bdb_hash,
 #endif
 #ifdef HAVE_ROCKSDB
         &store_rocksdb,

@@ -3,12 +3,12 @@
 #define BENCH_STORE_H
 
 /*
- * What bench/xacbench and bench/thesis compare: systems that keep records in the order of their keys.
+ * What bench/xacbench and bench/thesis compare: systems that keep records, mostly in the order of their keys.
  *
  * A store lies in a directory. Each worker, a thread of some process, opens it and gets a seat; the first seat
  * that is ever opened there creates it, while nobody else is there. How each system is configured is
- * written at the top of its file: store_tree.h (both trees), store_dense.c, store_lmdb.c, store_bdb.c, store_rocksdb.c,
- * store_sqlite.c.
+ * written at the top of its file: store_tree.h (trees and hash tables), store_dense.c, store_lmdb.c, store_bdb.c,
+ * store_rocksdb.c, store_sqlite.c.
  *
  * Operations end the program when they fail for any other reason than the outcomes below. Outside of
  * store->run() each is a transaction of its own, and is repeated until it has succeeded; inside, one that
@@ -76,6 +76,7 @@ struct store {
         const char *name;
         const char *data_file;      /* in the directory, or a pattern; NULL: it is gone when its only seat is closed */
         bool is_of_one_process;     /* all seats that are open at once are; other workers are its threads */
+        bool is_unordered;          /* records come in any order, and there are no ranges of them */
         bool is_flawed;             /* known to leave wrong results now and then */
         const struct store *filler; /* NULL: itself; else one that is faster and leaves the same file */
         const char *only; /* NULL, or the one experiment that it can do: what that does not need is NULL then */
@@ -98,8 +99,10 @@ struct store {
 
 extern const struct store store_bptree, store_bptree_view, store_bptree_serial;
 extern const struct store store_cobtree, store_cobtree_view, store_cobtree_serial;
+extern const struct store store_ehash, store_ehash_view, store_ehash_serial;
 extern const struct store store_dense, store_dense_visit;
-extern const struct store store_lmdb, store_bdb, store_bdb_256k, store_bdb_64m, store_rocksdb, store_sqlite;
+extern const struct store store_lmdb, store_bdb, store_bdb_256k, store_bdb_64m, store_bdb_hash, store_rocksdb,
+        store_sqlite;
 
 /* By its name; NULL: there is none, or it was not compiled in. */
 const struct store *store_find(const char *name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Berkeley DB 5.3, a B-tree in a transactional environment that several processes share:
+ * Berkeley DB 5.3, a B-tree, or a hash table (bdb-hash), in a transactional environment that several processes share:
  *
  *      memory, nosync   DB_TXN_NOSYNC: the log goes into a buffer, from there into a file, and nobody waits for it.
  * (Slower were a log in memory, DB_LOG_IN_MEMORY, and DB_TXN_WRITE_NOSYNC.) durable          its default, DB_TXN_SYNC:
@@ -24,6 +24,8 @@
  *  - with eight and more workers one run in a hundred or so (5.3.28) leaves a record in the page next to the one where
  *    it belongs, where no lookup finds it; its own verification (DB->verify) says so, too. Such runs do not count, and
  *    are repeated, and the table says how many they were (is_flawed);
+ *  - the hash table is told how many records there will be (h_nelem), and how many fill a page (h_ffactor), as its
+ * manual advises; else as the B-tree;
  *  - handles are free-threaded (DB_THREAD) only where threads share them. Not DB_PRIVATE, which is some 10 %
  *    faster: no other process could open it.
  */
@@ -47,7 +49,9 @@ enum {
         GIB_SHIFT = 30,
         CACHE_TIMES = 3,
         CACHE_SPARE_MIB = 64,
-        RECORD_SPARE = 16, /* what a record takes besides key and value, generously */
+        RECORD_SPARE = 16,     /* what a record takes besides key and value, generously */
+        HASH_RECORD_SPARE = 8, /* what one takes besides key and value in a page of the hash table, */
+        HASH_PAGE_SPARE = 32,  /* and the page itself */
         LOCKS_SPARE = 20000,
         LOG_BUFFER_MIB = 16,
         LOG_FILE_MIB = 64,
@@ -160,36 +164,47 @@ static DB_ENV *open_env(const struct store_task *task, u_int32_t thread, uint64_
         return env;
 }
 
-static DB *open_db(DB_ENV *env, const struct store_task *task, u_int32_t thread)
+static void configure_hash(DB *db, const struct store_task *task)
+{
+        const size_t record_bytes = task->key_bytes + task->value_bytes + HASH_RECORD_SPARE;
+
+        check(db->set_h_nelem(db, (u_int32_t)task->records), "set_h_nelem");
+        check(db->set_h_ffactor(db, (u_int32_t)((page_bytes_of(task) - HASH_PAGE_SPARE) / record_bytes)),
+              "set_h_ffactor");
+}
+
+static DB *open_db(DB_ENV *env, const struct store_task *task, DBTYPE type, u_int32_t thread)
 {
         const u_int32_t flags = DB_CREATE | DB_AUTO_COMMIT | thread;
         DB *db;
 
         check(db_create(&db, env, 0), "db_create");
         check(db->set_pagesize(db, (u_int32_t)page_bytes_of(task)), "set_pagesize");
-        check(db->open(db, NULL, DATA_FILE, NULL, DB_BTREE, flags, 0600), "DB->open");
+        if (type == DB_HASH)
+                configure_hash(db, task);
+        check(db->open(db, NULL, DATA_FILE, NULL, type, flags, 0600), "DB->open");
         return db;
 }
 
-static void open_process(const struct store_task *task, uint64_t cache_bytes)
+static void open_process(const struct store_task *task, DBTYPE type, uint64_t cache_bytes)
 {
         const bool has_checkpointer = task->promise != STORE_MEMORY && task->worker == 0;
         const u_int32_t thread = task->is_threaded || has_checkpointer ? DB_THREAD : 0;
 
         process.env = open_env(task, thread, cache_bytes);
-        process.db = open_db(process.env, task, thread);
+        process.db = open_db(process.env, task, type, thread);
         process.has_checkpointer = has_checkpointer;
         if (has_checkpointer)
                 must(-pthread_create(&process.checkpointer, NULL, run_checkpoints, process.env), "pthread_create");
 }
 
-static void *open_seat(const struct store_task *task, uint64_t cache_bytes)
+static void *open_seat(const struct store_task *task, DBTYPE type, uint64_t cache_bytes)
 {
         struct seat *seat = store_new_seat(sizeof(*seat));
 
         pthread_mutex_lock(&process.lock);
         if (!process.seats++)
-                open_process(task, cache_bytes);
+                open_process(task, type, cache_bytes);
         pthread_mutex_unlock(&process.lock);
         seat->key_bytes = task->key_bytes;
         seat->value_bytes = task->value_bytes;
@@ -200,17 +215,22 @@ static void *open_seat(const struct store_task *task, uint64_t cache_bytes)
 
 static void *open_large(const struct store_task *task)
 {
-        return open_seat(task, 0);
+        return open_seat(task, DB_BTREE, 0);
 }
 
 static void *open_256k(const struct store_task *task)
 {
-        return open_seat(task, UINT64_C(256) * KIB);
+        return open_seat(task, DB_BTREE, UINT64_C(256) * KIB);
 }
 
 static void *open_64m(const struct store_task *task)
 {
-        return open_seat(task, UINT64_C(64) * MIB);
+        return open_seat(task, DB_BTREE, UINT64_C(64) * MIB);
+}
+
+static void *open_hash(const struct store_task *task)
+{
+        return open_seat(task, DB_HASH, 0);
 }
 
 static void close_process(void)
@@ -412,13 +432,14 @@ static uint64_t lost(void *seat)
         return deadlocks;
 }
 
-#define BDB(its_name, its_open)                                                                                \
-        {                                                                                                      \
-                .name = (its_name), .data_file = DATA_FILE, .is_flawed = true, .open = (its_open),             \
-                .close = close_seat, .put = put, .get = get, .remove = remove_key, .scan = scan, .load = load, \
-                .run = run, .lost = lost                                                                       \
+#define BDB(its_name, its_open, its_order)                                                                           \
+        {                                                                                                            \
+                .name = (its_name), .data_file = DATA_FILE, .is_flawed = true, .is_unordered = (its_order),          \
+                .open = (its_open), .close = close_seat, .put = put, .get = get, .remove = remove_key, .scan = scan, \
+                .load = load, .run = run, .lost = lost                                                               \
         }
 
-const struct store store_bdb = BDB("bdb", open_large);
-const struct store store_bdb_256k = BDB("bdb-256k", open_256k);
-const struct store store_bdb_64m = BDB("bdb-64m", open_64m);
+const struct store store_bdb = BDB("bdb", open_large, false);
+const struct store store_bdb_256k = BDB("bdb-256k", open_256k, false);
+const struct store store_bdb_64m = BDB("bdb-64m", open_64m, false);
+const struct store store_bdb_hash = BDB("bdb-hash", open_hash, true);

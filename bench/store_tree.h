@@ -3,8 +3,9 @@
 #define BENCH_STORE_TREE_H
 
 /*
- * The stores of a tree of libxactrees, by its three ways in. Both trees have the same calls under other names, so this
- * is included by store_bptree.c and store_cobtree.c, which say which one it is (records and options are the B+-tree's):
+ * The stores of a tree of libxactrees, by its three ways in. All have the same calls under other names, so this is
+ * included by store_bptree.c, store_cobtree.c and store_ehash.c, which say which one it is (records and options are the
+ * B+-tree's):
  *
  *      #define TREE(name) bptree##name
  *      #define TREE_PAGE_BYTES(task) 4096
@@ -36,6 +37,12 @@
 #include <xac/bptree.h>
 
 #include "bench/support/scratch.h"
+
+#ifdef TREE_IS_UNORDERED
+#define STORE_IS_UNORDERED true
+#else
+#define STORE_IS_UNORDERED false
+#endif
 
 /* A call's name, for messages. */
 #define TREE_TEXT_OF(name)       #name
@@ -245,7 +252,8 @@ static int scan(void *arg, const void *from, uint64_t limit, struct store_digest
 {
         const struct seat *seat = arg;
         struct visit visit = { *digest, limit };
-        int err = is_fixed(seat) && !digest->look ? scan_runs(seat, from, &visit) : scan_records(seat, from, &visit);
+        int err = is_fixed(seat) && !digest->look && !STORE_IS_UNORDERED ? scan_runs(seat, from, &visit)
+                                                                         : scan_records(seat, from, &visit);
         visit.digest.records += limit - visit.left;
         *digest = visit.digest;
         return err == VISIT_ENDS ? STORE_FOUND : outcome_of(err, TREE_TEXT(_scan));
@@ -282,11 +290,11 @@ static uint64_t lost(void *arg)
         return stats.conflicts;
 }
 
-#define STORE_OF_TREE(its_name, its_file, its_filler, its_open)                                                \
-        {                                                                                                      \
-                .name = (its_name), .data_file = (its_file), .filler = (its_filler), .open = (its_open),       \
-                .close = close_seat, .put = put, .get = get, .remove = remove_key, .scan = scan, .load = load, \
-                .run = run, .lost = lost                                                                       \
+#define STORE_OF_TREE(its_name, its_file, its_filler, its_open)                                                      \
+        {                                                                                                            \
+                .name = (its_name), .data_file = (its_file), .filler = (its_filler),                                 \
+                .is_unordered = STORE_IS_UNORDERED, .open = (its_open), .close = close_seat, .put = put, .get = get, \
+                .remove = remove_key, .scan = scan, .load = load, .run = run, .lost = lost                           \
         }
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * The search structures' race: experiments on systems that keep records in the order of their keys, each by
+ * The search structures' race: experiments on systems that keep records, mostly in the order of their keys, each by
  * several crowds of workers.
  *
  *         bench/xacbench insert --systems bptree,lmdb,bdb --processes 1,2
@@ -187,6 +187,8 @@ static bool makes_sense(const struct plan *plan)
         if (is_private && plan->experiment->promise != STORE_MEMORY)
                 return false;
         if (only && strcmp(only, plan->experiment->name) != 0)
+                return false;
+        if (plan->store->is_unordered && plan->experiment->is_ordered)
                 return false;
         return is_one_worker || (!plan->experiment->is_alone && !is_private);
 }

@@ -34,6 +34,7 @@ struct experiment {
         uint64_t default_keys;
         bool is_preloaded;  /* needs records to work on */
         bool is_read_only;  /* the store may be used again */
+        bool is_ordered;    /* asks for records in the order of their keys */
         bool is_alone;      /* one worker at most */
         bool has_latencies; /* an operation is a call, which can be timed */
         bool is_slow;       /* so slow that reading the clock each time does not count */
