@@ -79,7 +79,7 @@ objects=$(
                 [ "$(basename "$source")" = fault_sigsegv.c ] || compile quiet "libxac/$(basename "$source")"
         done
         compile quiet tests/fuzz/fuzz.c tests/fuzz/model.c tests/fuzz/log_image.c tests/support/chance.c \
-                tests/support/check.c tests/trees/sorted.c tests/trees/xtree.c tests/tools/json_check.c \
+                tests/support/check.c tests/trees/sorted.c tests/trees/xtree.c tests/trees/xtree_hash.c tests/tools/json_check.c \
                 tests/tools/trace_chew.c tests/tools/trace_make.c tools/xac/tool.c
         for source in histogram json text trace_cursor trace_file trace_json trace_list trace_perfetto trace_ranges \
                 trace_report trace_sum trace_winner trace_words; do

@@ -135,7 +135,7 @@ static void replay_one(void)
 
         check(sscanf(getenv("XAC_TEST_CASE"), "%d,%d,%d,%d,%d", &kind, &entry, &this.plan.nth, &this.plan.with,
                      &is_lasting) == 5);
-        check(entry >= 0 && entry < ENTRIES && kind >= 0 && kind < XTREE_KINDS);
+        check(entry >= 0 && entry < ENTRIES && kind >= 0 && kind < XTREE_ORDERED);
         this.entry = (enum entry)entry;
         this.kind_of_tree = (enum xtree_kind)kind;
         tally = crew_shared(sizeof(*tally));
@@ -148,7 +148,7 @@ static void replay_one(void)
 
 int main(void)
 {
-        enum { EACH = ENTRIES * XTREE_KINDS };
+        enum { EACH = ENTRIES * XTREE_ORDERED };
         static char names[EACH][48];
         struct isolated isolated[EACH];
         struct CMUnitTest tests[EACH];

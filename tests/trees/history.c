@@ -350,7 +350,7 @@ static void report(const struct run *run)
 
         printf("%s, seed %" PRIu64 ", %d x %d, %s%s%s, %u keys: %.0f per s, %" PRIu64 " conflicts, %" PRIu64
                " times full, %" PRIu64 " looks: %" PRIu64 " transactions, %" PRIu64 " differences\n",
-               xtree_names[xtree_is_cob()], options->seed, options->processes, options->threads, modes[options->mode],
+               xtree_name(), options->seed, options->processes, options->threads, modes[options->mode],
                options->open_flags & XAC_VOLATILE ? ""
                : options->open_flags & XAC_NOSYNC ? ", nosync"
                                                   : ", durable",

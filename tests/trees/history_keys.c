@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <xac/ehash.h>
+
 #include "tests/support/chance.h"
 
 enum { FIXED, PREFIXED, LARGE, DIGITS = 4 };
@@ -20,7 +22,7 @@ static size_t padding(unsigned tree, unsigned number)
 {
         if (tree == PREFIXED)
                 return chance_mix(number) % 117;
-        return number % 7 ? chance_mix(number) % 40 : BPTREE_KEY_MAX - DIGITS - 1 - number % 5;
+        return number % 7 ? chance_mix(number) % 40 : EHASH_KEY_MAX - DIGITS - 1 - number % 5;
 }
 
 static void make_fixed(struct history_key *key, unsigned number)

@@ -330,7 +330,7 @@ static enum step draw_step(const struct script *script, struct chance *chance)
 
         while (draw >= share[script->shrinks][step])
                 draw -= share[script->shrinks][step++];
-        return step;
+        return step == STEP_WALK && xtree_is_hash() ? STEP_SCAN : step; /* walks are along an order */
 }
 
 static void play_step(struct script *script, struct chance *chance, unsigned *readonly_from)

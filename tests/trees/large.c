@@ -245,7 +245,7 @@ static void play(int unused, void *group)
         crew_processes(2, audit, NULL); /* at once; the last one closes */
         crew_processes(1, audit, NULL);
         printf("%s: %" PRIu64 " records, %lld MiB of file, %" PRIu64 " KiB of pool%s%s: sound (%.1f s)\n",
-               xtree_names[xtree_is_cob()], options.records, scratch_file_size(scratch_path("env/tree")) / MIB,
+               xtree_name(), options.records, scratch_file_size(scratch_path("env/tree")) / MIB,
                options.pool_bytes / 1024, options.open_flags ? "" : ", durable", memory,
                (double)(crew_clock_ns() - started_ns) / 1e9);
         fflush(stdout);
@@ -324,7 +324,7 @@ int main(int argc, char **argv)
         int played = 0;
 
         parse(argc, argv);
-        for (int kind = 0; kind < XTREE_KINDS; kind++) {
+        for (int kind = 0; kind < XTREE_ORDERED; kind++) {
                 if (options.tree && strcmp(options.tree, xtree_names[kind]) != 0)
                         continue;
                 if (!play_kind((enum xtree_kind)kind))

@@ -40,8 +40,8 @@ dist_check_SCRIPTS += %D%/count_lines.sh
 
 TREES_TEST_LIBS = tests/support/libsupport.la $(TREES_CORE_LIBS) $(CMOCKA_LIBS)
 
-# What both kinds of trees promise is tested on each (xtree.h).
-TREES_EITHER = %D%/xtree.c %D%/xtree.h
+# What all kinds of trees promise is tested on each (xtree.h).
+TREES_EITHER = %D%/xtree.c %D%/xtree.h %D%/xtree_hash.c %D%/xtree_hash.h
 TREES_SORTED = %D%/sorted.c %D%/sorted.h
 TREES_WAYS = %D%/ways.c %D%/ways.h $(TREES_EITHER)
 

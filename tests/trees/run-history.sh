@@ -18,7 +18,7 @@ options_of()
         BEGIN {
                 begin()
                 mode = one_of("declared declared view mixed")
-                options = "--tree " one_of("bptree cobtree") " --mode " mode " --transactions " (mode == "declared" ? 20000 : 5000)
+                options = "--tree " one_of("bptree cobtree ehash") " --mode " mode " --transactions " (mode == "declared" ? 20000 : 5000)
                 options = options " --processes " one_of("1 2 2 3 4") " --threads " one_of("1 1 2 4")
                 options = options " --keys " one_of("10 40 100 200 400 1000") " --steps " one_of("2 8 8 20 60")
                 options = options maybe(40, "--snapshots") maybe(40, "--checkpoints") maybe(20, "--reopen")

@@ -35,7 +35,7 @@ while read -r share options; do
         [ -n "$share" ] || continue
         number=$((number + 1))
         options="--transactions $((total * share / 2000 + 1)) $options --seed $(((seed + number) % 4294967295 + 1))"
-        for tree in bptree cobtree; do
+        for tree in bptree cobtree ehash; do
                 # shellcheck disable=SC2086 # a list of words
                 "$history" --tree $tree $options </dev/null || failed=1
                 [ $failed -eq 0 ] || echo "replay: $history --tree $tree $options"

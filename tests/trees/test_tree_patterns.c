@@ -159,7 +159,7 @@ static void take_option(struct pattern_options *options, int option)
 
         switch (option) {
         case 't':
-                options->way |= named(optarg, xtree_names, XTREE_KINDS) ? WAYS_COBTREE : 0;
+                options->way |= named(optarg, xtree_names, XTREE_ORDERED) ? WAYS_COBTREE : 0;
                 break;
         case 'w':
                 options->way |= named(optarg, entries, 4);
@@ -201,7 +201,7 @@ static int run_by_options(int argc, char **argv)
         scratch_remove();
         printf("%s, %s, %s: %" PRIu64 " operations, up to %" PRIu64
                " %s; pages written by a commit: %.3f, at most %" PRIu64 "\n",
-               xtree_names[xtree_is_cob()], pattern_names[options.pattern], pattern_record_names[options.records],
+               xtree_name(), pattern_names[options.pattern], pattern_record_names[options.records],
                tally.operations, tally.most_height, xtree_is_cob() ? "extents" : "levels",
                tally.commits ? (double)tally.pages_written / (double)tally.commits : 0, tally.most_pages);
         printf("%" PRIu64 " pages of records, %.0f %% of the file; %.2f pages moved for each of them\n",

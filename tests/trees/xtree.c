@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/trees/xtree.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include <xac/cobtree.h>
+#include <xac/ehash.h>
 
-const char *const xtree_names[XTREE_KINDS] = { [XTREE_BPTREE] = "bptree", [XTREE_COBTREE] = "cobtree" };
+#include "tests/trees/xtree_hash.h"
+
+const char *const xtree_names[XTREE_KINDS] = {
+        [XTREE_BPTREE] = "bptree", [XTREE_COBTREE] = "cobtree", [XTREE_EHASH] = "ehash"
+};
 
 _Static_assert((int)COBTREE_CREATE == BPTREE_CREATE && (int)COBTREE_EXCL == BPTREE_EXCL &&
-                       (int)COBTREE_NOOVERWRITE == BPTREE_NOOVERWRITE,
-               "flags are the same for both");
+                       (int)COBTREE_NOOVERWRITE == BPTREE_NOOVERWRITE && (int)EHASH_CREATE == BPTREE_CREATE &&
+                       (int)EHASH_EXCL == BPTREE_EXCL && (int)EHASH_NOOVERWRITE == BPTREE_NOOVERWRITE,
+               "flags are the same for all");
 
 static _Atomic enum xtree_kind chosen = XTREE_BPTREE;
 
@@ -22,6 +29,16 @@ void xtree_choose(enum xtree_kind kind)
 bool xtree_is_cob(void)
 {
         return atomic_load_explicit(&chosen, memory_order_relaxed) == XTREE_COBTREE;
+}
+
+bool xtree_is_hash(void)
+{
+        return atomic_load_explicit(&chosen, memory_order_relaxed) == XTREE_EHASH;
+}
+
+const char *xtree_name(void)
+{
+        return xtree_names[atomic_load_explicit(&chosen, memory_order_relaxed)];
 }
 
 bool xtree_choose_named(const char *name)
@@ -36,19 +53,34 @@ bool xtree_choose_named(const char *name)
 }
 
 /* The call of the kind that was chosen, on a tree or on a cursor. */
-#define on_tree(call, ...) \
-        (xtree_is_cob() ? cobtree_##call((cobtree *)tree, __VA_ARGS__) : bptree_##call((bptree *)tree, __VA_ARGS__))
-#define on_cursor(call)                                                   \
-        (xtree_is_cob() ? cobtree_cursor_##call((cobtree_cursor *)cursor) \
-                        : bptree_cursor_##call((bptree_cursor *)cursor))
-#define on_cursor_with(call, ...)                                                      \
-        (xtree_is_cob() ? cobtree_cursor_##call((cobtree_cursor *)cursor, __VA_ARGS__) \
-                        : bptree_cursor_##call((bptree_cursor *)cursor, __VA_ARGS__))
+#define on_tree(call, ...)                                                \
+        (xtree_is_cob()    ? cobtree_##call((cobtree *)tree, __VA_ARGS__) \
+         : xtree_is_hash() ? ehash_##call((ehash *)tree, __VA_ARGS__)     \
+                           : bptree_##call((bptree *)tree, __VA_ARGS__))
+#define on_cursor(call)                                                      \
+        (xtree_is_cob()    ? cobtree_cursor_##call((cobtree_cursor *)cursor) \
+         : xtree_is_hash() ? ehash_cursor_##call((ehash_cursor *)cursor)     \
+                           : bptree_cursor_##call((bptree_cursor *)cursor))
+#define on_cursor_with(call, ...)                                                         \
+        (xtree_is_cob()    ? cobtree_cursor_##call((cobtree_cursor *)cursor, __VA_ARGS__) \
+         : xtree_is_hash() ? ehash_cursor_##call((ehash_cursor *)cursor, __VA_ARGS__)     \
+                           : bptree_cursor_##call((bptree_cursor *)cursor, __VA_ARGS__))
+
+/* What a hash table has not. */
+#define on_ordered(call, ...)                                             \
+        (xtree_is_cob()    ? cobtree_##call((cobtree *)tree, __VA_ARGS__) \
+         : xtree_is_hash() ? -ENOTSUP                                     \
+                           : bptree_##call((bptree *)tree, __VA_ARGS__))
 
 /* ---- trees ---- */
 
 int xtree_open(page_arena *arena, const char *name, int flags, const bptree_options *options, xtree **tree)
 {
+        if (xtree_is_hash()) {
+                const ehash_options asked = { options ? options->key_bytes : 0, options ? options->value_bytes : 0 };
+
+                return ehash_open(arena, name, flags, options ? &asked : NULL, (ehash **)tree);
+        }
         return xtree_is_cob() ? cobtree_open(arena, name, flags, options, (cobtree **)tree)
                               : bptree_open(arena, name, flags, options, (bptree **)tree);
 }
@@ -57,6 +89,8 @@ void xtree_close(xtree *tree)
 {
         if (xtree_is_cob())
                 cobtree_close((cobtree *)tree);
+        else if (xtree_is_hash())
+                ehash_close((ehash *)tree);
         else
                 bptree_close((bptree *)tree);
 }
@@ -79,24 +113,28 @@ int xtree_delete(xtree *tree, const void *key, size_t key_len)
 int xtree_scan(xtree *tree, const void *from, size_t from_len, const void *to, size_t to_len,
                int (*visit)(void *arg, const bptree_record *record), void *arg)
 {
-        return on_tree(scan, from, from_len, to, to_len, visit, arg);
+        if (xtree_is_hash())
+                return xtree_hash_scan((ehash *)tree, from, from_len, to, to_len, visit, arg);
+        return on_ordered(scan, from, from_len, to, to_len, visit, arg);
 }
 
 int xtree_scan_runs(xtree *tree, const void *from, size_t from_len, const void *to, size_t to_len,
                     int (*visit)(void *arg, const void *records, size_t count), void *arg)
 {
-        return on_tree(scan_runs, from, from_len, to, to_len, visit, arg);
+        return on_ordered(scan_runs, from, from_len, to, to_len, visit, arg);
 }
 
 int xtree_load(xtree *tree, int (*next)(void *arg, bptree_record *record), void *arg)
 {
-        return on_tree(load, next, arg);
+        return on_ordered(load, next, arg);
 }
 
 /* ---- cursors ---- */
 
 int xtree_cursor_open(xtree *tree, xtree_cursor **cursor)
 {
+        if (xtree_is_hash())
+                return ehash_cursor_open((ehash *)tree, (ehash_cursor **)cursor);
         return xtree_is_cob() ? cobtree_cursor_open((cobtree *)tree, (cobtree_cursor **)cursor)
                               : bptree_cursor_open((bptree *)tree, (bptree_cursor **)cursor);
 }
@@ -118,7 +156,10 @@ int xtree_cursor_last(xtree_cursor *cursor)
 
 int xtree_cursor_seek(xtree_cursor *cursor, const void *key, size_t key_len, enum bptree_seek how)
 {
-        return on_cursor_with(seek, key, key_len, how);
+        if (xtree_is_hash())
+                return how == BPTREE_EQ ? ehash_cursor_seek((ehash_cursor *)cursor, key, key_len) : -ENOTSUP;
+        return xtree_is_cob() ? cobtree_cursor_seek((cobtree_cursor *)cursor, key, key_len, how)
+                              : bptree_cursor_seek((bptree_cursor *)cursor, key, key_len, how);
 }
 
 int xtree_cursor_next(xtree_cursor *cursor)
@@ -162,12 +203,28 @@ static int stat_cob(cobtree *tree, xtree_stats *stats)
         return err;
 }
 
+static int stat_hash(ehash *table, xtree_stats *stats)
+{
+        ehash_stats hash = { 0 };
+        int err = ehash_stat(table, &hash);
+
+        *stats = (xtree_stats){ .records = hash.records,
+                                .record_pages = hash.buckets,
+                                .bytes_used = hash.bucket_bytes_used,
+                                .index_pages = hash.directory_pages,
+                                .overflow_pages = hash.overflow_pages,
+                                .height = hash.depth };
+        return err;
+}
+
 int xtree_stat(xtree *tree, xtree_stats *stats)
 {
         bptree_stats bp = { 0 };
 
         if (xtree_is_cob())
                 return stat_cob((cobtree *)tree, stats);
+        if (xtree_is_hash())
+                return stat_hash((ehash *)tree, stats);
         int err = bptree_stat((bptree *)tree, &bp);
         *stats = (xtree_stats){ .records = bp.records,
                                 .record_pages = bp.leaf_pages,

@@ -3,9 +3,12 @@
 #define TESTS_TREES_XTREE_H
 
 /*
- * Both kinds of trees by one set of names, for tests of what both promise. The calls are those of <xac/bptree.h> and
- * <xac/cobtree.h>; a process works on trees of one kind at a time. What the two have in common (records, options,
- * reports, bptree_drop, bptree_names, bptree_check) is used by its own name.
+ * Trees of all kinds by one set of names, for tests of what all promise. The calls are those of <xac/bptree.h>,
+ * <xac/cobtree.h> and <xac/ehash.h>; a process works on trees of one kind at a time. What they have in common (records,
+ * options, reports, bptree_drop, bptree_names, bptree_check) is used by its own name.
+ *
+ * Hash tables have no order, and are for tests that ask for none but in xtree_scan() (xtree_hash.h): their cursors seek
+ * by BPTREE_EQ alone, and xtree_load() and xtree_scan_runs() are -ENOTSUP.
  */
 
 #include <stdbool.h>
@@ -14,7 +17,7 @@
 
 #include <xac/bptree.h>
 
-enum xtree_kind { XTREE_BPTREE, XTREE_COBTREE, XTREE_KINDS };
+enum xtree_kind { XTREE_BPTREE, XTREE_COBTREE, XTREE_ORDERED, XTREE_EHASH = XTREE_ORDERED, XTREE_KINDS };
 
 /* By number. */
 extern const char *const xtree_names[XTREE_KINDS];
@@ -22,23 +25,25 @@ extern const char *const xtree_names[XTREE_KINDS];
 /* For all threads of this process, and those that it makes; before trees are open. */
 void xtree_choose(enum xtree_kind kind);
 bool xtree_is_cob(void);
+bool xtree_is_hash(void);
+const char *xtree_name(void);
 /* False: no kind has this name. */
 bool xtree_choose_named(const char *name);
 
 enum { XTREE_CREATE = BPTREE_CREATE, XTREE_EXCL = BPTREE_EXCL, XTREE_NOOVERWRITE = BPTREE_NOOVERWRITE };
 
-/* A bptree or a cobtree; its cursor. */
+/* A bptree, a cobtree or an ehash; its cursor. */
 typedef struct xtree xtree;
 typedef struct xtree_cursor xtree_cursor;
 
-/* What both can say of themselves. */
+/* What all can say of themselves. */
 typedef struct xtree_stats {
         uint64_t records;
-        uint64_t record_pages; /* leaves; used segments */
+        uint64_t record_pages; /* leaves; used segments; buckets */
         uint64_t bytes_used;   /* of records in those */
         uint64_t index_pages;  /* inner nodes; all that leads to segments */
         uint64_t overflow_pages;
-        uint64_t height; /* levels; extents of a cobtree */
+        uint64_t height; /* levels; extents of a cobtree; bits of a hash table */
 } xtree_stats;
 
 int xtree_open(page_arena *arena, const char *name, int flags, const bptree_options *options, xtree **tree);
