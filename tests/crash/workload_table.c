@@ -324,7 +324,7 @@ static const struct workload table[] = {
           .lanes = 1,
           .commits = 140,
           .is_tree = true,
-          .is_cob = true,
+          .tree = XTREE_COBTREE,
           .checkpoint_every = 45 },
         { .name = "cob-moves",
           .what = "the same, so many records that an extent is full and pages move all the time",
@@ -333,7 +333,7 @@ static const struct workload table[] = {
           .lanes = 1,
           .commits = 60,
           .is_tree = true,
-          .is_cob = true,
+          .tree = XTREE_COBTREE,
           .keys = 3500,
           .bulk_permille = 900,
           .checkpoint_every = 9,
@@ -346,7 +346,7 @@ static const struct workload table[] = {
           .lanes = 1,
           .commits = 50,
           .is_tree = true,
-          .is_cob = true,
+          .tree = XTREE_COBTREE,
           .page_bytes = 8192,
           .keys = 1500,
           .bulk_permille = 700,
@@ -360,7 +360,7 @@ static const struct workload table[] = {
           .lanes = 1,
           .commits = 150,
           .is_tree = true,
-          .is_cob = true,
+          .tree = XTREE_COBTREE,
           .has_checkpointer = true,
           .has_durable_reader = true,
           .nosync_percent = 30,
@@ -372,8 +372,28 @@ static const struct workload table[] = {
           .lanes = 4,
           .commits = 40,
           .is_tree = true,
-          .is_cob = true,
+          .tree = XTREE_COBTREE,
           .is_view = true },
+        { .name = "hash",
+          .what = "hash tables: splits, merges, long values, tables dropped and made anew",
+          .processes = 1,
+          .threads = 1,
+          .lanes = 1,
+          .commits = 140,
+          .is_tree = true,
+          .tree = XTREE_EHASH,
+          .checkpoint_every = 45 },
+        { .name = "hash-lanes",
+          .what = "the same by four processes on the same tables, each with keys of its own",
+          .processes = 4,
+          .threads = 1,
+          .lanes = 4,
+          .commits = 40,
+          .is_tree = true,
+          .tree = XTREE_EHASH,
+          .has_checkpointer = true,
+          .has_durable_reader = true,
+          .nosync_percent = 30 },
         { .name = "heap",
           .what = "a heap: objects and roots are made, resized and freed, in levels that are undone as well",
           .processes = 1,
@@ -431,7 +451,9 @@ const struct workload *workload_find(const char *name)
 xac_options workload_options(const struct workload *workload)
 {
         const uint32_t page_bytes = workload->page_bytes ? workload->page_bytes : WORLD_PAGE;
-        const uint64_t most = workload->is_cob ? COB_BYTES : workload->has_huge ? HUGE_BYTES : TREE_BYTES;
+        const uint64_t most = workload->tree == XTREE_COBTREE ? COB_BYTES
+                              : workload->has_huge            ? HUGE_BYTES
+                                                              : TREE_BYTES;
         const uint64_t tree_bytes = most / WORLD_PAGE * (uint64_t)page_bytes;
 
         return (xac_options){ .page_bytes = page_bytes,

@@ -18,7 +18,7 @@ int workload_tree_open(struct seat_of_world *seat)
 
         if (seat->desk.arena)
                 return 0;
-        seat->deeds = (struct deeds){ .kind = world->workload->is_cob ? XTREE_COBTREE : XTREE_BPTREE,
+        seat->deeds = (struct deeds){ .kind = world->workload->tree,
                                       .seed = world->seed,
                                       .lanes = world->workload->lanes,
                                       .keys = world->workload->keys ? world->workload->keys : KEYS,

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "tests/crash/trace.h"
+#include "tests/trees/xtree.h"
 
 enum { WORLD_PAGE = 4096, WORLD_LANES = 4, WORLD_FILES = 4, WORLD_PAGES = 64 };
 
@@ -48,12 +49,12 @@ struct workload {
         bool is_nosync;          /* the environment */
         unsigned nosync_percent; /* single commits */
         bool is_nested;
-        bool is_view;  /* plain pointers */
-        bool is_tree;  /* the commits are deeds on trees (tests/trees/deeds.h): no files, pages, words; not nested by
-                          itself */
-        bool is_cob;   /* these are cobtrees */
-        bool is_heap;  /* the commits are deeds on a heap (tests/heap/deeds.h): no files, pages, words */
-        bool has_huge; /* with objects of several groups of pages */
+        bool is_view; /* plain pointers */
+        bool is_tree; /* the commits are deeds on trees (tests/trees/deeds.h): no files, pages, words; not nested by
+                         itself */
+        enum xtree_kind tree;         /* of this kind */
+        bool is_heap;                 /* the commits are deeds on a heap (tests/heap/deeds.h): no files, pages, words */
+        bool has_huge;                /* with objects of several groups of pages */
         unsigned keys, bulk_permille; /* of the deeds; keys 0: as usual */
         uint64_t log_bytes, pool_bytes;
         uint32_t page_bytes; /* of trees; else WORLD_PAGE */
