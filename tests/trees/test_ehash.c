@@ -18,7 +18,7 @@
 #include "tests/support/check.h"
 #include "tests/support/isolate.h"
 #include "tests/trees/ways.h"
-#include "trees/ehash_key.h"
+#include "trees/ehash.h"
 
 static page_arena *arena;
 static ehash *table;
@@ -347,6 +347,22 @@ static void long_records_are_as_in_a_model(int way)
 
 /* ---- many ---- */
 
+/* All but some: what leads to nothing any more is gone. */
+static void delete_many(uint64_t count)
+{
+        ehash_stats stats;
+
+        for (uint64_t first = 3; first < count; first += 5000) {
+                ways_begin();
+                for (uint64_t key = first; key < first + 5000 && key < count; key++)
+                        check_ok(ehash_delete(table, &key, 8));
+                check_ok(ways_end());
+        }
+        check_ok(ehash_stat(table, &stats));
+        check(stats.records == 3 && stats.buckets <= 3 && stats.directory_pages <= 4);
+        look();
+}
+
 /* A directory of several levels, in few transactions. */
 static void many_records(int way)
 {
@@ -369,10 +385,89 @@ static void many_records(int way)
         check_equal(stats.records, RECORDS);
         check(stats.depth > 9 && stats.directory_pages > 1);
         check(stats.bucket_bytes_used * 10 > stats.buckets * 4096 * 6);
+        delete_many(RECORDS);
         check_ok(bptree_drop(arena, "table"));
         uint64_t key = 1, value;
         check_code(ehash_get(table, &key, 8, &value, 8, NULL), -ESTALE);
         check_code(ehash_put(table, &key, 8, &value, 8, 0), -ESTALE);
+        end();
+}
+
+/* ---- damage ---- */
+
+/* A bit that is another one is noticed, or is of no consequence. */
+static void check_damaged(const struct kind *chosen)
+{
+        enum { RECORDS = 1500, TRIES = 4000 };
+        bptree_report report;
+
+        kind = chosen;
+        chance.state = chance_seed();
+        begin(IN_MEMORY, &kind->options);
+        for (uint32_t i = 0; i < RECORDS; i++)
+                put(any_key(), 0);
+        check_ok(bptree_check(arena, &report));
+        const uint64_t used = (report.pages - report.free_pages) * arena->page_bytes;
+        for (int i = 0; i < TRIES; i++) {
+                unsigned char *byte = (unsigned char *)arena->base + chance_below(&chance, used);
+                unsigned char bit = (unsigned char)(1 << chance_below(&chance, 8));
+                int err;
+
+                if (i % 4 == 0) /* where pages begin, there is more to be found */
+                        byte = (unsigned char *)arena->base + chance_below(&chance, used / arena->page_bytes) * 4096 +
+                               chance_below(&chance, 64);
+                *byte ^= bit;
+                err = bptree_check(arena, &report);
+                check(err == 0 || err == XAC_CORRUPT || err == XAC_FORMAT);
+                check((err == XAC_CORRUPT) == (report.message[0] != 0));
+                *byte ^= bit;
+        }
+        scan();
+        end();
+}
+
+static void damage_of_numbers_is_noticed(void)
+{
+        check_damaged(&numbers);
+}
+
+static void damage_of_words_is_noticed(void)
+{
+        check_damaged(&words);
+}
+
+/* Each of these is what one invariant forbids, and no other. */
+static void each_invariant_is_checked(void)
+{
+        const ehash_options options = { 8, 8 };
+        bptree_report report;
+        struct ehash_way way;
+
+        begin(IN_MEMORY, &options);
+        for (uint64_t key = 0; key < 3000; key++)
+                check_ok(ehash_put(table, &key, 8, &key, 8, 0));
+        check_ok(ehash_find(table, 0, &way));
+        struct ehash_node *root = (struct ehash_node *)(arena->base + (size_t)table->root * 4096);
+        struct bpnode *leaf = (struct bpnode *)(arena->base + (size_t)way.page * 4096);
+        const unsigned all = 1U << root->bits, count = leaf->count;
+        check(root->bits >= 4 && way.count < all / 2);
+
+        page_no other = root->slot[all - 1]; /* E1: slots that lead to another's bucket */
+        root->slot[all - 1] = root->slot[0];
+        check_code(bptree_check(arena, &report), XAC_CORRUPT);
+        root->slot[all - 1] = other;
+        leaf->count = 0; /* E3 */
+        check_code(bptree_check(arena, &report), XAC_CORRUPT);
+        leaf->count = (uint16_t)count;
+        root->slot[0] = PAGE_NONE; /* T4: a bucket that nothing leads to, or half of its slots (E2) */
+        check_code(bptree_check(arena, &report), XAC_CORRUPT);
+        root->slot[0] = way.page;
+        root->bits--; /* slots that nobody uses */
+        check_code(bptree_check(arena, &report), XAC_CORRUPT);
+        root->bits++;
+        root->slot[0] = table->root; /* E4: round and round */
+        check_code(bptree_check(arena, &report), XAC_CORRUPT);
+        root->slot[0] = way.page;
         end();
 }
 
@@ -604,6 +699,9 @@ int main(void)
                 ways_all(a_record_is_put_from_its_own_page),
                 isolated_way(many_records, IN_MEMORY, "memory"),
                 isolated_way(many_records, IN_DECLARED, "declared"),
+                isolated_test(damage_of_numbers_is_noticed),
+                isolated_test(damage_of_words_is_noticed),
+                isolated_test(each_invariant_is_checked),
                 ways_crowd(others_change_the_directory),
                 ways_all(a_cursor_goes_on_while_buckets_are_split),
         };
