@@ -3,7 +3,7 @@
 #define TREES_LEAF_H
 
 /*
- * What the operations of both kinds of trees do once they have come to a leaf: records shown, found, put where there
+ * What the operations of all kinds of trees do once they have come to a leaf: records shown, found, put where there
  * is room; values that do not lie in the leaf. Knows no way to a leaf.
  */
 
