@@ -24,9 +24,11 @@
 #include "pages/page_arena.h"
 
 enum {
-        NEVER = -1,         /* as a request: none has this number */
-        QUIET_NS = 1000000, /* so long must no request have come, */
-        QUIETS = 25         /* but so often only is that waited for */
+        NEVER = -1,            /* as a request: none has this number */
+        SLOT_NS = 5000,        /* to map a page and fill the page table takes about so long */
+        QUIET_NS_MIN = 100000, /* so long at least must no request have come, */
+        QUIETS_MAX = 8,        /* but so many times as long is waited for that */
+        LOOK_NS = 1000000      /* so often does who waits look */
 };
 
 struct request {
@@ -53,9 +55,11 @@ struct ehash_mapper {
         struct __cds_wfcq_head head; /* the mapper's from here on */
         rewire_area *area;           /* NULL: refused, or none yet */
         uint64_t area_slots;
+        uint64_t noted;  /* requests */
         uint64_t *pages; /* what is to be shown */
         uint64_t slots;
-        uint64_t low, high; /* slots of which that may not be so are in [low, high) */
+        uint64_t low, high; /* slots of which that may not be so are in [low, high), */
+        uint64_t changed;   /* so many, if none was changed twice */
         bool is_anew;       /* what is to be shown is a whole directory: it may be tried, whatever came before */
 };
 
@@ -203,7 +207,7 @@ static int note_anew(struct ehash_mapper *mapper, const struct request *request)
                 mapper->pages[i] = request->pages[i];
         mapper->is_anew = true;
         mapper->low = 0;
-        mapper->high = slots;
+        mapper->high = mapper->changed = slots;
         return 0;
 }
 
@@ -216,6 +220,7 @@ static void note_set(struct ehash_mapper *mapper, const struct request *request)
                 mapper->pages[i] = request->page;
         mapper->low = first < mapper->low ? first : mapper->low;
         mapper->high = end > mapper->high ? end : mapper->high;
+        mapper->changed += request->count;
 }
 
 static struct request *take(struct ehash_mapper *mapper)
@@ -230,9 +235,10 @@ static void forget_area(struct ehash_mapper *mapper)
         mapper->area = NULL;
 }
 
-static void note(struct ehash_mapper *mapper, uint64_t count)
+/* What has been asked for by now. */
+static void note(struct ehash_mapper *mapper)
 {
-        while (count--) {
+        for (const uint64_t queued = atomic_load(&mapper->queued); mapper->noted != queued; mapper->noted++) {
                 struct request *request = take(mapper);
                 if (!request->is_anew)
                         note_set(mapper, request);
@@ -293,38 +299,64 @@ static void show(struct ehash_mapper *mapper)
         }
         mapper->is_anew = false;
         mapper->low = mapper->slots;
-        mapper->high = 0;
+        mapper->high = mapper->changed = 0;
 }
 
-static void publish(struct ehash_mapper *mapper, uint64_t done)
+static void publish(struct ehash_mapper *mapper)
 {
         struct ehash_shortcut *shortcut = mapper->shortcut;
         atomic_store(&mapper->mappings, mapper->area ? rewire_area_mappings(mapper->area) : 0);
         shortcut->base = mapper->area ? rewire_area_address(mapper->area) : NULL;
-        atomic_store(&shortcut->shown, done);
+        atomic_store(&shortcut->shown, mapper->noted);
         if (atomic_exchange(&mapper->is_awaited, false))
                 sem_post(&mapper->answered);
 }
 
 /* ---- the mapper: its thread ---- */
 
-/* While requests come one after another, each would be out of date as soon as it is done; and to change a mapping
- * interrupts the owner's processor. */
-static void wait_for_quiet(struct ehash_mapper *mapper)
+static uint64_t lesser(uint64_t one, uint64_t other)
 {
-        const struct timespec pause = { .tv_nsec = QUIET_NS };
-        for (int i = 0; i < QUIETS && !atomic_load(&mapper->is_awaited) && !atomic_load(&mapper->stops); i++) {
-                const uint64_t before = atomic_load(&mapper->queued);
-                nanosleep(&pause, NULL);
-                if (atomic_load(&mapper->queued) == before)
+        return one < other ? one : other;
+}
+
+static uint64_t work_ns(const struct ehash_mapper *mapper)
+{
+        const uint64_t ns = lesser(mapper->changed, mapper->slots) * SLOT_NS;
+        return ns > QUIET_NS_MIN ? ns : QUIET_NS_MIN;
+}
+
+static void pause_for(uint64_t ns)
+{
+        const struct timespec pause = { .tv_nsec = (long)ns };
+        nanosleep(&pause, NULL);
+}
+
+/* Notes requests until none has come for as long as the work will take: while they come one after another, what is
+ * mapped is out of date as soon as it is done, and the owner pays, too, as its processor is interrupted, and waits for
+ * the kernel's lock on mappings when it has a page fault. But not for ever: a steady trickle finds most of the work
+ * done. */
+static void note_until_quiet(struct ehash_mapper *mapper)
+{
+        uint64_t before = mapper->noted, quiet_ns = 0, waited_ns = 0;
+        for (;;) {
+                note(mapper);
+                quiet_ns = mapper->noted == before ? quiet_ns : 0;
+                before = mapper->noted;
+                const uint64_t work = work_ns(mapper);
+                if (quiet_ns >= work || waited_ns >= work * QUIETS_MAX || atomic_load(&mapper->is_awaited) ||
+                    atomic_load(&mapper->stops))
                         return;
+                const uint64_t pause_ns = lesser(work - quiet_ns, LOOK_NS);
+                pause_for(pause_ns);
+                quiet_ns += pause_ns;
+                waited_ns += pause_ns;
         }
 }
 
-static void sleep_until_asked(struct ehash_mapper *mapper, uint64_t done)
+static void sleep_until_asked(struct ehash_mapper *mapper)
 {
         atomic_store(&mapper->is_asleep, true);
-        if (atomic_load(&mapper->queued) == done && !atomic_load(&mapper->stops))
+        if (atomic_load(&mapper->queued) == mapper->noted && !atomic_load(&mapper->stops))
                 wait_for(&mapper->bell);
         atomic_store(&mapper->is_asleep, false);
 }
@@ -332,19 +364,17 @@ static void sleep_until_asked(struct ehash_mapper *mapper, uint64_t done)
 static void *run(void *mapper_)
 {
         struct ehash_mapper *mapper = mapper_;
-        uint64_t done = 0;
         sem_post(&mapper->answered);
         while (!atomic_load(&mapper->stops)) {
-                if (atomic_load(&mapper->queued) == done) {
-                        sleep_until_asked(mapper, done);
+                if (atomic_load(&mapper->queued) == mapper->noted) {
+                        sleep_until_asked(mapper);
                         continue;
                 }
-                wait_for_quiet(mapper);
-                const uint64_t queued = atomic_load(&mapper->queued);
-                note(mapper, queued - done);
+                note_until_quiet(mapper);
+                if (atomic_load(&mapper->stops))
+                        break;
                 show(mapper);
-                done = queued;
-                publish(mapper, done);
+                publish(mapper);
         }
         return NULL;
 }
