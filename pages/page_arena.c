@@ -2,7 +2,7 @@
 #include "pages/page_arena.h"
 
 /*
- * Opening and closing: the three ways in.
+ * Opening and closing: the ways in.
  */
 
 #include <errno.h>
@@ -52,9 +52,12 @@ int arena_new(uint32_t page_bytes, enum arena_way way, struct page_arena **made)
         return 0;
 }
 
+/* Nothing shows the pages of the pool elsewhere any more. */
 static void arena_free(struct page_arena *arena)
 {
-        if (arena->base && arena->base != MAP_FAILED)
+        if (arena->pool)
+                rewire_pool_destroy(arena->pool);
+        else if (arena->base && arena->base != MAP_FAILED)
                 arena->env ? xac_munmap(arena->env, arena->base) : munmap(arena->base, arena->max_bytes);
         if (arena->fd >= 0)
                 close(arena->fd);
@@ -114,6 +117,22 @@ int page_arena_open_memory(uint64_t max_bytes, uint32_t page_bytes, page_arena *
         if (err)
                 return err;
         err = plain_reserve(*arena, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS);
+        return arena_open(arena, err ? err : arena_grow(*arena, GROUP_PAGES));
+}
+
+int page_arena_open_rewired(uint64_t max_bytes, uint32_t page_bytes, page_arena **arena)
+{
+        if (page_bytes && page_bytes != PAGE_BYTES_MIN)
+                return -EINVAL;
+        int err = arena ? plain_new(max_bytes, page_bytes, arena) : -EINVAL;
+        if (err)
+                return err;
+        const rewire_pool_options options = { .page_bytes = PAGE_BYTES_MIN,
+                                              .max_bytes = (*arena)->max_bytes,
+                                              .collapse = 1 };
+        err = rewire_pool_create(&options, &(*arena)->pool);
+        if (!err)
+                (*arena)->base = rewire_pool_page((*arena)->pool, 0);
         return arena_open(arena, err ? err : arena_grow(*arena, GROUP_PAGES));
 }
 

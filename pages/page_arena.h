@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #include <xac/page_arena.h>
+#include <xac/rewire.h>
 #include <xac/translate.h>
 
 typedef uint32_t page_no; /* less than 2^28, as in data files: 1 TiB of the smallest pages */
@@ -66,6 +67,7 @@ struct page_arena {
         enum arena_way way;
         xac_env *env;         /* NULL: plain */
         int fd;               /* plain file, else -1 */
+        rewire_pool *pool;    /* plain and rewired: page n is its page n; else NULL */
         uint64_t max_bytes;   /* plain: the address space reserved */
         uint64_t byte_len;    /* as far as this arena knows; may have grown meanwhile */
         char *file;           /* name in the environment */

@@ -11,7 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* ---- growth: a larger step each time, as it costs a sync ---- */
+/* ---- growth: a larger step each time, as it costs a sync; in a pool only what is needed, as that has memory then ----
+ */
 
 enum { STEP_GROUPS_MIN = 16, STEP_PART = 4, PAGES_MAX = 1 << 28 };
 
@@ -31,11 +32,26 @@ static int extend_env(struct page_arena *arena, uint64_t byte_len)
         return base == MAP_FAILED ? -errno : xac_munmap(arena->env, base);
 }
 
+/* Its pages are taken in the order of their numbers, and never given back. */
+static int extend_pool(struct page_arena *arena, uint64_t byte_len)
+{
+        const uint64_t pages = arena->byte_len >> arena->page_shift;
+        const uint64_t more = (byte_len >> arena->page_shift) - pages;
+        uint64_t first;
+        int err = rewire_pool_take(arena->pool, more, &first);
+        if (err || first == pages)
+                return err;
+        rewire_pool_give(arena->pool, first, more);
+        return -ENOSPC;
+}
+
 static int extend_plain(struct page_arena *arena, uint64_t byte_len)
 {
         int err;
         if (byte_len > arena->max_bytes)
                 return -ENOSPC;
+        if (arena->pool)
+                return extend_pool(arena, byte_len);
         if (arena->fd >= 0)
                 err = ftruncate(arena->fd, (off_t)byte_len);
         else
@@ -59,7 +75,7 @@ int arena_grow(struct page_arena *arena, uint64_t pages)
                 return 0;
         if (groups * GROUP_PAGES > PAGES_MAX)
                 return -ENOSPC;
-        if (!arena_extend(arena, step_groups(groups) * group_bytes))
+        if (!arena->pool && !arena_extend(arena, step_groups(groups) * group_bytes))
                 return 0;
         return arena_extend(arena, groups * group_bytes); /* perhaps there is room for as much as that */
 }

@@ -62,14 +62,14 @@ void memory_close(struct memory *memory)
 }
 
 /* The kernel makes one page of what it finds there, and zeros; it wants to find something. */
-int memory_prepare_huge(const struct memory *memory, uint64_t page, bool *is_huge)
+int memory_prepare_huge(const struct memory *memory, uint64_t no, bool *is_huge)
 {
-        const uint64_t offset = page << HUGE_SHIFT;
+        const uint64_t offset = no << HUGE_SHIFT;
         *is_huge = memory->is_hugetlb;
         int err = sys_allocate(memory->fd, offset, memory->is_hugetlb ? HUGE_BYTES : 1);
         if (err || memory->is_hugetlb)
                 return err;
-        *is_huge = !sys_madvise(memory_bytes(memory, page), HUGE_BYTES, MADV_COLLAPSE);
+        *is_huge = !sys_madvise(memory->bytes + offset, HUGE_BYTES, MADV_COLLAPSE);
         return *is_huge ? 0 : sys_allocate(memory->fd, offset, HUGE_BYTES);
 }
 

@@ -45,8 +45,8 @@ static inline char *memory_bytes(const struct memory *memory, uint64_t page)
 /* Gives pages memory. Those that had it keep what they hold; the others are zeros. -ENOMEM, -ENOSPC: some may have got
  * it. */
 int memory_prepare(const struct memory *memory, uint64_t page, uint64_t count);
-/* The same with one page of 2 MiB, which is not touched; is_huge: it is one page for the kernel, too. */
-int memory_prepare_huge(const struct memory *memory, uint64_t page, bool *is_huge);
+/* The same with the no-th 2 MiB, whatever pages it has. Not touched; is_huge: it is one page for the kernel. */
+int memory_prepare_huge(const struct memory *memory, uint64_t no, bool *is_huge);
 /* The first touch of a page in this mapping costs less for all at once. Only a hint. */
 void memory_touch(const struct memory *memory, uint64_t page, uint64_t count);
 /* Gives the memory back: they are zeros, where they are mapped too. */

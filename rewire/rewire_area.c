@@ -250,23 +250,30 @@ int rewire_area_protect(rewire_area *area, uint64_t at, uint64_t count, int prot
         return 0;
 }
 
+#ifdef MADV_POPULATE_WRITE
+/* To read is enough where nothing is copied on a write: the kernel does several pages at once then. 0: neither. */
+static int populate_advice(const rewire_area *area, uint64_t at)
+{
+        if (area->shows[at] == NOTHING || area->prot[at] == PROT_NONE)
+                return 0;
+        return area->map_flags & MAP_PRIVATE && area->prot[at] & PROT_WRITE ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
+}
+#endif
+
+/* One call for all that want the same, of however many mappings. */
 int rewire_area_populate(rewire_area *area, uint64_t at, uint64_t count)
 {
         if (!is_within(area->pages, at, count))
                 return -EINVAL;
 #ifdef MADV_POPULATE_WRITE
-        /* To read is enough where nothing is copied on a write: the kernel does several pages at once then. */
-        const bool is_copied = area->map_flags & MAP_PRIVATE;
-        for (uint64_t i = 0; i < count;) {
-                const uint64_t run = run_at(area, at + i, count - i);
-                const int advice =
-                        is_copied && area->prot[at + i] & PROT_WRITE ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
-                int err = area->shows[at + i] == NOTHING || area->prot[at + i] == PROT_NONE
-                                  ? 0
-                                  : sys_madvise(place(area, at + i), bytes_of(area, run), advice);
+        const uint64_t end = at + count;
+        for (uint64_t first = at, next; first < end; first = next) {
+                const int advice = populate_advice(area, first);
+                for (next = first + 1; next < end && populate_advice(area, next) == advice; next++)
+                        ;
+                int err = advice ? sys_madvise(place(area, first), bytes_of(area, next - first), advice) : 0;
                 if (err)
                         return err;
-                i += run;
         }
 #endif
         return 0;

@@ -18,6 +18,7 @@ struct rewire_pool {
         uint64_t *ready;
         uint64_t max_pages;
         uint64_t ahead;       /* pages that are prepared at once */
+        bool collapse;        /* small ones, where 2 MiB are: into one page of the kernel's */
         uint64_t first_free;  /* no page before it is free, */
         uint64_t first_spare; /* or free and ready */
         uint64_t taken_count, ready_count, huge_count, areas;
@@ -74,18 +75,30 @@ static uint64_t find_run(const rewire_pool *pool, uint64_t count, bool is_ready,
 
 /* ---- memory ---- */
 
-static int prepare(rewire_pool *pool, uint64_t first, uint64_t count)
+/* Each 2 MiB by itself; what is less at either end, of small pages. */
+static int prepare_huge(rewire_pool *pool, uint64_t first, uint64_t count)
 {
+        const uint64_t in_huge = HUGE_BYTES >> pool->memory.page_shift;
+        const uint64_t end = first + count;
         int err = 0;
-        if (pool->memory.page_shift != HUGE_SHIFT) {
-                err = memory_prepare(&pool->memory, first, count);
-        } else {
-                for (uint64_t i = 0; i < count && !err; i++) {
-                        bool is_huge = false;
-                        err = memory_prepare_huge(&pool->memory, first + i, &is_huge);
-                        pool->huge_count += !err && is_huge;
+        for (uint64_t page = first, next; page < end && !err; page = next) {
+                bool is_huge = false;
+                next = (page / in_huge + 1) * in_huge;
+                if (page % in_huge || next > end) {
+                        next = next < end ? next : end;
+                        err = memory_prepare(&pool->memory, page, next - page);
+                } else {
+                        err = memory_prepare_huge(&pool->memory, page / in_huge, &is_huge);
+                        pool->huge_count += !err && is_huge ? in_huge : 0;
                 }
         }
+        return err;
+}
+
+static int prepare(rewire_pool *pool, uint64_t first, uint64_t count)
+{
+        const bool may_be_huge = pool->memory.page_shift == HUGE_SHIFT || pool->collapse;
+        int err = may_be_huge ? prepare_huge(pool, first, count) : memory_prepare(&pool->memory, first, count);
         if (err)
                 return err == -ENOSPC ? -ENOMEM : err; /* the machine's, not the pool's */
         memory_touch(&pool->memory, first, count);
@@ -133,6 +146,7 @@ static int choose(const rewire_pool_options *options, rewire_pool *pool, uint32_
         *page_shift = page_bytes == REWIRE_HUGE_BYTES ? HUGE_SHIFT : SMALL_SHIFT;
         pool->max_pages = max_bytes / page_bytes + !!(max_bytes % page_bytes);
         pool->ahead = ahead_bytes / page_bytes ? ahead_bytes / page_bytes : 1;
+        pool->collapse = options && options->collapse;
         return pool->max_pages < UINT32_MAX ? 0 : -EINVAL;
 }
 

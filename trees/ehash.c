@@ -14,7 +14,63 @@ void ehash_init(struct page_arena *arena, const struct catalog_record *record, s
 
 void ehash_end(struct ehash *table)
 {
+        ehash_shortcut_stop(table->shortcut);
         ehash_cache_free(&table->cache);
+}
+
+/* ---- what is known of the directory ---- */
+
+void ehash_learn(struct ehash *table, const struct ehash_way *way)
+{
+        const struct page_arena *arena = table->arena;
+        const struct ehash_lesson lesson = ehash_cache_learn(&table->cache, way->begin, ehash_way_depth(way), way->page,
+                                                             arena->byte_len >> arena->page_shift);
+        if (!table->shortcut)
+                return;
+        if (lesson.is_anew)
+                ehash_shortcut_anew(table->shortcut, table->cache.bits, table->cache.page);
+        else if (lesson.count)
+                ehash_shortcut_set(table->shortcut, lesson.first, lesson.count, way->page);
+}
+
+void ehash_count(struct ehash *table, int more)
+{
+        if (!table->shortcut)
+                return;
+        table->buckets += (uint64_t)more;
+        ehash_shortcut_note_buckets(table->shortcut, table->buckets);
+}
+
+static int learn_all(struct ehash *table)
+{
+        struct ehash_way way;
+        int err = ehash_find_first(table, &way);
+        for (; !err; err = ehash_find_next(table, &way)) {
+                ehash_learn(table, &way);
+                table->buckets++;
+        }
+        return err == -ENOENT ? 0 : err;
+}
+
+/* An arena that can be rewired has no transactions. */
+int ehash_take_shortcut(struct ehash *table)
+{
+        struct ehash_shortcut *shortcut = NULL;
+        if (table->shortcut)
+                return 0;
+        table->buckets = 0;
+        int err = ehash_shortcut_start(table->arena, &shortcut);
+        if (!err)
+                err = learn_all(table);
+        if (err) {
+                ehash_shortcut_stop(shortcut);
+                return err;
+        }
+        table->shortcut = shortcut;
+        if (table->cache.page)
+                ehash_shortcut_anew(shortcut, table->cache.bits, table->cache.page);
+        ehash_count(table, 0);
+        return 0;
 }
 
 /* ---- the seed ---- */
@@ -62,21 +118,33 @@ struct get {
         struct ehash_key key;
 };
 
-/* Where the cache leads: what is found there is right (E1). -ENOENT: it may be elsewhere. */
-static int get_by_cache(struct get *get)
+/* By the shortcut, or where the cache leads; NULL, and 0: it is not known. */
+static inline int get_leaf(const struct ehash *table, uint64_t hash, const struct bpnode **leaf)
+{
+        const char *base = table->shortcut ? ehash_shortcut_base(table->shortcut) : NULL;
+        *leaf = NULL;
+        if (base) {
+                *leaf = (const struct bpnode *)(base + (hash >> (64 - table->cache.bits) << table->arena->page_shift));
+                return 0;
+        }
+        const page_no page = ehash_cache_page(&table->cache, hash);
+        if (page)
+                *leaf = arena_read(table->arena, page);
+        return page && !*leaf ? ARENA_LOST : 0;
+}
+
+/* What is found there is right (E1). -ENOENT: it may be elsewhere. */
+static int get_at_once(struct get *get)
 {
         const struct ehash *table = get->table;
         const struct ehash_node *root;
+        const struct bpnode *leaf;
         int err = ehash_node(table, table->root, 0, &root);
+        if (!err)
+                err = get_leaf(table, get->key.hash, &leaf);
         if (err)
                 return err;
-        const page_no page = ehash_cache_page(&table->cache, get->key.hash);
-        if (!page)
-                return -ENOENT;
-        const struct bpnode *leaf = arena_read(table->arena, page);
-        if (!leaf)
-                return ARENA_LOST;
-        if (!bpnode_is_of(&table->shape, leaf, 0))
+        if (!leaf || !bpnode_is_of(&table->shape, leaf, 0))
                 return -ENOENT;
         return leaf_get(table->arena, &table->shape, leaf, ehash_stored(&get->key), get->value, get->room,
                         &get->value_len);
@@ -99,7 +167,7 @@ static int get_by_directory(struct get *get)
 static int get_body(void *arg)
 {
         struct get *get = arg;
-        int err = get_by_cache(get);
+        int err = get_at_once(get);
         if (err == -ENOENT)
                 err = get_by_directory(get);
         return handle_settle(&get->result, err);

@@ -25,7 +25,9 @@
  *  4. There is none: ehash_split (ehash_split.c) takes pages for all that it may need (T3), and splits as often as it
  *     takes until the record has room.
  *
- * A lookup need not go through the directory: each handle has a flat copy of it (ehash_cache.h), which may be old.
+ * A lookup need not go through the directory: each handle has a flat copy of it (ehash_cache.h), which may be old. In
+ * memory that can be rewired there may be a shortcut besides: addresses at which the buckets are seen in the order of
+ * that copy (ehash_shortcut.h).
  *
  * Invariants, besides T1, T3 and T4 of bptree.h; the root of the directory is the table's root:
  *
@@ -46,6 +48,7 @@
 #include "pages/page_alloc.h"
 #include "trees/ehash_cache.h"
 #include "trees/ehash_key.h"
+#include "trees/ehash_shortcut.h"
 #include "trees/leaf.h"
 #include "trees/leaf_cursor.h"
 
@@ -69,6 +72,8 @@ struct ehash {
         uint64_t seed;
         bool has_seed;
         struct ehash_cache cache;
+        struct ehash_shortcut *shortcut; /* NULL: the table was opened without */
+        uint64_t buckets;                /* with a shortcut: how many there are */
         struct handle handle;
 };
 
@@ -87,6 +92,8 @@ struct ehash_way {
 void ehash_init(struct page_arena *arena, const struct catalog_record *record, struct ehash *table);
 /* Frees what belongs to the handle. */
 void ehash_end(struct ehash *table);
+/* From now on the table has a shortcut. -EINVAL: the arena cannot be rewired; -ENOMEM, -EAGAIN. */
+int ehash_take_shortcut(struct ehash *table);
 /* Before each public operation: the handle's, and the seed is known. */
 int ehash_enter(struct ehash *table);
 
@@ -134,12 +141,10 @@ static inline unsigned ehash_way_depth(const struct ehash_way *way)
         return ehash_depth(way->level, way->bits, way->count);
 }
 
-static inline void ehash_learn(struct ehash *table, const struct ehash_way *way)
-{
-        const struct page_arena *arena = table->arena;
-        ehash_cache_learn(&table->cache, way->begin, ehash_way_depth(way), way->page,
-                          arena->byte_len >> arena->page_shift);
-}
+/* ehash.c: the cache learns of the way, and the shortcut with it, if there is one. */
+void ehash_learn(struct ehash *table, const struct ehash_way *way);
+/* There are so many buckets more. */
+void ehash_count(struct ehash *table, int more);
 
 /* Every page: nodes before what is below them. A visit that does not return 0 ends it. */
 struct ehash_visitor {

@@ -12,7 +12,8 @@ void ehash_cache_free(struct ehash_cache *cache)
 static bool begin(struct ehash_cache *cache)
 {
         cache->page = calloc((size_t)1 << EHASH_CACHE_BITS_MIN, sizeof(*cache->page));
-        cache->bits = EHASH_CACHE_BITS_MIN;
+        if (cache->page)
+                cache->bits = EHASH_CACHE_BITS_MIN;
         return cache->page != NULL;
 }
 
@@ -38,17 +39,35 @@ static unsigned most_bits(uint64_t pages)
         return bits;
 }
 
-void ehash_cache_learn(struct ehash_cache *cache, uint64_t hash, unsigned depth, page_no page, uint64_t pages)
+/* Whether it was another page in one of the slots. */
+static bool set_slots(struct ehash_cache *cache, size_t first, size_t count, page_no page)
 {
+        bool is_changed = false;
+        for (size_t i = first; i < first + count; i++) {
+                is_changed |= cache->page[i] != page;
+                cache->page[i] = page;
+        }
+        return is_changed;
+}
+
+struct ehash_lesson ehash_cache_learn(struct ehash_cache *cache, uint64_t hash, unsigned depth, page_no page,
+                                      uint64_t pages)
+{
+        const unsigned before = cache->bits;
+        struct ehash_lesson lesson = { 0 };
         if (!cache->page && !begin(cache))
-                return;
+                return lesson;
         if (depth > cache->bits) {
                 const unsigned most = most_bits(pages), bits = depth < most ? depth : most;
                 if (bits > cache->bits)
                         grow(cache, bits);
         }
         const unsigned more = depth < cache->bits ? cache->bits - depth : 0;
-        const size_t first = (size_t)(hash >> (64 - cache->bits)) >> more << more;
-        for (size_t i = first; i < first + ((size_t)1 << more); i++)
-                cache->page[i] = page;
+        const size_t first = (size_t)(hash >> (64 - cache->bits)) >> more << more, count = (size_t)1 << more;
+        lesson.is_anew = cache->bits != before;
+        if (set_slots(cache, first, count, page)) {
+                lesson.first = (uint32_t)first;
+                lesson.count = (uint32_t)count;
+        }
+        return lesson;
 }

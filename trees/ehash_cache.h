@@ -31,8 +31,15 @@ static inline page_no ehash_cache_page(const struct ehash_cache *cache, uint64_t
         return cache->page ? cache->page[hash >> (64 - cache->bits)] : PAGE_NONE;
 }
 
+/* What has become of the copy: all of it is other, or some slots are, or none. */
+struct ehash_lesson {
+        bool is_anew;
+        uint32_t first, count;
+};
+
 /* Hash values that begin with the same `depth` bits as this one lead to a page. `pages`: of the arena, the more there
  * are the larger it may become. Without memory nothing is learned. */
-void ehash_cache_learn(struct ehash_cache *cache, uint64_t hash, unsigned depth, page_no page, uint64_t pages);
+struct ehash_lesson ehash_cache_learn(struct ehash_cache *cache, uint64_t hash, unsigned depth, page_no page,
+                                      uint64_t pages);
 
 #endif

@@ -72,6 +72,7 @@ static int drop_bucket(struct ehash *table, struct ehash_way *way)
                 err = ehash_free_page(table, way->page);
         way->page = PAGE_NONE;
         ehash_learn(table, way);
+        ehash_count(table, -1);
         return err ? err : drop_nodes(table, way->begin, way);
 }
 
@@ -122,6 +123,7 @@ static int merge(struct ehash *table, struct ehash_way *way, page_no buddy)
         way->count *= 2;
         way->page = left;
         ehash_learn(table, way);
+        ehash_count(table, -1);
         return err;
 }
 

@@ -123,7 +123,7 @@ static int add_node(const struct ehash *table, struct ehash_node **node, struct 
 }
 
 /* What of the bucket has 1 as its next bit goes into another one. */
-static int cut_bucket(const struct ehash *table, const struct ehash_way *way, struct bpnode *leaf, page_no half[2],
+static int cut_bucket(struct ehash *table, const struct ehash_way *way, struct bpnode *leaf, page_no half[2],
                       struct page_reserve *reserve)
 {
         const unsigned zeros = count_zeros(table, leaf, 0, leaf->count, ehash_way_depth(way));
@@ -136,6 +136,7 @@ static int cut_bucket(const struct ehash *table, const struct ehash_way *way, st
         if (!ones)
                 return ARENA_LOST;
         bpnode_cut(&table->shape, leaf, zeros, ones);
+        ehash_count(table, 1);
         return 0;
 }
 
@@ -180,7 +181,7 @@ static int split_once(struct ehash *table, struct ehash_way *way, uint64_t hash,
 }
 
 /* Slots that have no bucket get one. */
-static int add_bucket(const struct ehash *table, struct ehash_way *way, struct page_reserve *reserve)
+static int add_bucket(struct ehash *table, struct ehash_way *way, struct page_reserve *reserve)
 {
         struct ehash_node *node;
         int err = ehash_write_node(table, way->nodes[way->level], &node);
@@ -192,6 +193,7 @@ static int add_bucket(const struct ehash *table, struct ehash_way *way, struct p
                 return ARENA_LOST;
         bpnode_init(&table->shape, leaf, 0);
         set_slots(node, way->first, way->count, way->page);
+        ehash_count(table, 1);
         return 0;
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Search structures: serial code over an arena of pages, made concurrent and durable by libxac, of which
-# they know <xac/xac.h> alone. A library of its own, libxactrees.
+# they know <xac/...> alone. A library of its own, libxactrees.
 
 xacinclude_HEADERS += include/xac/page_arena.h include/xac/bptree.h include/xac/cobtree.h include/xac/ehash.h
 
@@ -66,6 +66,8 @@ libxactrees_core_la_SOURCES = \
         %D%/ehash_key.h \
         %D%/ehash_put.c \
         %D%/ehash_scan.c \
+        %D%/ehash_shortcut.c \
+        %D%/ehash_shortcut.h \
         %D%/ehash_split.c \
         %D%/ehash_stat.c \
         %D%/handle.h \
@@ -83,7 +85,7 @@ libxactrees_core_la_SOURCES = \
         %D%/veb.c \
         %D%/veb.h
 
-libxactrees_core_la_LIBADD = libxacpages.la
+libxactrees_core_la_LIBADD = libxacpages.la $(URCU_LIBS)
 
 lib_LTLIBRARIES += libxactrees.la
 libxactrees_la_SOURCES =

@@ -3,10 +3,11 @@
 #define XAC_PAGE_ARENA_H
 
 /*
- * Where search structures live: pages with numbers, in plain memory, in a plain file, or in a data file of
+ * Where search structures live: pages with numbers, in plain or rewired memory, in a plain file, or in a data file of
  * an environment. The structures are serial code over an arena; the arena decides what that code becomes:
  *
  *         page_arena_open_memory()   malloc, as it were: one thread, gone afterwards
+ *         page_arena_open_rewired()  the same in a pool of <xac/rewire.h>: its pages may be seen in several places
  *         page_arena_open_file()     a mapped file: one thread of one process, no atomicity, no durability
  *         page_arena_open_env()      transactions: PAGE_ARENA_VIEW by plain pointers into a view,
  *                                    PAGE_ARENA_DECLARED by xac_page_read() and xac_page_write()
@@ -35,6 +36,11 @@ enum page_arena_access {
 /* page_bytes: a power of two from 4096 to 65536, 0 = 4096. max_bytes: the address space it may grow into, 0 = 16 GiB.
  * -EINVAL, -ENOMEM. */
 int page_arena_open_memory(uint64_t max_bytes, uint32_t page_bytes, page_arena **arena);
+
+/* The same, and page n is page n of a rewire_pool of its own, for structures that show pages in other places, too. It
+ * takes memory 2 MiB at a time, as one page of the kernel's where that has some. page_bytes: only pages of 4096 bytes
+ * can be rewired: 4096, or 0. -EINVAL (another one, too), -ENOMEM, -EMFILE. */
+int page_arena_open_rewired(uint64_t max_bytes, uint32_t page_bytes, page_arena **arena);
 
 /* Creates the file when there is none or it is empty. -EINVAL, -ENOMEM, XAC_FORMAT (no arena, or other page_bytes),
  * and the errors of open(2), ftruncate(2) and mmap(2). */

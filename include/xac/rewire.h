@@ -43,9 +43,10 @@ typedef struct rewire_pool_options {
         size_t page_bytes;    /* 4096, or REWIRE_HUGE_BYTES; 0: 4096 */
         uint64_t max_bytes;   /* ceiling; 0: as much as the machine's memory */
         uint64_t ahead_bytes; /* so much gets memory at once, and is touched; 0: 2 MiB */
+        int collapse;         /* of small pages: where 2 MiB get memory at once, the kernel is asked for a huge page */
 } rewire_pool_options;
 
-/* What pages of REWIRE_HUGE_BYTES are made of. */
+/* What pages of REWIRE_HUGE_BYTES are made of, and small ones with `collapse` lie in. */
 enum rewire_backing {
         REWIRE_SMALL,  /* of the system's pages: it had no others, or small ones were wanted */
         REWIRE_HUGE,   /* of huge pages, as far as the kernel could make them (huge_pages) */
@@ -57,7 +58,7 @@ typedef struct rewire_pool_stats {
         enum rewire_backing backing;
         uint64_t pages; /* that have memory; of these */
         uint64_t taken_pages;
-        uint64_t huge_pages; /* that are one page for the kernel, too; at most, after rewire_pool_shrink() */
+        uint64_t huge_pages; /* that are, or lie in, a huge page of the kernel's; at most, after rewire_pool_shrink() */
         uint64_t max_pages;
         uint64_t areas;
 } rewire_pool_stats;

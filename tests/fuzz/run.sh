@@ -92,7 +92,7 @@ for target in $targets; do
         bptree | cobtree) more=$srcdir/tests/fuzz/fuzz_tree.c ;;
         esac
         # shellcheck disable=SC2086 # lists of words
-        $clang $flags $sanitizers -fsanitize=fuzzer "$srcdir/tests/fuzz/fuzz_$target.c" $more $objects -lpthread \
+        $clang $flags $sanitizers -fsanitize=fuzzer "$srcdir/tests/fuzz/fuzz_$target.c" $more $objects -lurcu-common -lpthread \
                 -o "$build/fuzz_$target"
 done
 

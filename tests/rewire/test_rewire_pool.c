@@ -236,6 +236,34 @@ static int refuse_collapse(enum sys_call call, int fd, uint64_t offset, size_t b
         return call == SYS_MADVISE && byte_len == REWIRE_HUGE_BYTES ? -EINVAL : 0;
 }
 
+/* Small ones lie in them where 2 MiB get memory at once; nothing else is different. */
+static void small_pages_come_to_lie_in_huge_ones(void)
+{
+        const rewire_pool_options options = { .max_bytes = 16 * MIB, .ahead_bytes = PAGE, .collapse = 1 };
+        rewire_pool *pool;
+        rewire_area *area;
+        uint64_t first, second;
+
+        check_ok(rewire_pool_create(&options, &pool));
+        check_ok(rewire_pool_take(pool, 100, &first));
+        check_equal(stats_of(pool).huge_pages, 0);
+        check_ok(rewire_pool_take(pool, 2000, &second)); /* the rest of the first 2 MiB, three whole ones and more */
+        check_equal(second, first + 100);
+        check_equal(stats_of(pool).huge_pages, has_huge_pages() ? 1536 : 0);
+        check_equal(stats_of(pool).backing, has_huge_pages() ? REWIRE_HUGE : REWIRE_SMALL);
+        for (uint64_t page = first; page < first + 2100; page++) {
+                check_equal(*(uint64_t *)rewire_pool_page(pool, page), 0);
+                *(uint64_t *)rewire_pool_page(pool, page) = page;
+        }
+        check_ok(rewire_area_create(pool, 700, 0, &area));
+        for (uint64_t at = 0; at < 700; at++)
+                check_ok(rewire_area_map(area, at, first + 3 * at, 1));
+        for (uint64_t at = 0; at < 700; at++)
+                check_equal(*(uint64_t *)((char *)rewire_area_address(area) + at * PAGE), first + 3 * at);
+        rewire_area_destroy(area);
+        check_ok(rewire_pool_destroy(pool));
+}
+
 static void without_huge_pages_small_ones_do(void)
 {
         uint64_t page;
@@ -325,6 +353,7 @@ int main(void)
                 isolated_test(random_calls_against_a_model),
                 isolated_test(what_is_given_back_is_zeros),
                 isolated_test(huge_pages_are_huge),
+                isolated_test(small_pages_come_to_lie_in_huge_ones),
                 isolated_test(without_huge_pages_small_ones_do),
                 isolated_test(without_memory_nothing_is_taken),
                 isolated_test(threads_take_pages_of_their_own),

@@ -17,6 +17,7 @@ TREES_TESTS = \
         %D%/test_cobtree_check \
         %D%/test_cobtree_share \
         %D%/test_ehash \
+        %D%/test_ehash_shortcut \
         %D%/test_page_alloc \
         %D%/test_page_alloc_groups \
         %D%/test_page_alloc_shared \
@@ -55,6 +56,9 @@ TREES_ACCOUNT = %D%/account.c %D%/account.h $(TREES_WAYS)
 %C%_test_page_arena_LDADD = $(TREES_TEST_LIBS)
 %C%_test_page_run_SOURCES = %D%/test_page_run.c $(TREES_WAYS)
 %C%_test_page_run_LDADD = $(TREES_TEST_LIBS)
+
+%C%_test_ehash_shortcut_SOURCES = %D%/test_ehash_shortcut.c
+%C%_test_ehash_shortcut_LDADD = $(TREES_TEST_LIBS)
 
 NODE_MODEL = %D%/node_model.c %D%/node_model.h
 

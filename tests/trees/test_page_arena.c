@@ -49,6 +49,61 @@ static void page_sizes_and_room_are_checked(void)
         check_code(page_arena_close(NULL), -EINVAL);
 }
 
+static void only_pages_of_4_kib_are_rewired(void)
+{
+        page_arena *arena = NULL;
+
+        check_code(page_arena_open_rewired(0, 4096, NULL), -EINVAL);
+        check_code(page_arena_open_rewired(0, 8192, &arena), -EINVAL);
+        check_code(page_arena_open_rewired(0, 65536, &arena), -EINVAL);
+        check_code(page_arena_open_rewired((2 << 20) - 1, 4096, &arena), -EINVAL);
+        check(arena == NULL);
+        check_ok(page_arena_open_rewired(0, 0, &arena));
+        check_equal(arena->page_bytes, 4096);
+        check_ok(page_arena_close(arena));
+}
+
+/* Page n is page n of the pool, also when it has grown. */
+static void the_pages_of_a_rewired_arena_are_seen_elsewhere(void)
+{
+        struct page_arena *arena;
+        rewire_pool_stats stats;
+        rewire_area *area;
+
+        check_ok(page_arena_open_rewired(0, 0, &arena));
+        check_ok(rewire_area_create(arena->pool, 40, 0, &area));
+        for (uint64_t groups = 1; groups <= 40; groups++) {
+                const page_no last = (page_no)(groups * GROUP_PAGES) - 1;
+
+                check_ok(arena_grow(arena, groups * GROUP_PAGES));
+                check_equal(arena->byte_len, groups * GROUP_PAGES * 4096);
+                *(page_no *)arena_write(arena, last) = last;
+                check_ok(rewire_area_map(area, groups - 1, last, 1));
+                check_equal(*(page_no *)((char *)rewire_area_address(area) + (groups - 1) * 4096), last);
+        }
+        rewire_pool_stat(arena->pool, &stats);
+        check_equal(stats.taken_pages, 40 * GROUP_PAGES);
+        rewire_area_destroy(area);
+        check_ok(page_arena_close(arena));
+}
+
+/* Somebody else has taken from its pool. */
+static void pages_that_are_not_where_they_should_be_are_no_space(void)
+{
+        struct page_arena *arena;
+        rewire_pool_stats before, after;
+        uint64_t page;
+
+        check_ok(page_arena_open_rewired(0, 0, &arena));
+        check_ok(rewire_pool_take(arena->pool, 1, &page));
+        rewire_pool_stat(arena->pool, &before);
+        check_code(arena_grow(arena, 2 * GROUP_PAGES), -ENOSPC);
+        rewire_pool_stat(arena->pool, &after);
+        check_equal(after.taken_pages, before.taken_pages);
+        check_equal(arena->byte_len, GROUP_PAGES * 4096);
+        check_ok(page_arena_close(arena));
+}
+
 static void environments_and_names_are_checked(void)
 {
         xac_env *env;
@@ -323,7 +378,7 @@ static void an_arena_grows_in_steps_as_far_as_it_is_needed(int way)
                 check(arena->byte_len >> arena->page_shift >= groups * GROUP_PAGES);
                 steps += arena->byte_len != before;
         }
-        check(steps <= 7);
+        check(steps <= 7 || way & WAYS_REWIRED);
         check(arena->byte_len <= UINT64_C(125) * GROUP_PAGES << arena->page_shift);
         check_ok(arena_run(arena, 0, touch, arena));
         ways_close();
@@ -384,7 +439,7 @@ static void the_last_room_is_used(int way)
         int full = -ENOSPC;
 
         if ((way & WAYS_KIND) == IN_MEMORY)
-                check_ok(page_arena_open_memory(max_bytes + page_bytes, page_bytes, &ways.arena));
+                check_ok(ways_open_memory(way, max_bytes + page_bytes, &ways.arena));
         else if ((way & WAYS_KIND) == IN_FILE)
                 check_ok(page_arena_open_file(scratch_path("pages"), max_bytes, page_bytes, &ways.arena));
         else {
@@ -406,6 +461,9 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 isolated_test(page_sizes_and_room_are_checked),
+                isolated_test(only_pages_of_4_kib_are_rewired),
+                isolated_test(the_pages_of_a_rewired_arena_are_seen_elsewhere),
+                isolated_test(pages_that_are_not_where_they_should_be_are_no_space),
                 isolated_test(environments_and_names_are_checked),
                 ways_all(what_was_written_is_there_when_it_is_opened_again),
                 ways_crowd(all_arenas_of_a_file_are_one),

@@ -65,7 +65,7 @@ static void begin(int way, uint64_t extents)
         if (xtree_is_cob())
                 max_bytes += extents * GROUP_BYTES;
         if ((way & WAYS_KIND) == IN_MEMORY)
-                check_ok(page_arena_open_memory(max_bytes, 4096, &arena));
+                check_ok(ways_open_memory(way, max_bytes, &arena));
         else
                 check_ok(page_arena_open_file(scratch_path("pages"), max_bytes, 4096, &arena));
         check_ok(xtree_open(arena, "tree", XTREE_CREATE, NULL, &tree));

@@ -30,6 +30,12 @@ page_arena *ways_open_with(int way, const xac_options *options)
         return ways.arena;
 }
 
+int ways_open_memory(int way, uint64_t max_bytes, page_arena **arena)
+{
+        return way & WAYS_REWIRED ? page_arena_open_rewired(max_bytes, ways_page_bytes(way), arena)
+                                  : page_arena_open_memory(max_bytes, ways_page_bytes(way), arena);
+}
+
 page_arena *ways_open(int way)
 {
         const xac_options options = { .page_bytes = ways_page_bytes(way) };
@@ -38,7 +44,7 @@ page_arena *ways_open(int way)
         ways.env = NULL;
         switch (way & WAYS_KIND) {
         case IN_MEMORY:
-                check_ok(page_arena_open_memory(0, ways_page_bytes(way), &ways.arena));
+                check_ok(ways_open_memory(way, 0, &ways.arena));
                 return ways.arena;
         case IN_FILE:
                 check_ok(page_arena_open_file(scratch_path("pages"), 0, ways_page_bytes(way), &ways.arena));

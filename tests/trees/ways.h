@@ -22,7 +22,8 @@ enum way_in {
         WAYS_BIG = 4,       /* pages of 65,536 bytes instead of 4,096 */
         WAYS_PROCESSES = 8, /* others are processes instead of threads */
         WAYS_COBTREE = 16,  /* trees are cobtrees (xtree.h) */
-        WAYS_MIDDLE = 32    /* pages of 16,384 bytes */
+        WAYS_MIDDLE = 32,   /* pages of 16,384 bytes */
+        WAYS_REWIRED = 64   /* memory that is rewired */
 };
 
 /* What this thread opened. */
@@ -33,6 +34,8 @@ struct ways {
 extern _Thread_local struct ways ways;
 
 page_arena *ways_open(int way);
+/* The arena of a way in memory that may become so large. */
+int ways_open_memory(int way, uint64_t max_bytes, page_arena **arena);
 /* The same, in an environment that is opened with these. */
 page_arena *ways_open_with(int way, const xac_options *options);
 void ways_close(void);
@@ -48,6 +51,7 @@ void ways_abort(void);
 
 #define ways_plain(body)                                                              \
         isolated_way(body, IN_MEMORY, "memory"), isolated_way(body, IN_FILE, "file"), \
+                isolated_way(body, IN_MEMORY | WAYS_REWIRED, "rewired"),              \
                 isolated_way(body, IN_MEMORY | WAYS_BIG, "memory, 64 KiB"),           \
                 isolated_way(body, IN_FILE | WAYS_BIG, "file, 64 KiB")
 #define ways_env(body)                                                                    \
@@ -65,6 +69,7 @@ void ways_abort(void);
         isolated_way(body, way, "bptree, " name), isolated_way(body, (way) | WAYS_COBTREE, "cobtree, " name)
 #define trees_plain(body)                                                                 \
         isolated_trees(body, IN_MEMORY, "memory"), isolated_trees(body, IN_FILE, "file"), \
+                isolated_trees(body, IN_MEMORY | WAYS_REWIRED, "rewired"),                \
                 isolated_trees(body, IN_MEMORY | WAYS_BIG, "memory, 64 KiB"),             \
                 isolated_trees(body, IN_FILE | WAYS_BIG, "file, 64 KiB")
 #define trees_env(body)                                                                       \
