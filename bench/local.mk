@@ -192,7 +192,7 @@ bench_transfers_SOURCES = \
         bench/transfers_hooks.h \
         bench/xacbench_records.c \
         bench/xacbench_records.h
-bench_transfers_LDADD = bench/libbench.la bench/libtraced.la $(XAC_LIBS)
+bench_transfers_LDADD = bench/libbench.la bench/libtraced.la $(XAC_LIBS) $(URCU_LIBS)
 bench_transfers_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset,--wrap=memcmp
 endif
 

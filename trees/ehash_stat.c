@@ -46,6 +46,14 @@ static int stat_body(void *arg)
         return handle_settle(&census->result, ehash_walk(census->table, &visitor));
 }
 
+static void stat_shortcut(const struct ehash_shortcut *shortcut, ehash_stats *stats)
+{
+        struct ehash_shortcut_stats its_stats;
+        ehash_shortcut_stat(shortcut, &its_stats);
+        stats->shortcut_mappings = its_stats.mappings;
+        stats->shortcut_is_used = ehash_shortcut_base(shortcut) != NULL;
+}
+
 int ehash_stat(ehash *table, ehash_stats *stats)
 {
         struct census census = { .table = table };
@@ -56,5 +64,7 @@ int ehash_stat(ehash *table, ehash_stats *stats)
                 err = census.result;
         if (!err)
                 *stats = census.stats;
+        if (!err && table->shortcut)
+                stat_shortcut(table->shortcut, stats);
         return err;
 }

@@ -307,10 +307,17 @@ int ehash_open(page_arena *arena, const char *name, int flags, const ehash_optio
 {
         const bptree_options asked = { .key_bytes = options ? options->key_bytes : 0,
                                        .value_bytes = options ? options->value_bytes : 0 };
-        struct opening opening = { arena, name, flags, CATALOG_EHASH, &asked, { 0 }, 0 };
+        struct opening opening = { arena, name, flags & ~EHASH_SHORTCUT, CATALOG_EHASH, &asked, { 0 }, 0 };
         struct handle *open = NULL;
         int err = open_handle(&opening, options ? &asked : NULL, &open);
         *table = err ? NULL : open->tree;
+        if (err || !(flags & EHASH_SHORTCUT))
+                return err;
+        err = ehash_take_shortcut(*table);
+        if (err) {
+                ehash_close(*table);
+                *table = NULL;
+        }
         return err;
 }
 
