@@ -23,10 +23,12 @@
 static page_arena *arena;
 static ehash *table;
 
+static int shortcut_flag; /* EHASH_SHORTCUT, or 0 */
+
 static void begin(int way, const ehash_options *options)
 {
         arena = ways_open(way);
-        check_ok(ehash_open(arena, "table", EHASH_CREATE, options, &table));
+        check_ok(ehash_open(arena, "table", EHASH_CREATE | shortcut_flag, options, &table));
 }
 
 static void look(void)
@@ -343,6 +345,54 @@ static void words_are_as_in_a_model(int way)
 static void long_records_are_as_in_a_model(int way)
 {
         run(&longest, way);
+}
+
+/* ---- shortcuts ---- */
+
+/* Each key by the shortcut, once it is in step, and by the directory, while it is not. */
+static void numbers_by_a_shortcut(void)
+{
+        ehash_stats stats;
+
+        shortcut_flag = EHASH_SHORTCUT;
+        run(&numbers, IN_MEMORY | WAYS_REWIRED);
+        begin(IN_MEMORY | WAYS_REWIRED, &numbers.options);
+        for (uint32_t number = 0; number < kind->keys; number++) {
+                put(number, 0);
+                get(any_key());
+                if (number % 500)
+                        continue;
+                check(ehash_shortcut_wait(table->shortcut));
+                for (uint32_t other = 0; other < kind->keys; other += 1 + number % 7)
+                        get(other);
+        }
+        check(ehash_shortcut_wait(table->shortcut));
+        check_ok(ehash_stat(table, &stats));
+        check(stats.shortcut_is_used && stats.shortcut_mappings > 0);
+        ehash_close(table); /* and opened again, it learns all there is */
+        check_ok(ehash_open(arena, "table", EHASH_SHORTCUT, NULL, &table));
+        check(ehash_shortcut_wait(table->shortcut));
+        scan();
+        for (uint32_t number = 0; number < kind->keys; number++)
+                delete (number);
+        end();
+}
+
+static void words_by_a_shortcut(void)
+{
+        shortcut_flag = EHASH_SHORTCUT;
+        run(&words, IN_MEMORY | WAYS_REWIRED);
+}
+
+static void a_shortcut_needs_pages_that_can_be_rewired(int way)
+{
+        ehash *same;
+
+        begin(way, NULL);
+        check_code(ehash_open(arena, "table", EHASH_SHORTCUT, NULL, &same), -EINVAL);
+        check(same == NULL);
+        check_code(ehash_open(arena, "new", EHASH_CREATE | EHASH_SHORTCUT, NULL, &same), -EINVAL);
+        end();
 }
 
 /* ---- many ---- */
@@ -699,6 +749,10 @@ int main(void)
                 ways_all(a_record_is_put_from_its_own_page),
                 isolated_way(many_records, IN_MEMORY, "memory"),
                 isolated_way(many_records, IN_DECLARED, "declared"),
+                isolated_test(numbers_by_a_shortcut),
+                isolated_test(words_by_a_shortcut),
+                isolated_way(a_shortcut_needs_pages_that_can_be_rewired, IN_MEMORY, "memory"),
+                isolated_way(a_shortcut_needs_pages_that_can_be_rewired, IN_DECLARED, "declared"),
                 isolated_test(damage_of_numbers_is_noticed),
                 isolated_test(damage_of_words_is_noticed),
                 isolated_test(each_invariant_is_checked),
