@@ -57,6 +57,7 @@ libxactrees_core_la_SOURCES = \
         %D%/cobtree_scan.c \
         %D%/cobtree_stat.c \
         %D%/ehash.c \
+        %D%/ehash_arrange.c \
         %D%/ehash.h \
         %D%/ehash_cache.c \
         %D%/ehash_cache.h \

@@ -93,6 +93,11 @@ int ehash_cursor_record(ehash_cursor *cursor, ehash_record *record);
 int ehash_cursor_read(ehash_cursor *cursor, uint64_t offset, void *bytes, size_t room, size_t *len);
 int ehash_cursor_delete(ehash_cursor *cursor);
 
+/* Moves the buckets into pages that are in the order of the directory, so that a shortcut of 65,536 and more buckets
+ * needs few mappings of the kernel's. Takes as long as copying the table, and up to as much room again meanwhile. For
+ * arenas without transactions; others: -EINVAL. -ENOSPC, -ENOMEM: some have been moved. */
+int ehash_arrange(ehash *table);
+
 /* Walks the whole table: takes as long as reading it. */
 int ehash_stat(ehash *table, ehash_stats *stats);
 
