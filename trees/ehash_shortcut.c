@@ -9,6 +9,13 @@
  * The mapper takes as many requests as it knows to have been queued, notes in `pages` what each asks for, and compares
  * that with what the area shows: so slots that changed several times are mapped once, and what comes before a new
  * directory is not mapped at all. Neighbours that changed are mapped together.
+ *
+ *      M1  What was asked for before a whole directory is not carried out after it;
+ *      M2  what was asked for after it is.
+ *      M3  The mapper says that it sleeps, and then looks for requests once more; the owner queues one, and then looks
+ *          whether the mapper sleeps.
+ *      M4  The owner says that it waits, and then looks at `shown` once more; the mapper stores that, and then looks
+ *          whether the owner waits.
  */
 
 #include <assert.h>
@@ -71,7 +78,7 @@ static void wait_for(sem_t *bell)
                 assert(errno == EINTR);
 }
 
-/* The mapper says that it sleeps, and then looks once more; the owner asks for something, and then looks who sleeps. */
+/* M3 */
 static void wake(struct ehash_mapper *mapper)
 {
         if (atomic_load(&mapper->is_asleep) && atomic_exchange(&mapper->is_asleep, false))
@@ -308,7 +315,7 @@ static void publish(struct ehash_mapper *mapper)
         atomic_store(&mapper->mappings, mapper->area ? rewire_area_mappings(mapper->area) : 0);
         shortcut->base = mapper->area ? rewire_area_address(mapper->area) : NULL;
         atomic_store(&shortcut->shown, mapper->noted);
-        if (atomic_exchange(&mapper->is_awaited, false))
+        if (atomic_exchange(&mapper->is_awaited, false)) /* M4 */
                 sem_post(&mapper->answered);
 }
 

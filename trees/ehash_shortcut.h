@@ -18,13 +18,14 @@
  *      owner      directory changes   request n queued   wanted = n   base is NULL          ...  base is an address
  *      mapper                                            maps, fills the page table   shown = n
  *
- *      Q1  A request is queued after the directory has changed, and before the owner looks for a base again.
+ *      Q1  When the directory has changed, the owner makes the request, and wants it, before it looks for a base again.
  *      Q2  The mapper stores `shown` when the area is as all requests up to that one ask. `base` comes before it.
- *      Q3  The owner takes a base only if `shown` is its last request, and uses it until it makes the next request at
- * most. Q4  The mapper changes the area, or puts another in its place, only while it works on a request.
+ *      Q3  The owner takes a base only if `shown` is its last request, and uses it until the next request at most.
+ *      Q4  The mapper changes the area, or puts another in its place, only while `shown` is behind the last request.
  *
  * By Q3 and Q4 nobody looks at an area while it changes, and none is unmapped that somebody uses: from the moment of a
- * request the owner has no base, and gets one when the request is done. So an old area need not be kept for anybody.
+ * request the owner has no base, and gets one when the request is done. So an old area need not be kept for anybody
+ * (docs/models/shortcut.pml).
  *
  * All functions are the owner's: one thread at a time, that of the table. A child after fork() has no mapper: it must
  * not use the table, nor stop its shortcut.

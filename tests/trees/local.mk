@@ -59,6 +59,7 @@ TREES_ACCOUNT = %D%/account.c %D%/account.h $(TREES_WAYS)
 
 %C%_test_ehash_shortcut_SOURCES = %D%/test_ehash_shortcut.c
 %C%_test_ehash_shortcut_LDADD = $(TREES_TEST_LIBS)
+%C%_test_ehash_shortcut_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=realloc
 
 NODE_MODEL = %D%/node_model.c %D%/node_model.h
 

@@ -85,6 +85,25 @@ static uint64_t mappings(void)
         return stats.mappings;
 }
 
+/* ---- memory that runs out, for either side ---- */
+
+static _Atomic bool malloc_fails, realloc_fails;
+
+void *__real_malloc(size_t byte_len);
+void *__wrap_malloc(size_t byte_len);
+void *__real_realloc(void *bytes, size_t byte_len);
+void *__wrap_realloc(void *bytes, size_t byte_len);
+
+void *__wrap_malloc(size_t byte_len)
+{
+        return malloc_fails ? NULL : __real_malloc(byte_len);
+}
+
+void *__wrap_realloc(void *bytes, size_t byte_len)
+{
+        return realloc_fails ? NULL : __real_realloc(bytes, byte_len);
+}
+
 /* ---- what the directory may look like ---- */
 
 static void anew(void)
@@ -274,6 +293,32 @@ static void too_many_mappings_are_no_shortcut_until_there_are_fewer(void)
         end();
 }
 
+/* A request that is lost, a whole directory that is, and one that the mapper has no memory for: the next one is good.
+ */
+static void without_memory_there_is_no_shortcut_until_the_next_directory(void)
+{
+        begin();
+        for (uint32_t round = 0; round < 6; round++) {
+                anew_at_random(4 + round);
+                check(ehash_shortcut_wait(shortcut));
+                check_slots();
+                malloc_fails = round % 3 != 2;
+                realloc_fails = round % 3 == 2;
+                if (round % 3 == 0)
+                        set_at_random();
+                else
+                        anew_at_random(bits + 1);
+                check(!ehash_shortcut_wait(shortcut));
+                check(ehash_shortcut_base(shortcut) == NULL);
+                malloc_fails = realloc_fails = false;
+                set_at_random();
+                ehash_shortcut_note_buckets(shortcut, slots());
+                check(!ehash_shortcut_wait(shortcut));
+                check(ehash_shortcut_base(shortcut) == NULL);
+        }
+        end();
+}
+
 static void requests_that_wait_are_forgotten_at_the_end(void)
 {
         for (int round = 0; round < 20; round++) {
@@ -345,6 +390,7 @@ int main(void)
                 isolated_test(neighbours_are_one_mapping),
                 isolated_test(with_few_buckets_it_is_not_taken),
                 isolated_test(too_many_mappings_are_no_shortcut_until_there_are_fewer),
+                isolated_test(without_memory_there_is_no_shortcut_until_the_next_directory),
                 isolated_test(requests_that_wait_are_forgotten_at_the_end),
                 isolated_test(lookups_see_the_directory_whatever_the_mapper_does),
         };
