@@ -378,6 +378,44 @@ static void numbers_by_a_shortcut(void)
         end();
 }
 
+/* In the order of the directory they are neighbours. */
+static void arranged_buckets_need_few_mappings(void)
+{
+        ehash_stats scattered, arranged;
+
+        shortcut_flag = EHASH_SHORTCUT;
+        kind = &wide;
+        chance.state = chance_seed();
+        begin(IN_MEMORY | WAYS_REWIRED, &kind->options);
+        for (int i = 0; i < 6000; i++)
+                put(any_key(), 0);
+        check(ehash_shortcut_wait(table->shortcut));
+        check_ok(ehash_stat(table, &scattered));
+        check_ok(ehash_arrange(table));
+        look();
+        check(ehash_shortcut_wait(table->shortcut));
+        check_ok(ehash_stat(table, &arranged));
+        check(arranged.shortcut_is_used && arranged.shortcut_mappings < scattered.shortcut_mappings);
+        check(arranged.buckets == scattered.buckets && arranged.records == scattered.records);
+        scan();
+        walk();
+        for (int i = 0; i < 6000; i++)
+                do_something(i % 2);
+        check(ehash_shortcut_wait(table->shortcut));
+        for (uint32_t number = 0; number < kind->keys; number++)
+                get(number);
+        end();
+}
+
+static void only_memory_is_arranged(int way)
+{
+        begin(way, NULL);
+        check_code(ehash_arrange(table), way == IN_DECLARED ? -EINVAL : 0);
+        check_ok(ehash_put(table, "key", 3, "value", 5, 0));
+        check_code(ehash_arrange(table), way == IN_DECLARED ? -EINVAL : 0);
+        end();
+}
+
 static void words_by_a_shortcut(void)
 {
         shortcut_flag = EHASH_SHORTCUT;
@@ -751,6 +789,9 @@ int main(void)
                 isolated_way(many_records, IN_DECLARED, "declared"),
                 isolated_test(numbers_by_a_shortcut),
                 isolated_test(words_by_a_shortcut),
+                isolated_test(arranged_buckets_need_few_mappings),
+                isolated_way(only_memory_is_arranged, IN_FILE, "file"),
+                isolated_way(only_memory_is_arranged, IN_DECLARED, "declared"),
                 isolated_way(a_shortcut_needs_pages_that_can_be_rewired, IN_MEMORY, "memory"),
                 isolated_way(a_shortcut_needs_pages_that_can_be_rewired, IN_DECLARED, "declared"),
                 isolated_test(damage_of_numbers_is_noticed),
