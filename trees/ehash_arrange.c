@@ -81,7 +81,7 @@ int ehash_arrange(ehash *table)
 {
         struct arranging arranging = { .table = table };
         struct ehash_shortcut *shortcut = table->shortcut;
-        if (table->arena->env)
+        if (!table->arena->pool)
                 return -EINVAL;
         int err = ehash_enter(table);
         if (!err)

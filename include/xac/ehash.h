@@ -95,7 +95,7 @@ int ehash_cursor_delete(ehash_cursor *cursor);
 
 /* Moves the buckets into pages that are in the order of the directory, so that a shortcut of 65,536 and more buckets
  * needs few mappings of the kernel's. Takes as long as copying the table, and up to as much room again meanwhile. For
- * arenas without transactions; others: -EINVAL. -ENOSPC, -ENOMEM: some have been moved. */
+ * arenas of page_arena_open_rewired(); others: -EINVAL. -ENOSPC, -ENOMEM: some have been moved. */
 int ehash_arrange(ehash *table);
 
 /* Walks the whole table: takes as long as reading it. */
