@@ -202,6 +202,7 @@ include bench/programs/local.mk
 include bench/rewire/local.mk
 include bench/snapshots/local.mk
 include bench/rewire/rearrange.mk
+include bench/rewire/shortcut.mk
 
 dist_docs_DATA += docs/BENCHMARKS.md
 benchdocdir = $(docdir)/bench

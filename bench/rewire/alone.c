@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -12,7 +13,7 @@
 #include "bench/support/processor.h"
 #include "bench/support/scratch.h"
 
-void alone_run(void (*work)(void *shared), void *shared)
+static void run(void (*work)(void *shared), void *shared, bool is_pinned)
 {
         int status;
 
@@ -20,7 +21,8 @@ void alone_run(void (*work)(void *shared), void *shared)
         const pid_t pid = fork();
         must(pid < 0 ? -errno : 0, "fork");
         if (pid == 0) {
-                processor_pin(0);
+                if (is_pinned)
+                        processor_pin(0);
                 work(shared);
                 _exit(EXIT_SUCCESS);
         }
@@ -30,6 +32,16 @@ void alone_run(void (*work)(void *shared), void *shared)
                 fprintf(stderr, "a measurement has failed\n");
                 exit(EXIT_FAILURE);
         }
+}
+
+void alone_run(void (*work)(void *shared), void *shared)
+{
+        run(work, shared, true);
+}
+
+void alone_run_free(void (*work)(void *shared), void *shared)
+{
+        run(work, shared, false);
 }
 
 void alone_warm(uint64_t byte_len)

@@ -11,6 +11,8 @@
 
 /* Runs `work` on memory that it shares with the caller (memory_share), and waits. Ends the program if it fails. */
 void alone_run(void (*work)(void *shared), void *shared);
+/* The same on all processors, for work that has threads or that waits for one: it pins what it wants pinned. */
+void alone_run_free(void (*work)(void *shared), void *shared);
 
 /* Touches so much memory in huge pages and gives it back. What no process has touched for a while may have to be asked
  * back from the host of a virtual machine: that is no part of what is measured. */

@@ -169,7 +169,7 @@ void allocation_run(const struct rewire_bench *bench)
                "have, or not in the paper\n\n",
                bench->bytes >> 20, bench->rounds);
         run_rounds(bench, figures);
-        report_open(&table, bench->tsv, "allocation", headings);
+        report_open(&table, bench->tsv, "rewire-allocation", headings);
         for (int i = 0; i < WAYS; i++)
                 print_row(&table, &ways[i], &figures[i],
                           &figures[ways[i].way.page_bytes == SMALL_PAGE ? REWIRED_SMALL : REWIRED_HUGE]);

@@ -125,7 +125,7 @@ void faults_run(const struct rewire_bench *bench)
                " rounds. -: more mappings than a process may have, or not in the paper\n\n",
                bench->bytes >> 20, bench->rounds);
         run_rounds(bench, figures);
-        report_open(&table, bench->tsv, "faults", headings);
+        report_open(&table, bench->tsv, "rewire-faults", headings);
         for (int i = 0; i < WAYS; i++)
                 print_row(&table, &ways[i], &figures[i],
                           &figures[ways[i].way.page_bytes == SMALL_PAGE ? ANONYMOUS_SMALL : ANONYMOUS_HUGE]);

@@ -233,7 +233,7 @@ void patterns_run(const struct rewire_bench *bench)
         printf("\nPatterns of access to %" PRIu64 " MiB: nanoseconds of an access, medians of %" PRIu64 " rounds\n\n",
                bench->bytes >> 20, bench->rounds);
         run_rounds(bench, ns);
-        report_open(&table, bench->tsv, "patterns", headings);
+        report_open(&table, bench->tsv, "rewire-patterns", headings);
         for (enum pattern pattern = 0; pattern < PATTERNS; pattern++)
                 for (int way = 0; way < WAYS; way += 2)
                         print_row(&table, pattern, ways[way].page_bytes, &ns[way][pattern], &ns[way + 1][pattern]);

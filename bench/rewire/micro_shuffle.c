@@ -208,7 +208,7 @@ void shuffle_run(const struct rewire_bench *bench)
                "says that copying wins with chunks of about 4 KB, and rewiring with larger ones\n\n",
                bench->bytes >> 20, bench->rounds);
         run_rounds(bench, ms);
-        report_open(&table, bench->tsv, "shuffle", headings);
+        report_open(&table, bench->tsv, "rewire-shuffle", headings);
         for (int size = 0; size < SIZES && chunks_of(bench, size) >= 2; size++)
                 print_row(&table, size, ms[size]);
         table_close(&table);

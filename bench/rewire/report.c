@@ -26,7 +26,7 @@ static void open_file(struct table *table, const char *folder, const char *name)
                 return;
         if (mkdir(folder, 0777) != 0 && errno != EEXIST)
                 scratch_fail(-errno, folder);
-        snprintf(path, sizeof(path), "%s/rewire-%s.tsv", folder, name);
+        snprintf(path, sizeof(path), "%s/%s.tsv", folder, name);
         table->path = folder;
         table->tsv = fopen(path, "w");
         if (!table->tsv)

@@ -3,7 +3,7 @@
 #define BENCH_REWIRE_REPORT_H
 
 /*
- * The tables of bench/snapshots (table.h), in files named FOLDER/rewire-NAME.tsv.
+ * The tables of bench/snapshots (table.h), in files named FOLDER/NAME.tsv.
  */
 
 #include <stddef.h>

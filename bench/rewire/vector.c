@@ -203,7 +203,7 @@ static void print_table(const struct race *race)
                                                 "x fresh",          "x read",  NULL };
         struct table table;
 
-        report_open(&table, race->bench->tsv, "vector", headings);
+        report_open(&table, race->bench->tsv, "rewire-vector", headings);
         for (int i = 0; i < race->systems; i++)
                 if (race->figures[i].total_ms.count)
                         print_row(race, &table, &race->figures[i]);
@@ -215,7 +215,7 @@ static void print_series(const struct race *race)
         static const char *const headings[] = { "system", "page", "memory", "entries", "batch ms", NULL };
         struct table table;
 
-        report_open_quietly(&table, race->bench->tsv, "vector-series", headings);
+        report_open_quietly(&table, race->bench->tsv, "rewire-vector-series", headings);
         for (int i = 0; i < race->systems; i++) {
                 const struct system_figures *figures = &race->figures[i];
                 for (uint64_t b = 0; b < race->batches && figures->series[b].count; b++) {
