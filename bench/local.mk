@@ -217,7 +217,10 @@ EXTRA_DIST += \
         bench/plot/page_touch.gp \
         bench/plot/race_bars.gp \
         bench/plot/race_lines.gp \
+        bench/plot/rewire.gp \
         bench/plot/serial.gp \
+        bench/plot/shortcut.gp \
+        bench/plot/shortcut_tables.gp \
         bench/plot/snapshots.gp \
         bench/plot/thesis.gp \
         bench/plot/threads.gp \

@@ -35,9 +35,14 @@ bench_rewire_rewire_SOURCES = \
         bench/snapshots/table.h
 bench_rewire_rewire_LDADD = bench/libbench.la $(XAC_LIBS) -ldl
 
-# Measures what docs/REWIRED.md shows (five minutes).
-bench-rewire: bench/rewire/rewire
+# Measures what docs/REWIRED.md and SHORTCUT.md show (half an hour; 10 GiB of memory); `make plots` draws it.
+SHORTCUT = $(SHELL) $(srcdir)/bench/rewire/run . shortcut --tsv $(RACE_CSV) --experiment
+bench-rewire: bench/rewire/rewire bench/rewire/shortcut
 	$(SHELL) $(srcdir)/bench/rewire/run . --experiment vector --entries 100000000 --batch 1000000 --tsv $(RACE_CSV)
 	$(SHELL) $(srcdir)/bench/rewire/run . --experiment allocation,faults,shuffle,patterns --tsv $(RACE_CSV)
+	$(SHORTCUT) lookups,fan-in,creation --slots 1048576 --lookups 10000000
+	$(SHORTCUT) shootdowns --slots 65536
+	$(SHORTCUT) tables --records 10000000 --lookups 10000000
+	$(SHORTCUT) phases --records 10000000 --systems EH,Shortcut-EH,EH-arranged,Shortcut-EH-arranged
 
 .PHONY: bench-rewire

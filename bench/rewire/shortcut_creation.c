@@ -6,13 +6,14 @@
  * built, or in as few calls as can be; with empty page tables, or with what the pool's addresses have in them, moved.
  */
 
+#include "bench/rewire/shortcut.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "bench/rewire/alone.h"
 #include "bench/rewire/report.h"
-#include "bench/rewire/shortcut.h"
 #include "bench/rewire/shortcut_node.h"
 #include "bench/snapshots/memory.h"
 #include "bench/support/scratch.h"

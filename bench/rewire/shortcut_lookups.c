@@ -5,12 +5,13 @@
  * slots lead to the same leaf (figure 4).
  */
 
+#include "bench/rewire/shortcut.h"
+
 #include <errno.h>
 #include <inttypes.h>
 
 #include "bench/rewire/alone.h"
 #include "bench/rewire/report.h"
-#include "bench/rewire/shortcut.h"
 #include "bench/rewire/shortcut_node.h"
 #include "bench/snapshots/memory.h"
 #include "bench/support/scratch.h"

@@ -9,11 +9,12 @@
  * there is no figure.
  */
 
+#include "bench/rewire/shortcut.h"
+
 #include <inttypes.h>
 
 #include "bench/rewire/alone.h"
 #include "bench/rewire/report.h"
-#include "bench/rewire/shortcut.h"
 #include "bench/rewire/shortcut_systems.h"
 #include "bench/snapshots/memory.h"
 #include "bench/support/processor.h"

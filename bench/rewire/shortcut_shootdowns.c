@@ -11,6 +11,8 @@
  * who share one do not wait in it.
  */
 
+#include "bench/rewire/shortcut.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -21,7 +23,6 @@
 
 #include "bench/rewire/alone.h"
 #include "bench/rewire/report.h"
-#include "bench/rewire/shortcut.h"
 #include "bench/rewire/shortcut_node.h"
 #include "bench/snapshots/memory.h"
 #include "bench/support/processor.h"

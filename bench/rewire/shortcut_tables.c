@@ -6,12 +6,13 @@
  * time is "settle".
  */
 
+#include "bench/rewire/shortcut.h"
+
 #include <inttypes.h>
 #include <string.h>
 
 #include "bench/rewire/alone.h"
 #include "bench/rewire/report.h"
-#include "bench/rewire/shortcut.h"
 #include "bench/rewire/shortcut_systems.h"
 #include "bench/snapshots/memory.h"
 #include "bench/support/processor.h"
