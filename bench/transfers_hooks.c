@@ -67,8 +67,8 @@ HOOKS(16)
                 return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);                                             \
         }
 
-ATOMICS(8)
-ATOMICS(64)
+ATOMICS(8)  /* NOLINT(readability-non-const-parameter): it is written through */
+ATOMICS(64) /* NOLINT(readability-non-const-parameter): it is written through */
 
 void __tsan_read_range(const void *addr, size_t byte_len);
 void __tsan_write_range(const void *addr, size_t byte_len);

@@ -73,7 +73,7 @@ int ehash_split_reserve(const struct ehash *table, const struct ehash_way *way, 
                              .count = way->count,
                              .depth = ehash_way_depth(way),
                              .end = way->leaf ? way->leaf->count : 0 };
-        while (used(table, way->leaf, &plan) + bytes > bpnode_capacity(&table->shape)) {
+        while (way->leaf && used(table, way->leaf, &plan) + bytes > bpnode_capacity(&table->shape)) {
                 int err = plan_step(table, way->leaf, hash, &plan);
                 if (err)
                         return err;
@@ -92,7 +92,7 @@ static void set_slots(struct ehash_node *node, unsigned first, unsigned count, p
 
 static void double_node(struct ehash_node *node, struct ehash_way *way)
 {
-        for (unsigned i = 1U << node->bits; i-- > 0;)
+        for (size_t i = (size_t)1 << node->bits; i-- > 0;)
                 node->slot[2 * i + 1] = node->slot[2 * i] = node->slot[i];
         way->bits = ++node->bits;
         way->first *= 2;

@@ -119,12 +119,13 @@ static void print_figures(struct table *table, const struct figures *figures)
 static void print_rows(const struct shortcut_bench *bench, struct table *table, uint64_t slots, uint64_t leaves)
 {
         struct figures figures[WAYS] = { 0 };
+        const uint64_t fan_in = slots / leaves;
 
         run_rounds(bench, slots, leaves, figures);
         for (int way = 0; way < WAYS; way++) {
                 if (!figures[way].ns[NODE_POINTERS][0].count)
                         continue;
-                table_number(table, (double)(slots / leaves), 0);
+                table_number(table, (double)fan_in, 0);
                 table_number(table, (double)leaves, 0);
                 report_page(table, ways[way].page_bytes);
                 table_text(table, ways[way].is_scattered ? "scattered" : "joined");

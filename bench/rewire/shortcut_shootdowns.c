@@ -174,7 +174,7 @@ static void race(struct run *run, const struct range *range, rewire_area *area, 
 {
         struct mapper mapper = { .run = run, .area = area, .first = first, .pages = range->pages };
         pthread_t thread;
-        struct reader readers[READERS_MOST];
+        struct reader readers[READERS_MOST] = { 0 };
         _Atomic bool stops = false;
 
         for (int i = 0; i < run->readers; i++)

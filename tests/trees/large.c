@@ -244,10 +244,9 @@ static void play(int unused, void *group)
         crew_processes(options.processes, work, NULL);
         crew_processes(2, audit, NULL); /* at once; the last one closes */
         crew_processes(1, audit, NULL);
-        printf("%s: %" PRIu64 " records, %lld MiB of file, %" PRIu64 " KiB of pool%s%s: sound (%.1f s)\n",
-               xtree_name(), options.records, scratch_file_size(scratch_path("env/tree")) / MIB,
-               options.pool_bytes / 1024, options.open_flags ? "" : ", durable", memory,
-               (double)(crew_clock_ns() - started_ns) / 1e9);
+        printf("%s: %" PRIu64 " records, %lld MiB of file, %" PRIu64 " KiB of pool%s%s: sound (%.1f s)\n", xtree_name(),
+               options.records, scratch_file_size(scratch_path("env/tree")) / MIB, options.pool_bytes / 1024,
+               options.open_flags ? "" : ", durable", memory, (double)(crew_clock_ns() - started_ns) / 1e9);
         fflush(stdout);
 }
 

@@ -355,8 +355,8 @@ static void numbers_by_a_shortcut(void)
         ehash_stats stats;
 
         shortcut_flag = EHASH_SHORTCUT;
-        run(&numbers, IN_MEMORY | WAYS_REWIRED);
-        begin(IN_MEMORY | WAYS_REWIRED, &numbers.options);
+        run(&numbers, WAYS_REWIRED);
+        begin(WAYS_REWIRED, &numbers.options);
         for (uint32_t number = 0; number < kind->keys; number++) {
                 put(number, 0);
                 get(any_key());
@@ -386,7 +386,7 @@ static void arranged_buckets_need_few_mappings(void)
         shortcut_flag = EHASH_SHORTCUT;
         kind = &wide;
         chance.state = chance_seed();
-        begin(IN_MEMORY | WAYS_REWIRED, &kind->options);
+        begin(WAYS_REWIRED, &kind->options);
         for (int i = 0; i < 6000; i++)
                 put(any_key(), 0);
         check(ehash_shortcut_wait(table->shortcut));
@@ -419,7 +419,7 @@ static void only_rewired_memory_is_arranged(int way)
 static void words_by_a_shortcut(void)
 {
         shortcut_flag = EHASH_SHORTCUT;
-        run(&words, IN_MEMORY | WAYS_REWIRED);
+        run(&words, WAYS_REWIRED);
 }
 
 static void a_shortcut_needs_pages_that_can_be_rewired(int way)
@@ -640,6 +640,7 @@ static void lengths_and_names_have_limits(int way)
 /* A record's own value is put again, under its key and under another, while its page is rearranged. */
 static void a_record_is_put_from_its_own_page(int way)
 {
+        static const char others[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
         ehash_cursor *cursor;
         ehash_record record;
         char value[1000];
@@ -647,18 +648,18 @@ static void a_record_is_put_from_its_own_page(int way)
 
         begin(way, NULL);
         memset(value, 'x', sizeof(value));
-        for (char key = 'a'; key <= 'p'; key++)
-                check_ok(ehash_put(table, &key, 1, value, 500, 0));
+        for (const char *key = "abcdefghijklmnop"; *key; key++)
+                check_ok(ehash_put(table, key, 1, value, 500, 0));
         check_ok(ehash_cursor_open(table, &cursor));
         ways_begin();
         check_ok(ehash_cursor_first(cursor));
-        for (char key = 'A'; key <= 'Z'; key++) {
+        for (const char *key = others; *key; key++) {
                 check_ok(ehash_cursor_record(cursor, &record));
-                check_ok(ehash_put(table, &key, 1, record.value, record.value_len, 0));
+                check_ok(ehash_put(table, key, 1, record.value, record.value_len, 0));
         }
         check_ok(ways_end());
-        for (char key = 'A'; key <= 'Z'; key++) {
-                check_ok(ehash_get(table, &key, 1, value, sizeof(value), &len));
+        for (const char *key = others; *key; key++) {
+                check_ok(ehash_get(table, key, 1, value, sizeof(value), &len));
                 check(len == 500 && value[0] == 'x' && value[499] == 'x');
         }
         ehash_cursor_close(cursor);
@@ -790,7 +791,7 @@ int main(void)
                 isolated_test(numbers_by_a_shortcut),
                 isolated_test(words_by_a_shortcut),
                 isolated_test(arranged_buckets_need_few_mappings),
-                isolated_way(only_rewired_memory_is_arranged, IN_MEMORY | WAYS_REWIRED, "rewired"),
+                isolated_way(only_rewired_memory_is_arranged, WAYS_REWIRED, "rewired"),
                 isolated_way(only_rewired_memory_is_arranged, IN_MEMORY, "memory"),
                 isolated_way(only_rewired_memory_is_arranged, IN_DECLARED, "declared"),
                 isolated_way(a_shortcut_needs_pages_that_can_be_rewired, IN_MEMORY, "memory"),

@@ -201,8 +201,8 @@ static int run_by_options(int argc, char **argv)
         scratch_remove();
         printf("%s, %s, %s: %" PRIu64 " operations, up to %" PRIu64
                " %s; pages written by a commit: %.3f, at most %" PRIu64 "\n",
-               xtree_name(), pattern_names[options.pattern], pattern_record_names[options.records],
-               tally.operations, tally.most_height, xtree_is_cob() ? "extents" : "levels",
+               xtree_name(), pattern_names[options.pattern], pattern_record_names[options.records], tally.operations,
+               tally.most_height, xtree_is_cob() ? "extents" : "levels",
                tally.commits ? (double)tally.pages_written / (double)tally.commits : 0, tally.most_pages);
         printf("%" PRIu64 " pages of records, %.0f %% of the file; %.2f pages moved for each of them\n",
                tally.record_pages, 100 * tally.fill, (double)tally.moves / (double)tally.record_pages);
