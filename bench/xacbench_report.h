@@ -23,7 +23,7 @@ enum {
         REPORT_METRICS
 };
 
-enum { REPORT_SYSTEMS_MAX = 16, REPORT_CROWDS_MAX = 32, REPORT_PARAM = 160 };
+enum { REPORT_SYSTEMS_MAX = 32, REPORT_CROWDS_MAX = 32, REPORT_PARAM = 160 };
 
 struct report_cell {
         bool is_run;

@@ -81,7 +81,7 @@ static void entries_that_cannot_be(int way)
 {
         static const struct catalog_record entries[] = { { 2, 9, 0, 0, 0 },    { 20, 1, 0, 0, 0 }, { 20, 9, 4, 0, 0 },
                                                          { 20, 9, 8, 257, 0 }, { 20, 9, 0, 8, 0 }, { 20, 9, 8, 8, 1 },
-                                                         { 20, 9, 0, 0, 4 } };
+                                                         { 20, 9, 0, 0, 8 },   { 20, 9, 0, 0, 6 }, { 20, 9, 0, 0, 5 } };
         const struct catalog_record beyond = { UINT32_MAX, 9, 0, 0, 0 };
 
         damaged_begin(way);
