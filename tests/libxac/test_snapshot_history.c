@@ -282,9 +282,18 @@ static void run_processes(struct round *round, struct chance *chance)
                 crew_join(pids[i]);
 }
 
+/* A change of most pages needs nearly all of the smallest pool, and what is not at home needs it, too. */
+static void commit_alone(struct stand *stand, unsigned count)
+{
+        for (unsigned i = 0; i < count; i++) {
+                check_ok(xac_checkpoint(stand->env));
+                stand_commit(stand);
+        }
+}
+
 static uint64_t used_when_quiet(struct stand *stand)
 {
-        stand_commits(stand, 3);
+        commit_alone(stand, 3);
         check_ok(xac_checkpoint(stand->env));
         return stand_stats(stand).pool_bytes_used;
 }
@@ -327,7 +336,7 @@ static void round_run(struct round *round, struct chance *chance)
         round->is_killing = chance_percent(chance, 50);
         stand_open(&round->stand);
         round->base = stand_stats(&round->stand).sequence;
-        stand_commits(&round->stand, 20);
+        commit_alone(&round->stand, 20);
         used = used_when_quiet(&round->stand);
         run_processes(round, chance);
         check_given_back(&round->stand, used);
