@@ -69,18 +69,21 @@ const struct partition_way *partition_way_of(const char *name)
 /*
  * Rewired while a partition has two units or more; below that, what is moved to close the gaps is much of it, and
  * chunks are copied together instead. With 32 and 64 partitions, storing key by key costs twice what it costs with
- * fewer or more, whatever the way, on the machine where this was chosen: so there by lines. See REARRANGE.md.
+ * fewer or more, whatever the way, on the machine where this was chosen: so there by lines. With more than 512, runs of
+ * 256 KiB take twice what chunks do. See REARRANGE.md.
  */
 const struct partition_way *partition_way_for(const struct partition_way *way, const struct partition_task *task)
 {
-        enum { UNITS_LEAST = 2, LINES_FROM = 32, LINES_TO = 64 };
+        enum { UNITS_LEAST = 2, LINES_FROM = 32, LINES_TO = 64, RUNS_TO = 512 };
         if (way->run)
                 return way;
         const uint64_t unit_bytes = task->count * sizeof(uint64_t) / task->partitions / UNITS_LEAST;
         const bool is_large = unit_bytes >= REWIRE_HUGE_BYTES;
         if (task->partitions >= LINES_FROM && task->partitions <= LINES_TO)
                 return partition_way_of(is_large ? "rewired-2m-buffered" : "two-passes-buffered");
-        return partition_way_of(is_large ? "rewired-2m" : unit_bytes >= MANY ? "rewired-256k" : "chunks");
+        if (is_large)
+                return partition_way_of("rewired-2m");
+        return partition_way_of(unit_bytes >= MANY && task->partitions <= RUNS_TO ? "rewired-256k" : "chunks");
 }
 
 /* ---- measuring ---- */
