@@ -20,8 +20,8 @@
  * meets each record once that is there all the time, whatever else is put and deleted meanwhile.
  *
  * The hash function is keyed with a random number of each table. It is no cryptographic one: who can try out how long
- * calls take may find keys that meet in a bucket, and more than a page of them that have all 64 bits in common cannot
- * be stored (-ENOSPC).
+ * calls take may find keys that meet in a bucket, and more than a page of them that have their first 63 bits in common
+ * cannot be stored (-ENOSPC).
  */
 
 #include <xac/bptree.h>
@@ -80,7 +80,7 @@ int ehash_delete(ehash *table, const void *key, size_t key_len);
  * table. Outside a transaction it is one that is read-only. */
 int ehash_scan(ehash *table, int (*visit)(void *arg, const ehash_record *record), void *arg);
 
-/* Cursors, as the B+-tree's; the key of a record is good until the cursor moves. */
+/* Cursors, as the B+-tree's; the key of a record is good until the cursor moves, or is asked again. */
 int ehash_cursor_open(ehash *table, ehash_cursor **cursor);
 void ehash_cursor_close(ehash_cursor *cursor);
 int ehash_cursor_first(ehash_cursor *cursor);
