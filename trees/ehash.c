@@ -53,13 +53,13 @@ static int learn_all(struct ehash *table)
 }
 
 /* An arena that can be rewired has no transactions. */
-int ehash_take_shortcut(struct ehash *table)
+int ehash_take_shortcut(struct ehash *table, bool is_tried)
 {
         struct ehash_shortcut *shortcut = NULL;
         if (table->shortcut)
                 return 0;
         table->buckets = 0;
-        int err = ehash_shortcut_start(table->arena, &shortcut);
+        int err = ehash_shortcut_start(table->arena, is_tried, &shortcut);
         if (!err)
                 err = learn_all(table);
         if (err) {

@@ -93,7 +93,7 @@ void ehash_init(struct page_arena *arena, const struct catalog_record *record, s
 /* Frees what belongs to the handle. */
 void ehash_end(struct ehash *table);
 /* From now on the table has a shortcut. -EINVAL: the arena cannot be rewired; -ENOMEM, -EAGAIN. */
-int ehash_take_shortcut(struct ehash *table);
+int ehash_take_shortcut(struct ehash *table, bool is_tried);
 /* Before each public operation: the handle's, and the seed is known. */
 int ehash_enter(struct ehash *table);
 

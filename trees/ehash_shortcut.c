@@ -29,6 +29,7 @@
 #include <urcu/wfcqueue.h>
 
 #include "pages/page_arena.h"
+#include "trees/ehash_trial.h"
 
 enum {
         NEVER = -1,            /* as a request: none has this number */
@@ -48,7 +49,8 @@ struct request {
 
 struct ehash_mapper {
         struct ehash_shortcut *shortcut;
-        rewire_pool *pool;
+        const struct page_arena *arena;
+        bool is_tried;
         pthread_t thread;
         sem_t bell;
         sem_t answered;
@@ -57,6 +59,7 @@ struct ehash_mapper {
         _Atomic bool stops;
         _Atomic uint64_t queued;
         _Atomic uint64_t mappings;
+        _Atomic bool is_slower;    /* than the directory: so there is no area */
         struct cds_wfcq_tail tail; /* the owner's end */
 
         struct __cds_wfcq_head head; /* the mapper's from here on */
@@ -183,7 +186,7 @@ static enum ehash_shortcut_state state_of(const struct ehash_shortcut *shortcut)
         if (!is_in_step(shortcut))
                 return EHASH_SHORTCUT_BEHIND;
         if (!shortcut->base)
-                return EHASH_SHORTCUT_REFUSED;
+                return atomic_load(&shortcut->mapper->is_slower) ? EHASH_SHORTCUT_SLOWER : EHASH_SHORTCUT_REFUSED;
         return is_worth_it(shortcut) ? EHASH_SHORTCUT_READY : EHASH_SHORTCUT_WIDE;
 }
 
@@ -251,6 +254,7 @@ static void note(struct ehash_mapper *mapper)
                         note_set(mapper, request);
                 else if (note_anew(mapper, request)) {
                         mapper->slots = 0;
+                        atomic_store(&mapper->is_slower, false);
                         forget_area(mapper);
                 }
                 free(request);
@@ -291,17 +295,38 @@ static int fit_area(struct ehash_mapper *mapper)
                 return 0;
         forget_area(mapper);
         mapper->area_slots = mapper->slots;
-        return rewire_area_create(mapper->pool, mapper->slots, REWIRE_READ_ONLY, &mapper->area);
+        return rewire_area_create(mapper->arena->pool, mapper->slots, REWIRE_READ_ONLY, &mapper->area);
 }
 
-/* An area that could not be made is tried again with the next whole directory. */
+/* Without memory for the trial it is not known. */
+static bool is_slower(const struct ehash_mapper *mapper)
+{
+        page_no *directory = malloc(mapper->slots * sizeof(*directory));
+        struct ehash_ways ways = { .arena = mapper->arena->base,
+                                   .page_shift = mapper->arena->page_shift,
+                                   .directory = directory,
+                                   .area = rewire_area_address(mapper->area) };
+        if (!directory)
+                return true;
+        for (uint64_t slot = 0; slot < mapper->slots; slot++)
+                directory[slot] = (page_no)mapper->pages[slot];
+        while (UINT64_C(1) << ways.bits < mapper->slots)
+                ways.bits++;
+        const bool is_faster = ehash_area_is_faster(&ways);
+        free(directory);
+        return !is_faster;
+}
+
+/* An area that could not be made, or is slower than the directory, is tried again with the next whole directory. */
 static void show(struct ehash_mapper *mapper)
 {
         if (mapper->slots && (mapper->area || mapper->is_anew)) {
                 int err = fit_area(mapper);
                 if (!err)
                         err = show_changed(mapper);
-                if (err)
+                if (mapper->is_anew)
+                        atomic_store(&mapper->is_slower, !err && mapper->is_tried && is_slower(mapper));
+                if (err || atomic_load(&mapper->is_slower))
                         forget_area(mapper);
         }
         mapper->is_anew = false;
@@ -416,7 +441,7 @@ static void free_all(struct ehash_shortcut *shortcut)
         free(shortcut);
 }
 
-int ehash_shortcut_start(struct page_arena *arena, struct ehash_shortcut **shortcut)
+int ehash_shortcut_start(struct page_arena *arena, bool is_tried, struct ehash_shortcut **shortcut)
 {
         if (!arena->pool)
                 return -EINVAL;
@@ -429,7 +454,8 @@ int ehash_shortcut_start(struct page_arena *arena, struct ehash_shortcut **short
         }
         self->mapper = mapper;
         mapper->shortcut = self;
-        mapper->pool = arena->pool;
+        mapper->arena = arena;
+        mapper->is_tried = is_tried;
         __cds_wfcq_init(&mapper->head, &mapper->tail);
         sem_init(&mapper->bell, 0, 0);
         sem_init(&mapper->answered, 0, 0);

@@ -23,6 +23,9 @@
  *      Q3  The owner takes a base only if `shown` is its last request, and uses it until the next request at most.
  *      Q4  The mapper changes the area, or puts another in its place, only while `shown` is behind the last request.
  *
+ * The mapper does not know whether an area helps: it tries it out with each whole directory that is new
+ * (ehash_trial.h), and if not, there is no shortcut until the next one, and nothing to be mapped meanwhile.
+ *
  * By Q3 and Q4 nobody looks at an area while it changes, and none is unmapped that somebody uses: from the moment of a
  * request the owner has no base, and gets one when the request is done. So an old area need not be kept for anybody
  * (docs/models/shortcut.pml).
@@ -62,7 +65,9 @@ enum ehash_shortcut_state {
         EHASH_SHORTCUT_BEHIND, /* the mapper is at work */
         EHASH_SHORTCUT_READY,
         EHASH_SHORTCUT_WIDE,   /* too many slots for each bucket */
-        EHASH_SHORTCUT_REFUSED /* too many mappings, or no memory: until a directory that is set anew has better luck */
+        EHASH_SHORTCUT_SLOWER, /* than the directory, */
+        EHASH_SHORTCUT_REFUSED /* or too many mappings, or no memory: until a directory that is set anew has better luck
+                                */
 };
 
 struct ehash_shortcut_stats {
@@ -73,8 +78,9 @@ struct ehash_shortcut_stats {
         enum ehash_shortcut_state state;
 };
 
-/* Starts a mapper for an arena of page_arena_open_rewired(). -EINVAL: another kind; -ENOMEM, -EAGAIN. */
-int ehash_shortcut_start(struct page_arena *arena, struct ehash_shortcut **shortcut);
+/* Starts a mapper for an arena of page_arena_open_rewired(). `is_tried`: there is no shortcut where it is slower than
+ * the directory. -EINVAL: another kind of arena; -ENOMEM, -EAGAIN. */
+int ehash_shortcut_start(struct page_arena *arena, bool is_tried, struct ehash_shortcut **shortcut);
 /* Ends the thread; requests that wait are forgotten. Before the arena is closed. NULL does nothing. */
 void ehash_shortcut_stop(struct ehash_shortcut *shortcut);
 
@@ -86,7 +92,8 @@ void ehash_shortcut_anew(struct ehash_shortcut *shortcut, uint32_t bits, const u
 /* So many buckets have the directory's slots. */
 void ehash_shortcut_note_buckets(struct ehash_shortcut *shortcut, uint64_t buckets);
 
-/* Waits until all requests are done; for tests and measurements. False: they cannot be (EHASH_SHORTCUT_REFUSED). */
+/* Waits until all requests are done; for tests and measurements. False: there is no area
+ * (EHASH_SHORTCUT_REFUSED, EHASH_SHORTCUT_SLOWER). */
 bool ehash_shortcut_wait(struct ehash_shortcut *shortcut);
 void ehash_shortcut_stat(const struct ehash_shortcut *shortcut, struct ehash_shortcut_stats *stats);
 

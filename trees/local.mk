@@ -71,6 +71,8 @@ libxactrees_core_la_SOURCES = \
         %D%/ehash_shortcut.h \
         %D%/ehash_split.c \
         %D%/ehash_stat.c \
+        %D%/ehash_trial.c \
+        %D%/ehash_trial.h \
         %D%/handle.h \
         %D%/leaf.c \
         %D%/leaf.h \

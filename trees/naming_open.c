@@ -303,17 +303,19 @@ int cobtree_open(page_arena *arena, const char *name, int flags, const cobtree_o
         return err;
 }
 
+enum { SHORTCUTS = EHASH_SHORTCUT | EHASH_SHORTCUT_ALWAYS };
+
 int ehash_open(page_arena *arena, const char *name, int flags, const ehash_options *options, ehash **table)
 {
         const bptree_options asked = { .key_bytes = options ? options->key_bytes : 0,
                                        .value_bytes = options ? options->value_bytes : 0 };
-        struct opening opening = { arena, name, flags & ~EHASH_SHORTCUT, CATALOG_EHASH, &asked, { 0 }, 0 };
+        struct opening opening = { arena, name, flags & ~SHORTCUTS, CATALOG_EHASH, &asked, { 0 }, 0 };
         struct handle *open = NULL;
         int err = open_handle(&opening, options ? &asked : NULL, &open);
         *table = err ? NULL : open->tree;
-        if (err || !(flags & EHASH_SHORTCUT))
+        if (err || !(flags & SHORTCUTS))
                 return err;
-        err = ehash_take_shortcut(*table);
+        err = ehash_take_shortcut(*table, !(flags & EHASH_SHORTCUT_ALWAYS));
         if (err) {
                 ehash_close(*table);
                 *table = NULL;

@@ -36,7 +36,9 @@ enum ehash_flags {
         EHASH_CREATE = BPTREE_CREATE,
         EHASH_EXCL = BPTREE_EXCL,
         EHASH_NOOVERWRITE = BPTREE_NOOVERWRITE,
-        EHASH_SHORTCUT = 8 /* ehash_open: lookups in an arena of page_arena_open_rewired() skip the directory */
+        /* ehash_open, in an arena of page_arena_open_rewired(): lookups may skip the directory, */
+        EHASH_SHORTCUT = 8,        /* where that is found to be faster, */
+        EHASH_SHORTCUT_ALWAYS = 16 /* or in any case */
 };
 
 typedef struct ehash ehash;
@@ -59,16 +61,18 @@ typedef struct ehash_stats {
         uint64_t depth; /* bits of the hash value that tell buckets apart, at most */
         uint64_t buckets, directory_pages, overflow_pages;
         uint64_t bucket_bytes_used; /* of records in buckets */
-        uint64_t shortcut_mappings; /* with EHASH_SHORTCUT: of the kernel's, when it was last in step */
+        uint64_t shortcut_mappings; /* with a shortcut: of the kernel's, when it was last in step */
         int shortcut_is_used;       /* by lookups now: it is there, in step, and worth taking */
 } ehash_stats;
 
-/* NULL options: any, or the defaults at creation. Errors are bptree_open()'s; with EHASH_SHORTCUT -EINVAL: the arena
+/* NULL options: any, or the defaults at creation. Errors are bptree_open()'s; with a shortcut -EINVAL: the arena
  * cannot be rewired; -EAGAIN: no thread could be started.
  *
  * EHASH_SHORTCUT: a thread keeps a range of addresses in which the buckets are seen in the order of the directory, so
  * that the page table leads a lookup to its bucket. It works after the fact; until it is in step, and where the kernel
- * would need too many mappings, or the average bucket has more than eight slots, lookups go by the directory. */
+ * would need too many mappings, or the average bucket has more than eight slots, lookups go by the directory. So they
+ * do where that is faster, which the thread tries out each time the directory has doubled (some milliseconds of its
+ * time); EHASH_SHORTCUT_ALWAYS does not ask. */
 int ehash_open(page_arena *arena, const char *name, int flags, const ehash_options *options, ehash **table);
 void ehash_close(ehash *table);
 

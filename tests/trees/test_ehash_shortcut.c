@@ -9,12 +9,14 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "pages/page_arena.h"
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
 #include "tests/support/isolate.h"
+#include "trees/ehash_trial.h"
 
 enum { BITS_MAX = 15, SLOTS_MAX = 1 << BITS_MAX, PAGES = 4 * GROUP_PAGES, PAGE = 4096 };
 
@@ -26,7 +28,8 @@ static struct chance chance;
 static uint32_t directory[SLOTS_MAX];
 static uint32_t bits;
 
-static void begin(void)
+/* `is_tried`: whether the shortcut is faster. */
+static void begin(bool is_tried)
 {
         if (chance.state == 0)
                 chance.state = chance_seed();
@@ -34,7 +37,7 @@ static void begin(void)
         check_ok(arena_grow(arena, PAGES));
         for (page_no page = 0; page < PAGES; page++) /* from the last byte of a page on nothing is looked at */
                 *(uint32_t *)((char *)arena_write(arena, page) + PAGE - sizeof(page)) = page;
-        check_ok(ehash_shortcut_start(arena, &shortcut));
+        check_ok(ehash_shortcut_start(arena, is_tried, &shortcut));
 }
 
 static void end(void)
@@ -161,7 +164,7 @@ static void another_arena_has_no_shortcut(void)
         struct ehash_shortcut *none = NULL;
 
         check_ok(page_arena_open_memory(0, 0, &plain));
-        check_code(ehash_shortcut_start(plain, &none), -EINVAL);
+        check_code(ehash_shortcut_start(plain, false, &none), -EINVAL);
         check(none == NULL);
         check_ok(page_arena_close(plain));
         ehash_shortcut_stop(NULL);
@@ -169,7 +172,7 @@ static void another_arena_has_no_shortcut(void)
 
 static void without_a_directory_there_is_no_base(void)
 {
-        begin();
+        begin(false);
         check(ehash_shortcut_base(shortcut) == NULL);
         check_equal(state(), EHASH_SHORTCUT_NONE);
         check(!ehash_shortcut_wait(shortcut));
@@ -180,7 +183,7 @@ static void without_a_directory_there_is_no_base(void)
 
 static void in_step_each_slot_shows_its_page(void)
 {
-        begin();
+        begin(false);
         for (int round = 0; round < 200; round++) {
                 if (round == 0 || chance_percent(&chance, 20))
                         anew_at_random(below(10));
@@ -197,7 +200,7 @@ static void in_step_each_slot_shows_its_page(void)
 
 static void what_is_written_to_the_arena_is_seen(void)
 {
-        begin();
+        begin(false);
         anew_in_runs(8);
         check(ehash_shortcut_wait(shortcut));
         for (uint32_t page = 0; page < slots(); page++) {
@@ -212,7 +215,7 @@ static void out_of_step_there_is_no_base(void)
 {
         uint32_t without = 0;
 
-        begin();
+        begin(false);
         anew_at_random(12);
         check(ehash_shortcut_wait(shortcut));
         for (int round = 0; round < 1000; round++) {
@@ -231,7 +234,7 @@ static void out_of_step_there_is_no_base(void)
 
 static void neighbours_are_one_mapping(void)
 {
-        begin();
+        begin(false);
         anew_in_runs(10);
         check(ehash_shortcut_wait(shortcut));
         check(mappings() <= 2);
@@ -247,7 +250,7 @@ static void neighbours_are_one_mapping(void)
 
 static void with_few_buckets_it_is_not_taken(void)
 {
-        begin();
+        begin(false);
         anew_at_random(6);
         check(ehash_shortcut_wait(shortcut));
         check_slots();
@@ -274,7 +277,7 @@ static void check_refused(void)
 /* vm.max_map_count allows areas 32,765 mappings. */
 static void too_many_mappings_are_no_shortcut_until_there_are_fewer(void)
 {
-        begin();
+        begin(false);
         anew_of_one_page(BITS_MAX);
         check_refused();
         set(0, 1, 8);
@@ -297,7 +300,7 @@ static void too_many_mappings_are_no_shortcut_until_there_are_fewer(void)
  */
 static void without_memory_there_is_no_shortcut_until_the_next_directory(void)
 {
-        begin();
+        begin(false);
         for (uint32_t round = 0; round < 6; round++) {
                 anew_at_random(4 + round);
                 check(ehash_shortcut_wait(shortcut));
@@ -319,10 +322,51 @@ static void without_memory_there_is_no_shortcut_until_the_next_directory(void)
         end();
 }
 
+/* A table with a mapper that tries it out: there is an area and it is taken, or there is none. */
+static void a_shortcut_that_is_tried_is_taken_or_gone(void)
+{
+        begin(true);
+        for (uint32_t round = 0; round < 30; round++) {
+                anew_at_random(1 + below(12));
+                const bool is_taken = ehash_shortcut_wait(shortcut);
+                check_equal(state(), is_taken ? EHASH_SHORTCUT_READY : EHASH_SHORTCUT_SLOWER);
+                check((mappings() > 0) == is_taken);
+                set_at_random();
+                check(ehash_shortcut_wait(shortcut) == is_taken);
+                if (is_taken)
+                        check_slots();
+        }
+        end();
+}
+
+/* Both ways to memory of the same size: where one of them leads to the same page again and again, it is faster. */
+static void the_faster_way_is_found(void)
+{
+        enum { TRIAL_BITS = 15, TRIAL_SLOTS = 1 << TRIAL_BITS };
+        const size_t byte_len = (size_t)TRIAL_SLOTS * PAGE;
+        char *touched = mmap(NULL, byte_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        char *zeros = mmap(NULL, byte_len, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+        static page_no same[TRIAL_SLOTS], another[TRIAL_SLOTS];
+        struct ehash_ways ways = { .arena = touched, .page_shift = 12, .bits = TRIAL_BITS };
+
+        check(touched != MAP_FAILED && zeros != MAP_FAILED);
+        memset(touched, 1, byte_len);
+        for (uint32_t slot = 0; slot < TRIAL_SLOTS; slot++)
+                another[slot] = slot;
+        ways.directory = same;
+        ways.area = touched;
+        check(!ehash_area_is_faster(&ways));
+        ways.directory = another;
+        ways.area = zeros; /* the kernel's page of zeros in each slot */
+        check(ehash_area_is_faster(&ways));
+        check_ok(munmap(touched, byte_len));
+        check_ok(munmap(zeros, byte_len));
+}
+
 static void requests_that_wait_are_forgotten_at_the_end(void)
 {
         for (int round = 0; round < 20; round++) {
-                begin();
+                begin(false);
                 anew_at_random(10);
                 for (uint32_t sets = below(3000); sets > 0; sets--)
                         set_at_random();
@@ -357,7 +401,7 @@ static void lookups_see_the_directory_whatever_the_mapper_does(void)
         const uint64_t until = now_ms() + 2000;
         uint64_t found = 0, none = 0;
 
-        begin();
+        begin(false);
         anew_at_random(8);
         while (now_ms() < until) {
                 const uint64_t lookups = chance_percent(&chance, 50) ? below(30) : below(30000);
@@ -391,6 +435,8 @@ int main(void)
                 isolated_test(with_few_buckets_it_is_not_taken),
                 isolated_test(too_many_mappings_are_no_shortcut_until_there_are_fewer),
                 isolated_test(without_memory_there_is_no_shortcut_until_the_next_directory),
+                isolated_test(a_shortcut_that_is_tried_is_taken_or_gone),
+                isolated_test(the_faster_way_is_found),
                 isolated_test(requests_that_wait_are_forgotten_at_the_end),
                 isolated_test(lookups_see_the_directory_whatever_the_mapper_does),
         };
