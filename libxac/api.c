@@ -220,6 +220,27 @@ uint64_t xac_snapshot_sequence(const xac_snapshot *snapshot)
         return snapshot ? snapshot_sequence(snapshot) : 0;
 }
 
+int xac_snapshot_find(xac_snapshot *snapshot, const char *file, xac_snapshot_file *found)
+{
+        return snapshot && file && found ? snapshot_find_file(snapshot, file, found) : -EINVAL;
+}
+
+const void *xac_snapshot_page(const xac_snapshot *snapshot, uint32_t number, uint64_t page)
+{
+        return snapshot_page(snapshot, number, page);
+}
+
+int xac_snapshot_lend(xac_snapshot *snapshot, const void *page)
+{
+        return snapshot ? snapshot_lend(snapshot, page) : -EINVAL;
+}
+
+void xac_snapshot_take_back(xac_snapshot *snapshot, const void *page)
+{
+        if (snapshot)
+                snapshot_take_back(snapshot, page);
+}
+
 int xac_snapshot_close(xac_snapshot *snapshot)
 {
         return snapshot ? snapshot_close(snapshot) : -EINVAL;

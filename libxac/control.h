@@ -27,7 +27,7 @@
 #include "recovery/manifest.h"
 
 enum {
-        CONTROL_VERSION = 10,
+        CONTROL_VERSION = 11,
         CACHE_LINE = 64,
         FILES_MAX = MANIFEST_FILES,
         PARTICIPANTS_MAX = 32768,
@@ -126,6 +126,7 @@ struct control {
         char boot_id[40];
         char path[CONTROL_PATH_BYTES]; /* of the directory when this was made: to find it by; empty: not known */
         _Atomic uint32_t is_ready;     /* [who created it] */
+        _Atomic uint32_t has_lent;     /* [anybody] whether any slot was ever lent (lending.h) */
 
         /* All that a commit must write: lock and sequence, on one line. decided is stored
          * before the first head of commit `decided` (R5), sequence after the last. */
@@ -287,6 +288,7 @@ struct control_layout {
         uint64_t slots; /* sparse from here on */
         uint64_t rings;
         uint64_t filters;
+        uint64_t lent;
         uint64_t end;
 };
 
@@ -308,7 +310,9 @@ static inline struct control_layout control_layout(uint32_t max_participants, ui
         at.rings = at.slots + ((uint64_t)pool_slots + control_aliases_max(pool_slots)) * sizeof(struct slot);
         at.rings = (at.rings + page - 1) / page * page;
         at.filters = at.rings + (uint64_t)max_participants * RING_ENTRIES * sizeof(struct ring_entry);
-        at.end = at.filters + (uint64_t)max_participants * WAIT_FILTER_BYTES;
+        at.lent = at.filters + (uint64_t)max_participants * WAIT_FILTER_BYTES;
+        at.lent = (at.lent + page - 1) / page * page;
+        at.end = at.lent + (uint64_t)pool_slots * sizeof(uint32_t);
         return at;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/hook.h"
 #include "base/sys.h"
+#include "libxac/lending.h"
 #include "libxac/pool_aliases.h"
 #include "libxac/pool_lists.h"
 #include "libxac/pool_rebuild.h"
@@ -30,9 +31,20 @@ static inline void tell_cached(struct participant *self)
         atomic_store_explicit(&self->row->cached, self->free.count, memory_order_relaxed);
 }
 
-uint32_t pool_take(struct participant *self)
+/* R28: nothing is written to what the kernel may still read. */
+static inline uint32_t pop_writable(struct participant *self)
 {
         uint32_t no = slot_list_pop(self->shared, &self->free);
+        while (no && lending_is_lent(self->shared, no) && !lending_renew(self, no)) {
+                no = slot_list_pop(self->shared, &self->free);
+                tell_cached(self);
+        }
+        return no;
+}
+
+uint32_t pool_take(struct participant *self)
+{
+        uint32_t no = pop_writable(self);
         if (no) {
                 tell_cached(self);
                 struct slot *slot = &self->shared->slots[no];

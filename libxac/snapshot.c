@@ -6,10 +6,12 @@
 
 #include "libxac/close.h"
 #include "libxac/handlers.h"
+#include "libxac/lending.h"
 #include "libxac/participant.h"
 #include "libxac/registry.h"
 #include "libxac/snapshot_map.h"
 #include "libxac/takeover.h"
+#include "libxac/version.h"
 #include "rewire/mappings.h"
 
 struct xac_snapshot {
@@ -184,4 +186,37 @@ int snapshot_map_file(xac_snapshot *snapshot, const char *file, const void **bas
 uint64_t snapshot_sequence(const xac_snapshot *snapshot)
 {
         return snapshot->sequence;
+}
+
+/* ---- pages ---- */
+
+int snapshot_find_file(xac_snapshot *snapshot, const char *file, xac_snapshot_file *found)
+{
+        struct xac_env *env = snapshot->env;
+        if (env_is_forked(env))
+                return XAC_FORKED;
+        *found = (xac_snapshot_file){ .page_bytes = env->shared.control->page_bytes };
+        int err = files_open(&env->files, file, 0, &found->number);
+        if (!err)
+                found->pages = files_byte_len(&env->files, found->number) >> env->shared.page_shift;
+        return err;
+}
+
+const char *snapshot_page(const xac_snapshot *snapshot, uint32_t file_no, uint64_t page_no)
+{
+        struct xac_env *env = snapshot->env;
+        const uint64_t page = page_id(file_no, page_no);
+        uint64_t word = version_visible(&env->shared, page, snapshot->sequence);
+        return files_version_bytes(&env->files, page, version_slot(word));
+}
+
+int snapshot_lend(xac_snapshot *snapshot, const void *page)
+{
+        struct xac_env *env = snapshot->env;
+        return env_is_forked(env) ? XAC_FORKED : lending_lend(&env->shared, page);
+}
+
+void snapshot_take_back(xac_snapshot *snapshot, const void *page)
+{
+        lending_take_back(&snapshot->env->shared, page);
 }

@@ -22,4 +22,10 @@ int snapshot_map_file(xac_snapshot *snapshot, const char *file, const void **bas
 uint64_t snapshot_sequence(const xac_snapshot *snapshot);
 int snapshot_close(xac_snapshot *snapshot);
 
+/* Pages where they lie, and lent (lending.h). */
+int snapshot_find_file(xac_snapshot *snapshot, const char *file, xac_snapshot_file *found);
+const char *snapshot_page(const xac_snapshot *snapshot, uint32_t file_no, uint64_t page_no);
+int snapshot_lend(xac_snapshot *snapshot, const void *page);
+void snapshot_take_back(xac_snapshot *snapshot, const void *page);
+
 #endif

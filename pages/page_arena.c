@@ -177,6 +177,22 @@ int page_arena_open_env(xac_env *env, const char *file, enum page_arena_access a
         return arena_open(arena, (*arena)->base == MAP_FAILED ? -errno : (*arena)->file ? 0 : -ENOMEM);
 }
 
+/* ---- of a snapshot ---- */
+
+int page_arena_open_snapshot(xac_snapshot *snapshot, const char *file, page_arena **arena)
+{
+        xac_snapshot_file found;
+        if (!snapshot || !file || !arena)
+                return -EINVAL;
+        int err = xac_snapshot_find(snapshot, file, &found);
+        if (err || (err = arena_new(found.page_bytes, ARENA_SNAPSHOT, arena)))
+                return err;
+        (*arena)->snapshot = snapshot;
+        (*arena)->file_no = found.number;
+        (*arena)->byte_len = found.pages * found.page_bytes;
+        return arena_open(arena, found.pages < GROUP_PAGES ? XAC_FORMAT : 0);
+}
+
 /* ---- closing ---- */
 
 static int leave(void *arena)

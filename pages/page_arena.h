@@ -56,27 +56,35 @@ enum page_kind {
 };
 
 /* How the pages are reached. */
-enum arena_way { ARENA_PLAIN, ARENA_VIEW = PAGE_ARENA_VIEW, ARENA_DECLARED = PAGE_ARENA_DECLARED, ARENA_TRANSLATED };
+enum arena_way {
+        ARENA_PLAIN,
+        ARENA_VIEW = PAGE_ARENA_VIEW,
+        ARENA_DECLARED = PAGE_ARENA_DECLARED,
+        ARENA_TRANSLATED,
+        ARENA_SNAPSHOT
+};
 
 struct handle;
 
 struct page_arena {
-        char *base; /* page n is at base + n * page_bytes */
+        char *base; /* page n is at base + n * page_bytes; NULL: of a snapshot */
         uint32_t page_shift;
         uint32_t page_bytes;
         enum arena_way way;
-        xac_env *env;         /* NULL: plain */
-        int fd;               /* plain file, else -1 */
-        rewire_pool *pool;    /* plain and rewired: page n is its page n; else NULL */
-        uint64_t max_bytes;   /* plain: the address space reserved */
-        uint64_t byte_len;    /* as far as this arena knows; may have grown meanwhile */
-        char *file;           /* name in the environment */
-        int map_flags;        /* of the view, there */
-        uint64_t magic;       /* whose pages these are: in the arena's header */
-        uint32_t own_group;   /* page_group: where this arena takes pages; NO_GROUP */
-        uint64_t token;       /* page_group: what it writes into the map of its own group */
-        uint64_t random;      /* page_group: where it looks next */
-        struct handle *trees; /* that are open, of all kinds */
+        xac_env *env;                 /* NULL: plain, or of a snapshot */
+        const xac_snapshot *snapshot; /* then nothing can be written; */
+        uint32_t file_no;             /* of the file there */
+        int fd;                       /* plain file, else -1 */
+        rewire_pool *pool;            /* plain and rewired: page n is its page n; else NULL */
+        uint64_t max_bytes;           /* plain: the address space reserved */
+        uint64_t byte_len;            /* as far as this arena knows; may have grown meanwhile */
+        char *file;                   /* name in the environment */
+        int map_flags;                /* of the view, there */
+        uint64_t magic;               /* whose pages these are: in the arena's header */
+        uint32_t own_group;           /* page_group: where this arena takes pages; NO_GROUP */
+        uint64_t token;               /* page_group: what it writes into the map of its own group */
+        uint64_t random;              /* page_group: where it looks next */
+        struct handle *trees;         /* that are open, of all kinds */
 };
 
 /* ---- page_arena.c ---- */
@@ -108,7 +116,7 @@ static inline uint64_t arena_random(struct page_arena *arena)
 }
 
 /* What this thread sees is the same as long as this number is: it changes with each begin, end and abort of a
- * level. 0: no transaction is open. Plain arenas: always 1. */
+ * level. 0: no transaction is open. Without an environment: always 1. */
 static inline uint64_t arena_txn(const struct page_arena *arena)
 {
         return arena->env ? xac_txn_id(arena->env) : 1;
@@ -119,6 +127,7 @@ static inline const void *arena_read(const struct page_arena *arena, page_no pag
         const char *addr = arena->base + ((uint64_t)page << arena->page_shift);
         return arena->way == ARENA_DECLARED     ? xac_page_read(arena->env, addr)
                : arena->way == ARENA_TRANSLATED ? xac_for_read(addr)
+               : arena->way == ARENA_SNAPSHOT   ? xac_snapshot_page(arena->snapshot, arena->file_no, page)
                                                 : addr;
 }
 
@@ -135,7 +144,8 @@ static inline void *arena_write(const struct page_arena *arena, page_no page)
 int arena_move(const struct page_arena *arena, page_no to, page_no from);
 
 /* Runs the body in the open transaction, or in one of its own with these flags, repeated on conflicts. ARENA_LOST from
- * the body becomes -ECANCELED inside a transaction, and outside the reason; any other result is returned. A body that
+ * the body becomes -ECANCELED inside a transaction, and outside the reason; any other result is returned. XAC_READONLY:
+ * it may write (flags), and nothing can be written. A body that
  * fails inside a transaction has changed nothing yet: nothing is undone there. */
 int arena_run(struct page_arena *arena, int flags, int (*body)(void *arg), void *arg);
 /* The same, tried once; inside a transaction in a level of its own, so that a failure is undone (in plain arenas

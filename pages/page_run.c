@@ -48,6 +48,8 @@ static int extend_pool(struct page_arena *arena, uint64_t byte_len)
 static int extend_plain(struct page_arena *arena, uint64_t byte_len)
 {
         int err;
+        if (arena->snapshot)
+                return XAC_READONLY;
         if (byte_len > arena->max_bytes)
                 return -ENOSPC;
         if (arena->pool)
@@ -133,6 +135,8 @@ static int run_env(struct page_arena *arena, int flags, struct run *run)
 
 static int run_with(struct page_arena *arena, int flags, int tries, int (*body)(void *arg), void *arg)
 {
+        if (arena->snapshot && !(flags & XAC_RDONLY))
+                return XAC_READONLY;
         return arena->env ? run_env(arena, flags, &(struct run){ body, arg, tries, 0 }) : body(arg);
 }
 

@@ -11,6 +11,7 @@
  *         page_arena_open_file()     a mapped file: one thread of one process, no atomicity, no durability
  *         page_arena_open_env()      transactions: PAGE_ARENA_VIEW by plain pointers into a view,
  *                                    PAGE_ARENA_DECLARED by xac_page_read() and xac_page_write()
+ *         page_arena_open_snapshot() what a data file was when a snapshot was opened
  *
  * An arena of an environment belongs to the thread that opened it; each thread, of whatever process, opens its own on
  * the same file. All arenas of a file have the same pages, whichever way they came in.
@@ -49,6 +50,11 @@ int page_arena_open_file(const char *path, uint64_t max_bytes, uint32_t page_byt
 /* The environment's page size counts. Creates the file when there is none or it is empty, in a transaction of its own
  * or the one that is open. XAC_FORMAT (no arena), and the errors of xac_mmap() and xac_run(). */
 int page_arena_open_env(xac_env *env, const char *file, enum page_arena_access access, page_arena **arena);
+
+/* A data file as of a snapshot, which is closed after it: for reading, XAC_READONLY for what would write. There may be
+ * any number of them, each used by one thread at a time; transactions that are open play no part. -ENOENT, XAC_FORMAT
+ * (no arena), and what xac_snapshot_map() says. */
+int page_arena_open_snapshot(xac_snapshot *snapshot, const char *file, page_arena **arena);
 
 /* Its trees are closed by now, and no transaction is open (-EBUSY). */
 int page_arena_close(page_arena *arena);

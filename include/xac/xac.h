@@ -203,6 +203,24 @@ int xac_snapshot_refresh(xac_snapshot *snapshot, xac_snapshot **fresh);
 uint64_t xac_snapshot_sequence(const xac_snapshot *snapshot);
 int xac_snapshot_close(xac_snapshot *snapshot);
 
+/* The pages themselves, where they lie: no page faults, no copies, and next to no cost. */
+typedef struct xac_snapshot_file {
+        uint32_t number; /* of the file, for xac_snapshot_page() */
+        uint32_t page_bytes;
+        uint64_t pages; /* the file has at least as many as the snapshot knows */
+} xac_snapshot_file;
+
+/* -ENOENT, and what else xac_snapshot_map() says. */
+int xac_snapshot_find(xac_snapshot *snapshot, const char *file, xac_snapshot_file *found);
+/* page_bytes bytes that nothing changes until the snapshot is closed. The number of the page is not checked. */
+const void *xac_snapshot_page(const xac_snapshot *snapshot, uint32_t number, uint64_t page);
+/* For who has the kernel read a page by itself, after the call (MSG_ZEROCOPY): lend it before, take it back when the
+ * kernel is done, both while the snapshot is open. What was not taken back when the snapshot ends, or the process,
+ * stays as it is for the kernel: its place is used for something else only with other memory behind it. -EINVAL: the
+ * page is none of the pool's, but the data file's, which checkpoints write to: copy it; -ENOSPC. */
+int xac_snapshot_lend(xac_snapshot *snapshot, const void *page);
+void xac_snapshot_take_back(xac_snapshot *snapshot, const void *page);
+
 /* Announced and declared access. */
 int xac_advise(xac_env *env, const void *addr, size_t length, int access);
 const void *xac_page_read(xac_env *env, const void *addr);

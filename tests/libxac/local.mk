@@ -21,6 +21,7 @@ LIBXAC_UNIT_TESTS = \
         %D%/test_frames \
         %D%/test_handlers \
         %D%/test_home \
+        %D%/test_lending \
         %D%/test_participant \
         %D%/test_patience \
         %D%/test_pool \
@@ -70,6 +71,8 @@ UNIT_STAGE = tests/libxac/stage.h $(UNIT_ENGINE)
 %C%_test_participant_LDADD = $(UNIT_LIBS)
 %C%_test_patience_SOURCES = %D%/test_patience.c $(UNIT_STAGE)
 %C%_test_patience_LDADD = $(UNIT_LIBS)
+%C%_test_lending_SOURCES = %D%/test_lending.c $(UNIT_ENGINE)
+%C%_test_lending_LDADD = $(UNIT_LIBS)
 %C%_test_pool_SOURCES = %D%/test_pool.c $(UNIT_ENGINE)
 %C%_test_pool_LDADD = $(UNIT_LIBS)
 %C%_test_publish_SOURCES = %D%/test_publish.c $(UNIT_ENGINE)
@@ -137,6 +140,7 @@ CONTRACT_TESTS = \
         %D%/test_snapshot_durable \
         %D%/test_snapshot_history \
         %D%/test_snapshot_others \
+        %D%/test_snapshot_pages \
         %D%/test_snapshot_ends \
         %D%/test_starving \
         %D%/test_stat \
@@ -225,6 +229,8 @@ SNAPSHOT_STAND = %D%/stamped.c %D%/stamped.h %D%/snapshot_stand.h
 %C%_test_snapshot_history_LDADD = $(CONTRACT_LIBS)
 %C%_test_snapshot_others_SOURCES = %D%/test_snapshot_others.c $(SNAPSHOT_STAND)
 %C%_test_snapshot_others_LDADD = $(CONTRACT_LIBS)
+%C%_test_snapshot_pages_SOURCES = %D%/test_snapshot_pages.c $(SNAPSHOT_STAND)
+%C%_test_snapshot_pages_LDADD = $(CONTRACT_LIBS)
 %C%_test_starving_SOURCES = %D%/test_starving.c
 %C%_test_starving_LDADD = $(CONTRACT_LIBS)
 %C%_test_stat_SOURCES = %D%/test_stat.c

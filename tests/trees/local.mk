@@ -22,6 +22,7 @@ TREES_TESTS = \
         %D%/test_page_alloc_groups \
         %D%/test_page_alloc_shared \
         %D%/test_page_arena \
+        %D%/test_page_arena_snapshot \
         %D%/test_page_run \
         %D%/test_pma \
         %D%/test_tree \
@@ -54,6 +55,8 @@ TREES_ACCOUNT = %D%/account.c %D%/account.h $(TREES_WAYS)
 %C%_test_page_alloc_shared_LDADD = $(TREES_TEST_LIBS)
 %C%_test_page_arena_SOURCES = %D%/test_page_arena.c $(TREES_WAYS)
 %C%_test_page_arena_LDADD = $(TREES_TEST_LIBS)
+%C%_test_page_arena_snapshot_SOURCES = %D%/test_page_arena_snapshot.c $(TREES_EITHER)
+%C%_test_page_arena_snapshot_LDADD = $(TREES_TEST_LIBS)
 %C%_test_page_run_SOURCES = %D%/test_page_run.c $(TREES_WAYS)
 %C%_test_page_run_LDADD = $(TREES_TEST_LIBS)
 
