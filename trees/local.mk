@@ -32,6 +32,7 @@ libxactrees_core_la_SOURCES = \
         %D%/bptree_path.c \
         %D%/bptree_put.c \
         %D%/bptree_scan.c \
+        %D%/bptree_scan_leaves.c \
         %D%/bptree_split.c \
         %D%/bptree_stat.c \
         %D%/cobindex.c \

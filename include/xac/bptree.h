@@ -122,6 +122,26 @@ int bptree_scan(bptree *tree, const void *from, size_t from_len, const void *to,
 int bptree_scan_runs(bptree *tree, const void *from, size_t from_len, const void *to, size_t to_len,
                      int (*visit)(void *arg, const void *records, size_t count), void *arg);
 
+/* A leaf as the bytes of one page, which may have been copied elsewhere: bptree_leaf_open(). */
+typedef struct bptree_leaf {
+        const void *page;
+        uint32_t page_bytes;
+        uint32_t count;         /* records */
+        uint32_t tree_id;       /* of its tree: no two trees of an arena have the same */
+        bptree_options options; /* of its tree */
+} bptree_leaf;
+
+typedef struct bptree_leaf_view {
+        bptree_leaf leaf;    /* where it lies: good until the transaction ends, or a call changes the tree */
+        uint64_t page_no;    /* in the arena */
+        uint32_t first, end; /* its records within the range: [first, end); there may be none */
+} bptree_leaf_view;
+
+/* Visits the leaves where records of the range are or would be, in the order of the keys, as bptree_scan() does. Each
+ * key of the range belongs into exactly one of them; the first and the last may have others, too. */
+int bptree_scan_leaves(bptree *tree, const void *from, size_t from_len, const void *to, size_t to_len,
+                       int (*visit)(void *arg, const bptree_leaf_view *view), void *arg);
+
 /* Appends records, in ascending order and beyond the last one there is, in pages as full as can be. `next` fills in a
  * record and returns 1, or 0 at the end, or a negative number, which is returned. -EINVAL (order, lengths). All in
  * one transaction; outside of one it is tried once, as `next` cannot start anew: XAC_CONFLICT. */
