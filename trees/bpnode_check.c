@@ -9,7 +9,7 @@
 #include "trees/bpnode_cells.h"
 #include "trees/bpnode_fixed.h"
 
-enum { PAGE_MAX = 65536 };
+enum { PAGE_MAX = 65536, WORD_BITS = 64 };
 
 static const char *header_fault(const struct bpnode_shape *shape, const struct bpnode *node, uint8_t level)
 {
@@ -33,12 +33,19 @@ static const char *header_fault(const struct bpnode_shape *shape, const struct b
 /* ---- where the cells of the variable layout lie ---- */
 
 /* Whether all bytes of a cell are its own: marks them. */
-static bool claim(unsigned char *taken, size_t begin, size_t byte_len)
+static bool claim(uint64_t *taken, size_t begin, size_t byte_len)
 {
-        for (size_t at = begin; at < begin + byte_len; at++) {
-                if (taken[at / 8] & 1U << at % 8)
+        const size_t end = begin + byte_len;
+
+        for (size_t at = begin; at < end;) {
+                const size_t in_word = at % WORD_BITS;
+                const size_t count = end - at < WORD_BITS - in_word ? end - at : WORD_BITS - in_word;
+                const uint64_t bits = UINT64_MAX >> (WORD_BITS - count) << in_word;
+
+                if (taken[at / WORD_BITS] & bits)
                         return false;
-                taken[at / 8] |= (unsigned char)(1U << at % 8);
+                taken[at / WORD_BITS] |= bits;
+                at += count;
         }
         return true;
 }
@@ -66,7 +73,7 @@ static const char *lengths_fault(const struct bpnode_shape *shape, const struct 
 
 static const char *cells_fault(const struct bpnode_shape *shape, const struct bpnode *node)
 {
-        unsigned char taken[PAGE_MAX / 8];
+        uint64_t taken[PAGE_MAX / WORD_BITS];
         size_t used = 0;
 
         memset(taken, 0, shape->page_bytes / 8);
@@ -111,14 +118,38 @@ static const char *heads_fault(const struct bpnode_shape *shape, const struct bp
         return NULL;
 }
 
+/* Whether `count` keys, so far apart, ascend. Inlined for each stride that is worth a constant. */
+static inline bool fixed_ascend(const unsigned char *keys, size_t stride, unsigned count)
+{
+        uint64_t is_not_less = 0;
+
+        for (unsigned i = 1; i < count; i++, keys += stride)
+                is_not_less |= bpnode_fixed_load(keys) >= bpnode_fixed_load(keys + stride);
+        return !is_not_less;
+}
+
+static bool keys_ascend(const struct bpnode_shape *shape, const struct bpnode *node, unsigned first)
+{
+        if (shape->is_fixed) {
+                const size_t stride = bpnode_fixed_stride(shape, node->level);
+                const unsigned char *keys = bpnode_fixed_at(shape, node, first);
+                const unsigned count = node->count - first;
+
+                return stride == 16 ? fixed_ascend(keys, 16, count) : fixed_ascend(keys, stride, count);
+        }
+        for (unsigned i = first + 1; i < node->count; i++)
+                if (bpnode_compare(shape, bpnode_key_at(shape, node, i - 1), bpnode_key_at(shape, node, i)) >= 0)
+                        return false;
+        return true;
+}
+
 static const char *order_fault(const struct bpnode_shape *shape, const struct bpnode *node, struct bpnode_key low,
                                struct bpnode_key high)
 {
         const unsigned first = node->level > 0;
 
-        for (unsigned i = first + 1; i < node->count; i++)
-                if (bpnode_compare(shape, bpnode_key_at(shape, node, i - 1), bpnode_key_at(shape, node, i)) >= 0)
-                        return "keys out of order";
+        if (!keys_ascend(shape, node, first))
+                return "keys out of order";
         if (node->count <= first)
                 return NULL;
         if (low.bytes && bpnode_compare(shape, low, bpnode_key_at(shape, node, first)) > 0)

@@ -81,9 +81,14 @@ static int visit_all(struct leaves *leaves)
         const struct bptree *tree = leaves->tree;
         struct bptree_path path;
         bool is_equal, is_last = false;
-        int err =
-                leaves->from ? bptree_path_seek(tree, *leaves->from, &path, &is_equal) : bptree_path_first(tree, &path);
         leaves->result = 0;
+        if (leaves->from && leaves->to && bpnode_compare(&tree->shape, *leaves->from, *leaves->to) >= 0)
+                return 0;
+        int err = 0;
+        if (leaves->from)
+                err = bptree_path_seek(tree, *leaves->from, &path, &is_equal);
+        else
+                err = bptree_path_first(tree, &path);
         while (!err && !leaves->result && !is_last) {
                 err = visit_leaf(leaves, &path, &is_last);
                 if (!err && !leaves->result && !is_last)

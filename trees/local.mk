@@ -28,6 +28,7 @@ libxactrees_core_la_SOURCES = \
         %D%/bptree_catalog.h \
         %D%/bptree_cursor.c \
         %D%/bptree_delete.c \
+        %D%/bptree_leaf.c \
         %D%/bptree_load.c \
         %D%/bptree_path.c \
         %D%/bptree_put.c \

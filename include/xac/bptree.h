@@ -122,7 +122,7 @@ int bptree_scan(bptree *tree, const void *from, size_t from_len, const void *to,
 int bptree_scan_runs(bptree *tree, const void *from, size_t from_len, const void *to, size_t to_len,
                      int (*visit)(void *arg, const void *records, size_t count), void *arg);
 
-/* A leaf as the bytes of one page, which may have been copied elsewhere: bptree_leaf_open(). */
+/* A leaf as the bytes of one page, wherever that was copied to. */
 typedef struct bptree_leaf {
         const void *page;
         uint32_t page_bytes;
@@ -130,6 +130,17 @@ typedef struct bptree_leaf {
         uint32_t tree_id;       /* of its tree: no two trees of an arena have the same */
         bptree_options options; /* of its tree */
 } bptree_leaf;
+
+/* Judges page_bytes bytes, which may be anything and begin at a multiple of 8, of a tree with these options (NULL: the
+ * defaults). 0: they are a leaf whose records are in order and can be read without leaving the page, for as long as
+ * nobody changes them. XAC_CORRUPT: they are not. -EINVAL: no tree has such options, or pages of this size. */
+int bptree_leaf_open(const void *page, uint32_t page_bytes, const bptree_options *options, bptree_leaf *leaf);
+/* The record at `index`, less than leaf->count, in the page. Those of fixed size (key_bytes 8) lie side by side, as
+ * bptree_scan_runs() shows them. A value in overflow pages (NULL) is not at hand. */
+void bptree_leaf_record(const bptree_leaf *leaf, uint32_t index, bptree_record *record);
+/* The index of the first record whose key is not less; leaf->count: all are. A key that cannot be in such a tree by its
+ * length is compared all the same. */
+uint32_t bptree_leaf_find(const bptree_leaf *leaf, const void *key, size_t key_len);
 
 typedef struct bptree_leaf_view {
         bptree_leaf leaf;    /* where it lies: good until the transaction ends, or a call changes the tree */

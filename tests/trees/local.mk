@@ -13,6 +13,7 @@ TREES_TESTS = \
         %D%/test_bpnode_check \
         %D%/test_bpnode_split \
         %D%/test_bptree_check \
+        %D%/test_bptree_leaf \
         %D%/test_cobindex \
         %D%/test_cobtree_check \
         %D%/test_cobtree_share \
@@ -107,6 +108,8 @@ TREES_DAMAGED = %D%/damaged.c %D%/damaged.h $(TREES_WAYS)
 %C%_test_arena_check_LDADD = $(TREES_TEST_LIBS)
 %C%_test_bptree_check_SOURCES = %D%/test_bptree_check.c $(TREES_DAMAGED)
 %C%_test_bptree_check_LDADD = $(TREES_TEST_LIBS)
+%C%_test_bptree_leaf_SOURCES = %D%/test_bptree_leaf.c $(TREES_WAYS)
+%C%_test_bptree_leaf_LDADD = $(TREES_TEST_LIBS)
 %C%_test_cobtree_check_SOURCES = %D%/test_cobtree_check.c $(TREES_DAMAGED)
 %C%_test_cobtree_check_LDADD = $(TREES_TEST_LIBS)
 %C%_test_cobtree_share_SOURCES = %D%/test_cobtree_share.c $(TREES_WAYS)

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+#include <xac/bptree.h>
+
+/*
+ * Leaves where they lie: those of a range are visited in order, and have all its records and no others. Leaves as
+ * copies: what bptree_leaf_open() takes can be read without leaving the page, is in order, and is what a scan shows.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "tests/support/chance.h"
+#include "tests/support/check.h"
+#include "tests/trees/ways.h"
+
+enum { KINDS = 5, KEY_ROOM = 200, RECORDS = 3000 };
+
+static struct chance chance;
+
+static int setup(void **state)
+{
+        (void)state;
+        chance.state = chance_seed();
+        return 0;
+}
+
+static int by_last_byte(void *arg, const void *a, size_t a_len, const void *b, size_t b_len)
+{
+        const size_t shorter = a_len < b_len ? a_len : b_len;
+        int order = 0;
+
+        (void)arg;
+        for (size_t i = 1; i <= shorter && !order; i++)
+                order = ((const unsigned char *)a)[a_len - i] - ((const unsigned char *)b)[b_len - i];
+        return order ? order : (a_len > b_len) - (a_len < b_len);
+}
+
+static const bptree_options kinds[KINDS] = { { .key_bytes = 8, .value_bytes = 8 },
+                                             { .key_bytes = 8, .value_bytes = 0 },
+                                             { .key_bytes = 8, .value_bytes = 13 },
+                                             { .key_bytes = 0 },
+                                             { .compare = by_last_byte } };
+
+static size_t draw_key(const bptree_options *options, unsigned char *key)
+{
+        const size_t len = options->key_bytes ? 8 : 1 + (size_t)chance_below(&chance, KEY_ROOM);
+
+        for (size_t i = 0; i < len; i++)
+                key[i] = (unsigned char)chance_below(&chance, options->key_bytes ? 256 : i < 4 ? 2 : 5);
+        return len;
+}
+
+static bptree *make(page_arena *arena, const bptree_options *options, unsigned records)
+{
+        unsigned char key[KEY_ROOM], value[5000] = { 0 };
+        bptree *tree;
+
+        check_ok(bptree_open(arena, "tree", BPTREE_CREATE, options, &tree));
+        for (unsigned i = 0; i < records; i++) {
+                size_t len = draw_key(options, key);
+                size_t value_len = chance_below(&chance, 100) ? i % 60 : sizeof(value); /* long: in overflow pages */
+
+                memcpy(value, &i, sizeof(i));
+                check_ok(bptree_put(tree, key, len, value, options->key_bytes ? options->value_bytes : value_len, 0));
+        }
+        return tree;
+}
+
+/* ---- what a scan shows, beside what the leaves have ---- */
+
+struct list {
+        const bptree_options *options;
+        bptree_record records[RECORDS];
+        size_t count, seen;
+        unsigned leaves, leaves_without;
+};
+
+static int add_record(void *arg, const bptree_record *record)
+{
+        struct list *list = arg;
+
+        check(list->count < RECORDS);
+        list->records[list->count++] = *record;
+        return 0;
+}
+
+static void expect_next(struct list *list, const bptree_record *record)
+{
+        check(list->seen < list->count);
+        const bptree_record *other = &list->records[list->seen++];
+
+        check_equal(record->key_len, other->key_len);
+        check_equal(record->value_len, other->value_len);
+        check(memcmp(record->key, other->key, record->key_len) == 0);
+        check(!record->value == !other->value);
+        check(!record->value || record->value_len == 0 || memcmp(record->value, other->value, record->value_len) == 0);
+}
+
+static int see_leaf(void *arg, const bptree_leaf_view *view)
+{
+        struct list *list = arg;
+        bptree_record record;
+
+        list->leaves++;
+        list->leaves_without += view->first == view->end;
+        check(view->first <= view->end && view->end <= view->leaf.count);
+        check_equal(view->leaf.options.key_bytes, list->options->key_bytes);
+        check_equal(view->leaf.options.value_bytes, list->options->value_bytes);
+        for (uint32_t i = view->first; i < view->end; i++) {
+                bptree_leaf_record(&view->leaf, i, &record);
+                expect_next(list, &record);
+        }
+        return 0;
+}
+
+static void compare_ranges(bptree *tree, const bptree_options *options)
+{
+        static struct list list;
+        unsigned char from[KEY_ROOM], to[KEY_ROOM];
+
+        for (unsigned round = 0; round < 100; round++) {
+                const void *low = chance_below(&chance, 4) ? from : NULL;
+                const void *high = chance_below(&chance, 4) ? to : NULL;
+                const size_t from_len = draw_key(options, from), to_len = draw_key(options, to);
+
+                list.options = options;
+                list.count = list.seen = 0;
+                list.leaves = list.leaves_without = 0;
+                check_ok(bptree_scan(tree, low, from_len, high, to_len, add_record, &list));
+                check_ok(bptree_scan_leaves(tree, low, from_len, high, to_len, see_leaf, &list));
+                check_equal(list.seen, list.count);
+                check(list.leaves_without <= 2);
+        }
+}
+
+static void leaves_have_what_a_scan_shows(int way)
+{
+        for (unsigned kind = 0; kind < KINDS; kind++) {
+                page_arena *arena = ways_open(way);
+
+                ways_begin();
+                bptree *tree = make(arena, &kinds[kind], chance_below(&chance, 2) ? RECORDS : 20);
+
+                compare_ranges(tree, &kinds[kind]);
+                check_ok(ways_end());
+                bptree_close(tree);
+                check_ok(bptree_drop(arena, "tree"));
+                ways_close();
+        }
+}
+
+static int count_leaf(void *arg, const bptree_leaf_view *view)
+{
+        (void)view;
+        return ++*(int *)arg;
+}
+
+static void a_visit_ends_the_scan_of_leaves(int way)
+{
+        const uint64_t low = 0, high = UINT64_MAX;
+        page_arena *arena = ways_open(way);
+        bptree *tree = make(arena, &kinds[0], RECORDS);
+        int leaves = 0;
+
+        check_code(bptree_scan_leaves(tree, NULL, 0, NULL, 0, count_leaf, &leaves), 1);
+        check_equal(leaves, 1);
+        check_code(bptree_scan_leaves(tree, "short", 5, NULL, 0, count_leaf, &leaves), -EINVAL);
+        check_code(bptree_scan_leaves(tree, NULL, 0, "short", 5, count_leaf, &leaves), -EINVAL);
+        check_ok(bptree_scan_leaves(tree, &high, 8, &low, 8, count_leaf, &leaves)); /* there is nothing between */
+        check_equal(leaves, 1);
+        bptree_close(tree);
+        ways_close();
+}
+
+static void an_empty_tree_has_one_leaf(int way)
+{
+        page_arena *arena = ways_open(way);
+        bptree *tree = make(arena, &kinds[3], 0);
+        int leaves = 0;
+
+        check_code(bptree_scan_leaves(tree, "from", 4, "to", 2, count_leaf, &leaves), 1);
+        check_equal(leaves, 1);
+        bptree_close(tree);
+        ways_close();
+}
+
+/* ---- copies ---- */
+
+enum { COPIES = 40 };
+
+/* Pages of a tree, each alone between pages that cannot be accessed. */
+struct copies {
+        const bptree_options *options;
+        unsigned char *pages[COPIES];
+        uint32_t page_bytes;
+        unsigned count;
+};
+
+static unsigned char *make_room(uint32_t page_bytes)
+{
+        enum { FENCE = 65536 };
+        unsigned char *room = mmap(NULL, page_bytes + 2 * FENCE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        check(room != MAP_FAILED);
+        check_ok(mprotect(room + FENCE, page_bytes, PROT_READ | PROT_WRITE));
+        return room + FENCE;
+}
+
+static int copy_leaf(void *arg, const bptree_leaf_view *view)
+{
+        struct copies *copies = arg;
+
+        copies->page_bytes = view->leaf.page_bytes;
+        copies->pages[copies->count] = make_room(copies->page_bytes);
+        memcpy(copies->pages[copies->count], view->leaf.page, copies->page_bytes);
+        return ++copies->count == COPIES;
+}
+
+static int order_of(const bptree_options *options, const bptree_record *a, const void *key, size_t key_len)
+{
+        const size_t shorter = a->key_len < key_len ? a->key_len : key_len;
+
+        if (options->compare)
+                return options->compare(NULL, a->key, a->key_len, key, key_len);
+        const int order = memcmp(a->key, key, shorter);
+        return order ? order : (a->key_len > key_len) - (a->key_len < key_len);
+}
+
+/* All that can be asked of a leaf, whatever it was made of. */
+static void read_all(const bptree_leaf *leaf)
+{
+        static volatile unsigned char sum;
+        unsigned char key[KEY_ROOM];
+        bptree_record record;
+        const size_t key_len = draw_key(&leaf->options, key) - (chance_below(&chance, 8) == 0);
+        uint32_t less = 0;
+
+        for (uint32_t i = 0; i < leaf->count; i++) {
+                bptree_leaf_record(leaf, i, &record);
+                for (size_t at = 0; at < record.key_len; at++)
+                        sum += ((const unsigned char *)record.key)[at];
+                for (size_t at = 0; record.value && at < record.value_len; at++)
+                        sum += ((const unsigned char *)record.value)[at];
+                check_equal(bptree_leaf_find(leaf, record.key, record.key_len), i);
+                less += order_of(&leaf->options, &record, key, key_len) < 0;
+        }
+        check_equal(bptree_leaf_find(leaf, key, key_len), less);
+}
+
+static void damage(const struct copies *copies, unsigned char *page)
+{
+        const unsigned header = 200; /* and slots, where damage has the most to say */
+        const unsigned bytes = chance_below(&chance, 2) ? header : copies->page_bytes;
+
+        for (unsigned changes = 1 + (unsigned)chance_below(&chance, 4); changes; changes--)
+                page[chance_below(&chance, bytes)] = (unsigned char)chance_next(&chance);
+}
+
+static void a_copy_is_read_or_refused(int way)
+{
+        unsigned refused = 0;
+
+        for (unsigned kind = 0; kind < KINDS; kind++) {
+                page_arena *arena = ways_open(way);
+                bptree *tree = make(arena, &kinds[kind], RECORDS);
+                struct copies copies = { .options = &kinds[kind] };
+                unsigned char *room;
+                bptree_leaf leaf;
+
+                check(bptree_scan_leaves(tree, NULL, 0, NULL, 0, copy_leaf, &copies) >= 0);
+                room = make_room(copies.page_bytes);
+                for (unsigned round = 0; round < 2000; round++) {
+                        memcpy(room, copies.pages[round % copies.count], copies.page_bytes);
+                        check_ok(bptree_leaf_open(room, copies.page_bytes, copies.options, &leaf));
+                        if (round < copies.count)
+                                read_all(&leaf);
+                        damage(&copies, room);
+                        int err = bptree_leaf_open(room, copies.page_bytes, copies.options, &leaf);
+                        if (!err)
+                                read_all(&leaf);
+                        else
+                                check_code(err, XAC_CORRUPT);
+                        refused += err != 0;
+                }
+                bptree_close(tree);
+                ways_close();
+        }
+        check(refused > 1000);
+}
+
+static void options_that_no_tree_has_are_refused(void)
+{
+        const bptree_options odd[] = { { .key_bytes = 9 },
+                                       { .key_bytes = 8, .value_bytes = BPTREE_FIXED_VALUE_MAX + 1 },
+                                       { .value_bytes = 1 },
+                                       { .key_bytes = 8, .compare = by_last_byte } };
+        unsigned char *page = make_room(4096);
+        bptree_leaf leaf;
+
+        for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
+                check_code(bptree_leaf_open(page, 4096, &odd[i], &leaf), -EINVAL);
+        check_code(bptree_leaf_open(page, 2048, NULL, &leaf), -EINVAL);
+        check_code(bptree_leaf_open(page, 4097, NULL, &leaf), -EINVAL);
+        check_code(bptree_leaf_open(page, 131072, NULL, &leaf), -EINVAL);
+        check_code(bptree_leaf_open(page, 4096, NULL, &leaf), XAC_CORRUPT);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                ways_all(leaves_have_what_a_scan_shows),
+                ways_all(a_visit_ends_the_scan_of_leaves),
+                ways_all(an_empty_tree_has_one_leaf),
+                isolated_way(a_copy_is_read_or_refused, IN_MEMORY, "memory"),
+                isolated_way(a_copy_is_read_or_refused, IN_MEMORY | WAYS_BIG, "memory, 64 KiB"),
+                isolated_test(options_that_no_tree_has_are_refused),
+        };
+
+        return cmocka_run_group_tests(tests, setup, NULL);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+
+#include "trees/leaf.h"
+
+/* Leaves without their tree: pages that were copied elsewhere. Whether they are leaves at all, bpnode_check.c says. */
+
+enum { PAGE_BYTES_MIN = 4096, PAGE_BYTES_MAX = 65536 };
+
+static inline struct bpnode_shape shape_of(const bptree_leaf *leaf)
+{
+        return (struct bpnode_shape){ .page_bytes = leaf->page_bytes,
+                                      .tree_id = leaf->tree_id,
+                                      .is_fixed = leaf->options.key_bytes != 0,
+                                      .value_bytes = leaf->options.value_bytes,
+                                      .compare = leaf->options.compare,
+                                      .compare_arg = leaf->options.compare_arg };
+}
+
+static bool may_be(uint32_t page_bytes, const bptree_options *options)
+{
+        if (page_bytes < PAGE_BYTES_MIN || page_bytes > PAGE_BYTES_MAX || (page_bytes & (page_bytes - 1)) != 0)
+                return false;
+        if (options->key_bytes)
+                return options->key_bytes == BPNODE_FIXED_KEY && options->value_bytes <= BPTREE_FIXED_VALUE_MAX &&
+                       !options->compare;
+        return !options->value_bytes;
+}
+
+int bptree_leaf_open(const void *page, uint32_t page_bytes, const bptree_options *options, bptree_leaf *leaf)
+{
+        const struct bpnode *node = page;
+        const struct bpnode_key none = { NULL, 0 };
+        bptree_leaf found = { .page = page, .page_bytes = page_bytes };
+        if (options)
+                found.options = *options;
+        if (!may_be(page_bytes, &found.options))
+                return -EINVAL;
+        found.count = node->count;
+        found.tree_id = node->tree_id;
+        const struct bpnode_shape shape = shape_of(&found);
+        if (bpnode_fault(&shape, node, 0, none, none))
+                return XAC_CORRUPT;
+        *leaf = found;
+        return 0;
+}
+
+void bptree_leaf_record(const bptree_leaf *leaf, uint32_t index, bptree_record *record)
+{
+        const struct bpnode_shape shape = shape_of(leaf);
+        const struct bpnode_record stored = bpnode_record_at(&shape, leaf->page, index);
+        leaf_show(&stored, record);
+}
+
+/* A key of another length than the tree's, among keys of 8 bytes: as bytes, by halving. */
+static uint32_t find_odd_key(const bptree_leaf *leaf, const struct bpnode_shape *shape, struct bpnode_key key)
+{
+        uint32_t at = 0, end = leaf->count;
+        while (at < end) {
+                uint32_t middle = at + (end - at) / 2;
+                if (bpnode_compare(shape, bpnode_key_at(shape, leaf->page, middle), key) < 0)
+                        at = middle + 1;
+                else
+                        end = middle;
+        }
+        return at;
+}
+
+uint32_t bptree_leaf_find(const bptree_leaf *leaf, const void *key, size_t key_len)
+{
+        const struct bpnode_shape shape = shape_of(leaf);
+        const struct bpnode_key wanted = { key, key_len };
+        bool is_equal;
+        if (!leaf->count)
+                return 0;
+        if (!leaf_takes_key(&shape, key_len))
+                return find_odd_key(leaf, &shape, wanted);
+        return bpnode_find(&shape, leaf->page, wanted, &is_equal);
+}
