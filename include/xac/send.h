@@ -8,11 +8,9 @@
  *
  * The side that has the file:
  *
- *         xac_snapshot *snapshot;
  *         xac_sender *sender;
- *         xac_snapshot_open(env, 0, &snapshot);
- *         xac_sender_open(socket, NULL, &sender);
- *         xac_send_range(sender, snapshot, &(xac_send_request){ .file = "words", .tree = "english" });
+ *         xac_sender_open(env, socket, NULL, &sender);
+ *         xac_send(sender, &(xac_send_request){ .file = "words", .tree = "english" });
  *
  * The other side, which needs no environment:
  *
@@ -33,6 +31,78 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- the side that has the file ---- */
+
+enum xac_send_way {
+        XAC_SEND_AUTO,     /* one of the next three: what was measured to be the fastest for such pieces */
+        XAC_SEND_COPY,     /* records are packed into buffers */
+        XAC_SEND_GATHER,   /* the kernel takes them from where they lie, and copies them */
+        XAC_SEND_ZEROCOPY, /* the network card takes them from there (MSG_ZEROCOPY): TCP only, else gathered */
+        XAC_SEND_PAGES /* leaf pages as they lie, gathered; and from then on only what has changed (base_sequence) */
+};
+
+typedef struct xac_send_request {
+        const char *file; /* data file */
+        const char *tree; /* B+-tree in it, in the order of memcmp(); NULL: pages of the file */
+        const void *from; /* keys: the range is [from, to); NULL: from the first, to the last */
+        size_t from_len;
+        const void *to;
+        size_t to_len;
+        uint64_t first_page, pages; /* of a file; more than there are: as many as there are */
+        uint64_t max_records;       /* 0: all */
+        uint64_t sequence;          /* 0: the newest commit; else one of which somebody has a snapshot open */
+        /* XAC_SEND_PAGES: the sequence of the last response to the same request, which the client keeps; 0: none. When
+         * the sender has it no more, it sends all. */
+        uint64_t base_sequence;
+        enum xac_send_way way;
+} xac_send_request;
+
+/* Zeroed fields mean the defaults. */
+typedef struct xac_send_options {
+        /* A client that has not taken a response after so long: the snapshot is given up, and the rest copied (10,000);
+         * UINT32_MAX: never. */
+        uint32_t deadline_ms;
+        /* Bytes of such a rest at most; of a longer one, -ETIMEDOUT (64 MiB). */
+        uint64_t rest_bytes;
+        /* XAC_SEND_AUTO: pieces from so many bytes on are gathered, or sent without copies; smaller ones are packed. 0:
+         * what was measured on some machine; `xac send --calibrate` measures it on this one. */
+        uint32_t gather_bytes;
+        uint32_t zerocopy_bytes;
+        int flags; /* 0 */
+} xac_send_options;
+
+typedef struct xac_send_stats {
+        uint64_t responses, records, bytes;
+        uint64_t sends;               /* calls of the kernel */
+        uint64_t pieces;              /* that it was told of */
+        uint64_t packed_bytes;        /* that we copied */
+        uint64_t zerocopy_sends;      /* with MSG_ZEROCOPY; of these */
+        uint64_t copied_sends;        /* the kernel has copied after all */
+        uint64_t given_up;            /* snapshots, as the deadline had come */
+        uint64_t pages, deltas, kept; /* XAC_SEND_PAGES: leaves that were sent, changed, as the client has them */
+} xac_send_stats;
+
+/* Sends responses to one connected stream socket; one thread at a time. */
+typedef struct xac_sender xac_sender;
+
+/* -EINVAL, -ENOMEM, -ENOTSOCK, -ENOTCONN, -EPROTOTYPE (no stream). The socket stays the caller's. */
+int xac_sender_open(xac_env *env, int socket, const xac_send_options *options, xac_sender **sender);
+void xac_sender_close(xac_sender *sender);
+void xac_sender_stat(const xac_sender *sender, xac_send_stats *stats);
+
+/* One response, in whole. A request that cannot be met (-ENOENT, -EINVAL, -ESTALE, XAC_FORMAT, ...) is told to the
+ * client and returned; the connection goes on. -EPIPE, -ECONNRESET, -ETIMEDOUT, -ENOMEM in the middle: it is of no more
+ * use. SIGPIPE is not raised. */
+int xac_send(xac_sender *sender, const xac_send_request *request);
+
+/* The same for who waits for many sockets. xac_send_begin() only remembers (-EBUSY: there is a response); after it
+ * xac_send_go() sends as much as goes: 1: done; 0: call again when poll(2) says POLLOUT, or POLLERR if *events has no
+ * POLLOUT, or after *timeout_ms; errors as above. */
+int xac_send_begin(xac_sender *sender, const xac_send_request *request);
+int xac_send_go(xac_sender *sender, int *events, int *timeout_ms);
+/* An error for the client, in place of a response. */
+int xac_send_error(xac_sender *sender, int error, const char *message);
 
 /* ---- the side that receives ---- */
 
