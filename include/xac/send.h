@@ -89,6 +89,9 @@ typedef struct xac_sender xac_sender;
 /* -EINVAL, -ENOMEM, -ENOTSOCK, -ENOTCONN, -EPROTOTYPE (no stream). The socket stays the caller's. */
 int xac_sender_open(xac_env *env, int socket, const xac_send_options *options, xac_sender **sender);
 void xac_sender_close(xac_sender *sender);
+/* Forgets what the client has, and closes the snapshot of it: the next response is whole. For clients that do not ask
+ * for long. */
+void xac_sender_forget(xac_sender *sender);
 void xac_sender_stat(const xac_sender *sender, xac_send_stats *stats);
 
 /* One response, in whole. A request that cannot be met (-ENOENT, -EINVAL, -ESTALE, XAC_FORMAT, ...) is told to the

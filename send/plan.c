@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#include "send/plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROOM_MIN = 64, ENOUGH = 1 };
+
+static int make_room(struct plan *plan)
+{
+        if (plan->count < plan->room)
+                return 0;
+        const size_t room = plan->room ? 2 * plan->room : ROOM_MIN;
+        bptree_leaf_view *leaves = realloc(plan->leaves, room * sizeof(*leaves));
+        if (!leaves)
+                return -ENOMEM;
+        plan->leaves = leaves;
+        plan->room = room;
+        return 0;
+}
+
+/* The least key behind a leaf's last one: the same with a zero byte more, or, of eight bytes, the next number. */
+static void note_next(struct plan *plan, const bptree_leaf *leaf)
+{
+        bptree_record last;
+        bptree_leaf_record(leaf, leaf->count - 1, &last);
+        memcpy(plan->next, last.key, last.key_len);
+        plan->next_len = last.key_len;
+        plan->has_more = true;
+        if (!leaf->options.key_bytes) {
+                plan->next[plan->next_len++] = 0;
+                return;
+        }
+        for (size_t i = last.key_len; i-- > 0;)
+                if (++plan->next[i])
+                        return;
+        plan->has_more = false; /* that was the greatest key there is */
+}
+
+static int add(void *plan_, const bptree_leaf_view *view)
+{
+        struct plan *plan = plan_;
+        int err = make_room(plan);
+        if (err)
+                return err;
+        bptree_leaf_view *leaf = &plan->leaves[plan->count++];
+        *leaf = *view;
+        if (plan->max_records && view->end - view->first >= plan->max_records - plan->records) {
+                plan->is_cut = true; /* or just so many are there: a limit that was reached is told all the same */
+                leaf->end = leaf->first + (uint32_t)(plan->max_records - plan->records);
+        }
+        plan->records += leaf->end - leaf->first;
+        if (plan->is_cut)
+                return ENOUGH;
+        if (plan->count < plan->max_leaves || !leaf->leaf.count)
+                return 0;
+        note_next(plan, &leaf->leaf);
+        return ENOUGH;
+}
+
+static int plan_from(struct plan *plan, const void *from, size_t from_len)
+{
+        plan->count = 0;
+        plan->has_more = false;
+        int err = bptree_scan_leaves(plan->tree, from, from_len, plan->to, plan->to_len, add, plan);
+        return err == ENOUGH ? 0 : err;
+}
+
+int plan_begin(struct plan *plan, const void *from, size_t from_len)
+{
+        return plan_from(plan, from, from_len);
+}
+
+/* A key that is as long as can be has none behind it that is longer: it is looked for itself, and left out. */
+int plan_go_on(struct plan *plan)
+{
+        unsigned char from[sizeof(plan->next)];
+        const size_t from_len = plan->next_len > BPTREE_KEY_MAX ? BPTREE_KEY_MAX : plan->next_len;
+        const bool is_beyond = plan->next_len > BPTREE_KEY_MAX;
+        memcpy(from, plan->next, from_len);
+        int err = plan_from(plan, from, from_len);
+        if (!err && is_beyond && plan->count && plan->leaves[0].first < plan->leaves[0].end) {
+                plan->leaves[0].first++;
+                plan->records--;
+        }
+        return err;
+}
+
+void plan_free(struct plan *plan)
+{
+        free(plan->leaves);
+        plan->leaves = NULL;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SEND_PLAN_H
+#define SEND_PLAN_H
+
+/*
+ * The leaves that have a range of a tree, in the order of the keys, where they lie. A long range is planned in
+ * stretches, one after the other has been sent.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <xac/bptree.h>
+
+struct plan {
+        bptree *tree;
+        const void *to;
+        size_t to_len;
+        uint64_t max_records; /* of the whole range */
+        size_t max_leaves;    /* of a stretch */
+        bptree_leaf_view *leaves;
+        size_t count, room;
+        uint64_t records; /* in all stretches so far */
+        bool has_more;    /* behind this stretch, from `next` on */
+        bool is_cut;      /* max_records came first */
+        size_t next_len;
+        unsigned char next[BPTREE_KEY_MAX + 1];
+};
+
+enum { PLAN_LEAVES = 8192 };
+
+/* The first stretch; `from` NULL: from the first record. 0, -ENOMEM, errors of bptree_scan_leaves(). */
+int plan_begin(struct plan *plan, const void *from, size_t from_len);
+/* The one after that, if has_more. */
+int plan_go_on(struct plan *plan);
+void plan_free(struct plan *plan);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SEND_RESPONSE_H
+#define SEND_RESPONSE_H
+
+/*
+ * One response, as batches that are made one after the other: BEGIN, what was asked for, END.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "send/base.h"
+#include "send/pack.h"
+
+struct response {
+        xac_send_request request; /* its strings are copies */
+        struct source source;
+        struct plan plan;
+        struct packer packer;
+        struct pack_place place; /* records: the next one; pages: the next leaf */
+        uint64_t next_page;      /* pages of a file */
+        struct base *old, *new;  /* pages of a tree: what the client has, and will have */
+        size_t old_at;           /* segments of the old one that are dealt with */
+        struct plan leaf_plan;   /* a leaf of which records are sent, as it has values in overflow pages */
+        struct pack_place leaf_place;
+        bool is_in_leaf;
+        struct changes changes;
+        bool has_begun, has_body, has_ended;
+};
+
+/* Opens what the request names. `base`, which may be NULL, is taken over if it is of use. Any error is to be told. */
+int response_open(xac_env *env, const xac_send_request *request, struct outlet *outlet, struct base **base,
+                  struct response *response);
+void response_close(struct response *response);
+/* The next batch; NULL when all was made. -ENOMEM, and what reading the tree says. */
+int response_next(struct response *response, struct batch **batch);
+/* From now on everything is copied. */
+void response_copy(struct response *response);
+/* Closes the snapshot: there is nothing more to come. */
+void response_give_up(struct response *response);
+/* Is there a snapshot? */
+bool response_has_snapshot(const struct response *response);
+
+/* A batch that says that something is wrong. NULL: no memory. */
+struct batch *response_error(struct outlet *outlet, int error, const char *message);
+
+#endif

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Responses to one socket, one after the other: begun, sent as far as the socket takes them, waited for; and what
+ * becomes of one that a client does not take.
+ */
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "send/outlet.h"
+#include "send/response.h"
+
+enum { DEADLINE_MS = 10000, REST_BYTES = 64 << 20, GATHER_BYTES = 1024, ZEROCOPY_BYTES = 65536 };
+
+struct xac_sender {
+        xac_env *env;
+        xac_send_options options;
+        xac_send_stats stats;
+        struct outlet outlet;
+        struct base *base; /* what the client has, as far as is known */
+        bool is_busy;
+        int result;                     /* of the response: of an error that it tells, */
+        struct response response;       /* and of others */
+        struct batch *rest, **rest_end; /* copies of all that is left, when its snapshot was given up */
+        bool has_given_up;
+        uint64_t deadline_ms;
+};
+
+/* ---- open and close ---- */
+
+static xac_send_options with_defaults(const xac_send_options *options)
+{
+        xac_send_options all = options ? *options : (xac_send_options){ .flags = 0 };
+        all.deadline_ms = all.deadline_ms ? all.deadline_ms : DEADLINE_MS;
+        all.rest_bytes = all.rest_bytes ? all.rest_bytes : REST_BYTES;
+        all.gather_bytes = all.gather_bytes ? all.gather_bytes : GATHER_BYTES;
+        all.zerocopy_bytes = all.zerocopy_bytes ? all.zerocopy_bytes : ZEROCOPY_BYTES;
+        return all;
+}
+
+int xac_sender_open(xac_env *env, int socket, const xac_send_options *options, xac_sender **made)
+{
+        if (made)
+                *made = NULL;
+        if (!env || !made || (options && options->flags))
+                return -EINVAL;
+        xac_sender *sender = calloc(1, sizeof(*sender));
+        if (!sender)
+                return -ENOMEM;
+        sender->env = env;
+        sender->options = with_defaults(options);
+        int err = outlet_open(&sender->outlet, socket, &sender->stats);
+        if (err)
+                free(sender);
+        else
+                *made = sender;
+        return err;
+}
+
+static void forget_rest(xac_sender *sender)
+{
+        for (struct batch *batch; (batch = sender->rest);) {
+                sender->rest = batch->next;
+                batch_free(batch);
+        }
+        sender->rest_end = &sender->rest;
+}
+
+void xac_sender_forget(xac_sender *sender)
+{
+        base_free(sender->base);
+        sender->base = NULL;
+}
+
+void xac_sender_close(xac_sender *sender)
+{
+        if (!sender)
+                return;
+        outlet_close(&sender->outlet);
+        forget_rest(sender);
+        if (sender->is_busy)
+                response_close(&sender->response);
+        xac_sender_forget(sender);
+        free(sender);
+}
+
+void xac_sender_stat(const xac_sender *sender, xac_send_stats *stats)
+{
+        *stats = sender->stats;
+}
+
+/* ---- the beginning of a response ---- */
+
+static uint64_t now_ms(void)
+{
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void set_deadline(xac_sender *sender)
+{
+        const uint32_t ms = sender->options.deadline_ms;
+        sender->deadline_ms = ms == UINT32_MAX ? UINT64_MAX : now_ms() + ms;
+}
+
+/* Bytes that lie side by side in the first leaf that has some of the range, as an example for all. */
+static size_t example_piece(const struct plan *plan)
+{
+        bptree_record record;
+        struct pack_place place = { 0, 0 };
+        if (!pack_find(plan, &place, &record))
+                return 0;
+        const bptree_leaf_view *view = &plan->leaves[place.leaf];
+        const size_t byte_len = record.key_len + record.value_len;
+        return view->leaf.options.key_bytes ? byte_len * (view->end - view->first) : byte_len;
+}
+
+/* Pages are pieces of their own. */
+static void choose_way(xac_sender *sender)
+{
+        struct response *response = &sender->response;
+        const bool is_of_pages = !response->request.tree || response->request.way == XAC_SEND_PAGES;
+        const size_t piece = is_of_pages ? response->plan.count ? response->plan.leaves[0].leaf.page_bytes
+                                                                : response->source.file.page_bytes
+                                         : example_piece(&response->plan);
+        enum xac_send_way way = response->request.way;
+        if (way == XAC_SEND_AUTO || way == XAC_SEND_PAGES)
+                way = piece >= sender->options.zerocopy_bytes && !outlet_copies(&sender->outlet) ? XAC_SEND_ZEROCOPY
+                      : piece >= sender->options.gather_bytes                                    ? XAC_SEND_GATHER
+                                                                                                 : XAC_SEND_COPY;
+        response->packer.copies = way == XAC_SEND_COPY;
+        response->packer.is_zerocopy = way == XAC_SEND_ZEROCOPY && sender->outlet.has_zerocopy;
+}
+
+static int tell(xac_sender *sender, int error, const char *message)
+{
+        struct batch *batch = response_error(&sender->outlet, error, message);
+        if (!batch)
+                return -ENOMEM;
+        sender->response = (struct response){ .has_ended = true };
+        sender->rest = batch;
+        sender->rest_end = &batch->next;
+        sender->result = error;
+        return 0;
+}
+
+static int begin(xac_sender *sender)
+{
+        if (sender->is_busy)
+                return -EBUSY;
+        sender->result = 0;
+        sender->has_given_up = false;
+        sender->rest_end = &sender->rest;
+        set_deadline(sender);
+        return 0;
+}
+
+int xac_send_begin(xac_sender *sender, const xac_send_request *request)
+{
+        int err = sender && request ? begin(sender) : -EINVAL;
+        if (err)
+                return err;
+        err = response_open(sender->env, request, &sender->outlet, &sender->base, &sender->response);
+        xac_sender_forget(sender);
+        if (!err)
+                choose_way(sender);
+        else
+                err = tell(sender, err, xac_strerror(err));
+        sender->is_busy = !err;
+        return err;
+}
+
+int xac_send_error(xac_sender *sender, int error, const char *message)
+{
+        int events, timeout_ms;
+        int err = sender && error < 0 ? begin(sender) : -EINVAL;
+        if (!err)
+                err = tell(sender, error, message);
+        if (err)
+                return err;
+        sender->is_busy = true;
+        err = xac_send_go(sender, &events, &timeout_ms);
+        return err < 0 ? err : 0;
+}
+
+/* ---- its end ---- */
+
+/* What the client has now is the base of what it may ask for next. */
+static int finish(xac_sender *sender, int err)
+{
+        struct response *response = &sender->response;
+        sender->outlet.snapshot = NULL;
+        if (!err && !sender->has_given_up) {
+                sender->base = response->new;
+                response->new = NULL;
+        }
+        if (!err && !sender->result) {
+                sender->stats.responses++;
+                sender->stats.records += response->plan.records;
+        }
+        response_close(response);
+        forget_rest(sender);
+        sender->is_busy = false;
+        return err ? err : 1;
+}
+
+/* ---- a snapshot that is given up ---- */
+
+static void put_by(xac_sender *sender, struct batch *batch)
+{
+        batch->next = NULL;
+        *sender->rest_end = batch;
+        sender->rest_end = &batch->next;
+}
+
+/* What is left of the batch that is being sent: pages of the snapshot are copied. */
+static int copy_current(xac_sender *sender)
+{
+        struct outlet *outlet = &sender->outlet;
+        struct batch *batch = outlet->current;
+        if (!batch)
+                return 0;
+        struct batch *copy = outlet_batch(outlet, batch_left(batch));
+        if (!copy)
+                return -ENOMEM;
+        for (unsigned i = batch->sent; i < batch->count; i++)
+                batch_copy(copy, batch->pieces[i].iov_base, batch->pieces[i].iov_len);
+        outlet_drop(outlet);
+        put_by(sender, copy);
+        return 0;
+}
+
+static int copy_rest(xac_sender *sender)
+{
+        struct batch *batch;
+        uint64_t byte_len = 0;
+        int err = copy_current(sender);
+        response_copy(&sender->response);
+        while (!err && !(err = response_next(&sender->response, &batch)) && batch) {
+                put_by(sender, batch);
+                byte_len += batch_left(batch);
+                if (byte_len > sender->options.rest_bytes)
+                        err = -ETIMEDOUT;
+        }
+        return err;
+}
+
+static int give_up(xac_sender *sender)
+{
+        if (!response_has_snapshot(&sender->response))
+                return -ETIMEDOUT; /* not even the rest was taken */
+        int err = copy_rest(sender);
+        outlet_give_up_pages(&sender->outlet);
+        response_give_up(&sender->response);
+        sender->has_given_up = true;
+        sender->stats.given_up++;
+        set_deadline(sender);
+        return err;
+}
+
+/* ---- going on ---- */
+
+/* NULL: all of it is with the kernel. */
+static int next_batch(xac_sender *sender, struct batch **batch)
+{
+        *batch = sender->outlet.current;
+        if (*batch)
+                return 0;
+        *batch = sender->rest;
+        if (!*batch)
+                return response_next(&sender->response, batch);
+        sender->rest = (*batch)->next;
+        if (!sender->rest)
+                sender->rest_end = &sender->rest;
+        return 0;
+}
+
+/* 1: all of it is with the kernel; 0: the socket is full. */
+static int send_all(xac_sender *sender)
+{
+        for (;;) {
+                struct batch *batch;
+                int result = next_batch(sender, &batch);
+                if (result || !batch)
+                        return result ? result : 1;
+                result = outlet_send(&sender->outlet, batch, sender->response.packer.is_zerocopy);
+                if (result <= 0)
+                        return result;
+        }
+}
+
+/* Nobody is told when a peer on this machine has taken what was sent without copies but by the error queue, which
+ * poll() always tells. */
+static int wait_for(const xac_sender *sender, bool is_full, int *events, int *timeout_ms)
+{
+        const uint64_t now = now_ms();
+        *events = is_full ? POLLOUT : 0;
+        *timeout_ms = -1;
+        if (sender->deadline_ms != UINT64_MAX)
+                *timeout_ms = sender->deadline_ms > now ? (int)(sender->deadline_ms - now) : 0;
+        return 0;
+}
+
+int xac_send_go(xac_sender *sender, int *events, int *timeout_ms)
+{
+        if (!sender || !events || !timeout_ms || !sender->is_busy)
+                return -EINVAL;
+        int err = outlet_reap(&sender->outlet);
+        int sent = err ? err : send_all(sender);
+        if (sent == 1 && !outlet_has_pages(&sender->outlet))
+                return finish(sender, 0);
+        if (sent >= 0 && now_ms() >= sender->deadline_ms) {
+                sent = give_up(sender);
+                if (!sent)
+                        sent = send_all(sender);
+                if (sent == 1)
+                        return finish(sender, 0);
+        }
+        return sent < 0 ? finish(sender, sent) : wait_for(sender, sent == 0, events, timeout_ms);
+}
+
+int xac_send(xac_sender *sender, const xac_send_request *request)
+{
+        int events = 0, timeout_ms = 0;
+        int err = xac_send_begin(sender, request);
+        while (!err) {
+                err = xac_send_go(sender, &events, &timeout_ms);
+                struct pollfd wanted = { .fd = sender->outlet.socket, .events = (short)events };
+                if (!err && poll(&wanted, 1, timeout_ms) < 0 && errno != EINTR)
+                        err = finish(sender, -errno);
+        }
+        return err < 0 ? err : sender->result;
+}
