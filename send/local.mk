@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: MIT
+#
+# Ranges of trees, sent from where they lie, and received. Knows <xac/...> alone, of the trees, too. A library of its own,
+# libxacsend.
+
+xacinclude_HEADERS += include/xac/send.h
+
+# Everything but the list of exported names: tests that see inside link this.
+noinst_LTLIBRARIES += libxacsend-core.la
+libxacsend_core_la_SOURCES = \
+        %D%/cells.c \
+        %D%/cells.h \
+        %D%/key.h \
+        %D%/range.c \
+        %D%/range.h \
+        %D%/range_cursor.c \
+        %D%/range_frame.c \
+        %D%/range_receive.c \
+        %D%/range_take.c \
+        %D%/rows.c \
+        %D%/rows.h \
+        %D%/segment.c \
+        %D%/segment.h \
+        %D%/send_format.h
+
+lib_LTLIBRARIES += libxacsend.la
+libxacsend_la_SOURCES =
+libxacsend_la_LIBADD = libxacsend-core.la libxactrees.la libxac.la
+libxacsend_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined \
+        -export-symbols $(srcdir)/%D%/libxacsend.sym
+libxacsend_la_DEPENDENCIES = libxacsend-core.la libxactrees.la libxac.la %D%/libxacsend.sym
+EXTRA_DIST += %D%/libxacsend.sym
+
+# What programs link that send or receive; tests that see inside link SEND_CORE_LIBS.
+SEND_LIBS = libxacsend.la libxactrees.la libxac.la -lpthread
+SEND_CORE_LIBS = libxacsend-core.la libxactrees-core.la libxac.la -lpthread
