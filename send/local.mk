@@ -8,20 +8,37 @@ xacinclude_HEADERS += include/xac/send.h
 # Everything but the list of exported names: tests that see inside link this.
 noinst_LTLIBRARIES += libxacsend-core.la
 libxacsend_core_la_SOURCES = \
+        %D%/base.c \
+        %D%/base.h \
+        %D%/batch.c \
+        %D%/batch.h \
         %D%/cells.c \
         %D%/cells.h \
         %D%/key.h \
+        %D%/outlet.c \
+        %D%/outlet.h \
+        %D%/pack.c \
+        %D%/pack.h \
+        %D%/plan.c \
+        %D%/plan.h \
         %D%/range.c \
         %D%/range.h \
         %D%/range_cursor.c \
         %D%/range_frame.c \
         %D%/range_receive.c \
         %D%/range_take.c \
+        %D%/response.c \
+        %D%/response.h \
+        %D%/response_pages.c \
+        %D%/response_pages.h \
         %D%/rows.c \
         %D%/rows.h \
         %D%/segment.c \
         %D%/segment.h \
-        %D%/send_format.h
+        %D%/send_format.h \
+        %D%/sender.c \
+        %D%/source.c \
+        %D%/source.h
 
 lib_LTLIBRARIES += libxacsend.la
 libxacsend_la_SOURCES =

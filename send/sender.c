@@ -310,7 +310,10 @@ int xac_send_go(xac_sender *sender, int *events, int *timeout_ms)
         if (!sender || !events || !timeout_ms || !sender->is_busy)
                 return -EINVAL;
         int err = outlet_reap(&sender->outlet);
+        const uint64_t bytes = sender->stats.bytes;
         int sent = err ? err : send_all(sender);
+        if (sender->has_given_up && sender->stats.bytes != bytes)
+                set_deadline(sender); /* who is slow, but takes something, costs only memory */
         if (sent == 1 && !outlet_has_pages(&sender->outlet))
                 return finish(sender, 0);
         if (sent >= 0 && now_ms() >= sender->deadline_ms) {

@@ -60,8 +60,8 @@ typedef struct xac_send_request {
 
 /* Zeroed fields mean the defaults. */
 typedef struct xac_send_options {
-        /* A client that has not taken a response after so long: the snapshot is given up, and the rest copied (10,000);
-         * UINT32_MAX: never. */
+        /* A client that has not taken a response after so long: the snapshot is given up, and the rest copied; and who
+         * then takes nothing of it for as long is -ETIMEDOUT (10,000); UINT32_MAX: never. */
         uint32_t deadline_ms;
         /* Bytes of such a rest at most; of a longer one, -ETIMEDOUT (64 MiB). */
         uint64_t rest_bytes;

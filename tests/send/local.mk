@@ -6,10 +6,14 @@ SUITES += send
 SUITE_send = $(SEND_TESTS)
 TESTS += $(SUITE_send)
 
-SEND_TESTS = %D%/test_range
+SEND_TESTS = \
+        %D%/test_range \
+        %D%/test_send
 check_PROGRAMS += $(SEND_TESTS)
 
 SEND_TEST_LIBS = tests/support/libsupport.la $(SEND_CORE_LIBS) $(CMOCKA_LIBS)
 
 %C%_test_range_SOURCES = %D%/test_range.c %D%/stream.c %D%/stream.h %D%/sent_model.c %D%/sent_model.h
 %C%_test_range_LDADD = $(SEND_TEST_LIBS)
+%C%_test_send_SOURCES = %D%/test_send.c
+%C%_test_send_LDADD = $(SEND_TEST_LIBS)
