@@ -319,7 +319,7 @@ static uint64_t participants(void)
 
 static void small_buffers(const int sockets[2])
 {
-        const int bytes = 4096;
+        const int bytes = 65536;
 
         check_ok(setsockopt(sockets[0], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes)));
         check_ok(setsockopt(sockets[1], SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes)));
