@@ -203,6 +203,7 @@ include bench/rewire/local.mk
 include bench/snapshots/local.mk
 include bench/rewire/rearrange.mk
 include bench/rewire/shortcut.mk
+include bench/send/local.mk
 
 dist_docs_DATA += docs/BENCHMARKS.md
 benchdocdir = $(docdir)/bench

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BENCH_SEND_BENCH_H
+#define BENCH_SEND_BENCH_H
+
+/*
+ * What it costs to send records, and to receive them: the experiments of A. Kesavan, R. Ricci and R. Stutsman, "To Copy
+ * or Not to Copy" (2016), on trees in an environment, through sockets of this machine.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <xac/send.h>
+
+struct send_bench {
+        uint64_t bytes;  /* of records, in each tree */
+        uint64_t volume; /* bytes that are sent for one figure */
+        uint64_t rounds, seed;
+        const char *tsv; /* a folder, or NULL */
+};
+
+/* Figures 3 to 5: throughput and processor time of each way, by records of a response. */
+void ways_run(const struct send_bench *bench);
+/* Figure 6: pages, and what has changed in them. */
+void deltas_run(const struct send_bench *bench);
+/* What commits of others lose while clients stream. */
+void writers_run(const struct send_bench *bench);
+
+#endif
