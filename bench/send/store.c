@@ -54,9 +54,9 @@ void store_open(struct store *store, uint32_t record_bytes, bool is_packed, uint
 
         *store =
                 (struct store){ .records = bytes / record_bytes, .record_bytes = record_bytes, .is_packed = is_packed };
-        store->scratch.options = &sizes;
-        store->scratch.is_durable = is_durable;
         scratch_make(&store->scratch, 1);
+        store->scratch.is_durable = is_durable;
+        store->scratch.options = &sizes;
         scratch_open(&store->scratch, XAC_CREATE);
         must(page_arena_open_env(store->scratch.env, file_name, PAGE_ARENA_DECLARED, &store->arena),
              "page_arena_open_env");

@@ -173,7 +173,7 @@ static void run_store(const struct send_bench *bench, struct table *table, bool 
 
 void writers_run(const struct send_bench *bench)
 {
-        static const char *const headings[] = { "writers", "two clients get", "commits ms", "x nobody reads", "x plain",
+        static const char *const headings[] = { "writers", "two clients get", "commits/ms", "x nobody reads", "x plain",
                                                 "GB/s",    "pool MiB",        NULL };
         struct table table;
 
