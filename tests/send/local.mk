@@ -3,7 +3,7 @@
 # Sending and receiving ranges of trees.
 
 SUITES += send
-SUITE_send = $(SEND_TESTS)
+SUITE_send = $(SEND_TESTS) %D%/history
 TESTS += $(SUITE_send)
 
 SEND_TESTS = \
@@ -17,3 +17,6 @@ SEND_TEST_LIBS = tests/support/libsupport.la $(SEND_CORE_LIBS) $(CMOCKA_LIBS)
 %C%_test_range_LDADD = $(SEND_TEST_LIBS)
 %C%_test_send_SOURCES = %D%/test_send.c
 %C%_test_send_LDADD = $(SEND_TEST_LIBS)
+check_PROGRAMS += %D%/history
+%C%_history_SOURCES = %D%/history.c
+%C%_history_LDADD = $(SEND_TEST_LIBS)
