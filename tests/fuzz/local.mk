@@ -12,6 +12,7 @@ FUZZ_TARGETS = \
         %D%/fuzz_heap \
         %D%/fuzz_log_reader \
         %D%/fuzz_manifest \
+        %D%/fuzz_range \
         %D%/fuzz_replay \
         %D%/fuzz_trace
 
@@ -48,14 +49,17 @@ FUZZ_TREE = %D%/fuzz_tree.c %D%/fuzz_tree.h $(TREES_SORTED) $(TREES_EITHER) $(FU
 %C%_fuzz_manifest_SOURCES = %D%/fuzz_manifest.c $(FUZZ_COMMON)
 %C%_fuzz_manifest_LDADD = $(FUZZ_LIBS)
 
+%C%_fuzz_range_SOURCES = %D%/fuzz_range.c tests/send/stream.c tests/send/stream.h $(FUZZ_COMMON)
+%C%_fuzz_range_LDADD = tests/support/libsupport.la libxacsend-core.la libxactrees-core.la $(UNIT_LIBS)
+
 %C%_fuzz_replay_SOURCES = %D%/fuzz_replay.c $(FUZZ_COMMON)
 %C%_fuzz_replay_LDADD = $(FUZZ_LIBS)
 
 %C%_fuzz_trace_SOURCES = %D%/fuzz_trace.c $(TRACE_TESTED) $(FUZZ_COMMON)
 %C%_fuzz_trace_LDADD = $(FUZZ_LIBS)
 
-%C%_make_corpus_SOURCES = %D%/make_corpus.c
-%C%_make_corpus_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_make_corpus_SOURCES = %D%/make_corpus.c $(SENT_MODEL)
+%C%_make_corpus_LDADD = tests/support/libsupport.la libxactrees-core.la $(UNIT_LIBS)
 
 dist_check_SCRIPTS += %D%/run.sh %D%/make_corpus.sh
 EXTRA_DIST += %D%/corpus

@@ -2,8 +2,8 @@
 
 /*
  * Makes seeds for the fuzz targets from a real environment: merged commits, small ones, a large one, a checkpoint,
- * growth; and what the files hold at several moments of it. For trees: operations at random; for traces, too. Usage:
- * make_corpus ENVIRONMENT CORPUS
+ * growth; and what the files hold at several moments of it. For trees: operations at random; for traces, too; for what
+ * is received: responses. Usage: make_corpus ENVIRONMENT CORPUS
  */
 
 #include <errno.h>
@@ -21,9 +21,10 @@
 #include "recovery/bytes.h"
 #include "recovery/log_reader.h"
 #include "recovery/manifest_slot.h"
+#include "tests/send/sent_model.h"
 #include "tests/support/chance.h"
 
-enum { PAGES = 8, PAGE = 4096, LOG_MAX = 12 * 1024, FILE_MAX = 128 * 1024 };
+enum { MODEL_STREAM_MAX = 4000, PAGES = 8, PAGE = 4096, LOG_MAX = 12 * 1024, FILE_MAX = 128 * 1024 };
 
 static const char *environment, *corpus;
 static xac_env *env;
@@ -241,7 +242,7 @@ static void seed_operations(const char *target)
 /* ---- Traces ---- */
 
 /* Steps at random: sound, and to be damaged (fuzz_trace.c). */
-static void seed_steps(void)
+static void seed_steps(const char *target)
 {
         enum { SEEDS = 8 };
         unsigned char bytes[800];
@@ -254,9 +255,38 @@ static void seed_steps(void)
                         bytes[at] = (unsigned char)chance_next(&chance);
                 bytes[0] = i & 1 ? 2 : 0;
                 snprintf(name, sizeof(name), "steps-%02u", i + 1);
-                int fd = seed_open("trace", name);
+                int fd = seed_open(target, name);
                 seed_write(fd, bytes, sizeof(bytes));
                 close(fd);
+        }
+}
+
+/* Responses about a few keys: all, then changes; as they are sent (fuzz_range.c). */
+static void seed_responses(void)
+{
+        enum { SEEDS = 8, KEYS = 40 };
+        static const bptree_options kinds[] = { { .key_bytes = 0 }, { .key_bytes = 8, .value_bytes = 8 } };
+        static struct sent_model model;
+        char name[24];
+
+        for (unsigned i = 0; i < SEEDS; i++) {
+                struct chance chance = { 200 + i };
+                struct stream stream = { 0 };
+
+                stream_add(&stream, (const unsigned char[]){ 1, (unsigned char)(i * 2) }, 2);
+                model_start(&model, &chance, &kinds[i & 1], 4096);
+                memset(model.now, 1, sizeof(model.now));
+                model_aim(&model, 100, 100 + KEYS);
+                for (unsigned response = 0; response < 4 && stream.len < MODEL_STREAM_MAX; response++) {
+                        model_respond(&model, response == 0, &stream);
+                        for (unsigned number = 100 + i; number < 100 + KEYS; number += 5 + i)
+                                model.now[number] = (uint8_t)(number & 1 ? response + 2 : 0);
+                }
+                snprintf(name, sizeof(name), "responses-%02u", i + 1);
+                int fd = seed_open("range", name);
+                seed_write(fd, stream.bytes, stream.len);
+                close(fd);
+                stream_free(&stream);
         }
 }
 
@@ -348,6 +378,8 @@ int main(int argc, char **argv)
         take_seeds("second", true);
         need("xac_close", xac_close(env));
         seed_operations("cobtree");
-        seed_steps();
+        seed_steps("trace");
+        seed_steps("range");
+        seed_responses();
         return 0;
 }

@@ -16,7 +16,7 @@ runs=${FUZZ_RUNS:-1000000}
 seconds=${FUZZ_SECONDS:-0}
 jobs=${FUZZ_JOBS:-1}
 build=$(pwd)/fuzz-build
-targets=${*:-diff replay area manifest log_reader bpnode bptree cobtree heap trace}
+targets=${*:-diff replay area manifest log_reader bpnode bptree cobtree heap trace range}
 
 clang=
 for candidate in ${FUZZ_CLANG:-clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14}; do
@@ -69,7 +69,8 @@ objects=$(
         for source in "$srcdir"/recovery/*.c; do
                 compile counted "recovery/$(basename "$source")"
         done
-        for source in "$srcdir"/pages/*.c "$srcdir"/trees/*.c "$srcdir"/heap/*.c; do
+        for source in "$srcdir"/pages/*.c "$srcdir"/trees/*.c "$srcdir"/heap/*.c \
+                "$srcdir"/send/cells.c "$srcdir"/send/range*.c "$srcdir"/send/rows.c "$srcdir"/send/segment.c; do
                 compile counted "${source#"$srcdir/"}"
         done
         for source in "$srcdir"/rewire/*.c "$srcdir"/trace/*.c; do
@@ -79,7 +80,7 @@ objects=$(
                 [ "$(basename "$source")" = fault_sigsegv.c ] || compile quiet "libxac/$(basename "$source")"
         done
         compile quiet tests/fuzz/fuzz.c tests/fuzz/model.c tests/fuzz/log_image.c tests/support/chance.c \
-                tests/support/check.c tests/trees/sorted.c tests/trees/xtree.c tests/trees/xtree_hash.c tests/tools/json_check.c \
+                tests/support/check.c tests/trees/sorted.c tests/trees/xtree.c tests/trees/xtree_hash.c tests/send/stream.c tests/tools/json_check.c \
                 tests/tools/trace_chew.c tests/tools/trace_make.c tools/xac/tool.c
         for source in histogram json text trace_cursor trace_file trace_json trace_list trace_perfetto trace_ranges \
                 trace_report trace_sum trace_winner trace_words; do

@@ -13,7 +13,9 @@ check_PROGRAMS += $(SEND_TESTS)
 
 SEND_TEST_LIBS = tests/support/libsupport.la $(SEND_CORE_LIBS) $(CMOCKA_LIBS)
 
-%C%_test_range_SOURCES = %D%/test_range.c %D%/stream.c %D%/stream.h %D%/sent_model.c %D%/sent_model.h
+SENT_MODEL = %D%/sent_model.c %D%/sent_model.h %D%/stream.c %D%/stream.h
+
+%C%_test_range_SOURCES = %D%/test_range.c $(SENT_MODEL)
 %C%_test_range_LDADD = $(SEND_TEST_LIBS)
 %C%_test_send_SOURCES = %D%/test_send.c
 %C%_test_send_LDADD = $(SEND_TEST_LIBS)
