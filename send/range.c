@@ -34,6 +34,8 @@ void range_clear(struct xac_range *range)
         segments_free(&range->segments, 0);
         segments_free(&incoming->old, incoming->old_at);
         rows_release(incoming->rows);
+        rows_release(range->rows);
+        range->rows = NULL;
         free(incoming->cells);
         free(incoming->page);
         memset(incoming, 0, sizeof(*incoming));

@@ -71,6 +71,7 @@ struct xac_range {
         uint64_t sequence; /* 0: it is empty, or a response comes in */
         bool is_cut;
         struct segments segments;
+        struct rows *rows; /* of the response that it shows: if all is replaced, their memory is used again */
         struct place place;
         struct incoming incoming;
         unsigned char *staged; /* range_receive.c */

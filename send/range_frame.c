@@ -285,6 +285,18 @@ static void set_shape(struct xac_range *range, const struct send_begin *begin, c
         };
 }
 
+/* Fresh memory costs a page fault for each page: that of rows which nobody has any more is as good. */
+static void reuse_rows(struct xac_range *range)
+{
+        if (range->rows && range->rows->holders == 1) {
+                range->incoming.rows = range->rows;
+                range->rows->used = 0;
+        } else {
+                rows_release(range->rows);
+        }
+        range->rows = NULL;
+}
+
 static int end_begin(struct xac_range *range)
 {
         struct incoming *incoming = &range->incoming;
@@ -301,6 +313,7 @@ static int end_begin(struct xac_range *range)
         range->segments = (struct segments){ 0 };
         if (!begin.base_sequence)
                 segments_free(&incoming->old, 0);
+        reuse_rows(range);
         range->sequence = 0;
         range->is_cut = false;
         range_rewind(range);
@@ -319,7 +332,9 @@ static int end_end(struct xac_range *range)
         if (end.flags & ~(uint64_t)SEND_IS_CUT)
                 return -EPROTO;
         segments_free(&incoming->old, incoming->old_at);
-        rows_release(incoming->rows);
+        if (incoming->rows)
+                rows_finish(incoming->rows);
+        range->rows = incoming->rows;
         range->sequence = incoming->sequence;
         range->is_cut = (end.flags & SEND_IS_CUT) != 0;
         *incoming = (struct incoming){ 0 };

@@ -29,3 +29,10 @@ int rows_grow(struct rows *rows, size_t byte_len)
         rows->room = byte_len;
         return 0;
 }
+
+void rows_finish(struct rows *rows)
+{
+        enum { MUCH = 4, FEW_BYTES = 65536 };
+        if (rows->room > FEW_BYTES && rows->room / MUCH > rows->used)
+                rows_grow(rows, rows->used + FEW_BYTES);
+}

@@ -20,5 +20,7 @@ struct rows *rows_new(void);
 void rows_release(struct rows *rows); /* may be NULL */
 /* Makes room for so many bytes in all. -ENOMEM: all is as it was. */
 int rows_grow(struct rows *rows, size_t byte_len);
+/* No more is to come: gives memory back, if there is much that is not used. */
+void rows_finish(struct rows *rows);
 
 #endif

@@ -241,7 +241,7 @@ static void seed_operations(const char *target)
 
 /* ---- Traces ---- */
 
-/* Steps at random: sound, and to be damaged (fuzz_trace.c). */
+/* Steps at random: sound, and to be damaged (fuzz_trace.c, fuzz_range.c). */
 static void seed_steps(const char *target)
 {
         enum { SEEDS = 8 };
