@@ -29,7 +29,7 @@ static int receive_staged(struct xac_range *range, int socket)
 {
         const uint64_t certain = range_certain(range);
         const size_t room = certain < STAGED_BYTES ? (size_t)certain : STAGED_BYTES;
-        size_t byte_len, used;
+        size_t byte_len = 0, used;
         int err = receive(socket, range->staged, room, &byte_len);
         return err ? err : xac_range_take(range, range->staged, byte_len, &used);
 }
@@ -37,7 +37,7 @@ static int receive_staged(struct xac_range *range, int socket)
 static int receive_some(struct xac_range *range, int socket)
 {
         unsigned char *at;
-        size_t room, byte_len;
+        size_t room, byte_len = 0;
         int err = range_room(range, &at, &room);
         if (err)
                 return err;

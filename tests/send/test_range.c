@@ -199,9 +199,9 @@ static const struct send_begin numbers_begin = {
         .sequence = 5, .page_bytes = 4096, .key_bytes = 8, .value_bytes = 2, .tree_id = 2
 };
 
-#define RECORD(key, value)                                                   \
-        {                                                                    \
-                (key), sizeof(key) - 1, (value), (value) ? strlen(value) : 0 \
+#define RECORD(key, value)                                         \
+        {                                                          \
+                (key), sizeof(key) - 1, (value), sizeof(value) - 1 \
         }
 
 static bptree_record record_of(const char *key, const char *value)

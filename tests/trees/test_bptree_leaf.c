@@ -313,7 +313,7 @@ int main(void)
                 ways_all(a_visit_ends_the_scan_of_leaves),
                 ways_all(an_empty_tree_has_one_leaf),
                 isolated_way(a_copy_is_read_or_refused, IN_MEMORY, "memory"),
-                isolated_way(a_copy_is_read_or_refused, IN_MEMORY | WAYS_BIG, "memory, 64 KiB"),
+                isolated_way(a_copy_is_read_or_refused, WAYS_BIG, "memory, 64 KiB"),
                 isolated_test(options_that_no_tree_has_are_refused),
         };
 
