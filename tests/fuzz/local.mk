@@ -29,7 +29,8 @@ FUZZ_LIBS = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_fuzz_bpnode_SOURCES = %D%/fuzz_bpnode.c $(TREES_SORTED) $(TREES_EITHER) $(FUZZ_COMMON)
 %C%_fuzz_bpnode_LDADD = tests/support/libsupport.la libxactrees-core.la $(UNIT_LIBS)
 
-FUZZ_TREE = %D%/fuzz_tree.c %D%/fuzz_tree.h $(TREES_SORTED) $(TREES_EITHER) $(FUZZ_COMMON)
+FUZZ_STAGE = %D%/stage.c %D%/stage.h $(TREES_SORTED) $(TREES_EITHER) $(FUZZ_COMMON)
+FUZZ_TREE = %D%/fuzz_tree.c %D%/fuzz_tree.h $(FUZZ_STAGE)
 
 %C%_fuzz_bptree_SOURCES = %D%/fuzz_bptree.c $(FUZZ_TREE)
 %C%_fuzz_bptree_LDADD = tests/support/libsupport.la libxactrees-core.la $(UNIT_LIBS)

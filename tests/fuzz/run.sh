@@ -90,7 +90,7 @@ objects=$(
 for target in $targets; do
         more=
         case $target in
-        bptree | cobtree) more=$srcdir/tests/fuzz/fuzz_tree.c ;;
+        bptree | cobtree) more="$srcdir/tests/fuzz/fuzz_tree.c $srcdir/tests/fuzz/stage.c" ;;
         esac
         # shellcheck disable=SC2086 # lists of words
         $clang $flags $sanitizers -fsanitize=fuzzer "$srcdir/tests/fuzz/fuzz_$target.c" $more $objects -lurcu-common -lpthread \
