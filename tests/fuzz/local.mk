@@ -9,6 +9,7 @@ FUZZ_TARGETS = \
         %D%/fuzz_bptree \
         %D%/fuzz_cobtree \
         %D%/fuzz_diff \
+        %D%/fuzz_ehash \
         %D%/fuzz_heap \
         %D%/fuzz_log_reader \
         %D%/fuzz_manifest \
@@ -40,6 +41,9 @@ FUZZ_TREE = %D%/fuzz_tree.c %D%/fuzz_tree.h $(FUZZ_STAGE)
 
 %C%_fuzz_diff_SOURCES = %D%/fuzz_diff.c $(FUZZ_COMMON)
 %C%_fuzz_diff_LDADD = $(FUZZ_LIBS)
+
+%C%_fuzz_ehash_SOURCES = %D%/fuzz_ehash.c $(FUZZ_STAGE)
+%C%_fuzz_ehash_LDADD = tests/support/libsupport.la libxactrees-core.la $(UNIT_LIBS)
 
 %C%_fuzz_heap_SOURCES = %D%/fuzz_heap.c $(FUZZ_COMMON)
 %C%_fuzz_heap_LDADD = tests/support/libsupport.la libxacheap-core.la $(UNIT_LIBS)

@@ -218,14 +218,13 @@ static void take_seeds(const char *moment, bool has_new_area)
 
 /* ---- Trees ---- */
 
-/* Each kind of trees and arenas that the first byte can ask for (fuzz_tree.c), damaged or not. */
-static void seed_operations(const char *target)
+/* Operations at random for each first byte of these (stage.h): of each kind of trees and arenas, damaged or not. */
+static void seed_operations(const char *target, const unsigned char *kinds, size_t count)
 {
-        static const unsigned char kinds[] = { 0, 2, 4, 8 | 2, 16, 16 | 2, 32, 32 | 8, 32 | 16, 1, 1 | 2, 1 | 32 };
         unsigned char bytes[1200];
         char name[16];
 
-        for (unsigned i = 0; i < sizeof(kinds); i++) {
+        for (unsigned i = 0; i < count; i++) {
                 struct chance chance = { i };
                 size_t len = kinds[i] & 1 ? 600 : sizeof(bytes);
 
@@ -237,6 +236,41 @@ static void seed_operations(const char *target)
                 seed_write(fd, bytes, len);
                 close(fd);
         }
+}
+
+/* A table whose keys have hash values close to each other (fuzz_ehash.c) gets many records, and loses them: runs of
+ * neighbours are put, and then deleted, in two goes as those begin elsewhere. */
+static void seed_growth(const char *name, unsigned char kind)
+{
+        enum { RUNS = 60 };
+        static const unsigned char puts_and_deletes[] = { 1 | 2, 1, 1 | 4 };
+        int fd = seed_open("ehash", name);
+
+        seed_write(fd, &kind, 1);
+        for (unsigned i = 0; i < 3 * RUNS; i++) {
+                const unsigned char what = 9, tree = 1, key[] = { 64, 0, (unsigned char)(i % RUNS) }, value = 0;
+                const unsigned char how = (unsigned char)(i % 4 * 64 | puts_and_deletes[i / RUNS]);
+
+                seed_write(fd, &what, 1);
+                seed_write(fd, &tree, 1);
+                seed_write(fd, key, sizeof(key));
+                seed_write(fd, &value, 1);
+                seed_write(fd, &how, 1);
+        }
+        close(fd);
+}
+
+static void seed_trees(void)
+{
+        static const unsigned char cobtrees[] = { 0, 2, 4, 8 | 2, 16, 16 | 2, 32, 32 | 8, 32 | 16, 1, 1 | 2, 1 | 32 };
+        static const unsigned char tables[] = { 0,      2,          4 | 2, 8 | 4,     16,        16 | 4 | 2,
+                                                32 | 2, 32 | 4 | 2, 1,     1 | 4 | 2, 1 | 8 | 2, 1 | 32 };
+
+        seed_operations("cobtree", cobtrees, sizeof(cobtrees));
+        seed_operations("ehash", tables, sizeof(tables));
+        seed_growth("growth-1", 4 | 2);
+        seed_growth("growth-2", 32 | 4 | 2);
+        seed_growth("growth-3", 32 | 16 | 4);
 }
 
 /* ---- Traces ---- */
@@ -377,7 +411,7 @@ int main(int argc, char **argv)
         need("xac_checkpoint", xac_checkpoint(env));
         take_seeds("second", true);
         need("xac_close", xac_close(env));
-        seed_operations("cobtree");
+        seed_trees();
         seed_steps("trace");
         seed_steps("range");
         seed_responses();

@@ -16,7 +16,7 @@ runs=${FUZZ_RUNS:-1000000}
 seconds=${FUZZ_SECONDS:-0}
 jobs=${FUZZ_JOBS:-1}
 build=$(pwd)/fuzz-build
-targets=${*:-diff replay area manifest log_reader bpnode bptree cobtree heap trace range}
+targets=${*:-diff replay area manifest log_reader bpnode bptree cobtree ehash heap trace range}
 
 clang=
 for candidate in ${FUZZ_CLANG:-clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14}; do
@@ -91,6 +91,7 @@ for target in $targets; do
         more=
         case $target in
         bptree | cobtree) more="$srcdir/tests/fuzz/fuzz_tree.c $srcdir/tests/fuzz/stage.c" ;;
+        ehash) more=$srcdir/tests/fuzz/stage.c ;;
         esac
         # shellcheck disable=SC2086 # lists of words
         $clang $flags $sanitizers -fsanitize=fuzzer "$srcdir/tests/fuzz/fuzz_$target.c" $more $objects -lurcu-common -lpthread \
