@@ -395,25 +395,32 @@ static void prod(struct stage *stage)
                 (void)xtree_cursor_read(tree->cursor, fuzz_u16(stage->input), stage->room, sizeof(stage->room), &len);
 }
 
+/* -ENOSPC: the arena's header says, in both places, that there are more groups than the arena may have. */
+static bool is_sound(struct stage *stage)
+{
+        bptree_report report;
+        int code = bptree_check(stage->arena, &report);
+
+        fuzz_check(code == 0 || code == -ENOSPC || (code == XAC_CORRUPT && *report.message));
+        return !code;
+}
+
 /* Operations trust the pages; bptree_check does not. What it finds nothing wrong with can be worked on, by whoever
  * opens it then. */
 static void live_with_damage(struct stage *stage)
 {
-        bptree_report report;
-
         damage(stage);
-        int code = bptree_check(stage->arena, &report);
-        fuzz_check(code == 0 || (code == XAC_CORRUPT && *report.message));
+        bool is_alive = is_sound(stage);
         for (unsigned i = 0; i < STAGE_TREES; i++) {
                 struct stage_tree *tree = &stage->trees[i];
 
                 close_tree(tree);
-                if (!code && !xtree_open(stage->arena, tree->name, 0, &tree->options, &tree->tree))
+                if (is_alive && !xtree_open(stage->arena, tree->name, 0, &tree->options, &tree->tree))
                         fuzz_check(xtree_cursor_open(tree->tree, &tree->cursor) == 0);
         }
-        for (unsigned i = 0; !code && i < OPERATIONS_MAX && stage->input->left; i++)
+        for (unsigned i = 0; is_alive && i < OPERATIONS_MAX && stage->input->left; i++)
                 prod(stage);
-        fuzz_check(code || bptree_check(stage->arena, &report) == 0);
+        fuzz_check(!is_alive || is_sound(stage));
 }
 
 /* ---- from beginning to end ---- */
