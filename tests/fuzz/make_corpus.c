@@ -238,9 +238,9 @@ static void seed_operations(const char *target, const unsigned char *kinds, size
         }
 }
 
-/* A table whose keys have hash values close to each other (fuzz_ehash.c) gets many records, and loses them: runs of
- * neighbours are put, and then deleted, in two goes as those begin elsewhere. */
-static void seed_growth(const char *name, unsigned char kind)
+/* The first table gets many records, and loses them: runs of neighbours are put, and then deleted, in two goes as those
+ * begin elsewhere. Values are of two kinds, by turns, which an input tells in value_len bytes (stage.c). */
+static void seed_growth(const char *name, unsigned char kind, const unsigned char (*values)[3], size_t value_len)
 {
         enum { RUNS = 60 };
         static const unsigned char puts_and_deletes[] = { 1 | 2, 1, 1 | 4 };
@@ -248,13 +248,12 @@ static void seed_growth(const char *name, unsigned char kind)
 
         seed_write(fd, &kind, 1);
         for (unsigned i = 0; i < 3 * RUNS; i++) {
-                const unsigned char what = 9, tree = 1, key[] = { 64, 0, (unsigned char)(i % RUNS) }, value = 0;
+                const unsigned char run_of_first[] = { 9, 1 }, key[] = { 64, 0, (unsigned char)(i % RUNS) };
                 const unsigned char how = (unsigned char)(i % 4 * 64 | puts_and_deletes[i / RUNS]);
 
-                seed_write(fd, &what, 1);
-                seed_write(fd, &tree, 1);
+                seed_write(fd, run_of_first, sizeof(run_of_first));
                 seed_write(fd, key, sizeof(key));
-                seed_write(fd, &value, 1);
+                seed_write(fd, values[i % 2], value_len);
                 seed_write(fd, &how, 1);
         }
         close(fd);
@@ -265,12 +264,15 @@ static void seed_trees(void)
         static const unsigned char cobtrees[] = { 0, 2, 4, 8 | 2, 16, 16 | 2, 32, 32 | 8, 32 | 16, 1, 1 | 2, 1 | 32 };
         static const unsigned char tables[] = { 0,      2,          4 | 2, 8 | 4,     16,        16 | 4 | 2,
                                                 32 | 2, 32 | 4 | 2, 1,     1 | 4 | 2, 1 | 8 | 2, 1 | 32 };
+        static const unsigned char short_values[2][3] = { { 0 }, { 0 } };
+        static const unsigned char long_values[2][3] = { { 240, 232, 3 }, { 255, 136, 19 } }; /* 1,000 bytes; 5,000 */
 
         seed_operations("cobtree", cobtrees, sizeof(cobtrees));
         seed_operations("ehash", tables, sizeof(tables));
-        seed_growth("growth-1", 4 | 2);
-        seed_growth("growth-2", 32 | 4 | 2);
-        seed_growth("growth-3", 32 | 16 | 4);
+        seed_growth("growth-1", 4 | 2, short_values, 1);
+        seed_growth("growth-2", 32 | 4 | 2, short_values, 1);
+        seed_growth("growth-3", 32 | 16 | 4, short_values, 1);
+        seed_growth("growth-4", 16, long_values, 3);
 }
 
 /* ---- Traces ---- */
