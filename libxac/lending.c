@@ -5,7 +5,6 @@
 
 #include "base/hook.h"
 #include "base/sys.h"
-#include "libxac/pool.h"
 
 enum { NO_SLOT = 0 }; /* which is the page of zeros: nobody takes it */
 
@@ -49,30 +48,17 @@ void lending_take_back(struct shared *shared, const void *bytes)
                 atomic_fetch_sub(&lending_counts(shared)[slot], 1);
 }
 
-/* As those of a piece whose memory has not come yet: the next one who finds the pool at its ceiling tries again. */
-static void put_aside(struct participant *self, uint32_t slot)
-{
-        struct shared *shared = self->shared;
-        pool_lock(shared, self->owner);
-        slot_set_use(&shared->slots[slot], SLOT_FREE, SLOT_NOBODY);
-        atomic_fetch_add(&shared->control->slots_awaited, 1);
-        pool_unlock(shared);
-}
-
 /* What nobody reads any more but the kernel goes from the file, and only the kernel has it then. Memory is allocated at
  * once, as a page fault for it could find none. */
-bool lending_renew(struct participant *self, uint32_t slot)
+bool lending_renew(struct shared *shared, uint32_t slot)
 {
-        struct shared *shared = self->shared;
         const uint64_t offset = (uint64_t)slot << shared->page_shift;
         int err = sys_punch_hole(shared->pool_fd, offset, shared->control->page_bytes);
         hook_step(HOOK_SLOT_PUNCHED);
         if (!err)
                 err = sys_allocate(shared->pool_fd, offset, shared->control->page_bytes);
-        if (err) {
-                put_aside(self, slot);
+        if (err)
                 return false;
-        }
         atomic_store(&lending_counts(shared)[slot], 0);
         return true;
 }

@@ -18,16 +18,16 @@
  * becomes 0 after the slot has other memory, (8) and before others see the slot.
  */
 
-#include "libxac/participant.h"
+#include "libxac/shared.h"
 
 /* The bytes at the address, which are of a page of the pool, are lent or come back; a snapshot that shows them is open
  * all the while. -EINVAL: they are none of the pool's; -ENOSPC. */
 int lending_lend(struct shared *shared, const void *bytes);
 void lending_take_back(struct shared *shared, const void *bytes);
 
-/* The slot is this participant's alone, and was lent: it gets other memory. False: there is none, and the slot is put
- * with those that wait for some (pool_grow). */
-bool lending_renew(struct participant *self, uint32_t slot);
+/* The slot is the caller's alone, and was lent: it gets other memory. False: there is none, and it may have lost what
+ * it had. */
+bool lending_renew(struct shared *shared, uint32_t slot);
 
 /* How often each slot is lent; to be looked at only if there are any. */
 static inline _Atomic uint32_t *lending_counts(const struct shared *shared)

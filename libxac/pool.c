@@ -31,11 +31,22 @@ static inline void tell_cached(struct participant *self)
         atomic_store_explicit(&self->row->cached, self->free.count, memory_order_relaxed);
 }
 
+/* As those of a piece whose memory has not come yet: the next one who finds the pool at its ceiling tries again. */
+static void put_aside(struct participant *self, uint32_t slot)
+{
+        struct shared *shared = self->shared;
+        pool_lock(shared, self->owner);
+        slot_set_use(&shared->slots[slot], SLOT_FREE, SLOT_NOBODY);
+        atomic_fetch_add(&shared->control->slots_awaited, 1);
+        pool_unlock(shared);
+}
+
 /* R28: nothing is written to what the kernel may still read. */
 static inline uint32_t pop_writable(struct participant *self)
 {
         uint32_t no = slot_list_pop(self->shared, &self->free);
-        while (no && lending_is_lent(self->shared, no) && !lending_renew(self, no)) {
+        while (no && lending_is_lent(self->shared, no) && !lending_renew(self->shared, no)) {
+                put_aside(self, no);
                 no = slot_list_pop(self->shared, &self->free);
                 tell_cached(self);
         }

@@ -26,6 +26,7 @@
 struct segment {
         const void *page;
         uint64_t page_no;
+        uint32_t count; /* of its records */
         uint32_t deltas;
         bool is_records; /* it was sent as records, which say nothing of values in overflow pages */
 };

@@ -36,6 +36,8 @@ libxacsend_core_la_SOURCES = \
         %D%/segment.c \
         %D%/segment.h \
         %D%/send_format.h \
+        %D%/send_request.c \
+        %D%/send_request.h \
         %D%/sender.c \
         %D%/source.c \
         %D%/source.h

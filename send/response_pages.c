@@ -109,8 +109,9 @@ static bool put_changes(struct writer *writer, const bptree_leaf *now, struct se
 {
         struct changes *changes = &writer->response->changes;
         bptree_leaf before = *now;
+        before.page = old->page;
+        before.count = old->count;
         if (old->is_records || old->deltas == SEND_DELTAS_MAX ||
-            bptree_leaf_open(old->page, now->page_bytes, &now->options, &before) ||
             !changes_find(changes, &before, now, now->page_bytes / 2))
                 return false;
         if (!changes->count) {
@@ -143,7 +144,7 @@ static int put_anew(struct writer *writer, const bptree_leaf_view *view, struct 
 static int put_leaf(struct writer *writer, const bptree_leaf_view *view)
 {
         struct response *response = writer->response;
-        struct segment segment = { .page = view->leaf.page, .page_no = view->page_no };
+        struct segment segment = { .page = view->leaf.page, .page_no = view->page_no, .count = view->leaf.count };
         const struct segment *old;
         size_t at;
         if (!response->old || !base_find(response->old, view->page_no, response->old_at, &at)) {

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "trees/bptree.h"
+
 #include <errno.h>
 
 #include "trees/leaf.h"

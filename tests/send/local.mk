@@ -8,6 +8,7 @@ TESTS += $(SUITE_send)
 
 SEND_TESTS = \
         %D%/test_range \
+        %D%/test_request \
         %D%/test_send
 check_PROGRAMS += $(SEND_TESTS)
 
@@ -22,3 +23,5 @@ SENT_MODEL = %D%/sent_model.c %D%/sent_model.h %D%/stream.c %D%/stream.h
 check_PROGRAMS += %D%/history
 %C%_history_SOURCES = %D%/history.c
 %C%_history_LDADD = $(SEND_TEST_LIBS)
+%C%_test_request_SOURCES = %D%/test_request.c
+%C%_test_request_LDADD = $(SEND_TEST_LIBS)

@@ -26,15 +26,31 @@ fail()
         exit 1
 }
 
-# ---- declared access goes: what is left is the tree in a view ----
+# ---- declared access and arenas of snapshots go: what is left is the tree in a view ----
 
 # Pages are reached by plain pointers, and nobody asks for the way. Nor is there translation, which trees do not use.
 take_declared()
 {
-        sed -E -e 's/[a-z>-]+->way == ARENA_DECLARED +\? .*$/addr;/' -e '/^ +: arena->way == ARENA_TRANSLATED /d' \
-                -e '/^ +: addr;$/d' -e '/^enum arena_way/d' -e '/^ *enum arena_way way;/d' \
-                -e '/->way = way;/d' -e 's/, enum arena_way way//' -e 's/, ARENA_PLAIN//' -e 's/, \(enum arena_way\)access//' \
-                -e 's/\(access != PAGE_ARENA_VIEW && [^)]*\)/access != PAGE_ARENA_VIEW/' "$1"
+        take_snapshots "$1" |
+                sed -E -e 's/[a-z>-]+->way == ARENA_DECLARED +\? .*$/addr;/' -e '/^ +: arena->way == ARENA_TRANSLATED /d' \
+                        -e '/^ +: addr;$/d' -e '/^enum arena_way/,/^};/d' -e '/^ *enum arena_way way;/d' \
+                        -e '/->way = way;/d' -e 's/, enum arena_way way//' -e 's/, ARENA_PLAIN//' -e 's/, \(enum arena_way\)access//' \
+                        -e 's/\(access != PAGE_ARENA_VIEW && [^)]*\)/access != PAGE_ARENA_VIEW/'
+}
+
+# Functions named *_snapshot go, and what asks whether there is one.
+take_snapshots()
+{
+        $awk '
+        /^[a-z].*[a-z]_snapshot\(/ {
+                if ($0 !~ /;$/)
+                        while ($0 !~ /^\};?$/ && getline > 0)
+                                ;
+                next
+        }
+        /^ *if \(arena->snapshot/ { getline; next }
+        /^ *const xac_snapshot \*snapshot;/ || /^ *uint32_t file_no;/ || /^ *: arena->way == ARENA_SNAPSHOT / { next }
+        { print }' "$1"
 }
 
 # ---- environments go: what is left is the serial tree ----

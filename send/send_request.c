@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#include "send/send_request.h"
+
+#include <errno.h>
+#include <stdbool.h>
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+static uint16_t send_u16(uint16_t number)
+{
+        return number;
+}
+#else
+static uint16_t send_u16(uint16_t number)
+{
+        return __builtin_bswap16(number);
+}
+#endif
+
+/* Both ways. */
+static struct send_get get_order(struct send_get get)
+{
+        return (struct send_get){ send_u64(get.sequence),   send_u64(get.base_sequence), send_u64(get.max_records),
+                                  send_u64(get.first_page), send_u64(get.pages),         send_u32(get.way),
+                                  send_u16(get.file_len),   send_u16(get.tree_len),      send_u16(get.from_len),
+                                  send_u16(get.to_len) };
+}
+
+/* ---- encode ---- */
+
+static unsigned char *append(unsigned char *at, const void *bytes, size_t byte_len)
+{
+        if (byte_len)
+                memcpy(at, bytes, byte_len);
+        return at + byte_len;
+}
+
+int send_request_encode(const xac_send_request *request, unsigned char *bytes, size_t *byte_len)
+{
+        const size_t file_len = request->file ? strlen(request->file) : 0;
+        const size_t tree_len = request->tree ? strlen(request->tree) : 0;
+        const size_t from_len = request->from ? request->from_len : 0, to_len = request->to ? request->to_len : 0;
+        if (!file_len || file_len > SEND_NAME_MAX || tree_len > SEND_NAME_MAX || (request->tree && !tree_len) ||
+            from_len > BPTREE_KEY_MAX || to_len > BPTREE_KEY_MAX)
+                return -EINVAL;
+        const struct send_get get = get_order((struct send_get){
+                request->sequence, request->base_sequence, request->max_records, request->first_page, request->pages,
+                (uint32_t)request->way, (uint16_t)file_len, (uint16_t)tree_len, (uint16_t)from_len, (uint16_t)to_len });
+        const struct send_frame head = send_frame_order(
+                (struct send_frame){ SEND_GET, 0, SEND_GET_BYTES + file_len + tree_len + from_len + to_len });
+        unsigned char *at = append(append(bytes, &head, sizeof(head)), &get, SEND_GET_BYTES);
+        at = append(append(at, request->file, file_len), request->tree, tree_len);
+        at = append(append(at, request->from, from_len), request->to, to_len);
+        *byte_len = (size_t)(at - bytes);
+        return 0;
+}
+
+/* ---- decode ---- */
+
+static bool take_name(char *name, const unsigned char **at, size_t len)
+{
+        if (len > SEND_NAME_MAX || memchr(*at, 0, len))
+                return false;
+        memcpy(name, *at, len);
+        name[len] = 0;
+        *at += len;
+        return true;
+}
+
+static bool take_key(unsigned char *key, const unsigned char **at, size_t len)
+{
+        if (len > BPTREE_KEY_MAX)
+                return false;
+        memcpy(key, *at, len);
+        *at += len;
+        return true;
+}
+
+int send_request_decode(const struct send_frame *head, const unsigned char *bytes, struct send_decoded *decoded)
+{
+        struct send_get get = { 0 };
+        const unsigned char *at = bytes + SEND_GET_BYTES;
+        if (head->kind != SEND_GET || head->count || head->byte_len < SEND_GET_BYTES)
+                return -EPROTO;
+        memcpy(&get, bytes, SEND_GET_BYTES);
+        get = get_order(get);
+        if (head->byte_len != SEND_GET_BYTES + (uint64_t)get.file_len + get.tree_len + get.from_len + get.to_len)
+                return -EPROTO;
+        if (!get.file_len || get.way > XAC_SEND_PAGES || !take_name(decoded->file, &at, get.file_len) ||
+            !take_name(decoded->tree, &at, get.tree_len) || !take_key(decoded->from, &at, get.from_len) ||
+            !take_key(decoded->to, &at, get.to_len))
+                return -EPROTO;
+        decoded->request = (xac_send_request){ .file = decoded->file,
+                                               .tree = get.tree_len ? decoded->tree : NULL,
+                                               .from = get.from_len ? decoded->from : NULL,
+                                               .from_len = get.from_len,
+                                               .to = get.to_len ? decoded->to : NULL,
+                                               .to_len = get.to_len,
+                                               .first_page = get.first_page,
+                                               .pages = get.pages,
+                                               .max_records = get.max_records,
+                                               .sequence = get.sequence,
+                                               .base_sequence = get.base_sequence,
+                                               .way = (enum xac_send_way)get.way };
+        return 0;
+}

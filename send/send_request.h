@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SEND_SEND_REQUEST_H
+#define SEND_SEND_REQUEST_H
+
+/*
+ * Requests as bytes, from client to server (docs/SEND.md): a frame's header, and what is asked for.
+ */
+
+#include <stddef.h>
+
+#include <xac/send.h>
+
+#include "send/send_format.h"
+
+enum send_request_kind { SEND_GET = 1 };
+
+/* Then the names of the file and of the tree, and both keys, without gaps. */
+struct send_get {
+        uint64_t sequence;
+        uint64_t base_sequence;
+        uint64_t max_records;
+        uint64_t first_page;
+        uint64_t pages;
+        uint32_t way;
+        uint16_t file_len;
+        uint16_t tree_len; /* 0: pages of the file */
+        uint16_t from_len; /* 0: from the first */
+        uint16_t to_len;
+};
+
+_Static_assert(offsetof(struct send_get, to_len) == 50, "there is a hole at the end alone");
+
+enum {
+        SEND_GET_BYTES = 52, /* of it that are sent */
+        SEND_NAME_MAX = 255,
+        SEND_REQUEST_MAX = 16 << 10, /* bytes behind the header; servers take no more */
+        SEND_GET_MAX = SEND_GET_BYTES + 2 * SEND_NAME_MAX + 2 * BPTREE_KEY_MAX
+};
+
+/* A request that was decoded, with its strings. */
+struct send_decoded {
+        xac_send_request request;
+        char file[SEND_NAME_MAX + 1], tree[SEND_NAME_MAX + 1];
+        unsigned char from[BPTREE_KEY_MAX], to[BPTREE_KEY_MAX];
+};
+
+/* Header and all, into SEND_GET_MAX + sizeof(struct send_frame) bytes. -EINVAL: no file, a name or a key is too long.
+ */
+int send_request_encode(const xac_send_request *request, unsigned char *bytes, size_t *byte_len);
+/* Any bytes that follow a header. -EPROTO: they are no request. */
+int send_request_decode(const struct send_frame *head, const unsigned char *bytes, struct send_decoded *decoded);
+
+#endif
