@@ -16,7 +16,7 @@ enum hook_step {
         HOOK_SNAPSHOT_PUBLISHED,
         HOOK_SLOT_TAKEN,
         HOOK_SLOT_PUNCHED, /* it is still counted as lent */
-        HOOK_FRAME_KEPT, /* the view's, and the transaction has a copy */
+        HOOK_FRAME_KEPT,   /* the view's, and the transaction has a copy */
         HOOK_INTENT_LINKED,
         HOOK_COMMIT_LOCKED,
         HOOK_DECIDED,

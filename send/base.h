@@ -42,7 +42,7 @@ struct base {
 };
 
 /* Takes over the source when it returns 0. -ENOMEM. */
-int base_new(const xac_send_request *request, struct source *source, struct base **base);
+int base_new(const xac_send_request *request, struct source *source, struct base **made);
 void base_free(struct base *base);
 /* The client has one segment more. -ENOMEM. */
 int base_add(struct base *base, struct segment segment);

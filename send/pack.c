@@ -141,10 +141,10 @@ static uint32_t choose(const struct packer *packer, const struct batch *batch, c
 
 static void fill_table(struct batch *batch, const struct plan *plan, struct pack_place place, uint32_t count)
 {
-        char *table = batch_add(batch, count * LENGTHS);
+        char *table = batch_add(batch, (size_t)count * LENGTHS);
         bptree_record record;
         for (uint32_t i = 0; i < count && pack_find(plan, &place, &record); i++, place.index++)
-                pack_lengths(table + i * LENGTHS, record.key_len, record.value_len);
+                pack_lengths(table + (size_t)i * LENGTHS, record.key_len, record.value_len);
 }
 
 static int pack_record(struct packer *packer, struct batch *batch, const void *page, const bptree_record *record)
@@ -164,7 +164,7 @@ static int pack_table(struct packer *packer, struct batch *batch, const struct p
         frame_open(&frame, batch, SEND_RECORDS);
         fill_table(batch, plan, *place, count);
         frame.count = count;
-        frame.byte_len = count * LENGTHS;
+        frame.byte_len = (uint64_t)count * LENGTHS;
         for (uint32_t i = 0; i < count && !err && pack_find(plan, place, &record); i++, place->index++) {
                 err = pack_record(packer, batch, plan->leaves[place->leaf].leaf.page, &record);
                 frame.byte_len += record.key_len + record.value_len;
@@ -216,7 +216,8 @@ int pack_large(struct packer *packer, struct batch *batch, const struct plan *pl
 {
         bptree_record record;
         struct frame frame;
-        pack_find(plan, place, &record);
+        if (!pack_find(plan, place, &record))
+                return 0;
         frame_open(&frame, batch, SEND_RECORDS);
         pack_lengths(batch_add(batch, LENGTHS), record.key_len, record.value_len);
         batch_copy(batch, record.key, record.key_len);

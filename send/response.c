@@ -9,7 +9,7 @@
 
 enum {
         FRAME = sizeof(struct send_frame),
-        BEGIN_ROOM = FRAME + sizeof(struct send_begin) + 2 * BPTREE_KEY_MAX,
+        BEGIN_ROOM = FRAME + sizeof(struct send_begin) + BPTREE_KEY_MAX + BPTREE_KEY_MAX,
         END_ROOM = FRAME + sizeof(struct send_end)
 };
 

@@ -33,7 +33,7 @@ int response_open(xac_env *env, const xac_send_request *request, struct outlet *
                   struct response *response);
 void response_close(struct response *response);
 /* The next batch; NULL when all was made. -ENOMEM, and what reading the tree says. */
-int response_next(struct response *response, struct batch **batch);
+int response_next(struct response *response, struct batch **made);
 /* From now on everything is copied. */
 void response_copy(struct response *response);
 /* Closes the snapshot: there is nothing more to come. */

@@ -205,7 +205,7 @@ static int put_records(struct writer *writer, bool *is_full)
 static bool has_room(const struct batch *batch, uint32_t page_bytes)
 {
         return batch_pieces_left(batch) > FRAMES_OF_A_LEAF + 1 &&
-               batch_room_left(batch) > FRAMES_OF_A_LEAF * FRAME + 2 * (size_t)page_bytes;
+               batch_room_left(batch) > (size_t)FRAMES_OF_A_LEAF * FRAME + 2 * (size_t)page_bytes;
 }
 
 int pages_put(struct response *response, struct batch *batch)

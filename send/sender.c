@@ -41,22 +41,22 @@ static xac_send_options with_defaults(const xac_send_options *options)
         return all;
 }
 
-int xac_sender_open(xac_env *env, int socket, const xac_send_options *options, xac_sender **made)
+int xac_sender_open(xac_env *env, int socket, const xac_send_options *options, xac_sender **sender)
 {
-        if (made)
-                *made = NULL;
-        if (!env || !made || (options && options->flags))
+        if (sender)
+                *sender = NULL;
+        if (!env || !sender || (options && options->flags))
                 return -EINVAL;
-        xac_sender *sender = calloc(1, sizeof(*sender));
-        if (!sender)
+        xac_sender *made = calloc(1, sizeof(*made));
+        if (!made)
                 return -ENOMEM;
-        sender->env = env;
-        sender->options = with_defaults(options);
-        int err = outlet_open(&sender->outlet, socket, &sender->stats);
+        made->env = env;
+        made->options = with_defaults(options);
+        int err = outlet_open(&made->outlet, socket, &made->stats);
         if (err)
-                free(sender);
+                free(made);
         else
-                *made = sender;
+                *sender = made;
         return err;
 }
 

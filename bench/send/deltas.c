@@ -72,7 +72,7 @@ static void measure(const struct send_bench *bench, struct store *store, struct 
         uint64_t random = bench->seed, time_ns = 0, processor_ns = 0;
         struct told told = { 0 };
         struct channel channel;
-        xac_send_stats first, all;
+        xac_send_stats first = { 0 }, all;
         xac_sender *sender;
 
         channel_open(&channel, CHANNEL_UNIX, client_merge, NULL, sizeof(told));

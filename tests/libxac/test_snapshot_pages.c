@@ -180,7 +180,8 @@ static void make_pipe(struct channel *channel)
 static bool make_socket(struct channel *channel)
 {
         const struct sockaddr_in any = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-        const int listener = socket(AF_INET, SOCK_STREAM, 0), small_bytes = 4 * PAGE, large_bytes = 4 * PAGES * PAGE, yes = 1;
+        const int listener = socket(AF_INET, SOCK_STREAM, 0), small_bytes = 4 * PAGE, large_bytes = 4 * PAGES * PAGE,
+                  yes = 1;
         struct sockaddr_in address;
         socklen_t length = sizeof(address);
 

@@ -376,7 +376,7 @@ static void check_all_is_given_back(struct desk *desk)
 
 static void run(int unused, void *nothing)
 {
-        pid_t writers[16], servers[16];
+        pid_t writers[16] = { 0 }, servers[16] = { 0 };
         struct desk desk;
 
         (void)unused;

@@ -52,13 +52,12 @@ static xac_send_request random_request(void)
 static int decode(const unsigned char *bytes, size_t byte_len, struct send_decoded *decoded)
 {
         struct send_frame head;
-        unsigned char *body = malloc(byte_len - sizeof(head) + 1);
+        unsigned char *body = malloc(byte_len > sizeof(head) ? byte_len - sizeof(head) : 1);
 
         check(body != NULL);
         memcpy(&head, bytes, sizeof(head));
         head = send_frame_order(head);
         head.byte_len = byte_len - sizeof(head);
-        body = realloc(body, head.byte_len ? head.byte_len : 1);
         memcpy(body, bytes + sizeof(head), head.byte_len);
         int err = send_request_decode(&head, body, decoded);
         free(body);
