@@ -14,6 +14,7 @@ TOOL_TESTS = \
         %D%/test_heap \
         %D%/test_log \
         %D%/test_recover \
+        %D%/test_serve \
         %D%/test_stat \
         %D%/test_stat_stopped \
         %D%/test_top \
@@ -34,6 +35,8 @@ TRACE_TESTED = %D%/json_check.c %D%/json_check.h %D%/trace_chew.c %D%/trace_chew
 %C%_test_check_LDADD = $(CONTRACT_LIBS)
 %C%_test_clean_SOURCES = %D%/test_clean.c $(TOOL_COMMON)
 %C%_test_clean_LDADD = $(CONTRACT_LIBS)
+%C%_test_serve_SOURCES = %D%/test_serve.c $(TOOL_COMMON)
+%C%_test_serve_LDADD = tests/support/libsupport.la $(SEND_CORE_LIBS) $(CMOCKA_LIBS)
 %C%_test_heap_SOURCES = %D%/test_heap.c $(TOOL_COMMON)
 %C%_test_heap_LDADD = tests/support/libsupport.la $(HEAP_LIBS) $(CMOCKA_LIBS)
 %C%_test_log_SOURCES = %D%/test_log.c $(TOOL_COMMON)

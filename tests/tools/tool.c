@@ -81,6 +81,14 @@ static void collect(char **argv, const char *const *args)
         argv[count] = NULL;
 }
 
+pid_t tool_start(const char *const *args, int to)
+{
+        char *argv[ARGS];
+
+        collect(argv, args);
+        return start(argv, to);
+}
+
 int tool_xac(const char *const *args)
 {
         char *argv[ARGS];

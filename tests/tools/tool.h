@@ -35,6 +35,8 @@ extern struct tool tool; /* the last run */
 int tool_xac(const char *const *args);
 /* The same on a terminal. */
 int tool_xac_on_terminal(const char *const *args);
+/* Without waiting for its end; what it says goes to `to`. */
+pid_t tool_start(const char *const *args, int to);
 
 #define tool_args(...) ((const char *const[]){ __VA_ARGS__, NULL })
 

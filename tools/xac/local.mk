@@ -36,6 +36,7 @@ TRACE_READER = \
         %D%/check_files.c \
         %D%/check_files.h \
         %D%/clean.c \
+        %D%/get.c \
         %D%/heap.c \
         %D%/hot_pages.c \
         %D%/hot_pages.h \
@@ -62,6 +63,9 @@ TRACE_READER = \
         %D%/sampler.h \
         %D%/screen.c \
         %D%/screen.h \
+        %D%/serve.c \
+        %D%/serve_client.c \
+        %D%/serve_client.h \
         %D%/stat.c \
         %D%/tool.c \
         %D%/tool.h \
@@ -76,7 +80,7 @@ TRACE_READER = \
         %D%/trace_part.h \
         $(TRACE_READER)
 nodist_%C%_xac_SOURCES = %D%/trace_page.c
-%C%_xac_LDADD = libxacheap-core.la libxac-core.la $(FAULT_LIBS) -lpthread
+%C%_xac_LDADD = libxacsend-core.la libxactrees-core.la libxacheap-core.la libxac-core.la $(FAULT_LIBS) -lpthread
 
 # The page of `xac trace --html`, as an array.
 EXTRA_DIST += %D%/embed-page %D%/trace_page.html %D%/trace_page.css %D%/trace_page.js

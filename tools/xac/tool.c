@@ -120,3 +120,14 @@ void tool_label(const char *label)
 {
         printf("%-*s", TOOL_COLUMN, label);
 }
+
+int tool_way(const char *name)
+{
+        static const char *const names[] = { "auto", "copy", "gather", "zerocopy", "pages" };
+
+        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+                if (strcmp(names[i], name) == 0)
+                        return (int)i;
+        tool_complain("there is no way '%s'", name);
+        return -1;
+}

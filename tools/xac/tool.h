@@ -8,8 +8,8 @@
  *
  * log, check and recover know recovery and base alone: they work on files, whatever the library above
  * would make of them. Only stat.c, top.c and remains.c look at shared memory, through libxac/inspect.h, and
- * machine.c and clean.c, through libxac/leftover.h. heap.c is a program like any other, and trace.c
- * and what belongs to it read a file alone.
+ * machine.c and clean.c, through libxac/leftover.h. heap.c and serve.c are programs like any other, trace.c
+ * and what belongs to it read a file alone, and get.c a socket.
  */
 
 #include <stdbool.h>
@@ -32,6 +32,8 @@ enum tool_exit recover_main(int argc, char **argv);
 enum tool_exit clean_main(int argc, char **argv);
 enum tool_exit heap_main(int argc, char **argv);
 enum tool_exit trace_main(int argc, char **argv);
+enum tool_exit serve_main(int argc, char **argv);
+enum tool_exit get_main(int argc, char **argv);
 
 /* What is printed for --help. */
 extern const char stat_help[];
@@ -42,6 +44,8 @@ extern const char recover_help[];
 extern const char clean_help[];
 extern const char heap_help[];
 extern const char trace_help[];
+extern const char serve_help[];
+extern const char get_help[];
 
 /* One line on standard error, which says what to do. */
 void tool_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -55,6 +59,8 @@ const char *tool_operand(int argc, char **argv, const char *subcommand);
 bool tool_number(const char *text, const char *option, uint64_t *number);
 /* The same for seconds, which may have a fraction. */
 bool tool_seconds(const char *text, const char *option, double least, double most, double *seconds);
+/* One of enum xac_send_way by its name; -1, after a complaint. */
+int tool_way(const char *name);
 
 /* "1.5 MiB (1572864 bytes)"; bytes alone below 1 KiB. Lasts until the fourth call after it. */
 const char *tool_bytes(uint64_t byte_len);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TOOLS_XAC_SERVE_CLIENT_H
+#define TOOLS_XAC_SERVE_CLIENT_H
+
+/*
+ * A client of `xac serve`: requests are read as they come, one at a time, and each gets its response.
+ *
+ *      reads a request  ->  sends the response  ->  reads the next one
+ *
+ * Whatever is wrong with a request is told to the client. After bytes that are no request it is closed: nobody knows
+ * where the next one would begin.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <xac/send.h>
+
+#include "send/send_request.h"
+
+struct serve_client {
+        struct serve_client *next;
+        int socket;
+        xac_sender *sender;
+        int way; /* of enum xac_send_way for requests that leave it open */
+        struct send_frame head;
+        unsigned char bytes[sizeof(struct send_frame) + SEND_GET_MAX];
+        size_t byte_len; /* of the next request, that have come */
+        bool is_busy;    /* a response is being sent */
+        bool is_verbose;
+        bool keeps; /* the sender may have a snapshot for the next request */
+        struct send_decoded decoded;
+        int events;      /* of poll(2), that it waits for */
+        uint64_t due_ms; /* when something is to be done in any case */
+};
+
+/* Takes the socket over, which does not block. NULL, after the socket was closed: no memory. */
+struct serve_client *serve_client_open(xac_env *env, int socket, const xac_send_options *options);
+void serve_client_close(struct serve_client *client);
+/* Does what can be done now. False: it is to be closed. */
+bool serve_client_go(struct serve_client *client, uint64_t now_ms, bool is_readable);
+
+#endif
