@@ -14,6 +14,7 @@ FUZZ_TARGETS = \
         %D%/fuzz_log_reader \
         %D%/fuzz_manifest \
         %D%/fuzz_range \
+        %D%/fuzz_request \
         %D%/fuzz_replay \
         %D%/fuzz_trace
 
@@ -54,6 +55,8 @@ FUZZ_TREE = %D%/fuzz_tree.c %D%/fuzz_tree.h $(FUZZ_STAGE)
 %C%_fuzz_manifest_SOURCES = %D%/fuzz_manifest.c $(FUZZ_COMMON)
 %C%_fuzz_manifest_LDADD = $(FUZZ_LIBS)
 
+%C%_fuzz_request_SOURCES = %D%/fuzz_request.c $(FUZZ_COMMON)
+%C%_fuzz_request_LDADD = tests/support/libsupport.la libxacsend-core.la libxactrees-core.la $(UNIT_LIBS)
 %C%_fuzz_range_SOURCES = %D%/fuzz_range.c tests/send/stream.c tests/send/stream.h $(FUZZ_COMMON)
 %C%_fuzz_range_LDADD = tests/support/libsupport.la libxacsend-core.la libxactrees-core.la $(UNIT_LIBS)
 

@@ -16,7 +16,7 @@ runs=${FUZZ_RUNS:-1000000}
 seconds=${FUZZ_SECONDS:-0}
 jobs=${FUZZ_JOBS:-1}
 build=$(pwd)/fuzz-build
-targets=${*:-diff replay area manifest log_reader bpnode bptree cobtree ehash heap trace range}
+targets=${*:-diff replay area manifest log_reader bpnode bptree cobtree ehash heap trace range request}
 
 clang=
 for candidate in ${FUZZ_CLANG:-clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14}; do
@@ -70,7 +70,8 @@ objects=$(
                 compile counted "recovery/$(basename "$source")"
         done
         for source in "$srcdir"/pages/*.c "$srcdir"/trees/*.c "$srcdir"/heap/*.c \
-                "$srcdir"/send/cells.c "$srcdir"/send/range*.c "$srcdir"/send/rows.c "$srcdir"/send/segment.c; do
+                "$srcdir"/send/cells.c "$srcdir"/send/range*.c "$srcdir"/send/rows.c "$srcdir"/send/segment.c \
+                "$srcdir"/send/send_request.c; do
                 compile counted "${source#"$srcdir/"}"
         done
         for source in "$srcdir"/rewire/*.c "$srcdir"/trace/*.c; do
