@@ -183,14 +183,6 @@ void outlet_drop(struct outlet *outlet)
         retire(outlet, batch);
 }
 
-bool outlet_has_pages(const struct outlet *outlet)
-{
-        for (const struct batch *batch = outlet->in_flight; batch; batch = batch->next)
-                if (batch->lent_count)
-                        return true;
-        return false;
-}
-
 /* ---- open and close ---- */
 
 static int check_socket(int socket)

@@ -45,9 +45,6 @@ void outlet_drop(struct outlet *outlet);
 /* The snapshot will be closed: pages that the kernel still has stay lent for good. */
 void outlet_give_up_pages(struct outlet *outlet);
 
-/* Does the kernel still have pages of the snapshot? */
-bool outlet_has_pages(const struct outlet *outlet);
-
 /* Does it copy anyhow, as far as is known? */
 static inline bool outlet_copies(const struct outlet *outlet)
 {

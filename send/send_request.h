@@ -33,7 +33,7 @@ _Static_assert(offsetof(struct send_get, to_len) == 50, "there is a hole at the 
 enum {
         SEND_GET_BYTES = 52, /* of it that are sent */
         SEND_NAME_MAX = 255,
-        SEND_REQUEST_MAX = 16 << 10, /* bytes behind the header; servers take no more */
+        /* Behind the header: servers take no more. */
         SEND_GET_MAX = SEND_GET_BYTES + 2 * SEND_NAME_MAX + 2 * BPTREE_KEY_MAX
 };
 

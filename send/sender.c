@@ -13,7 +13,14 @@
 #include "send/outlet.h"
 #include "send/response.h"
 
-enum { DEADLINE_MS = 10000, REST_BYTES = 64 << 20, GATHER_BYTES = 1024, ZEROCOPY_BYTES = 65536 };
+enum {
+        DEADLINE_MS = 10000,
+        REST_BYTES = 64 << 20,
+        GATHER_BYTES = 1024,
+        ZEROCOPY_BYTES = 65536,
+        TURN_BYTES = 4 << 20,
+        WAITS = 2 /* for the kernel */
+};
 
 struct xac_sender {
         xac_env *env;
@@ -279,17 +286,19 @@ static int next_batch(xac_sender *sender, struct batch **batch)
         return 0;
 }
 
-/* 1: all of it is with the kernel; 0: the socket is full. */
+/* 1: all of it is with the kernel; 0: the socket is full, or it is the turn of others: a client may take as fast as we
+ * send. */
 static int send_all(xac_sender *sender)
 {
+        const uint64_t enough = sender->stats.bytes + TURN_BYTES;
         for (;;) {
                 struct batch *batch;
                 int result = next_batch(sender, &batch);
                 if (result || !batch)
                         return result ? result : 1;
                 result = outlet_send(&sender->outlet, batch, sender->response.packer.is_zerocopy);
-                if (result <= 0)
-                        return result;
+                if (result <= 0 || sender->stats.bytes >= enough)
+                        return result < 0 ? result : 0;
         }
 }
 
@@ -305,25 +314,36 @@ static int wait_for(const xac_sender *sender, bool is_full, int *events, int *ti
         return 0;
 }
 
+/* Something that tells whether a client takes anything. */
+static uint64_t progress(const xac_sender *sender)
+{
+        return sender->stats.bytes + sender->outlet.done;
+}
+
+/* As send_all(), and 1 only when the kernel is done with what it was told to send without copies: nobody would hear of
+ * that later. */
+static int send_and_reap(xac_sender *sender)
+{
+        const uint64_t before = progress(sender);
+        int err = outlet_reap(&sender->outlet);
+        int sent = err ? err : send_all(sender);
+        if (sender->has_given_up && progress(sender) != before)
+                set_deadline(sender); /* who is slow, but takes something, costs only memory */
+        return sent == 1 && sender->outlet.in_flight ? WAITS : sent;
+}
+
 int xac_send_go(xac_sender *sender, int *events, int *timeout_ms)
 {
         if (!sender || !events || !timeout_ms || !sender->is_busy)
                 return -EINVAL;
-        int err = outlet_reap(&sender->outlet);
-        const uint64_t bytes = sender->stats.bytes;
-        int sent = err ? err : send_all(sender);
-        if (sender->has_given_up && sender->stats.bytes != bytes)
-                set_deadline(sender); /* who is slow, but takes something, costs only memory */
-        if (sent == 1 && !outlet_has_pages(&sender->outlet))
-                return finish(sender, 0);
-        if (sent >= 0 && now_ms() >= sender->deadline_ms) {
-                sent = give_up(sender);
-                if (!sent)
-                        sent = send_all(sender);
-                if (sent == 1)
-                        return finish(sender, 0);
+        int sent = send_and_reap(sender);
+        if ((sent == 0 || sent == WAITS) && now_ms() >= sender->deadline_ms) {
+                int err = give_up(sender);
+                sent = err ? err : send_and_reap(sender);
         }
-        return sent < 0 ? finish(sender, sent) : wait_for(sender, sent == 0, events, timeout_ms);
+        if (sent == 1 || sent < 0)
+                return finish(sender, sent < 0 ? sent : 0);
+        return wait_for(sender, sent == 0, events, timeout_ms);
 }
 
 int xac_send(xac_sender *sender, const xac_send_request *request)

@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_len)
         unsigned char *body;
         size_t again_len = 0;
 
-        if (byte_len > SEND_REQUEST_MAX)
+        if (byte_len > 2 * (size_t)SEND_GET_MAX)
                 return 0;
         body = malloc(byte_len ? byte_len : 1); /* so that a look behind it is noticed */
         if (!body)

@@ -48,6 +48,7 @@ struct server {
 
         xac_env *env;
         int listener, signals, epoll;
+        bool is_deaf; /* there is no room for another client: the listener is not watched */
         struct serve_client *clients;
         uint64_t count;
 };
@@ -84,12 +85,13 @@ static int listen_at(int family, const struct sockaddr *address, socklen_t lengt
 static int listen_on_path(const char *path, int *listener)
 {
         struct sockaddr_un address = { .sun_family = AF_UNIX };
-        const mode_t before = umask(0077);
+        mode_t before;
         int err;
 
         if (strlen(path) >= sizeof(address.sun_path))
                 return -ENAMETOOLONG;
         strcpy(address.sun_path, path);
+        before = umask(0077);
         err = listen_at(AF_UNIX, (const struct sockaddr *)&address, sizeof(address), listener);
         umask(before);
         return err;
@@ -140,6 +142,12 @@ static int watch(const struct server *server, int operation, int fd, int events,
         return epoll_ctl(server->epoll, operation, fd, &event) ? last_error() : 0;
 }
 
+static void listen_again(struct server *server, bool is_listening)
+{
+        server->is_deaf = !is_listening;
+        watch(server, EPOLL_CTL_MOD, server->listener, is_listening ? EPOLLIN : 0, server);
+}
+
 static void let_go(struct server *server, struct serve_client *client)
 {
         struct serve_client **link = &server->clients;
@@ -149,8 +157,8 @@ static void let_go(struct server *server, struct serve_client *client)
         *link = client->next;
         server->count--;
         serve_client_close(client);
-        if (server->count + 1 == server->clients_max)
-                watch(server, EPOLL_CTL_MOD, server->listener, EPOLLIN, server);
+        if (server->is_deaf)
+                listen_again(server, true);
 }
 
 /* With as many clients as may be, others wait in the listener's queue. */
@@ -160,8 +168,11 @@ static void let_in(struct server *server)
         const int socket = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         struct serve_client *client = socket < 0 ? NULL : serve_client_open(server->env, socket, &options);
 
-        if (!client)
+        if (!client) {
+                if (server->count && errno != EAGAIN && errno != ECONNABORTED)
+                        listen_again(server, false); /* no descriptor, no memory: until one leaves */
                 return;
+        }
         client->way = server->way;
         client->is_verbose = server->is_verbose;
         client->next = server->clients;
@@ -170,7 +181,7 @@ static void let_in(struct server *server)
         if (watch(server, EPOLL_CTL_ADD, socket, client->events, client))
                 let_go(server, client);
         else if (server->count == server->clients_max)
-                watch(server, EPOLL_CTL_MOD, server->listener, 0, server);
+                listen_again(server, false);
 }
 
 /* poll(2)'s events are epoll's. What hangs up while it has nothing to say is gone. */
@@ -256,7 +267,9 @@ static enum tool_exit serve(struct server *server)
 
         if (err) {
                 tool_complain("%s: %s%s", server->address, tool_explain(err),
-                              err == -EACCES ? " (other machines can reach it: --any-address)" : "");
+                              err == -EACCES && !is_path(server->address)
+                                      ? " (other machines can reach it: --any-address)"
+                                      : "");
                 return TOOL_FAILED;
         }
         err = prepare(server);
