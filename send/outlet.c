@@ -15,6 +15,7 @@ struct batch *outlet_batch(struct outlet *outlet, size_t room_len)
         if (!batch || batch->room_len < room_len)
                 return batch_new(room_len > BATCH_ROOM ? room_len : BATCH_ROOM);
         outlet->spare = batch->next;
+        batch->next = NULL;
         batch_clear(batch);
         return batch;
 }

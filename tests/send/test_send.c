@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -473,6 +474,61 @@ static void what_cannot_be_sent_is_told_to_both(void)
         close_tree();
 }
 
+/* Several batches are used again then: an error takes one of them. */
+static void an_error_may_follow_what_was_sent_without_copies(void)
+{
+        const xac_send_request good = { .file = "trees", .tree = "tree", .way = XAC_SEND_ZEROCOPY };
+        const xac_send_request wrong = { .file = "trees", .tree = "none" };
+        struct client client = { .range = NULL };
+        xac_sender *sender;
+        int sockets[2];
+
+        open_tree(LARGE);
+        change(5000);
+        connect_both(sockets, OVER_TCP);
+        client.socket = sockets[1];
+        check_ok(xac_sender_open(env, sockets[0], NULL, &sender));
+        check_ok(xac_range_open(&client.range));
+        for (int i = 0; i < 3; i++) {
+                send_one(sender, &client, &good);
+                expect_error(sender, &client, &wrong, -ENOENT);
+                expect_error(sender, &client, &wrong, -ENOENT);
+        }
+        xac_range_close(client.range);
+        xac_sender_close(sender);
+        check_ok(close(sockets[0]));
+        check_ok(close(sockets[1]));
+        close_tree();
+}
+
+/* All of it has been taken, and the kernel says so: to who waits for requests, poll(2) would say it again and again. */
+static void what_the_kernel_says_later_is_heard(void)
+{
+        const xac_send_request request = { .file = "trees", .tree = "tree", .way = XAC_SEND_ZEROCOPY };
+        struct client client = { .range = NULL };
+        int sockets[2], events = 1, timeout_ms = 0;
+        xac_sender *sender;
+
+        open_tree(1);
+        change(5000);
+        connect_both(sockets, OVER_TCP);
+        client.socket = sockets[1];
+        struct pollfd news = { .fd = sockets[0] };
+        check_ok(xac_sender_open(env, sockets[0], NULL, &sender));
+        check_ok(xac_range_open(&client.range));
+        check_code(xac_send_go(sender, &events, &timeout_ms), 1);
+        check(events == 0 && timeout_ms == -1);
+        send_one(sender, &client, &request);
+        while (poll(&news, 1, 200) > 0)
+                check_code(xac_send_go(sender, &events, &timeout_ms), 1);
+        send_one(sender, &client, &request);
+        xac_range_close(client.range);
+        xac_sender_close(sender);
+        check_ok(close(sockets[0]));
+        check_ok(close(sockets[1]));
+        close_tree();
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -496,6 +552,8 @@ int main(void)
                 isolated_way(a_client_that_is_gone_is_told, 2 * XAC_SEND_GATHER + 1, "gather, TCP"),
                 isolated_way(a_client_that_is_gone_is_told, 2 * XAC_SEND_ZEROCOPY + 1, "zero-copy, TCP"),
                 isolated_test(what_cannot_be_sent_is_told_to_both),
+                isolated_test(an_error_may_follow_what_was_sent_without_copies),
+                isolated_test(what_the_kernel_says_later_is_heard),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
