@@ -4,6 +4,7 @@
  * behind. */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -80,12 +81,13 @@ static void start_server(int is_tcp)
                 choose_port();
         else
                 snprintf(server.address, sizeof(server.address), "%s", scratch_path("socket"));
-        check_ok(pipe(ends));
-        server.pid = tool_start(
-                tool_args("serve", "--deadline-ms=200", "--clients=20", scratch_path("env"), server.address), ends[1]);
+        check_ok(pipe2(ends, O_CLOEXEC));
+        server.pid = tool_start(tool_args("serve", "--verbose", "--deadline-ms=200", "--clients=20",
+                                          scratch_path("env"), server.address),
+                                ends[1]);
         check_ok(close(ends[1]));
         check(read(ends[0], line, sizeof(line)) > 0 && strncmp(line, "serving", 7) == 0);
-        check_ok(close(ends[0]));
+        check_ok(close(ends[0])); /* nobody reads more of what it says */
         server.participants = participants();
 }
 
@@ -262,6 +264,7 @@ static void wrong_arguments_are_told(void)
         check_xac(2, "serve", "--clients=0", "/tmp", "x");
         check_xac(2, "get", "x");
         check_xac(2, "get", "--from=", "x", "y", "z");
+        check_xac(2, "get", "--count", "x", "y");
         check_xac(1, "serve", scratch_path("none"), scratch_path("socket"));
         check_xac(1, "serve", scratch_path("env"), "0.0.0.0:0");
         check_said("--any-address");

@@ -103,18 +103,6 @@ static int ask(int socket, const xac_send_request *request)
 
 /* ---- records ---- */
 
-static void print_bytes(const void *bytes, size_t byte_len)
-{
-        for (size_t i = 0; i < byte_len; i++) {
-                const unsigned char byte = ((const unsigned char *)bytes)[i];
-
-                if (byte >= ' ' && byte < 127 && byte != '\\')
-                        putchar(byte);
-                else
-                        printf("\\x%02x", byte);
-        }
-}
-
 static int print_records(const struct order *order, xac_range *range)
 {
         uint64_t count = 0;
@@ -126,9 +114,9 @@ static int print_records(const struct order *order, xac_range *range)
                         return err;
                 if (order->is_count)
                         continue;
-                print_bytes(record.key, record.key_len);
+                tool_print_bytes(record.key, record.key_len);
                 putchar('\t');
-                print_bytes(record.value, record.value_len);
+                tool_print_bytes(record.value, record.value_len);
                 putchar('\n');
         }
         if (order->is_count)
@@ -270,6 +258,14 @@ static bool take_option(struct order *order, int option, char *value)
         }
 }
 
+/* Does it ask for what pages of a file do not have? */
+static bool is_of_records(const struct order *order)
+{
+        const xac_send_request *request = &order->request;
+
+        return request->from || request->to || request->max_records || order->is_count || order->repeat != 1;
+}
+
 static enum tool_exit get(struct order *order)
 {
         int socket = connect_by(order->address);
@@ -306,6 +302,10 @@ enum tool_exit get_main(int argc, char **argv)
         }
         if (argc - optind != 2 && argc - optind != 3) {
                 tool_complain("a socket, a file and perhaps a tree, please");
+                return tool_usage("get");
+        }
+        if (argc - optind == 2 && is_of_records(&order)) {
+                tool_complain("--from, --to, --max, --count and --repeat are for the records of a tree");
                 return tool_usage("get");
         }
         order.address = argv[optind];

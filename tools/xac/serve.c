@@ -252,6 +252,7 @@ static int prepare(struct server *server)
         sigaddset(&ends, SIGINT);
         sigaddset(&ends, SIGTERM);
         sigprocmask(SIG_BLOCK, &ends, NULL);
+        signal(SIGPIPE, SIG_IGN); /* who reads what --verbose says may go */
         server->signals = signalfd(-1, &ends, SFD_CLOEXEC);
         server->epoll = epoll_create1(EPOLL_CLOEXEC);
         if (server->signals < 0 || server->epoll < 0)

@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tools/xac/tool.h"
+
 enum {
         HEAD = sizeof(struct send_frame),
         HALF_MS = 10000, /* so long may a request be on its way, */
@@ -86,9 +88,14 @@ static void report(const struct serve_client *client)
         if (!client->is_verbose)
                 return;
         xac_sender_stat(client->sender, &stats);
-        printf("client %d: %s %s: %" PRIu64 " responses by now, %" PRIu64 " bytes in %" PRIu64 " sends\n",
-               client->socket, client->decoded.file, client->decoded.tree, stats.responses, stats.bytes, stats.sends);
-        fflush(stdout);
+        printf("client %d: ", client->socket);
+        tool_print_bytes(client->decoded.file, strlen(client->decoded.file));
+        putchar(' ');
+        tool_print_bytes(client->decoded.tree, strlen(client->decoded.tree));
+        printf(": %" PRIu64 " responses by now, %" PRIu64 " bytes in %" PRIu64 " sends\n", stats.responses, stats.bytes,
+               stats.sends);
+        if (fflush(stdout))
+                clearerr(stdout); /* who reads it may go */
 }
 
 /* 1: the response is done; 0: it goes on later. */

@@ -121,6 +121,18 @@ void tool_label(const char *label)
         printf("%-*s", TOOL_COLUMN, label);
 }
 
+void tool_print_bytes(const void *bytes, size_t byte_len)
+{
+        for (size_t i = 0; i < byte_len; i++) {
+                const unsigned char byte = ((const unsigned char *)bytes)[i];
+
+                if (byte >= ' ' && byte < 127 && byte != '\\')
+                        putchar(byte);
+                else
+                        printf("\\x%02x", byte);
+        }
+}
+
 int tool_way(const char *name)
 {
         static const char *const names[] = { "auto", "copy", "gather", "zerocopy", "pages" };

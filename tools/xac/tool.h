@@ -59,6 +59,8 @@ const char *tool_operand(int argc, char **argv, const char *subcommand);
 bool tool_number(const char *text, const char *option, uint64_t *number);
 /* The same for seconds, which may have a fraction. */
 bool tool_seconds(const char *text, const char *option, double least, double most, double *seconds);
+/* Those that are not printable as \xNN. */
+void tool_print_bytes(const void *bytes, size_t byte_len);
 /* One of enum xac_send_way by its name; -1, after a complaint. */
 int tool_way(const char *name);
 
