@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -234,6 +235,37 @@ static void bad_clients_are_in_nobodys_way(void)
         end_server();
 }
 
+static int connect_to_port(void)
+{
+        struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+        const int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        address.sin_port = htons((uint16_t)atoi(strrchr(server.address, ':') + 1));
+        check_ok(connect(client, (const struct sockaddr *)&address, sizeof(address)));
+        return client;
+}
+
+/* The server comes to it only then. */
+static void who_has_gone_before_it_is_let_in_stops_nobody(void)
+{
+        const struct linger at_once = { .l_onoff = 1 };
+        char byte;
+
+        start_server(1);
+        const int there = connect_to_port();
+        ask(there, &all);
+        check_equal(recv(there, &byte, 1, 0), 1);
+        check_ok(kill(server.pid, SIGSTOP));
+        const int gone = connect_to_port();
+        check_ok(setsockopt(gone, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once)));
+        check_ok(close(gone));
+        check_ok(kill(server.pid, SIGCONT));
+        crew_sleep_ms(50);
+        check_served();
+        check_ok(close(there));
+        end_server();
+}
+
 static void more_clients_wait(void)
 {
         int clients[20];
@@ -281,6 +313,7 @@ int main(void)
                 isolated_test(several_are_served_at_once),
                 isolated_test(what_is_no_request_is_told),
                 isolated_test(bad_clients_are_in_nobodys_way),
+                isolated_test(who_has_gone_before_it_is_let_in_stops_nobody),
                 isolated_test(more_clients_wait),
                 isolated_test(wrong_arguments_are_told),
         };

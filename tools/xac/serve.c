@@ -169,7 +169,7 @@ static void let_in(struct server *server)
         struct serve_client *client = socket < 0 ? NULL : serve_client_open(server->env, socket, &options);
 
         if (!client) {
-                if (server->count && errno != EAGAIN && errno != ECONNABORTED)
+                if (socket < 0 && server->count && errno != EAGAIN && errno != ECONNABORTED)
                         listen_again(server, false); /* no descriptor, no memory: until one leaves */
                 return;
         }
