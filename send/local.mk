@@ -12,6 +12,8 @@ libxacsend_core_la_SOURCES = \
         %D%/base.h \
         %D%/batch.c \
         %D%/batch.h \
+        %D%/calibrate.c \
+        %D%/calibration.c \
         %D%/cells.c \
         %D%/cells.h \
         %D%/key.h \

@@ -61,10 +61,9 @@ static int lend(struct packer *packer, struct batch *batch, const void *page)
 
 int pack_bytes(struct packer *packer, struct batch *batch, const void *page, const void *bytes, size_t byte_len)
 {
-        int err = 0;
-        if (packer->is_zerocopy)
-                err = lend(packer, batch, page);
-        if (packer->copies || (packer->is_zerocopy && !packer->may_show))
+        const bool is_small = byte_len < packer->copy_below;
+        const int err = packer->is_zerocopy && !is_small ? lend(packer, batch, page) : 0;
+        if (is_small || (packer->is_zerocopy && !packer->may_show))
                 batch_copy(batch, bytes, byte_len);
         else
                 batch_show(batch, bytes, byte_len);
@@ -74,7 +73,7 @@ int pack_bytes(struct packer *packer, struct batch *batch, const void *page, con
 /* Room that bytes may need. */
 static size_t room_for(const struct packer *packer, size_t byte_len)
 {
-        return packer->copies || packer->is_zerocopy ? byte_len : 0;
+        return byte_len < packer->copy_below || packer->is_zerocopy ? byte_len : 0;
 }
 
 /* ---- places ---- */
@@ -116,10 +115,34 @@ static int pack_runs(struct packer *packer, struct batch *batch, const struct pl
 
 /* ---- records of any size: a table first ---- */
 
-/* Pieces of a record that is shown: key and value, unless they lie side by side. */
-static unsigned pieces_of(const bptree_record *record)
+/* Key and value lie side by side. */
+static bool is_one_piece(const bptree_record *record)
 {
-        return (const char *)record->key + record->key_len == record->value || !record->value_len ? 1 : 2;
+        return (const char *)record->key + record->key_len == record->value || !record->value_len;
+}
+
+/* What is copied behind a copy is no piece of its own. */
+static unsigned count_piece(const struct packer *packer, size_t byte_len, bool *is_behind_copy)
+{
+        const bool was_behind_copy = *is_behind_copy;
+        *is_behind_copy = byte_len < packer->copy_below;
+        return !was_behind_copy || !*is_behind_copy;
+}
+
+static unsigned count_pieces(const struct packer *packer, const bptree_record *record, bool *is_behind_copy)
+{
+        if (is_one_piece(record))
+                return count_piece(packer, record->key_len + record->value_len, is_behind_copy);
+        const unsigned key = count_piece(packer, record->key_len, is_behind_copy);
+        return key + count_piece(packer, record->value_len, is_behind_copy);
+}
+
+/* Room for key and value. */
+static size_t room_for_record(const struct packer *packer, const bptree_record *record)
+{
+        if (is_one_piece(record))
+                return room_for(packer, record->key_len + record->value_len);
+        return room_for(packer, record->key_len) + room_for(packer, record->value_len);
 }
 
 /* How many records from the place on go into a frame of this batch. */
@@ -129,10 +152,11 @@ static uint32_t choose(const struct packer *packer, const struct batch *batch, c
         bptree_record record;
         size_t room = FRAME;
         unsigned pieces = 2;
+        bool is_behind_copy = true; /* the table */
         uint32_t count = 0;
         for (; count < TABLE_MAX && pack_find(plan, &place, &record) && record.value; count++, place.index++) {
-                room += LENGTHS + room_for(packer, record.key_len + record.value_len);
-                pieces += packer->copies ? 0 : pieces_of(&record);
+                room += LENGTHS + room_for_record(packer, &record);
+                pieces += count_pieces(packer, &record, &is_behind_copy);
                 if (room > batch_room_left(batch) || pieces > batch_pieces_left(batch))
                         break;
         }
@@ -149,7 +173,7 @@ static void fill_table(struct batch *batch, const struct plan *plan, struct pack
 
 static int pack_record(struct packer *packer, struct batch *batch, const void *page, const bptree_record *record)
 {
-        if (pieces_of(record) == 1)
+        if (is_one_piece(record))
                 return pack_bytes(packer, batch, page, record->key, record->key_len + record->value_len);
         int err = pack_bytes(packer, batch, page, record->key, record->key_len);
         return err ? err : pack_bytes(packer, batch, page, record->value, record->value_len);

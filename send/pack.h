@@ -20,12 +20,14 @@ struct packer {
         struct outlet *outlet;
         xac_snapshot *snapshot; /* NULL: given up; nothing can be shown then */
         bptree *tree;
-        bool copies;      /* records are packed */
-        bool is_zerocopy; /* what is shown is lent */
-        const void *lent; /* the page that the last piece was of, */
-        bool may_show;    /* and whether it could be */
-        uint32_t frames;  /* of records, so far */
+        size_t copy_below; /* smaller pieces are copied, others are shown; PACK_ALL: all are copied */
+        bool is_zerocopy;  /* what is shown is lent */
+        const void *lent;  /* the page that the last piece was of, */
+        bool may_show;     /* and whether it could be */
+        uint32_t frames;   /* of records, so far */
 };
+
+#define PACK_ALL SIZE_MAX
 
 /* ---- frames ---- */
 

@@ -121,7 +121,7 @@ void response_close(struct response *response)
 
 void response_copy(struct response *response)
 {
-        response->packer.copies = true;
+        response->packer.copy_below = PACK_ALL;
         response->packer.is_zerocopy = false;
 }
 

@@ -191,7 +191,7 @@ static int put_records(struct writer *writer, bool *is_full)
         if (*is_full)
                 return 0;
         close_frame(writer);
-        packer.copies = true;
+        packer.copy_below = PACK_ALL;
         packer.is_zerocopy = false;
         packer.frames = 0;
         err = large ? pack_large(&packer, writer->batch, plan, &response->leaf_place)

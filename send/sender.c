@@ -16,8 +16,9 @@
 enum {
         DEADLINE_MS = 10000,
         REST_BYTES = 64 << 20,
-        GATHER_BYTES = 1024,
-        ZEROCOPY_BYTES = 65536,
+        GATHER_BYTES = 384,
+        ZEROCOPY_BYTES = 16384,
+        ZEROCOPY_MIN = 128 << 10, /* of a response */
         TURN_BYTES = 4 << 20,
         WAITS = 2 /* for the kernel */
 };
@@ -114,11 +115,11 @@ static void set_deadline(xac_sender *sender)
         sender->deadline_ms = ms == UINT32_MAX ? UINT64_MAX : now_ms() + ms;
 }
 
-/* Bytes that lie side by side in the first leaf that has some of the range, as an example for all. */
+/* Bytes that lie side by side in the leaf in the middle, as an example for all. */
 static size_t example_piece(const struct plan *plan)
 {
         bptree_record record;
-        struct pack_place place = { 0, 0 };
+        struct pack_place place = { plan->count / 2, 0 };
         if (!pack_find(plan, &place, &record))
                 return 0;
         const bptree_leaf_view *view = &plan->leaves[place.leaf];
@@ -126,21 +127,37 @@ static size_t example_piece(const struct plan *plan)
         return view->leaf.options.key_bytes ? byte_len * (view->end - view->first) : byte_len;
 }
 
-/* Pages are pieces of their own. */
+/* Bytes that lie side by side, and how many such pieces there are at least. */
+static size_t pieces_of(const struct response *response, uint64_t *count)
+{
+        const struct plan *plan = &response->plan;
+        const bool is_of_leaves = plan->count && plan->leaves[0].leaf.options.key_bytes;
+        *count = response->request.pages;
+        if (!response->request.tree)
+                return response->source.file.page_bytes;
+        *count = is_of_leaves || response->request.way == XAC_SEND_PAGES ? plan->count : plan->records;
+        if (response->request.way == XAC_SEND_PAGES)
+                return plan->count ? plan->leaves[0].leaf.page_bytes : 0;
+        return example_piece(plan);
+}
+
+/* Completions take time, too: pieces must be large, and many. */
+static bool is_worth_lending(const xac_sender *sender)
+{
+        uint64_t count;
+        const size_t piece = pieces_of(&sender->response, &count);
+        return piece >= sender->options.zerocopy_bytes && count >= ZEROCOPY_MIN / piece + 1;
+}
+
+/* Automatic: each piece is copied or shown as its size says. */
 static void choose_way(xac_sender *sender)
 {
-        struct response *response = &sender->response;
-        const bool is_of_pages = !response->request.tree || response->request.way == XAC_SEND_PAGES;
-        const size_t piece = is_of_pages ? response->plan.count ? response->plan.leaves[0].leaf.page_bytes
-                                                                : response->source.file.page_bytes
-                                         : example_piece(&response->plan);
-        enum xac_send_way way = response->request.way;
-        if (way == XAC_SEND_AUTO || way == XAC_SEND_PAGES)
-                way = piece >= sender->options.zerocopy_bytes && !outlet_copies(&sender->outlet) ? XAC_SEND_ZEROCOPY
-                      : piece >= sender->options.gather_bytes                                    ? XAC_SEND_GATHER
-                                                                                                 : XAC_SEND_COPY;
-        response->packer.copies = way == XAC_SEND_COPY;
-        response->packer.is_zerocopy = way == XAC_SEND_ZEROCOPY && sender->outlet.has_zerocopy;
+        struct packer *packer = &sender->response.packer;
+        const enum xac_send_way way = sender->response.request.way;
+        const bool is_automatic = way == XAC_SEND_AUTO || way == XAC_SEND_PAGES;
+        packer->copy_below = way == XAC_SEND_COPY ? PACK_ALL : is_automatic ? sender->options.gather_bytes : 0;
+        packer->is_zerocopy = is_automatic ? !outlet_copies(&sender->outlet) && is_worth_lending(sender)
+                                           : way == XAC_SEND_ZEROCOPY && sender->outlet.has_zerocopy;
 }
 
 static int tell(xac_sender *sender, int error, const char *message)

@@ -65,8 +65,8 @@ typedef struct xac_send_options {
         uint32_t deadline_ms;
         /* Bytes of such a rest at most; of a longer one, -ETIMEDOUT (64 MiB). */
         uint64_t rest_bytes;
-        /* XAC_SEND_AUTO: pieces from so many bytes on are gathered, or sent without copies; smaller ones are packed. 0:
-         * what was measured on some machine; `xac send --calibrate` measures it on this one. */
+        /* XAC_SEND_AUTO: pieces from so many bytes on are gathered, or sent without copies; smaller ones are packed.
+         * UINT32_MAX: none. 0: what was measured on some machine; xac_send_calibrate() measures it on this one. */
         uint32_t gather_bytes;
         uint32_t zerocopy_bytes;
         int flags; /* 0 */
@@ -106,6 +106,16 @@ int xac_send_begin(xac_sender *sender, const xac_send_request *request);
 int xac_send_go(xac_sender *sender, int *events, int *timeout_ms);
 /* An error for the client, in place of a response. */
 int xac_send_error(xac_sender *sender, int error, const char *message);
+
+/* Measures from what sizes of pieces on it pays to gather them, and to send them without copies: sets gather_bytes and
+ * zerocopy_bytes. The peer of the socket reads and drops all that comes. Takes about so long. -EINVAL, -ENOMEM,
+ * -ETIMEDOUT (the peer does not read), errors of xac_sender_open() and of sendmsg(2). */
+int xac_send_calibrate(int socket, uint32_t milliseconds, xac_send_options *options);
+/* The same from a file, and to it, which has a line for each kind of socket: unix, loopback (TCP on one machine),
+ * network. Reading: where the file has none for such a socket, nothing is set. Writing: takes the place of such a line.
+ * -EINVAL; XAC_FORMAT: it is no such file; errors of fopen(3), getpeername(2), rename(2). */
+int xac_send_options_read(const char *path, int socket, xac_send_options *options);
+int xac_send_options_write(const char *path, int socket, const xac_send_options *options);
 
 /* ---- the side that receives ---- */
 

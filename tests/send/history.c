@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -26,6 +25,7 @@
 
 #include <xac/send.h>
 
+#include "tests/send/sockets.h"
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
@@ -245,23 +245,6 @@ static void be_client(int unused, void *client_)
 
 /* ---- servers ---- */
 
-static void connect_tcp(int sockets[2])
-{
-        const struct sockaddr_in any = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-        const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        struct sockaddr_in address;
-        socklen_t length = sizeof(address);
-
-        check_ok(bind(listener, (const struct sockaddr *)&any, sizeof(any)));
-        check_ok(listen(listener, 1));
-        check_ok(getsockname(listener, (struct sockaddr *)&address, &length));
-        sockets[1] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        check_ok(connect(sockets[1], (const struct sockaddr *)&address, length));
-        sockets[0] = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-        check(sockets[0] >= 0);
-        check_ok(close(listener));
-}
-
 struct bounds {
         unsigned char from[KEY_ROOM], to[KEY_ROOM];
 };
@@ -328,10 +311,7 @@ static void meet_client(struct desk *desk)
         struct client client = { .manner = below(desk, 3) ? GOOD : (enum manner)below(desk, MANNERS) };
         int sockets[2], told[2];
 
-        if (below(desk, 2))
-                connect_tcp(sockets);
-        else
-                check_ok(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets));
+        sockets_connect(sockets, below(desk, 2) > 0);
         check_ok(pipe(told));
         client.ranges = 1 + below(desk, RANGES_MAX);
         client.after = below(desk, client.ranges);

@@ -7,6 +7,7 @@ SUITE_send = $(SEND_TESTS) %D%/history
 TESTS += $(SUITE_send)
 
 SEND_TESTS = \
+        %D%/test_calibration \
         %D%/test_range \
         %D%/test_request \
         %D%/test_send
@@ -14,14 +15,17 @@ check_PROGRAMS += $(SEND_TESTS)
 
 SEND_TEST_LIBS = tests/support/libsupport.la $(SEND_CORE_LIBS) $(CMOCKA_LIBS)
 
+SOCKETS = %D%/sockets.c %D%/sockets.h
 SENT_MODEL = %D%/sent_model.c %D%/sent_model.h %D%/stream.c %D%/stream.h
 
 %C%_test_range_SOURCES = %D%/test_range.c $(SENT_MODEL)
 %C%_test_range_LDADD = $(SEND_TEST_LIBS)
-%C%_test_send_SOURCES = %D%/test_send.c
+%C%_test_calibration_SOURCES = %D%/test_calibration.c $(SOCKETS)
+%C%_test_calibration_LDADD = $(SEND_TEST_LIBS)
+%C%_test_send_SOURCES = %D%/test_send.c $(SOCKETS)
 %C%_test_send_LDADD = $(SEND_TEST_LIBS)
 check_PROGRAMS += %D%/history
-%C%_history_SOURCES = %D%/history.c
+%C%_history_SOURCES = %D%/history.c $(SOCKETS)
 %C%_history_LDADD = $(SEND_TEST_LIBS)
 %C%_test_request_SOURCES = %D%/test_request.c
 %C%_test_request_LDADD = $(SEND_TEST_LIBS)

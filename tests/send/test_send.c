@@ -7,7 +7,6 @@
  */
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -16,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tests/send/sockets.h"
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
@@ -106,31 +106,6 @@ static void *receive(void *client_)
 
         client->result = xac_range_receive(client->range, client->socket);
         return NULL;
-}
-
-static void connect_tcp(int sockets[2])
-{
-        const struct sockaddr_in any = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-        const int listener = socket(AF_INET, SOCK_STREAM, 0);
-        struct sockaddr_in address;
-        socklen_t length = sizeof(address);
-
-        check_ok(bind(listener, (const struct sockaddr *)&any, sizeof(any)));
-        check_ok(listen(listener, 1));
-        check_ok(getsockname(listener, (struct sockaddr *)&address, &length));
-        sockets[1] = socket(AF_INET, SOCK_STREAM, 0);
-        check_ok(connect(sockets[1], (const struct sockaddr *)&address, length));
-        sockets[0] = accept(listener, NULL, NULL);
-        check(sockets[0] >= 0);
-        check_ok(close(listener));
-}
-
-static void connect_both(int sockets[2], int how)
-{
-        if (how & OVER_TCP)
-                connect_tcp(sockets);
-        else
-                check_ok(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets));
 }
 
 /* ---- what came, and what should have ---- */
@@ -229,7 +204,7 @@ static void each_way_brings_what_the_snapshot_has(int kind, int how)
 
         open_tree(kind);
         change(5000);
-        connect_both(sockets, how);
+        sockets_connect(sockets, how & OVER_TCP);
         client.socket = sockets[1];
         check_ok(xac_sender_open(env, sockets[0], NULL, &sender));
         check_ok(xac_range_open(&client.range));
@@ -275,7 +250,7 @@ static void what_has_changed_is_all_that_is_sent(int kind)
 
         open_tree(kind);
         change(8000);
-        connect_both(sockets, 0);
+        sockets_connect(sockets, 0);
         client.socket = sockets[1];
         check_ok(xac_sender_open(env, sockets[0], NULL, &sender));
         check_ok(xac_range_open(&client.range));
@@ -339,7 +314,7 @@ static void a_slow_client_gets_a_copy(int way)
 
         open_tree(LARGE);
         change(6000);
-        connect_both(sockets, way % 2 ? OVER_TCP : 0);
+        sockets_connect(sockets, way % 2 ? OVER_TCP : 0);
         small_buffers(sockets);
         client.socket = sockets[1];
         check_ok(xac_range_open(&client.range));
@@ -383,7 +358,7 @@ static void a_client_that_never_reads_is_given_up(int way)
 
         open_tree(1);
         change(5000);
-        connect_both(sockets, OVER_TCP);
+        sockets_connect(sockets, 1);
         small_buffers(sockets);
         const uint64_t before = participants();
         check_ok(xac_sender_open(env, sockets[0], &options, &sender));
@@ -403,7 +378,7 @@ static void a_client_that_is_gone_is_told(int way)
 
         open_tree(1);
         change(5000);
-        connect_both(sockets, way % 2 ? OVER_TCP : 0);
+        sockets_connect(sockets, way % 2 ? OVER_TCP : 0);
         const uint64_t before = participants();
         check_ok(xac_sender_open(env, sockets[0], NULL, &sender));
         check_ok(close(sockets[1]));
@@ -450,7 +425,7 @@ static void what_cannot_be_sent_is_told_to_both(void)
 
         open_tree(0);
         change(100);
-        connect_both(sockets, 0);
+        sockets_connect(sockets, 0);
         client.socket = sockets[1];
         check_code(xac_sender_open(NULL, sockets[0], NULL, &sender), -EINVAL);
         check_code(xac_sender_open(env, -1, NULL, &sender), -EBADF);
@@ -485,7 +460,7 @@ static void an_error_may_follow_what_was_sent_without_copies(void)
 
         open_tree(LARGE);
         change(5000);
-        connect_both(sockets, OVER_TCP);
+        sockets_connect(sockets, 1);
         client.socket = sockets[1];
         check_ok(xac_sender_open(env, sockets[0], NULL, &sender));
         check_ok(xac_range_open(&client.range));
@@ -511,7 +486,7 @@ static void nothing_is_left_to_hear_after_a_response(void)
 
         open_tree(1);
         change(5000);
-        connect_both(sockets, OVER_TCP);
+        sockets_connect(sockets, 1);
         client.socket = sockets[1];
         struct pollfd news = { .fd = sockets[0] };
         check_ok(xac_sender_open(env, sockets[0], NULL, &sender));

@@ -7,14 +7,13 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "send/send_request.h"
+#include "tools/xac/address.h"
 #include "tools/xac/tool.h"
 
 const char get_help[] =
@@ -43,47 +42,6 @@ struct order {
 };
 
 /* ---- the connection ---- */
-
-static int connect_to(int family, const struct sockaddr *address, socklen_t length)
-{
-        const int socket_ = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        int err;
-
-        if (socket_ < 0 || !connect(socket_, address, length))
-                return socket_ < 0 ? -errno : socket_;
-        err = -errno;
-        close(socket_);
-        return err;
-}
-
-static int connect_to_port(const char *address, const char *colon)
-{
-        const struct addrinfo wanted = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
-        char *host = strndup(address, (size_t)(colon - address));
-        struct addrinfo *found = NULL;
-        int result = -EADDRNOTAVAIL;
-
-        if (host && !getaddrinfo(host, colon + 1, &wanted, &found)) {
-                result = connect_to(found->ai_family, found->ai_addr, found->ai_addrlen);
-                freeaddrinfo(found);
-        }
-        free(host);
-        return result;
-}
-
-/* The socket, or what is wrong. */
-static int connect_by(const char *address)
-{
-        struct sockaddr_un path = { .sun_family = AF_UNIX };
-        const char *colon = strrchr(address, ':');
-
-        if (colon && !strchr(address, '/'))
-                return connect_to_port(address, colon);
-        if (strlen(address) >= sizeof(path.sun_path))
-                return -ENAMETOOLONG;
-        strcpy(path.sun_path, address);
-        return connect_to(AF_UNIX, (const struct sockaddr *)&path, sizeof(path));
-}
 
 static int ask(int socket, const xac_send_request *request)
 {
@@ -268,7 +226,7 @@ static bool is_of_records(const struct order *order)
 
 static enum tool_exit get(struct order *order)
 {
-        int socket = connect_by(order->address);
+        int socket = address_connect(order->address);
         int err = socket < 0 ? socket : order->request.tree ? get_records(order, socket) : get_pages(order, socket);
 
         if (socket >= 0)

@@ -32,6 +32,8 @@ TRACE_READER = \
         %D%/trace_words.h
 
 %C%_xac_SOURCES = \
+        %D%/address.c \
+        %D%/address.h \
         %D%/check.c \
         %D%/check_files.c \
         %D%/check_files.h \
@@ -63,6 +65,7 @@ TRACE_READER = \
         %D%/sampler.h \
         %D%/screen.c \
         %D%/screen.h \
+        %D%/send.c \
         %D%/serve.c \
         %D%/serve_client.c \
         %D%/serve_client.h \

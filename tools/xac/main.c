@@ -21,6 +21,7 @@ static const char help[] =
         "  clean     removes shared memory that nobody will use any more\n"
         "  heap      checks the heap in a file of it, and says how full it is\n"
         "  trace     who lost to whom on which bytes, and how long commits took, by a file that XAC_TRACE made\n"
+        "  send      measures how this machine sends best, for the server\n"
         "  serve     sends ranges of its trees to clients, on a socket\n"
         "  get       asks such a server for records, and prints them\n"
         "  help      this text, or that of a command: xac help log\n"
@@ -44,6 +45,7 @@ static const struct subcommand {
         { "clean", clean_main, clean_help },
         { "heap", heap_main, heap_help },
         { "trace", trace_main, trace_help },
+        { "send", send_main, send_help },
         { "serve", serve_main, serve_help },
         { "get", get_main, get_help },
 };

@@ -31,17 +31,19 @@ const char serve_help[] =
         "or programs with libxacsend. SOCKET is a path, or HOST:PORT on this machine. Whoever can connect can read\n"
         "everything: there is no authentication, and no encryption. Ends on SIGINT and SIGTERM.\n"
         "\n"
-        "  --clients=N      at most so many at once (64)\n"
-        "  --deadline-ms=N  a client that has not taken its response by then gets a copy of the rest (10000)\n"
-        "  --way=WAY        for requests that leave it open: auto, copy, gather, zerocopy or pages (auto)\n"
-        "  --any-address    HOST may be an address that other machines can reach\n"
-        "  --verbose        a line for each response\n"
-        "  --help           this text\n"
+        "  --clients=N        at most so many at once (64)\n"
+        "  --deadline-ms=N    a client that has not taken its response by then gets a copy of the rest (10000)\n"
+        "  --calibration=FILE\n"
+        "                     sizes of pieces that 'xac send --calibrate' has found\n"
+        "  --way=WAY          for requests that leave it open: auto, copy, gather, zerocopy or pages (auto)\n"
+        "  --any-address      HOST may be an address that other machines can reach\n"
+        "  --verbose          a line for each response\n"
+        "  --help             this text\n"
         "\n"
         "Exit status: 0 ended by a signal, 1 failed, 2 usage.\n";
 
 struct server {
-        const char *directory, *address;
+        const char *directory, *address, *calibration;
         uint64_t clients_max, deadline_ms;
         int way;
         bool is_any_address, is_verbose;
@@ -164,8 +166,11 @@ static void let_go(struct server *server, struct serve_client *client)
 /* With as many clients as may be, others wait in the listener's queue. */
 static void let_in(struct server *server)
 {
-        const xac_send_options options = { .deadline_ms = (uint32_t)server->deadline_ms };
+        xac_send_options options = { .deadline_ms = (uint32_t)server->deadline_ms };
         const int socket = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+        if (socket >= 0 && server->calibration)
+                xac_send_options_read(server->calibration, socket, &options); /* it was sound when the server began */
         struct serve_client *client = socket < 0 ? NULL : serve_client_open(server->env, socket, &options);
 
         if (!client) {
@@ -289,10 +294,31 @@ static enum tool_exit serve(struct server *server)
         return err ? TOOL_FAILED : TOOL_DONE;
 }
 
+/* Each client's socket has its line in it, or none; any socket tells whether the file is sound. */
+static int check_calibration(const char *path)
+{
+        xac_send_options options = { .flags = 0 };
+        int sockets[2];
+        int err = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) ? last_error() : 0;
+
+        if (err)
+                return err;
+        err = xac_send_options_read(path, sockets[0], &options);
+        close(sockets[0]);
+        close(sockets[1]);
+        return err;
+}
+
 static enum tool_exit open_and_serve(struct server *server)
 {
         enum tool_exit result;
-        int err = xac_open(server->directory, 0, NULL, &server->env);
+        int err = server->calibration ? check_calibration(server->calibration) : 0;
+
+        if (err) {
+                tool_complain("%s: %s (xac send --calibrate makes it)", server->calibration, tool_explain(err));
+                return TOOL_FAILED;
+        }
+        err = xac_open(server->directory, 0, NULL, &server->env);
 
         if (err) {
                 tool_complain("%s: %s", server->directory, tool_explain(err));
@@ -307,6 +333,7 @@ enum tool_exit serve_main(int argc, char **argv)
 {
         static const struct option known[] = { { "clients", required_argument, NULL, 'c' },
                                                { "deadline-ms", required_argument, NULL, 'd' },
+                                               { "calibration", required_argument, NULL, 'f' },
                                                { "way", required_argument, NULL, 'w' },
                                                { "any-address", no_argument, NULL, 'a' },
                                                { "verbose", no_argument, NULL, 'v' },
@@ -324,6 +351,8 @@ enum tool_exit serve_main(int argc, char **argv)
                                    server.deadline_ms < INT32_MAX;
                 else if (option == 'w')
                         is_right = (server.way = tool_way(optarg)) >= 0;
+                else if (option == 'f')
+                        server.calibration = optarg;
                 else if (option == 'a')
                         server.is_any_address = true;
                 else if (option == 'v')

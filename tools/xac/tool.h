@@ -8,7 +8,7 @@
  *
  * log, check and recover know recovery and base alone: they work on files, whatever the library above
  * would make of them. Only stat.c, top.c and remains.c look at shared memory, through libxac/inspect.h, and
- * machine.c and clean.c, through libxac/leftover.h. heap.c and serve.c are programs like any other, trace.c
+ * machine.c and clean.c, through libxac/leftover.h. heap.c, send.c and serve.c are programs like any other, trace.c
  * and what belongs to it read a file alone, and get.c a socket.
  */
 
@@ -32,6 +32,7 @@ enum tool_exit recover_main(int argc, char **argv);
 enum tool_exit clean_main(int argc, char **argv);
 enum tool_exit heap_main(int argc, char **argv);
 enum tool_exit trace_main(int argc, char **argv);
+enum tool_exit send_main(int argc, char **argv);
 enum tool_exit serve_main(int argc, char **argv);
 enum tool_exit get_main(int argc, char **argv);
 
@@ -44,6 +45,7 @@ extern const char recover_help[];
 extern const char clean_help[];
 extern const char heap_help[];
 extern const char trace_help[];
+extern const char send_help[];
 extern const char serve_help[];
 extern const char get_help[];
 
