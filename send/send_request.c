@@ -34,23 +34,50 @@ static unsigned char *append(unsigned char *at, const void *bytes, size_t byte_l
         return at + byte_len;
 }
 
-int send_request_encode(const xac_send_request *request, unsigned char *bytes, size_t *byte_len)
+/* The lengths of its strings. */
+static struct send_get get_of(const xac_send_request *request)
 {
-        const size_t file_len = request->file ? strlen(request->file) : 0;
-        const size_t tree_len = request->tree ? strlen(request->tree) : 0;
-        const size_t from_len = request->from ? request->from_len : 0, to_len = request->to ? request->to_len : 0;
-        if (!file_len || file_len > SEND_NAME_MAX || tree_len > SEND_NAME_MAX || (request->tree && !tree_len) ||
-            from_len > BPTREE_KEY_MAX || to_len > BPTREE_KEY_MAX)
+        return (struct send_get){ request->sequence,
+                                  request->base_sequence,
+                                  request->max_records,
+                                  request->first_page,
+                                  request->pages,
+                                  (uint32_t)request->way,
+                                  (uint16_t)strlen(request->file),
+                                  (uint16_t)(request->tree ? strlen(request->tree) : 0),
+                                  (uint16_t)(request->from ? request->from_len : 0),
+                                  (uint16_t)(request->to ? request->to_len : 0) };
+}
+
+static bool is_name(const char *name)
+{
+        return *name && strnlen(name, SEND_NAME_MAX + 1) <= SEND_NAME_MAX;
+}
+
+/* The stream says by a length of 0 that there is no end: a `to` without bytes, before which no key is, cannot be sent.
+ */
+static bool can_be_sent(const xac_send_request *request)
+{
+        return request->file && is_name(request->file) && (!request->tree || is_name(request->tree)) &&
+               (!request->from || request->from_len <= BPTREE_KEY_MAX) &&
+               (!request->to || (request->to_len && request->to_len <= BPTREE_KEY_MAX)) &&
+               (unsigned)request->way <= XAC_SEND_PAGES;
+}
+
+int xac_send_request_encode(const xac_send_request *request, void *bytes, size_t room, size_t *byte_len)
+{
+        if (!can_be_sent(request))
                 return -EINVAL;
-        const struct send_get get = get_order((struct send_get){
-                request->sequence, request->base_sequence, request->max_records, request->first_page, request->pages,
-                (uint32_t)request->way, (uint16_t)file_len, (uint16_t)tree_len, (uint16_t)from_len, (uint16_t)to_len });
-        const struct send_frame head = send_frame_order(
-                (struct send_frame){ SEND_GET, 0, SEND_GET_BYTES + file_len + tree_len + from_len + to_len });
-        unsigned char *at = append(append(bytes, &head, sizeof(head)), &get, SEND_GET_BYTES);
-        at = append(append(at, request->file, file_len), request->tree, tree_len);
-        at = append(append(at, request->from, from_len), request->to, to_len);
-        *byte_len = (size_t)(at - bytes);
+        const struct send_get get = get_of(request);
+        const struct send_get ordered = get_order(get);
+        const size_t body_len = SEND_GET_BYTES + (size_t)get.file_len + get.tree_len + get.from_len + get.to_len;
+        const struct send_frame head = send_frame_order((struct send_frame){ SEND_GET, 0, body_len });
+        *byte_len = sizeof(head) + body_len;
+        if (room < *byte_len)
+                return -ERANGE;
+        unsigned char *at = append(append(bytes, &head, sizeof(head)), &ordered, SEND_GET_BYTES);
+        at = append(append(at, request->file, get.file_len), request->tree, get.tree_len);
+        append(append(at, request->from, get.from_len), request->to, get.to_len);
         return 0;
 }
 

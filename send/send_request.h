@@ -3,7 +3,8 @@
 #define SEND_SEND_REQUEST_H
 
 /*
- * Requests as bytes, from client to server (docs/SEND.md): a frame's header, and what is asked for.
+ * Requests as bytes, from client to server (docs/SEND.md): a frame's header, and what is asked for. Clients write them
+ * by xac_send_request_encode().
  */
 
 #include <stddef.h>
@@ -44,9 +45,8 @@ struct send_decoded {
         unsigned char from[BPTREE_KEY_MAX], to[BPTREE_KEY_MAX];
 };
 
-/* Header and all, into SEND_GET_MAX + sizeof(struct send_frame) bytes. -EINVAL: no file, a name or a key is too long.
- */
-int send_request_encode(const xac_send_request *request, unsigned char *bytes, size_t *byte_len);
+_Static_assert(sizeof(struct send_frame) + SEND_GET_MAX == XAC_SEND_REQUEST_MAX, "header and all");
+
 /* Any bytes that follow a header. -EPROTO: they are no request. */
 int send_request_decode(const struct send_frame *head, const unsigned char *bytes, struct send_decoded *decoded);
 

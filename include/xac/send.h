@@ -16,6 +16,8 @@
  *
  *         xac_range *range;
  *         bptree_record record;
+ *         xac_send_request_encode(&request, bytes, sizeof(bytes), &byte_len);
+ *         send(socket, bytes, byte_len, 0);
  *         xac_range_open(&range);
  *         xac_range_receive(range, socket);
  *         while (!xac_range_next(range))
@@ -118,6 +120,13 @@ int xac_send_options_read(const char *path, int socket, xac_send_options *option
 int xac_send_options_write(const char *path, int socket, const xac_send_options *options);
 
 /* ---- the side that receives ---- */
+
+enum { XAC_SEND_REQUEST_MAX = 2626 /* bytes of an encoded request, at most */ };
+
+/* A request as the bytes that `xac serve` takes (docs/SEND.md), for the client to send. *byte_len is how many they are;
+ * -ERANGE: more than `room`, and nothing was written. -EINVAL: no file; a name that is empty or has more than 255
+ * bytes; a key of more than BPTREE_KEY_MAX; a `to` of none; no such way. */
+int xac_send_request_encode(const xac_send_request *request, void *bytes, size_t room, size_t *byte_len);
 
 /* What was received of a range. One thread at a time. */
 typedef struct xac_range xac_range;

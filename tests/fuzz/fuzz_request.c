@@ -28,7 +28,7 @@ static struct send_frame make_head(const uint8_t *bytes, size_t byte_len)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_len)
 {
-        static unsigned char again[sizeof(struct send_frame) + SEND_GET_MAX];
+        static unsigned char again[XAC_SEND_REQUEST_MAX];
         static struct send_decoded decoded;
         const struct send_frame head = make_head(bytes, byte_len);
         unsigned char *body;
@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_len)
         int err = send_request_decode(&head, body, &decoded);
         fuzz_check(err == 0 || err == -EPROTO);
         if (!err) {
-                fuzz_check(send_request_encode(&decoded.request, again, &again_len) == 0);
+                fuzz_check(xac_send_request_encode(&decoded.request, again, sizeof(again), &again_len) == 0);
                 fuzz_check(again_len == sizeof(head) + byte_len);
                 fuzz_check(memcmp(again + sizeof(head), bytes, byte_len) == 0);
         }

@@ -10,7 +10,7 @@
 #include "tests/support/check.h"
 #include "tests/support/isolate.h"
 
-enum { BYTES_MAX = sizeof(struct send_frame) + SEND_GET_MAX, ROUNDS = 20000 };
+enum { ROUNDS = 20000 };
 
 static struct chance chance;
 static char file[SEND_NAME_MAX + 2], tree[SEND_NAME_MAX + 2];
@@ -73,7 +73,7 @@ static void check_key(const void *now, size_t now_len, const void *key, size_t k
 
 static void what_is_encoded_is_decoded(void)
 {
-        unsigned char bytes[BYTES_MAX];
+        unsigned char bytes[XAC_SEND_REQUEST_MAX];
         struct send_decoded decoded;
         size_t byte_len;
 
@@ -82,7 +82,7 @@ static void what_is_encoded_is_decoded(void)
                 const xac_send_request request = random_request();
                 const xac_send_request *now = &decoded.request;
 
-                check_ok(send_request_encode(&request, bytes, &byte_len));
+                check_ok(xac_send_request_encode(&request, bytes, sizeof(bytes), &byte_len));
                 check(byte_len <= sizeof(bytes));
                 check_ok(decode(bytes, byte_len, &decoded));
                 check(strcmp(now->file, file) == 0 && !now->tree == !request.tree);
@@ -95,32 +95,118 @@ static void what_is_encoded_is_decoded(void)
         }
 }
 
-static void what_is_too_long_is_not_encoded(void)
+static void check_refused(const xac_send_request *request)
 {
-        unsigned char bytes[BYTES_MAX];
+        unsigned char bytes[XAC_SEND_REQUEST_MAX] = { 0 };
+        size_t byte_len = 0;
+
+        check_code(xac_send_request_encode(request, bytes, sizeof(bytes), &byte_len), -EINVAL);
+        check(bytes[0] == 0 && byte_len == 0);
+}
+
+static void what_cannot_be_sent_is_not_encoded(void)
+{
         xac_send_request request;
-        size_t byte_len;
 
         chance.state = chance_seed();
         request = random_request();
         make_name(file, SEND_NAME_MAX + 1);
-        check_code(send_request_encode(&request, bytes, &byte_len), -EINVAL);
+        check_refused(&request);
         request = random_request();
         request.file = NULL;
-        check_code(send_request_encode(&request, bytes, &byte_len), -EINVAL);
+        check_refused(&request);
+        request.file = "";
+        check_refused(&request);
         request = random_request();
         request.tree = "";
-        check_code(send_request_encode(&request, bytes, &byte_len), -EINVAL);
+        check_refused(&request);
+        request.tree = tree;
+        make_name(tree, SEND_NAME_MAX + 1);
+        check_refused(&request);
         request = random_request();
         request.to = to;
         request.to_len = BPTREE_KEY_MAX + 1;
-        check_code(send_request_encode(&request, bytes, &byte_len), -EINVAL);
+        check_refused(&request);
+        request.to_len = 0;
+        check_refused(&request);
+        request = random_request();
+        request.from = from;
+        request.from_len = BPTREE_KEY_MAX + 1;
+        check_refused(&request);
+        request = random_request();
+        request.way = XAC_SEND_PAGES + 1;
+        check_refused(&request);
+}
+
+/* With less room than it takes it says how much that is, and writes nothing. */
+static void room_is_kept(void)
+{
+        unsigned char bytes[XAC_SEND_REQUEST_MAX], less[XAC_SEND_REQUEST_MAX];
+        size_t byte_len, wanted;
+
+        chance.state = chance_seed();
+        const xac_send_request request = random_request();
+        check_ok(xac_send_request_encode(&request, bytes, sizeof(bytes), &byte_len));
+        check_code(xac_send_request_encode(&request, NULL, 0, &wanted), -ERANGE);
+        check_equal(wanted, byte_len);
+        memset(less, 0, sizeof(less));
+        check_code(xac_send_request_encode(&request, less, byte_len - 1, &wanted), -ERANGE);
+        check(wanted == byte_len && less[0] == 0);
+        check_ok(xac_send_request_encode(&request, less, byte_len, &wanted));
+        check(wanted == byte_len && memcmp(less, bytes, byte_len) == 0);
+}
+
+/* What `room` a program has that takes XAC_SEND_REQUEST_MAX. */
+static void the_longest_request_has_room(void)
+{
+        unsigned char bytes[XAC_SEND_REQUEST_MAX];
+        size_t byte_len;
+
+        chance.state = chance_seed();
+        make_name(file, SEND_NAME_MAX);
+        make_name(tree, SEND_NAME_MAX);
+        const xac_send_request request = {
+                .file = file, .tree = tree, .from = from, .from_len = BPTREE_KEY_MAX, .to = to, .to_len = BPTREE_KEY_MAX
+        };
+        check_ok(xac_send_request_encode(&request, bytes, sizeof(bytes), &byte_len));
+        check_equal(byte_len, XAC_SEND_REQUEST_MAX);
+}
+
+/* docs/SEND.md has the format: these bytes, on any machine. */
+static void the_bytes_are_those_of_the_format(void)
+{
+        static const unsigned char expected[] = {
+                1,   0,   0,   0,   0,   0,   0,   0,   62,  0,  0, 0, 0, 0, 0, 0, /* GET, 0, 62 bytes */
+                1,   2,   0,   0,   0,   0,   0,   0,   3,   0,  0, 0, 0, 0, 0, 0, /* sequence, base_sequence */
+                4,   0,   0,   0,   0,   0,   0,   0,   5,   0,  0, 0, 0, 0, 0, 0, /* max_records, first_page */
+                6,   0,   0,   0,   0,   0,   0,   0,   4,   0,  0, 0,             /* pages, way */
+                4,   0,   3,   0,   2,   0,   1,   0,                              /* lengths */
+                'f', 'i', 'l', 'e', 't', 'r', 'e', 'a', 'b', 'z'
+        };
+        const xac_send_request request = { .file = "file",
+                                           .tree = "tre",
+                                           .from = "ab",
+                                           .from_len = 2,
+                                           .to = "z",
+                                           .to_len = 1,
+                                           .sequence = 0x201,
+                                           .base_sequence = 3,
+                                           .max_records = 4,
+                                           .first_page = 5,
+                                           .pages = 6,
+                                           .way = XAC_SEND_PAGES };
+        unsigned char bytes[sizeof(expected)];
+        size_t byte_len;
+
+        check_ok(xac_send_request_encode(&request, bytes, sizeof(bytes), &byte_len));
+        check_equal(byte_len, sizeof(expected));
+        check(memcmp(bytes, expected, sizeof(expected)) == 0);
 }
 
 /* Shorter, longer, with other bytes: it says so, or takes it for another request. */
 static void any_bytes_may_come(void)
 {
-        unsigned char bytes[BYTES_MAX + 100];
+        unsigned char bytes[XAC_SEND_REQUEST_MAX + 100];
         struct send_decoded decoded;
         size_t byte_len;
         int refused = 0;
@@ -130,7 +216,7 @@ static void any_bytes_may_come(void)
                 const xac_send_request request = random_request();
                 const int way = (int)chance_below(&chance, 3);
 
-                check_ok(send_request_encode(&request, bytes, &byte_len));
+                check_ok(xac_send_request_encode(&request, bytes, sizeof(bytes), &byte_len));
                 if (way == 0)
                         byte_len = sizeof(struct send_frame) +
                                    (size_t)chance_below(&chance, byte_len - sizeof(struct send_frame));
@@ -151,7 +237,10 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 isolated_test(what_is_encoded_is_decoded),
-                isolated_test(what_is_too_long_is_not_encoded),
+                isolated_test(what_cannot_be_sent_is_not_encoded),
+                isolated_test(room_is_kept),
+                isolated_test(the_longest_request_has_room),
+                isolated_test(the_bytes_are_those_of_the_format),
                 isolated_test(any_bytes_may_come),
         };
 

@@ -16,7 +16,7 @@
 
 #include <xac/send.h>
 
-#include "send/send_request.h"
+#include "send/send_format.h"
 #include "tests/tools/tool.h"
 
 enum { RECORDS = 5000, ADDRESS_ROOM = 108 };
@@ -124,10 +124,10 @@ static int connect_to_server(void)
 
 static void ask(int client, const xac_send_request *request)
 {
-        unsigned char bytes[sizeof(struct send_frame) + SEND_GET_MAX];
+        unsigned char bytes[XAC_SEND_REQUEST_MAX];
         size_t byte_len;
 
-        check_ok(send_request_encode(request, bytes, &byte_len));
+        check_ok(xac_send_request_encode(request, bytes, sizeof(bytes), &byte_len));
         check_equal(send(client, bytes, byte_len, MSG_NOSIGNAL), byte_len);
 }
 

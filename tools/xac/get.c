@@ -12,7 +12,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "send/send_request.h"
+#include <xac/send.h>
+
+#include "send/send_format.h"
 #include "tools/xac/address.h"
 #include "tools/xac/tool.h"
 
@@ -45,9 +47,9 @@ struct order {
 
 static int ask(int socket, const xac_send_request *request)
 {
-        unsigned char bytes[sizeof(struct send_frame) + SEND_GET_MAX];
-        size_t byte_len;
-        int err = send_request_encode(request, bytes, &byte_len);
+        unsigned char bytes[XAC_SEND_REQUEST_MAX];
+        size_t byte_len = 0;
+        int err = xac_send_request_encode(request, bytes, sizeof(bytes), &byte_len);
 
         for (size_t sent = 0; !err && sent < byte_len;) {
                 const ssize_t some = send(socket, bytes + sent, byte_len - sent, MSG_NOSIGNAL);
