@@ -38,24 +38,60 @@ static void note_next(struct plan *plan, const bptree_leaf *leaf)
         plan->has_more = false; /* that was the greatest key there is */
 }
 
+/* Of the first `count` records of a leaf, how many there is room for in max_bytes. */
+static uint32_t within_bytes(struct plan *plan, const bptree_leaf_view *view, uint32_t count)
+{
+        bptree_record record;
+        for (uint32_t i = 0; i < count; i++) {
+                bptree_leaf_record(&view->leaf, view->first + i, &record);
+                const uint64_t bytes = plan->bytes + record.key_len + record.value_len;
+                if (bytes > plan->max_bytes && plan->records + i) {
+                        plan->is_cut = true;
+                        return i;
+                }
+                plan->bytes = bytes;
+        }
+        return count;
+}
+
+/* How many records of a leaf there are in the range. When just so many are left as there may be, more may be behind. */
+static uint32_t within_limits(struct plan *plan, const bptree_leaf_view *view)
+{
+        uint32_t count = view->end - view->first;
+        if (plan->max_records && count >= plan->max_records - plan->records) {
+                count = (uint32_t)(plan->max_records - plan->records);
+                plan->is_cut = true;
+        }
+        return plan->max_bytes ? within_bytes(plan, view, count) : count;
+}
+
+/* The view without the record that the stretch before had; false: nothing is left. */
+static bool skip(struct plan *plan, bptree_leaf_view *leaf)
+{
+        if (plan->skips_first && leaf->first < leaf->end) {
+                leaf->first++;
+                plan->skips_first = false;
+        }
+        return leaf->first < leaf->end;
+}
+
 static int add(void *plan_, const bptree_leaf_view *view)
 {
         struct plan *plan = plan_;
+        bptree_leaf_view leaf = *view;
+        if (!skip(plan, &leaf))
+                return 0;
         int err = make_room(plan);
         if (err)
                 return err;
-        bptree_leaf_view *leaf = &plan->leaves[plan->count++];
-        *leaf = *view;
-        if (plan->max_records && view->end - view->first >= plan->max_records - plan->records) {
-                plan->is_cut = true; /* or just so many are there: a limit that was reached is told all the same */
-                leaf->end = leaf->first + (uint32_t)(plan->max_records - plan->records);
-        }
-        plan->records += leaf->end - leaf->first;
+        leaf.end = leaf.first + within_limits(plan, &leaf);
+        plan->leaves[plan->count++] = leaf;
+        plan->records += leaf.end - leaf.first;
         if (plan->is_cut)
                 return ENOUGH;
-        if (plan->count < plan->max_leaves || !leaf->leaf.count)
+        if (plan->count < plan->max_leaves)
                 return 0;
-        note_next(plan, &leaf->leaf);
+        note_next(plan, &leaf.leaf);
         return ENOUGH;
 }
 
@@ -77,14 +113,9 @@ int plan_go_on(struct plan *plan)
 {
         unsigned char from[sizeof(plan->next)];
         const size_t from_len = plan->next_len > BPTREE_KEY_MAX ? BPTREE_KEY_MAX : plan->next_len;
-        const bool is_beyond = plan->next_len > BPTREE_KEY_MAX;
         memcpy(from, plan->next, from_len);
-        int err = plan_from(plan, from, from_len);
-        if (!err && is_beyond && plan->count && plan->leaves[0].first < plan->leaves[0].end) {
-                plan->leaves[0].first++;
-                plan->records--;
-        }
-        return err;
+        plan->skips_first = plan->next_len > BPTREE_KEY_MAX;
+        return plan_from(plan, from, from_len);
 }
 
 void plan_free(struct plan *plan)

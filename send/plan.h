@@ -17,13 +17,16 @@ struct plan {
         bptree *tree;
         const void *to;
         size_t to_len;
-        uint64_t max_records; /* of the whole range */
+        uint64_t max_records; /* of the whole range; 0: no limit */
+        uint64_t max_bytes;   /* the same, of keys and values */
         size_t max_leaves;    /* of a stretch */
         bptree_leaf_view *leaves;
         size_t count, room;
         uint64_t records; /* in all stretches so far */
+        uint64_t bytes;   /* of them, if there is a limit */
         bool has_more;    /* behind this stretch, from `next` on */
-        bool is_cut;      /* max_records came first */
+        bool skips_first; /* record of the stretch */
+        bool is_cut;      /* a limit came first */
         size_t next_len;
         unsigned char next[BPTREE_KEY_MAX + 1];
 };

@@ -56,7 +56,9 @@ static int check_request(const xac_send_request *request)
                 return -EINVAL;
         if (request->from_len > BPTREE_KEY_MAX || request->to_len > BPTREE_KEY_MAX)
                 return -EINVAL;
-        return request->tree && request->way == XAC_SEND_PAGES && request->max_records ? -EINVAL : 0;
+        if (request->tree && request->way == XAC_SEND_PAGES && (request->max_records || request->max_bytes))
+                return -EINVAL;
+        return 0;
 }
 
 /* ---- open and close ---- */
@@ -71,6 +73,7 @@ static int open_plan(struct response *response)
                                         .to = request->to,
                                         .to_len = request->to_len,
                                         .max_records = request->max_records,
+                                        .max_bytes = request->max_bytes,
                                         .max_leaves = is_whole ? SIZE_MAX : PLAN_LEAVES };
         return plan_begin(&response->plan, request->from, request->from_len);
 }

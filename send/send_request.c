@@ -19,10 +19,10 @@ static uint16_t send_u16(uint16_t number)
 /* Both ways. */
 static struct send_get get_order(struct send_get get)
 {
-        return (struct send_get){ send_u64(get.sequence),   send_u64(get.base_sequence), send_u64(get.max_records),
-                                  send_u64(get.first_page), send_u64(get.pages),         send_u32(get.way),
-                                  send_u16(get.file_len),   send_u16(get.tree_len),      send_u16(get.from_len),
-                                  send_u16(get.to_len) };
+        return (struct send_get){ send_u64(get.sequence),  send_u64(get.base_sequence), send_u64(get.max_records),
+                                  send_u64(get.max_bytes), send_u64(get.first_page),    send_u64(get.pages),
+                                  send_u32(get.way),       send_u16(get.file_len),      send_u16(get.tree_len),
+                                  send_u16(get.from_len),  send_u16(get.to_len) };
 }
 
 /* ---- encode ---- */
@@ -40,6 +40,7 @@ static struct send_get get_of(const xac_send_request *request)
         return (struct send_get){ request->sequence,
                                   request->base_sequence,
                                   request->max_records,
+                                  request->max_bytes,
                                   request->first_page,
                                   request->pages,
                                   (uint32_t)request->way,
@@ -125,6 +126,7 @@ int send_request_decode(const struct send_frame *head, const unsigned char *byte
                                                .first_page = get.first_page,
                                                .pages = get.pages,
                                                .max_records = get.max_records,
+                                               .max_bytes = get.max_bytes,
                                                .sequence = get.sequence,
                                                .base_sequence = get.base_sequence,
                                                .way = (enum xac_send_way)get.way };

@@ -20,6 +20,7 @@ struct send_get {
         uint64_t sequence;
         uint64_t base_sequence;
         uint64_t max_records;
+        uint64_t max_bytes;
         uint64_t first_page;
         uint64_t pages;
         uint32_t way;
@@ -29,10 +30,10 @@ struct send_get {
         uint16_t to_len;
 };
 
-_Static_assert(offsetof(struct send_get, to_len) == 50, "there is a hole at the end alone");
+_Static_assert(offsetof(struct send_get, to_len) == 58, "there is a hole at the end alone");
 
 enum {
-        SEND_GET_BYTES = 52, /* of it that are sent */
+        SEND_GET_BYTES = 60, /* of it that are sent */
         SEND_NAME_MAX = 255,
         /* Behind the header: servers take no more. */
         SEND_GET_MAX = SEND_GET_BYTES + 2 * SEND_NAME_MAX + 2 * BPTREE_KEY_MAX

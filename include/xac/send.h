@@ -53,6 +53,7 @@ typedef struct xac_send_request {
         size_t to_len;
         uint64_t first_page, pages; /* of a file; more than there are: as many as there are */
         uint64_t max_records;       /* 0: all */
+        uint64_t max_bytes;         /* of keys and values; 0: all; one record is sent at least */
         uint64_t sequence;          /* 0: the newest commit; else one of which somebody has a snapshot open */
         /* XAC_SEND_PAGES: the sequence of the last response to the same request, which the client keeps; 0: none. When
          * the sender has it no more, it sends all. */
@@ -121,7 +122,7 @@ int xac_send_options_write(const char *path, int socket, const xac_send_options 
 
 /* ---- the side that receives ---- */
 
-enum { XAC_SEND_REQUEST_MAX = 2626 /* bytes of an encoded request, at most */ };
+enum { XAC_SEND_REQUEST_MAX = 2634 /* bytes of an encoded request, at most */ };
 
 /* A request as the bytes that `xac serve` takes (docs/SEND.md), for the client to send. *byte_len is how many they are;
  * -ERANGE: more than `room`, and nothing was written. -EINVAL: no file; a name that is empty or has more than 255

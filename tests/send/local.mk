@@ -8,6 +8,7 @@ TESTS += $(SUITE_send)
 
 SEND_TESTS = \
         %D%/test_calibration \
+        %D%/test_plan \
         %D%/test_range \
         %D%/test_request \
         %D%/test_send
@@ -18,6 +19,8 @@ SEND_TEST_LIBS = tests/support/libsupport.la $(SEND_CORE_LIBS) $(CMOCKA_LIBS)
 SOCKETS = %D%/sockets.c %D%/sockets.h
 SENT_MODEL = %D%/sent_model.c %D%/sent_model.h %D%/stream.c %D%/stream.h
 
+%C%_test_plan_SOURCES = %D%/test_plan.c
+%C%_test_plan_LDADD = $(SEND_TEST_LIBS)
 %C%_test_range_SOURCES = %D%/test_range.c $(SENT_MODEL)
 %C%_test_range_LDADD = $(SEND_TEST_LIBS)
 %C%_test_calibration_SOURCES = %D%/test_calibration.c $(SOCKETS)

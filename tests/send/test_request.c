@@ -43,6 +43,7 @@ static xac_send_request random_request(void)
                                    .first_page = chance_next(&chance),
                                    .pages = chance_next(&chance),
                                    .max_records = chance_next(&chance),
+                                   .max_bytes = chance_next(&chance),
                                    .sequence = chance_next(&chance),
                                    .base_sequence = chance_next(&chance),
                                    .way = (enum xac_send_way)chance_below(&chance, XAC_SEND_PAGES + 1) };
@@ -92,6 +93,7 @@ static void what_is_encoded_is_decoded(void)
                 check(now->first_page == request.first_page && now->pages == request.pages && now->way == request.way);
                 check(now->max_records == request.max_records && now->sequence == request.sequence);
                 check_equal(now->base_sequence, request.base_sequence);
+                check_equal(now->max_bytes, request.max_bytes);
         }
 }
 
@@ -176,10 +178,11 @@ static void the_longest_request_has_room(void)
 static void the_bytes_are_those_of_the_format(void)
 {
         static const unsigned char expected[] = {
-                1,   0,   0,   0,   0,   0,   0,   0,   62,  0,  0, 0, 0, 0, 0, 0, /* GET, 0, 62 bytes */
+                1,   0,   0,   0,   0,   0,   0,   0,   70,  0,  0, 0, 0, 0, 0, 0, /* GET, 0, 70 bytes */
                 1,   2,   0,   0,   0,   0,   0,   0,   3,   0,  0, 0, 0, 0, 0, 0, /* sequence, base_sequence */
-                4,   0,   0,   0,   0,   0,   0,   0,   5,   0,  0, 0, 0, 0, 0, 0, /* max_records, first_page */
-                6,   0,   0,   0,   0,   0,   0,   0,   4,   0,  0, 0,             /* pages, way */
+                4,   0,   0,   0,   0,   0,   0,   0,   7,   0,  0, 0, 0, 0, 0, 0, /* max_records, max_bytes */
+                5,   0,   0,   0,   0,   0,   0,   0,   6,   0,  0, 0, 0, 0, 0, 0, /* first_page, pages */
+                4,   0,   0,   0,                                                  /* way */
                 4,   0,   3,   0,   2,   0,   1,   0,                              /* lengths */
                 'f', 'i', 'l', 'e', 't', 'r', 'e', 'a', 'b', 'z'
         };
@@ -192,6 +195,7 @@ static void the_bytes_are_those_of_the_format(void)
                                            .sequence = 0x201,
                                            .base_sequence = 3,
                                            .max_records = 4,
+                                           .max_bytes = 7,
                                            .first_page = 5,
                                            .pages = 6,
                                            .way = XAC_SEND_PAGES };

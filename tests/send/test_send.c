@@ -113,8 +113,8 @@ static void *receive(void *client_)
 struct expecting {
         bptree *tree;
         xac_range *range;
-        uint64_t records, max_records;
-        bool is_behind;
+        uint64_t records, max_records, bytes, max_bytes;
+        int is_cut; /* by max_bytes */
 };
 
 static void check_value(const struct expecting *expecting, const bptree_record *now, const bptree_record *expected)
@@ -135,6 +135,9 @@ static int expect(void *expecting_, const bptree_record *expected)
 
         if (expecting->max_records && expecting->records == expecting->max_records)
                 return 1;
+        expecting->bytes += expected->key_len + expected->value_len;
+        if (expecting->max_bytes && expecting->records && expecting->bytes > expecting->max_bytes)
+                return expecting->is_cut = 1;
         check_ok(xac_range_next(expecting->range));
         check_ok(xac_range_record(expecting->range, &now));
         check_equal(now.key_len, expected->key_len);
@@ -147,7 +150,9 @@ static int expect(void *expecting_, const bptree_record *expected)
 /* The client has what the tree is as of the snapshot, within the range. */
 static void check_range(xac_range *range, xac_snapshot *snapshot, const xac_send_request *request)
 {
-        struct expecting expecting = { .range = range, .max_records = request->max_records };
+        struct expecting expecting = { .range = range,
+                                       .max_records = request->max_records,
+                                       .max_bytes = request->max_bytes };
         page_arena *then;
 
         check_equal(xac_range_sequence(range), xac_snapshot_sequence(snapshot));
@@ -155,9 +160,10 @@ static void check_range(xac_range *range, xac_snapshot *snapshot, const xac_send
         check_ok(bptree_open(then, "tree", 0, NULL, &expecting.tree));
         int err = bptree_scan(expecting.tree, request->from, request->from_len, request->to, request->to_len, expect,
                               &expecting);
-        check(err == 0 || (err == 1 && expecting.max_records));
+        check(err == 0 || (err == 1 && (expecting.max_records || expecting.is_cut)));
         check_code(xac_range_next(range), -ENOENT);
-        check_equal(xac_range_is_cut(range), request->max_records && expecting.records == request->max_records);
+        check_equal(xac_range_is_cut(range),
+                    expecting.is_cut || (request->max_records && expecting.records == request->max_records));
         bptree_close(expecting.tree);
         check_ok(page_arena_close(then));
 }
@@ -182,6 +188,8 @@ static xac_send_request random_request(void)
         request.way = (enum xac_send_way)chance_below(&chance, XAC_SEND_PAGES + 1);
         if (request.way != XAC_SEND_PAGES && chance_percent(&chance, 30))
                 request.max_records = 1 + chance_below(&chance, 2000);
+        if (request.way != XAC_SEND_PAGES && chance_percent(&chance, 30))
+                request.max_bytes = 1 + chance_below(&chance, chance_percent(&chance, 50) ? 200 : 200000);
         return request;
 }
 
@@ -263,7 +271,7 @@ static void what_has_changed_is_all_that_is_sent(int kind)
                         xac_sender_forget(sender);
                 }
                 request.way = XAC_SEND_PAGES;
-                request.max_records = 0;
+                request.max_records = request.max_bytes = 0;
                 change((unsigned)chance_below(&chance, chance_percent(&chance, 10) ? 3000 : 20));
                 check_ok(xac_snapshot_open(env, 0, &snapshot));
                 request.base_sequence = xac_range_sequence(client.range);
@@ -415,6 +423,7 @@ static void what_cannot_be_sent_is_told_to_both(void)
                 { { .file = "trees", .tree = "tree", .from = "x" }, -EINVAL },
                 { { .file = "trees", .tree = "tree", .to = "short", .to_len = 5 }, -EINVAL },
                 { { .file = "trees", .tree = "tree", .way = XAC_SEND_PAGES, .max_records = 1 }, -EINVAL },
+                { { .file = "trees", .tree = "tree", .way = XAC_SEND_PAGES, .max_bytes = 1 }, -EINVAL },
                 { { .file = "trees", .tree = "tree", .way = (enum xac_send_way)9 }, -EINVAL },
                 { { .file = "trees", .tree = "tree", .sequence = 77777777 }, -ESTALE },
         };

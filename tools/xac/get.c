@@ -25,13 +25,14 @@ const char get_help[] =
         "a tab, the value. Bytes that are not printable are shown as \\xNN. Without TREE: the pages of FILE, as they "
         "are.\n"
         "\n"
-        "  --from=KEY   the first key\n"
-        "  --to=KEY     the key behind the last one\n"
-        "  --max=N      at most so many records\n"
-        "  --way=WAY    auto, copy, gather, zerocopy or pages\n"
-        "  --count      only says how many records there are\n"
-        "  --repeat=N   asks so many times, one after the other; with --way=pages only for what has changed\n"
-        "  --help       this text\n"
+        "  --from=KEY     the first key\n"
+        "  --to=KEY       the key behind the last one\n"
+        "  --max=N        at most so many records\n"
+        "  --max-bytes=N  at most so many bytes of keys and values, and one record at least\n"
+        "  --way=WAY      auto, copy, gather, zerocopy or pages\n"
+        "  --count        only says how many records there are\n"
+        "  --repeat=N     asks so many times, one after the other; with --way=pages only for what has changed\n"
+        "  --help         this text\n"
         "\n"
         "Keys may have bytes as \\xNN.\n"
         "Exit status: 0 done, 1 failed, 2 usage.\n";
@@ -205,6 +206,8 @@ static bool take_option(struct order *order, int option, char *value)
                 return (request->to_len = unescape(value)) > 0;
         case 'm':
                 return tool_number(value, "--max", &request->max_records);
+        case 'b':
+                return tool_number(value, "--max-bytes", &request->max_bytes);
         case 'w':
                 way = tool_way(value);
                 request->way = (enum xac_send_way)way;
@@ -223,7 +226,8 @@ static bool is_of_records(const struct order *order)
 {
         const xac_send_request *request = &order->request;
 
-        return request->from || request->to || request->max_records || order->is_count || order->repeat != 1;
+        return request->from || request->to || request->max_records || request->max_bytes || order->is_count ||
+               order->repeat != 1;
 }
 
 static enum tool_exit get(struct order *order)
@@ -243,12 +247,15 @@ static enum tool_exit get(struct order *order)
 
 enum tool_exit get_main(int argc, char **argv)
 {
-        static const struct option known[] = {
-                { "from", required_argument, NULL, 'f' },   { "to", required_argument, NULL, 't' },
-                { "max", required_argument, NULL, 'm' },    { "way", required_argument, NULL, 'w' },
-                { "repeat", required_argument, NULL, 'r' }, { "count", no_argument, NULL, 'c' },
-                { "help", no_argument, NULL, 'h' },         { 0 }
-        };
+        static const struct option known[] = { { "from", required_argument, NULL, 'f' },
+                                               { "to", required_argument, NULL, 't' },
+                                               { "max", required_argument, NULL, 'm' },
+                                               { "max-bytes", required_argument, NULL, 'b' },
+                                               { "way", required_argument, NULL, 'w' },
+                                               { "repeat", required_argument, NULL, 'r' },
+                                               { "count", no_argument, NULL, 'c' },
+                                               { "help", no_argument, NULL, 'h' },
+                                               { 0 } };
         struct order order = { .repeat = 1 };
         int option;
 

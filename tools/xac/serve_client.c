@@ -74,7 +74,8 @@ static int begin_response(struct serve_client *client)
         client->byte_len = 0;
         if (err)
                 return err;
-        if (request->way == XAC_SEND_AUTO && (client->way != XAC_SEND_PAGES || !request->max_records))
+        if (request->way == XAC_SEND_AUTO &&
+            (client->way != XAC_SEND_PAGES || !(request->max_records || request->max_bytes)))
                 request->way = (enum xac_send_way)client->way;
         return xac_send_begin(client->sender, request);
 }
