@@ -200,7 +200,7 @@ int xac_send_calibrate(int socket, uint32_t milliseconds, xac_send_options *opti
                 return options ? -ENOMEM : -EINVAL;
         trial->slice_ns = (uint64_t)milliseconds * 1000000 / (SIZES * WAYS * ROUNDS);
         trial->memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-        int err = trial->memory == MAP_FAILED ? -ENOMEM : outlet_open(&trial->outlet, socket, &trial->stats);
+        int err = trial->memory == MAP_FAILED ? -ENOMEM : outlet_open(&trial->outlet, socket, false, &trial->stats);
         if (!err) {
                 err = measure_all(trial);
                 if (!err)

@@ -33,6 +33,7 @@ libxacsend_core_la_SOURCES = \
         %D%/response.h \
         %D%/response_pages.c \
         %D%/response_pages.h \
+        %D%/ring.h \
         %D%/rows.c \
         %D%/rows.h \
         %D%/segment.c \
@@ -43,6 +44,12 @@ libxacsend_core_la_SOURCES = \
         %D%/sender.c \
         %D%/source.c \
         %D%/source.h
+if HAVE_URING
+libxacsend_core_la_SOURCES += %D%/ring.c
+else
+libxacsend_core_la_SOURCES += %D%/ring_none.c
+endif
+libxacsend_core_la_LIBADD = $(URING_LIBS)
 
 lib_LTLIBRARIES += libxacsend.la
 libxacsend_la_SOURCES =

@@ -65,6 +65,17 @@ static void note_done(struct outlet *outlet, uint32_t first, uint32_t last)
         }
 }
 
+static void note(struct outlet *outlet, uint32_t first, uint32_t last, bool was_copied)
+{
+        const uint32_t calls = last - first + 1;
+        outlet->done += calls;
+        if (was_copied) {
+                outlet->done_copied += calls;
+                outlet->stats->copied_sends += calls;
+        }
+        note_done(outlet, first, last);
+}
+
 static bool is_news(const struct cmsghdr *part)
 {
         return (part->cmsg_level == SOL_IP && part->cmsg_type == IP_RECVERR) ||
@@ -75,32 +86,41 @@ static void read_news(struct outlet *outlet, const struct cmsghdr *part)
 {
         struct sock_extended_err news;
         memcpy(&news, CMSG_DATA(part), sizeof(news));
-        if (news.ee_origin != SO_EE_ORIGIN_ZEROCOPY)
-                return;
-        const uint32_t calls = news.ee_data - news.ee_info + 1;
-        outlet->done += calls;
-        if (news.ee_code & SO_EE_CODE_ZEROCOPY_COPIED) {
-                outlet->done_copied += calls;
-                outlet->stats->copied_sends += calls;
-        }
-        note_done(outlet, news.ee_info, news.ee_data);
+        if (news.ee_origin == SO_EE_ORIGIN_ZEROCOPY)
+                note(outlet, news.ee_info, news.ee_data, news.ee_code & SO_EE_CODE_ZEROCOPY_COPIED);
+}
+
+/* 1: there was some; 0; -errno. */
+static int reap_queue(struct outlet *outlet)
+{
+        union {
+                struct cmsghdr head;
+                char bytes[256];
+        } control;
+        struct msghdr message = { .msg_control = &control, .msg_controllen = sizeof(control) };
+        if (recvmsg(outlet->socket, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
+                return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+        for (struct cmsghdr *part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part))
+                if (is_news(part))
+                        read_news(outlet, part);
+        return 1;
+}
+
+static int reap_ring(struct outlet *outlet)
+{
+        struct ring_answer answer;
+        const int result = ring_next(outlet->ring, false, &answer);
+        if (result == 1 && answer.is_done)
+                note(outlet, answer.id, answer.id, answer.was_copied);
+        return result;
 }
 
 int outlet_reap(struct outlet *outlet)
 {
-        while (outlet->in_flight || (outlet->current && outlet->current->pending)) {
-                union {
-                        struct cmsghdr head;
-                        char bytes[256];
-                } control;
-                struct msghdr message = { .msg_control = &control, .msg_controllen = sizeof(control) };
-                if (recvmsg(outlet->socket, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
-                        return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-                for (struct cmsghdr *part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part))
-                        if (is_news(part))
-                                read_news(outlet, part);
-        }
-        return 0;
+        int result = 1;
+        while (result == 1 && (outlet->in_flight || (outlet->current && outlet->current->pending)))
+                result = outlet->ring ? reap_ring(outlet) : reap_queue(outlet);
+        return result < 0 ? result : 0;
 }
 
 void outlet_give_up_pages(struct outlet *outlet)
@@ -114,20 +134,48 @@ void outlet_give_up_pages(struct outlet *outlet)
 
 /* ---- sending ---- */
 
-/* ENOBUFS: too much is under way without copies. */
+static void note_call(struct outlet *outlet, bool will_tell)
+{
+        outlet->next_id += will_tell;
+        outlet->stats->zerocopy_sends += will_tell;
+}
+
+/* The answer of this call may come behind those of others. */
+static ssize_t send_by_ring(struct outlet *outlet, const struct msghdr *message)
+{
+        struct ring_answer answer = { .is_done = true };
+        int err = ring_send(outlet->ring, outlet->socket, message, outlet->next_id);
+        if (err)
+                return err;
+        while (answer.is_done) {
+                err = ring_next(outlet->ring, true, &answer);
+                if (err < 0 && err != -EINTR)
+                        return err;
+                if (err == 1 && answer.is_done)
+                        note(outlet, answer.id, answer.id, answer.was_copied);
+        }
+        note_call(outlet, answer.will_tell); /* also of one that took nothing */
+        return answer.taken;
+}
+
+static ssize_t send_by_call(struct outlet *outlet, const struct msghdr *message)
+{
+        const ssize_t some = sendmsg(outlet->socket, message, MSG_DONTWAIT | MSG_NOSIGNAL | MSG_ZEROCOPY);
+        note_call(outlet, some >= 0);
+        return some < 0 ? -errno : some;
+}
+
+/* Where too much is under way without copies, it is sent with one. */
 static ssize_t send_some(struct outlet *outlet, const struct batch *batch, bool is_zerocopy)
 {
         const struct msghdr message = { .msg_iov = (struct iovec *)&batch->pieces[batch->sent],
                                         .msg_iovlen = batch->count - batch->sent };
-        ssize_t some = -1;
+        ssize_t some = -ENOBUFS;
         if (is_zerocopy)
-                some = sendmsg(outlet->socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL | MSG_ZEROCOPY);
-        if (some >= 0) {
-                outlet->next_id++;
-                outlet->stats->zerocopy_sends++;
-        } else if (!is_zerocopy || errno == ENOBUFS) {
-                some = sendmsg(outlet->socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-        }
+                some = outlet->ring ? send_by_ring(outlet, &message) : send_by_call(outlet, &message);
+        if (some != -ENOBUFS && (some != -ENOMEM || !is_zerocopy))
+                return some;
+        some = sendmsg(outlet->socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
         return some < 0 ? -errno : some;
 }
 
@@ -199,7 +247,7 @@ static int check_socket(int socket)
         return getpeername(socket, (struct sockaddr *)&peer, &peer_len) ? -errno : 0;
 }
 
-int outlet_open(struct outlet *outlet, int socket, xac_send_stats *stats)
+int outlet_open(struct outlet *outlet, int socket, bool has_ring, xac_send_stats *stats)
 {
         const int yes = 1;
         int err = check_socket(socket);
@@ -207,7 +255,7 @@ int outlet_open(struct outlet *outlet, int socket, xac_send_stats *stats)
                 return err;
         *outlet = (struct outlet){ .socket = socket, .stats = stats };
         outlet->has_zerocopy = !setsockopt(socket, SOL_SOCKET, SO_ZEROCOPY, &yes, sizeof(yes));
-        return 0;
+        return has_ring ? ring_open(&outlet->ring) : 0;
 }
 
 static void free_all(struct batch *batch)
@@ -222,6 +270,7 @@ static void free_all(struct batch *batch)
 void outlet_close(struct outlet *outlet)
 {
         outlet_reap(outlet);
+        ring_close(outlet->ring);
         free_all(outlet->in_flight);
         free_all(outlet->spare);
         batch_free(outlet->current);

@@ -7,7 +7,7 @@
  *
  * Each call with MSG_ZEROCOPY has a number, from 0 on. The kernel says on the socket's error queue which of them are
  * done (and whether it has copied after all, as it does for a peer on the same machine). Until then the batch stays,
- * and its pages are lent (xac_snapshot_lend(3)).
+ * and its pages are lent (xac_snapshot_lend(3)). With a ring the same comes from there (send/ring.h).
  */
 
 #include <stdbool.h>
@@ -16,10 +16,12 @@
 #include <xac/send.h>
 
 #include "send/batch.h"
+#include "send/ring.h"
 
 struct outlet {
         int socket;
-        bool has_zerocopy;          /* the socket knows MSG_ZEROCOPY */
+        struct ring *ring;          /* NULL: MSG_ZEROCOPY */
+        bool has_zerocopy;          /* the socket knows it */
         uint32_t next_id;           /* of the next call with it */
         uint64_t done, done_copied; /* calls */
         struct batch *current;      /* that is being sent */
@@ -29,8 +31,8 @@ struct outlet {
         xac_send_stats *stats;
 };
 
-/* -ENOTSOCK, -ENOTCONN, -EPROTOTYPE. */
-int outlet_open(struct outlet *outlet, int socket, xac_send_stats *stats);
+/* -ENOTSOCK, -ENOTCONN, -EPROTOTYPE; errors of ring_open(), if there is to be one. */
+int outlet_open(struct outlet *outlet, int socket, bool has_ring, xac_send_stats *stats);
 /* Whatever the kernel still has: it keeps it. */
 void outlet_close(struct outlet *outlet);
 
@@ -44,6 +46,12 @@ int outlet_reap(struct outlet *outlet);
 void outlet_drop(struct outlet *outlet);
 /* The snapshot will be closed: pages that the kernel still has stay lent for good. */
 void outlet_give_up_pages(struct outlet *outlet);
+
+/* Is something under way of which poll() will not tell? */
+static inline bool outlet_is_silent(const struct outlet *outlet)
+{
+        return outlet->ring && (outlet->in_flight || (outlet->current && outlet->current->pending));
+}
 
 /* Does it copy anyhow, as far as is known? */
 static inline bool outlet_copies(const struct outlet *outlet)

@@ -20,7 +20,8 @@ enum {
         ZEROCOPY_BYTES = 16384,
         ZEROCOPY_MIN = 128 << 10, /* of a response */
         TURN_BYTES = 4 << 20,
-        WAITS = 2 /* for the kernel */
+        WAITS = 2,    /* for the kernel */
+        GLANCE_MS = 1 /* between looks at a ring, of which poll() does not tell */
 };
 
 struct xac_sender {
@@ -53,14 +54,14 @@ int xac_sender_open(xac_env *env, int socket, const xac_send_options *options, x
 {
         if (sender)
                 *sender = NULL;
-        if (!env || !sender || (options && options->flags))
+        if (!env || !sender || (options && options->flags & ~XAC_SEND_URING))
                 return -EINVAL;
         xac_sender *made = calloc(1, sizeof(*made));
         if (!made)
                 return -ENOMEM;
         made->env = env;
         made->options = with_defaults(options);
-        int err = outlet_open(&made->outlet, socket, &made->stats);
+        int err = outlet_open(&made->outlet, socket, made->options.flags & XAC_SEND_URING, &made->stats);
         if (err)
                 free(made);
         else
@@ -328,6 +329,8 @@ static int wait_for(const xac_sender *sender, bool is_full, int *events, int *ti
         *timeout_ms = -1;
         if (sender->deadline_ms != UINT64_MAX)
                 *timeout_ms = sender->deadline_ms > now ? (int)(sender->deadline_ms - now) : 0;
+        if (!is_full && outlet_is_silent(&sender->outlet) && (*timeout_ms < 0 || *timeout_ms > GLANCE_MS))
+                *timeout_ms = GLANCE_MS;
         return 0;
 }
 

@@ -61,6 +61,10 @@ typedef struct xac_send_request {
         enum xac_send_way way;
 } xac_send_request;
 
+/* What is sent without copies is by io_uring(7), in place of MSG_ZEROCOPY. -ENOTSUP: libxacsend was built without
+ * liburing, or the kernel is older than 6.1; -EPERM, -ENOSYS: io_uring is not allowed here. */
+#define XAC_SEND_URING 1
+
 /* Zeroed fields mean the defaults. */
 typedef struct xac_send_options {
         /* A client that has not taken a response after so long: the snapshot is given up, and the rest copied; and who
@@ -72,7 +76,7 @@ typedef struct xac_send_options {
          * UINT32_MAX: none. 0: what was measured on some machine; xac_send_calibrate() measures it on this one. */
         uint32_t gather_bytes;
         uint32_t zerocopy_bytes;
-        int flags; /* 0 */
+        int flags; /* XAC_SEND_URING */
 } xac_send_options;
 
 typedef struct xac_send_stats {
@@ -89,7 +93,8 @@ typedef struct xac_send_stats {
 /* Sends responses to one connected stream socket; one thread at a time. */
 typedef struct xac_sender xac_sender;
 
-/* -EINVAL, -ENOMEM, -ENOTSOCK, -ENOTCONN, -EPROTOTYPE (no stream). The socket stays the caller's. */
+/* -EINVAL, -ENOMEM, -ENOTSOCK, -ENOTCONN, -EPROTOTYPE (no stream); see XAC_SEND_URING. The socket stays the caller's.
+ */
 int xac_sender_open(xac_env *env, int socket, const xac_send_options *options, xac_sender **sender);
 void xac_sender_close(xac_sender *sender);
 /* Forgets what the client has, and closes the snapshot of it: the next response is whole. For clients that do not ask

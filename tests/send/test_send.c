@@ -33,6 +33,39 @@ static page_arena *arena;
 static bptree *tree;
 static bool is_fixed, has_large;
 
+/* ---- the sender ---- */
+
+static int sender_flags;
+
+static void open_sender(int socket, const xac_send_options *options, xac_sender **sender)
+{
+        xac_send_options all = options ? *options : (xac_send_options){ .flags = 0 };
+
+        all.flags |= sender_flags;
+        check_ok(xac_sender_open(env, socket, &all, sender));
+}
+
+/* The same tests without MSG_ZEROCOPY. */
+static void use_uring(void)
+{
+        const xac_send_options options = { .flags = XAC_SEND_URING };
+        xac_sender *sender = NULL;
+        xac_env *some;
+        int sockets[2];
+
+        check_ok(xac_open(scratch_path("uring"), XAC_CREATE, NULL, &some));
+        sockets_connect(sockets, 1);
+        const int err = xac_sender_open(some, sockets[0], &options, &sender);
+        xac_sender_close(sender);
+        check_ok(xac_close(some));
+        check_ok(close(sockets[0]));
+        check_ok(close(sockets[1]));
+        if (err == -ENOTSUP || err == -EPERM || err == -ENOSYS)
+                isolate_skip("no io_uring");
+        check_ok(err);
+        sender_flags = XAC_SEND_URING;
+}
+
 /* ---- the tree ---- */
 
 static void open_tree(int kind)
@@ -214,7 +247,7 @@ static void each_way_brings_what_the_snapshot_has(int kind, int how)
         change(5000);
         sockets_connect(sockets, how & OVER_TCP);
         client.socket = sockets[1];
-        check_ok(xac_sender_open(env, sockets[0], NULL, &sender));
+        open_sender(sockets[0], NULL, &sender);
         check_ok(xac_range_open(&client.range));
         for (int round = 0; round < ROUNDS; round++) {
                 xac_snapshot **snapshot = &snapshots[chance_below(&chance, SNAPSHOTS)];
@@ -242,6 +275,12 @@ static void each_way_brings_what_the_snapshot_has(int kind, int how)
         close_tree();
 }
 
+static void ways_by_uring(int kind)
+{
+        use_uring();
+        each_way_brings_what_the_snapshot_has(kind, OVER_TCP);
+}
+
 static void ways(int way)
 {
         each_way_brings_what_the_snapshot_has(way / 2, way % 2 ? OVER_TCP : 0);
@@ -260,7 +299,7 @@ static void what_has_changed_is_all_that_is_sent(int kind)
         change(8000);
         sockets_connect(sockets, 0);
         client.socket = sockets[1];
-        check_ok(xac_sender_open(env, sockets[0], NULL, &sender));
+        open_sender(sockets[0], NULL, &sender);
         check_ok(xac_range_open(&client.range));
         xac_send_request request = random_request();
         for (int round = 0; round < 150; round++) {
@@ -326,7 +365,7 @@ static void a_slow_client_gets_a_copy(int way)
         small_buffers(sockets);
         client.socket = sockets[1];
         check_ok(xac_range_open(&client.range));
-        check_ok(xac_sender_open(env, sockets[0], &options, &sender));
+        open_sender(sockets[0], &options, &sender);
         const uint64_t before = participants();
         check_ok(xac_snapshot_open(env, 0, &snapshot));
         check_ok(xac_send_begin(sender, &request));
@@ -364,12 +403,12 @@ static void a_client_that_never_reads_is_given_up(int way)
         xac_sender *sender;
         int sockets[2];
 
-        open_tree(1);
+        open_tree(LARGE); /* more than buffers take */
         change(5000);
         sockets_connect(sockets, 1);
         small_buffers(sockets);
         const uint64_t before = participants();
-        check_ok(xac_sender_open(env, sockets[0], &options, &sender));
+        open_sender(sockets[0], &options, &sender);
         check_code(xac_send(sender, &request), -ETIMEDOUT);
         check_equal(participants(), before);
         xac_sender_close(sender);
@@ -388,7 +427,7 @@ static void a_client_that_is_gone_is_told(int way)
         change(5000);
         sockets_connect(sockets, way % 2 ? OVER_TCP : 0);
         const uint64_t before = participants();
-        check_ok(xac_sender_open(env, sockets[0], NULL, &sender));
+        open_sender(sockets[0], NULL, &sender);
         check_ok(close(sockets[1]));
         int err = 0;
         for (int tries = 0; tries < 100 && !err; tries++)
@@ -440,7 +479,7 @@ static void what_cannot_be_sent_is_told_to_both(void)
         check_code(xac_sender_open(env, -1, NULL, &sender), -EBADF);
         check_code(xac_sender_open(env, 0, NULL, NULL), -EINVAL);
         check(sender == NULL);
-        check_ok(xac_sender_open(env, sockets[0], NULL, &sender));
+        open_sender(sockets[0], NULL, &sender);
         check_ok(xac_range_open(&client.range));
         for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
                 expect_error(sender, &client, &wrong[i].request, wrong[i].error);
@@ -471,7 +510,7 @@ static void an_error_may_follow_what_was_sent_without_copies(void)
         change(5000);
         sockets_connect(sockets, 1);
         client.socket = sockets[1];
-        check_ok(xac_sender_open(env, sockets[0], NULL, &sender));
+        open_sender(sockets[0], NULL, &sender);
         check_ok(xac_range_open(&client.range));
         for (int i = 0; i < 3; i++) {
                 send_one(sender, &client, &good);
@@ -498,10 +537,68 @@ static void nothing_is_left_to_hear_after_a_response(void)
         sockets_connect(sockets, 1);
         client.socket = sockets[1];
         struct pollfd news = { .fd = sockets[0] };
-        check_ok(xac_sender_open(env, sockets[0], NULL, &sender));
+        open_sender(sockets[0], NULL, &sender);
         check_ok(xac_range_open(&client.range));
         send_one(sender, &client, &request);
         check_equal(poll(&news, 1, 200), 0);
+        xac_range_close(client.range);
+        xac_sender_close(sender);
+        check_ok(close(sockets[0]));
+        check_ok(close(sockets[1]));
+        close_tree();
+}
+
+static void a_slow_client_gets_a_copy_by_uring(void)
+{
+        use_uring();
+        a_slow_client_gets_a_copy(2 * XAC_SEND_ZEROCOPY + 1);
+}
+
+static void a_client_that_never_reads_is_given_up_by_uring(void)
+{
+        use_uring();
+        a_client_that_never_reads_is_given_up(2 * XAC_SEND_ZEROCOPY + 1);
+}
+
+static void a_client_that_is_gone_is_told_by_uring(void)
+{
+        use_uring();
+        a_client_that_is_gone_is_told(2 * XAC_SEND_ZEROCOPY + 1);
+}
+
+static void an_error_may_follow_what_was_sent_by_uring(void)
+{
+        use_uring();
+        an_error_may_follow_what_was_sent_without_copies();
+}
+
+/* poll() does not tell when the kernel is done: one does not wait for it for long. */
+static void what_the_kernel_does_by_uring_is_waited_for(void)
+{
+        const xac_send_request request = { .file = "trees", .tree = "tree", .way = XAC_SEND_ZEROCOPY };
+        struct client client = { .range = NULL };
+        int sockets[2], events, timeout_ms, sent;
+        xac_sender *sender;
+        xac_send_stats stats;
+
+        use_uring();
+        open_tree(1);
+        change(5000);
+        sockets_connect(sockets, 1);
+        client.socket = sockets[1];
+        open_sender(sockets[0], NULL, &sender);
+        check_ok(xac_range_open(&client.range));
+        check_ok(pthread_create(&client.thread, NULL, receive, &client));
+        check_ok(xac_send_begin(sender, &request));
+        while (!(sent = xac_send_go(sender, &events, &timeout_ms))) {
+                check(events == POLLOUT || timeout_ms <= 1);
+                crew_sleep_ms(1);
+        }
+        check_equal(sent, 1);
+        check_ok(pthread_join(client.thread, NULL));
+        check_ok(client.result);
+        xac_sender_stat(sender, &stats);
+        check(stats.zerocopy_sends > 0 && stats.copied_sends == stats.zerocopy_sends);
         xac_range_close(client.range);
         xac_sender_close(sender);
         check_ok(close(sockets[0]));
@@ -534,6 +631,14 @@ int main(void)
                 isolated_test(what_cannot_be_sent_is_told_to_both),
                 isolated_test(an_error_may_follow_what_was_sent_without_copies),
                 isolated_test(nothing_is_left_to_hear_after_a_response),
+                isolated_way(ways_by_uring, 0, "fixed"),
+                isolated_way(ways_by_uring, 1, "variable"),
+                isolated_way(ways_by_uring, LARGE, "large"),
+                isolated_test(a_slow_client_gets_a_copy_by_uring),
+                isolated_test(a_client_that_never_reads_is_given_up_by_uring),
+                isolated_test(a_client_that_is_gone_is_told_by_uring),
+                isolated_test(an_error_may_follow_what_was_sent_by_uring),
+                isolated_test(what_the_kernel_does_by_uring_is_waited_for),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
