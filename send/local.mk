@@ -33,7 +33,7 @@ libxacsend_core_la_SOURCES = \
         %D%/response.h \
         %D%/response_pages.c \
         %D%/response_pages.h \
-        %D%/ring.h \
+        %D%/uring.h \
         %D%/rows.c \
         %D%/rows.h \
         %D%/segment.c \
@@ -45,9 +45,9 @@ libxacsend_core_la_SOURCES = \
         %D%/source.c \
         %D%/source.h
 if HAVE_URING
-libxacsend_core_la_SOURCES += %D%/ring.c
+libxacsend_core_la_SOURCES += %D%/uring.c
 else
-libxacsend_core_la_SOURCES += %D%/ring_none.c
+libxacsend_core_la_SOURCES += %D%/uring_none.c
 endif
 libxacsend_core_la_LIBADD = $(URING_LIBS)
 

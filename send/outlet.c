@@ -108,8 +108,8 @@ static int reap_queue(struct outlet *outlet)
 
 static int reap_ring(struct outlet *outlet)
 {
-        struct ring_answer answer;
-        const int result = ring_next(outlet->ring, false, &answer);
+        struct uring_answer answer;
+        const int result = uring_next(outlet->ring, false, &answer);
         if (result == 1 && answer.is_done)
                 note(outlet, answer.id, answer.id, answer.was_copied);
         return result;
@@ -143,12 +143,12 @@ static void note_call(struct outlet *outlet, bool will_tell)
 /* The answer of this call may come behind those of others. */
 static ssize_t send_by_ring(struct outlet *outlet, const struct msghdr *message)
 {
-        struct ring_answer answer = { .is_done = true };
-        int err = ring_send(outlet->ring, outlet->socket, message, outlet->next_id);
+        struct uring_answer answer = { .is_done = true };
+        int err = uring_send(outlet->ring, outlet->socket, message, outlet->next_id);
         if (err)
                 return err;
         while (answer.is_done) {
-                err = ring_next(outlet->ring, true, &answer);
+                err = uring_next(outlet->ring, true, &answer);
                 if (err < 0 && err != -EINTR)
                         return err;
                 if (err == 1 && answer.is_done)
@@ -255,7 +255,7 @@ int outlet_open(struct outlet *outlet, int socket, bool has_ring, xac_send_stats
                 return err;
         *outlet = (struct outlet){ .socket = socket, .stats = stats };
         outlet->has_zerocopy = !setsockopt(socket, SOL_SOCKET, SO_ZEROCOPY, &yes, sizeof(yes));
-        return has_ring ? ring_open(&outlet->ring) : 0;
+        return has_ring ? uring_open(&outlet->ring) : 0;
 }
 
 static void free_all(struct batch *batch)
@@ -270,7 +270,7 @@ static void free_all(struct batch *batch)
 void outlet_close(struct outlet *outlet)
 {
         outlet_reap(outlet);
-        ring_close(outlet->ring);
+        uring_close(outlet->ring);
         free_all(outlet->in_flight);
         free_all(outlet->spare);
         batch_free(outlet->current);

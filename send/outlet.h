@@ -7,7 +7,7 @@
  *
  * Each call with MSG_ZEROCOPY has a number, from 0 on. The kernel says on the socket's error queue which of them are
  * done (and whether it has copied after all, as it does for a peer on the same machine). Until then the batch stays,
- * and its pages are lent (xac_snapshot_lend(3)). With a ring the same comes from there (send/ring.h).
+ * and its pages are lent (xac_snapshot_lend(3)). With a ring the same comes from there (send/uring.h).
  */
 
 #include <stdbool.h>
@@ -16,11 +16,11 @@
 #include <xac/send.h>
 
 #include "send/batch.h"
-#include "send/ring.h"
+#include "send/uring.h"
 
 struct outlet {
         int socket;
-        struct ring *ring;          /* NULL: MSG_ZEROCOPY */
+        struct uring *ring;         /* NULL: MSG_ZEROCOPY */
         bool has_zerocopy;          /* the socket knows it */
         uint32_t next_id;           /* of the next call with it */
         uint64_t done, done_copied; /* calls */
@@ -31,7 +31,7 @@ struct outlet {
         xac_send_stats *stats;
 };
 
-/* -ENOTSOCK, -ENOTCONN, -EPROTOTYPE; errors of ring_open(), if there is to be one. */
+/* -ENOTSOCK, -ENOTCONN, -EPROTOTYPE; errors of uring_open(), if there is to be one. */
 int outlet_open(struct outlet *outlet, int socket, bool has_ring, xac_send_stats *stats);
 /* Whatever the kernel still has: it keeps it. */
 void outlet_close(struct outlet *outlet);

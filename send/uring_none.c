@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "send/ring.h"
+#include "send/uring.h"
 
 #include <errno.h>
 
-int ring_open(struct ring **ring)
+int uring_open(struct uring **ring)
 {
         *ring = NULL;
         return -ENOTSUP;
@@ -11,12 +11,12 @@ int ring_open(struct ring **ring)
 
 /* The others are never called: there is no ring. */
 
-void ring_close(struct ring *ring)
+void uring_close(struct uring *ring)
 {
         (void)ring;
 }
 
-int ring_send(struct ring *ring, int socket, const struct msghdr *message, uint32_t id)
+int uring_send(struct uring *ring, int socket, const struct msghdr *message, uint32_t id)
 {
         (void)ring;
         (void)socket;
@@ -25,7 +25,7 @@ int ring_send(struct ring *ring, int socket, const struct msghdr *message, uint3
         return -ENOTSUP;
 }
 
-int ring_next(struct ring *ring, bool waits, struct ring_answer *answer)
+int uring_next(struct uring *ring, bool waits, struct uring_answer *answer)
 {
         (void)ring;
         (void)waits;

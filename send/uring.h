@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SEND_RING_H
-#define SEND_RING_H
+#ifndef SEND_URING_H
+#define SEND_URING_H
 
 /*
  * MSG_ZEROCOPY's other form: io_uring's SENDMSG_ZC. A call has two answers: how much was taken, at once; and, when the
  * kernel is done with the memory, so much. Both come through a ring in shared memory, not through the socket's error
  * queue.
  *
- * ring.c has it where liburing is there; else ring_none.c says that there is none.
+ * uring.c has it where liburing is there; else uring_none.c says that there is none.
  */
 
 #include <stdbool.h>
@@ -15,9 +15,9 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-struct ring;
+struct uring;
 
-struct ring_answer {
+struct uring_answer {
         uint32_t id;     /* of the call */
         bool is_done;    /* the kernel needs the memory no more; else: */
         ssize_t taken;   /* bytes, or -errno */
@@ -26,12 +26,12 @@ struct ring_answer {
 };
 
 /* -ENOTSUP: without liburing, or no such call in this kernel; -EPERM, -ENOSYS, -ENOMEM, ... */
-int ring_open(struct ring **ring);
+int uring_open(struct uring **ring);
 /* Whatever the kernel still has: it keeps it. */
-void ring_close(struct ring *ring);
+void uring_close(struct uring *ring);
 /* Sends what goes without waiting; the answers have this number. 0, or -errno: there will be no answers. */
-int ring_send(struct ring *ring, int socket, const struct msghdr *message, uint32_t id);
+int uring_send(struct uring *ring, int socket, const struct msghdr *message, uint32_t id);
 /* The next answer. 1; 0: there is none yet; -errno. `waits`: for one that must come. */
-int ring_next(struct ring *ring, bool waits, struct ring_answer *answer);
+int uring_next(struct uring *ring, bool waits, struct uring_answer *answer);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "send/ring.h"
+#include "send/uring.h"
 
 #include <errno.h>
 #include <liburing.h>
@@ -14,11 +14,11 @@
 /* Two answers for each call, and a response has some batches under way. */
 enum { CALLS = 64, ANSWERS = 4096 };
 
-struct ring {
+struct uring {
         struct io_uring uring;
 };
 
-static bool knows_the_call(struct ring *ring)
+static bool knows_the_call(struct uring *ring)
 {
         struct io_uring_probe *probe = io_uring_get_probe_ring(&ring->uring);
         const bool knows = probe && io_uring_opcode_supported(probe, IORING_OP_SENDMSG_ZC);
@@ -26,10 +26,10 @@ static bool knows_the_call(struct ring *ring)
         return knows;
 }
 
-int ring_open(struct ring **ring)
+int uring_open(struct uring **ring)
 {
         struct io_uring_params params = { .flags = IORING_SETUP_CQSIZE, .cq_entries = ANSWERS };
-        struct ring *made = calloc(1, sizeof(*made));
+        struct uring *made = calloc(1, sizeof(*made));
         int err = made ? io_uring_queue_init_params(CALLS, &made->uring, &params) : -ENOMEM;
         if (!err && !knows_the_call(made)) {
                 io_uring_queue_exit(&made->uring);
@@ -42,7 +42,7 @@ int ring_open(struct ring **ring)
         return err;
 }
 
-void ring_close(struct ring *ring)
+void uring_close(struct uring *ring)
 {
         if (!ring)
                 return;
@@ -50,7 +50,7 @@ void ring_close(struct ring *ring)
         free(ring);
 }
 
-int ring_send(struct ring *ring, int socket, const struct msghdr *message, uint32_t id)
+int uring_send(struct uring *ring, int socket, const struct msghdr *message, uint32_t id)
 {
         struct io_uring_sqe *entry = io_uring_get_sqe(&ring->uring);
         if (!entry)
@@ -62,16 +62,16 @@ int ring_send(struct ring *ring, int socket, const struct msghdr *message, uint3
         return count == 1 ? 0 : count < 0 ? count : -EBUSY;
 }
 
-int ring_next(struct ring *ring, bool waits, struct ring_answer *answer)
+int uring_next(struct uring *ring, bool waits, struct uring_answer *answer)
 {
         struct io_uring_cqe *entry;
         const int err = waits ? io_uring_wait_cqe(&ring->uring, &entry) : io_uring_peek_cqe(&ring->uring, &entry);
         if (err)
                 return err == -EAGAIN && !waits ? 0 : err;
-        *answer = (struct ring_answer){ .id = (uint32_t)io_uring_cqe_get_data64(entry),
-                                        .is_done = entry->flags & IORING_CQE_F_NOTIF,
-                                        .taken = entry->res,
-                                        .will_tell = entry->flags & IORING_CQE_F_MORE };
+        *answer = (struct uring_answer){ .id = (uint32_t)io_uring_cqe_get_data64(entry),
+                                         .is_done = entry->flags & IORING_CQE_F_NOTIF,
+                                         .taken = entry->res,
+                                         .will_tell = entry->flags & IORING_CQE_F_MORE };
         answer->was_copied = answer->is_done && (uint32_t)entry->res & IORING_NOTIF_USAGE_ZC_COPIED;
         io_uring_cqe_seen(&ring->uring, entry);
         return 1;
