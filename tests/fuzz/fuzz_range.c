@@ -21,7 +21,7 @@ const char fuzz_target[] = "range";
 
 enum {
         STEPS = 60,
-        PIECES = 256,
+        PIECES = 32,
         KINDS = 3,
         STOCK = 8,
         STOCK_RECORDS = 800,
