@@ -247,9 +247,9 @@ class Range:
             return self._whole().array(dtype)
 
     def __repr__(self):
-        with self._lock:
-            state = self._received and self._calls.xac_range_sequence(self._received.address)
-        return f"<libxac.Range {self._name} {state or ('closed' if self._is_closed else 'has nothing')}>"
+        received = self._received
+        sequence = received and self._calls.xac_range_sequence(received.address)
+        return f"<libxac.Range {self._name} {sequence or ('closed' if self._is_closed else 'has nothing')}>"
 
 
 # ---- what is asked for ----
@@ -307,4 +307,5 @@ def _error_like(error, address):
         return error_of(-errno.ETIMEDOUT, address)
     if isinstance(error, socket.gaierror):
         return error_of(-errno.EADDRNOTAVAIL, address)
-    return error_of(-(error.errno or errno.ENAMETOOLONG), address)  # the path of a socket that is too long has no number
+    number = error.errno or errno.ENAMETOOLONG  # Python has none for such a path
+    return error_of(-number, address)

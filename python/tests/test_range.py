@@ -13,6 +13,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 import warnings
 import weakref
 from pathlib import Path
@@ -21,7 +22,7 @@ import numpy as np
 import pytest
 
 import libxac
-from libxac import _library
+from libxac import _library, _send_library
 from libxac.constants import Way
 
 from conftest import BUILD, TREE
@@ -87,7 +88,8 @@ def test_records_of_any_length(server, way):
 @pytest.mark.parametrize("way", WAYS)
 def test_bounds(server, way):
     expected = [order(number) for number in range(100, 200, 10)]
-    for start, stop in ((100, 200), (91, 191), (order(100)[0], order(200)[0]), (np.uint64(100), bytearray(order(200)[0]))):
+    first, behind = order(100)[0], order(200)[0]
+    for start, stop in ((100, 200), (91, 191), (first, behind), (np.uint64(100), bytearray(behind))):
         with orders_from(server, start, stop, way=way) as orders:
             assert list(orders) == expected
     with orders_from(server, 10 * ORDERS - 20, way=way) as orders:
@@ -182,21 +184,24 @@ def test_array_stays_as_it_is(shop, server):
     assert (array == expected).all()
 
 
-def test_memory_ends_with_its_last_array(server):
+def test_memory_ends_with_its_last_array(server, monkeypatch):
+    close, closed = _send_library.xac_range_close, []
+    monkeypatch.setattr(_send_library, "xac_range_close", lambda address: (closed.append(address), close(address)))
     orders = orders_from(server, 0, 1000)
+    addresses = [orders._received.address]
     received = weakref.ref(orders._received)
     first, second = orders.array(ORDER), orders.array(ORDER)["number"][3:]
     orders.receive()
+    addresses.append(orders._received.address)
     assert received() is not orders._received
     del first
     gc.collect()
-    assert received() is not None and second[0] == 30
+    assert received() is not None and second[0] == 30 and not closed
     del second
     gc.collect()
-    assert received() is None
-    received = weakref.ref(orders._received)
+    assert received() is None and closed == addresses[:1]
     orders.close()
-    assert received() is None
+    assert closed == addresses
 
 
 def test_memory_is_used_again_without_arrays(server):
@@ -264,12 +269,15 @@ def test_threads_use_one_range(shop, server):
     for step in range(20):
         shop.orders.put(dict(order(number, price=step) for number in range(0, 6000, 10)))
         orders.receive()
-    while not any(prices == {struct.pack("<d", 19)} for prices in seen):
-        threading.Event().wait(0.01)
+    for _ in range(6000):
+        if any(prices == {struct.pack("<d", 19)} for prices in seen[-4:]):
+            break
+        time.sleep(0.01)
     stop.set()
     for thread in pool:
         thread.join(60)
     orders.close()
+    assert {struct.pack("<d", 19)} in seen
     assert all(len(prices) == 1 or len(prices) == 600 for prices in seen)
 
 
@@ -414,13 +422,27 @@ def test_interrupt_while_it_waits(shop, here):
         orders.close()
 
 
+def connection_of(orders):
+    return os.fstat(orders._socket.fileno()).st_ino
+
+
+def receive_in_child(orders):
+    try:
+        before = connection_of(orders)
+        return len(list(orders.receive())) != ORDERS or connection_of(orders) == before
+    except BaseException:
+        return 2
+
+
 def test_child_of_fork_asks_for_itself(server):
     with orders_from(server, way="pages") as orders:
+        before = connection_of(orders)
         child = os.fork()
         if child == 0:
-            os._exit(len(list(orders.receive())) != ORDERS)
+            os._exit(receive_in_child(orders))
         for _ in range(10):
             assert len(list(orders.receive())) == ORDERS
+        assert connection_of(orders) == before
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
