@@ -18,11 +18,13 @@ EXTRA_DIST += \
         %D%/examples/live_orders.png \
         %D%/libxac/__init__.py \
         %D%/libxac/_library.py \
+        %D%/libxac/_send_library.py \
         %D%/libxac/arrow.py \
         %D%/libxac/constants.py \
         %D%/libxac/environment.py \
         %D%/libxac/errors.py \
         %D%/libxac/memory.py \
+        %D%/libxac/range.py \
         %D%/libxac/snapshot.py \
         %D%/libxac/transaction.py \
         %D%/tests/conftest.py \
@@ -36,15 +38,17 @@ EXTRA_DIST += \
         %D%/tests/test_library.py \
         %D%/tests/test_live_orders.py \
         %D%/tests/test_processes.py \
+        %D%/tests/test_range.py \
         %D%/tests/test_readme.py \
         %D%/tests/test_snapshots.py \
         %D%/tests/test_transactions.py \
+        %D%/tests/trees.py \
         %D%/tests/writers.py
 
 # PYTHON: which one. PYTEST_OPTIONS: --slow, or some of the tests.
 PYTHON = python3
 PYTEST_OPTIONS =
-check-python: libxac.la tools/xac/xac %D%/examples/orders_writer %D%/examples/orders_sum
+check-python: libxac.la libxactrees.la libxacsend.la tools/xac/xac %D%/examples/orders_writer %D%/examples/orders_sum
 	@PYTHON='$(PYTHON)' srcdir='$(srcdir)' builddir=. $(SHELL) $(srcdir)/tools/check-python $(PYTEST_OPTIONS)
 
 .PHONY: check-python

@@ -30,6 +30,7 @@ from .errors import (
     SystemFailure,
     Unended,
 )
+from .range import Range
 from .snapshot import Snapshot
 from .transaction import Transaction
 

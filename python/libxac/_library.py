@@ -101,33 +101,29 @@ def _candidates():
     return [path for path in beside if os.path.exists(path)] + [SONAME]
 
 
-def _load():
+def _load(library, candidates):
     reasons = []
-    for path in _candidates():
+    for path in candidates:
         try:
             return ctypes.CDLL(path)
         except OSError as error:
             reasons.append(f"  {path}: {error}")
-    raise ImportError("libxac's shared library cannot be loaded:\n" + "\n".join(reasons) + _ADVICE)
+    raise ImportError(f"{library}'s shared library cannot be loaded:\n" + "\n".join(reasons) + _ADVICE)
 
 
-def _declare(shared, namespace):
-    for name, (result, *arguments) in _PROTOTYPES.items():
-        namespace[name] = ctypes.CFUNCTYPE(result, *arguments)((name, shared))
-    for name, (result, *arguments) in _PROTOTYPES_WITH_ERRNO.items():
-        namespace[name] = ctypes.CFUNCTYPE(result, *arguments, use_errno=True)((name, shared))
-
-
-def _declare_all():
-    shared = _load()
+def declare(library, candidates, prototypes, namespace, **options):
+    """Loads it from the first candidate that can be, and puts its functions there. Returns its path."""
+    shared = _load(library, candidates)
     try:
-        _declare(shared, globals())
+        for name, (result, *arguments) in prototypes.items():
+            namespace[name] = ctypes.CFUNCTYPE(result, *arguments, **options)((name, shared))
     except AttributeError as error:
         raise ImportError(f"{shared._name} is too old for this package: {error}{_ADVICE}") from None
     return shared._name
 
 
-path = _declare_all()
+path = declare("libxac", _candidates(), _PROTOTYPES, globals())
+declare("libxac", [path], _PROTOTYPES_WITH_ERRNO, globals(), use_errno=True)
 version = xac_version().decode()  # noqa: F821 (declared above)
 _scratch = StatsBuffer()
 

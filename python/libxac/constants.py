@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The flags and codes of <xac/xac.h>, without the prefix XAC_."""
+"""The flags and codes of <xac/xac.h> and <xac/send.h>, without the prefixes XAC_ and XAC_SEND_."""
 
 from enum import IntEnum, IntFlag
 
@@ -22,6 +22,16 @@ class Flag(IntFlag):
     # the package's own use
     ANYWHERE = 0x2000
     SHARED = 0x4000
+
+
+class Way(IntEnum):
+    """enum xac_send_way: how a server sends a Range."""
+
+    AUTO = 0
+    COPY = 1
+    GATHER = 2
+    ZEROCOPY = 3
+    PAGES = 4
 
 
 class Code(IntEnum):

@@ -8,11 +8,12 @@ import sys
 
 import pytest
 
-from libxac import Code, Flag, _library
+from libxac import Code, Flag, _library, _send_library
+from libxac.constants import Way
 
 from conftest import BUILD, TREE
 
-HEADER = TREE / "include" / "xac" / "xac.h"
+HEADERS = TREE / "include" / "xac"
 
 
 def import_with(library):
@@ -39,10 +40,10 @@ def test_chosen_library_is_the_one_that_is_loaded():
     assert import_with(_library.path).returncode == 0
 
 
-def header():
-    if not HEADER.exists():
+def header(name="xac.h"):
+    if not (HEADERS / name).exists():
         pytest.skip("the header is not here")
-    return re.sub(r"/\*.*?\*/", "", HEADER.read_text(), flags=re.S)
+    return re.sub(r"/\*.*?\*/", "", (HEADERS / name).read_text(), flags=re.S)
 
 
 def test_codes_are_those_of_the_header():
@@ -66,9 +67,37 @@ def test_structures_are_those_of_the_header(name, structure):
     assert ctypes.sizeof(structure) == (sum(sizes) - 4 * narrow + 7) // 8 * 8
 
 
-def test_prototypes_are_of_functions_in_the_header():
-    text = header()
-    for name, (_, *arguments) in {**_library._PROTOTYPES, **_library._PROTOTYPES_WITH_ERRNO}.items():
+def test_ways_are_those_of_the_header():
+    body = re.search(r"enum xac_send_way \{(.*?)\}", header("send.h"), re.S).group(1)
+    assert re.findall(r"XAC_SEND_(\w+)", body) == [way.name for way in Way]
+    assert [way.value for way in Way] == list(range(len(Way)))
+
+
+@pytest.mark.parametrize(
+    "name, file, structure",
+    [
+        ("xac_send_request", "send.h", _send_library.Request),
+        ("bptree_record", "bptree.h", _send_library.Record),
+    ],
+)
+def test_structures_of_sending_are_those_of_the_header(name, file, structure):
+    """Each field takes 8 bytes, but for the last one of a request, an enum."""
+    body = re.search(r"typedef struct %s \{(.*?)\} %s;" % (name, name), header(file), re.S).group(1)
+    fields = [field for line in body.split(";") for field in re.findall(r"(\w+)(?=,|$)", line.strip())]
+    assert fields == [field for field, _ in structure._fields_]
+    assert ctypes.sizeof(structure) == 8 * len(fields)
+
+
+@pytest.mark.parametrize(
+    "file, prototypes",
+    [
+        ("xac.h", {**_library._PROTOTYPES, **_library._PROTOTYPES_WITH_ERRNO}),
+        ("send.h", _send_library._PROTOTYPES),
+    ],
+)
+def test_prototypes_are_of_functions_in_the_header(file, prototypes):
+    text = header(file)
+    for name, (_, *arguments) in prototypes.items():
         found = re.search(r"\b%s\(([^)]*)\);" % name, text)
         assert found, name
         assert len(found.group(1).replace("void", "").split(",")) == max(len(arguments), 1), name
@@ -77,7 +106,7 @@ def test_prototypes_are_of_functions_in_the_header():
 def test_name_is_that_of_the_built_library():
     if not (BUILD / ".libs" / "libxac.so").exists():
         pytest.skip("nothing has been built here")
-    assert (BUILD / ".libs" / _library.SONAME).exists()
+    assert (BUILD / ".libs" / _library.SONAME).exists() and (BUILD / ".libs" / _send_library.SONAME).exists()
 
 
 def test_version_is_that_of_the_library():

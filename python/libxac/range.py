@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: MIT
+"""Ranges of B+-trees, as `xac serve` sends them.
+
+What was received lies in the memory of libxacsend's range, and arrays are on that memory. The next response would
+change it under them: one that comes while there are arrays goes into another range of the library's, and the arrays
+keep theirs. So an array stays as it is, as those of snapshots do.
+"""
+
+import ctypes
+import errno
+import operator
+import os
+import socket
+import threading
+import weakref
+
+import numpy as np
+
+from . import memory
+from .constants import Way
+from .errors import Error, check, error_of
+
+_CHUNK_BYTES = 1 << 17  # that are read at once
+_CHUNK_RECORDS = 256  # that an iteration takes at once
+
+
+class _Received:
+    """The library's range. It is freed when the last array on it, and the Range, are gone."""
+
+    def __init__(self, calls):
+        address = ctypes.c_void_p()
+        check(calls.xac_range_open(ctypes.byref(address)))
+        self.address = address.value
+        self.calls = calls  # the module _send_library
+        self.close = calls.xac_range_close  # still there while the interpreter takes its modules down
+        self.lent = lambda: None  # a weak reference to the memory that arrays are on
+
+    def __del__(self):
+        if hasattr(self, "close"):
+            self.close(self.address)
+
+    def take(self, buffer, byte_len):
+        """1: the response is complete; 0; or an error."""
+        used = ctypes.c_size_t()
+        result = self.calls.xac_range_take(self.address, buffer, byte_len, ctypes.byref(used))
+        if result == 1 and used.value < byte_len:  # more than was asked for
+            return -errno.EPROTO
+        return result
+
+    def records_behind(self, key):
+        """Some of them, as (key, value); none: there are no more. A key of None: from the first one on."""
+        calls, address, record, records = self.calls, self.address, self.calls.Record(), []
+        if key is None:
+            end = calls.xac_range_first(address)
+        else:
+            end = calls.xac_range_seek(address, key, len(key)) or calls.xac_range_next(address)
+        while not end and len(records) < _CHUNK_RECORDS:
+            check(calls.xac_range_record(address, ctypes.byref(record)))
+            key = ctypes.string_at(record.key, record.key_len)
+            records.append((key, ctypes.string_at(record.value, record.value_len)))
+            end = calls.xac_range_next(address)
+        return records
+
+    def array(self, dtype):
+        address, count, stride = ctypes.c_void_p(), ctypes.c_size_t(), ctypes.c_size_t()
+        code = self.calls.xac_range_array(self.address, *map(ctypes.byref, (address, count, stride)))
+        if code == -errno.ENOTSUP:
+            raise ValueError(
+                "these records are no array: keys of the tree have other lengths than 8, or they came as pages (then "
+                "ask for way='copy')"
+            )
+        check(code)
+        if dtype.itemsize != stride.value:
+            raise ValueError(f"a record has {stride.value} bytes, 8 of them its key: {dtype} has {dtype.itemsize}")
+        if not count.value:
+            return np.frombuffer(b"", dtype)
+        lent = self.lent() or memory.Memory(address.value, count.value * stride.value, self, True)
+        self.lent = weakref.ref(lent)
+        return lent.array(dtype, (count.value,), 0)
+
+
+class Range:
+    """The records of a B+-tree from `start` up to, not including, `stop`, as of one commit, from a server.
+
+        orders = Range("shop.sock", "orders", "by_number", start=100, stop=200)
+        for key, value in orders:
+            print(int.from_bytes(key, "big"), value)
+        orders.receive()                    # again, as of now
+
+    address: that of `xac serve`, a path, or "host:port" if it has a colon and no slash. Keys are bytes, or numbers,
+    which stand for the 8 bytes that are in the order of the numbers: big-endian. Without start: from the first record;
+    without stop: to the last. max_records, max_bytes (of keys and values): not more than so many, and then `is_cut`.
+    way: "auto", "copy", "gather", "zerocopy", or "pages": then only what has changed is sent when it is asked for again.
+    at: the commit of a snapshot that somebody has open. timeout: seconds without an answer that are too many; without it there are none.
+
+    Any thread may use it; they wait for each other. It has a connection of its own, and makes another one after an
+    error.
+    """
+
+    _socket = None
+
+    def __init__(
+        self,
+        address,
+        file,
+        tree,
+        start=None,
+        stop=None,
+        *,
+        max_records=0,
+        max_bytes=0,
+        way="auto",
+        at=None,
+        timeout=None,
+    ):
+        from . import _send_library
+
+        self._calls = _send_library
+        self._address = os.fspath(address)
+        self._name = f"{file}, {tree}"
+        self._timeout = timeout
+        self._request = _send_library.Request(
+            file=_checked_name(file),
+            tree=_checked_name(tree),
+            max_records=_checked_number(max_records, "max_records"),
+            max_bytes=_checked_number(max_bytes, "max_bytes"),
+            sequence=_checked_number(at or 0, "at"),
+            way=_checked_way(way),
+        )
+        for name, key in (("from", start), ("to", stop)):
+            key = _bytes_of(key)
+            setattr(self._request, name, key)
+            setattr(self._request, f"{name}_len", len(key or b""))
+        self._lock = threading.Lock()
+        self._buffer = ctypes.create_string_buffer(_CHUNK_BYTES)
+        self._received = None
+        self._responses = 0  # that have begun
+        self._is_closed = False
+        self.receive()
+
+    # ---- the connection ----
+
+    def receive(self):
+        """Asks the server again: then the range is as of now. Arrays on what there was before stay as they are; an
+        iteration over it ends with a RuntimeError. After an error the range has nothing, and this may be called
+        again."""
+        with self._lock:
+            if self._is_closed:
+                raise ValueError("the range is closed")
+            received, self._received = self._received, None
+            self._responses += 1
+            if received is None or received.lent():
+                received = _Received(self._calls)
+            try:
+                self._ask(received)
+                self._take(received)
+            except BaseException as error:  # also an interrupt: nobody knows what comes next on this connection
+                self._disconnect()
+                if isinstance(error, OSError) and not isinstance(error, Error):
+                    raise _error_like(error, self._address) from error
+                raise
+            self._received = received
+        return self
+
+    def _ask(self, received):
+        self._request.base_sequence = self._calls.xac_range_sequence(received.address)
+        byte_len = ctypes.c_size_t()
+        code = self._calls.xac_send_request_encode(
+            ctypes.byref(self._request), self._buffer, len(self._buffer), ctypes.byref(byte_len)
+        )
+        if code == -errno.EINVAL:
+            raise ValueError(
+                "names have 1 to 255 bytes, keys up to 1024, and stop has one at least: "
+                f"{self._name}, {self._request.from_len} and {self._request.to_len} bytes"
+            )
+        check(code)
+        if self._socket is None or self._pid != os.getpid():  # a child of fork() leaves it to its parent
+            self._disconnect()
+            self._socket = _connect(self._address, self._timeout)
+            self._pid = os.getpid()
+        self._socket.sendall(memoryview(self._buffer)[: byte_len.value], socket.MSG_NOSIGNAL)
+
+    def _take(self, received):
+        result = 0
+        while result == 0:
+            byte_len = self._socket.recv_into(self._buffer)
+            result = received.take(self._buffer, byte_len) if byte_len else -errno.ECONNRESET
+        if result < 0:
+            raise error_of(result, self._name)
+
+    def _disconnect(self):
+        connection, self._socket = self._socket, None
+        if connection is not None:
+            connection.close()
+
+    def close(self):
+        """Nothing more is read through this object. Arrays on it stay."""
+        with self._lock:
+            self._is_closed = True
+            self._received = None
+            self._disconnect()
+
+    def __del__(self):
+        self._disconnect()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    # ---- what was received ----
+
+    def _whole(self):
+        if self._received is None:
+            raise ValueError("the range is closed" if self._is_closed else "the range has nothing: receive() failed")
+        return self._received
+
+    @property
+    def sequence(self):
+        """The number of the commit that it shows."""
+        with self._lock:
+            return self._calls.xac_range_sequence(self._whole().address)
+
+    @property
+    def is_cut(self):
+        """Is there more behind, as a limit was reached?"""
+        with self._lock:
+            return bool(self._calls.xac_range_is_cut(self._whole().address))
+
+    def __iter__(self):
+        """(key, value) of each record, as bytes, in the order of the keys."""
+        with self._lock:
+            self._whole()
+            return self._records(self._responses)
+
+    def _records(self, response):
+        key = None
+        while True:
+            with self._lock:
+                received = self._whole()
+                if response != self._responses:
+                    raise RuntimeError("the range was received again during the iteration")
+                records = received.records_behind(key)
+            if not records:
+                return
+            yield from records
+            key = records[-1][0]
+
+    def array(self, dtype):
+        """All records as a numpy array that cannot be written, not copied: of a tree whose keys have 8 bytes, and that
+        was not sent as pages. The dtype is that of a record, its key first:
+
+            orders.array([("number", ">u8"), ("price", "<f8"), ("pieces", "<i4")])
+
+        It stays as it is, also after receive() and close()."""
+        dtype = memory.checked_dtype(dtype)
+        with self._lock:
+            return self._whole().array(dtype)
+
+    def __repr__(self):
+        received = self._received
+        sequence = received and self._calls.xac_range_sequence(received.address)
+        return f"<libxac.Range {self._name} {sequence or ('closed' if self._is_closed else 'has nothing')}>"
+
+
+# ---- what is asked for ----
+
+
+def _checked_name(name):
+    name = name.encode()
+    if b"\0" in name:
+        raise ValueError(f"{name} has a NUL")
+    return name
+
+
+def _checked_number(number, name):
+    number = operator.index(number)
+    if not 0 <= number < 1 << 64:
+        raise ValueError(f"{name}: {number} does not fit")
+    return number
+
+
+def _checked_way(way):
+    ways = {known.name.lower(): known for known in Way}
+    if way not in ways:
+        raise ValueError(f"way: {way!r}; there are {', '.join(ways)}")
+    return ways[way]
+
+
+def _bytes_of(key):
+    if key is None or isinstance(key, (bytes, bytearray, memoryview)):
+        return None if key is None else bytes(key)
+    if isinstance(key, str):
+        raise TypeError(f"{key!r}: keys are bytes, or numbers; encode it as the tree's writer does")
+    return _checked_number(key, "key").to_bytes(8, "big")
+
+
+# ---- the connection ----
+
+
+def _connect(address, timeout):
+    host, colon, port = address.rpartition(":")
+    if colon and "/" not in address:
+        return socket.create_connection((host, port), timeout)
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.settimeout(timeout)
+        connection.connect(address)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _error_like(error, address):
+    """Python's own, as the package's."""
+    if isinstance(error, socket.timeout):
+        return error_of(-errno.ETIMEDOUT, address)
+    if isinstance(error, socket.gaierror):
+        return error_of(-errno.EADDRNOTAVAIL, address)
+    number = error.errno or errno.ENAMETOOLONG  # Python has none for such a path
+    return error_of(-number, address)
