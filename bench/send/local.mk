@@ -14,6 +14,10 @@ bench_send_send_SOURCES = \
         bench/send/send.c \
         bench/send/store.c \
         bench/send/store.h \
+        bench/send/stream.c \
+        bench/send/stream.h \
+        bench/send/veth.c \
+        bench/send/veth.h \
         bench/send/ways.c \
         bench/send/writers.c \
         bench/snapshots/table.c \
