@@ -3,6 +3,8 @@
 # What it costs to send what is in a file (docs/SEND.md).
 
 noinst_PROGRAMS += bench/send/send
+dist_noinst_SCRIPTS += bench/plot/send
+EXTRA_DIST += bench/plot/send_others.gp bench/plot/send_ways.gp
 
 bench_send_send_SOURCES = \
         bench/rewire/report.c \
@@ -23,3 +25,11 @@ bench_send_send_SOURCES = \
         bench/snapshots/table.c \
         bench/snapshots/table.h
 bench_send_send_LDADD = bench/libbench.la $(SEND_LIBS)
+
+# Measures what docs/SEND.md shows (seven minutes), and draws it. SEND_ARGS: options of bench/send/send.
+SEND_ARGS =
+bench-send: bench/send/send$(EXEEXT)
+	bench/send/send --tsv $(RACE_CSV) $(SEND_ARGS)
+	$(SHELL) $(srcdir)/bench/plot/send $(RACE_CSV) $(srcdir)/docs/plots
+
+.PHONY: bench-send
