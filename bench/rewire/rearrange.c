@@ -7,7 +7,6 @@
 #include "bench/rewire/rearrange.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static const struct experiment {
         const char *name;
@@ -21,14 +20,11 @@ static const struct experiment {
 static void run(const char *word, void *arg)
 {
         struct rearrange *rearrange = arg;
-        for (size_t i = 0; i < sizeof(experiments) / sizeof(experiments[0]); i++)
-                if (strcmp(experiments[i].name, word) == 0) {
-                        if (rearrange->csv)
-                                rearrange->csv->experiment = experiments[i].name;
-                        experiments[i].run(rearrange);
-                        return;
-                }
-        options_refuse("no such experiment", word);
+        const struct experiment *experiment = &experiments[OPTIONS_FIND(experiments, "experiment", word)];
+
+        if (rearrange->csv)
+                rearrange->csv->experiment = experiment->name;
+        experiment->run(rearrange);
 }
 
 int main(int argc, char **argv)

@@ -12,11 +12,18 @@
 
 #include <xac/send.h>
 
+#include "bench/send/channel.h"
+#include "bench/send/store.h"
+#include "bench/support/options.h"
+
 struct send_bench {
-        uint64_t bytes;  /* of records, in each tree */
-        uint64_t volume; /* bytes that are sent for one figure */
+        uint64_t bytes; /* of records, in each tree */
+        uint64_t ways_ms, writers_ms;
         uint64_t rounds, seed;
         const char *tsv; /* a folder, or NULL */
+        /* ways: */
+        bool sockets[CHANNEL_KINDS], layouts[STORE_LAYOUTS];
+        struct option_numbers record_bytes, records; /* of a response */
 };
 
 /* Figures 3 to 5: throughput and processor time of each way, by records of a response. */

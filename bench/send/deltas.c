@@ -75,7 +75,7 @@ static void measure(const struct send_bench *bench, struct store *store, struct 
         xac_send_stats first = { 0 }, all;
         xac_sender *sender;
 
-        channel_open(&channel, CHANNEL_UNIX, client_merge, NULL, sizeof(told));
+        channel_open(&channel, CHANNEL_UNIX, CHANNEL_APART, client_merge, NULL, sizeof(told));
         must(xac_sender_open(store->scratch.env, channel.near, NULL, &sender), "xac_sender_open");
         for (int i = 0; i < RESPONSES; i++) {
                 change(store, row->changes, &random);
@@ -132,7 +132,7 @@ void deltas_run(const struct send_bench *bench)
         struct table table;
         struct store store;
 
-        store_open(&store, RECORD, false, bench->bytes, false);
+        store_open(&store, RECORD, STORE_SCATTERED, bench->bytes, false);
         for (uint64_t round = 0; round < bench->rounds; round++)
                 for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
                         measure(bench, &store, &rows[i]);

@@ -6,11 +6,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "bench/send/bench.h"
-#include "bench/support/options.h"
+#include "bench/send/store.h"
+#include "bench/support/processor.h"
 
 static const struct experiment {
         const char *name;
@@ -19,22 +18,39 @@ static const struct experiment {
 
 static void run(const char *word, void *arg)
 {
-        for (size_t i = 0; i < sizeof(experiments) / sizeof(experiments[0]); i++)
-                if (strcmp(experiments[i].name, word) == 0) {
-                        experiments[i].run(arg);
-                        return;
-                }
-        options_refuse("no such experiment", word);
+        experiments[OPTIONS_FIND(experiments, "experiment", word)].run(arg);
+}
+
+static void choose_socket(const char *word, void *bench)
+{
+        ((struct send_bench *)bench)->sockets[OPTIONS_FIND(channel_names, "socket", word)] = true;
+}
+
+static void choose_layout(const char *word, void *bench)
+{
+        ((struct send_bench *)bench)->layouts[OPTIONS_FIND(store_layouts, "layout", word)] = true;
+}
+
+static void check(const struct send_bench *bench)
+{
+        if (bench->bytes < 1 << 20 || !bench->rounds || !bench->seed || !bench->ways_ms || !bench->writers_ms)
+                options_refuse("too few", "--bytes, --rounds, --seed, --ways-ms or --writers-ms");
 }
 
 int main(int argc, char **argv)
 {
-        struct send_bench bench = { .bytes = 64 << 20, .volume = 64 << 20, .rounds = 3, .seed = 1 };
-        const char *chosen = "ways,deltas,writers";
+        struct send_bench bench = { .bytes = 64 << 20, .ways_ms = 150, .writers_ms = 1000, .rounds = 3, .seed = 1 };
+        const char *chosen = "ways,deltas,writers", *sockets = "Unix,TCP,veth", *layouts = "packed,scattered";
+        const char *record_bytes = "128,1024", *records = "1,4,16,64,256,1024,8192";
         const struct option_spec options[] = {
                 OPTION_TEXT("experiment", chosen, "which, separated by commas"),
                 OPTION_NUMBER("bytes", bench.bytes, "of records in a tree"),
-                OPTION_NUMBER("volume", bench.volume, "ways: bytes that are sent for one figure"),
+                OPTION_TEXT("sockets", sockets, "ways: which, separated by commas"),
+                OPTION_TEXT("layouts", layouts, "ways: which, separated by commas"),
+                OPTION_TEXT("record-bytes", record_bytes, "ways: of a record"),
+                OPTION_TEXT("records", records, "ways: of a response"),
+                OPTION_NUMBER("ways-ms", bench.ways_ms, "ways: milliseconds of each way, at each point and round"),
+                OPTION_NUMBER("writers-ms", bench.writers_ms, "writers: milliseconds of each figure"),
                 OPTION_NUMBER("rounds", bench.rounds, "repetitions of each measurement"),
                 OPTION_NUMBER("seed", bench.seed, "of all that is random"),
                 OPTION_TEXT("tsv", bench.tsv, "a folder for the tables, separated by tabs"),
@@ -42,9 +58,12 @@ int main(int argc, char **argv)
         };
 
         options_parse(argc, argv, "What it costs to send what is in a file.", options);
-        if (bench.bytes < 1 << 20 || !bench.rounds || !bench.seed || !bench.volume)
-                options_refuse("too few", "--bytes, --volume, --rounds or --seed");
-        printf("%ld processors\n", sysconf(_SC_NPROCESSORS_ONLN));
+        check(&bench);
+        options_words(sockets, choose_socket, &bench);
+        options_words(layouts, choose_layout, &bench);
+        options_numbers(record_bytes, STORE_RECORD_MIN, STORE_RECORD_MAX, &bench.record_bytes);
+        options_numbers(records, 1, bench.bytes / STORE_RECORD_MIN, &bench.records);
+        printf("%d processors\n", processor_count());
         options_words(chosen, run, &bench);
         return EXIT_SUCCESS;
 }

@@ -6,6 +6,8 @@
 
 static const char file_name[] = "trees", tree_name[] = "tree";
 
+const char *const store_layouts[STORE_LAYOUTS] = { "packed", "scattered" };
+
 void store_key(uint64_t number, unsigned char key[STORE_KEY])
 {
         const uint64_t big = htobe64(number);
@@ -45,15 +47,20 @@ static int load_next(void *loading_, bptree_record *record)
         return 1;
 }
 
-void store_open(struct store *store, uint32_t record_bytes, bool is_packed, uint64_t bytes, bool is_durable)
+bool store_is_possible(uint32_t record_bytes, enum store_layout layout)
 {
+        return layout == STORE_SCATTERED || record_bytes <= STORE_KEY + BPTREE_FIXED_VALUE_MAX;
+}
+
+void store_open(struct store *store, uint32_t record_bytes, enum store_layout layout, uint64_t bytes, bool is_durable)
+{
+        const bool is_packed = layout == STORE_PACKED;
         const bptree_options options = { .key_bytes = is_packed ? STORE_KEY : 0,
                                          .value_bytes = is_packed ? record_bytes - STORE_KEY : 0 };
         const xac_options sizes = { .pool_bytes = 4 * bytes + (64 << 20) };
         struct loading loading = { .store = store };
 
-        *store =
-                (struct store){ .records = bytes / record_bytes, .record_bytes = record_bytes, .is_packed = is_packed };
+        *store = (struct store){ .records = bytes / record_bytes, .record_bytes = record_bytes, .layout = layout };
         scratch_make(&store->scratch, 1);
         store->scratch.is_durable = is_durable;
         store->scratch.options = &sizes;

@@ -15,7 +15,11 @@
 
 #include "bench/support/scratch.h"
 
-enum { STORE_KEY = 8, STORE_RECORD_MAX = 2048 };
+enum { STORE_KEY = 8, STORE_RECORD_MIN = 16, STORE_RECORD_MAX = 2048 };
+
+enum store_layout { STORE_PACKED, STORE_SCATTERED, STORE_LAYOUTS };
+
+extern const char *const store_layouts[STORE_LAYOUTS];
 
 struct store {
         struct scratch scratch;
@@ -23,11 +27,13 @@ struct store {
         bptree *tree;
         uint64_t records;
         uint32_t record_bytes;
-        bool is_packed;
+        enum store_layout layout;
 };
 
+/* Packed records are small. */
+bool store_is_possible(uint32_t record_bytes, enum store_layout layout);
 /* Loads it: all pages are in the pool. */
-void store_open(struct store *store, uint32_t record_bytes, bool is_packed, uint64_t bytes, bool is_durable);
+void store_open(struct store *store, uint32_t record_bytes, enum store_layout layout, uint64_t bytes, bool is_durable);
 void store_close(struct store *store);
 void store_key(uint64_t number, unsigned char key[STORE_KEY]);
 /* A record gets another value. */

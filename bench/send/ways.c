@@ -1,142 +1,232 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Responses of 1 to some thousand records, one after the other, to a client that reads everything and looks at nothing:
- * bytes of records in a second, and processor time of the sender for a byte, by each way. Plain: the same bytes from
- * one piece of memory, by one send(2) for each response.
+ * Responses of 1 to some thousand records (stream.h) by each way: bytes of records in a second, and the sender's
+ * processor time; and how near to the best one the automatic way is. All ways take turns in slices of some
+ * milliseconds, in an order by chance, so that what else the machine does meets all of them alike.
  */
 
-#include <errno.h>
-#include <string.h>
-#include <sys/socket.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 #include "bench/rewire/report.h"
 #include "bench/send/bench.h"
-#include "bench/send/channel.h"
-#include "bench/send/store.h"
+#include "bench/send/stream.h"
+#include "bench/support/measure.h"
 
-enum { PLAIN = XAC_SEND_PAGES + 1, WAYS, RESPONSES_MIN = 20 };
+enum { SLICE_MS = 10, NS_PER_MS = 1000000, PERCENT = 100 };
 
-static const char *const way_names[WAYS] = { "automatic", "copy-out", "gather", "zero-copy", "pages", "plain" };
-
-struct cell {
+/* One point of the grid. */
+struct point {
+        const struct store *store;
+        enum channel_kind socket;
         uint64_t records; /* of a response */
-        enum channel_kind channel;
-        struct samples speed[WAYS], processor[WAYS]; /* GB/s; ns for a byte */
+        struct stream streams[STREAM_WAYS];
 };
 
-static uint64_t choose_first(const struct store *store, uint64_t records, uint64_t *random)
-{
-        return records < store->records ? measure_random(random) % (store->records - records) : 0;
-}
+/* How near the automatic way was to the best of those that it chooses from, by layout, size and socket. */
+struct verdict {
+        enum store_layout layout;
+        uint32_t record_bytes;
+        enum channel_kind socket;
+        uint64_t points, below; /* 0.95 */
+        double least;
+        uint64_t records; /* where that was, and which way was the best there */
+        const char *best;
+};
 
-static void send_tree(xac_sender *sender, const struct cell *cell, int way, uint64_t first)
-{
-        unsigned char from[STORE_KEY], to[STORE_KEY];
-        xac_send_request request = { .file = "trees",
-                                     .tree = "tree",
-                                     .from = from,
-                                     .from_len = STORE_KEY,
-                                     .to = to,
-                                     .to_len = STORE_KEY,
-                                     .way = (enum xac_send_way)way };
+enum { VERDICTS = STORE_LAYOUTS * OPTION_LIST_MAX * CHANNEL_KINDS };
 
-        store_key(first, from);
-        store_key(first + cell->records, to);
-        must(xac_send(sender, &request), "xac_send");
-}
+struct ways {
+        const struct send_bench *bench;
+        struct table table;
+        struct verdict verdicts[VERDICTS];
+        int count;
+        uint64_t random;
+};
 
-static void send_plain(int socket, const char *bytes, size_t byte_len)
+/* ---- measuring ---- */
+
+static void shuffle(uint64_t *random, int order[STREAM_WAYS])
 {
-        for (size_t sent = 0; sent < byte_len;) {
-                ssize_t some = send(socket, bytes + sent, byte_len - sent, 0);
-                must(some < 0 ? -errno : 0, "send");
-                sent += (size_t)some;
+        for (int i = 0; i < STREAM_WAYS; i++) {
+                const int other = (int)(measure_random(random) % (uint64_t)(i + 1));
+                order[i] = order[other];
+                order[other] = i;
         }
 }
 
-static void measure(const struct send_bench *bench, struct store *store, struct cell *cell, int way)
+static void measure(struct ways *ways, struct point *point)
 {
-        static char plain[64 << 20];
-        const size_t byte_len = cell->records * store->record_bytes;
-        uint64_t responses = bench->volume / byte_len, random = bench->seed;
-        struct channel channel;
-        xac_sender *sender;
+        const uint64_t ms = ways->bench->ways_ms;
+        const uint64_t slice_ns = (ms < SLICE_MS ? ms : SLICE_MS) * NS_PER_MS;
+        const uint64_t slices = ways->bench->rounds * (ms < SLICE_MS ? 1 : ms / SLICE_MS);
+        int order[STREAM_WAYS];
 
-        responses = responses < RESPONSES_MIN ? RESPONSES_MIN : responses > 20000 ? 20000 : responses;
-        channel_open(&channel, cell->channel, client_drain, NULL, 0);
-        must(xac_sender_open(store->scratch.env, channel.near, NULL, &sender), "xac_sender_open");
-        const uint64_t begin = measure_now_ns(), processor = channel_processor_ns();
-        for (uint64_t i = 0; i < responses; i++) {
-                const uint64_t first = choose_first(store, cell->records, &random);
-
-                if (way == PLAIN)
-                        send_plain(channel.near, plain + first * store->record_bytes % (sizeof(plain) / 2),
-                                   byte_len < sizeof(plain) / 2 ? byte_len : sizeof(plain) / 2);
-                else
-                        send_tree(sender, cell, way, first);
+        for (int way = 0; way < STREAM_WAYS; way++) {
+                stream_slice(&point->streams[way], slice_ns);
+                stream_begin(&point->streams[way]);
         }
-        const double bytes = (double)(responses * byte_len);
-        samples_add(&cell->processor[way], (double)(channel_processor_ns() - processor) / bytes);
-        channel_close(&channel, NULL, 0);
-        samples_add(&cell->speed[way], bytes / (double)(measure_now_ns() - begin));
-        xac_sender_close(sender);
-}
-
-static void print_row(struct table *table, const struct store *store, const struct cell *cell, int way)
-{
-        double best = 0;
-
-        for (int other = XAC_SEND_COPY; other < XAC_SEND_PAGES; other++)
-                best = samples_median(&cell->speed[other]) > best ? samples_median(&cell->speed[other]) : best;
-        table_text(table, store->is_packed ? "packed" : "scattered");
-        table_number(table, store->record_bytes, 0);
-        table_text(table, channel_names[cell->channel]);
-        table_number(table, (double)cell->records, 0);
-        table_text(table, way_names[way]);
-        report_median(table, &cell->speed[way], 3);
-        report_median(table, &cell->processor[way], 3);
-        table_number(table, samples_median(&cell->speed[way]) / best, 2);
-}
-
-static void run_cell(const struct send_bench *bench, struct store *store, struct table *table, struct cell *cell)
-{
-        for (uint64_t round = 0; round < bench->rounds; round++)
-                for (int way = 0; way < WAYS; way++)
-                        measure(bench, store, cell, way);
-        for (int way = 0; way < WAYS; way++)
-                print_row(table, store, cell, way);
-        for (int way = 0; way < WAYS; way++) {
-                samples_free(&cell->speed[way]);
-                samples_free(&cell->processor[way]);
+        for (uint64_t i = 0; i < slices; i++) {
+                shuffle(&ways->random, order);
+                for (int k = 0; k < STREAM_WAYS; k++)
+                        stream_slice(&point->streams[order[k]], slice_ns);
         }
 }
 
-static void run_store(const struct send_bench *bench, struct table *table, uint32_t record_bytes, bool is_packed)
+/* ---- what came of it ---- */
+
+static const struct stream *best_of(const struct point *point)
 {
-        static const uint64_t counts[] = { 1, 4, 16, 64, 256, 1024, 8192 };
+        const struct stream *best = &point->streams[XAC_SEND_COPY];
+
+        for (int way = XAC_SEND_COPY; way < XAC_SEND_PAGES; way++)
+                if (samples_median(&point->streams[way].speed) > samples_median(&best->speed))
+                        best = &point->streams[way];
+        return best;
+}
+
+/* a : b, or "-". */
+static void put_share(struct table *table, double a, double b, double times, int decimals)
+{
+        if (b > 0)
+                table_number(table, times * a / b, decimals);
+        else
+                table_text(table, "-");
+}
+
+static void put_row(struct table *table, const struct point *point, const struct stream *stream)
+{
+        xac_send_stats stats;
+
+        stream_stat(stream, &stats);
+        table_text(table, store_layouts[point->store->layout]);
+        table_number(table, point->store->record_bytes, 0);
+        table_text(table, channel_names[point->socket]);
+        table_number(table, (double)point->records, 0);
+        table_text(table, stream_ways[stream->way]);
+        report_median(table, &stream->speed, 3);
+        report_times(table, &stream->speed, &best_of(point)->speed);
+        report_median(table, &stream->processor, 3);
+        put_share(table, (double)stream->processor_ns, (double)stream->ns, PERCENT, 0);
+        put_share(table, (double)stream->kernel_ns, (double)stream->processor_ns, PERCENT, 0);
+        put_share(table, (double)stats.packed_bytes, (double)stream->bytes, 1, 3);
+        put_share(table, (double)stats.bytes, (double)stats.pieces, 1, 0);
+        put_share(table, (double)stats.copied_sends, (double)stats.zerocopy_sends, PERCENT, 0);
+}
+
+static void judge(struct verdict *verdict, const struct point *point)
+{
+        const struct stream *best = best_of(point);
+        const double ratio = samples_ratio(&point->streams[XAC_SEND_AUTO].speed, &best->speed);
+
+        verdict->below += ratio < 0.95;
+        if (!verdict->points++ || ratio < verdict->least) {
+                verdict->least = ratio;
+                verdict->records = point->records;
+                verdict->best = stream_ways[best->way];
+        }
+}
+
+static void put_verdict(struct table *table, const struct verdict *verdict)
+{
+        table_text(table, store_layouts[verdict->layout]);
+        table_number(table, verdict->record_bytes, 0);
+        table_text(table, channel_names[verdict->socket]);
+        table_number(table, (double)verdict->points, 0);
+        table_number(table, (double)verdict->below, 0);
+        table_number(table, verdict->least, 3);
+        table_number(table, (double)verdict->records, 0);
+        table_text(table, verdict->best);
+}
+
+static void report_verdicts(const struct ways *ways)
+{
+        static const char *const headings[] = { "layout",       "record bytes", "socket",     "points", "below 0.95",
+                                                "least x best", "at records",   "best there", NULL };
+        struct table table;
+        const struct verdict *least = &ways->verdicts[0];
+        uint64_t points = 0, below = 0;
+
+        printf("The automatic way beside the best of copy-out, gather and zero-copy:\n");
+        report_open(&table, ways->bench->tsv, "send-automatic", headings);
+        for (int i = 0; i < ways->count; i++) {
+                const struct verdict *verdict = &ways->verdicts[i];
+
+                put_verdict(&table, verdict);
+                points += verdict->points;
+                below += verdict->below;
+                least = verdict->least < least->least ? verdict : least;
+        }
+        table_close(&table);
+        if (points)
+                printf("automatic: %.3f of the best at least (%s, %u bytes, %s, %" PRIu64
+                       " records, where it is %s); below "
+                       "0.95 at %" PRIu64 " of %" PRIu64 " points\n\n",
+                       least->least, store_layouts[least->layout], least->record_bytes, channel_names[least->socket],
+                       least->records, least->best, below, points);
+}
+
+/* ---- the grid ---- */
+
+static void run_point(struct ways *ways, struct store *store, enum channel_kind socket, uint64_t records,
+                      struct verdict *verdict)
+{
+        struct point point = { .store = store, .socket = socket, .records = records };
+
+        for (int way = 0; way < STREAM_WAYS; way++) {
+                point.streams[way] = (struct stream){ .way = way, .store = store, .records = records };
+                point.streams[way].random = measure_random(&ways->random);
+                stream_open(&point.streams[way], socket);
+        }
+        measure(ways, &point);
+        for (int way = 0; way < STREAM_WAYS; way++)
+                put_row(&ways->table, &point, &point.streams[way]);
+        judge(verdict, &point);
+        for (int way = 0; way < STREAM_WAYS; way++)
+                stream_close(&point.streams[way]);
+}
+
+static void run_socket(struct ways *ways, struct store *store, enum channel_kind socket)
+{
+        const struct option_numbers *records = &ways->bench->records;
+        struct verdict verdict = { .layout = store->layout, .record_bytes = store->record_bytes, .socket = socket };
+
+        for (int i = 0; i < records->count; i++)
+                if (records->value[i] <= store->records)
+                        run_point(ways, store, socket, records->value[i], &verdict);
+        if (verdict.points)
+                ways->verdicts[ways->count++] = verdict;
+}
+
+static void run_store(struct ways *ways, uint32_t record_bytes, enum store_layout layout)
+{
         struct store store;
 
-        store_open(&store, record_bytes, is_packed, bench->bytes, false);
-        for (int channel = 0; channel < CHANNEL_KINDS; channel++)
-                for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-                        struct cell cell = { .records = counts[i], .channel = (enum channel_kind)channel };
-
-                        if (counts[i] <= store.records)
-                                run_cell(bench, &store, table, &cell);
-                }
+        if (!store_is_possible(record_bytes, layout)) {
+                printf("no packed records of %u bytes: a tree has them up to %d\n", record_bytes,
+                       STORE_KEY + BPTREE_FIXED_VALUE_MAX);
+                return;
+        }
+        store_open(&store, record_bytes, layout, ways->bench->bytes, false);
+        for (int socket = 0; socket < CHANNEL_KINDS; socket++)
+                if (ways->bench->sockets[socket] && channel_is_possible((enum channel_kind)socket))
+                        run_socket(ways, &store, (enum channel_kind)socket);
         store_close(&store);
 }
 
 void ways_run(const struct send_bench *bench)
 {
-        static const char *const headings[] = { "layout", "record bytes",     "socket", "records", "way",
-                                                "GB/s",   "sender ns a byte", "x best", NULL };
-        struct table table;
+        static const char *const headings[] = { "layout", "record bytes",  "socket",           "records", "way",
+                                                "GB/s",   "x best",        "sender ns a byte", "busy %",  "in kernel %",
+                                                "copied", "bytes a piece", "kernel copied %",  NULL };
+        const struct option_numbers *record_bytes = &bench->record_bytes;
+        struct ways ways = { .bench = bench, .random = bench->seed };
 
-        report_open(&table, bench->tsv, "send-ways", headings);
-        run_store(bench, &table, 128, true);
-        run_store(bench, &table, 128, false);
-        run_store(bench, &table, 1024, false);
-        table_close(&table);
+        report_open(&ways.table, bench->tsv, "send-ways", headings);
+        for (int layout = 0; layout < STORE_LAYOUTS; layout++)
+                for (int i = 0; bench->layouts[layout] && i < record_bytes->count; i++)
+                        run_store(&ways, (uint32_t)record_bytes->value[i], (enum store_layout)layout);
+        table_close(&ways.table);
+        report_verdicts(&ways);
 }

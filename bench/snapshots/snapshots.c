@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "bench/snapshots/bench.h"
 #include "bench/support/options.h"
@@ -21,12 +20,7 @@ static const struct experiment {
 
 static void run(const char *word, void *arg)
 {
-        for (size_t i = 0; i < sizeof(experiments) / sizeof(experiments[0]); i++)
-                if (strcmp(experiments[i].name, word) == 0) {
-                        experiments[i].run(arg);
-                        return;
-                }
-        options_refuse("no such experiment", word);
+        experiments[OPTIONS_FIND(experiments, "experiment", word)].run(arg);
 }
 
 int main(int argc, char **argv)

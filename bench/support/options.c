@@ -80,6 +80,22 @@ void options_parse(int argc, char **argv, const char *purpose, const struct opti
         }
 }
 
+/* ---- names ---- */
+
+size_t options_find(const void *table, size_t count, size_t entry_bytes, const char *what, const char *word)
+{
+        char refusal[64];
+
+        for (size_t i = 0; i < count; i++) {
+                const char *name;
+                memcpy(&name, (const char *)table + i * entry_bytes, sizeof(name));
+                if (strcmp(name, word) == 0)
+                        return i;
+        }
+        snprintf(refusal, sizeof(refusal), "no such %s", what);
+        options_refuse(refusal, word);
+}
+
 /* ---- lists ---- */
 
 void options_words(const char *text, void (*take)(const char *word, void *arg), void *arg)

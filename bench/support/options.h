@@ -8,6 +8,7 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { OPTION_LIST_MAX = 16 };
@@ -55,6 +56,11 @@ struct option_numbers {
 void options_numbers(const char *text, uint64_t least, uint64_t most, struct option_numbers *numbers);
 /* Calls `take` with each part of a list of words. */
 void options_words(const char *text, void (*take)(const char *word, void *arg), void *arg);
+/* Which entry of an array, whose entries are names or begin with one, has this name; ends the program (2) when none
+ * has: "no such WHAT". */
+#define OPTIONS_FIND(table, what, word) \
+        options_find(table, sizeof(table) / sizeof((table)[0]), sizeof((table)[0]), what, word)
+size_t options_find(const void *table, size_t count, size_t entry_bytes, const char *what, const char *word);
 /* The end of the program for a command line that is not understood. */
 _Noreturn void options_refuse(const char *what, const char *argument);
 
