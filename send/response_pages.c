@@ -133,6 +133,7 @@ static void begin_records(struct response *response, const bptree_leaf_view *vie
 
 static int put_anew(struct writer *writer, const bptree_leaf_view *view, struct segment segment)
 {
+        segment.is_records = has_overflow(&view->leaf);
         if (segment.is_records) {
                 begin_records(writer->response, view);
                 return 0;
@@ -147,10 +148,8 @@ static int put_leaf(struct writer *writer, const bptree_leaf_view *view)
         struct segment segment = { .page = view->leaf.page, .page_no = view->page_no, .count = view->leaf.count };
         const struct segment *old;
         size_t at;
-        if (!response->old || !base_find(response->old, view->page_no, response->old_at, &at)) {
-                segment.is_records = has_overflow(&view->leaf);
+        if (!response->old || !base_find(response->old, view->page_no, response->old_at, &at))
                 return put_anew(writer, view, segment);
-        }
         put_drop(writer, at - response->old_at);
         response->old_at = at + 1;
         old = &response->old->segments[at];
@@ -158,8 +157,7 @@ static int put_leaf(struct writer *writer, const bptree_leaf_view *view)
                 put_keep(writer, &segment, old);
                 return base_add(response->new, segment);
         }
-        segment.is_records = has_overflow(&view->leaf);
-        if (!segment.is_records && put_changes(writer, &view->leaf, &segment, old))
+        if (put_changes(writer, &view->leaf, &segment, old))
                 return base_add(response->new, segment);
         put_drop(writer, 1);
         return put_anew(writer, view, segment);
