@@ -56,7 +56,8 @@ void bptree_leaf_record(const bptree_leaf *leaf, uint32_t index, bptree_record *
 
 /* ---- what two leaves have in common ---- */
 
-/* Before comparing, as all of both is: the lines of a page come one behind the other then, and not one for each wait. */
+/* Before comparing, as all of both is: the lines of a page come one behind the other then, and not one for each wait.
+ */
 static void fetch(const bptree_leaf *leaf)
 {
         enum { LINE = 64 };
@@ -80,7 +81,8 @@ static uint32_t common_cells(const struct bpnode *one, uint32_t at, const struct
 {
         uint32_t count = 0;
         for (; count < most; count++) {
-                const unsigned char *cell = bpnode_cell(one, at + count), *beside = bpnode_cell(other, other_at + count);
+                const unsigned char *cell = bpnode_cell(one, at + count),
+                                    *beside = bpnode_cell(other, other_at + count);
                 const unsigned key_len = bpnode_slots(one)[at + count].key_len, value_len = bpnode_cell_value(cell);
                 if (bpnode_slots(other)[other_at + count].key_len != key_len ||
                     bpnode_cell_value(beside) != value_len || (value_len & BPNODE_OVERFLOW) != 0 ||
