@@ -14,6 +14,7 @@ libxacsend_core_la_SOURCES = \
         %D%/batch.h \
         %D%/cells.c \
         %D%/cells.h \
+        %D%/fetch.h \
         %D%/key.h \
         %D%/outlet.c \
         %D%/outlet.h \

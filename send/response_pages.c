@@ -3,11 +3,14 @@
 
 #include <errno.h>
 
+#include "send/fetch.h"
+
 enum {
         FRAME = sizeof(struct send_frame),
         LENGTHS = sizeof(struct send_lengths),
         FRAMES_OF_A_LEAF = 4, /* drop; records, page or delta; and one that is open before it */
-        FILE_PAGES = 256      /* of a frame */
+        FILE_PAGES = 256,     /* of a frame */
+        FETCHED = 512         /* of a page, before it is looked at */
 };
 
 int pages_open(struct response *response, struct base **base)
@@ -142,6 +145,22 @@ static int put_anew(struct writer *writer, const bptree_leaf_view *view, struct 
         return err ? err : base_add(writer->response->new, segment);
 }
 
+/* The next leaf, now and before, if it is to be compared: its header, its slots; bptree_leaf_common() fetches the rest.
+ */
+static void fetch_next(const struct response *response)
+{
+        const struct plan *plan = &response->plan;
+        const struct base *old = response->old;
+        if (response->place.leaf == plan->count || response->old_at == old->count)
+                return;
+        const bptree_leaf_view *next = &plan->leaves[response->place.leaf];
+        const struct segment *segment = &old->segments[response->old_at];
+        if (segment->page_no != next->page_no || segment->page == next->leaf.page)
+                return;
+        fetch_bytes(segment->page, FETCHED);
+        fetch_bytes(next->leaf.page, FETCHED);
+}
+
 static int put_leaf(struct writer *writer, const bptree_leaf_view *view)
 {
         struct response *response = writer->response;
@@ -152,6 +171,7 @@ static int put_leaf(struct writer *writer, const bptree_leaf_view *view)
                 return put_anew(writer, view, segment);
         put_drop(writer, at - response->old_at);
         response->old_at = at + 1;
+        fetch_next(response);
         old = &response->old->segments[at];
         if (old->page == segment.page && !old->is_records) {
                 put_keep(writer, &segment, old);

@@ -56,15 +56,6 @@ void bptree_leaf_record(const bptree_leaf *leaf, uint32_t index, bptree_record *
 
 /* ---- what two leaves have in common ---- */
 
-/* Before comparing, as all of both is: the lines of a page come one behind the other then, and not one for each wait.
- */
-static void fetch(const bptree_leaf *leaf)
-{
-        enum { LINE = 64 };
-        for (uint32_t at = 0; at < leaf->page_bytes; at += LINE)
-                __builtin_prefetch((const char *)leaf->page + at);
-}
-
 static size_t common_bytes(const unsigned char *one, const unsigned char *other, size_t byte_len)
 {
         enum { CHUNK = 256 };
@@ -79,8 +70,13 @@ static size_t common_bytes(const unsigned char *one, const unsigned char *other,
 static uint32_t common_cells(const struct bpnode *one, uint32_t at, const struct bpnode *other, uint32_t other_at,
                              uint32_t most)
 {
+        enum { AHEAD = 8 };
         uint32_t count = 0;
         for (; count < most; count++) {
+                if (count + AHEAD < most) { /* cells lie anywhere in a page, which is in no cache */
+                        __builtin_prefetch(bpnode_cell(one, at + count + AHEAD));
+                        __builtin_prefetch(bpnode_cell(other, other_at + count + AHEAD));
+                }
                 const unsigned char *cell = bpnode_cell(one, at + count),
                                     *beside = bpnode_cell(other, other_at + count);
                 const unsigned key_len = bpnode_slots(one)[at + count].key_len, value_len = bpnode_cell_value(cell);
@@ -97,10 +93,6 @@ uint32_t bptree_leaf_common(const bptree_leaf *one, uint32_t at, const bptree_le
         const struct bpnode_shape shape = shape_of(one);
         const uint32_t left = one->count - at, other_left = other->count - other_at;
         const uint32_t most = left < other_left ? left : other_left;
-        if (!at && !other_at) {
-                fetch(one);
-                fetch(other);
-        }
         if (!shape.is_fixed)
                 return common_cells(one->page, at, other->page, other_at, most);
         const size_t stride = bpnode_fixed_stride(&shape, 0);

@@ -7,6 +7,7 @@ SUITE_send = $(SEND_TESTS) %D%/history
 TESTS += $(SUITE_send)
 
 SEND_TESTS = \
+        %D%/test_changes \
         %D%/test_range \
         %D%/test_request \
         %D%/test_send
@@ -16,6 +17,8 @@ SEND_TEST_LIBS = tests/support/libsupport.la $(SEND_CORE_LIBS) $(CMOCKA_LIBS)
 
 SENT_MODEL = %D%/sent_model.c %D%/sent_model.h %D%/stream.c %D%/stream.h
 
+%C%_test_changes_SOURCES = %D%/test_changes.c
+%C%_test_changes_LDADD = $(SEND_TEST_LIBS)
 %C%_test_range_SOURCES = %D%/test_range.c $(SENT_MODEL)
 %C%_test_range_LDADD = $(SEND_TEST_LIBS)
 %C%_test_send_SOURCES = %D%/test_send.c
