@@ -149,32 +149,36 @@ static int compare_keys(const bptree_record *one, const bptree_record *other)
         return order ? order : (one->key_len > other->key_len) - (one->key_len < other->key_len);
 }
 
-static bool is_same_value(const bptree_record *one, const bptree_record *other)
+/* One step of a merge. False: no room, or a value in overflow pages. */
+static bool add_difference(struct changes *changes, const bptree_leaf *before, uint32_t *i, const bptree_leaf *now,
+                           uint32_t *j, size_t max_bytes)
 {
-        return one->value_len == other->value_len && memcmp(one->value, other->value, one->value_len) == 0;
+        bptree_record old = { .key = NULL }, new = { .key = NULL };
+        if (*i < before->count)
+                bptree_leaf_record(before, *i, &old);
+        if (*j < now->count)
+                bptree_leaf_record(now, *j, &new);
+        const int order = *i == before->count ? 1 : *j == now->count ? -1 : compare_keys(&old, &new);
+        *i += order <= 0;
+        *j += order >= 0;
+        if (order < 0)
+                return add(changes, &old, true, max_bytes);
+        return new.value &&add(changes, &new, false, max_bytes);
 }
 
-/* Neither has values in overflow pages. */
 bool changes_find(struct changes *changes, const bptree_leaf *before, const bptree_leaf *now, size_t max_bytes)
 {
         uint32_t i = 0, j = 0;
-        bptree_record old = { .key = NULL }, new = { .key = NULL };
-        bool has_room = true;
         changes->count = changes->byte_len = 0;
-        while (has_room && (i < before->count || j < now->count)) {
-                if (i < before->count)
-                        bptree_leaf_record(before, i, &old);
-                if (j < now->count)
-                        bptree_leaf_record(now, j, &new);
-                const int order = i == before->count ? 1 : j == now->count ? -1 : compare_keys(&old, &new);
-                if (order < 0)
-                        has_room = add(changes, &old, true, max_bytes);
-                else if (order > 0 || !is_same_value(&old, &new))
-                        has_room = add(changes, &new, false, max_bytes);
-                i += order <= 0;
-                j += order >= 0;
+        for (;;) {
+                const uint32_t common = bptree_leaf_common(before, i, now, j);
+                i += common;
+                j += common;
+                if (i == before->count && j == now->count)
+                        return true;
+                if (!add_difference(changes, before, &i, now, &j, max_bytes))
+                        return false;
         }
-        return has_room;
 }
 
 void changes_free(struct changes *changes)

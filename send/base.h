@@ -64,7 +64,8 @@ struct changes {
         size_t byte_len; /* of keys and values of all of them */
 };
 
-/* What makes one leaf of the other. False: it is more than max_bytes with their lengths, or there is no memory. */
+/* What makes one leaf, in which no value lies in overflow pages, of the other. False: it is more than max_bytes with
+ * their lengths, the other one has such a value, or there is no memory. */
 bool changes_find(struct changes *changes, const bptree_leaf *before, const bptree_leaf *now, size_t max_bytes);
 void changes_free(struct changes *changes);
 

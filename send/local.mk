@@ -16,6 +16,7 @@ libxacsend_core_la_SOURCES = \
         %D%/calibration.c \
         %D%/cells.c \
         %D%/cells.h \
+        %D%/fetch.h \
         %D%/key.h \
         %D%/outlet.c \
         %D%/outlet.h \

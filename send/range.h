@@ -64,6 +64,9 @@ struct place {
         uint32_t i, end; /* i == end: at none */
         bool is_at;
         const unsigned char *base; /* of records of fixed size without changes; NULL: others */
+        /* What is still to be fetched of the next segment's page, and how much of it with each record. */
+        const char *ahead, *ahead_end;
+        size_t ahead_step;
 };
 
 struct xac_range {

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "send/fetch.h"
+
 /* One step within a segment is one addition; what a segment is made of is asked when the cursor comes to it. */
 
 void range_rewind(struct xac_range *range)
@@ -40,14 +42,40 @@ int xac_range_first(xac_range *range)
         return stand_from(range, 0);
 }
 
+/* Who goes through a page with so many records will want the next segment: its page is fetched a few lines at a time,
+ * as the processor forgets those that are too many. */
+static void look_ahead(struct xac_range *range)
+{
+        struct place *place = &range->place;
+        const size_t next_no = place->segment + 1;
+        const struct segment *next = &range->segments.at[next_no];
+        if (next_no == range->segments.count || next->kind != SEGMENT_PAGE)
+                return;
+        place->ahead = next->page;
+        place->ahead_end = place->ahead + range->shape.page_bytes;
+        place->ahead_step = (range->shape.page_bytes / place->end / FETCH_LINE + 1) * FETCH_LINE;
+}
+
+static inline void fetch_ahead(struct place *place)
+{
+        if (place->ahead >= place->ahead_end)
+                return;
+        fetch_bytes(place->ahead, place->ahead_step);
+        place->ahead += place->ahead_step;
+}
+
 int xac_range_next(xac_range *range)
 {
         struct place *place = &range->place;
         if (place->i + 1 < place->end) {
                 place->i++;
+                fetch_ahead(place);
                 return 0;
         }
-        return stand_from(range, place->segment + place->is_at);
+        int err = stand_from(range, place->segment + place->is_at);
+        if (!err)
+                look_ahead(range);
+        return err;
 }
 
 /* The first segment that has a record which is not less. Those without records are passed over. */

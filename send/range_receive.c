@@ -6,18 +6,19 @@
 #include <sys/socket.h>
 
 /*
- * From a socket. Large pieces are read to where they stay, all else into one place in between, many frames at a time;
- * never more than certainly belongs to this response, as the socket may go on with something else.
+ * From a socket. Large pieces are read to where they stay, all else into one place in between, many frames at a time.
+ * The socket may go on with something else behind the response: where it could end among the bytes that are there, they
+ * are looked at first, and those that belong to it are read then.
  */
 
 enum { STAGED_BYTES = 131072, DIRECT_MIN = 32768 };
 
 /* At least one byte. */
-static int receive(int socket, void *bytes, size_t room, size_t *byte_len)
+static int receive(int socket, void *bytes, size_t room, int flags, size_t *byte_len)
 {
         ssize_t received;
         do {
-                received = recv(socket, bytes, room, 0);
+                received = recv(socket, bytes, room, flags);
         } while (received < 0 && errno == EINTR);
         if (received < 0)
                 return -errno;
@@ -25,13 +26,26 @@ static int receive(int socket, void *bytes, size_t room, size_t *byte_len)
         return received ? 0 : -ECONNRESET;
 }
 
+/* Bytes that were looked at, and are there. */
+static int remove_seen(struct xac_range *range, int socket, size_t byte_len)
+{
+        size_t some;
+        int err = 0;
+        for (; !err && byte_len; byte_len -= err ? 0 : some)
+                err = receive(socket, range->staged, byte_len, 0, &some);
+        return err;
+}
+
 static int receive_staged(struct xac_range *range, int socket)
 {
-        const uint64_t certain = range_certain(range);
-        const size_t room = certain < STAGED_BYTES ? (size_t)certain : STAGED_BYTES;
+        const bool is_certain = range_certain(range) >= STAGED_BYTES;
         size_t byte_len = 0, used;
-        int err = receive(socket, range->staged, room, &byte_len);
-        return err ? err : xac_range_take(range, range->staged, byte_len, &used);
+        int err = receive(socket, range->staged, STAGED_BYTES, is_certain ? 0 : MSG_PEEK, &byte_len);
+        if (err)
+                return err;
+        const int outcome = xac_range_take(range, range->staged, byte_len, &used);
+        err = is_certain ? 0 : remove_seen(range, socket, used);
+        return err ? err : outcome;
 }
 
 static int receive_some(struct xac_range *range, int socket)
@@ -43,7 +57,7 @@ static int receive_some(struct xac_range *range, int socket)
                 return err;
         if (room < DIRECT_MIN)
                 return receive_staged(range, socket);
-        err = receive(socket, at, room, &byte_len);
+        err = receive(socket, at, room, 0, &byte_len);
         return err ? err : range_filled(range, byte_len);
 }
 

@@ -3,11 +3,14 @@
 
 #include <errno.h>
 
+#include "send/fetch.h"
+
 enum {
         FRAME = sizeof(struct send_frame),
         LENGTHS = sizeof(struct send_lengths),
         FRAMES_OF_A_LEAF = 4, /* drop; records, page or delta; and one that is open before it */
-        FILE_PAGES = 256      /* of a frame */
+        FILE_PAGES = 256,     /* of a frame */
+        FETCHED = 512         /* of a page, before it is looked at */
 };
 
 int pages_open(struct response *response, struct base **base)
@@ -133,6 +136,7 @@ static void begin_records(struct response *response, const bptree_leaf_view *vie
 
 static int put_anew(struct writer *writer, const bptree_leaf_view *view, struct segment segment)
 {
+        segment.is_records = has_overflow(&view->leaf);
         if (segment.is_records) {
                 begin_records(writer->response, view);
                 return 0;
@@ -141,25 +145,39 @@ static int put_anew(struct writer *writer, const bptree_leaf_view *view, struct 
         return err ? err : base_add(writer->response->new, segment);
 }
 
+/* The next leaf, now and before, if it is to be compared: its header, its slots; bptree_leaf_common() fetches the rest.
+ */
+static void fetch_next(const struct response *response)
+{
+        const struct plan *plan = &response->plan;
+        const struct base *old = response->old;
+        if (response->place.leaf == plan->count || response->old_at == old->count)
+                return;
+        const bptree_leaf_view *next = &plan->leaves[response->place.leaf];
+        const struct segment *segment = &old->segments[response->old_at];
+        if (segment->page_no != next->page_no || segment->page == next->leaf.page)
+                return;
+        fetch_bytes(segment->page, FETCHED);
+        fetch_bytes(next->leaf.page, FETCHED);
+}
+
 static int put_leaf(struct writer *writer, const bptree_leaf_view *view)
 {
         struct response *response = writer->response;
         struct segment segment = { .page = view->leaf.page, .page_no = view->page_no, .count = view->leaf.count };
         const struct segment *old;
         size_t at;
-        if (!response->old || !base_find(response->old, view->page_no, response->old_at, &at)) {
-                segment.is_records = has_overflow(&view->leaf);
+        if (!response->old || !base_find(response->old, view->page_no, response->old_at, &at))
                 return put_anew(writer, view, segment);
-        }
         put_drop(writer, at - response->old_at);
         response->old_at = at + 1;
+        fetch_next(response);
         old = &response->old->segments[at];
         if (old->page == segment.page && !old->is_records) {
                 put_keep(writer, &segment, old);
                 return base_add(response->new, segment);
         }
-        segment.is_records = has_overflow(&view->leaf);
-        if (!segment.is_records && put_changes(writer, &view->leaf, &segment, old))
+        if (put_changes(writer, &view->leaf, &segment, old))
                 return base_add(response->new, segment);
         put_drop(writer, 1);
         return put_anew(writer, view, segment);

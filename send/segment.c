@@ -8,7 +8,7 @@
 
 static bptree_leaf leaf_of(const struct segment_shape *shape, const struct segment *segment)
 {
-        return (bptree_leaf){ segment->page, shape->page_bytes, segment->first + segment->count, shape->tree_id,
+        return (bptree_leaf){ segment->page, shape->page_bytes, segment->first + segment->base_count, shape->tree_id,
                               shape->options };
 }
 
@@ -41,12 +41,13 @@ void segment_record(const struct segment_shape *shape, const struct segment *seg
                 show_base(shape, segment, index, record);
 }
 
-/* The first record in [at, segment->count) that is not less. */
-static uint32_t find_from(const struct segment_shape *shape, const struct segment *segment, uint32_t at, struct key key)
+static uint32_t count_less_rows(const struct segment_shape *shape, const struct segment *segment, struct key key)
 {
-        for (uint32_t end = segment->count; at < end;) {
+        uint32_t at = 0, end = segment->base_count;
+        while (at < end) {
                 const uint32_t middle = at + (end - at) / 2;
-                if (key_compare(segment_key(shape, segment, middle), key) < 0)
+                const struct key row = { segment_base(segment) + middle * shape->stride, SEND_FIXED_KEY_BYTES };
+                if (key_compare(row, key) < 0)
                         at = middle + 1;
                 else
                         end = middle;
@@ -54,9 +55,43 @@ static uint32_t find_from(const struct segment_shape *shape, const struct segmen
         return at;
 }
 
+static uint32_t count_less_page(const struct segment_shape *shape, const struct segment *segment, struct key key)
+{
+        const bptree_leaf leaf = leaf_of(shape, segment);
+        const uint32_t at = bptree_leaf_find(&leaf, key.bytes, key.len);
+        if (at <= segment->first)
+                return 0;
+        return at - segment->first < segment->base_count ? at - segment->first : segment->base_count;
+}
+
+/* How many records of the base are less. */
+static uint32_t count_less(const struct segment_shape *shape, const struct segment *segment, struct key key)
+{
+        if (segment->kind == SEGMENT_PAGE)
+                return count_less_page(shape, segment, key);
+        if (segment->kind == SEGMENT_ROWS)
+                return count_less_rows(shape, segment, key);
+        return cells_find(segment->cells, key);
+}
+
+/* What is looked for in the base is looked for there: of its records only the indices are compared here. */
 uint32_t segment_find(const struct segment_shape *shape, const struct segment *segment, struct key key)
 {
-        return find_from(shape, segment, 0, key);
+        const uint32_t less = count_less(shape, segment, key);
+        const struct overlay *overlay = segment->overlay;
+        uint32_t at = 0, end = segment->count;
+        if (!overlay)
+                return less;
+        while (at < end) {
+                const uint32_t middle = at + (end - at) / 2;
+                const uint32_t source = overlay->order[middle] >> ORDER_SHIFT;
+                const uint32_t index = overlay->order[middle] & ORDER_INDEX_MAX;
+                if (source ? key_compare(cells_key(overlay->changes[source - 1], index), key) < 0 : index < less)
+                        at = middle + 1;
+                else
+                        end = middle;
+        }
+        return at;
 }
 
 /* ---- making ---- */
@@ -85,7 +120,7 @@ static void clip_page(const struct segment_shape *shape, const bptree_leaf *leaf
         if (is_behind_range(shape, (struct key){ record.key, record.key_len }))
                 end = bptree_leaf_find(leaf, shape->high.bytes, shape->high.len);
         segment->first = first;
-        segment->count = end > first ? end - first : 0;
+        segment->count = segment->base_count = end > first ? end - first : 0;
         if (segment->count) {
                 bptree_leaf_record(leaf, first, &record);
                 segment->offset = (size_t)((const char *)record.key - (const char *)leaf->page);
@@ -127,7 +162,9 @@ static int check_bounds(const struct segment_shape *shape, const struct segment 
 
 int segment_of_cells(const struct segment_shape *shape, struct cells *cells, struct segment *segment)
 {
-        *segment = (struct segment){ .kind = SEGMENT_CELLS, .count = cells->count, .cells = cells };
+        *segment = (struct segment){
+                .kind = SEGMENT_CELLS, .count = cells->count, .base_count = cells->count, .cells = cells
+        };
         return check_bounds(shape, segment);
 }
 
@@ -142,7 +179,9 @@ static bool rows_ascend(const unsigned char *row, size_t stride, uint32_t count)
 int segment_of_rows(const struct segment_shape *shape, struct rows *rows, size_t offset, uint32_t count,
                     struct segment *segment)
 {
-        *segment = (struct segment){ .kind = SEGMENT_ROWS, .count = count, .rows = rows, .offset = offset };
+        *segment = (struct segment){
+                .kind = SEGMENT_ROWS, .count = count, .base_count = count, .rows = rows, .offset = offset
+        };
         if (count && !rows_ascend(rows->bytes + offset, shape->stride, count))
                 return -EPROTO;
         return check_bounds(shape, segment);
@@ -182,7 +221,7 @@ static void take_old(struct merge *merge, uint32_t end)
 static void take_change(struct merge *merge, const struct cells *changes, uint32_t i)
 {
         const struct key key = cells_key(changes, i);
-        take_old(merge, find_from(merge->shape, merge->old, merge->at, key));
+        take_old(merge, segment_find(merge->shape, merge->old, key));
         if (merge->at < merge->old->count && key_compare(segment_key(merge->shape, merge->old, merge->at), key) == 0)
                 merge->at++;
         if (!cells_is_gone(changes, i))

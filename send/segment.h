@@ -43,8 +43,9 @@ struct overlay {
 
 struct segment {
         enum segment_kind kind;
-        uint32_t first; /* PAGE: its first record that is in the range, by which indices count here */
-        uint32_t count; /* records that it shows */
+        uint32_t first;      /* PAGE: its first record that is in the range, by which indices count here */
+        uint32_t count;      /* records that it shows */
+        uint32_t base_count; /* records of the base that are in the range */
         union {
                 void *page;
                 struct rows *rows;

@@ -54,6 +54,55 @@ void bptree_leaf_record(const bptree_leaf *leaf, uint32_t index, bptree_record *
         leaf_show(&stored, record);
 }
 
+/* ---- what two leaves have in common ---- */
+
+static size_t common_bytes(const unsigned char *one, const unsigned char *other, size_t byte_len)
+{
+        enum { CHUNK = 256 };
+        size_t at = 0;
+        while (at + CHUNK <= byte_len && memcmp(one + at, other + at, CHUNK) == 0)
+                at += CHUNK;
+        while (at < byte_len && one[at] == other[at])
+                at++;
+        return at;
+}
+
+static uint32_t common_cells(const struct bpnode *one, uint32_t at, const struct bpnode *other, uint32_t other_at,
+                             uint32_t most)
+{
+        enum { AHEAD = 8 };
+        uint32_t count = 0;
+        for (; count < most; count++) {
+                if (count + AHEAD < most) { /* cells lie anywhere in a page, which is in no cache */
+                        __builtin_prefetch(bpnode_cell(one, at + count + AHEAD));
+                        __builtin_prefetch(bpnode_cell(other, other_at + count + AHEAD));
+                }
+                const unsigned char *cell = bpnode_cell(one, at + count),
+                                    *beside = bpnode_cell(other, other_at + count);
+                const unsigned key_len = bpnode_slots(one)[at + count].key_len, value_len = bpnode_cell_value(cell);
+                if (bpnode_slots(other)[other_at + count].key_len != key_len ||
+                    bpnode_cell_value(beside) != value_len || (value_len & BPNODE_OVERFLOW) != 0 ||
+                    memcmp(cell, beside, bpnode_cell_front(0) + key_len + value_len) != 0)
+                        break;
+        }
+        return count;
+}
+
+uint32_t bptree_leaf_common(const bptree_leaf *one, uint32_t at, const bptree_leaf *other, uint32_t other_at)
+{
+        const struct bpnode_shape shape = shape_of(one);
+        const uint32_t left = one->count - at, other_left = other->count - other_at;
+        const uint32_t most = left < other_left ? left : other_left;
+        if (!shape.is_fixed)
+                return common_cells(one->page, at, other->page, other_at, most);
+        const size_t stride = bpnode_fixed_stride(&shape, 0);
+        return (uint32_t)(common_bytes(bpnode_fixed_at(&shape, one->page, at),
+                                       bpnode_fixed_at(&shape, other->page, other_at), most * stride) /
+                          stride);
+}
+
+/* ---- finding ---- */
+
 /* A key of another length than the tree's, among keys of 8 bytes: as bytes, by halving. */
 static uint32_t find_odd_key(const bptree_leaf *leaf, const struct bpnode_shape *shape, struct bpnode_key key)
 {

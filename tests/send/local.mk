@@ -9,6 +9,7 @@ TESTS += $(SUITE_send)
 SEND_TESTS = \
         %D%/test_calibration \
         %D%/test_plan \
+        %D%/test_changes \
         %D%/test_range \
         %D%/test_request \
         %D%/test_send
@@ -21,6 +22,8 @@ SENT_MODEL = %D%/sent_model.c %D%/sent_model.h %D%/stream.c %D%/stream.h
 
 %C%_test_plan_SOURCES = %D%/test_plan.c
 %C%_test_plan_LDADD = $(SEND_TEST_LIBS)
+%C%_test_changes_SOURCES = %D%/test_changes.c
+%C%_test_changes_LDADD = $(SEND_TEST_LIBS)
 %C%_test_range_SOURCES = %D%/test_range.c $(SENT_MODEL)
 %C%_test_range_LDADD = $(SEND_TEST_LIBS)
 %C%_test_calibration_SOURCES = %D%/test_calibration.c $(SOCKETS)

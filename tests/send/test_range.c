@@ -664,6 +664,88 @@ static void a_page_of_the_tree_is_taken(void)
         xac_range_close(range);
 }
 
+/* "c" to "m" in one page, of which a range from "e" to "k" is wanted. */
+static xac_range *open_with_page(const struct send_begin *begin)
+{
+        unsigned char page[4096];
+        struct stream stream = { 0 };
+        page_arena *arena;
+        xac_range *range;
+        bptree *tree;
+
+        check_ok(page_arena_open_memory(1 << 26, sizeof(page), &arena));
+        check_ok(bptree_open(arena, "first", BPTREE_CREATE, NULL, &tree));
+        for (char key = 'c'; key <= 'm'; key++)
+                check_ok(bptree_put(tree, &key, 1, "old", 3, 0));
+        check_ok(bptree_scan_leaves(tree, NULL, 0, NULL, 0, copy_page, page));
+        bptree_close(tree);
+        check_ok(page_arena_close(arena));
+        stream_begin(&stream, begin, "e", "k");
+        stream_frame(&stream, SEND_PAGES, 1, sizeof(page));
+        stream_add(&stream, page, sizeof(page));
+        stream_end(&stream, 0);
+        check_ok(xac_range_open(&range));
+        check_code(give(range, &stream), 1);
+        stream_free(&stream);
+        return range;
+}
+
+static void expect_seek(xac_range *range, const char *key, const char *found)
+{
+        bptree_record record;
+
+        check_code(xac_range_seek(range, key, strlen(key)), found ? 0 : -ENOENT);
+        if (!found)
+                return;
+        check_ok(xac_range_record(range, &record));
+        check(record.key_len == strlen(found) && memcmp(record.key, found, record.key_len) == 0);
+}
+
+/* Changes at both ends of what counts of a page, and beyond; what comes later hides what came before. */
+static void changes_of_a_page_count_within_the_range(void)
+{
+        struct send_begin begin = { .sequence = 5, .page_bytes = 4096, .tree_id = 2, .from_len = 1, .to_len = 1 };
+        static const struct {
+                bptree_record changes[6];
+                uint32_t count;
+                const char *expected;
+        } deltas[] = {
+                { { RECORD("c", "1"), RECORD("e", "1"), RECORD("j", "1"), RECORD("k", "1"), RECORD("m", "1") },
+                  5,
+                  "e=1 f=old g=old h=old i=old j=1 " },
+                { { RECORD("d", "2"), RECORD("dd", "2"), RECORD("ee", "2"), RECORD("jj", "2"), RECORD("kk", "2") },
+                  5,
+                  "e=1 ee=2 f=old g=old h=old i=old j=1 jj=2 " },
+                { { { "e", 1, NULL, 0 }, { "ee", 2, NULL, 0 }, RECORD("g", "3"), { "j", 1, NULL, 0 } },
+                  4,
+                  "f=old g=3 h=old i=old jj=2 " },
+                { { RECORD("e", "4"), { "f", 1, NULL, 0 }, { "g", 1, NULL, 0 }, { "jj", 2, NULL, 0 } },
+                  4,
+                  "e=4 h=old i=old " },
+        };
+        xac_range *range = open_with_page(&begin);
+
+        expect_words(range, "e=old f=old g=old h=old i=old j=old ");
+        for (unsigned i = 0; i < 4; i++) {
+                struct stream stream = { 0 };
+
+                begin.base_sequence = begin.sequence++;
+                stream_begin(&stream, &begin, "e", "k");
+                stream_cells(&stream, SEND_DELTA, deltas[i].changes, deltas[i].count);
+                stream_end(&stream, 0);
+                check_code(give(range, &stream), 1);
+                expect_words(range, deltas[i].expected);
+                expect_seek(range, "", deltas[i].expected[0] == 'f' ? "f" : "e");
+                expect_seek(range, "gg", "h");
+                expect_seek(range, "i", "i");
+                expect_seek(range, "k", NULL);
+                stream_free(&stream);
+        }
+        expect_seek(range, "f", "h");
+        expect_seek(range, "ii", NULL);
+        xac_range_close(range);
+}
+
 /* Memory is taken as bytes come, whatever is said of those to come. */
 static void a_header_takes_no_memory(void)
 {
@@ -765,6 +847,7 @@ int main(void)
                 isolated_test(an_error_ends_a_response),
                 isolated_test(what_no_sender_writes_is_refused),
                 isolated_test(a_page_of_the_tree_is_taken),
+                isolated_test(changes_of_a_page_count_within_the_range),
                 isolated_test(a_header_takes_no_memory),
                 isolated_way(a_response_is_read_from_a_socket, 0, "8/8"),
                 isolated_way(a_response_is_read_from_a_socket, 3, "any lengths"),

@@ -4,8 +4,10 @@
 /*
  * Leaves where they lie: those of a range are visited in order, and have all its records and no others. Leaves as
  * copies: what bptree_leaf_open() takes can be read without leaving the page, is in order, and is what a scan shows.
+ * Two versions of a leaf have in common what a comparison record by record finds.
  */
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -289,6 +291,68 @@ static void a_copy_is_read_or_refused(int way)
         check(refused > 1000);
 }
 
+/* ---- two versions of leaves ---- */
+
+static bool is_same(const bptree_leaf *one, uint32_t at, const bptree_leaf *other, uint32_t other_at)
+{
+        bptree_record a, b;
+
+        bptree_leaf_record(one, at, &a);
+        bptree_leaf_record(other, other_at, &b);
+        return a.key_len == b.key_len && a.value_len == b.value_len && a.value && b.value &&
+               memcmp(a.key, b.key, a.key_len) == 0 && memcmp(a.value, b.value, a.value_len) == 0;
+}
+
+static void compare_leaves(const bptree_leaf *one, const bptree_leaf *other)
+{
+        for (unsigned round = 0; round < 30; round++) {
+                const uint32_t at = (uint32_t)chance_below(&chance, one->count + 1);
+                const uint32_t other_at =
+                        round % 2 && at <= other->count ? at : (uint32_t)chance_below(&chance, other->count + 1);
+                uint32_t count = 0;
+
+                while (at + count < one->count && other_at + count < other->count &&
+                       is_same(one, at + count, other, other_at + count))
+                        count++;
+                check_equal(bptree_leaf_common(one, at, other, other_at), count);
+        }
+}
+
+static void change_some(bptree *tree, const bptree_options *options)
+{
+        for (unsigned i = 0; i < 20; i++) {
+                unsigned char key[KEY_ROOM], value[60] = { 0 };
+                const size_t len = draw_key(options, key), value_len = (size_t)chance_below(&chance, sizeof(value));
+                const bool is_kept = chance_below(&chance, 2);
+
+                check_ok(bptree_put(tree, key, len, value, options->key_bytes ? options->value_bytes : value_len, 0));
+                if (!is_kept) /* other bytes between the records */
+                        check_ok(bptree_delete(tree, key, len));
+        }
+}
+
+static void leaves_have_in_common_what_their_records_have(int way)
+{
+        for (unsigned kind = 0; kind < KINDS; kind++) {
+                page_arena *arena = ways_open(way);
+                bptree *tree = make(arena, &kinds[kind], RECORDS);
+                struct copies before = { .options = &kinds[kind] }, now = before;
+                bptree_leaf one, other;
+
+                check(bptree_scan_leaves(tree, NULL, 0, NULL, 0, copy_leaf, &before) >= 0);
+                change_some(tree, &kinds[kind]);
+                check(bptree_scan_leaves(tree, NULL, 0, NULL, 0, copy_leaf, &now) >= 0);
+                for (unsigned i = 0; i < before.count && i < now.count; i++) {
+                        check_ok(bptree_leaf_open(before.pages[i], before.page_bytes, before.options, &one));
+                        check_ok(bptree_leaf_open(now.pages[i], now.page_bytes, now.options, &other));
+                        compare_leaves(&one, &other);
+                        compare_leaves(&other, &other);
+                }
+                bptree_close(tree);
+                ways_close();
+        }
+}
+
 static void options_that_no_tree_has_are_refused(void)
 {
         const bptree_options odd[] = { { .key_bytes = 9 },
@@ -314,6 +378,8 @@ int main(void)
                 ways_all(an_empty_tree_has_one_leaf),
                 isolated_way(a_copy_is_read_or_refused, IN_MEMORY, "memory"),
                 isolated_way(a_copy_is_read_or_refused, WAYS_BIG, "memory, 64 KiB"),
+                isolated_way(leaves_have_in_common_what_their_records_have, IN_MEMORY, "memory"),
+                isolated_way(leaves_have_in_common_what_their_records_have, WAYS_BIG, "memory, 64 KiB"),
                 isolated_test(options_that_no_tree_has_are_refused),
         };
 
