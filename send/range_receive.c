@@ -11,7 +11,7 @@
  * are looked at first, and those that belong to it are read then.
  */
 
-enum { STAGED_BYTES = 131072, DIRECT_MIN = 32768, PEEK_BELOW = 4096 };
+enum { STAGED_BYTES = 131072, DIRECT_MIN = 32768, PEEK_BELOW = 1024 };
 
 /* At least one byte. */
 static int receive(int socket, void *bytes, size_t room, int flags, size_t *byte_len)
