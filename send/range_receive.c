@@ -11,7 +11,7 @@
  * are looked at first, and those that belong to it are read then.
  */
 
-enum { STAGED_BYTES = 131072, DIRECT_MIN = 32768 };
+enum { STAGED_BYTES = 131072, DIRECT_MIN = 32768, PEEK_BELOW = 1024 };
 
 /* At least one byte. */
 static int receive(int socket, void *bytes, size_t room, int flags, size_t *byte_len)
@@ -36,15 +36,18 @@ static int remove_seen(struct xac_range *range, int socket, size_t byte_len)
         return err;
 }
 
+/* What is certain is read at once if that is worth a call; or else more is looked at. */
 static int receive_staged(struct xac_range *range, int socket)
 {
-        const bool is_certain = range_certain(range) >= STAGED_BYTES;
+        const uint64_t certain = range_certain(range);
+        const bool is_peek = certain < PEEK_BELOW;
+        const size_t room = is_peek || certain > STAGED_BYTES ? STAGED_BYTES : (size_t)certain;
         size_t byte_len = 0, used;
-        int err = receive(socket, range->staged, STAGED_BYTES, is_certain ? 0 : MSG_PEEK, &byte_len);
+        int err = receive(socket, range->staged, room, is_peek ? MSG_PEEK : 0, &byte_len);
         if (err)
                 return err;
         const int outcome = xac_range_take(range, range->staged, byte_len, &used);
-        err = is_certain ? 0 : remove_seen(range, socket, used);
+        err = is_peek ? remove_seen(range, socket, used) : 0;
         return err ? err : outcome;
 }
 

@@ -324,6 +324,24 @@ static void a_value_in_overflow_pages_is_no_change(void)
         changes_free(&changes);
 }
 
+/* The same bytes side by side, of which more are the key's. */
+static void where_a_key_ends_is_a_change(void)
+{
+        static struct leaves before, now;
+        struct changes changes = { .list = NULL };
+
+        open_tree(&kinds[3]);
+        check_ok(bptree_put(tree, "a", 1, "bc", 2, 0));
+        copy_leaves(&before);
+        check_ok(bptree_delete(tree, "a", 1));
+        check_ok(bptree_put(tree, "ab", 2, "cd", 2, 0));
+        copy_leaves(&now);
+        expect_changes(&changes, before.leaves, now.leaves);
+        check_equal(changes.count, 2);
+        close_tree();
+        changes_free(&changes);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -336,6 +354,7 @@ int main(void)
                 isolated_way(changes_at_both_ends_are_found, 2, "8/61"),
                 isolated_way(changes_at_both_ends_are_found, 3, "any lengths"),
                 isolated_test(too_much_is_not_told),
+                isolated_test(where_a_key_ends_is_a_change),
                 isolated_test(a_value_in_overflow_pages_is_no_change),
         };
 
