@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,9 +70,11 @@ static void call(void *meeting_)
                 "connect");
 }
 
+/* The end of a response waits for no acknowledgement of what came before it. */
 static void connect_tcp(bool is_veth, int sockets[2])
 {
         struct meeting meeting = { .address.sin_family = AF_INET };
+        const int yes = 1;
 
         if (is_veth) {
                 must(veth_open(), "veth_open");
@@ -87,6 +90,8 @@ static void connect_tcp(bool is_veth, int sockets[2])
         sockets[0] = accept4(meeting.listener, NULL, NULL, SOCK_CLOEXEC);
         must_do(sockets[0], "accept");
         close(meeting.listener);
+        for (int i = 0; i < 2; i++)
+                must_do(setsockopt(sockets[i], IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes)), "TCP_NODELAY");
 }
 
 /* ---- clients ---- */
