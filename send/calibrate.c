@@ -2,9 +2,9 @@
 
 /*
  * From what size of pieces on copying costs more than showing them to the kernel, and that more than lending them:
- * pieces of some sizes are sent by each way in turn, from memory that is in no cache, as batches like those of
- * responses. What counts is processor time of the sender: when something else is the bottleneck, too, the way that
- * leaves most of it to others is the best one.
+ * pieces of some sizes are sent by each way in turn, from memory that is in no cache, and shared like the pool, as
+ * batches like those of responses. What counts is processor time of the sender: when something else is the bottleneck,
+ * too, the way that leaves most of it to others is the best one.
  */
 
 #include <errno.h>
@@ -23,20 +23,23 @@ enum {
         ROUNDS = 5,
         MEMORY = 64 << 20,
         PAGE = 4096,
-        GAP = 16, /* between pieces of a page: nobody joins them */
-        BATCH_BYTES = 1 << 20,
+        GAP = 9, /* before pieces of a page: nobody joins them */
+        BATCH_BYTES = BATCH_ROOM,
         PATIENCE_MS = 10000
 };
 
-static const uint32_t sizes[] = { 64,   96,   128,  192,  256,  384,   512,   768,
-                                  1024, 1536, 2048, 3072, 8192, 16384, 32768, 65536 };
+/* Odd ones, at odd places: what the kernel copies where both ends are aligned is faster than what records are. */
+static const uint32_t sizes[] = { 69,   101,  133,  197,  261,  389,   517,   773,
+                                  1029, 1541, 2053, 3077, 8197, 16389, 32773, 65541 };
 enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
 
 struct trial {
         struct outlet outlet;
         xac_send_stats stats;
         char *memory;
-        size_t at; /* of the next piece */
+        uint64_t page, left_of_page; /* pieces that are to be taken of it */
+        const char *pieces[BATCH_PIECES];
+        unsigned seen;
         uint64_t random;
         uint64_t slice_ns;
         double costs[SIZES][WAYS][ROUNDS]; /* ns a byte */
@@ -51,26 +54,45 @@ static uint64_t clock_ns(clockid_t clock)
 
 /* ---- sending ---- */
 
-/* Pieces lie in pages as records do, side by side; the pages lie anywhere. */
+static uint64_t choose(struct trial *trial, uint64_t count)
+{
+        trial->random = trial->random * 6364136223846793005U + 1442695040888963407U;
+        return (trial->random >> 33) % count;
+}
+
+/* Pieces lie in pages as records do that were put there in any order: those of a page follow each other, and are taken
+ * from any place of it. The pages lie anywhere. */
 static const char *next_piece(struct trial *trial, size_t byte_len)
 {
-        if (trial->at % PAGE + byte_len > PAGE || trial->at % PAGE == 0) {
-                trial->random = trial->random * 6364136223846793005U + 1442695040888963407U;
-                trial->at = (trial->random >> 33) % ((MEMORY - sizes[SIZES - 1]) / PAGE) * PAGE + GAP;
+        const uint64_t in_page = PAGE / (byte_len + GAP);
+        if (trial->left_of_page == 0) {
+                trial->page = choose(trial, (MEMORY - sizes[SIZES - 1]) / PAGE - 1);
+                trial->left_of_page = in_page ? in_page : 1;
         }
-        const char *piece = trial->memory + trial->at;
-        trial->at = byte_len < PAGE ? trial->at + byte_len + GAP : 0;
-        return piece;
+        trial->left_of_page--;
+        return trial->memory + trial->page * PAGE + GAP + (in_page > 1 ? choose(trial, in_page) * (byte_len + GAP) : 0);
+}
+
+/* Chooses pieces for a batch, and looks at each, as a sender reads the lengths of records before it takes them. */
+static unsigned choose_pieces(struct trial *trial, size_t byte_len)
+{
+        const unsigned most = BATCH_BYTES / byte_len < BATCH_PIECES ? BATCH_BYTES / byte_len : BATCH_PIECES;
+        for (unsigned i = 0; i < most; i++) {
+                trial->pieces[i] = next_piece(trial, byte_len);
+                trial->seen += *(const volatile char *)trial->pieces[i];
+        }
+        return most;
 }
 
 static struct batch *make_batch(struct trial *trial, int way, size_t byte_len)
 {
         struct batch *batch = outlet_batch(&trial->outlet, 0);
-        for (size_t done = 0; batch && done < BATCH_BYTES && batch_pieces_left(batch); done += byte_len) {
-                if (way != COPY)
-                        batch_show(batch, next_piece(trial, byte_len), byte_len);
-                else if (byte_len <= batch_room_left(batch))
-                        batch_copy(batch, next_piece(trial, byte_len), byte_len);
+        const unsigned count = batch ? choose_pieces(trial, byte_len) : 0;
+        for (unsigned i = 0; i < count; i++) {
+                if (way == COPY)
+                        batch_copy(batch, trial->pieces[i], byte_len);
+                else
+                        batch_show(batch, trial->pieces[i], byte_len);
         }
         return batch;
 }
@@ -114,7 +136,7 @@ static int measure(struct trial *trial, int way, uint32_t byte_len, double *cost
         const uint64_t end = clock_ns(CLOCK_MONOTONIC) + trial->slice_ns;
         const uint64_t before = trial->stats.bytes, begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
         int err = 0;
-        trial->at = 0;
+        trial->left_of_page = 0;
         do
                 err = send_batch(trial, way, byte_len);
         while (!err && clock_ns(CLOCK_MONOTONIC) < end);
@@ -199,7 +221,7 @@ int xac_send_calibrate(int socket, uint32_t milliseconds, xac_send_options *opti
         if (!trial)
                 return options ? -ENOMEM : -EINVAL;
         trial->slice_ns = (uint64_t)milliseconds * 1000000 / (SIZES * WAYS * ROUNDS);
-        trial->memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+        trial->memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
         int err = trial->memory == MAP_FAILED ? -ENOMEM : outlet_open(&trial->outlet, socket, false, &trial->stats);
         if (!err) {
                 err = measure_all(trial);

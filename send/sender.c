@@ -16,7 +16,8 @@
 enum {
         DEADLINE_MS = 10000,
         REST_BYTES = 64 << 20,
-        GATHER_BYTES = 384,
+        GATHER_BYTES_LOCAL = 1280, /* Unix sockets */
+        GATHER_BYTES_TCP = 896,
         ZEROCOPY_BYTES = 16384,
         ZEROCOPY_MIN = 128 << 10, /* of a response */
         TURN_BYTES = 4 << 20,
@@ -40,12 +41,12 @@ struct xac_sender {
 
 /* ---- open and close ---- */
 
-static xac_send_options with_defaults(const xac_send_options *options)
+static xac_send_options with_defaults(const xac_send_options *options, bool is_tcp)
 {
         xac_send_options all = options ? *options : (xac_send_options){ .flags = 0 };
         all.deadline_ms = all.deadline_ms ? all.deadline_ms : DEADLINE_MS;
         all.rest_bytes = all.rest_bytes ? all.rest_bytes : REST_BYTES;
-        all.gather_bytes = all.gather_bytes ? all.gather_bytes : GATHER_BYTES;
+        all.gather_bytes = all.gather_bytes ? all.gather_bytes : is_tcp ? GATHER_BYTES_TCP : GATHER_BYTES_LOCAL;
         all.zerocopy_bytes = all.zerocopy_bytes ? all.zerocopy_bytes : ZEROCOPY_BYTES;
         return all;
 }
@@ -60,13 +61,14 @@ int xac_sender_open(xac_env *env, int socket, const xac_send_options *options, x
         if (!made)
                 return -ENOMEM;
         made->env = env;
-        made->options = with_defaults(options);
-        int err = outlet_open(&made->outlet, socket, made->options.flags & XAC_SEND_URING, &made->stats);
-        if (err)
+        int err = outlet_open(&made->outlet, socket, options && options->flags & XAC_SEND_URING, &made->stats);
+        if (err) {
                 free(made);
-        else
-                *sender = made;
-        return err;
+                return err;
+        }
+        made->options = with_defaults(options, made->outlet.has_zerocopy);
+        *sender = made;
+        return 0;
 }
 
 static void forget_rest(xac_sender *sender)
