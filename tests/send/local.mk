@@ -7,6 +7,7 @@ SUITE_send = $(SEND_TESTS) %D%/history
 TESTS += $(SUITE_send)
 
 SEND_TESTS = \
+        %D%/test_alloc \
         %D%/test_range \
         %D%/test_request \
         %D%/test_send
@@ -16,6 +17,11 @@ SEND_TEST_LIBS = tests/support/libsupport.la $(SEND_CORE_LIBS) $(CMOCKA_LIBS)
 
 SENT_MODEL = %D%/sent_model.c %D%/sent_model.h %D%/stream.c %D%/stream.h
 
+# Allocations and the library's mappings fail by number.
+%C%_test_alloc_SOURCES = %D%/test_alloc.c tests/trees/failing.c tests/trees/failing.h
+%C%_test_alloc_LDADD = $(SEND_FAILING_LIBS)
+%C%_test_alloc_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=strdup \
+        -Wl,--wrap=open -Wl,--wrap=fstat -Wl,--wrap=ftruncate -Wl,--wrap=mmap -Wl,--wrap=mprotect
 %C%_test_range_SOURCES = %D%/test_range.c $(SENT_MODEL)
 %C%_test_range_LDADD = $(SEND_TEST_LIBS)
 %C%_test_send_SOURCES = %D%/test_send.c
