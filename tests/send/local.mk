@@ -19,9 +19,9 @@ SENT_MODEL = %D%/sent_model.c %D%/sent_model.h %D%/stream.c %D%/stream.h
 
 # Allocations and the library's mappings fail by number.
 %C%_test_alloc_SOURCES = %D%/test_alloc.c tests/trees/failing.c tests/trees/failing.h
-%C%_test_alloc_LDADD = $(SEND_FAILING_LIBS)
-%C%_test_alloc_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=strdup \
-        -Wl,--wrap=open -Wl,--wrap=fstat -Wl,--wrap=ftruncate -Wl,--wrap=mmap -Wl,--wrap=mprotect
+%C%_test_alloc_LDADD = tests/support/libsupport.la libxacsend-core.la libxactrees-core.la $(UNIT_LIBS)
+%C%_test_alloc_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=reallocarray \
+        -Wl,--wrap=strdup -Wl,--wrap=open -Wl,--wrap=fstat -Wl,--wrap=ftruncate -Wl,--wrap=mmap -Wl,--wrap=mprotect
 %C%_test_range_SOURCES = %D%/test_range.c $(SENT_MODEL)
 %C%_test_range_LDADD = $(SEND_TEST_LIBS)
 %C%_test_send_SOURCES = %D%/test_send.c

@@ -152,8 +152,12 @@ static void any_bytes_may_come(void)
 
 static struct send_listed random_listed(void)
 {
-        struct send_listed listed = { chance_next(&chance), (uint32_t)chance_next(&chance),
-                                      (uint32_t)chance_next(&chance), (uint32_t)chance_next(&chance), "", "" };
+        struct send_listed listed = { chance_next(&chance),
+                                      (uint32_t)chance_next(&chance),
+                                      (uint32_t)chance_next(&chance),
+                                      (uint32_t)chance_next(&chance),
+                                      "",
+                                      "" };
 
         make_name(listed.file, 1 + (size_t)chance_below(&chance, SEND_NAME_MAX));
         make_name(listed.tree, (size_t)chance_below(&chance, SEND_NAME_MAX + 1));
@@ -200,8 +204,8 @@ static void what_is_listed_is_decoded(void)
 /* It has a header alone, and is no request for a range. */
 static void a_request_for_a_list_is_told_from_others(void)
 {
-        const struct send_frame list = { SEND_LIST, 0, 0 }, counted = { SEND_LIST, 1, 0 }, longer = { SEND_LIST, 0, 52 },
-                                get = { SEND_GET, 0, 0 };
+        const struct send_frame list = { SEND_LIST, 0, 0 }, counted = { SEND_LIST, 1, 0 },
+                                longer = { SEND_LIST, 0, 52 }, get = { SEND_GET, 0, 0 };
         const unsigned char body[SEND_GET_BYTES] = { 0 };
         struct send_decoded decoded;
 
