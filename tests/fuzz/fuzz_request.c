@@ -23,6 +23,8 @@ static struct send_frame make_head(const uint8_t *bytes, size_t byte_len)
         if (byte_len > sizeof(head) && bytes[0] == 'h') {
                 memcpy(&head, bytes, sizeof(head));
                 head.byte_len = byte_len;
+        } else if (!byte_len || bytes[0] == 'l') {
+                head.kind = SEND_LIST;
         }
         return head;
 }
@@ -57,7 +59,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_len)
                 memcpy(body, bytes, byte_len);
         int err = send_request_decode(&head, body, &decoded);
         fuzz_check(err == 0 || err == -EPROTO);
-        fuzz_check(err || !send_request_is_list(&head));
+        fuzz_check(err || head.kind != SEND_LIST);
+        fuzz_check(send_request_is_list(&head) == (head.kind == SEND_LIST && !byte_len));
         try_listed(body, byte_len);
         if (!err) {
                 fuzz_check(send_request_encode(&decoded.request, again, &again_len) == 0);
