@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -342,6 +343,26 @@ static void who_says_nothing_gives_its_place_up(void)
         check(tool_count_said("closed: it asks for nothing") >= 10);
 }
 
+/* A byte now and then does not prolong it. */
+static void half_a_request_that_never_ends_is_closed(void)
+{
+        const struct send_frame head = send_frame_order((struct send_frame){ SEND_GET, 0, SEND_GET_MAX });
+        char byte;
+        int bytes = 0;
+
+        start_server_with("--idle=0.3", "--verbose");
+        const int client = connect_to_server();
+        check_equal(send(client, &head, sizeof(head), MSG_NOSIGNAL), sizeof(head));
+        while (bytes < 1000 && recv(client, &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN) {
+                bytes += send(client, "x", 1, MSG_NOSIGNAL) == 1;
+                crew_sleep_ms(10);
+        }
+        check(bytes > 0 && bytes < 1000);
+        check_ok(close(client));
+        end_server();
+        check_said("closed: half a request");
+}
+
 static void who_says_nothing_may_stay(void)
 {
         start_server_with("--idle=0", "--verbose");
@@ -620,6 +641,14 @@ static int serves(pid_t pid, int from)
         return 0;
 }
 
+/* It has not even looked yet. */
+static void check_silent(int from)
+{
+        struct pollfd said = { .fd = from, .events = POLLIN };
+
+        check_equal(poll(&said, 1, 0), 0);
+}
+
 /* One of them has the path, whoever looks at it when. */
 static void of_several_one_takes_the_path(void)
 {
@@ -639,6 +668,9 @@ static void of_several_one_takes_the_path(void)
         }
         for (int i = 0; i < RIVALS; i++)
                 await_blocked(pids[i]);
+        crew_sleep_ms(100);
+        for (int i = 0; i < RIVALS; i++)
+                check_silent(from[i]);
         check_ok(close(lock));
         for (int i = 0; i < RIVALS; i++) {
                 if (serves(pids[i], from[i]))
@@ -694,6 +726,7 @@ int main(void)
                 isolated_test(who_has_gone_before_it_is_let_in_stops_nobody),
                 isolated_test(more_clients_wait),
                 isolated_test(who_says_nothing_gives_its_place_up),
+                isolated_test(half_a_request_that_never_ends_is_closed),
                 isolated_test(who_says_nothing_may_stay),
                 isolated_way(copies_have_a_limit, 0, "enough"),
                 isolated_way(copies_have_a_limit, 1, "small"),
