@@ -40,9 +40,12 @@ libxacsend_core_la_SOURCES = \
         %D%/segment.c \
         %D%/segment.h \
         %D%/send_format.h \
+        %D%/send_list.c \
+        %D%/send_list.h \
         %D%/send_request.c \
         %D%/send_request.h \
         %D%/sender.c \
+        %D%/sender.h \
         %D%/source.c \
         %D%/source.h
 if HAVE_URING

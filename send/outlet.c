@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/errqueue.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -254,6 +255,7 @@ int outlet_open(struct outlet *outlet, int socket, bool has_ring, xac_send_stats
         if (err)
                 return err;
         *outlet = (struct outlet){ .socket = socket, .stats = stats };
+        setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes)); /* the end of a response waits for nothing */
         outlet->has_zerocopy = !setsockopt(socket, SOL_SOCKET, SO_ZEROCOPY, &yes, sizeof(yes));
         return has_ring ? uring_open(&outlet->ring) : 0;
 }

@@ -13,7 +13,7 @@
 
 #include "send/send_format.h"
 
-enum send_request_kind { SEND_GET = 1 };
+enum send_request_kind { SEND_GET = 1, SEND_LIST = 2 /* a header alone: what is there (send_list.h) */ };
 
 /* Then the names of the file and of the tree, and both keys, without gaps. */
 struct send_get {
@@ -50,5 +50,10 @@ _Static_assert(sizeof(struct send_frame) + SEND_GET_MAX == XAC_SEND_REQUEST_MAX,
 
 /* Any bytes that follow a header. -EPROTO: they are no request. */
 int send_request_decode(const struct send_frame *head, const unsigned char *bytes, struct send_decoded *decoded);
+/* Another one than send_request_decode() takes. */
+static inline int send_request_is_list(const struct send_frame *head)
+{
+        return head->kind == SEND_LIST && !head->count && !head->byte_len;
+}
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "send/sender.h"
 
 /*
  * Responses to one socket, one after the other: begun, sent as far as the socket takes them, waited for; and what
@@ -101,6 +102,11 @@ void xac_sender_close(xac_sender *sender)
 void xac_sender_stat(const xac_sender *sender, xac_send_stats *stats)
 {
         *stats = sender->stats;
+}
+
+int sender_result(const xac_sender *sender)
+{
+        return sender->result;
 }
 
 /* ---- the beginning of a response ---- */
@@ -264,8 +270,8 @@ static int copy_current(xac_sender *sender)
 static int copy_rest(xac_sender *sender)
 {
         struct batch *batch;
-        uint64_t byte_len = 0;
-        int err = copy_current(sender);
+        uint64_t byte_len = sender->outlet.current ? batch_left(sender->outlet.current) : 0;
+        int err = byte_len > sender->options.rest_bytes ? -ETIMEDOUT : copy_current(sender);
         response_copy(&sender->response);
         while (!err && !(err = response_next(&sender->response, &batch)) && batch) {
                 put_by(sender, batch);

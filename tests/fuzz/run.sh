@@ -71,7 +71,7 @@ objects=$(
         done
         for source in "$srcdir"/pages/*.c "$srcdir"/trees/*.c "$srcdir"/heap/*.c \
                 "$srcdir"/send/cells.c "$srcdir"/send/range*.c "$srcdir"/send/rows.c "$srcdir"/send/segment.c \
-                "$srcdir"/send/send_request.c; do
+                "$srcdir"/send/send_list.c "$srcdir"/send/send_request.c; do
                 compile counted "${source#"$srcdir/"}"
         done
         for source in "$srcdir"/rewire/*.c "$srcdir"/trace/*.c; do

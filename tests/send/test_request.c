@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "send/send_list.h"
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
 #include "tests/support/isolate.h"
@@ -237,6 +238,73 @@ static void any_bytes_may_come(void)
         check(refused > ROUNDS / 2);
 }
 
+/* ---- lists of what there is ---- */
+
+static struct send_listed random_listed(void)
+{
+        struct send_listed listed = { chance_next(&chance),
+                                      (uint32_t)chance_next(&chance),
+                                      (uint32_t)chance_next(&chance),
+                                      (uint32_t)chance_next(&chance),
+                                      "",
+                                      "" };
+
+        make_name(listed.file, 1 + (size_t)chance_below(&chance, SEND_NAME_MAX));
+        make_name(listed.tree, (size_t)chance_below(&chance, SEND_NAME_MAX + 1));
+        return listed;
+}
+
+/* Decoded in memory of its own, so that a look behind the end is noticed by AddressSanitizer. */
+static int decode_listed(const unsigned char *bytes, size_t byte_len, struct send_listed *listed)
+{
+        unsigned char *body = malloc(byte_len ? byte_len : 1);
+
+        check(body != NULL);
+        memcpy(body, bytes, byte_len);
+        int err = send_listed_decode(body, byte_len, listed);
+        free(body);
+        return err;
+}
+
+static void what_is_listed_is_decoded(void)
+{
+        unsigned char bytes[sizeof(struct send_frame) + SEND_LISTED_MAX + 1] = { 0 };
+        const unsigned char *body = bytes + sizeof(struct send_frame);
+        struct send_listed listed, now;
+
+        chance.state = chance_seed();
+        for (int round = 0; round < ROUNDS; round++) {
+                listed = random_listed();
+                const size_t len = send_listed_encode(&listed, bytes) - sizeof(struct send_frame);
+                const size_t shorter = (size_t)chance_below(&chance, len);
+
+                check_ok(decode_listed(body, len, &now));
+                check(now.pages == listed.pages && now.page_bytes == listed.page_bytes);
+                check(now.key_bytes == listed.key_bytes && now.value_bytes == listed.value_bytes);
+                check(strcmp(now.file, listed.file) == 0 && strcmp(now.tree, listed.tree) == 0);
+                check_code(decode_listed(body, shorter, &now), -EPROTO);
+                check_code(decode_listed(body, len + 1, &now), -EPROTO);
+                bytes[sizeof(struct send_frame) + SEND_LISTED_BYTES + strlen(listed.file) - 1] = 0;
+                check_code(decode_listed(body, len, &now), -EPROTO);
+        }
+        listed.file[0] = 0;
+        check_equal(send_listed_encode(&listed, bytes), 0);
+}
+
+/* It has a header alone, and is no request for a range. */
+static void a_request_for_a_list_is_told_from_others(void)
+{
+        const struct send_frame list = { SEND_LIST, 0, 0 }, counted = { SEND_LIST, 1, 0 },
+                                longer = { SEND_LIST, 0, 52 }, get = { SEND_GET, 0, 0 };
+        const unsigned char body[SEND_GET_BYTES] = { 0 };
+        struct send_decoded decoded;
+
+        check(send_request_is_list(&list));
+        check(!send_request_is_list(&counted) && !send_request_is_list(&longer) && !send_request_is_list(&get));
+        check_code(send_request_decode(&list, body, &decoded), -EPROTO);
+        check_code(send_request_decode(&longer, body, &decoded), -EPROTO);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -246,6 +314,8 @@ int main(void)
                 isolated_test(the_longest_request_has_room),
                 isolated_test(the_bytes_are_those_of_the_format),
                 isolated_test(any_bytes_may_come),
+                isolated_test(what_is_listed_is_decoded),
+                isolated_test(a_request_for_a_list_is_told_from_others),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,17 +6,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <xac/send.h>
 
-#include "send/send_format.h"
+#include "send/send_request.h"
 #include "tests/tools/tool.h"
 
 enum { RECORDS = 5000, ADDRESS_ROOM = 108 };
@@ -26,6 +28,7 @@ static struct {
         pid_t pid;
         char address[ADDRESS_ROOM];
         uint64_t participants;
+        int said; /* what it says; -1: nobody reads it */
 } server;
 
 /* ---- a server ---- */
@@ -59,37 +62,46 @@ static uint64_t participants(void)
         return stats.participants;
 }
 
-/* A port that was free a moment ago. */
-static void choose_port(void)
+/* What it says until then is in line. */
+static void await_serving(int from, char *line, size_t room)
 {
-        struct sockaddr_in any = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-        socklen_t length = sizeof(any);
-        const int probe = socket(AF_INET, SOCK_STREAM, 0);
+        const ssize_t some = read(from, line, room - 1);
 
-        check_ok(bind(probe, (const struct sockaddr *)&any, sizeof(any)));
-        check_ok(getsockname(probe, (struct sockaddr *)&any, &length));
-        snprintf(server.address, sizeof(server.address), "127.0.0.1:%d", ntohs(any.sin_port));
-        check_ok(close(probe));
+        check(some > 0);
+        line[some] = '\0';
+        if (strncmp(line, "serving", 7) != 0)
+                fail_msg("the server says: %s", line);
+}
+
+/* At `where`; it gives its real address. */
+static void start_with(const char *where, const char *option, const char *another)
+{
+        int ends[2];
+        char line[400];
+
+        check_ok(pipe2(ends, O_CLOEXEC));
+        server.pid = tool_start(tool_args("serve", "--verbose", "--deadline-ms=200", "--clients=20", option, another,
+                                          scratch_path("env"), where),
+                                ends[1]);
+        check_ok(close(ends[1]));
+        await_serving(ends[0], line, sizeof(line));
+        server.said = ends[0];
+        check(sscanf(strstr(line, " on ") + 4, "%107s", server.address) == 1);
+        server.participants = participants();
 }
 
 static void start_server(int is_tcp)
 {
-        int ends[2];
-        char line[200];
-
         make_tree();
-        if (is_tcp)
-                choose_port();
-        else
-                snprintf(server.address, sizeof(server.address), "%s", scratch_path("socket"));
-        check_ok(pipe2(ends, O_CLOEXEC));
-        server.pid = tool_start(tool_args("serve", "--verbose", "--deadline-ms=200", "--clients=20",
-                                          scratch_path("env"), server.address),
-                                ends[1]);
-        check_ok(close(ends[1]));
-        check(read(ends[0], line, sizeof(line)) > 0 && strncmp(line, "serving", 7) == 0);
-        check_ok(close(ends[0])); /* nobody reads more of what it says */
-        server.participants = participants();
+        start_with(is_tcp ? "127.0.0.1:0" : scratch_path("socket"), "--way=auto", "--verbose");
+        check_ok(close(server.said)); /* nobody reads more of what it says */
+        server.said = -1;
+}
+
+static void start_server_with(const char *option, const char *another)
+{
+        make_tree();
+        start_with(scratch_path("socket"), option, another);
 }
 
 /* Nobody holds a snapshot any more, some moments after the last client has gone. */
@@ -100,11 +112,26 @@ static void check_snapshots_are_given_back(void)
         check_equal(participants(), server.participants);
 }
 
+/* All that the server has said is as if it had said it as `tool`. */
+static void read_what_it_said(void)
+{
+        ssize_t some;
+
+        tool.said_len = 0;
+        while ((some = read(server.said, tool.said + tool.said_len, sizeof(tool.said) - 1 - tool.said_len)) > 0)
+                tool.said_len += (size_t)some;
+        tool.said[tool.said_len] = '\0';
+        check_ok(close(server.said));
+        server.said = -1;
+}
+
 static void end_server(void)
 {
         check_snapshots_are_given_back();
         check_ok(kill(server.pid, SIGTERM));
         crew_join(server.pid);
+        if (server.said >= 0)
+                read_what_it_said();
         if (server.address[0] == '/')
                 check_code(access(server.address, F_OK) ? -errno : 0, -ENOENT);
         check_ok(xac_close(server.env));
@@ -288,9 +315,392 @@ static void more_clients_wait(void)
         end_server();
 }
 
+/* ---- those that say nothing ---- */
+
+static void check_closed(int client)
+{
+        char byte;
+
+        check_equal(recv(client, &byte, 1, 0), 0);
+        check_ok(close(client));
+}
+
+/* All places are taken, by who says nothing, or half of something. */
+static void who_says_nothing_gives_its_place_up(void)
+{
+        int clients[20];
+
+        start_server_with("--idle=0.3", "--verbose");
+        for (int i = 0; i < 20; i++) {
+                clients[i] = connect_to_server();
+                check_equal(send(clients[i], "half", i % 2 * 4, MSG_NOSIGNAL), i % 2 * 4);
+        }
+        check_served();
+        for (int i = 0; i < 20; i++)
+                check_closed(clients[i]);
+        end_server();
+        check_equal(tool_count_said("closed: half a request"), 10);
+        check(tool_count_said("closed: it asks for nothing") >= 10);
+}
+
+/* A byte now and then does not prolong it. */
+static void half_a_request_that_never_ends_is_closed(void)
+{
+        const struct send_frame head = send_frame_order((struct send_frame){ SEND_GET, 0, SEND_GET_MAX });
+        char byte;
+        int bytes = 0;
+
+        start_server_with("--idle=0.3", "--verbose");
+        const int client = connect_to_server();
+        check_equal(send(client, &head, sizeof(head), MSG_NOSIGNAL), sizeof(head));
+        while (bytes < 1000 && recv(client, &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN) {
+                bytes += send(client, "x", 1, MSG_NOSIGNAL) == 1;
+                crew_sleep_ms(10);
+        }
+        check(bytes > 0 && bytes < 1000);
+        check_ok(close(client));
+        end_server();
+        check_said("closed: half a request");
+}
+
+static void who_says_nothing_may_stay(void)
+{
+        start_server_with("--idle=0", "--verbose");
+        const int client = connect_to_server();
+        char byte;
+
+        crew_sleep_ms(300);
+        check(recv(client, &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN);
+        ask(client, &all);
+        check_equal(recv(client, &byte, 1, 0), 1);
+        check_ok(close(client));
+        end_server();
+}
+
+/* ---- copies for slow clients ---- */
+
+/* How many of so many responses come to who reads only when it has been given up. */
+static int responses_for_the_late(int count)
+{
+        const int client = connect_to_server();
+        xac_range *range;
+        int got = 0;
+
+        for (int i = 0; i < count; i++)
+                ask(client, &all);
+        while (participants() == server.participants)
+                crew_sleep_ms(1);
+        check_snapshots_are_given_back();
+        check_ok(xac_range_open(&range));
+        while (got < count && !xac_range_receive(range, client))
+                got++;
+        xac_range_close(range);
+        check_ok(close(client));
+        return got;
+}
+
+static void copies_have_a_limit(int is_small)
+{
+        start_server_with(is_small ? "--rest-total=1" : "--rest-total=100", "--deadline-ms=500");
+        const int got = responses_for_the_late(20);
+
+        if (is_small)
+                check(got < 20);
+        else
+                check(got >= 2);
+        end_server();
+        if (is_small)
+                check_said("ETIMEDOUT");
+        else
+                check_said(": 2 responses by now");
+}
+
+/* ---- errors ---- */
+
+static void errors_are_told(void)
+{
+        static const char garbage[] = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+        start_server_with("--verbose", "--verbose");
+        check_xac(1, "get", "--from=a\\x01", "--to=b", server.address, "words", "none");
+        check_xac(1, "get", server.address, "nothing", "none");
+        const int client = connect_to_server();
+        check_equal(send(client, garbage, sizeof(garbage), MSG_NOSIGNAL), sizeof(garbage));
+        char byte;
+        while (recv(client, &byte, 1, 0) > 0)
+                ;
+        check_ok(close(client));
+        end_server();
+        check_said("words none from a\\x01 to b: ENOENT: No such file");
+        check_said("nothing none: ENOENT");
+        check_said("this is no request");
+}
+
+/* ---- what there is ---- */
+
+static void what_there_is_is_listed(void)
+{
+        static const bptree_options fixed = { .key_bytes = 8, .value_bytes = 24 };
+        page_arena *arena;
+        bptree *tree;
+
+        start_server(0);
+        check_xac(0, "get", "--list", server.address);
+        check_said("words\tenglish\tany\tany\n");
+        check_not_said("numbers");
+        check_ok(page_arena_open_env(server.env, "numbers", PAGE_ARENA_DECLARED, &arena));
+        check_ok(bptree_open(arena, "fixed", BPTREE_CREATE, &fixed, &tree));
+        bptree_close(tree);
+        check_ok(bptree_open(arena, "tab\there", BPTREE_CREATE, NULL, &tree));
+        bptree_close(tree);
+        check_ok(page_arena_close(arena));
+        check_xac(0, "get", "--list", server.address);
+        check_said("words\t\t");
+        check_said(" pages of 4096 bytes\n");
+        check_said("numbers\tfixed\t8\t24\n");
+        check_said("numbers\ttab\\x09here\tany\tany\n");
+        check_equal(tool_count_said("\n"), 5);
+        check_served();
+        end_server();
+}
+
+/* Much of it, and the client reads nothing: it costs its place until the deadline. */
+static void a_list_that_nobody_takes_is_in_nobodys_way(void)
+{
+        const struct send_frame request = send_frame_order((struct send_frame){ SEND_LIST, 0, 0 });
+        char byte;
+
+        start_server_with("--verbose", "--verbose");
+        const int client = connect_to_server();
+        for (int i = 0; i < 20000; i++)
+                if (send(client, &request, sizeof(request), MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(request))
+                        break;
+        check_served();
+        while (send(client, &request, sizeof(request), MSG_NOSIGNAL) == sizeof(request))
+                ; /* it is closed in the end */
+        while (recv(client, &byte, 1, 0) > 0)
+                ;
+        check_ok(close(client));
+        end_server();
+        check_said("list: ETIMEDOUT");
+}
+
+static void malformed_lists_are_no_requests(int way)
+{
+        static const struct send_frame heads[] = { { SEND_LIST, 1, 0 }, { SEND_LIST, 0, 4 } };
+        const struct send_frame request[2] = { send_frame_order(heads[way]) };
+        const size_t byte_len = sizeof(request[0]) + heads[way].byte_len;
+        struct send_frame head;
+
+        start_server(0);
+        const int client = connect_to_server();
+        check_equal(send(client, request, byte_len, MSG_NOSIGNAL), byte_len);
+        check_equal(recv(client, &head, sizeof(head), MSG_WAITALL), sizeof(head));
+        check_equal(send_frame_order(head).kind, SEND_ERROR);
+        check_ok(close(client));
+        end_server();
+}
+
+/* ---- addresses ---- */
+
+static void addresses_of_ipv6_have_brackets(void)
+{
+        struct sockaddr_in6 any = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+        const int probe = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        if (probe < 0 || bind(probe, (const struct sockaddr *)&any, sizeof(any)))
+                skip(); /* this machine has no IPv6 */
+        check_ok(close(probe));
+        make_tree();
+        start_with("[::1]:0", "--verbose", "--verbose");
+        check(strncmp(server.address, "[::1]:", 6) == 0 && strcmp(server.address, "[::1]:0") != 0);
+        check_served();
+        end_server();
+}
+
+/* ---- the path ---- */
+
+static void check_free(void)
+{
+        check_code(access(scratch_path("socket"), F_OK) ? -errno : 0, -ENOENT);
+}
+
+static void the_path_of_who_was_killed_is_taken(void)
+{
+        start_server(0);
+        check_xac(1, "serve", scratch_path("env"), server.address);
+        check_said("a server is there");
+        check_served();
+        crew_kill(server.pid);
+        check_ok(access(server.address, F_OK));
+        server.participants = participants();
+        start_with(scratch_path("socket"), "--verbose", "--verbose");
+        check_served();
+        end_server();
+        check_free();
+}
+
+static void what_is_no_socket_stays(void)
+{
+        make_tree();
+        const int file = open(scratch_path("socket"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+
+        check_ok(close(file));
+        check_xac(1, "serve", scratch_path("env"), scratch_path("socket"));
+        check_said("no socket");
+        check_ok(access(scratch_path("socket"), F_OK));
+        check_ok(xac_close(server.env));
+}
+
+/* Somebody took it away, and another server has it now. */
+static void only_its_own_path_is_taken_away(void)
+{
+        start_server(0);
+        const pid_t first = server.pid;
+
+        check_ok(unlink(server.address));
+        start_with(scratch_path("socket"), "--verbose", "--verbose");
+        check_ok(kill(first, SIGTERM));
+        crew_join(first);
+        server.participants = participants();
+        check_served();
+        end_server();
+        check_free();
+}
+
+/* Whoever is about to look at the path waits for this. */
+static int lock_directory(void)
+{
+        char path[ADDRESS_ROOM];
+
+        snprintf(path, sizeof(path), "%s", scratch_path("socket"));
+        *strrchr(path, '/') = '\0';
+        const int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        check(directory >= 0);
+        check_ok(flock(directory, LOCK_EX));
+        return directory;
+}
+
+/* SIGTERM is blocked, as the kernel tells it. */
+static int blocks_the_end(pid_t pid)
+{
+        char path[64], line[200];
+        unsigned long long blocked = 0;
+
+        snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+        FILE *status = fopen(path, "re");
+        check(status);
+        while (fgets(line, sizeof(line), status))
+                sscanf(line, "SigBlk: %llx", &blocked);
+        fclose(status);
+        return blocked >> (SIGTERM - 1) & 1;
+}
+
+static void await_blocked(pid_t pid)
+{
+        for (int i = 0; i < 1000 && !blocks_the_end(pid); i++)
+                crew_sleep_ms(5);
+        check(blocks_the_end(pid));
+}
+
+static void a_signal_before_it_listens_leaves_nothing(void)
+{
+        int ends[2];
+
+        make_tree();
+        const int lock = lock_directory();
+        check_ok(pipe2(ends, O_CLOEXEC));
+        const pid_t pid = tool_start(tool_args("serve", scratch_path("env"), scratch_path("socket")), ends[1]);
+        await_blocked(pid);
+        check_ok(kill(pid, SIGTERM));
+        check_ok(close(lock));
+        crew_join(pid);
+        check_free();
+        check_ok(close(ends[0]));
+        check_ok(close(ends[1]));
+        check_ok(xac_close(server.env));
+}
+
+enum { RIVALS = 6 };
+
+/* Is it the one that serves? The others say why they do not, in several writes. */
+static int serves(pid_t pid, int from)
+{
+        char line[400];
+        size_t len = 0;
+        ssize_t some;
+
+        while ((some = read(from, line + len, sizeof(line) - 1 - len)) > 0) {
+                len += (size_t)some;
+                line[len] = '\0';
+                if (strncmp(line, "serving", 7) == 0)
+                        return 1;
+        }
+        check(strstr(line, "a server is there"));
+        check_equal(crew_status(pid), 1 << 8);
+        return 0;
+}
+
+/* It has not even looked yet. */
+static void check_silent(int from)
+{
+        struct pollfd said = { .fd = from, .events = POLLIN };
+
+        check_equal(poll(&said, 1, 0), 0);
+}
+
+/* One of them has the path, whoever looks at it when. */
+static void of_several_one_takes_the_path(void)
+{
+        pid_t pids[RIVALS];
+        int from[RIVALS], serving = 0;
+
+        start_server(0);
+        crew_kill(server.pid);
+        const int lock = lock_directory();
+        for (int i = 0; i < RIVALS; i++) {
+                int ends[2];
+
+                check_ok(pipe2(ends, O_CLOEXEC));
+                pids[i] = tool_start(tool_args("serve", scratch_path("env"), server.address), ends[1]);
+                check_ok(close(ends[1]));
+                from[i] = ends[0];
+        }
+        for (int i = 0; i < RIVALS; i++)
+                await_blocked(pids[i]);
+        crew_sleep_ms(100);
+        for (int i = 0; i < RIVALS; i++)
+                check_silent(from[i]);
+        check_ok(close(lock));
+        for (int i = 0; i < RIVALS; i++) {
+                if (serves(pids[i], from[i]))
+                        server.pid = pids[i], serving++;
+                check_ok(close(from[i]));
+        }
+        check_equal(serving, 1);
+        server.participants = participants();
+        check_served();
+        end_server();
+}
+
+/* ---- arguments ---- */
+
 static void wrong_arguments_are_told(void)
 {
         make_tree();
+        check_xac(2, "serve", "--idle=-1", "/tmp", "x");
+        check_xac(2, "serve", "--rest-total=x", "/tmp", "x");
+        check_xac(1, "serve", scratch_path("env"), "[::1:0");
+        check_said("[ADDRESS]:PORT");
+        check_xac(1, "serve", scratch_path("env"), "::1:0");
+        check_xac(2, "get", "--list", "x", "y");
+        check_xac(2, "get", "--list", "--max=1", "x");
+        check_xac(2, "get", "--from=a\\x+1", "x", "y", "z");
+        check_said("two hexadecimal digits");
+        check_xac(2, "get", "--from=a\\x 1", "x", "y", "z");
+        check_xac(2, "get", "--to=a\\x1", "x", "y", "z");
+        check_said("--to");
+        check_xac(2, "get", "--to=a\\x", "x", "y", "z");
         check_xac(2, "serve", "/tmp");
         check_xac(2, "serve", "--way=none", "/tmp", "x");
         check_xac(2, "serve", "--clients=0", "/tmp", "x");
@@ -315,6 +725,22 @@ int main(void)
                 isolated_test(bad_clients_are_in_nobodys_way),
                 isolated_test(who_has_gone_before_it_is_let_in_stops_nobody),
                 isolated_test(more_clients_wait),
+                isolated_test(who_says_nothing_gives_its_place_up),
+                isolated_test(half_a_request_that_never_ends_is_closed),
+                isolated_test(who_says_nothing_may_stay),
+                isolated_way(copies_have_a_limit, 0, "enough"),
+                isolated_way(copies_have_a_limit, 1, "small"),
+                isolated_test(errors_are_told),
+                isolated_test(what_there_is_is_listed),
+                isolated_test(a_list_that_nobody_takes_is_in_nobodys_way),
+                isolated_way(malformed_lists_are_no_requests, 0, "a count"),
+                isolated_way(malformed_lists_are_no_requests, 1, "a body"),
+                isolated_test(addresses_of_ipv6_have_brackets),
+                isolated_test(the_path_of_who_was_killed_is_taken),
+                isolated_test(what_is_no_socket_stays),
+                isolated_test(only_its_own_path_is_taken_away),
+                isolated_test(a_signal_before_it_listens_leaves_nothing),
+                isolated_test(of_several_one_takes_the_path),
                 isolated_test(wrong_arguments_are_told),
         };
 

@@ -142,6 +142,7 @@ const int *failing_errors(int kind)
 void *__real_malloc(size_t byte_len);
 void *__real_calloc(size_t count, size_t byte_len);
 void *__real_realloc(void *bytes, size_t byte_len);
+void *__real_reallocarray(void *bytes, size_t count, size_t byte_len);
 char *__real_strdup(const char *text);
 int __real_open(const char *path, int flags, ...);
 int __real_fstat(int fd, struct stat *st);
@@ -152,6 +153,7 @@ int __real_mprotect(void *addr, size_t byte_len, int prot);
 void *__wrap_malloc(size_t byte_len);
 void *__wrap_calloc(size_t count, size_t byte_len);
 void *__wrap_realloc(void *bytes, size_t byte_len);
+void *__wrap_reallocarray(void *bytes, size_t count, size_t byte_len);
 char *__wrap_strdup(const char *text);
 int __wrap_open(const char *path, int flags, ...);
 int __wrap_fstat(int fd, struct stat *st);
@@ -172,6 +174,11 @@ void *__wrap_calloc(size_t count, size_t byte_len)
 void *__wrap_realloc(void *bytes, size_t byte_len)
 {
         return fail_next(FAIL_ALLOCATION) ? NULL : __real_realloc(bytes, byte_len);
+}
+
+void *__wrap_reallocarray(void *bytes, size_t count, size_t byte_len)
+{
+        return fail_next(FAIL_ALLOCATION) ? NULL : __real_reallocarray(bytes, count, byte_len);
 }
 
 char *__wrap_strdup(const char *text)

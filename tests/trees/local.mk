@@ -156,8 +156,8 @@ check_PROGRAMS += %D%/failure
 %C%_failure_SOURCES = %D%/failure.c %D%/failure_script.c %D%/failure_script.h %D%/failing.c %D%/failing.h \
         $(TREES_SORTED) $(TREES_EITHER) tests/kill/audit.c tests/kill/audit.h
 %C%_failure_LDADD = $(TREES_INSIDE_LIBS)
-%C%_failure_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=strdup \
-        -Wl,--wrap=open -Wl,--wrap=fstat -Wl,--wrap=ftruncate -Wl,--wrap=mmap -Wl,--wrap=mprotect
+%C%_failure_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=reallocarray \
+        -Wl,--wrap=strdup -Wl,--wrap=open -Wl,--wrap=fstat -Wl,--wrap=ftruncate -Wl,--wrap=mmap -Wl,--wrap=mprotect
 
 # Room that runs out.
 check_PROGRAMS += %D%/room

@@ -2,12 +2,53 @@
 #include "tools/xac/address.h"
 
 #include <errno.h>
-#include <netdb.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
+
+bool address_is_path(const char *text)
+{
+        return strchr(text, '/') || !strchr(text, ':');
+}
+
+int address_of_path(const char *path, struct sockaddr_un *address)
+{
+        *address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+        if (strlen(path) >= sizeof(address->sun_path))
+                return -ENAMETOOLONG;
+        strcpy(address->sun_path, path);
+        return 0;
+}
+
+/* Brackets keep the colons of IPv6 apart from that of the port. */
+static int split(const char *text, char *host, const char **port)
+{
+        const char *colon = strrchr(text, ':');
+        const size_t len = (size_t)(colon - text);
+        const bool has_brackets = text[0] == '[';
+
+        if (has_brackets ? len < 3 || text[len - 1] != ']' : memchr(text, ':', len) != NULL)
+                return -EINVAL;
+        memcpy(host, text + has_brackets, len - 2 * (size_t)has_brackets);
+        host[len - 2 * (size_t)has_brackets] = '\0';
+        *port = colon + 1;
+        return 0;
+}
+
+int address_find(const char *text, struct addrinfo **found)
+{
+        const struct addrinfo wanted = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
+        char *host = malloc(strlen(text) + 1);
+        const char *port;
+        int err = host ? split(text, host, &port) : -ENOMEM;
+
+        if (!err && getaddrinfo(host, port, &wanted, found))
+                err = -EADDRNOTAVAIL;
+        free(host);
+        return err;
+}
 
 static int connect_to(int family, const struct sockaddr *address, socklen_t length)
 {
@@ -21,31 +62,43 @@ static int connect_to(int family, const struct sockaddr *address, socklen_t leng
         return err;
 }
 
-static int connect_to_port(const char *address, const char *colon)
+/* The first address that answers. */
+static int connect_to_port(const char *text)
 {
-        const struct addrinfo wanted = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
-        char *host = strndup(address, (size_t)(colon - address));
-        struct addrinfo *found = NULL;
-        int result = -EADDRNOTAVAIL;
+        struct addrinfo *found;
+        int result = address_find(text, &found);
 
-        if (host && !getaddrinfo(host, colon + 1, &wanted, &found)) {
-                result = connect_to(found->ai_family, found->ai_addr, found->ai_addrlen);
-                freeaddrinfo(found);
-        }
-        free(host);
+        if (result)
+                return result;
+        result = -EADDRNOTAVAIL;
+        for (const struct addrinfo *at = found; at && result < 0; at = at->ai_next)
+                result = connect_to(at->ai_family, at->ai_addr, at->ai_addrlen);
+        freeaddrinfo(found);
         return result;
 }
 
-/* The socket, or what is wrong. */
 int address_connect(const char *address)
 {
-        struct sockaddr_un path = { .sun_family = AF_UNIX };
-        const char *colon = strrchr(address, ':');
+        struct sockaddr_un path;
+        int err;
 
-        if (colon && !strchr(address, '/'))
-                return connect_to_port(address, colon);
-        if (strlen(address) >= sizeof(path.sun_path))
-                return -ENAMETOOLONG;
-        strcpy(path.sun_path, address);
-        return connect_to(AF_UNIX, (const struct sockaddr *)&path, sizeof(path));
+        if (!address_is_path(address))
+                return connect_to_port(address);
+        err = address_of_path(address, &path);
+        return err ? err : connect_to(AF_UNIX, (const struct sockaddr *)&path, sizeof(path));
+}
+
+int address_of_socket(int socket, char text[ADDRESS_TEXT])
+{
+        struct sockaddr_storage address;
+        socklen_t length = sizeof(address);
+        char host[64], port[16];
+
+        if (getsockname(socket, (struct sockaddr *)&address, &length))
+                return -errno;
+        if (getnameinfo((const struct sockaddr *)&address, length, host, sizeof(host), port, sizeof(port),
+                        NI_NUMERICHOST | NI_NUMERICSERV))
+                return -EADDRNOTAVAIL;
+        snprintf(text, ADDRESS_TEXT, address.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
+        return 0;
 }

@@ -2,9 +2,25 @@
 #ifndef TOOLS_XAC_ADDRESS_H
 #define TOOLS_XAC_ADDRESS_H
 
-/* Where servers are: the path of a Unix socket, or HOST:PORT. */
+/*
+ * Where a server listens, as people write it: the path of a Unix socket, HOST:PORT, or [IPV6]:PORT. What has a slash is
+ * a path, and so is what has no colon.
+ */
 
-/* A connected socket, or -errno. */
-int address_connect(const char *address);
+#include <netdb.h>
+#include <stdbool.h>
+#include <sys/un.h>
+
+enum { ADDRESS_TEXT = 128 };
+
+bool address_is_path(const char *text);
+/* -ENAMETOOLONG. */
+int address_of_path(const char *path, struct sockaddr_un *address);
+/* All addresses of a host, for freeaddrinfo(3). -EINVAL: brackets that do not match; -EADDRNOTAVAIL. */
+int address_find(const char *text, struct addrinfo **found);
+/* A connected socket, or what is wrong: the first of its addresses that answers. */
+int address_connect(const char *text);
+/* The one a socket has, as address_find() takes it. -errno. */
+int address_of_socket(int socket, char text[ADDRESS_TEXT]);
 
 #endif

@@ -4,6 +4,7 @@
  * xac get: asks a server (serve.c) for a range of a tree, and prints its records; or for pages of a file, as they are.
  */
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -16,10 +17,12 @@
 
 #include "send/send_format.h"
 #include "tools/xac/address.h"
+#include "tools/xac/get_list.h"
 #include "tools/xac/tool.h"
 
 const char get_help[] =
         "Usage: xac get [OPTION]... SOCKET FILE [TREE]\n"
+        "       xac get --list SOCKET\n"
         "Asks the server at SOCKET ('xac serve') for the records of TREE in FILE, and prints them, each on a line: the "
         "key,\n"
         "a tab, the value. Bytes that are not printable are shown as \\xNN. Without TREE: the pages of FILE, as they "
@@ -32,6 +35,8 @@ const char get_help[] =
         "  --way=WAY      auto, copy, gather, zerocopy or pages\n"
         "  --count        only says how many records there are\n"
         "  --repeat=N     asks so many times, one after the other; with --way=pages only for what has changed\n"
+        "  --list         prints a line for each data file: its name, two tabs, its pages; and for each of its trees:\n"
+        "                 file, tree, bytes of a key, bytes of a value, with tabs between them\n"
         "  --help         this text\n"
         "\n"
         "Keys may have bytes as \\xNN.\n"
@@ -41,7 +46,7 @@ struct order {
         const char *address;
         xac_send_request request;
         uint64_t repeat;
-        bool is_count;
+        bool is_count, is_list;
 };
 
 /* ---- the connection ---- */
@@ -105,17 +110,6 @@ static int get_records(struct order *order, int socket)
 
 /* ---- pages ---- */
 
-static int read_all(int socket, void *bytes, size_t byte_len)
-{
-        for (size_t done = 0; done < byte_len;) {
-                const ssize_t some = read(socket, (char *)bytes + done, byte_len - done);
-                if (some <= 0)
-                        return some ? -errno : -ECONNRESET;
-                done += (size_t)some;
-        }
-        return 0;
-}
-
 /* So many bytes from there to standard output, or to nowhere. */
 static int pass_on(int socket, uint64_t byte_len, bool is_printed)
 {
@@ -123,7 +117,7 @@ static int pass_on(int socket, uint64_t byte_len, bool is_printed)
 
         while (byte_len) {
                 const size_t some = byte_len < sizeof(bytes) ? (size_t)byte_len : sizeof(bytes);
-                int err = read_all(socket, bytes, some);
+                int err = get_bytes(socket, bytes, some);
                 if (err)
                         return err;
                 if (is_printed && fwrite(bytes, 1, some, stdout) != some)
@@ -139,13 +133,13 @@ static int take_frame(int socket)
         struct send_frame head;
         uint64_t first;
         uint32_t number;
-        int err = read_all(socket, &head, sizeof(head));
+        int err = get_bytes(socket, &head, sizeof(head));
 
         if (err)
                 return err;
         head = send_frame_order(head);
         if (head.kind == SEND_ERROR && head.byte_len >= sizeof(number)) {
-                err = read_all(socket, &number, sizeof(number));
+                err = get_bytes(socket, &number, sizeof(number));
                 return err ? err : (int32_t)send_u32(number) < 0 ? (int32_t)send_u32(number) : -EPROTO;
         }
         if (head.kind != SEND_FILE) {
@@ -154,7 +148,7 @@ static int take_frame(int socket)
         }
         if (head.byte_len < sizeof(first))
                 return -EPROTO;
-        err = read_all(socket, &first, sizeof(first));
+        err = get_bytes(socket, &first, sizeof(first));
         return err ? err : pass_on(socket, head.byte_len - sizeof(first), true);
 }
 
@@ -173,23 +167,39 @@ static int get_pages(struct order *order, int socket)
 
 /* ---- options ---- */
 
-/* Turns \xNN into bytes, in place. */
-static size_t unescape(char *text)
+static int hex_digit(char digit)
 {
-        size_t len = 0;
+        static const char digits[] = "0123456789abcdef";
+        const char *at = digit ? strchr(digits, tolower((unsigned char)digit)) : NULL;
 
-        for (const char *at = text; *at; len++) {
-                unsigned byte;
-                int used = 0;
+        return at ? (int)(at - digits) : -1;
+}
 
-                if (sscanf(at, "\\x%2x%n", &byte, &used) == 1 && used == 4) {
-                        text[len] = (char)byte;
-                        at += used;
-                } else {
-                        text[len] = *at++;
+/* Turns \xNN into bytes, in place. False, after a complaint: it is no key. */
+static bool take_key(char *text, const char *option, size_t *len)
+{
+        size_t used = 0;
+
+        for (const char *at = text; *at; used++) {
+                if (at[0] != '\\' || at[1] != 'x') {
+                        text[used] = *at++;
+                        continue;
                 }
+                const int high = hex_digit(at[2]), low = high < 0 ? -1 : hex_digit(at[3]);
+
+                if (low < 0) {
+                        tool_complain("%s: two hexadecimal digits must follow \\x, not '%.2s'; a backslash before an x "
+                                      "is \\x5c",
+                                      option, at + 2);
+                        return false;
+                }
+                text[used] = (char)(high * 16 + low);
+                at += 4;
         }
-        return len;
+        *len = used;
+        if (!used)
+                tool_complain("%s takes a key, which has one byte at least", option);
+        return used > 0;
 }
 
 static bool take_option(struct order *order, int option, char *value)
@@ -200,10 +210,10 @@ static bool take_option(struct order *order, int option, char *value)
         switch (option) {
         case 'f':
                 request->from = value;
-                return (request->from_len = unescape(value)) > 0;
+                return take_key(value, "--from", &request->from_len);
         case 't':
                 request->to = value;
-                return (request->to_len = unescape(value)) > 0;
+                return take_key(value, "--to", &request->to_len);
         case 'm':
                 return tool_number(value, "--max", &request->max_records);
         case 'b':
@@ -216,6 +226,8 @@ static bool take_option(struct order *order, int option, char *value)
                 return tool_number(value, "--repeat", &order->repeat);
         case 'c':
                 return order->is_count = true;
+        case 'l':
+                return order->is_list = true;
         default:
                 return false;
         }
@@ -230,15 +242,39 @@ static bool is_of_records(const struct order *order)
                order->repeat != 1;
 }
 
+static bool is_right(const struct order *order, int operands)
+{
+        if (order->is_list && operands == 1 && !is_of_records(order) && order->request.way == XAC_SEND_AUTO)
+                return true;
+        if (order->is_list)
+                tool_complain("--list takes a socket, and no other options");
+        else if (operands != 2 && operands != 3)
+                tool_complain("a socket, a file and perhaps a tree, please");
+        else if (operands == 2 && is_of_records(order))
+                tool_complain("--from, --to, --max, --max-bytes, --count and --repeat are for the records of a tree");
+        else
+                return true;
+        return false;
+}
+
+static int get_what(struct order *order, int socket)
+{
+        if (order->is_list)
+                return get_list(socket);
+        return order->request.tree ? get_records(order, socket) : get_pages(order, socket);
+}
+
 static enum tool_exit get(struct order *order)
 {
         int socket = address_connect(order->address);
-        int err = socket < 0 ? socket : order->request.tree ? get_records(order, socket) : get_pages(order, socket);
+        int err = socket < 0 ? socket : get_what(order, socket);
 
         if (socket >= 0)
                 close(socket);
         if (err && socket < 0)
                 tool_complain("%s: %s", order->address, tool_explain(err));
+        else if (err && order->is_list)
+                tool_complain("the list of %s: %s", order->address, tool_explain(err));
         else if (err)
                 tool_complain("%s%s%s from %s: %s", order->request.file, order->request.tree ? ", " : "",
                               order->request.tree ? order->request.tree : "", order->address, tool_explain(err));
@@ -247,15 +283,13 @@ static enum tool_exit get(struct order *order)
 
 enum tool_exit get_main(int argc, char **argv)
 {
-        static const struct option known[] = { { "from", required_argument, NULL, 'f' },
-                                               { "to", required_argument, NULL, 't' },
-                                               { "max", required_argument, NULL, 'm' },
-                                               { "max-bytes", required_argument, NULL, 'b' },
-                                               { "way", required_argument, NULL, 'w' },
-                                               { "repeat", required_argument, NULL, 'r' },
-                                               { "count", no_argument, NULL, 'c' },
-                                               { "help", no_argument, NULL, 'h' },
-                                               { 0 } };
+        static const struct option known[] = {
+                { "from", required_argument, NULL, 'f' }, { "to", required_argument, NULL, 't' },
+                { "max", required_argument, NULL, 'm' },  { "max-bytes", required_argument, NULL, 'b' },
+                { "way", required_argument, NULL, 'w' },  { "repeat", required_argument, NULL, 'r' },
+                { "count", no_argument, NULL, 'c' },      { "list", no_argument, NULL, 'l' },
+                { "help", no_argument, NULL, 'h' },       { 0 }
+        };
         struct order order = { .repeat = 1 };
         int option;
 
@@ -267,16 +301,10 @@ enum tool_exit get_main(int argc, char **argv)
                 if (!take_option(&order, option, optarg))
                         return tool_usage("get");
         }
-        if (argc - optind != 2 && argc - optind != 3) {
-                tool_complain("a socket, a file and perhaps a tree, please");
+        if (!is_right(&order, argc - optind))
                 return tool_usage("get");
-        }
-        if (argc - optind == 2 && is_of_records(&order)) {
-                tool_complain("--from, --to, --max, --count and --repeat are for the records of a tree");
-                return tool_usage("get");
-        }
         order.address = argv[optind];
-        order.request.file = argv[optind + 1];
-        order.request.tree = argv[optind + 2];
+        order.request.file = order.is_list ? NULL : argv[optind + 1];
+        order.request.tree = order.is_list ? NULL : argv[optind + 2];
         return get(&order);
 }

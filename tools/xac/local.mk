@@ -39,9 +39,13 @@ TRACE_READER = \
         %D%/check_files.h \
         %D%/clean.c \
         %D%/get.c \
+        %D%/get_list.c \
+        %D%/get_list.h \
         %D%/heap.c \
         %D%/hot_pages.c \
         %D%/hot_pages.h \
+        %D%/listen.c \
+        %D%/listen.h \
         %D%/live.c \
         %D%/live.h \
         %D%/log.c \
@@ -69,6 +73,8 @@ TRACE_READER = \
         %D%/serve.c \
         %D%/serve_client.c \
         %D%/serve_client.h \
+        %D%/serve_list.c \
+        %D%/serve_list.h \
         %D%/stat.c \
         %D%/tool.c \
         %D%/tool.h \

@@ -7,49 +7,49 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <inttypes.h>
-#include <netdb.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "tools/xac/listen.h"
 #include "tools/xac/serve_client.h"
 #include "tools/xac/tool.h"
 
 const char serve_help[] =
         "Usage: xac serve [OPTION]... DIR SOCKET\n"
         "Sends ranges of the trees in the environment DIR, as of snapshots, to clients that ask for them: 'xac get',\n"
-        "or programs with libxacsend. SOCKET is a path, or HOST:PORT on this machine. Whoever can connect can read\n"
-        "everything: there is no authentication, and no encryption. Ends on SIGINT and SIGTERM.\n"
+        "or programs with libxacsend. SOCKET is a path, HOST:PORT or [IPV6]:PORT on this machine; PORT 0: any that is\n"
+        "free. Whoever can connect can read everything: there is no authentication, and no encryption. Ends on SIGINT "
+        "and SIGTERM.\n"
         "\n"
-        "  --clients=N        at most so many at once (64)\n"
-        "  --deadline-ms=N    a client that has not taken its response by then gets a copy of the rest (10000)\n"
-        "  --calibration=FILE\n"
-        "                     sizes of pieces that 'xac send --calibrate' has found\n"
-        "  --way=WAY          for requests that leave it open: auto, copy, gather, zerocopy or pages (auto)\n"
-        "  --any-address      HOST may be an address that other machines can reach\n"
-        "  --verbose          a line for each response\n"
-        "  --help             this text\n"
+        "  --clients=N         at most so many at once (64)\n"
+        "  --deadline-ms=N     a client that has not taken its response by then gets a copy of the rest (10000)\n"
+        "  --idle=SECONDS      a client that asks for nothing for so long is closed; 0: never (60)\n"
+        "  --rest-total=N      MiB of such copies at most, of all clients; each has an equal share (256)\n"
+        "  --calibration=FILE  sizes of pieces that 'xac send --calibrate' has found\n"
+        "  --way=WAY           for requests that leave it open: auto, copy, gather, zerocopy or pages (auto)\n"
+        "  --any-address       HOST may be an address that other machines can reach\n"
+        "  --verbose           a line for each response, and for each error\n"
+        "  --help              this text\n"
         "\n"
         "Exit status: 0 ended by a signal, 1 failed, 2 usage.\n";
 
-struct server {
-        const char *directory, *address, *calibration;
-        uint64_t clients_max, deadline_ms;
-        int way;
-        bool is_any_address, is_verbose;
+enum { IDLE_S_MAX = 1000000, REST_MIB_MAX = 1 << 24 };
 
-        xac_env *env;
-        int listener, signals, epoll;
+struct server {
+        const char *address;
+        uint64_t clients_max, deadline_ms, rest_mib;
+        double idle_s;
+        bool is_any_address;
+
+        struct serve_settings settings;
+        struct listener listener;
+        int signals, epoll;
         bool is_deaf; /* there is no room for another client: the listener is not watched */
         struct serve_client *clients;
         uint64_t count;
@@ -58,73 +58,6 @@ struct server {
 static int last_error(void)
 {
         return -errno;
-}
-
-/* ---- where it listens ---- */
-
-static bool is_path(const char *address)
-{
-        return strchr(address, '/') || !strchr(address, ':');
-}
-
-static int listen_at(int family, const struct sockaddr *address, socklen_t length, int *listener)
-{
-        const int yes = 1;
-        int err = 0;
-
-        *listener = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (*listener < 0)
-                return last_error();
-        setsockopt(*listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-        if (bind(*listener, address, length) || listen(*listener, SOMAXCONN)) {
-                err = last_error();
-                close(*listener);
-        }
-        return err;
-}
-
-/* Only the user may connect: the socket is made without rights for others. */
-static int listen_on_path(const char *path, int *listener)
-{
-        struct sockaddr_un address = { .sun_family = AF_UNIX };
-        mode_t before;
-        int err;
-
-        if (strlen(path) >= sizeof(address.sun_path))
-                return -ENAMETOOLONG;
-        strcpy(address.sun_path, path);
-        before = umask(0077);
-        err = listen_at(AF_UNIX, (const struct sockaddr *)&address, sizeof(address), listener);
-        umask(before);
-        return err;
-}
-
-static bool is_loopback(const struct sockaddr *address)
-{
-        const struct sockaddr_in *four = (const struct sockaddr_in *)address;
-        const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
-
-        if (address->sa_family == AF_INET)
-                return ntohl(four->sin_addr.s_addr) >> 24 == 127;
-        return address->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
-}
-
-static int listen_on_port(const struct server *server, int *listener)
-{
-        const struct addrinfo wanted = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
-        const char *colon = strrchr(server->address, ':');
-        char *host = strndup(server->address, (size_t)(colon - server->address));
-        struct addrinfo *found = NULL;
-        int err = host && !getaddrinfo(host, colon + 1, &wanted, &found) ? 0 : -EADDRNOTAVAIL;
-
-        if (!err && !server->is_any_address && !is_loopback(found->ai_addr))
-                err = -EACCES;
-        if (!err)
-                err = listen_at(found->ai_family, found->ai_addr, found->ai_addrlen, listener);
-        if (found)
-                freeaddrinfo(found);
-        free(host);
-        return err;
 }
 
 /* ---- clients ---- */
@@ -147,7 +80,7 @@ static int watch(const struct server *server, int operation, int fd, int events,
 static void listen_again(struct server *server, bool is_listening)
 {
         server->is_deaf = !is_listening;
-        watch(server, EPOLL_CTL_MOD, server->listener, is_listening ? EPOLLIN : 0, server);
+        watch(server, EPOLL_CTL_MOD, server->listener.socket, is_listening ? EPOLLIN : 0, server);
 }
 
 static void let_go(struct server *server, struct serve_client *client)
@@ -166,20 +99,14 @@ static void let_go(struct server *server, struct serve_client *client)
 /* With as many clients as may be, others wait in the listener's queue. */
 static void let_in(struct server *server)
 {
-        xac_send_options options = { .deadline_ms = (uint32_t)server->deadline_ms };
-        const int socket = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-
-        if (socket >= 0 && server->calibration)
-                xac_send_options_read(server->calibration, socket, &options); /* it was sound when the server began */
-        struct serve_client *client = socket < 0 ? NULL : serve_client_open(server->env, socket, &options);
+        const int socket = accept4(server->listener.socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        struct serve_client *client = socket < 0 ? NULL : serve_client_open(&server->settings, socket, now_ms());
 
         if (!client) {
                 if (socket < 0 && server->count && errno != EAGAIN && errno != ECONNABORTED)
                         listen_again(server, false); /* no descriptor, no memory: until one leaves */
                 return;
         }
-        client->way = server->way;
-        client->is_verbose = server->is_verbose;
         client->next = server->clients;
         server->clients = client;
         server->count++;
@@ -248,10 +175,10 @@ static int serve_all(struct server *server)
         }
 }
 
-static int prepare(struct server *server)
+/* Before there is anything to take away in the end. */
+static int block_signals(struct server *server)
 {
         sigset_t ends;
-        int err;
 
         sigemptyset(&ends);
         sigaddset(&ends, SIGINT);
@@ -259,36 +186,66 @@ static int prepare(struct server *server)
         sigprocmask(SIG_BLOCK, &ends, NULL);
         signal(SIGPIPE, SIG_IGN); /* who reads what --verbose says may go */
         server->signals = signalfd(-1, &ends, SFD_CLOEXEC);
+        return server->signals < 0 ? last_error() : 0;
+}
+
+static int prepare(struct server *server)
+{
+        int err;
+
         server->epoll = epoll_create1(EPOLL_CLOEXEC);
-        if (server->signals < 0 || server->epoll < 0)
+        if (server->epoll < 0)
                 return last_error();
         err = watch(server, EPOLL_CTL_ADD, server->signals, EPOLLIN, &server->signals);
-        return err ? err : watch(server, EPOLL_CTL_ADD, server->listener, EPOLLIN, server);
+        return err ? err : watch(server, EPOLL_CTL_ADD, server->listener.socket, EPOLLIN, server);
+}
+
+/* Each client may have its share of the copies. */
+static void settle(struct server *server)
+{
+        struct serve_settings *settings = &server->settings;
+        const uint64_t share = (server->rest_mib << 20) / server->clients_max;
+
+        settings->options.deadline_ms = (uint32_t)server->deadline_ms;
+        settings->options.rest_bytes = share ? share : 1;
+        settings->idle_ms = (uint64_t)(server->idle_s * 1000);
+        if (server->idle_s > 0 && !settings->idle_ms)
+                settings->idle_ms = 1;
+}
+
+static const char *what_to_do(int err, bool is_path)
+{
+        if (err == -EACCES && !is_path)
+                return " (other machines can reach it: --any-address)";
+        if (err == -EADDRINUSE)
+                return " (a server is there: end it, or choose another address)";
+        if (err == -EEXIST)
+                return " (and is no socket: choose another path)";
+        if (err == -EBUSY)
+                return " (another program has its directory locked)";
+        return err == -EINVAL ? " (HOST:PORT, or [ADDRESS]:PORT for IPv6)" : "";
 }
 
 static enum tool_exit serve(struct server *server)
 {
-        int err = is_path(server->address) ? listen_on_path(server->address, &server->listener)
-                                           : listen_on_port(server, &server->listener);
+        int err = block_signals(server);
 
+        if (!err)
+                err = listener_open(&server->listener, server->address, server->is_any_address);
         if (err) {
                 tool_complain("%s: %s%s", server->address, tool_explain(err),
-                              err == -EACCES && !is_path(server->address)
-                                      ? " (other machines can reach it: --any-address)"
-                                      : "");
+                              what_to_do(err, address_is_path(server->address)));
                 return TOOL_FAILED;
         }
         err = prepare(server);
         if (!err) {
-                printf("serving %s on %s\n", server->directory, server->address);
+                printf("serving %s on %s\n", server->settings.directory, server->listener.text);
                 fflush(stdout);
                 err = serve_all(server);
         }
         while (server->clients)
                 let_go(server, server->clients);
-        close(server->listener);
-        if (is_path(server->address))
-                unlink(server->address);
+        listener_close(&server->listener);
         if (err)
                 tool_complain("%s", tool_explain(err));
         return err ? TOOL_FAILED : TOOL_DONE;
@@ -312,65 +269,78 @@ static int check_calibration(const char *path)
 static enum tool_exit open_and_serve(struct server *server)
 {
         enum tool_exit result;
-        int err = server->calibration ? check_calibration(server->calibration) : 0;
+        const char *calibration = server->settings.calibration;
+        int err = calibration ? check_calibration(calibration) : 0;
 
         if (err) {
-                tool_complain("%s: %s (xac send --calibrate makes it)", server->calibration, tool_explain(err));
+                tool_complain("%s: %s (xac send --calibrate makes it)", calibration, tool_explain(err));
                 return TOOL_FAILED;
         }
-        err = xac_open(server->directory, 0, NULL, &server->env);
+        err = xac_open(server->settings.directory, 0, NULL, &server->settings.env);
 
         if (err) {
-                tool_complain("%s: %s", server->directory, tool_explain(err));
+                tool_complain("%s: %s", server->settings.directory, tool_explain(err));
                 return TOOL_FAILED;
         }
         result = serve(server);
-        xac_close(server->env);
+        xac_close(server->settings.env);
         return result;
+}
+
+static bool take_option(struct server *server, int option, const char *value)
+{
+        switch (option) {
+        case 'c':
+                return tool_number(value, "--clients", &server->clients_max) && server->clients_max;
+        case 'd':
+                return tool_number(value, "--deadline-ms", &server->deadline_ms) && server->deadline_ms < INT32_MAX;
+        case 'i':
+                return tool_seconds(value, "--idle", 0, IDLE_S_MAX, &server->idle_s);
+        case 'r':
+                return tool_number(value, "--rest-total", &server->rest_mib) && server->rest_mib < REST_MIB_MAX;
+        case 'f':
+                server->settings.calibration = value;
+                return true;
+        case 'w':
+                return (server->settings.way = tool_way(value)) >= 0;
+        case 'a':
+                return server->is_any_address = true;
+        case 'v':
+                return server->settings.is_verbose = true;
+        default:
+                return false;
+        }
 }
 
 enum tool_exit serve_main(int argc, char **argv)
 {
         static const struct option known[] = { { "clients", required_argument, NULL, 'c' },
                                                { "deadline-ms", required_argument, NULL, 'd' },
+                                               { "idle", required_argument, NULL, 'i' },
+                                               { "rest-total", required_argument, NULL, 'r' },
                                                { "calibration", required_argument, NULL, 'f' },
                                                { "way", required_argument, NULL, 'w' },
                                                { "any-address", no_argument, NULL, 'a' },
                                                { "verbose", no_argument, NULL, 'v' },
                                                { "help", no_argument, NULL, 'h' },
                                                { 0 } };
-        struct server server = { .clients_max = 64, .deadline_ms = 10000 };
-        bool is_right = true;
+        struct server server = { .clients_max = 64, .deadline_ms = 10000, .idle_s = 60, .rest_mib = 256 };
         int option;
 
         while ((option = getopt_long(argc, argv, "h", known, NULL)) != -1) {
-                if (option == 'c')
-                        is_right = tool_number(optarg, "--clients", &server.clients_max) && server.clients_max;
-                else if (option == 'd')
-                        is_right = tool_number(optarg, "--deadline-ms", &server.deadline_ms) &&
-                                   server.deadline_ms < INT32_MAX;
-                else if (option == 'w')
-                        is_right = (server.way = tool_way(optarg)) >= 0;
-                else if (option == 'f')
-                        server.calibration = optarg;
-                else if (option == 'a')
-                        server.is_any_address = true;
-                else if (option == 'v')
-                        server.is_verbose = true;
-                else if (option != 'h')
-                        is_right = false;
-                if (!is_right)
-                        return tool_usage("serve");
                 if (option == 'h') {
                         fputs(serve_help, stdout);
                         return TOOL_DONE;
                 }
+                if (!take_option(&server, option, optarg))
+                        return tool_usage("serve");
         }
         if (argc - optind != 2) {
                 tool_complain("an environment's directory and a socket, please");
                 return tool_usage("serve");
         }
-        server.directory = argv[optind];
+        server.settings.directory = argv[optind];
         server.address = argv[optind + 1];
+        settle(&server);
         return open_and_serve(&server);
 }

@@ -6,25 +6,64 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "send/sender.h"
 #include "tools/xac/tool.h"
 
 enum {
         HEAD = sizeof(struct send_frame),
         HALF_MS = 10000, /* so long may a request be on its way, */
-        IDLE_MS = 10000  /* and so long is a snapshot kept for who asks for nothing */
+        KEEP_MS = 10000  /* and so long is a snapshot kept for who asks for nothing */
 };
 
-struct serve_client *serve_client_open(xac_env *env, int socket, const xac_send_options *options)
+/* ---- how long ---- */
+
+static uint64_t lesser(uint64_t a, uint64_t b)
+{
+        return a < b ? a : b;
+}
+
+/* When a client that asks for nothing, or for half of something, is closed. */
+static uint64_t closing_ms(const struct serve_client *client)
+{
+        const uint64_t idle_ms = client->settings->idle_ms ? client->settings->idle_ms : UINT64_MAX;
+
+        if (client->byte_len)
+                return client->half_ms + lesser(HALF_MS, idle_ms);
+        return idle_ms == UINT64_MAX ? UINT64_MAX : client->quiet_ms + idle_ms;
+}
+
+static void set_due(struct serve_client *client)
+{
+        client->due_ms = closing_ms(client);
+        if (client->keeps)
+                client->due_ms = lesser(client->due_ms, client->quiet_ms + KEEP_MS);
+}
+
+static void await_request(struct serve_client *client, uint64_t now_ms)
+{
+        client->is_busy = false;
+        client->events = POLLIN;
+        client->quiet_ms = now_ms;
+        set_due(client);
+}
+
+/* ---- open and close ---- */
+
+struct serve_client *serve_client_open(const struct serve_settings *settings, int socket, uint64_t now_ms)
 {
         struct serve_client *client = calloc(1, sizeof(*client));
+        xac_send_options options = settings->options;
 
-        if (client && !xac_sender_open(env, socket, options, &client->sender)) {
+        if (settings->calibration)
+                xac_send_options_read(settings->calibration, socket, &options); /* it was sound when the server began */
+        if (client && !xac_sender_open(settings->env, socket, &options, &client->sender)) {
+                client->settings = settings;
                 client->socket = socket;
-                client->events = POLLIN;
-                client->due_ms = UINT64_MAX;
+                await_request(client, now_ms);
                 return client;
         }
         free(client);
@@ -34,6 +73,7 @@ struct serve_client *serve_client_open(xac_env *env, int socket, const xac_send_
 
 void serve_client_close(struct serve_client *client)
 {
+        serve_list_free(&client->list);
         xac_sender_close(client->sender);
         close(client->socket);
         free(client);
@@ -66,73 +106,189 @@ static int read_request(struct serve_client *client)
         return request_len(client) ? 1 : -EPROTO;
 }
 
-static int begin_response(struct serve_client *client)
-{
-        xac_send_request *request = &client->decoded.request;
-        int err = send_request_decode(&client->head, client->bytes + HEAD, &client->decoded);
+/* ---- what is said of them ---- */
 
-        client->byte_len = 0;
-        if (err)
-                return err;
-        if (request->way == XAC_SEND_AUTO &&
-            (client->way != XAC_SEND_PAGES || !(request->max_records || request->max_bytes)))
-                request->way = (enum xac_send_way)client->way;
-        return xac_send_begin(client->sender, request);
+static const char *error_name(int err)
+{
+        switch (err) {
+        case XAC_FORMAT:
+                return "XAC_FORMAT";
+        case XAC_CORRUPT:
+                return "XAC_CORRUPT";
+        case XAC_POISONED:
+                return "XAC_POISONED";
+        default:
+                return err > -4096 && strerrorname_np(-err) ? strerrorname_np(-err) : "error";
+        }
 }
 
-/* ---- responses ---- */
+static void print_bound(const char *word, const void *key, size_t key_len)
+{
+        if (!key)
+                return;
+        printf(" %s ", word);
+        tool_print_bytes(key, key_len);
+}
+
+static void print_request(const struct serve_client *client)
+{
+        const xac_send_request *request = &client->decoded.request;
+
+        printf("client %d: ", client->socket);
+        if (send_request_is_list(&client->head)) {
+                fputs("list", stdout);
+                return;
+        }
+        tool_print_bytes(client->decoded.file, strlen(client->decoded.file));
+        putchar(' ');
+        tool_print_bytes(client->decoded.tree, strlen(client->decoded.tree));
+        print_bound("from", request->from, request->from_len);
+        print_bound("to", request->to, request->to_len);
+}
+
+static void end_line(void)
+{
+        putchar('\n');
+        if (fflush(stdout))
+                clearerr(stdout); /* who reads it may go */
+}
 
 static void report(const struct serve_client *client)
 {
         xac_send_stats stats;
 
-        if (!client->is_verbose)
+        if (!client->settings->is_verbose)
                 return;
         xac_sender_stat(client->sender, &stats);
-        printf("client %d: ", client->socket);
-        tool_print_bytes(client->decoded.file, strlen(client->decoded.file));
-        putchar(' ');
-        tool_print_bytes(client->decoded.tree, strlen(client->decoded.tree));
-        printf(": %" PRIu64 " responses by now, %" PRIu64 " bytes in %" PRIu64 " sends\n", stats.responses, stats.bytes,
+        print_request(client);
+        printf(": %" PRIu64 " responses by now, %" PRIu64 " bytes in %" PRIu64 " sends", stats.responses, stats.bytes,
                stats.sends);
-        if (fflush(stdout))
-                clearerr(stdout); /* who reads it may go */
+        end_line();
+}
+
+static void report_error(const struct serve_client *client, int err)
+{
+        if (!client->settings->is_verbose)
+                return;
+        print_request(client);
+        printf(": %s: %s", error_name(err), tool_explain(err));
+        end_line();
+}
+
+static void report_end(const struct serve_client *client, const char *why)
+{
+        if (!client->settings->is_verbose)
+                return;
+        printf("client %d: %s", client->socket, why);
+        end_line();
+}
+
+/* ---- responses ---- */
+
+/* It is closed then, whether the client reads why or not. */
+static void complain(struct serve_client *client, int err, const char *why)
+{
+        xac_send_error(client->sender, err, why);
+        report_end(client, why);
+}
+
+static int begin_list(struct serve_client *client)
+{
+        const struct serve_settings *settings = client->settings;
+        int err = serve_list_make(settings->env, settings->directory, (size_t)settings->options.rest_bytes,
+                                  &client->list);
+
+        if (!err)
+                return 0;
+        report_error(client, err);
+        xac_send_error(client->sender, err, tool_explain(err));
+        return err;
+}
+
+static int begin_response(struct serve_client *client)
+{
+        const int way = client->settings->way;
+        xac_send_request *request = &client->decoded.request;
+        int err;
+
+        client->byte_len = 0;
+        if (send_request_is_list(&client->head))
+                return begin_list(client);
+        err = send_request_decode(&client->head, client->bytes + HEAD, &client->decoded);
+        if (err)
+                return err;
+        if (request->way == XAC_SEND_AUTO && (way != XAC_SEND_PAGES || !(request->max_records || request->max_bytes)))
+                request->way = (enum xac_send_way)way;
+        err = xac_send_begin(client->sender, request);
+        if (err)
+                report_error(client, err);
+        return err;
+}
+
+/* As xac_send_go(). The deadline begins anew with each part that is taken. */
+static int send_list(struct serve_client *client, uint64_t now_ms)
+{
+        struct serve_list *list = &client->list;
+        const ssize_t some =
+                send(client->socket, list->bytes + list->sent, list->len - list->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+        if (some < 0 && errno != EAGAIN && errno != EINTR)
+                return -errno;
+        if (some < 0 && client->events == POLLOUT && now_ms >= client->due_ms)
+                return -ETIMEDOUT;
+        if (some > 0 || client->events != POLLOUT)
+                client->due_ms = now_ms + client->settings->options.deadline_ms;
+        client->events = POLLOUT;
+        list->sent += some > 0 ? (size_t)some : 0;
+        if (list->sent < list->len)
+                return 0;
+        serve_list_free(list);
+        return 1;
+}
+
+static int send_response(struct serve_client *client, uint64_t now_ms)
+{
+        int timeout_ms = -1;
+        int result;
+
+        if (client->list.bytes)
+                return send_list(client, now_ms);
+        result = xac_send_go(client->sender, &client->events, &timeout_ms);
+        client->due_ms = timeout_ms < 0 ? UINT64_MAX : now_ms + (uint64_t)timeout_ms;
+        if (result == 1)
+                client->keeps = true;
+        return result;
 }
 
 /* 1: the response is done; 0: it goes on later. */
 static int go_on(struct serve_client *client, uint64_t now_ms)
 {
-        int timeout_ms = -1;
-        int result = xac_send_go(client->sender, &client->events, &timeout_ms);
+        const bool is_list = client->list.bytes != NULL;
+        const int result = send_response(client, now_ms);
+        const int err = result < 0 ? result : result && !is_list ? sender_result(client->sender) : 0;
 
-        client->due_ms = timeout_ms < 0 ? UINT64_MAX : now_ms + (uint64_t)timeout_ms;
-        if (result != 1)
-                return result;
-        report(client);
-        client->is_busy = false;
-        client->keeps = true;
-        client->events = POLLIN;
-        client->due_ms = now_ms + IDLE_MS;
-        return 1;
+        if (err)
+                report_error(client, err);
+        else if (result == 1)
+                report(client);
+        if (result == 1)
+                await_request(client, now_ms);
+        return result;
 }
 
-/* It is closed then, whether the client reads why or not. */
-static void complain(struct serve_client *client)
-{
-        xac_send_error(client->sender, -EPROTO, "this is no request (docs/SEND.md)");
-}
-
-/* Nothing has come for a while: half a request is given up, and so is the snapshot of one that may come. */
+/* Nothing has come for a while: the client is given up, or only the snapshot of a request that may come. */
 static bool is_overdue(struct serve_client *client, uint64_t now_ms)
 {
-        if (now_ms < client->due_ms)
-                return false;
-        if (client->byte_len)
+        if (now_ms >= closing_ms(client)) {
+                report_end(client, client->byte_len ? "closed: half a request (--idle)"
+                                                    : "closed: it asks for nothing (--idle)");
                 return true;
-        if (client->keeps)
+        }
+        if (client->keeps && now_ms >= client->quiet_ms + KEEP_MS) {
                 xac_sender_forget(client->sender);
-        client->keeps = false;
-        client->due_ms = UINT64_MAX;
+                client->keeps = false;
+        }
+        set_due(client);
         return false;
 }
 
@@ -142,15 +298,16 @@ static bool take_request(struct serve_client *client, uint64_t now_ms)
         const size_t before = client->byte_len;
         int result = read_request(client);
 
+        if (!result) {
+                if (!before)
+                        client->half_ms = now_ms;
+                return !is_overdue(client, now_ms);
+        }
         if (result == 1)
                 result = begin_response(client);
-        else if (!result && !before && client->byte_len)
-                client->due_ms = now_ms + HALF_MS;
-        else if (!result)
-                return !is_overdue(client, now_ms);
         if (result == -EPROTO)
-                complain(client);
-        client->is_busy = !result && !client->byte_len;
+                complain(client, result, "this is no request (docs/SEND.md)");
+        client->is_busy = !result;
         return !result;
 }
 

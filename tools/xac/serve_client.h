@@ -17,25 +17,38 @@
 #include <xac/send.h>
 
 #include "send/send_request.h"
+#include "tools/xac/serve_list.h"
+
+/* Of all clients. */
+struct serve_settings {
+        xac_env *env;
+        const char *directory;
+        xac_send_options options;
+        const char *calibration; /* a file, with what the options have not; or NULL */
+        int way;                 /* of enum xac_send_way for requests that leave it open */
+        uint64_t idle_ms;        /* so long may a client ask for nothing; 0: for ever */
+        bool is_verbose;
+};
 
 struct serve_client {
         struct serve_client *next;
+        const struct serve_settings *settings;
         int socket;
         xac_sender *sender;
-        int way; /* of enum xac_send_way for requests that leave it open */
         struct send_frame head;
         unsigned char bytes[sizeof(struct send_frame) + SEND_GET_MAX];
-        size_t byte_len; /* of the next request, that have come */
-        bool is_busy;    /* a response is being sent */
-        bool is_verbose;
-        bool keeps; /* the sender may have a snapshot for the next request */
+        size_t byte_len;        /* of the next request, that have come */
+        bool is_busy;           /* a response is being sent: */
+        struct serve_list list; /* this, if it has bytes; else the sender's */
+        bool keeps;             /* the sender may have a snapshot for the next request */
         struct send_decoded decoded;
-        int events;      /* of poll(2), that it waits for */
-        uint64_t due_ms; /* when something is to be done in any case */
+        int events;                 /* of poll(2), that it waits for */
+        uint64_t due_ms;            /* when something is to be done in any case */
+        uint64_t quiet_ms, half_ms; /* since when nothing of a request has come, and only a part of one */
 };
 
 /* Takes the socket over, which does not block. NULL, after the socket was closed: no memory. */
-struct serve_client *serve_client_open(xac_env *env, int socket, const xac_send_options *options);
+struct serve_client *serve_client_open(const struct serve_settings *settings, int socket, uint64_t now_ms);
 void serve_client_close(struct serve_client *client);
 /* Does what can be done now. False: it is to be closed. */
 bool serve_client_go(struct serve_client *client, uint64_t now_ms, bool is_readable);
