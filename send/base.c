@@ -163,7 +163,7 @@ static bool add_difference(struct changes *changes, const bptree_leaf *before, u
         *j += order >= 0;
         if (order < 0)
                 return add(changes, &old, true, max_bytes);
-        return new.value != NULL && add(changes, &new, false, max_bytes);
+        return new.value != NULL &&add(changes, &new, false, max_bytes);
 }
 
 bool changes_find(struct changes *changes, const bptree_leaf *before, const bptree_leaf *now, size_t max_bytes)

@@ -54,11 +54,11 @@ static uint32_t within_bytes(struct plan *plan, const bptree_leaf_view *view, ui
         return count;
 }
 
-/* How many records of a leaf there are in the range. When just so many are left as there may be, more may be behind. */
+/* How many records of a leaf the limits leave. */
 static uint32_t within_limits(struct plan *plan, const bptree_leaf_view *view)
 {
         uint32_t count = view->end - view->first;
-        if (plan->max_records && count >= plan->max_records - plan->records) {
+        if (plan->max_records && count > plan->max_records - plan->records) {
                 count = (uint32_t)(plan->max_records - plan->records);
                 plan->is_cut = true;
         }

@@ -47,6 +47,8 @@ void range_clear(struct xac_range *range)
 
 int xac_range_open(xac_range **range)
 {
+        if (!range)
+                return -EINVAL;
         *range = calloc(1, sizeof(**range));
         return *range ? 0 : -ENOMEM;
 }

@@ -67,6 +67,8 @@ static int receive_some(struct xac_range *range, int socket)
 int xac_range_receive(xac_range *range, int socket)
 {
         int outcome = 0;
+        if (!range)
+                return -EINVAL;
         if (!range->staged && !(range->staged = malloc(STAGED_BYTES)))
                 outcome = -ENOMEM;
         while (!outcome)

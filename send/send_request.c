@@ -67,7 +67,7 @@ static bool can_be_sent(const xac_send_request *request)
 
 int xac_send_request_encode(const xac_send_request *request, void *bytes, size_t room, size_t *byte_len)
 {
-        if (!can_be_sent(request))
+        if (!request || !byte_len || (room && !bytes) || !can_be_sent(request))
                 return -EINVAL;
         const struct send_get get = get_of(request);
         const struct send_get ordered = get_order(get);

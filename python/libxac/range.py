@@ -242,9 +242,12 @@ class Range:
                 if response != self._responses:
                     raise RuntimeError("the range was received again during the iteration")
                 records = received.records_behind(key)
+            for record in records:
+                if response != self._responses:
+                    break  # to the error
+                yield record
             if not records:
                 return
-            yield from records
             key = records[-1][0]
 
     def array(self, dtype):

@@ -106,6 +106,9 @@ static void limits_are_for_all_of_them(int kind)
                 check_equal(planned(&by_both), count < RECORDS - count ? count : RECORDS - count);
                 check(by_records.is_cut && by_bytes.is_cut && by_both.is_cut);
         }
+        struct plan all = { .tree = tree, .max_leaves = 3, .max_records = RECORDS };
+        check_equal(planned(&all), RECORDS);
+        check(!all.is_cut);
         struct plan small = { .tree = tree, .max_leaves = 3, .max_bytes = 1 };
         check_equal(planned(&small), 1);
         struct plan enough = { .tree = tree, .max_leaves = 3, .max_bytes = RECORDS * record };

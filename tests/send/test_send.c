@@ -147,7 +147,7 @@ struct expecting {
         bptree *tree;
         xac_range *range;
         uint64_t records, max_records, bytes, max_bytes;
-        int is_cut; /* by max_bytes */
+        int is_cut; /* by a limit */
 };
 
 static void check_value(const struct expecting *expecting, const bptree_record *now, const bptree_record *expected)
@@ -167,7 +167,7 @@ static int expect(void *expecting_, const bptree_record *expected)
         bptree_record now;
 
         if (expecting->max_records && expecting->records == expecting->max_records)
-                return 1;
+                return expecting->is_cut = 1;
         expecting->bytes += expected->key_len + expected->value_len;
         if (expecting->max_bytes && expecting->records && expecting->bytes > expecting->max_bytes)
                 return expecting->is_cut = 1;
@@ -193,10 +193,9 @@ static void check_range(xac_range *range, xac_snapshot *snapshot, const xac_send
         check_ok(bptree_open(then, "tree", 0, NULL, &expecting.tree));
         int err = bptree_scan(expecting.tree, request->from, request->from_len, request->to, request->to_len, expect,
                               &expecting);
-        check(err == 0 || (err == 1 && (expecting.max_records || expecting.is_cut)));
+        check_equal(err, expecting.is_cut);
         check_code(xac_range_next(range), -ENOENT);
-        check_equal(xac_range_is_cut(range),
-                    expecting.is_cut || (request->max_records && expecting.records == request->max_records));
+        check_equal(xac_range_is_cut(range), expecting.is_cut);
         bptree_close(expecting.tree);
         check_ok(page_arena_close(then));
 }

@@ -99,7 +99,10 @@ static void mistakes_are_explained(void)
         check_xac(0, "send", "--help");
         check_said("Usage: xac send ");
         check_xac(1, "send", "--calibrate=/nowhere/sizes", "--seconds=0.01");
-        check_said("Unix sockets: No such file");
+        check_said("/nowhere/sizes: No such file");
+        check_not_said("Unix sockets");
+        check_xac(2, "send", calibrate_option(), "--peer=somewhere");
+        check_said("HOST:PORT");
         write_file(scratch_path("sizes"), "no sizes\n");
         check_xac(1, "send", calibrate_option(), "--seconds=0.01");
         check_file_says(scratch_path("sizes"), "no sizes\n", 1);

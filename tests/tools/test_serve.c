@@ -704,6 +704,13 @@ static void wrong_arguments_are_told(void)
         check_xac(2, "serve", "/tmp");
         check_xac(2, "serve", "--way=none", "/tmp", "x");
         check_xac(2, "serve", "--clients=0", "/tmp", "x");
+        check_said("--clients takes a number from 1");
+        check_xac(2, "serve", "--deadline-ms=0", "/tmp", "x");
+        check_xac(2, "get", "--repeat=0", "x", "y", "z");
+        check_xac(2, "get", "--way=pages", "--max-bytes=10", "x", "y", "z");
+        check_said("--max-bytes");
+        check_xac(1, "serve", scratch_path("env"), "127.0.0.1:65536"); /* and not port 0 */
+        check_said("65535");
         check_xac(2, "get", "x");
         check_xac(2, "get", "--from=", "x", "y", "z");
         check_xac(2, "get", "--count", "x", "y");

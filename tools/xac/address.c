@@ -2,6 +2,7 @@
 #include "tools/xac/address.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,15 @@ int address_of_path(const char *path, struct sockaddr_un *address)
         return 0;
 }
 
+/* getaddrinfo() takes any number, modulo 65,536. */
+static bool is_port(const char *text)
+{
+        char *end;
+        const unsigned long number = strtoul(text, &end, 10);
+
+        return text[0] < '0' || text[0] > '9' || *end || number <= UINT16_MAX;
+}
+
 /* Brackets keep the colons of IPv6 apart from that of the port. */
 static int split(const char *text, char *host, const char **port)
 {
@@ -34,7 +44,7 @@ static int split(const char *text, char *host, const char **port)
         memcpy(host, text + has_brackets, len - 2 * (size_t)has_brackets);
         host[len - 2 * (size_t)has_brackets] = '\0';
         *port = colon + 1;
-        return 0;
+        return is_port(*port) ? 0 : -EINVAL;
 }
 
 int address_find(const char *text, struct addrinfo **found)

@@ -16,7 +16,8 @@ enum { ADDRESS_TEXT = 128 };
 bool address_is_path(const char *text);
 /* -ENAMETOOLONG. */
 int address_of_path(const char *path, struct sockaddr_un *address);
-/* All addresses of a host, for freeaddrinfo(3). -EINVAL: brackets that do not match; -EADDRNOTAVAIL. */
+/* All addresses of a host, for freeaddrinfo(3). -EINVAL: brackets that do not match, or a port that is none;
+ * -EADDRNOTAVAIL. */
 int address_find(const char *text, struct addrinfo **found);
 /* A connected socket, or what is wrong: the first of its addresses that answers. */
 int address_connect(const char *text);

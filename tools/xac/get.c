@@ -32,7 +32,7 @@ const char get_help[] =
         "  --to=KEY       the key behind the last one\n"
         "  --max=N        at most so many records\n"
         "  --max-bytes=N  at most so many bytes of keys and values, and one record at least\n"
-        "  --way=WAY      auto, copy, gather, zerocopy or pages\n"
+        "  --way=WAY      auto, copy, gather, zerocopy or pages (without --max and --max-bytes)\n"
         "  --count        only says how many records there are\n"
         "  --repeat=N     asks so many times, one after the other; with --way=pages only for what has changed\n"
         "  --list         prints a line for each data file: its name, two tabs, its pages; and for each of its trees:\n"
@@ -223,7 +223,7 @@ static bool take_option(struct order *order, int option, char *value)
                 request->way = (enum xac_send_way)way;
                 return way >= 0;
         case 'r':
-                return tool_number(value, "--repeat", &order->repeat);
+                return tool_count_option(value, "--repeat", UINT64_MAX, &order->repeat);
         case 'c':
                 return order->is_count = true;
         case 'l':
@@ -250,6 +250,8 @@ static bool is_right(const struct order *order, int operands)
                 tool_complain("--list takes a socket, and no other options");
         else if (operands != 2 && operands != 3)
                 tool_complain("a socket, a file and perhaps a tree, please");
+        else if (order->request.way == XAC_SEND_PAGES && (order->request.max_records || order->request.max_bytes))
+                tool_complain("--way=pages has no --max and no --max-bytes");
         else if (operands == 2 && is_of_records(order))
                 tool_complain("--from, --to, --max, --max-bytes, --count and --repeat are for the records of a tree");
         else

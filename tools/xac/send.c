@@ -110,7 +110,7 @@ static int calibrate(const struct calibration *calibration, const char *name, in
                 err = xac_send_options_write(calibration->path, socket, &options);
         if (err) {
                 printf("failed\n");
-                tool_complain("%s: %s", name, tool_explain(err));
+                tool_complain("%s, to %s: %s", name, calibration->path, tool_explain(err));
                 return err;
         }
         print_size("pieces gathered", options.gather_bytes);
@@ -156,9 +156,38 @@ static int calibrate_peer(const struct calibration *calibration)
         return err;
 }
 
+/* Before it takes time: is it such a file, or can there be one? */
+static int check_file(const char *path)
+{
+        xac_send_options options = { .flags = 0 };
+        int sockets[2];
+        int err = connect_unix(sockets);
+
+        if (err)
+                return err;
+        err = xac_send_options_read(path, sockets[0], &options);
+        if (err == -ENOENT) {
+                FILE *file = fopen(path, "ae");
+
+                err = file ? 0 : last_error();
+                if (file)
+                        fclose(file);
+        }
+        close(sockets[0]);
+        close(sockets[1]);
+        return err;
+}
+
 static enum tool_exit calibrate_all(const struct calibration *calibration)
 {
-        int err = calibrate_pair(calibration, "Unix sockets", connect_unix);
+        int err = check_file(calibration->path);
+
+        if (err) {
+                tool_complain("%s: %s", calibration->path,
+                              err == XAC_FORMAT ? "another file than 'xac send --calibrate' makes" : tool_explain(err));
+                return TOOL_FAILED;
+        }
+        err = calibrate_pair(calibration, "Unix sockets", connect_unix);
 
         err = calibrate_pair(calibration, "TCP on this machine", connect_loopback) || err;
         if (calibration->peer)
@@ -188,6 +217,10 @@ enum tool_exit send_main(int argc, char **argv)
                         return TOOL_DONE;
                 } else if (option == '?')
                         return tool_usage("send");
+        }
+        if (calibration.peer && address_is_path(calibration.peer)) {
+                tool_complain("--peer takes HOST:PORT, not '%s'", calibration.peer);
+                return tool_usage("send");
         }
         if (!calibration.path || optind != argc) {
                 tool_complain(calibration.path ? "there are no operands" : "--calibrate, please, and a file");

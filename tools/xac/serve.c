@@ -39,7 +39,7 @@ const char serve_help[] =
         "\n"
         "Exit status: 0 ended by a signal, 1 failed, 2 usage.\n";
 
-enum { IDLE_S_MAX = 1000000, REST_MIB_MAX = 1 << 24 };
+enum { CLIENTS_MAX = 1000000, IDLE_S_MAX = 1000000, REST_MIB_MAX = 1 << 24 };
 
 struct server {
         const char *address;
@@ -52,7 +52,7 @@ struct server {
         int signals, epoll;
         bool is_deaf; /* there is no room for another client: the listener is not watched */
         struct serve_client *clients;
-        uint64_t count;
+        uint64_t count, let_in; /* now, and so far */
 };
 
 static int last_error(void)
@@ -107,6 +107,7 @@ static void let_in(struct server *server)
                         listen_again(server, false); /* no descriptor, no memory: until one leaves */
                 return;
         }
+        client->number = ++server->let_in;
         client->next = server->clients;
         server->clients = client;
         server->count++;
@@ -223,7 +224,7 @@ static const char *what_to_do(int err, bool is_path)
                 return " (and is no socket: choose another path)";
         if (err == -EBUSY)
                 return " (another program has its directory locked)";
-        return err == -EINVAL ? " (HOST:PORT, or [ADDRESS]:PORT for IPv6)" : "";
+        return err == -EINVAL ? " (HOST:PORT, or [ADDRESS]:PORT for IPv6; ports go to 65535)" : "";
 }
 
 static enum tool_exit serve(struct server *server)
@@ -279,7 +280,8 @@ static enum tool_exit open_and_serve(struct server *server)
         err = xac_open(server->settings.directory, 0, NULL, &server->settings.env);
 
         if (err) {
-                tool_complain("%s: %s", server->settings.directory, tool_explain(err));
+                tool_complain("%s: %s%s", server->settings.directory, tool_explain(err),
+                              err == -EINVAL ? " (programs have it open with XAC_VOLATILE?)" : "");
                 return TOOL_FAILED;
         }
         result = serve(server);
@@ -291,13 +293,13 @@ static bool take_option(struct server *server, int option, const char *value)
 {
         switch (option) {
         case 'c':
-                return tool_number(value, "--clients", &server->clients_max) && server->clients_max;
+                return tool_count_option(value, "--clients", CLIENTS_MAX, &server->clients_max);
         case 'd':
-                return tool_number(value, "--deadline-ms", &server->deadline_ms) && server->deadline_ms < INT32_MAX;
+                return tool_count_option(value, "--deadline-ms", INT32_MAX, &server->deadline_ms);
         case 'i':
                 return tool_seconds(value, "--idle", 0, IDLE_S_MAX, &server->idle_s);
         case 'r':
-                return tool_number(value, "--rest-total", &server->rest_mib) && server->rest_mib < REST_MIB_MAX;
+                return tool_count_option(value, "--rest-total", REST_MIB_MAX, &server->rest_mib);
         case 'f':
                 server->settings.calibration = value;
                 return true;

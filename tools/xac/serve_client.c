@@ -134,7 +134,7 @@ static void print_request(const struct serve_client *client)
 {
         const xac_send_request *request = &client->decoded.request;
 
-        printf("client %d: ", client->socket);
+        printf("client %" PRIu64 ": ", client->number);
         if (send_request_is_list(&client->head)) {
                 fputs("list", stdout);
                 return;
@@ -179,7 +179,7 @@ static void report_end(const struct serve_client *client, const char *why)
 {
         if (!client->settings->is_verbose)
                 return;
-        printf("client %d: %s", client->socket, why);
+        printf("client %" PRIu64 ": %s", client->number, why);
         end_line();
 }
 
@@ -280,8 +280,8 @@ static int go_on(struct serve_client *client, uint64_t now_ms)
 static bool is_overdue(struct serve_client *client, uint64_t now_ms)
 {
         if (now_ms >= closing_ms(client)) {
-                report_end(client, client->byte_len ? "closed: half a request (--idle)"
-                                                    : "closed: it asks for nothing (--idle)");
+                report_end(client,
+                           client->byte_len ? "closed: half a request" : "closed: it asks for nothing (--idle)");
                 return true;
         }
         if (client->keeps && now_ms >= client->quiet_ms + KEEP_MS) {

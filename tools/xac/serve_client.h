@@ -34,6 +34,7 @@ struct serve_client {
         struct serve_client *next;
         const struct serve_settings *settings;
         int socket;
+        uint64_t number; /* of all clients so far */
         xac_sender *sender;
         struct send_frame head;
         unsigned char bytes[sizeof(struct send_frame) + SEND_GET_MAX];

@@ -71,6 +71,16 @@ bool tool_number(const char *text, const char *option, uint64_t *number)
         return false;
 }
 
+bool tool_count_option(const char *text, const char *option, uint64_t most, uint64_t *number)
+{
+        if (!tool_number(text, option, number))
+                return false;
+        if (*number && *number <= most)
+                return true;
+        tool_complain("%s takes a number from 1 to %" PRIu64 ", not '%s'", option, most, text);
+        return false;
+}
+
 bool tool_seconds(const char *text, const char *option, double least, double most, double *seconds)
 {
         char *end;
@@ -78,7 +88,7 @@ bool tool_seconds(const char *text, const char *option, double least, double mos
         *seconds = strtod(text, &end);
         if (end != text && *end == '\0' && *seconds >= least && *seconds <= most)
                 return true;
-        tool_complain("%s takes seconds, from %g to %g, not '%s'", option, least, most, text);
+        tool_complain("%s takes seconds, from %.10g to %.10g, not '%s'", option, least, most, text);
         return false;
 }
 

@@ -59,6 +59,8 @@ enum tool_exit tool_usage(const char *subcommand);
 const char *tool_operand(int argc, char **argv, const char *subcommand);
 /* A number; false, after a complaint. */
 bool tool_number(const char *text, const char *option, uint64_t *number);
+/* The same, from 1 to `most`. */
+bool tool_count_option(const char *text, const char *option, uint64_t most, uint64_t *number);
 /* The same for seconds, which may have a fraction. */
 bool tool_seconds(const char *text, const char *option, double least, double most, double *seconds);
 /* Those that are not printable as \xNN. */
