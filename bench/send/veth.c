@@ -88,7 +88,7 @@ static int make_cards(int far_namespace)
                 struct nlmsghdr head;
                 struct nlmsgerr answer;
                 char rest[sizeof(request)];
-        } reply;
+        } reply = { .head = { 0 } };
         const int kernel = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 
         if (kernel < 0)

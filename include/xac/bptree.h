@@ -141,8 +141,9 @@ void bptree_leaf_record(const bptree_leaf *leaf, uint32_t index, bptree_record *
 /* The index of the first record whose key is not less; leaf->count: all are. A key that cannot be in such a tree by its
  * length is compared all the same. */
 uint32_t bptree_leaf_find(const bptree_leaf *leaf, const void *key, size_t key_len);
-/* How many records from `at` of one leaf on are those from `other_at` of the other one on, byte by byte: of two versions
- * of a page, of the same tree. Each index is at most the leaf's count. A value in overflow pages is like no other. */
+/* How many records from `at` of one leaf on are those from `other_at` of the other one on, byte by byte: of two
+ * versions of a page, of the same tree. Each index is at most the leaf's count. A value in overflow pages is like no
+ * other. */
 uint32_t bptree_leaf_common(const bptree_leaf *one, uint32_t at, const bptree_leaf *other, uint32_t other_at);
 
 typedef struct bptree_leaf_view {
