@@ -145,7 +145,7 @@ static bool add(struct changes *changes, const bptree_record *record, bool is_go
 static int compare_keys(const bptree_record *one, const bptree_record *other)
 {
         const size_t len = one->key_len < other->key_len ? one->key_len : other->key_len;
-        const int order = memcmp(one->key, other->key, len);
+        const int order = len ? memcmp(one->key, other->key, len) : 0;
         return order ? order : (one->key_len > other->key_len) - (one->key_len < other->key_len);
 }
 
@@ -163,7 +163,9 @@ static bool add_difference(struct changes *changes, const bptree_leaf *before, u
         *j += order >= 0;
         if (order < 0)
                 return add(changes, &old, true, max_bytes);
-        return new.value != NULL &&add(changes, &new, false, max_bytes);
+        if (!new.value)
+                return false;
+        return add(changes, &new, false, max_bytes);
 }
 
 bool changes_find(struct changes *changes, const bptree_leaf *before, const bptree_leaf *now, size_t max_bytes)

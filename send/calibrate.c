@@ -220,7 +220,7 @@ int xac_send_calibrate(int socket, uint32_t milliseconds, xac_send_options *opti
         struct trial *trial = options ? calloc(1, sizeof(*trial)) : NULL;
         if (!trial)
                 return options ? -ENOMEM : -EINVAL;
-        trial->slice_ns = (uint64_t)milliseconds * 1000000 / (SIZES * WAYS * ROUNDS);
+        trial->slice_ns = (uint64_t)milliseconds * 1000000 / ((uint64_t)SIZES * WAYS * ROUNDS);
         trial->memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
         int err = trial->memory == MAP_FAILED ? -ENOMEM : outlet_open(&trial->outlet, socket, false, &trial->stats);
         if (!err) {

@@ -42,7 +42,7 @@ static bool is_same_host(const struct sockaddr_storage *one, const struct sockad
 
 static int kind_of(int socket, const char **kind)
 {
-        struct sockaddr_storage near, far;
+        struct sockaddr_storage near = { .ss_family = AF_UNSPEC }, far = near;
         socklen_t near_len = sizeof(near), far_len = sizeof(far);
         if (getsockname(socket, (struct sockaddr *)&near, &near_len) ||
             getpeername(socket, (struct sockaddr *)&far, &far_len))
@@ -146,7 +146,7 @@ int xac_send_options_read(const char *path, int socket, xac_send_options *option
 {
         struct line lines[LINES_MAX];
         unsigned count = LINES_MAX;
-        const char *kind;
+        const char *kind = "";
         int err = path && options ? kind_of(socket, &kind) : -EINVAL;
         err = err ? err : read_lines(path, lines, &count);
         const struct line *line = err ? NULL : line_of(lines, count, kind);
@@ -161,7 +161,7 @@ int xac_send_options_write(const char *path, int socket, const xac_send_options 
 {
         struct line lines[LINES_MAX + 1];
         unsigned count = LINES_MAX;
-        const char *kind;
+        const char *kind = "";
         int err =
                 path && options && options->gather_bytes && options->zerocopy_bytes ? kind_of(socket, &kind) : -EINVAL;
         if (err)

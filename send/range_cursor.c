@@ -53,7 +53,7 @@ static void look_ahead(struct xac_range *range)
                 return;
         place->ahead = next->page;
         place->ahead_end = place->ahead + range->shape.page_bytes;
-        place->ahead_step = (range->shape.page_bytes / place->end / FETCH_LINE + 1) * FETCH_LINE;
+        place->ahead_step = ((size_t)range->shape.page_bytes / place->end / FETCH_LINE + 1) * FETCH_LINE;
 }
 
 static inline void fetch_ahead(struct place *place)

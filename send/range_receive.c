@@ -29,7 +29,7 @@ static int receive(int socket, void *bytes, size_t room, int flags, size_t *byte
 /* Bytes that were looked at, and are there. */
 static int remove_seen(struct xac_range *range, int socket, size_t byte_len)
 {
-        size_t some;
+        size_t some = 0;
         int err = 0;
         for (; !err && byte_len; byte_len -= err ? 0 : some)
                 err = receive(socket, range->staged, byte_len, 0, &some);

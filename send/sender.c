@@ -155,7 +155,7 @@ static bool is_worth_lending(const xac_sender *sender)
 {
         uint64_t count;
         const size_t piece = pieces_of(&sender->response, &count);
-        return piece >= sender->options.zerocopy_bytes && count >= ZEROCOPY_MIN / piece + 1;
+        return piece && piece >= sender->options.zerocopy_bytes && count >= ZEROCOPY_MIN / piece;
 }
 
 /* Automatic: each piece is copied or shown as its size says. */

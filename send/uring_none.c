@@ -2,6 +2,7 @@
 #include "send/uring.h"
 
 #include <errno.h>
+#include <stddef.h>
 
 int uring_open(struct uring **ring)
 {

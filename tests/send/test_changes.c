@@ -116,7 +116,7 @@ static int order_of(const bptree_leaf *before, uint32_t i, const bptree_leaf *no
 
 static bool has_other_value(const bptree_leaf *before, uint32_t i, const bptree_record *record)
 {
-        bptree_record old;
+        bptree_record old = { .value = "" };
 
         bptree_leaf_record(before, i, &old);
         return old.value_len != record->value_len || memcmp(old.value, record->value, old.value_len) != 0;
@@ -144,7 +144,7 @@ static void expect_changes(struct changes *changes, const bptree_leaf *before, c
         check(changes_find(changes, before, now, ANY));
         while (i < before->count || j < now->count) {
                 const int order = order_of(before, i, now, j);
-                bptree_record record;
+                bptree_record record = { .value = "" };
 
                 if (j < now->count)
                         bptree_leaf_record(now, j, &record);

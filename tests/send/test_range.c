@@ -675,7 +675,7 @@ static xac_range *open_with_page(const struct send_begin *begin)
 
         check_ok(page_arena_open_memory(1 << 26, sizeof(page), &arena));
         check_ok(bptree_open(arena, "first", BPTREE_CREATE, NULL, &tree));
-        for (char key = 'c'; key <= 'm'; key++)
+        for (unsigned char key = 'c'; key <= (unsigned char)'m'; key++)
                 check_ok(bptree_put(tree, &key, 1, "old", 3, 0));
         check_ok(bptree_scan_leaves(tree, NULL, 0, NULL, 0, copy_page, page));
         bptree_close(tree);

@@ -87,20 +87,20 @@ static int connect_to_port(const char *text)
         return result;
 }
 
-int address_connect(const char *address)
+int address_connect(const char *text)
 {
         struct sockaddr_un path;
         int err;
 
-        if (!address_is_path(address))
-                return connect_to_port(address);
-        err = address_of_path(address, &path);
+        if (!address_is_path(text))
+                return connect_to_port(text);
+        err = address_of_path(text, &path);
         return err ? err : connect_to(AF_UNIX, (const struct sockaddr *)&path, sizeof(path));
 }
 
 int address_of_socket(int socket, char text[ADDRESS_TEXT])
 {
-        struct sockaddr_storage address;
+        struct sockaddr_storage address = { .ss_family = AF_UNSPEC };
         socklen_t length = sizeof(address);
         char host[64], port[16];
 

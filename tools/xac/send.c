@@ -210,12 +210,10 @@ enum tool_exit send_main(int argc, char **argv)
                         calibration.path = optarg;
                 else if (option == 'p')
                         calibration.peer = optarg;
-                else if (option == 's' && !tool_seconds(optarg, "--seconds", 0.001, 3600, &calibration.seconds))
-                        return tool_usage("send");
                 else if (option == 'h') {
                         fputs(send_help, stdout);
                         return TOOL_DONE;
-                } else if (option == '?')
+                } else if (option != 's' || !tool_seconds(optarg, "--seconds", 0.001, 3600, &calibration.seconds))
                         return tool_usage("send");
         }
         if (calibration.peer && address_is_path(calibration.peer)) {
