@@ -115,6 +115,14 @@ static void print_row(struct table *table, const struct row *row, const struct r
         report_median(table, &row->bytes, 1);
 }
 
+static void free_row(struct row *row)
+{
+        samples_free(&row->time);
+        samples_free(&row->sender);
+        samples_free(&row->client);
+        samples_free(&row->bytes);
+}
+
 void deltas_run(const struct send_bench *bench)
 {
         static const char *const headings[] = { "way",         "changes a page", "ns a record",
@@ -142,5 +150,7 @@ void deltas_run(const struct send_bench *bench)
         for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
                 print_row(&table, &rows[i], &rows[0]);
         table_close(&table);
+        for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+                free_row(&rows[i]);
         store_close(&store);
 }
