@@ -73,7 +73,8 @@ typedef struct xac_send_options {
         /* Bytes of such a rest at most; of a longer one, -ETIMEDOUT (64 MiB). */
         uint64_t rest_bytes;
         /* XAC_SEND_AUTO: pieces from so many bytes on are gathered, or sent without copies; smaller ones are packed.
-         * UINT32_MAX: none. 0: what was measured on some machine; xac_send_calibrate() measures it on this one. */
+         * UINT32_MAX: none. 0: what was measured on some machine for gathering, and 16,384 without copies, which no
+         * card was asked for; xac_send_calibrate() measures both on this one. */
         uint32_t gather_bytes;
         uint32_t zerocopy_bytes;
         int flags; /* XAC_SEND_URING */

@@ -34,6 +34,8 @@ TRACE_READER = \
 %C%_xac_SOURCES = \
         %D%/address.c \
         %D%/address.h \
+        %D%/calibration.c \
+        %D%/calibration.h \
         %D%/check.c \
         %D%/check_files.c \
         %D%/check_files.h \

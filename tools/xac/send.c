@@ -18,6 +18,7 @@
 #include <xac/send.h>
 
 #include "tools/xac/address.h"
+#include "tools/xac/calibration.h"
 #include "tools/xac/tool.h"
 
 const char send_help[] =
@@ -159,13 +160,8 @@ static int calibrate_peer(const struct calibration *calibration)
 /* Before it takes time: is it such a file, or can there be one? */
 static int check_file(const char *path)
 {
-        xac_send_options options = { .flags = 0 };
-        int sockets[2];
-        int err = connect_unix(sockets);
+        int err = calibration_check(path);
 
-        if (err)
-                return err;
-        err = xac_send_options_read(path, sockets[0], &options);
         if (err == -ENOENT) {
                 FILE *file = fopen(path, "ae");
 
@@ -173,8 +169,6 @@ static int check_file(const char *path)
                 if (file)
                         fclose(file);
         }
-        close(sockets[0]);
-        close(sockets[1]);
         return err;
 }
 

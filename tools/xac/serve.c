@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tools/xac/calibration.h"
 #include "tools/xac/listen.h"
 #include "tools/xac/serve_client.h"
 #include "tools/xac/tool.h"
@@ -252,26 +253,11 @@ static enum tool_exit serve(struct server *server)
         return err ? TOOL_FAILED : TOOL_DONE;
 }
 
-/* Each client's socket has its line in it, or none; any socket tells whether the file is sound. */
-static int check_calibration(const char *path)
-{
-        xac_send_options options = { .flags = 0 };
-        int sockets[2];
-        int err = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) ? last_error() : 0;
-
-        if (err)
-                return err;
-        err = xac_send_options_read(path, sockets[0], &options);
-        close(sockets[0]);
-        close(sockets[1]);
-        return err;
-}
-
 static enum tool_exit open_and_serve(struct server *server)
 {
         enum tool_exit result;
         const char *calibration = server->settings.calibration;
-        int err = calibration ? check_calibration(calibration) : 0;
+        int err = calibration ? calibration_check(calibration) : 0;
 
         if (err) {
                 tool_complain("%s: %s (xac send --calibrate makes it)", calibration, tool_explain(err));
