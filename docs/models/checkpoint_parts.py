@@ -11,6 +11,9 @@ checkpoint, one commit more, and another checkpoint. After each step the power f
 arrives, does not, or arrives torn. Recovery is cut in the same way and run again. Wrong is whatever is not the content that
 was acknowledged.
 
+Pages may be held back: a reader needs what is at home, so they stand in the area only. And a checkpointer may die, and
+another one goes on: what the dead one wrote and did not sync may arrive or not.
+
 The rules; each is left out by its name, and is then found out:
 
     order     P1  a page goes home no later than the pages that it was moved from since the base: the difference needs
@@ -21,6 +24,9 @@ The rules; each is left out by its name, and is then found out:
     finish    P5  recovery from the middle of a checkpoint first brings all pages to the same C
     sync      P6  a part is home, and synced, before the manifest names the next one
     base      P7  the manifest's base is B until its area has the last part
+    first     P8  what the area before has and home lacks goes with the first part: that area is given up then
+    carry     P9  a page that is held back is in every area from its part on
+    again     P10 who goes on for a dead checkpointer first brings home what the named area has
 
     python3 checkpoint_parts.py               expects 0 wrong
     python3 checkpoint_parts.py RULE...       without these
@@ -91,8 +97,9 @@ def record_of(shape, memory):
 # ---- the checkpoint ----
 
 
-def groups_of(pages, log, base, target):
-    """Pages in the order in which they go home: targets of moves before, or with, what they came from (P1, P2)."""
+def groups_of(pages, log, base, target, first):
+    """Pages in the order in which they go home: targets of moves before, or with, what they came from (P1, P2); those of
+    `first` and what they need are one group, the first."""
     needs = {page: set() for page in pages}  # page -> pages that must not be behind it
     for number in range(base + 1, target + 1):
         for page, (source, _) in log[number].items():
@@ -110,28 +117,45 @@ def groups_of(pages, log, base, target):
             group = [page]
         groups.append(group)
         left = [page for page in left if page not in group]
-    return groups
+    needed = {page for page in pages if page in first or any(page in reach[other] for other in first if other in reach)}
+    return [sorted(needed)] * bool(needed) + [group for group in groups if not set(group) <= needed]
 
 
-def checkpoint(disk, log, base, target, memory, home, listed):
-    """Steps: ('write', w), ('sync', kind). `home`: what home has, as it goes; `listed`: pages that stand at `target`."""
-    generation, _, area, _ = disk.manifest()
+def write_home(pages, memory, home, held):
+    for page in pages:
+        if page not in held:
+            home[page] = memory[page]
+            yield "write", ("home", page, memory[page])
+
+
+def checkpoint(disk, log, base, target, memory, home, listed, held=frozenset()):
+    """Steps: ('write', w), ('sync', kind). `home`: what home has, as it goes; `listed`: pages that stand at `target`;
+    `held`: pages that stay in the area."""
+    generation, _, area, unfinished = disk.manifest()
     slot = disk.slot.index(disk.manifest())
+    named = set(disk.area[area][1]) if area is not None else set()
+    if unfinished and "again" not in OUT:
+        yield from write_home(sorted(named), memory, home, held)
+        yield "sync", "home"
+    carried = named & held & listed if "carry" not in OUT else set()
     dirty = [page for page in PAGES if page not in listed and home[page] != memory[page]]
-    groups = groups_of(dirty, log, base, target) or [[]]
+    first = set() if unfinished or "first" in OUT else named & set(dirty)
+    groups = groups_of(dirty, log, base, target, first) or [[]]
     for number, group in enumerate(groups):
         is_last = number == len(groups) - 1
         area = 1 - area if area is not None else 0
         listed = set(group) if "keep" in OUT else listed | set(group)
-        yield "write", ("area", area, (target, {page: memory[page] for page in group}, frozenset(listed)))
+        images = {page: memory[page] for page in carried | set(group)}
+        yield "write", ("area", area, (target, images, frozenset(listed)))
         yield "sync", "area"
         generation += 1
-        named = (generation, target, area, None) if is_last or "base" in OUT else (generation, base, area, target)
+        entry = (generation, target, area, None) if is_last or "base" in OUT else (generation, base, area, target)
         for one in (slot ^ 1, slot):
-            yield "write", ("slot", one, named)
+            yield "write", ("slot", one, entry)
             yield "sync", "slot"
-        for page in group:
-            yield "write", ("home", page, memory[page])
+        yield from write_home(group, memory, home, held)
+        if "carry" not in OUT:
+            carried |= set(group) & held
         if "sync" not in OUT or is_last:
             yield "sync", "home"
 
@@ -162,7 +186,7 @@ def recover(disk):
             return wrong, 0
         if newest == target and "finish" not in OUT:
             yield from checkpoint(disk, log, base, target, dict(content), home, listed)
-            home, base = dict(content), target
+            base = target
     yield from checkpoint(disk, log, base, newest, dict(content), home, frozenset())
     return content, newest
 
@@ -170,9 +194,9 @@ def recover(disk):
 # ---- cuts ----
 
 
-def drive(disk, steps, visit):
+def drive(disk, steps, visit, pending=()):
     """Runs the steps on a disk that is followed; visit(disk, unsynced) after each one."""
-    pending = []
+    pending = list(pending)
     try:
         while True:
             step = next(steps)
@@ -228,58 +252,102 @@ class Judge:
             self.wrong.setdefault("not all is at home", program)
 
 
-def run(program, judge):
-    """Commits, a checkpoint, in the midst of which another commit comes, and a checkpoint again."""
-    disk, memory = Disk(), {page: (page,) for page in PAGES}
-    wanted, log = {0: dict(memory)}, {}
+class World:
+    """A disk, and what the processes know."""
 
-    def commit(shape):
-        number = len(log) + 1
-        log[number] = record_of(shape, memory)
-        apply(log[number], memory, (), number)
-        wanted[number] = dict(memory)
-        disk.log[number] = log[number]
+    def __init__(self, judge):
+        self.disk, self.judge, self.base = Disk(), judge, 0
+        self.memory = {page: (page,) for page in PAGES}
+        self.home = dict(self.memory)
+        self.wanted, self.log = {0: dict(self.memory)}, {}
 
-    base = 0
-    for shapes in program:
-        for shape in shapes:
-            commit(SHAPES[shape])
-        target, then, home = len(log), dict(memory), dict(disk.home)
-        steps = checkpoint(disk, log, base, target, then, home, frozenset())
-        drive(disk, steps, lambda now, pending: judge.look(now, pending, wanted, len(log), 1, str(program)))
-        base = target
-    return judge
+    def commit(self, shape):
+        number = len(self.log) + 1
+        self.log[number] = record_of(SHAPES[shape], self.memory)
+        apply(self.log[number], self.memory, (), number)
+        self.wanted[number] = dict(self.memory)
+        self.disk.log[number] = self.log[number]
+
+    def steps(self, target, held, listed=frozenset()):
+        memory = self.wanted[target]
+        return checkpoint(self.disk, self.log, self.base, target, memory, self.home, listed, held)
+
+    def checkpoint(self, target, held, program):
+        visit = lambda now, pending: self.judge.look(now, pending, self.wanted, len(self.log), 1, program)
+        drive(self.disk, self.steps(target, held), visit)
+        self.base = target
+
+    def die_and_go_on(self, target, held, program, count):
+        """The checkpointer dies after so many steps; what it wrote is in the page cache, and not synced. True if it came
+        so far."""
+        visit = lambda now, pending: self.judge.look(now, pending, self.wanted, len(self.log), 0, program)
+        before, cache = dict(self.home), self.disk.copy()
+        steps, pending = self.steps(target, held), []
+        for _ in range(count):
+            step = next(steps, None)
+            if not step:
+                return False
+            if step[0] == "write":
+                pending.append(step[1])
+                cache.put(step[1])
+            else:
+                for write in pending:
+                    if write[0] == step[1]:
+                        self.disk.put(write)
+                pending = [write for write in pending if write[0] != step[1]]
+        # The manifest is settled first, and says whether something was begun (R18).
+        for write in [write for write in pending if write[0] == "slot"]:
+            self.disk.put(write)
+        pending = [write for write in pending if write[0] != "slot"]
+        named = self.disk.manifest()
+        if named[1] == target:
+            return True
+        listed = self.disk.area[named[2]][2] if named[3] else frozenset()
+        # Heads turn to home after the sync only: for all others nobody knows what home has.
+        self.home.clear()
+        self.home.update({page: before[page] if page not in listed else self.wanted[target][page] for page in PAGES})
+        drive(self.disk, self.steps(target, held, listed), visit, pending)
+        return True
+
+
+def run(first, then, held, judge, later=None):
+    """Commits, a checkpoint that holds pages back, commits, and a checkpoint in parts; perhaps one commit more."""
+    program = f"{first} then {then}, held {sorted(held)}, later {later}"
+    for count in itertools.count(0):
+        world = World(judge)
+        for shape in first:
+            world.commit(shape)
+        if then is not None:
+            world.checkpoint(len(world.log), held, program)
+            for shape in then:
+                world.commit(shape)
+        target = len(world.log)
+        if later is not None:
+            world.commit(later)
+        if count == 0:
+            world.checkpoint(target, held, program)
+        elif not world.die_and_go_on(target, held, program, count):
+            return
 
 
 def main():
     judge = Judge()
     shapes = range(len(SHAPES))
-    for first in itertools.product(shapes, repeat=3):
-        run((first, (first[0],)), judge)
-    for first in itertools.product(shapes, repeat=2):
-        for later in shapes:
-            run_with_later(first, later, judge)
+    for held in ((), ("X",), ("Y",)):
+        for first in itertools.product(shapes, repeat=2):
+            for then in [None, *shapes]:
+                run(first, None if then is None else (then,), frozenset(held), judge, first[0] if then is None else None)
+                if judge.wrong:
+                    break
+    if not judge.wrong:
+        for first in itertools.product(shapes, repeat=3):
+            run(first, None, frozenset(), judge)
     print(f"{judge.recoveries} recoveries; wrong: {judge.wrong if judge.wrong else 0}")
     return 1 if judge.wrong else 0
 
 
-def run_with_later(first, later, judge):
-    """A commit is in the log behind the target while the parts go home."""
-    disk, memory = Disk(), {page: (page,) for page in PAGES}
-    wanted, log = {0: dict(memory)}, {}
-    for number, shape in enumerate(first + (later,), 1):
-        log[number] = record_of(SHAPES[shape], memory)
-        if number == len(first) + 1:
-            then = dict(memory)
-        apply(log[number], memory, (), number)
-        wanted[number] = dict(memory)
-        disk.log[number] = log[number]
-    steps = checkpoint(disk, log, 0, len(first), then, dict(disk.home), frozenset())
-    drive(disk, steps, lambda now, pending: judge.look(now, pending, wanted, len(log), 1, f"{first} then {later}"))
-
-
 def expect_all():
-    rules = ["order", "together", "list", "keep", "finish", "sync", "base"]
+    rules = ["order", "together", "list", "keep", "finish", "sync", "base", "first", "carry", "again"]
     failures = 0
     for left_out in [[]] + [[rule] for rule in rules]:
         code = subprocess.call([sys.executable, __file__, *left_out])
