@@ -61,6 +61,7 @@ enum hook_step {
         HOOK_SEGMENT_READY,  /* header on disk, not in the table */
         HOOK_CHECKPOINT_PINNED,
         HOOK_SLOT_SEEN, /* by a checkpoint, that knows only its tag */
+        HOOK_PARTS_BEGUN, /* of a checkpoint; the manifest does not know */
         HOOK_AREA_WRITTEN,
         HOOK_MANIFEST_NAMED, /* the manifest names the new checkpoint */
         HOOK_RECYCLED,
@@ -89,6 +90,12 @@ enum hook_bug {
         HOOK_BUG_BACKLOG_OVERTAKEN,     /* a commit with a record of its own does not wait until there is none */
         HOOK_BUG_MERGE_NOT_FINISHED,    /* of a merged record that a dead process had decided nothing is left */
         HOOK_BUG_LOST_FRAME_SHOWN,      /* what a commit that failed had written stays in the page's frame */
+        HOOK_BUG_PARTS_UNORDERED,       /* parts go home whatever was moved from them (P1, P2) */
+        HOOK_BUG_PART_NOT_LISTED,       /* an area does not say what stands at the checkpoint already (P4) */
+        HOOK_BUG_HOME_NOT_SYNCED,       /* pages that went home are not (P6, R13) */
+        HOOK_BUG_PARTS_AREA_GIVEN_UP,   /* what the area before has goes home with any part (P8) */
+        HOOK_BUG_PART_NOT_CARRIED,      /* pages that are held back are in one area only (P9) */
+        HOOK_BUG_PARTS_NOT_AGAIN,       /* whoever goes on trusts that the last part came home (P10) */
         HOOK_BUGS
 };
 

@@ -9,7 +9,8 @@
 #include "base/hook.h"
 #include "base/sys.h"
 #include "libxac/backlog.h"
-#include "libxac/dirty.h"
+#include "libxac/checkpoint_steps.h"
+#include "libxac/moves.h"
 #include "libxac/pool.h"
 #include "libxac/probe.h"
 #include "libxac/publish.h"
@@ -17,20 +18,8 @@
 #include "libxac/redo.h"
 #include "libxac/tracing.h"
 #include "libxac/version.h"
-#include "recovery/area.h"
 
 enum { LOG_OVERDUE = 4 /* so many times log_bytes, and committers wait for a checkpoint of their own */ };
-
-/* In memory of its own: this may run in the fault handler, on a small stack. */
-struct checkpoint {
-        const struct home_writer *writer;
-        struct shared *shared;
-        uint64_t sequence; /* C */
-        uint64_t position;
-        uint64_t redo;
-        struct dirty dirty;
-        struct manifest manifest;
-};
 
 /* ---- 1. pin ---- */
 
@@ -53,9 +42,10 @@ static int pin(struct checkpoint *checkpoint)
         return 0;
 }
 
+/* But for a checkpoint that is home in parts: whoever finishes it needs the versions. */
 static void unpin(struct shared *shared)
 {
-        atomic_store(&shared->control->checkpoint_snapshot, 0);
+        atomic_store(&shared->control->checkpoint_snapshot, atomic_load(&shared->control->checkpoint_target));
 }
 
 /* ---- 3. area ---- */
@@ -87,24 +77,31 @@ static int is_visible(void *arg, uint32_t no)
 
 static struct page_image image_of(void *arg, uint64_t i)
 {
-        const struct checkpoint *checkpoint = arg;
-        uint32_t no = dirty_slot(&checkpoint->dirty, (uint32_t)i);
-        return (struct page_image){ dirty_page(&checkpoint->dirty, (uint32_t)i),
-                                    atomic_load(&checkpoint->shared->slots[no].tag),
-                                    shared_slot_bytes(checkpoint->shared, no) };
+        const struct dirty *dirty = arg;
+        uint32_t no = dirty_slot(dirty, (uint32_t)i);
+        return (struct page_image){ dirty_page(dirty, (uint32_t)i), atomic_load(&dirty->shared->slots[no].tag),
+                                    shared_slot_bytes(dirty->shared, no) };
 }
 
-static int write_area(struct checkpoint *checkpoint)
+struct area_id checkpoint_area_id(const struct checkpoint *checkpoint)
 {
         const struct control *control = checkpoint->shared->control;
-        struct manifest *manifest = &checkpoint->manifest;
         struct area_id id = { .sequence = checkpoint->sequence,
                               .page_bytes = control->page_bytes,
-                              .mode = control->mode };
+                              .mode = control->mode,
+                              .keep_bytes = area_keep_bytes(control->area_bytes) };
         memcpy(id.uuid, control->uuid, sizeof(id.uuid));
+        return id;
+}
+
+int checkpoint_write_area(struct checkpoint *checkpoint, const struct dirty *dirty, const struct area_part *part)
+{
+        struct manifest *manifest = &checkpoint->manifest;
+        struct area_id id = checkpoint_area_id(checkpoint);
         int which = manifest->area == 0;
-        int err = area_write(checkpoint->writer->files->directory, which, &id, checkpoint->dirty.slots.count, image_of,
-                             checkpoint, &manifest->area_checksum);
+        id.part = part;
+        int err = area_write(checkpoint->writer->files->directory, which, &id, dirty->slots.count, image_of,
+                             (void *)(uintptr_t)dirty, &manifest->area_checksum);
         hook_step(HOOK_AREA_WRITTEN);
         manifest->area = which;
         return err;
@@ -128,9 +125,19 @@ static void note_checkpoint(const struct checkpoint *checkpoint)
         atomic_store(&control->checkpoint_sequence, checkpoint->sequence);
         atomic_store(&control->checkpoint_position, checkpoint->position);
         atomic_store(&control->redo_position, checkpoint->redo);
+        atomic_store(&control->checkpoint_target, 0);
+        moves_forget(checkpoint->shared, checkpoint->sequence);
 }
 
-static int name_area(struct checkpoint *checkpoint)
+static void name_base(const struct checkpoint *checkpoint, struct manifest *manifest)
+{
+        manifest->target_sequence = 0;
+        manifest->base_sequence = checkpoint->sequence;
+        manifest->base_position = checkpoint->position;
+        manifest->redo_position = checkpoint->redo;
+}
+
+int checkpoint_name_area(struct checkpoint *checkpoint, bool is_part)
 {
         struct shared *shared = checkpoint->shared;
         struct manifest *manifest = &checkpoint->manifest;
@@ -142,16 +149,21 @@ static int name_area(struct checkpoint *checkpoint)
         if (!err) {
                 manifest->area = area;
                 manifest->area_checksum = area_checksum;
-                manifest->base_sequence = checkpoint->sequence;
-                manifest->base_position = checkpoint->position;
-                manifest->redo_position = checkpoint->redo;
+                if (is_part)
+                        manifest->target_sequence = checkpoint->sequence;
+                else
+                        name_base(checkpoint, manifest);
                 err = shared_write_manifest_locked(shared, directory, manifest);
         }
         shared_unlock_as_process(shared, &shared->control->file_lock);
         hook_step(HOOK_MANIFEST_NAMED);
-        if (!err)
-                note_checkpoint(checkpoint);
-        return err;
+        if (err || is_part)
+                return err;
+        note_checkpoint(checkpoint);
+        log_segments_recycle(&shared->log.segments, checkpoint->writer->self->owner, checkpoint->redo,
+                             shared->control->log_bytes);
+        hook_step(HOOK_RECYCLED);
+        return 0;
 }
 
 int checkpoint_mark_unclean(struct shared *shared, int directory)
@@ -195,36 +207,51 @@ int checkpoint_mark_clean(struct shared *shared, int directory)
 
 static int write_area_and_manifest(struct checkpoint *checkpoint)
 {
-        int err = read_manifest(checkpoint);
-        if (!err)
-                err = dirty_collect(&checkpoint->dirty, is_visible, checkpoint);
-        if (err)
-                return err;
-        dirty_sort(&checkpoint->dirty);
-        if (!hook_has_bug(HOOK_BUG_SYNCS_OUT_OF_ORDER))
-                return (err = write_area(checkpoint)) ? err : name_area(checkpoint);
+        if (!hook_has_bug(HOOK_BUG_SYNCS_OUT_OF_ORDER)) {
+                int err = checkpoint_write_area(checkpoint, &checkpoint->dirty, NULL);
+                return err ? err : checkpoint_name_area(checkpoint, false);
+        }
         checkpoint->manifest.area = checkpoint->manifest.area == 0;
-        err = name_area(checkpoint);
-        return err ? err : write_area(checkpoint);
+        int err = checkpoint_name_area(checkpoint, false);
+        checkpoint->manifest.area = checkpoint->manifest.area == 0;
+        return err ? err : checkpoint_write_area(checkpoint, &checkpoint->dirty, NULL);
 }
 
-/* Steps 2 to 4. */
-static int make_durable(struct checkpoint *checkpoint)
+/* Steps 3 to 5, of all pages at once or in parts. */
+static int write_pages(struct checkpoint *checkpoint)
 {
-        struct shared *shared = checkpoint->shared;
-        struct participant *self = checkpoint->writer->self;
+        const struct control *control = checkpoint->shared->control;
+        if (checkpoint->dirty.slots.count > area_pages_max(control->area_bytes, control->page_bytes)) {
+                int err = checkpoint_parts_begin(checkpoint);
+                if (err != -EOVERFLOW)
+                        return err;
+        }
+        int err = write_area_and_manifest(checkpoint);
+        return err ? err : home_write_locked(checkpoint->writer, checkpoint->sequence);
+}
+
+static int collect(struct checkpoint *checkpoint)
+{
+        checkpoint->dirty.slots.count = 0;
+        int err = dirty_collect(&checkpoint->dirty, is_visible, checkpoint);
+        if (!err)
+                dirty_sort(&checkpoint->dirty);
+        return err;
+}
+
+/* Steps 2 to 5. */
+static int write_everything(struct checkpoint *checkpoint)
+{
         int err = 0;
-        if (hook_has_bug(HOOK_BUG_HOME_BEFORE_LOG))
+        if (hook_has_bug(HOOK_BUG_HOME_BEFORE_LOG) || hook_has_bug(HOOK_BUG_HOME_BEFORE_AREA))
                 err = home_write_locked(checkpoint->writer, checkpoint->sequence);
         if (!err)
-                err = redo_wait(self, checkpoint->position);
+                err = redo_wait(checkpoint->writer->self, checkpoint->position);
         if (!err)
-                err = write_area_and_manifest(checkpoint);
-        if (err)
-                return err;
-        log_segments_recycle(&shared->log.segments, self->owner, checkpoint->redo, shared->control->log_bytes);
-        hook_step(HOOK_RECYCLED);
-        return 0;
+                err = read_manifest(checkpoint);
+        if (!err)
+                err = collect(checkpoint);
+        return err ? err : write_pages(checkpoint);
 }
 
 /* Anything to do? Also when nothing was committed since: pages may have been held back then. */
@@ -236,31 +263,51 @@ static bool is_needed(struct checkpoint *checkpoint)
                checkpoint->sequence != atomic_load(&checkpoint->shared->control->checkpoint_sequence);
 }
 
-static int run_durable(struct checkpoint *checkpoint)
+/* A failed write or sync proves that nobody knows what is on disk; a lack of room, memory or descriptors proves nothing
+ * of the kind, nor does a home that somebody else has cut. */
+static int judge(const struct checkpoint *checkpoint, int err)
 {
-        int err = log_poison(&checkpoint->shared->log);
-        if (err || !is_needed(checkpoint))
-                return err;
-        if (hook_has_bug(HOOK_BUG_HOME_BEFORE_AREA))
-                err = home_write_locked(checkpoint->writer, checkpoint->sequence);
-        if (!err)
-                err = make_durable(checkpoint);
-        if (!err)
-                err = home_write_locked(checkpoint->writer, checkpoint->sequence);
-        /* A failed write or sync proves that nobody knows what is on disk; a lack of room, memory or descriptors
-         * proves nothing of the kind, nor does a home that somebody else has cut. */
         if (err == -EIO)
                 log_set_poison(&checkpoint->shared->log, err);
         return err;
 }
 
+static int run_durable(struct checkpoint *checkpoint)
+{
+        int err = log_poison(&checkpoint->shared->log);
+        if (err || !is_needed(checkpoint))
+                return err;
+        return judge(checkpoint, write_everything(checkpoint));
+}
+
+/* What an earlier checkpoint has begun and not finished: its commit is pinned still. */
+static int finish_parts(struct checkpoint *checkpoint)
+{
+        _Atomic uint64_t *target = &checkpoint->shared->control->checkpoint_target;
+        checkpoint->sequence = atomic_load(target);
+        if (!checkpoint->sequence)
+                return 0;
+        int err = log_poison(&checkpoint->shared->log);
+        if (!err)
+                err = read_manifest(checkpoint);
+        if (!err && checkpoint->manifest.target_sequence) { /* it has come so far */
+                err = collect(checkpoint);
+                if (!err)
+                        err = checkpoint_parts_go_on(checkpoint);
+        }
+        if (!err)
+                atomic_store(target, 0);
+        return judge(checkpoint, err);
+}
+
 static int run_pinned(struct checkpoint *checkpoint)
 {
         struct shared *shared = checkpoint->shared;
-        int err = pin(checkpoint);
+        int err = finish_parts(checkpoint);
+        if (!err)
+                err = pin(checkpoint);
         if (err)
                 return err;
-        checkpoint->dirty.slots.count = 0;
         err = shared_is_durable(shared) ? run_durable(checkpoint)
                                         : home_write_locked(checkpoint->writer, checkpoint->sequence);
         unpin(shared);
@@ -347,7 +394,8 @@ static uint64_t log_since(const struct shared *shared)
 
 bool checkpoint_is_wanted(const struct shared *shared)
 {
-        return pool_is_nearly_full(shared) || log_since(shared) > shared->control->log_bytes / 2;
+        return moves_are_many(shared) || pool_is_nearly_full(shared) ||
+               log_since(shared) > shared->control->log_bytes / 2;
 }
 
 bool checkpoint_is_due(struct shared *shared)

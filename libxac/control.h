@@ -6,7 +6,7 @@
  * The shared control area: what all processes that have an environment open share, apart
  * from the pages themselves. It is one file of shared memory,
  *
- *      | struct control | process rows | participant rows | chunk marks | log | slots | rings | filters |
+ *      | struct control | process rows | participant rows | chunk marks | log | moves | slots | rings | filters |
  *
  * (sparse from the slots on), and it can be taken over from a dead owner at every instruction (I6): each structure says
  * below which stores make it so.
@@ -25,9 +25,10 @@
 #include "libxac/page_id.h"
 #include "recovery/log_writer.h"
 #include "recovery/manifest.h"
+#include "recovery/parts.h"
 
 enum {
-        CONTROL_VERSION = 11,
+        CONTROL_VERSION = 12,
         CACHE_LINE = 64,
         FILES_MAX = MANIFEST_FILES,
         PARTICIPANTS_MAX = 32768,
@@ -35,6 +36,7 @@ enum {
         CHUNKS_PER_FILE = (1 << PAGE_NO_BITS) / HEADS_PER_CHUNK,
         RING_ENTRIES = 1024,
         WAIT_FILTER_BYTES = 16384, /* waiters.h */
+        MOVES_MAX = 1 << 15,       /* moves.h */
         HELD_LISTS = 16,
         HELD_AHEAD = 8,
         CONTROL_PATH_BYTES = 1024
@@ -118,6 +120,7 @@ struct control {
         uint32_t is_volatile;
         uint64_t log_ring_bytes; /* 0: volatile */
         uint64_t log_bytes;      /* of log before a checkpoint is forced */
+        uint64_t area_bytes;     /* that the double-write areas may take, together */
         uint64_t device;
         uint64_t inode;
         uint64_t generation;      /* [file_lock] of the manifest */
@@ -146,6 +149,7 @@ struct control {
         _Atomic uint64_t joinings;  /* [anybody] how often somebody has joined another's snapshot (R26) */
         /* Snapshots that are no participant's (R2, R9); 0 in a volatile environment, or when there is none. */
         _Atomic uint64_t checkpoint_snapshot; /* [checkpoint_lock; and commit_lock to set it] */
+        _Atomic uint64_t checkpoint_target;   /* [checkpoint_lock] that one, once parts of it may be home; else 0 */
         _Atomic uint64_t durable_next;        /* [who leads the log] of the group that is being written */
         _Atomic uint64_t durable_sequence;    /* [who leads the log] all commits up to it are on disk */
         /* The backlog (backlog.h): pins too. */
@@ -181,6 +185,10 @@ struct control {
         _Atomic uint64_t checkpoint_position; /* [checkpoint_lock] */
         _Atomic uint64_t redo_position;       /* [checkpoint_lock] */
         _Atomic uint64_t checkpoints;         /* [checkpoint_lock] so far */
+        _Atomic uint64_t moves_begin;         /* [checkpoint_lock] of those that are kept (moves.h) */
+        _Atomic uint64_t moves_end;           /* [commit_lock] */
+        _Atomic uint64_t moves_lost;          /* [commit_lock] the newest commit whose moves found no room */
+        _Atomic uint64_t moves_lost_first;    /* [commit_lock] and the oldest of those behind the base */
         _Atomic uint32_t file_count;          /* [file_lock] */
         uint64_t next_id;                     /* [participant_lock] number that xac_self() gives next (alive.h) */
         uint64_t ids_end;                     /* [participant_lock] numbers below it are ours */
@@ -266,6 +274,12 @@ static inline void slot_set_use(struct slot *slot, enum slot_state state, uint32
         atomic_store_explicit(&slot->use, slot_use(state, owner), memory_order_release);
 }
 
+/* A page of a commit that was another page before (moves.h). */
+struct move_entry {
+        uint64_t sequence;
+        struct parts_move move;
+};
+
 /* One page of one commit, for views to learn of; stamp is 0 while the entry is written. */
 struct ring_entry {
         _Atomic uint64_t sequence;
@@ -285,6 +299,7 @@ struct control_layout {
         uint64_t chunk_marks;
         uint64_t log;
         uint64_t log_ring;
+        uint64_t moves;
         uint64_t slots; /* sparse from here on */
         uint64_t rings;
         uint64_t filters;
@@ -306,7 +321,10 @@ static inline struct control_layout control_layout(uint32_t max_participants, ui
         at.log_ring = at.log;
         if (log_ring_bytes)
                 at.log_ring += (sizeof(struct log_shared) + page - 1) / page * page;
-        at.slots = at.log_ring + log_ring_bytes;
+        at.moves = at.log_ring + log_ring_bytes;
+        at.slots = at.moves;
+        if (log_ring_bytes)
+                at.slots += (MOVES_MAX * sizeof(struct move_entry) + page - 1) / page * page;
         at.rings = at.slots + ((uint64_t)pool_slots + control_aliases_max(pool_slots)) * sizeof(struct slot);
         at.rings = (at.rings + page - 1) / page * page;
         at.filters = at.rings + (uint64_t)max_participants * RING_ENTRIES * sizeof(struct ring_entry);

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #include "libxac/dirty.h"
 
+int dirty_add(struct dirty *dirty, uint32_t slot)
+{
+        int err = vector_reserve(&dirty->slots, dirty->slots.count + 1, sizeof(uint32_t));
+        if (!err)
+                ((uint32_t *)dirty->slots.items)[dirty->slots.count++] = slot;
+        return err;
+}
+
 int dirty_collect(struct dirty *dirty, int (*is_wanted)(void *arg, uint32_t slot), void *arg)
 {
         for (uint32_t no = 0; (no = shared_next_slot(dirty->shared, no));) {
                 int wanted = is_wanted(arg, no);
                 if (wanted < 0)
                         return wanted;
-                if (!wanted)
-                        continue;
-                int err = vector_reserve(&dirty->slots, dirty->slots.count + 1, sizeof(uint32_t));
+                int err = wanted ? dirty_add(dirty, no) : 0;
                 if (err)
                         return err;
-                ((uint32_t *)dirty->slots.items)[dirty->slots.count++] = no;
         }
         return 0;
 }

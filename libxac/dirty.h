@@ -29,6 +29,7 @@ static inline uint64_t dirty_page(const struct dirty *dirty, uint32_t i)
 
 /* Adds each slot for which `is_wanted` says 1; it may also say 0, or an error, which ends it. */
 int dirty_collect(struct dirty *dirty, int (*is_wanted)(void *arg, uint32_t slot), void *arg);
+int dirty_add(struct dirty *dirty, uint32_t slot);
 void dirty_sort(struct dirty *dirty);
 void dirty_free(struct dirty *dirty);
 

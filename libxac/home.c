@@ -92,7 +92,7 @@ static int write_all(const struct home_writer *writer, const struct dirty *dirty
 static int sync_files(const struct home_writer *writer, const struct dirty *dirty)
 {
         uint32_t synced = FILES_MAX;
-        for (uint32_t i = 0; i < dirty->slots.count; i++) {
+        for (uint32_t i = 0; i < dirty->slots.count && !hook_has_bug(HOOK_BUG_HOME_NOT_SYNCED); i++) {
                 uint32_t file_no = page_id_file(dirty_page(dirty, i));
                 if (file_no == synced)
                         continue;
@@ -119,17 +119,21 @@ static int flip(const struct home_writer *writer, const struct dirty *dirty)
         return 0;
 }
 
+int home_write_slots_locked(const struct home_writer *writer, const struct dirty *dirty)
+{
+        int err = write_all(writer, dirty);
+        if (!err)
+                err = sync_files(writer, dirty);
+        hook_step(HOOK_HOME_WRITTEN);
+        return err ? err : flip(writer, dirty);
+}
+
 int home_write_locked(const struct home_writer *writer, uint64_t until)
 {
         struct dirty dirty = { .shared = writer->self->shared };
         int err = collect(writer, until, &dirty);
         if (!err)
-                err = write_all(writer, &dirty);
-        if (!err)
-                err = sync_files(writer, &dirty);
-        hook_step(HOOK_HOME_WRITTEN);
-        if (!err)
-                err = flip(writer, &dirty);
+                err = home_write_slots_locked(writer, &dirty);
         dirty_free(&dirty);
         return err;
 }

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 
+#include "libxac/dirty.h"
 #include "libxac/files.h"
 #include "libxac/participant.h"
 
@@ -34,5 +35,9 @@ struct home_writer {
  * manifest names. 0, -ENOMEM, -ENOSPC, -EIO, ...; what could not be written stays in the pool, and pages that an
  * old snapshot holds back stay there too, which is no error. */
 int home_write_locked(const struct home_writer *writer, uint64_t until);
+
+/* The same for certain versions, in the order of their pages, that are no newer than any snapshot and that the caller's
+ * pin keeps. Those that are not the newest of their pages go home, too, and stay in the pool. */
+int home_write_slots_locked(const struct home_writer *writer, const struct dirty *dirty);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/sys.h"
 #include "libxac/page_id.h"
 #include "libxac/window.h"
+#include "recovery/area.h"
 
 #define GIB               (UINT64_C(1) << 30)
 #define LOG_BYTES_DEFAULT (GIB / 4)
@@ -142,6 +143,7 @@ void options_fill_identity(const xac_options *options, const struct manifest *ma
         identity->has_pool_default = !options->pool_bytes;
         identity->pool_slots = pool_slots(pool_bytes, manifest->page_bytes);
         identity->log_bytes = log_bytes(options);
+        identity->area_bytes = options->area_bytes ? options->area_bytes : AREA_BYTES_DEFAULT;
         identity->log_ring_bytes = identity->is_volatile ? 0 : log_ring_bytes(manifest);
 }
 

@@ -12,6 +12,7 @@
 #include "base/checksum.h"
 #include "base/hook.h"
 #include "base/sys.h"
+#include "libxac/moves.h"
 #include "libxac/publish.h"
 #include "recovery/diff.h"
 
@@ -104,6 +105,7 @@ static int append_fragment(struct redo *redo, struct participant *self)
 int redo_begin(struct redo *redo, const struct shared *shared)
 {
         redo->payload.count = 0;
+        redo->moves.count = 0;
         redo->header_len = 0;
         redo->first_fragment = 0;
         return log_poison(&shared->log);
@@ -129,6 +131,8 @@ int redo_reserve(struct redo *redo, struct participant *self)
         int err = 0;
         if (redo->payload.count + entry_max > fragment_len(shared) && redo->payload.count > redo->header_len)
                 err = append_fragment(redo, self);
+        if (!err)
+                err = vector_reserve(&redo->moves, redo->moves.count + 1, sizeof(struct parts_move));
         return err ? err : vector_reserve(&redo->payload, redo->payload.count + entry_max, 1);
 }
 
@@ -159,6 +163,9 @@ void redo_add(struct redo *redo, const struct shared *shared, const struct redo_
                 byte_len = page_bytes;
                 memcpy(at + LOG_ENTRY_HEADER, page->now, page_bytes);
         }
+        if (kind == LOG_MOVED)
+                ((struct parts_move *)redo->moves.items)[redo->moves.count++] =
+                        (struct parts_move){ .target = page->page, .source = page->from };
         log_entry_encode(at, page->page, kind, (uint32_t)byte_len);
         redo->payload.count += LOG_ENTRY_HEADER + (uint32_t)byte_len;
 }
@@ -178,6 +185,8 @@ uint64_t redo_stage_locked(const struct redo *redo, struct participant *self, ui
         if (!shared_is_durable(self->shared))
                 return 0;
         uint64_t end = stage_locked(redo, self, LOG_COMMIT, 0, sequence);
+        if (redo->moves.count)
+                moves_note_locked(self->shared, sequence, &redo->moves);
         hook_step(HOOK_RECORD_STAGED);
         return end;
 }
@@ -197,4 +206,5 @@ void redo_finish(struct redo *redo, struct participant *self)
 void redo_free(struct redo *redo)
 {
         vector_free(&redo->payload, 1);
+        vector_free(&redo->moves, sizeof(struct parts_move));
 }

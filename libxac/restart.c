@@ -10,6 +10,7 @@
 static int recover(struct xac_env *env, struct manifest *manifest)
 {
         struct recovery recovery = { .directory = env->directory,
+                                     .area_bytes = env->identity.area_bytes,
                                      .progress = env->progress,
                                      .progress_arg = env->progress_arg };
         return recover_run(&recovery, manifest); /* at once if the last one to leave has left it clean */

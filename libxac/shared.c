@@ -210,6 +210,7 @@ static void fill_header(struct control *control, const struct shared_identity *i
         control->is_volatile = identity->is_volatile;
         control->log_ring_bytes = identity->log_ring_bytes;
         control->log_bytes = identity->log_bytes;
+        control->area_bytes = identity->area_bytes;
         control->device = identity->device;
         control->inode = identity->inode;
         control->generation = identity->generation;

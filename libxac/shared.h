@@ -62,6 +62,7 @@ struct shared_identity {
         bool is_volatile;
         uint64_t log_ring_bytes; /* 0: volatile */
         uint64_t log_bytes;
+        uint64_t area_bytes;
         uint64_t sequence; /* the newest commit that is home */
         uint64_t generation;
         uint8_t uuid[16];
@@ -128,6 +129,11 @@ _Atomic uint64_t *shared_map_heads(struct shared *shared, uint32_t file_no);
 static inline bool shared_is_durable(const struct shared *shared)
 {
         return shared->control->log_ring_bytes != 0;
+}
+
+static inline struct move_entry *shared_moves(const struct shared *shared)
+{
+        return (struct move_entry *)((char *)shared->control + shared->layout.moves);
 }
 
 static inline struct log_shared *shared_log(const struct shared *shared)

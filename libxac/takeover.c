@@ -64,8 +64,9 @@ static void free_if_dead(struct shared *shared, struct shlock *lock, uint32_t ow
 }
 
 /* A pin goes with its lock, whoever died with that by now. What he had decided is finished first (R19): it needs the
- * pin. */
-static void free_with_pin_if_dead(struct shared *shared, struct shlock *lock, _Atomic uint64_t *pin, uint32_t owner)
+ * pin. `kept` is what must stay pinned. */
+static void free_with_pin_if_dead(struct shared *shared, struct shlock *lock, _Atomic uint64_t *pin,
+                                  const _Atomic uint64_t *kept, uint32_t owner)
 {
         uint32_t holder = shlock_owner(lock);
         if (!holder || shared_is_alive(shared, holder))
@@ -73,7 +74,7 @@ static void free_with_pin_if_dead(struct shared *shared, struct shlock *lock, _A
         if (shlock_lock(lock, owner, &shared->liveness) == SHLOCK_INHERITED) {
                 if (!publish_lock(shared, owner))
                         publish_unlock(shared);
-                atomic_store(pin, 0);
+                atomic_store(pin, kept ? atomic_load(kept) : 0);
         }
         shlock_unlock(lock);
 }
@@ -86,8 +87,9 @@ static void take_back_process_locked(struct shared *shared, uint32_t process_no,
         publish_unlock(shared);
         /* All its locks before its rows: a row's next owner must not find one in its name. */
         struct control *control = shared->control;
-        free_with_pin_if_dead(shared, &control->checkpoint_lock, &control->checkpoint_snapshot, owner);
-        free_with_pin_if_dead(shared, &control->backlog_lock, &control->backlog_next, owner);
+        free_with_pin_if_dead(shared, &control->checkpoint_lock, &control->checkpoint_snapshot,
+                              &control->checkpoint_target, owner);
+        free_with_pin_if_dead(shared, &control->backlog_lock, &control->backlog_next, NULL, owner);
         free_if_dead(shared, &control->file_lock, owner);
         for (uint32_t i = 0; i < atomic_load(&shared->control->rows_used); i++) {
                 struct row *row = &shared->rows[i];

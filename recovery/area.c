@@ -24,9 +24,11 @@
 
 enum {
         FORMAT_VERSION = 1,
+        PART_VERSION = 2,
         HEADER_BYTES = 4096,
         ENTRY_BYTES = 24,
-        RUN_PAGES = 128,         /* that one write takes */
+        RUN_PAGES = 128, /* that one write takes */
+        PART_PAGES_MIN = 4,
         RUN_BYTES = 1024 * 1024, /* that one read takes */
 
         AT_MAGIC = 0,
@@ -37,6 +39,10 @@ enum {
         AT_COUNT = 40,
         AT_PAGE_BYTES = 48,
         AT_TABLE_CHECKSUM = 52,
+        AT_LISTED = 56,
+        AT_LIST_CHECKSUM = 64,
+        AT_POSITION = 72,
+        AT_REDO = 80,
 
         ENTRY_AT_PAGE = 0,
         ENTRY_AT_SEQUENCE = 8,
@@ -50,10 +56,21 @@ static const char *area_name(int which)
         return which ? AREA_NAME_1 : AREA_NAME_0;
 }
 
-/* The file offset of the first page: header and table are before it. */
-static uint64_t pages_offset(uint64_t count)
+static uint64_t round_up(uint64_t byte_len)
 {
-        return HEADER_BYTES + (count * ENTRY_BYTES + HEADER_BYTES - 1) / HEADER_BYTES * HEADER_BYTES;
+        return (byte_len + HEADER_BYTES - 1) / HEADER_BYTES * HEADER_BYTES;
+}
+
+/* The file offset of the list, behind header and table. */
+static uint64_t list_offset(uint64_t count)
+{
+        return HEADER_BYTES + round_up(count * ENTRY_BYTES);
+}
+
+/* And that of the first page. */
+static uint64_t pages_offset(uint64_t count, uint64_t listed)
+{
+        return list_offset(count) + round_up(listed * sizeof(uint64_t));
 }
 
 static uint32_t header_checksum(const unsigned char *header)
@@ -69,22 +86,39 @@ struct area_writer {
         int fd;
         uint64_t size; /* of the file, before */
         const struct area_id *id;
+        struct area_part part;
         uint64_t count;
-        unsigned char *head; /* header and table, as they stand in the file */
+        uint64_t pages_at;   /* the offset of the first page */
+        unsigned char *head; /* header, table and list, as they stand in the file */
         size_t head_len;
         struct page_image (*image)(void *arg, uint64_t i);
         void *arg;
 };
 
-static void header_encode(unsigned char *header, const struct area_id *id, uint64_t count)
+static void list_encode(unsigned char *list, const struct area_part *part)
 {
+        for (uint64_t i = 0; i < part->listed_count; i++)
+                bytes_put_u64(list + i * sizeof(uint64_t), part->listed[i]);
+}
+
+static void header_encode(unsigned char *header, const struct area_id *id, uint64_t count, const struct area_part *part)
+{
+        unsigned char *list = header + list_offset(count);
+
         memcpy(header + AT_MAGIC, magic, sizeof(magic));
-        bytes_put_u32(header + AT_VERSION, FORMAT_VERSION);
+        bytes_put_u32(header + AT_VERSION, part->position ? PART_VERSION : FORMAT_VERSION);
         memcpy(header + AT_UUID, id->uuid, sizeof(id->uuid));
         bytes_put_u64(header + AT_SEQUENCE, id->sequence);
         bytes_put_u64(header + AT_COUNT, count);
         bytes_put_u32(header + AT_PAGE_BYTES, id->page_bytes);
         bytes_put_u32(header + AT_TABLE_CHECKSUM, checksum_crc32c(0, header + HEADER_BYTES, count * ENTRY_BYTES));
+        list_encode(list, part);
+        bytes_put_u64(header + AT_LISTED, part->listed_count);
+        if (part->position)
+                bytes_put_u32(header + AT_LIST_CHECKSUM,
+                              checksum_crc32c(0, list, part->listed_count * sizeof(uint64_t)));
+        bytes_put_u64(header + AT_POSITION, part->position);
+        bytes_put_u64(header + AT_REDO, part->redo);
         bytes_put_u32(header + AT_CHECKSUM, header_checksum(header));
 }
 
@@ -137,7 +171,7 @@ static int write_run(const struct area_writer *writer, uint64_t i, uint64_t *tak
                 parts[count++].iov_len = page_bytes;
         }
         *taken = (uint64_t)count;
-        return sys_write_vector_all(writer->fd, parts, count, pages_offset(writer->count) + i * page_bytes);
+        return sys_write_vector_all(writer->fd, parts, count, writer->pages_at + i * page_bytes);
 }
 
 static int write_everything(const struct area_writer *writer)
@@ -150,27 +184,38 @@ static int write_everything(const struct area_writer *writer)
                 if (err)
                         return err;
         }
-        header_encode(writer->head, writer->id, writer->count);
+        header_encode(writer->head, writer->id, writer->count, &writer->part);
         return sys_write_all(writer->fd, writer->head, writer->head_len, 0);
 }
 
 /* A size that has changed must be on disk as well. */
 static int sync_everything(const struct area_writer *writer, uint64_t byte_len)
 {
-        return byte_len > writer->size ? sys_sync(writer->fd) : sys_sync_data(writer->fd);
+        uint64_t keep = writer->id->keep_bytes;
+        int err = 0;
+
+        if (keep && writer->size > keep && writer->size > byte_len)
+                err = sys_truncate(writer->fd, byte_len);
+        else if (byte_len <= writer->size)
+                return sys_sync_data(writer->fd);
+        return err ? err : sys_sync(writer->fd);
 }
 
 int area_write(int directory, int which, const struct area_id *id, uint64_t count,
                struct page_image (*image)(void *arg, uint64_t i), void *arg, uint32_t *checksum)
 {
         struct area_writer writer = { .id = id, .count = count, .image = image, .arg = arg };
-        uint64_t byte_len = pages_offset(count) + count * id->page_bytes;
         void *head;
+
+        if (id->part)
+                writer.part = *id->part;
+        writer.pages_at = pages_offset(count, writer.part.listed_count);
+        uint64_t byte_len = writer.pages_at + count * id->page_bytes;
         int err = open_to_write(directory, which, id->mode, &writer);
 
         if (err)
                 return err;
-        writer.head_len = (size_t)pages_offset(count);
+        writer.head_len = (size_t)writer.pages_at;
         err = sys_mmap(NULL, writer.head_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, &head);
         if (err)
                 goto fail_map;
@@ -195,7 +240,13 @@ struct area_reader {
         uint64_t size;
         const struct area_id *id;
         uint64_t count;
-        unsigned char *table;
+        uint64_t listed_count;
+        uint64_t position;
+        uint64_t redo;
+        uint32_t table_checksum;
+        uint32_t list_checksum;
+        uint64_t pages_at;
+        struct vector table; /* of bytes */
         struct area_damage *damage;
 };
 
@@ -218,22 +269,38 @@ static int open_to_read(struct area_reader *reader, int directory, int which)
         struct stat st;
         int err = sys_open(directory, area_name(which), O_RDONLY, 0, &reader->fd);
 
-        if (err == -ENOENT)
-                return is_damaged(reader, 0, "the file is missing");
+        if (err) {
+                reader->fd = -1;
+                return err == -ENOENT ? is_damaged(reader, 0, "the file is missing") : err;
+        }
+        err = sys_stat(reader->fd, &st);
         if (err)
                 return err;
-        err = sys_stat(reader->fd, &st);
-        if (!err && !S_ISREG(st.st_mode))
-                err = is_damaged(reader, 0, "it is no plain file");
-        if (err)
-                sys_close(reader->fd);
-        else
-                reader->size = (uint64_t)st.st_size;
-        return err;
+        reader->size = (uint64_t)st.st_size;
+        return S_ISREG(st.st_mode) ? 0 : is_damaged(reader, 0, "it is no plain file");
 }
 
-/* Is it the area that the manifest means? All lengths fit into the file after this. */
-static int read_header(struct area_reader *reader, uint32_t checksum, uint32_t *table_checksum)
+/* All lengths fit into the file after this. */
+static int read_lengths(struct area_reader *reader, const unsigned char *header)
+{
+        uint64_t pages = reader->size / reader->id->page_bytes;
+
+        reader->count = bytes_get_u64(header + AT_COUNT);
+        reader->listed_count = bytes_get_u64(header + AT_LISTED);
+        reader->position = bytes_get_u64(header + AT_POSITION);
+        reader->redo = bytes_get_u64(header + AT_REDO);
+        reader->table_checksum = bytes_get_u32(header + AT_TABLE_CHECKSUM);
+        reader->list_checksum = bytes_get_u32(header + AT_LIST_CHECKSUM);
+        if (reader->count > pages || reader->listed_count > reader->size / sizeof(uint64_t))
+                return is_damaged(reader, reader->size, "the file ends too early");
+        reader->pages_at = pages_offset(reader->count, reader->listed_count);
+        if (reader->pages_at + reader->count * reader->id->page_bytes > reader->size)
+                return is_damaged(reader, reader->size, "the file ends too early");
+        return 0;
+}
+
+/* Is it the area that the manifest means? */
+static int read_header(struct area_reader *reader, uint32_t checksum)
 {
         unsigned char header[HEADER_BYTES];
         const struct area_id *id = reader->id;
@@ -249,32 +316,26 @@ static int read_header(struct area_reader *reader, uint32_t checksum, uint32_t *
                 return is_damaged(reader, AT_UUID, "it belongs to another environment");
         if (bytes_get_u64(header + AT_SEQUENCE) != id->sequence)
                 return is_damaged(reader, AT_SEQUENCE, "it belongs to another checkpoint");
-        if (bytes_get_u32(header + AT_VERSION) != FORMAT_VERSION ||
+        uint32_t version = bytes_get_u32(header + AT_VERSION);
+        if (version < FORMAT_VERSION || version > PART_VERSION ||
             bytes_get_u32(header + AT_PAGE_BYTES) != id->page_bytes || bytes_get_u32(header + AT_CHECKSUM) != checksum)
                 return is_damaged(reader, 0, "it is not the area that the manifest names");
-        reader->count = bytes_get_u64(header + AT_COUNT);
-        *table_checksum = bytes_get_u32(header + AT_TABLE_CHECKSUM);
-        if (reader->count > reader->size / id->page_bytes ||
-            pages_offset(reader->count) + reader->count * id->page_bytes > reader->size)
-                return is_damaged(reader, reader->size, "the file ends too early");
-        return 0;
+        return read_lengths(reader, header);
 }
 
 static uint64_t table_page(const struct area_reader *reader, uint64_t i)
 {
-        return bytes_get_u64(reader->table + i * ENTRY_BYTES + ENTRY_AT_PAGE);
+        return bytes_get_u64((const unsigned char *)reader->table.items + i * ENTRY_BYTES + ENTRY_AT_PAGE);
 }
 
-static int read_table(struct area_reader *reader, uint32_t checksum)
+static int read_table(struct area_reader *reader)
 {
-        size_t byte_len = (size_t)reader->count * ENTRY_BYTES;
-        int err;
+        uint64_t byte_len = reader->count * ENTRY_BYTES;
+        int err = byte_len < UINT32_MAX / 2 ? vector_reserve(&reader->table, (uint32_t)byte_len + 1, 1) : -ENOMEM;
 
-        reader->table = malloc(byte_len + 1); /* there may be no page */
-        if (!reader->table)
-                return -ENOMEM;
-        err = read_part(reader, reader->table, byte_len, HEADER_BYTES);
-        if (!err && checksum_crc32c(0, reader->table, byte_len) != checksum)
+        if (!err)
+                err = read_part(reader, reader->table.items, byte_len, HEADER_BYTES);
+        if (!err && checksum_crc32c(0, reader->table.items, byte_len) != reader->table_checksum)
                 err = is_damaged(reader, HEADER_BYTES, "the table's checksum is wrong");
         for (uint64_t i = 1; !err && i < reader->count; i++) {
                 if (table_page(reader, i) <= table_page(reader, i - 1))
@@ -287,7 +348,7 @@ static int read_table(struct area_reader *reader, uint32_t checksum)
 static int visit_page(const struct area_reader *reader, uint64_t i, const unsigned char *bytes,
                       int (*visit)(void *arg, const struct page_image *image), void *arg)
 {
-        const unsigned char *entry = reader->table + i * ENTRY_BYTES;
+        const unsigned char *entry = (const unsigned char *)reader->table.items + i * ENTRY_BYTES;
         uint32_t page_bytes = reader->id->page_bytes;
         struct page_image image = {
                 .page = table_page(reader, i),
@@ -297,7 +358,7 @@ static int visit_page(const struct area_reader *reader, uint64_t i, const unsign
 
         if (checksum_crc32c(0, bytes, page_bytes) == bytes_get_u32(entry + ENTRY_AT_CHECKSUM))
                 return visit(arg, &image);
-        (void)is_damaged(reader, pages_offset(reader->count) + i * page_bytes, "a page's checksum is wrong");
+        (void)is_damaged(reader, reader->pages_at + i * page_bytes, "a page's checksum is wrong");
         reader->damage->page = image.page;
         return XAC_CORRUPT;
 }
@@ -315,8 +376,7 @@ static int visit_pages(const struct area_reader *reader, int (*visit)(void *arg,
 
                 if (left < run_pages)
                         run_pages = left;
-                err = read_part(reader, run, (size_t)(run_pages * page_bytes),
-                                pages_offset(reader->count) + i * page_bytes);
+                err = read_part(reader, run, (size_t)(run_pages * page_bytes), reader->pages_at + i * page_bytes);
                 for (uint64_t j = 0; !err && j < run_pages; j++)
                         err = visit_page(reader, i + j, run + j * page_bytes, visit, arg);
         }
@@ -324,25 +384,112 @@ static int visit_pages(const struct area_reader *reader, int (*visit)(void *arg,
         return err;
 }
 
+static int reader_open(struct area_reader *reader, int directory, int which, uint32_t checksum)
+{
+        int err = open_to_read(reader, directory, which);
+
+        if (err)
+                return err;
+        err = read_header(reader, checksum);
+        return err ? err : read_table(reader);
+}
+
+static void reader_close(struct area_reader *reader)
+{
+        vector_free(&reader->table, 1);
+        if (reader->fd >= 0)
+                sys_close(reader->fd);
+}
+
 int area_read(int directory, int which, const struct area_id *id, uint32_t checksum,
               int (*visit)(void *arg, const struct page_image *image), void *arg, struct area_damage *damage)
 {
-        struct area_reader reader = { .id = id, .damage = damage };
-        uint32_t table_checksum;
-        int err;
+        struct area_reader reader = { .fd = -1, .id = id, .damage = damage };
 
         *damage = (struct area_damage){ .page = UINT64_MAX };
-        err = open_to_read(&reader, directory, which);
-        if (err)
-                return err;
-        err = read_header(&reader, checksum, &table_checksum);
-        if (!err)
-                err = read_table(&reader, table_checksum);
+        int err = reader_open(&reader, directory, which, checksum);
         if (!err)
                 err = visit_pages(&reader, visit, arg);
-        free(reader.table);
-        sys_close(reader.fd);
+        reader_close(&reader);
         return err;
+}
+
+/* ---- Contents ---- */
+
+static int take_pages(const struct area_reader *reader, struct vector *pages)
+{
+        int err = vector_reserve(pages, (uint32_t)reader->count, sizeof(uint64_t));
+
+        for (uint64_t i = 0; !err && i < reader->count; i++)
+                ((uint64_t *)pages->items)[pages->count++] = table_page(reader, i);
+        return err;
+}
+
+static int read_list(struct area_reader *reader, struct vector *listed)
+{
+        uint64_t count = reader->listed_count, at = list_offset(reader->count);
+        int err = count < UINT32_MAX / 2 ? vector_reserve(listed, (uint32_t)count, sizeof(uint64_t)) : -ENOMEM;
+
+        if (err || !count)
+                return err;
+        uint64_t *pages = listed->items;
+        err = read_part(reader, pages, count * sizeof(uint64_t), at);
+        if (!err && checksum_crc32c(0, pages, count * sizeof(uint64_t)) != reader->list_checksum)
+                err = is_damaged(reader, at, "the list's checksum is wrong");
+        for (uint64_t i = 0; !err && i < count; i++) {
+                pages[i] = bytes_get_u64((const unsigned char *)&pages[i]);
+                if (i && pages[i] <= pages[i - 1])
+                        err = is_damaged(reader, at + i * sizeof(uint64_t), "the listed pages are not in order");
+        }
+        if (!err)
+                listed->count = (uint32_t)count;
+        return err;
+}
+
+int area_read_contents(int directory, int which, const struct area_id *id, uint32_t checksum,
+                       struct area_contents *contents, struct area_damage *damage)
+{
+        struct area_reader reader = { .fd = -1, .id = id, .damage = damage };
+
+        *contents = (struct area_contents){ 0 };
+        *damage = (struct area_damage){ .page = UINT64_MAX };
+        int err = reader_open(&reader, directory, which, checksum);
+        if (!err)
+                err = take_pages(&reader, &contents->pages);
+        if (!err)
+                err = read_list(&reader, &contents->listed);
+        contents->position = reader.position;
+        contents->redo = reader.redo;
+        reader_close(&reader);
+        return err;
+}
+
+void area_contents_free(struct area_contents *contents)
+{
+        vector_free(&contents->pages, sizeof(uint64_t));
+        vector_free(&contents->listed, sizeof(uint64_t));
+}
+
+/* ---- Bounds ---- */
+
+static uint64_t half_of(uint64_t area_bytes)
+{
+        return (area_bytes ? area_bytes : AREA_BYTES_DEFAULT) / 2;
+}
+
+/* With some room for table and list. */
+uint64_t area_keep_bytes(uint64_t area_bytes)
+{
+        return half_of(area_bytes) + half_of(area_bytes) / 16 + 2 * HEADER_BYTES;
+}
+
+uint32_t area_pages_max(uint64_t area_bytes, uint32_t page_bytes)
+{
+        uint64_t pages = half_of(area_bytes) / page_bytes;
+
+        if (pages < PART_PAGES_MIN)
+                return PART_PAGES_MIN;
+        return pages < UINT32_MAX / 2 ? (uint32_t)pages : UINT32_MAX / 2;
 }
 
 /* ---- Clear ---- */

@@ -7,7 +7,7 @@
  * names it and before any of them goes home. A home page that was torn or is older is healed from it.
  * There are two, `xac.area.0` and `xac.area.1`; a checkpoint writes the one that the manifest does not name.
  *
- *      | header: 4096 bytes | table: 24 bytes a page, filled up to 4096 | pages |
+ *      | header: 4096 bytes | table: 24 bytes a page, filled up to 4096 | list, likewise | pages |
  *
  *      header   0   8   magic "XACAREA1"
  *               8   4   version of this format
@@ -17,16 +17,26 @@
  *              40   8   pages
  *              48   4   page_bytes
  *              52   4   CRC-32C of the table
+ *              56   8   pages in the list
+ *              64   4   CRC-32C of the list
+ *              68   4   zero
+ *              72   8   of a part: the end of the log as of the checkpoint; else zero
+ *              80   8   of a part: where replay begins once the checkpoint is whole; else zero
  *      table    0   8   page: file number << 28 | page number
  *               8   8   sequence of the version
  *              16   4   CRC-32C of the page's content
  *              20   4   zero
+ *      list     0   8   page that stands at the checkpoint already, for each
  *
+ * A checkpoint that has more pages than an area may hold goes home in parts (parts.h). All areas but the last are of
+ * version 2 and name what went home with the parts before (P3, P4); all others are of version 1 and have no list.
  * Pages stand in ascending order of their names. The manifest holds the header's CRC, the header that
  * of the table, the table those of the pages: another checkpoint's bytes are never taken for what is named.
  */
 
 #include <stdint.h>
+
+#include "base/vector.h"
 
 #define AREA_NAME_0 "xac.area.0"
 #define AREA_NAME_1 "xac.area.1"
@@ -38,11 +48,23 @@ struct page_image {
         const void *bytes;
 };
 
+/* What an area knows of a checkpoint that goes home in parts. */
+struct area_part {
+        uint64_t position; /* the end of the log as of the checkpoint; 0: the area is the whole checkpoint's, or the
+                              last */
+        uint64_t redo;
+        const uint64_t *listed; /* pages that stand at the checkpoint already, ascending */
+        uint64_t listed_count;
+};
+
 struct area_id {
         uint8_t uuid[16];
         uint64_t sequence; /* of the checkpoint */
         uint32_t page_bytes;
         uint32_t mode; /* permission bits of the file */
+        /* Of an area that is written: */
+        const struct area_part *part; /* NULL: it is no part, or the last */
+        uint64_t keep_bytes;          /* a file that is longer than this, and than it need be, is cut; 0: it is not */
 };
 
 /* Writes and syncs area `which` (0 or 1) with `count` images in ascending order. Does not allocate with
@@ -65,6 +87,26 @@ struct area_damage {
  * been. Any bytes may be in the file. */
 int area_read(int directory, int which, const struct area_id *id, uint32_t checksum,
               int (*visit)(void *arg, const struct page_image *image), void *arg, struct area_damage *damage);
+
+/* What an area says of its pages, without their content; free it in any case. */
+struct area_contents {
+        struct vector pages;  /* of uint64_t, ascending: those that it has */
+        struct vector listed; /* and those that stand at the checkpoint already */
+        uint64_t position;    /* as in struct area_part */
+        uint64_t redo;
+};
+
+/* Results as area_read. Does not use malloc. */
+int area_read_contents(int directory, int which, const struct area_id *id, uint32_t checksum,
+                       struct area_contents *contents, struct area_damage *damage);
+void area_contents_free(struct area_contents *contents);
+
+/* How many pages an area may have if both together are to take no more than area_bytes (0: the default); at least a
+ * few. */
+enum { AREA_BYTES_DEFAULT = 64 << 20 };
+uint32_t area_pages_max(uint64_t area_bytes, uint32_t page_bytes);
+/* How long the file of one may stay, for area_id.keep_bytes. */
+uint64_t area_keep_bytes(uint64_t area_bytes);
 
 /* Frees the disk space of both areas; the manifest names none. */
 void area_clear(int directory);

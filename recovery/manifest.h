@@ -43,6 +43,9 @@ struct manifest {
         int32_t area;           /* 0 or 1: the double-write area that belongs to the checkpoint; -1: none */
         uint32_t area_checksum; /* of its header */
         uint32_t is_clean;      /* 1: nothing was logged since the checkpoint: no replay */
+        /* 0, or: the checkpoint that is going home in parts. The area is one of its parts, and says which pages stand
+         * at that commit; all others stand at base_sequence (P7). */
+        uint64_t target_sequence;
 
         char file_name[MANIFEST_FILES][MANIFEST_NAME_BYTES]; /* index = file number */
         struct manifest_place file_place[MANIFEST_FILES];

@@ -8,7 +8,8 @@
 #include "recovery/log_format.h"
 
 enum {
-        FORMAT_VERSION = 4,
+        FORMAT_VERSION = 5,
+        TARGET_SINCE = 5,
         PLACES_SINCE = 4,
         OLDEST_VERSION = 2, /* its log has no merged records, and is read as it is */
 
@@ -30,6 +31,7 @@ enum {
         AT_AREA = 96,
         AT_AREA_CHECKSUM = 100,
         AT_IS_CLEAN = 104,
+        AT_TARGET_SEQUENCE = 112,
         AT_NAMES = 128,
         AT_PLACES = AT_NAMES + MANIFEST_FILES * MANIFEST_NAME_BYTES,
         PLACE_BYTES = 8,
@@ -71,6 +73,7 @@ static void log_fields_encode(unsigned char *slot, const struct manifest *manife
         bytes_put_u32(slot + AT_AREA, (uint32_t)manifest->area);
         bytes_put_u32(slot + AT_AREA_CHECKSUM, manifest->area_checksum);
         bytes_put_u32(slot + AT_IS_CLEAN, manifest->is_clean);
+        bytes_put_u64(slot + AT_TARGET_SEQUENCE, manifest->target_sequence);
 }
 
 static void place_encode(unsigned char *bytes, const struct manifest_place *place)
@@ -83,7 +86,7 @@ void manifest_slot_encode(unsigned char *slot, const struct manifest *manifest, 
 {
         memset(slot, 0, MANIFEST_SLOT_BYTES);
         memcpy(slot + AT_MAGIC, magic, sizeof(magic));
-        bytes_put_u32(slot + AT_VERSION, FORMAT_VERSION);
+        bytes_put_u32(slot + AT_VERSION, manifest->target_sequence ? TARGET_SINCE : PLACES_SINCE);
         bytes_put_u64(slot + AT_GENERATION, manifest->generation);
         memcpy(slot + AT_UUID, manifest->uuid, sizeof(manifest->uuid));
         bytes_put_u32(slot + AT_PAGE_BYTES, manifest->page_bytes);
@@ -127,6 +130,9 @@ static void log_fields_decode(const unsigned char *slot, struct manifest *manife
         manifest->area = (int32_t)bytes_get_u32(slot + AT_AREA);
         manifest->area_checksum = bytes_get_u32(slot + AT_AREA_CHECKSUM);
         manifest->is_clean = bytes_get_u32(slot + AT_IS_CLEAN);
+        manifest->target_sequence = 0;
+        if (manifest_slot_version(slot) >= TARGET_SINCE)
+                manifest->target_sequence = bytes_get_u64(slot + AT_TARGET_SEQUENCE);
 }
 
 static void slot_decode(const unsigned char *slot, struct manifest *manifest)
@@ -161,6 +167,13 @@ static bool place_makes_sense(const struct manifest_place *place)
         return place->units ? place->units <= UNITS_MAX && place->first <= UNITS_MAX - place->units : !place->first;
 }
 
+/* It is on the way there, and has a part in its area. */
+static bool target_makes_sense(const struct manifest *manifest)
+{
+        return manifest->target_sequence > manifest->base_sequence && manifest->target_sequence <= SEQUENCE_MAX &&
+               manifest->area >= 0 && !manifest->is_clean;
+}
+
 static bool log_fields_make_sense(const struct manifest *manifest)
 {
         uint64_t segment_bytes = manifest->segment_bytes;
@@ -177,6 +190,8 @@ static bool log_fields_make_sense(const struct manifest *manifest)
         if (manifest->base_sequence == 0 || manifest->base_sequence > SEQUENCE_MAX)
                 return false;
         if (manifest->area < -1 || manifest->area > 1)
+                return false;
+        if (manifest->target_sequence && !target_makes_sense(manifest))
                 return false;
         return manifest->incarnation > 0 && manifest->incarnation <= INCARNATION_MAX && manifest->is_clean <= 1;
 }

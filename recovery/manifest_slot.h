@@ -24,12 +24,15 @@
  *          96      4   area: 0, 1, or -1 for none
  *         100      4   area_checksum
  *         104      4   is_clean
- *         108     20   zero
+ *         108      4   zero
+ *         112      8   target_sequence; before version 5 zero
+ *         120      8   zero
  *         128  64*256  names of the files, each filled up with zeros
  *       16512   64*8  places of the files, each the first unit of 16 GiB (4 bytes) and how many (4 bytes); before
  *                      version 4 zero: no file has a place yet
  *       17024  15744   zero
  *
+ * The version is the lowest that has what the manifest says, so that an older library may open what it understands.
  * All that a checkpoint or a recovery changes stands in the first sector.
  *
  * Valid = magic, version and checksum are right and the values make sense. Any bytes may be given.

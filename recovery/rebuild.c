@@ -128,6 +128,11 @@ static void look_ahead(const struct rebuild *rebuild, const struct log_reader *r
         }
 }
 
+static bool is_there(const struct rebuild *rebuild)
+{
+        return rebuild->until && replay_sequence(rebuild->replay) == rebuild->until;
+}
+
 static int replay_all(const struct rebuild *rebuild, struct log_reader *reader)
 {
         struct progress progress = { .recovery = rebuild->recovery, .what = "replay", .step = PROGRESS_BYTES };
@@ -137,9 +142,9 @@ static int replay_all(const struct rebuild *rebuild, struct log_reader *reader)
         struct look_ahead far = { 0 };
         struct look_ahead near = { 0 };
         const unsigned char *payload;
-        int err;
+        int err = 0;
 
-        while ((err = log_reader_next(reader, &record, &payload)) > 0) {
+        while (!is_there(rebuild) && (err = log_reader_next(reader, &record, &payload)) > 0) {
                 look_ahead(rebuild, reader, &far, FAR_RECORDS);
                 look_ahead(rebuild, reader, &near, NEAR_RECORDS);
                 err = replay_one(rebuild, reader, &record, payload);
@@ -154,15 +159,14 @@ static int replay_all(const struct rebuild *rebuild, struct log_reader *reader)
 }
 
 /* The checkpoint was taken when the log was on disk up to its base; and every page has a home. */
-static int judge_result(const struct rebuild *rebuild, const struct log_reader *reader)
+static int judge_result(struct rebuild *rebuild, const struct log_reader *reader)
 {
-        struct recovery *recovery = rebuild->recovery;
-
-        if (log_round_up(log_reader_end(reader)) < rebuild->manifest->base_position)
+        if (log_round_up(log_reader_end(reader)) < rebuild->manifest->base_position ||
+            (rebuild->until && !is_there(rebuild)))
                 return report_position(rebuild, reader, log_reader_end(reader),
                                        "the log ends before the checkpoint's end, which was on disk");
-        recovery->pages = replay_finish(rebuild->replay);
-        for (uint64_t i = 0; i < recovery->pages; i++) {
+        rebuild->pages = replay_finish(rebuild->replay);
+        for (uint64_t i = 0; i < rebuild->pages; i++) {
                 int err = home_files_need(rebuild->homes, replay_page(rebuild->replay, i).page);
 
                 if (err)
@@ -181,12 +185,15 @@ int rebuild_run(struct rebuild *rebuild)
         if (!err)
                 err = replay_open(manifest->page_bytes, manifest->base_sequence, read_home, rebuild, &rebuild->replay);
         if (!err)
+                replay_pass_over(rebuild->replay, manifest->target_sequence, rebuild->listed, rebuild->listed_count);
+        if (!err)
                 err = replay_all(rebuild, reader);
         if (!err)
                 err = judge_result(rebuild, reader);
         if (!err) {
-                recovery->commits = replay_commits(rebuild->replay);
-                recovery->log_bytes = log_reader_end(reader) - manifest->redo_position;
+                recovery->commits += replay_commits(rebuild->replay);
+                recovery->pages += rebuild->pages;
+                recovery->log_bytes += log_reader_end(reader) - manifest->redo_position;
                 recovery->has_torn_tail = log_reader_has_torn_tail(reader);
                 rebuild->end = log_round_up(log_reader_end(reader));
         }

@@ -16,9 +16,14 @@ struct rebuild {
         const struct manifest *manifest;
         struct home_files *homes;  /* what the log's changes apply to */
         struct findings *findings; /* told of what is damaged before XAC_CORRUPT is returned */
+        uint64_t until;            /* the newest commit that is wanted, which the log has; 0: all */
+        /* Pages that stand at the manifest's target already, ascending. */
+        const uint64_t *listed;
+        uint32_t listed_count;
 
         bool is_home_lost;     /* a page could not be read because its file is damaged */
         struct replay *replay; /* out */
+        uint64_t pages;        /* out: that commits have changed */
         uint64_t end;          /* out: where appends may go on; a multiple of LOG_BLOCK */
 };
 

@@ -8,6 +8,8 @@
  *      before 4   the old manifest rules: its area and its log are untouched, home is as of its checkpoint
  *      after 4    the new one rules: nothing has been logged since, its area holds all that may not be home
  *
+ * and between the parts of a checkpoint the same, with some pages as of the one that is to come.
+ *
  * The manifest must be certain to be on disk before anything else is written (manifest_read_settled): home
  * may not get ahead of the one that a power cut would bring back, nor may its area be overwritten.
  */
@@ -18,12 +20,12 @@
 
 #include <xac/xac.h>
 
-#include "base/hook.h"
 #include "recovery/area.h"
 #include "recovery/findings.h"
 #include "recovery/home_files.h"
 #include "recovery/rebuild.h"
 #include "recovery/recover_area.h"
+#include "recovery/recover_home.h"
 
 enum { PROGRESS_PAGES = 1024 };
 
@@ -85,74 +87,59 @@ static int restore_area(struct recover *recover)
         return err;
 }
 
-/* ---- 3. pages -> area, 5. pages -> home ---- */
+/* ---- 2. to 5. ---- */
 
-struct images {
-        const struct replay *replay;
-        struct progress progress;
-        uint64_t total;
-};
-
-static struct page_image next_image(void *arg, uint64_t i)
+/* Up to the goal, which is filled in where it is the end of the log. */
+static int bring_home(struct recover *recover, struct recover_goal *goal, struct vector *listed)
 {
-        struct images *images = arg;
+        struct rebuild *rebuild = &recover->rebuild;
 
-        progress_tell(&images->progress, i + 1, images->total);
-        return replay_page(images->replay, i);
-}
+        *rebuild = (struct rebuild){ .recovery = recover->recovery,
+                                     .manifest = &recover->manifest,
+                                     .homes = &recover->homes,
+                                     .findings = &recover->findings,
+                                     .until = goal->sequence,
+                                     .listed = listed->items,
+                                     .listed_count = listed->count };
+        int err = rebuild_run(rebuild);
+        if (!err && goal->is_newest)
+                *goal = (struct recover_goal){ replay_sequence(rebuild->replay), rebuild->end, rebuild->end, true };
+        if (!err) {
+                const struct recover_home home = { recover->recovery, &recover->manifest, &recover->homes, rebuild,
+                                                   listed };
 
-static int write_area(struct recover *recover, int which, uint32_t *checksum)
-{
-        const struct recovery *recovery = recover->recovery;
-        struct images images = {
-                .replay = recover->rebuild.replay,
-                .progress = { .recovery = recovery, .what = "checkpoint", .step = PROGRESS_PAGES },
-                .total = recovery->pages,
-        };
-        struct area_id id = recover_area_id(&recover->manifest);
-        int err;
-
-        id.sequence = replay_sequence(recover->rebuild.replay);
-        err = area_write(recovery->directory, which, &id, recovery->pages, next_image, &images, checksum);
-        hook_step(HOOK_AREA_WRITTEN);
-        return err;
-}
-
-static int write_home(struct recover *recover)
-{
-        int err = 0;
-
-        for (uint64_t i = 0; !err && i < recover->recovery->pages; i++) {
-                struct page_image image = replay_page(recover->rebuild.replay, i);
-
-                err = home_files_put(&recover->homes, &image);
+                err = recover_home_run(&home, goal);
         }
-        if (!err)
-                err = home_files_sync(&recover->homes);
-        hook_step(HOOK_HOME_WRITTEN);
+        rebuild_close(rebuild);
         return err;
 }
 
-/* ---- 4. and 6. manifest ---- */
-
-/* The checkpoint that recovery ends with: nothing is logged behind it yet, so it is clean also while its
- * pages are still in the area only. */
-static int name_checkpoint(struct recover *recover, int area, uint32_t checksum)
+/* P5: a checkpoint that was going home in parts. */
+static int finish_target(struct recover *recover)
 {
-        struct manifest *manifest = &recover->manifest;
-        int err;
+        const struct manifest *manifest = &recover->manifest;
+        struct area_contents contents;
+        int err = recover_area_contents(recover->recovery->directory, manifest, &recover->homes, &recover->findings,
+                                        &contents);
+        struct recover_goal goal = { manifest->target_sequence, contents.position, contents.redo, false };
 
-        manifest->base_sequence = replay_sequence(recover->rebuild.replay);
-        manifest->base_position = recover->rebuild.end;
-        manifest->redo_position = recover->rebuild.end;
-        manifest->incarnation++;
-        manifest->area = area;
-        manifest->area_checksum = checksum;
-        manifest->is_clean = 1;
-        err = manifest_write(recover->recovery->directory, manifest);
-        hook_step(HOOK_MANIFEST_NAMED);
+        if (!err)
+                err = bring_home(recover, &goal, &contents.listed);
+        area_contents_free(&contents);
         return err;
 }
+
+static int bring_newest_home(struct recover *recover)
+{
+        struct recover_goal goal = { .is_newest = true };
+        struct vector listed = { 0 };
+        int err = bring_home(recover, &goal, &listed);
+
+        vector_free(&listed, sizeof(uint64_t));
+        return err;
+}
+
+/* ---- 6. manifest ---- */
 
 static int forget_area(struct recover *recover)
 {
@@ -165,41 +152,14 @@ static int forget_area(struct recover *recover)
 
 /* ---- All of it ---- */
 
-/* Steps 3 to 5. Without a page that changed there is nothing to keep safe. */
-static int checkpoint(struct recover *recover)
-{
-        int which = recover->manifest.area == 0 ? 1 : 0;
-        uint32_t checksum = 0;
-        int err = 0;
-
-        if (!recover->recovery->pages)
-                return name_checkpoint(recover, -1, 0);
-        if (hook_has_bug(HOOK_BUG_REPLAY_AT_HOME))
-                err = write_home(recover);
-        if (!err)
-                err = write_area(recover, which, &checksum);
-        if (!err)
-                err = name_checkpoint(recover, which, checksum);
-        if (!err)
-                err = write_home(recover);
-        return err;
-}
-
 static int recover_steps(struct recover *recover)
 {
-        struct recovery *recovery = recover->recovery;
         int err = restore_area(recover);
 
-        if (!err && !recover->manifest.is_clean) {
-                recover->rebuild = (struct rebuild){ .recovery = recovery,
-                                                     .manifest = &recover->manifest,
-                                                     .homes = &recover->homes,
-                                                     .findings = &recover->findings };
-                err = rebuild_run(&recover->rebuild);
-                if (!err)
-                        err = checkpoint(recover);
-                rebuild_close(&recover->rebuild);
-        }
+        if (!err && recover->manifest.target_sequence)
+                err = finish_target(recover);
+        if (!err && !recover->manifest.is_clean)
+                err = bring_newest_home(recover);
         return err ? err : forget_area(recover);
 }
 

@@ -14,6 +14,10 @@
  *      5. pages -> home, fdatasync
  *      6. manifest: no area
  *
+ * If an area may not have so many pages, 3 to 5 are done in parts (parts.h). Where a checkpoint in parts was under way,
+ * 2 to 5 are done for its commit first (P5): after 1 some pages stand there already, for which the log is passed over
+ * (P3).
+ *
  * On damage nothing on disk has been changed but for step 1, which is repeatable, and which is not begun
  * unless the whole area is sound and the files are long enough for it.
  */
@@ -30,6 +34,7 @@ enum { RECOVER_SENTENCE = 512 };
 
 struct recovery {
         int directory;             /* in: a descriptor */
+        uint64_t area_bytes;       /* in: what both areas together may take; 0: the default */
         recover_progress progress; /* in: may be NULL */
         void *progress_arg;
         uint64_t commits;              /* out: replayed */

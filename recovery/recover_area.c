@@ -5,10 +5,12 @@
 
 #include <xac/xac.h>
 
+#include "recovery/parts.h"
+
 struct area_id recover_area_id(const struct manifest *manifest)
 {
         struct area_id id = {
-                .sequence = manifest->base_sequence,
+                .sequence = manifest->target_sequence ? manifest->target_sequence : manifest->base_sequence,
                 .page_bytes = manifest->page_bytes,
                 .mode = manifest->mode,
         };
@@ -21,7 +23,7 @@ static int report(const struct manifest *manifest, const struct home_files *home
                   const struct area_damage *damage)
 {
         const char *name = manifest->area ? AREA_NAME_1 : AREA_NAME_0;
-        unsigned long long offset = damage->offset, sequence = manifest->base_sequence;
+        unsigned long long offset = damage->offset, sequence = recover_area_id(manifest).sequence;
 
         if (damage->page == UINT64_MAX)
                 return findings_add(findings, "%s: offset %llu: %s; pages as of commit %llu may be lost", name, offset,
@@ -40,6 +42,18 @@ int recover_area_read(int directory, const struct manifest *manifest,
         struct area_damage damage;
         int err = area_read(directory, manifest->area, &id, manifest->area_checksum, visit, arg, &damage);
 
+        return err == XAC_CORRUPT && damage.what ? report(manifest, homes, findings, &damage) : err;
+}
+
+int recover_area_contents(int directory, const struct manifest *manifest, const struct home_files *homes,
+                          struct findings *findings, struct area_contents *contents)
+{
+        struct area_id id = recover_area_id(manifest);
+        struct area_damage damage;
+        int err = area_read_contents(directory, manifest->area, &id, manifest->area_checksum, contents, &damage);
+
+        if (!err)
+                err = parts_list_add(&contents->listed, contents->pages.items, contents->pages.count);
         return err == XAC_CORRUPT && damage.what ? report(manifest, homes, findings, &damage) : err;
 }
 

@@ -16,6 +16,11 @@ int recover_area_read(int directory, const struct manifest *manifest,
                       int (*visit)(void *arg, const struct page_image *image), void *arg,
                       const struct home_files *homes, struct findings *findings);
 
+/* What the area says of its pages: `listed` has all that stand at the manifest's target, with those of the area. Free
+ * it in any case. */
+int recover_area_contents(int directory, const struct manifest *manifest, const struct home_files *homes,
+                          struct findings *findings, struct area_contents *contents);
+
 /* Is all of the area sound, and are the files there and long enough for its pages? *pages is how many it
  * holds. */
 int recover_area_check(int directory, const struct manifest *manifest, struct home_files *homes,

@@ -21,6 +21,7 @@ struct check {
         const struct manifest *manifest;
         struct findings findings;
         struct home_files homes;
+        bool is_area_damaged;
 };
 
 /* A file is made, durably, before the manifest names it; nobody but a user removes one. */
@@ -40,24 +41,42 @@ static int check_area(struct check *check)
 {
         if (check->manifest->area < 0)
                 return 0;
-        return unless_damage(recover_area_check(check->recovery->directory, check->manifest, &check->homes,
-                                                &check->findings, &check->recovery->restored));
+        int err = recover_area_check(check->recovery->directory, check->manifest, &check->homes, &check->findings,
+                                     &check->recovery->restored);
+        check->is_area_damaged = err == XAC_CORRUPT;
+        return unless_damage(err);
 }
 
-static int check_log(struct check *check)
+static int replay(struct check *check, const struct area_contents *contents)
 {
         struct rebuild rebuild = {
                 .recovery = check->recovery,
                 .manifest = check->manifest,
                 .homes = &check->homes,
                 .findings = &check->findings,
+                .listed = contents->listed.items,
+                .listed_count = contents->listed.count,
         };
-        int err;
+        int err = rebuild_run(&rebuild);
 
-        if (check->manifest->is_clean)
-                return 0; /* nobody will read it again */
-        err = rebuild_run(&rebuild);
         rebuild_close(&rebuild);
+        return err;
+}
+
+static int check_log(struct check *check)
+{
+        const struct manifest *manifest = check->manifest;
+        struct area_contents contents = { 0 };
+        int err = 0;
+
+        if (manifest->is_clean)
+                return 0; /* nobody will read it again */
+        if (manifest->target_sequence && !check->is_area_damaged)
+                err = recover_area_contents(check->recovery->directory, manifest, &check->homes, &check->findings,
+                                            &contents);
+        if (!err)
+                err = replay(check, &contents);
+        area_contents_free(&contents);
         return unless_damage(err);
 }
 

@@ -52,6 +52,11 @@ struct replay {
         unsigned char *scratch;
         struct vector sources; /* contents of page_bytes each: what the commit's moves read, in their order */
         uint32_t sources_used; /* by the entries applied so far */
+        struct vector moves;   /* of struct parts_move */
+
+        uint64_t target; /* commits up to this one are passed over for the pages that are listed */
+        const uint64_t *listed;
+        uint32_t listed_count;
 
         uint64_t begin;    /* position of the first record; 0: none came yet */
         uint64_t seen;     /* newest commit of the log, applied or passed over; 0: none */
@@ -181,6 +186,16 @@ static int take_base(struct replay *replay, const struct log_entry *entry, unsig
         return 0;
 }
 
+static int note_move(struct replay *replay, const struct log_entry *entry)
+{
+        int err = vector_reserve(&replay->moves, replay->moves.count + 1, sizeof(struct parts_move));
+
+        if (!err)
+                ((struct parts_move *)replay->moves.items)[replay->moves.count++] =
+                        (struct parts_move){ .target = entry->page, .source = entry->from };
+        return err;
+}
+
 static int apply_entry(struct replay *replay, const struct log_entry *entry, uint64_t sequence)
 {
         struct replay_page *page;
@@ -195,6 +210,8 @@ static int apply_entry(struct replay *replay, const struct log_entry *entry, uin
                 return 0;
         }
         err = take_base(replay, entry, page->bytes, is_new);
+        if (!err && entry->kind == LOG_MOVED)
+                err = note_move(replay, entry);
         if (err)
                 return err;
         bool is_sound =
@@ -228,6 +245,12 @@ static void look_ahead(const struct replay *replay, const unsigned char *payload
         ahead->entries--; /* the next one is applied */
 }
 
+/* P3 */
+static bool is_passed_over(const struct replay *replay, uint64_t page, uint64_t sequence)
+{
+        return sequence <= replay->target && parts_have(replay->listed, replay->listed_count, page);
+}
+
 /* Keeps the sources of its moves; or applies it. */
 static int visit_payload(struct replay *replay, const unsigned char *payload, size_t payload_len, uint64_t sequence,
                          bool is_applied)
@@ -243,6 +266,8 @@ static int visit_payload(struct replay *replay, const unsigned char *payload, si
                         look_ahead(replay, payload, payload_len, &far);
                         look_ahead(replay, payload, payload_len, &near);
                 }
+                if (is_passed_over(replay, entry.page, sequence))
+                        continue;
                 int err = is_applied ? apply_entry(replay, &entry, sequence) : keep_source(replay, &entry);
 
                 if (err)
@@ -365,6 +390,13 @@ int replay_open(uint32_t page_bytes, uint64_t base, replay_home read_home, void 
         return 0;
 }
 
+void replay_pass_over(struct replay *replay, uint64_t target, const uint64_t *listed, uint32_t count)
+{
+        replay->target = target;
+        replay->listed = listed;
+        replay->listed_count = count;
+}
+
 void replay_close(struct replay *replay)
 {
         if (!replay)
@@ -373,6 +405,7 @@ void replay_close(struct replay *replay)
                 while (replay->attempts[i])
                         attempt_forget(&replay->attempts[i]);
         vector_free(&replay->sources, replay->pages.page_bytes);
+        vector_free(&replay->moves, sizeof(struct parts_move));
         replay_pages_free(&replay->pages);
         free(replay->scratch);
         free(replay);
@@ -404,6 +437,12 @@ uint64_t replay_finish(struct replay *replay)
         replay_pages_sort(&replay->pages);
         replay->is_finished = true;
         return replay->pages.pages.count;
+}
+
+const struct parts_move *replay_moves(const struct replay *replay, uint32_t *count)
+{
+        *count = replay->moves.count;
+        return replay->moves.items;
 }
 
 struct page_image replay_page(const struct replay *replay, uint64_t i)

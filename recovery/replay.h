@@ -15,6 +15,7 @@
 
 #include "recovery/area.h"
 #include "recovery/log_record.h"
+#include "recovery/parts.h"
 
 struct replay;
 
@@ -23,6 +24,8 @@ typedef int (*replay_home)(void *arg, uint64_t page, void *bytes);
 
 /* Commits up to `base` are home already. */
 int replay_open(uint32_t page_bytes, uint64_t base, replay_home read_home, void *arg, struct replay **replay);
+/* These pages, ascending, stand at commit `target` already (P3): what commits up to it did to them is passed over. */
+void replay_pass_over(struct replay *replay, uint64_t target, const uint64_t *listed, uint32_t count);
 void replay_close(struct replay *replay);
 
 /* Takes one record of the log, in order. XAC_CORRUPT: it is valid by its checksums and makes no sense all
@@ -38,6 +41,8 @@ uint64_t replay_commits(const struct replay *replay);
  * processor's cache; is_near: in a second call, when where to find the page is there. */
 void replay_expect(const struct replay *replay, const unsigned char *entry, bool is_near);
 uint64_t replay_finish(struct replay *replay); /* sorts; the number of pages; no more records after it */
+/* What was moved, in applied commits. */
+const struct parts_move *replay_moves(const struct replay *replay, uint32_t *count);
 struct page_image replay_page(const struct replay *replay, uint64_t i);
 
 #endif

@@ -120,7 +120,11 @@ typedef struct xac_options {
         /* Memory of this process for the copies from which readers read: XAC_RDONLY in views, and snapshots. With less
          * they copy more often. Default: an eighth of the machine's memory, at most 4 GiB; at least 16 MiB. */
         uint64_t scan_bytes;
-        uint64_t reserved[6]; /* for options to come: zero */
+        /* Disk space for what checkpoints write before they write it home: both files together. A checkpoint of more
+         * pages goes home in parts. Default: 64 MiB. Not bounded by it are pages that an old snapshot keeps from going
+         * home. */
+        uint64_t area_bytes;
+        uint64_t reserved[5]; /* for options to come: zero */
 } xac_options;
 
 typedef struct xac_stats {

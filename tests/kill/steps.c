@@ -101,6 +101,7 @@ static const char *const step_names[HOOK_STEPS] = {
         [HOOK_SEGMENT_READY] = "segment-ready",
         [HOOK_CHECKPOINT_PINNED] = "checkpoint-pinned",
         [HOOK_SLOT_SEEN] = "slot-seen",
+        [HOOK_PARTS_BEGUN] = "parts-begun",
         [HOOK_AREA_WRITTEN] = "area-written",
         [HOOK_MANIFEST_NAMED] = "manifest-named",
         [HOOK_RECYCLED] = "recycled",

@@ -275,9 +275,36 @@ static void nonsense_clean(struct manifest *m)
         m->is_clean = 2;
 }
 
+static void nonsense_old_target(struct manifest *m)
+{
+        m->is_clean = 0;
+        m->area = 0;
+        m->target_sequence = m->base_sequence;
+}
+static void nonsense_target_without_area(struct manifest *m)
+{
+        m->is_clean = 0;
+        m->target_sequence = m->base_sequence + 1;
+}
+static void nonsense_clean_target(struct manifest *m)
+{
+        m->area = 0;
+        m->target_sequence = m->base_sequence + 1;
+}
+
 static void (*const log_nonsense[])(struct manifest *) = {
-        nonsense_sequence,    nonsense_base, nonsense_uneven_base,   nonsense_redo,  nonsense_redo_before_the_log,
-        nonsense_incarnation, nonsense_area, nonsense_negative_area, nonsense_clean,
+        nonsense_sequence,
+        nonsense_base,
+        nonsense_uneven_base,
+        nonsense_redo,
+        nonsense_redo_before_the_log,
+        nonsense_incarnation,
+        nonsense_area,
+        nonsense_negative_area,
+        nonsense_clean,
+        nonsense_old_target,
+        nonsense_target_without_area,
+        nonsense_clean_target,
 };
 
 enum {
@@ -374,6 +401,30 @@ static void test_nonsense_with_a_right_checksum_is_not_believed(void **state)
                 assert_same(&back, &manifest);
                 assert_nonsense_refused(wrong[i].at, wrong[i].value);
         }
+}
+
+/* While a checkpoint goes home in parts an older library must not open it, and afterwards it may. */
+static void test_a_target_raises_the_version(void **state)
+{
+        struct manifest manifest = sample(), back;
+
+        (void)state;
+        create(&manifest);
+        manifest.is_clean = 0;
+        manifest.area = 1;
+        manifest.target_sequence = manifest.base_sequence + 41;
+        assert_int_equal(manifest_write(directory, &manifest), 0);
+        back = read_back();
+        assert_int_equal(back.target_sequence, manifest.target_sequence);
+        load_image();
+        assert_int_equal(image[8], 5);
+        assert_int_equal(image[112], 42);
+        manifest.target_sequence = 0;
+        assert_int_equal(manifest_write(directory, &manifest), 0);
+        back = read_back();
+        assert_int_equal(back.target_sequence, 0);
+        load_image();
+        assert_int_equal(image[8], 4);
 }
 
 static void test_a_stale_writer_is_refused(void **state)
@@ -558,6 +609,7 @@ int main(void)
                 MANIFEST_TEST(test_the_bytes_are_as_described),
                 MANIFEST_TEST(test_nonsense_is_not_written),
                 MANIFEST_TEST(test_nonsense_with_a_right_checksum_is_not_believed),
+                MANIFEST_TEST(test_a_target_raises_the_version),
                 MANIFEST_TEST(test_a_stale_writer_is_refused),
                 MANIFEST_TEST(test_create_with_every_call_failing),
                 MANIFEST_TEST(test_write_with_every_call_failing),

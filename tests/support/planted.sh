@@ -115,6 +115,12 @@ crash="$tests/crash/crash --keep $keep --seconds 60 --workload"
         expect 16 40 'a mark names commits of the backlog' $crash 'merged crowd'
         expect 17 40 'what pages were when the backlog began is given up' $crash 'killed unsynced'
         expect 10 30 'pages go home before the area holds them, of a heap' $crash heap
+        expect 21 60 'parts go home in any order' $crash parts
+        expect 22 60 'an area does not list what is home' $crash 'parts by records'
+        expect 23 60 'home is not synced' $crash parts
+        expect 24 60 'the area before is given up' $crash 'parts held'
+        expect 25 60 'pages that are held back are not carried on' $crash 'parts held'
+        expect 26 60 'who goes on trusts that the last part is home' $crash 'parts killed'
         expect 18 40 'a commit with a record of its own overtakes the backlog' $crash 'killed unsynced'
 }
 [ $missed -eq 0 ]

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+#include "recovery/parts.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "base/sys.h"
+
+/* The place of the first page that is no less. */
+static uint32_t find(const uint64_t *pages, uint32_t count, uint64_t page)
+{
+        uint32_t low = 0;
+
+        while (count) {
+                uint32_t half = count / 2;
+
+                if (pages[low + half] < page) {
+                        low += half + 1;
+                        count -= half + 1;
+                } else {
+                        count = half;
+                }
+        }
+        return low;
+}
+
+static bool is_at(const uint64_t *pages, uint32_t count, uint32_t place, uint64_t page)
+{
+        return place < count && pages[place] == page;
+}
+
+bool parts_have(const uint64_t *pages, uint32_t count, uint64_t page)
+{
+        return is_at(pages, count, find(pages, count, page), page);
+}
+
+/* ---- The moves as a graph: from each page to those that must not go later ---- */
+
+struct node {
+        uint32_t edges_end; /* those of a page begin where those of the page before end */
+        uint32_t next_edge; /* the walk goes on there */
+        uint32_t number;    /* in the order in which the walk came; 0: it has not yet */
+        uint32_t lowest;    /* number that can be reached from here, of those on the stack */
+        uint32_t caller;    /* from which the walk came */
+        bool is_open;       /* on the stack: its group is not complete */
+};
+
+struct graph {
+        const struct parts_wanted *wanted;
+        struct parts *parts;
+        struct node *nodes;
+        uint32_t *edges;
+        uint32_t *stack;
+        uint32_t stack_count;
+        uint32_t numbers;
+        uint64_t byte_len; /* of all that memory */
+        void *memory;
+};
+
+static int graph_allocate(struct graph *graph)
+{
+        const struct parts_wanted *wanted = graph->wanted;
+        uint64_t nodes_len = (uint64_t)wanted->count * sizeof(struct node);
+        uint64_t edges_len = (uint64_t)wanted->move_count * sizeof(uint32_t);
+
+        graph->byte_len = nodes_len + edges_len + (uint64_t)wanted->count * sizeof(uint32_t);
+        int err = sys_mmap(NULL, graph->byte_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0,
+                           &graph->memory);
+        if (err)
+                return -ENOMEM;
+        graph->nodes = graph->memory;
+        graph->edges = (uint32_t *)(void *)((char *)graph->memory + nodes_len);
+        graph->stack = (uint32_t *)(void *)((char *)graph->memory + nodes_len + edges_len);
+        return 0;
+}
+
+/* The places of both pages of a move. */
+static bool find_ends(const struct parts_wanted *wanted, const struct parts_move *move, uint32_t *source,
+                      uint32_t *target)
+{
+        *source = find(wanted->pages, wanted->count, move->source);
+        *target = find(wanted->pages, wanted->count, move->target);
+        return is_at(wanted->pages, wanted->count, *source, move->source) &&
+               is_at(wanted->pages, wanted->count, *target, move->target);
+}
+
+static void graph_build(struct graph *graph)
+{
+        const struct parts_wanted *wanted = graph->wanted;
+        uint32_t source, target, begin = 0;
+
+        for (uint32_t i = 0; i < wanted->move_count; i++)
+                if (find_ends(wanted, &wanted->moves[i], &source, &target))
+                        graph->nodes[source].edges_end++; /* a count, so far */
+        for (uint32_t i = 0; i < wanted->count; i++) {
+                struct node *node = &graph->nodes[i];
+                uint32_t count = node->edges_end;
+
+                node->edges_end = begin;
+                node->next_edge = begin;
+                begin += count;
+        }
+        for (uint32_t i = 0; i < wanted->move_count; i++)
+                if (find_ends(wanted, &wanted->moves[i], &source, &target))
+                        graph->edges[graph->nodes[source].edges_end++] = target;
+}
+
+/* ---- The walk ---- */
+
+static void order_push(struct parts *parts, uint32_t page)
+{
+        ((uint32_t *)parts->order.items)[parts->order.count++] = page;
+}
+
+static void group_close(struct parts *parts)
+{
+        ((uint32_t *)parts->ends.items)[parts->ends.count++] = parts->order.count;
+}
+
+static void walk_into(struct graph *graph, uint32_t page, uint32_t caller)
+{
+        struct node *node = &graph->nodes[page];
+
+        node->number = ++graph->numbers;
+        node->lowest = node->number;
+        node->caller = caller;
+        node->is_open = true;
+        graph->stack[graph->stack_count++] = page;
+}
+
+/* All that is on the stack from this page on is its group. */
+static void take_group(struct graph *graph, uint32_t page)
+{
+        uint32_t member;
+
+        do {
+                member = graph->stack[--graph->stack_count];
+                graph->nodes[member].is_open = false;
+                order_push(graph->parts, member);
+        } while (member != page);
+        group_close(graph->parts);
+}
+
+static void lower(struct node *node, uint32_t number)
+{
+        if (number < node->lowest)
+                node->lowest = number;
+}
+
+/* Emits the groups of all that can be reached from a page, itself last; without recursion, as stacks may be small. */
+static void walk_from(struct graph *graph, uint32_t root)
+{
+        uint32_t page = root;
+
+        if (graph->nodes[root].number)
+                return;
+        walk_into(graph, root, UINT32_MAX);
+        while (page != UINT32_MAX) {
+                struct node *node = &graph->nodes[page];
+
+                if (node->next_edge < node->edges_end) {
+                        uint32_t to = graph->edges[node->next_edge++];
+                        const struct node *there = &graph->nodes[to];
+
+                        if (!there->number) {
+                                walk_into(graph, to, page);
+                                page = to;
+                        } else if (there->is_open) {
+                                lower(node, there->number);
+                        }
+                        continue;
+                }
+                if (node->lowest == node->number)
+                        take_group(graph, page);
+                if (node->caller != UINT32_MAX)
+                        lower(&graph->nodes[node->caller], node->lowest);
+                page = node->caller;
+        }
+}
+
+/* Those that must go with the first part, and what they need, become one group. */
+static void walk_first(struct graph *graph)
+{
+        const struct parts_wanted *wanted = graph->wanted;
+
+        for (uint32_t i = 0; i < wanted->first_count; i++) {
+                uint32_t page = find(wanted->pages, wanted->count, wanted->first[i]);
+
+                if (is_at(wanted->pages, wanted->count, page, wanted->first[i]))
+                        walk_from(graph, page);
+        }
+        graph->parts->ends.count = 0;
+        if (graph->parts->order.count)
+                group_close(graph->parts);
+}
+
+int parts_plan(struct parts *parts, const struct parts_wanted *wanted)
+{
+        struct graph graph = { .wanted = wanted, .parts = parts };
+
+        *parts = (struct parts){ 0 };
+        if (!wanted->count)
+                return 0;
+        int err = vector_reserve(&parts->order, wanted->count, sizeof(uint32_t));
+        if (!err)
+                err = vector_reserve(&parts->ends, wanted->count, sizeof(uint32_t));
+        if (!err)
+                err = graph_allocate(&graph);
+        if (err)
+                return err;
+        graph_build(&graph);
+        walk_first(&graph);
+        for (uint32_t page = 0; page < wanted->count; page++)
+                walk_from(&graph, page);
+        sys_munmap(graph.memory, graph.byte_len);
+        return 0;
+}
+
+void parts_free(struct parts *parts)
+{
+        vector_free(&parts->order, sizeof(uint32_t));
+        vector_free(&parts->ends, sizeof(uint32_t));
+}
+
+/* ---- Parts ---- */
+
+bool parts_are_done(const struct parts *parts)
+{
+        return parts->group == parts->ends.count;
+}
+
+static void sift_down(uint32_t *places, uint32_t root, uint32_t count)
+{
+        for (uint32_t child; (child = 2 * root + 1) < count; root = child) {
+                uint32_t place = places[root];
+
+                if (child + 1 < count && places[child + 1] > places[child])
+                        child++;
+                if (places[child] <= place)
+                        return;
+                places[root] = places[child];
+                places[child] = place;
+        }
+}
+
+/* Heap sort: in place, without malloc. */
+static void sort(uint32_t *places, uint32_t count)
+{
+        for (uint32_t i = count / 2; i-- > 0;)
+                sift_down(places, i, count);
+        for (uint32_t end = count; end-- > 1;) {
+                uint32_t last = places[end];
+
+                places[end] = places[0];
+                places[0] = last;
+                sift_down(places, 0, end);
+        }
+}
+
+uint32_t parts_next(struct parts *parts, uint32_t limit, const uint32_t **pages)
+{
+        const uint32_t *ends = parts->ends.items;
+        uint32_t begin = parts->group ? ends[parts->group - 1] : 0;
+        uint32_t *first = (uint32_t *)parts->order.items + begin;
+        uint32_t end = begin;
+
+        *pages = first;
+        while (!parts_are_done(parts) && (end == begin || ends[parts->group] - begin <= limit))
+                end = ends[parts->group++];
+        sort(first, end - begin);
+        return end - begin;
+}
+
+/* ---- Lists ---- */
+
+int parts_list_add(struct vector *list, const uint64_t *pages, uint32_t count)
+{
+        uint32_t old = list->count, end = old + count;
+        int err = vector_reserve(list, end, sizeof(uint64_t));
+
+        if (err)
+                return err;
+        uint64_t *items = list->items;
+        list->count = end;
+        while (count) /* from behind, so that nothing is overwritten that is still to be moved */
+                items[--end] = old && items[old - 1] > pages[count - 1] ? items[--old] : pages[--count];
+        for (uint32_t i = end = 0; i < list->count; i++)
+                if (!end || items[i] != items[end - 1])
+                        items[end++] = items[i];
+        list->count = end;
+        return 0;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+#include "recovery/recover_home.h"
+
+#include "base/hook.h"
+#include "recovery/area.h"
+#include "recovery/parts.h"
+#include "recovery/recover_area.h"
+
+enum { PROGRESS_PAGES = 1024 };
+
+struct work {
+        const struct recover_home *home;
+        const struct recover_goal *goal;
+        struct parts parts;
+        struct vector pages; /* of uint64_t: all of them, ascending */
+        struct progress progress;
+        uint64_t told;
+
+        /* The part: */
+        const uint32_t *places; /* of its pages among all */
+        uint32_t count;
+        bool is_last;
+};
+
+static struct page_image image_of(const struct work *work, uint64_t i)
+{
+        return replay_page(work->home->rebuild->replay, work->places[i]);
+}
+
+/* ---- 3. pages -> area ---- */
+
+static struct page_image next_image(void *arg, uint64_t i)
+{
+        struct work *work = arg;
+
+        progress_tell(&work->progress, ++work->told, work->pages.count);
+        return image_of(work, i);
+}
+
+static int write_area(struct work *work, int which, uint32_t *checksum)
+{
+        const struct recover_home *home = work->home;
+        const struct recovery *recovery = home->recovery;
+        struct area_id id = recover_area_id(home->manifest);
+        struct area_part part = { .position = work->goal->position,
+                                  .redo = work->goal->redo,
+                                  .listed = home->listed->items,
+                                  .listed_count = home->listed->count };
+
+        id.sequence = work->goal->sequence;
+        id.part = work->is_last ? NULL : &part;
+        id.keep_bytes = area_keep_bytes(recovery->area_bytes);
+        int err = area_write(recovery->directory, which, &id, work->count, next_image, work, checksum);
+        hook_step(HOOK_AREA_WRITTEN);
+        return err;
+}
+
+/* ---- 4. manifest ---- */
+
+static void name_goal(struct manifest *manifest, const struct recover_goal *goal)
+{
+        manifest->target_sequence = 0;
+        manifest->base_sequence = goal->sequence;
+        manifest->base_position = goal->position;
+        manifest->redo_position = goal->redo;
+        if (!goal->is_newest)
+                return;
+        manifest->incarnation++;
+        manifest->is_clean = 1; /* also while its pages are still in the area only */
+}
+
+static int name_part(const struct work *work, int area, uint32_t checksum)
+{
+        struct manifest *manifest = work->home->manifest;
+
+        manifest->area = area;
+        manifest->area_checksum = checksum;
+        if (work->is_last)
+                name_goal(manifest, work->goal);
+        else
+                manifest->target_sequence = work->goal->sequence;
+        int err = manifest_write(work->home->recovery->directory, manifest);
+        hook_step(HOOK_MANIFEST_NAMED);
+        return err;
+}
+
+/* ---- 5. pages -> home ---- */
+
+static int write_home(const struct work *work)
+{
+        int err = 0;
+
+        for (uint32_t i = 0; !err && i < work->count; i++) {
+                struct page_image image = image_of(work, i);
+
+                err = home_files_put(work->home->homes, &image);
+        }
+        if (!err)
+                err = home_files_sync(work->home->homes);
+        hook_step(HOOK_HOME_WRITTEN);
+        return err;
+}
+
+/* ---- All of it ---- */
+
+/* P4: the next area has the pages of this one, too. */
+static int list_part(const struct work *work)
+{
+        struct vector added = { 0 };
+        int err = vector_reserve(&added, work->count, sizeof(uint64_t));
+
+        for (uint32_t i = 0; !err && i < work->count; i++)
+                ((uint64_t *)added.items)[added.count++] = image_of(work, i).page;
+        if (!err)
+                err = parts_list_add(work->home->listed, added.items, added.count);
+        vector_free(&added, sizeof(uint64_t));
+        return err;
+}
+
+static int bring_part_home(struct work *work)
+{
+        int which = work->home->manifest->area == 0;
+        uint32_t checksum = 0;
+        int err = 0;
+
+        if (!work->count) /* then it is the only one, and there is nothing to keep safe */
+                return name_part(work, -1, 0);
+        if (hook_has_bug(HOOK_BUG_REPLAY_AT_HOME))
+                err = write_home(work);
+        if (!err)
+                err = write_area(work, which, &checksum);
+        if (!err)
+                err = name_part(work, which, checksum);
+        if (!err)
+                err = write_home(work);
+        return err || work->is_last ? err : list_part(work);
+}
+
+static int list_pages(struct work *work)
+{
+        const struct rebuild *rebuild = work->home->rebuild;
+        int err = vector_reserve(&work->pages, (uint32_t)rebuild->pages, sizeof(uint64_t));
+
+        for (uint64_t i = 0; !err && i < rebuild->pages; i++)
+                ((uint64_t *)work->pages.items)[work->pages.count++] = replay_page(rebuild->replay, i).page;
+        return err;
+}
+
+static int plan(struct work *work)
+{
+        struct parts_wanted wanted = { 0 };
+        int err = list_pages(work);
+
+        wanted.pages = work->pages.items;
+        wanted.count = work->pages.count;
+        wanted.moves = replay_moves(work->home->rebuild->replay, &wanted.move_count);
+        return err ? err : parts_plan(&work->parts, &wanted);
+}
+
+int recover_home_run(const struct recover_home *home, const struct recover_goal *goal)
+{
+        uint32_t limit = area_pages_max(home->recovery->area_bytes, home->manifest->page_bytes);
+        struct work work = {
+                .home = home,
+                .goal = goal,
+                .progress = { .recovery = home->recovery, .what = "checkpoint", .step = PROGRESS_PAGES },
+        };
+        int err = plan(&work);
+
+        while (!err && !work.is_last) {
+                work.count = parts_next(&work.parts, limit, &work.places);
+                work.is_last = parts_are_done(&work.parts);
+                err = bring_part_home(&work);
+        }
+        parts_free(&work.parts);
+        vector_free(&work.pages, sizeof(uint64_t));
+        return err;
+}

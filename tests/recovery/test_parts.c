@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+
+/* In which order pages go home: every part of random moves, against the rules as they are written (P1, P2, P8). */
+
+#include "tests/base/scratch.h"
+
+#include <stdbool.h>
+
+#include "recovery/parts.h"
+#include "tests/support/chance.h"
+
+enum { PAGES_MAX = 40, MOVES_MAX = 60, ROUNDS = 4000, LIMIT_MAX = 12 };
+
+struct stand {
+        uint64_t pages[PAGES_MAX];
+        uint32_t count;
+        struct parts_move moves[MOVES_MAX];
+        uint32_t move_count;
+        uint64_t first[PAGES_MAX];
+        uint32_t first_count;
+        bool needs[PAGES_MAX][PAGES_MAX]; /* the second may not go later than the first */
+        uint32_t part_of[PAGES_MAX];
+        uint32_t parts;
+};
+
+static uint32_t place_of(const struct stand *stand, uint64_t page)
+{
+        for (uint32_t i = 0; i < stand->count; i++)
+                if (stand->pages[i] == page)
+                        return i;
+        return UINT32_MAX;
+}
+
+/* Pages of a few numbers, some of which are not there at all. */
+static void draw(struct stand *stand, struct chance *chance)
+{
+        uint64_t next = chance_below(chance, 3);
+
+        stand->count = (uint32_t)chance_below(chance, PAGES_MAX + 1);
+        for (uint32_t i = 0; i < stand->count; i++, next += 1 + chance_below(chance, 3))
+                stand->pages[i] = next;
+        stand->move_count = (uint32_t)chance_below(chance, MOVES_MAX);
+        for (uint32_t i = 0; i < stand->move_count; i++)
+                stand->moves[i] = (struct parts_move){ chance_below(chance, next + 1), chance_below(chance, next + 1) };
+        stand->first_count = 0;
+        for (uint64_t page = 0; page < next && chance_percent(chance, 70); page += 1 + chance_below(chance, 20))
+                stand->first[stand->first_count++] = page;
+}
+
+static void close_needs(struct stand *stand)
+{
+        memset(stand->needs, 0, sizeof(stand->needs));
+        for (uint32_t i = 0; i < stand->move_count; i++) {
+                uint32_t source = place_of(stand, stand->moves[i].source);
+                uint32_t target = place_of(stand, stand->moves[i].target);
+
+                if (source != UINT32_MAX && target != UINT32_MAX)
+                        stand->needs[source][target] = true;
+        }
+        for (uint32_t k = 0; k < stand->count; k++)
+                for (uint32_t i = 0; i < stand->count; i++)
+                        for (uint32_t j = 0; j < stand->count; j++)
+                                stand->needs[i][j] |= stand->needs[i][k] && stand->needs[k][j];
+}
+
+/* Must the two be in one part, wherever it ends? */
+static bool are_together(const struct stand *stand, uint32_t a, uint32_t b)
+{
+        return a == b || (stand->needs[a][b] && stand->needs[b][a]);
+}
+
+static bool is_needed_first(const struct stand *stand, uint32_t page)
+{
+        for (uint32_t i = 0; i < stand->first_count; i++) {
+                uint32_t first = place_of(stand, stand->first[i]);
+
+                if (first != UINT32_MAX && (first == page || stand->needs[first][page]))
+                        return true;
+        }
+        return false;
+}
+
+static void run(struct stand *stand, uint32_t limit)
+{
+        const struct parts_wanted wanted = { .pages = stand->pages,
+                                             .count = stand->count,
+                                             .moves = stand->moves,
+                                             .move_count = stand->move_count,
+                                             .first = stand->first,
+                                             .first_count = stand->first_count };
+        const uint32_t *places;
+        struct parts parts;
+        uint32_t seen = 0;
+
+        memset(stand->part_of, 0, sizeof(stand->part_of));
+        stand->parts = 0;
+        assert_int_equal(parts_plan(&parts, &wanted), 0);
+        while (!parts_are_done(&parts)) {
+                uint32_t count = parts_next(&parts, limit, &places);
+
+                assert_true(count > 0);
+                stand->parts++;
+                for (uint32_t i = 0; i < count; i++) {
+                        assert_true(i == 0 || places[i] > places[i - 1]);
+                        assert_int_equal(stand->part_of[places[i]], 0);
+                        stand->part_of[places[i]] = stand->parts;
+                        /* Larger than it may be only if it cannot be divided. */
+                        if (count > limit)
+                                assert_true(are_together(stand, places[0], places[i]) ||
+                                            (stand->parts == 1 && is_needed_first(stand, places[i])));
+                }
+                seen += count;
+        }
+        assert_int_equal(seen, stand->count);
+        assert_int_equal(parts_next(&parts, limit, &places), 0);
+        parts_free(&parts);
+}
+
+static void judge(const struct stand *stand)
+{
+        for (uint32_t a = 0; a < stand->count; a++) {
+                if (is_needed_first(stand, a))
+                        assert_int_equal(stand->part_of[a], 1);
+                for (uint32_t b = 0; b < stand->count; b++)
+                        if (stand->needs[a][b])
+                                assert_true(stand->part_of[b] <= stand->part_of[a]);
+        }
+}
+
+static void test_the_rules_hold_for_random_moves(void **state)
+{
+        static struct stand stand;
+        struct chance chance = { .state = chance_seed() };
+
+        (void)state;
+        for (int round = 0; round < ROUNDS; round++) {
+                draw(&stand, &chance);
+                close_needs(&stand);
+                run(&stand, 1 + (uint32_t)chance_below(&chance, LIMIT_MAX));
+                judge(&stand);
+        }
+}
+
+/* A chain that is as long as can be: no recursion. */
+static void test_a_long_chain(void **state)
+{
+        enum { LONG = 300000 };
+        uint64_t *pages = calloc(LONG, sizeof(*pages));
+        struct parts_move *moves = calloc(LONG, sizeof(*moves));
+        struct parts_wanted wanted = { .pages = pages, .count = LONG, .moves = moves, .move_count = LONG - 1 };
+        const uint32_t *places;
+        struct parts parts;
+
+        (void)state;
+        for (uint32_t i = 0; i < LONG; i++) {
+                pages[i] = i;
+                moves[i] = (struct parts_move){ .target = i + 1, .source = i };
+        }
+        assert_int_equal(parts_plan(&parts, &wanted), 0);
+        for (uint32_t end = LONG; end; end -= 1000) { /* the last target first */
+                assert_int_equal(parts_next(&parts, 1000, &places), 1000);
+                assert_int_equal(places[0], end - 1000);
+                assert_int_equal(places[999], end - 1);
+        }
+        assert_true(parts_are_done(&parts));
+        parts_free(&parts);
+
+        moves[LONG - 1] = (struct parts_move){ .target = 0, .source = LONG - 1 };
+        wanted.move_count = LONG;
+        assert_int_equal(parts_plan(&parts, &wanted), 0);
+        assert_int_equal(parts_next(&parts, 1000, &places), LONG);
+        assert_true(parts_are_done(&parts));
+        parts_free(&parts);
+        free(pages);
+        free(moves);
+}
+
+static void test_lists_have_each_page_once(void **state)
+{
+        static const uint64_t some[] = { 3, 5, 9 }, more[] = { 1, 5, 6, 9, 12 }, all[] = { 1, 3, 5, 6, 9, 12 };
+        struct vector list = { 0 };
+
+        (void)state;
+        assert_int_equal(parts_list_add(&list, NULL, 0), 0);
+        assert_int_equal(list.count, 0);
+        assert_int_equal(parts_list_add(&list, some, 3), 0);
+        assert_int_equal(parts_list_add(&list, more, 5), 0);
+        assert_int_equal(list.count, 6);
+        assert_memory_equal(list.items, all, sizeof(all));
+        assert_true(parts_have(list.items, list.count, 12));
+        assert_false(parts_have(list.items, list.count, 4));
+        assert_false(parts_have(list.items, list.count, 13));
+        vector_free(&list, sizeof(uint64_t));
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_the_rules_hold_for_random_moves),
+                cmocka_unit_test(test_a_long_chain),
+                cmocka_unit_test(test_lists_have_each_page_once),
+        };
+
+        return cmocka_run_group_tests_name("recovery/parts", tests, NULL, NULL);
+}
