@@ -29,7 +29,8 @@ class Options(ctypes.Structure):
         ("progress_arg", c_void_p),
         ("address", c_uint64),
         ("scan_bytes", c_uint64),
-        ("reserved", c_uint64 * 6),
+        ("area_bytes", c_uint64),
+        ("reserved", c_uint64 * 5),
     ]
 
 
