@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "libxac/checkpoint_steps.h"
+#include "libxac/checkpoint.h"
 
 /*
  * A checkpoint in parts, for pages that are more than a double-write area may have (recovery/parts.h has the order;
@@ -18,6 +18,7 @@
  */
 
 #include "base/hook.h"
+#include "libxac/checkpoint_steps.h"
 #include "libxac/moves.h"
 
 struct in_parts {

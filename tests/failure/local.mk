@@ -13,7 +13,8 @@ FAILURE_TESTS = \
         %D%/full \
         %D%/log_damage \
         %D%/poison \
-        %D%/security
+        %D%/security \
+        %D%/small_disk
 
 check_PROGRAMS += $(FAILURE_TESTS)
 SUITE_system += $(FAILURE_TESTS)
@@ -54,6 +55,9 @@ FAILURE_WORLD = %D%/world.c %D%/world.h tests/kill/audit.c tests/kill/audit.h
 %C%_poison_SOURCES = %D%/poison.c %D%/inject.c %D%/inject.h $(FAILURE_WORLD)
 %C%_poison_LDADD = $(FAILURE_LIBS)
 %C%_poison_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc
+
+%C%_small_disk_SOURCES = %D%/small_disk.c
+%C%_small_disk_LDADD = $(FAILURE_LIBS)
 
 %C%_security_SOURCES = %D%/security.c $(FAILURE_WORLD)
 %C%_security_LDADD = $(FAILURE_LIBS)

@@ -114,6 +114,7 @@ CONTRACT_TESTS = \
         %D%/test_alive \
         %D%/test_attach \
         %D%/test_checkpoint \
+        %D%/test_checkpoint_parts \
         %D%/test_conflicts \
         %D%/test_declared \
         %D%/test_durable \
@@ -170,6 +171,8 @@ EXTRA_DIST += %D%/exceptions.cc
 %C%_test_attach_LDADD = $(CONTRACT_LIBS)
 %C%_test_checkpoint_SOURCES = %D%/test_checkpoint.c
 %C%_test_checkpoint_LDADD = $(CONTRACT_LIBS)
+%C%_test_checkpoint_parts_SOURCES = %D%/test_checkpoint_parts.c
+%C%_test_checkpoint_parts_LDADD = $(CONTRACT_LIBS)
 %C%_test_conflicts_SOURCES = %D%/test_conflicts.c
 %C%_test_conflicts_LDADD = $(CONTRACT_LIBS)
 %C%_test_declared_SOURCES = %D%/test_declared.c
