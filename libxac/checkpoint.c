@@ -99,12 +99,16 @@ int checkpoint_write_area(struct checkpoint *checkpoint, const struct dirty *dir
         struct manifest *manifest = &checkpoint->manifest;
         struct area_id id = checkpoint_area_id(checkpoint);
         int which = manifest->area == 0;
+        uint32_t checksum;
         id.part = part;
         int err = area_write(checkpoint->writer->files->directory, which, &id, dirty->slots.count, image_of,
-                             (void *)(uintptr_t)dirty, &manifest->area_checksum);
+                             (void *)(uintptr_t)dirty, &checksum);
         hook_step(HOOK_AREA_WRITTEN);
+        if (err)
+                return err;
         manifest->area = which;
-        return err;
+        manifest->area_checksum = checksum;
+        return 0;
 }
 
 /* ---- 4. manifest ---- */
@@ -205,29 +209,36 @@ int checkpoint_mark_clean(struct shared *shared, int directory)
 
 /* ---- all of it ---- */
 
-static int write_area_and_manifest(struct checkpoint *checkpoint)
+static int write_all(struct checkpoint *checkpoint)
 {
-        if (!hook_has_bug(HOOK_BUG_SYNCS_OUT_OF_ORDER)) {
-                int err = checkpoint_write_area(checkpoint, &checkpoint->dirty, NULL);
-                return err ? err : checkpoint_name_area(checkpoint, false);
-        }
-        checkpoint->manifest.area = checkpoint->manifest.area == 0;
         int err = checkpoint_name_area(checkpoint, false);
+        return err ? err : home_write_locked(checkpoint->writer, checkpoint->sequence);
+}
+
+static int write_all_out_of_order(struct checkpoint *checkpoint)
+{
+        checkpoint->manifest.area = checkpoint->manifest.area == 0;
+        int err = write_all(checkpoint);
         checkpoint->manifest.area = checkpoint->manifest.area == 0;
         return err ? err : checkpoint_write_area(checkpoint, &checkpoint->dirty, NULL);
 }
 
-/* Steps 3 to 5, of all pages at once or in parts. */
+/* Steps 3 to 5, of all pages at once or in parts. Parts are what is done, too, if the disk has no room for all. */
 static int write_pages(struct checkpoint *checkpoint)
 {
         const struct control *control = checkpoint->shared->control;
-        if (checkpoint->dirty.slots.count > area_pages_max(control->area_bytes, control->page_bytes)) {
-                int err = checkpoint_parts_begin(checkpoint);
-                if (err != -EOVERFLOW)
-                        return err;
-        }
-        int err = write_area_and_manifest(checkpoint);
-        return err ? err : home_write_locked(checkpoint->writer, checkpoint->sequence);
+        const uint32_t most = area_pages_max(control->area_bytes, control->page_bytes);
+        const uint32_t count = checkpoint->dirty.slots.count;
+        if (hook_has_bug(HOOK_BUG_SYNCS_OUT_OF_ORDER))
+                return write_all_out_of_order(checkpoint);
+        int err = count > most ? checkpoint_parts_begin(checkpoint, most) : -EOVERFLOW;
+        if (err != -EOVERFLOW)
+                return err;
+        err = checkpoint_write_area(checkpoint, &checkpoint->dirty, NULL);
+        if (err != -ENOSPC || count <= AREA_PAGES_MIN)
+                return err ? err : write_all(checkpoint);
+        err = checkpoint_parts_begin(checkpoint, count / 2);
+        return err == -EOVERFLOW ? -ENOSPC : err;
 }
 
 static int collect(struct checkpoint *checkpoint)

@@ -17,6 +17,8 @@
  * stays, but no snapshot needs what was there before.
  */
 
+#include <errno.h>
+
 #include "base/hook.h"
 #include "libxac/checkpoint_steps.h"
 #include "libxac/moves.h"
@@ -31,10 +33,11 @@ struct in_parts {
         struct dirty images;         /* of an area */
         struct dirty home;           /* what of them goes home */
         struct parts parts;
+        uint32_t most;   /* pages of an area */
         uint64_t oldest; /* snapshot */
 };
 
-static void open_parts(struct in_parts *in, struct checkpoint *checkpoint)
+static void open_parts(struct in_parts *in, struct checkpoint *checkpoint, uint32_t most)
 {
         struct dirty none = { .shared = checkpoint->shared };
         struct participant *self = checkpoint->writer->self;
@@ -44,6 +47,7 @@ static void open_parts(struct in_parts *in, struct checkpoint *checkpoint)
                                  .carried = none,
                                  .images = none,
                                  .home = none,
+                                 .most = most,
                                  .oldest = self->seen->oldest };
 }
 
@@ -122,10 +126,9 @@ static int list_part(struct in_parts *in, const uint32_t *places, uint32_t count
         return err;
 }
 
-static int write_part(struct in_parts *in, const uint32_t *places, uint32_t count)
+static int write_area(struct in_parts *in, const uint32_t *places, uint32_t count)
 {
-        struct checkpoint *checkpoint = in->checkpoint;
-        bool is_last = parts_are_done(&in->parts);
+        const struct checkpoint *checkpoint = in->checkpoint;
         if (hook_has_bug(HOOK_BUG_PART_NOT_LISTED))
                 in->listed.count = 0;
         const struct area_part part = { .position = checkpoint->position,
@@ -133,32 +136,56 @@ static int write_part(struct in_parts *in, const uint32_t *places, uint32_t coun
                                         .listed = in->listed.items,
                                         .listed_count = in->listed.count };
         int err = collect_images(in, places, count);
-        if (!err)
-                err = checkpoint_write_area(checkpoint, &in->images, is_last ? NULL : &part);
-        if (!err)
-                err = checkpoint_name_area(checkpoint, !is_last);
-        if (!err)
-                err = home_write_slots_locked(checkpoint->writer, &in->home);
-        return err || is_last ? err : list_part(in, places, count);
+        return err ? err
+                   : checkpoint_write_area(in->checkpoint, &in->images, parts_are_done(&in->parts) ? NULL : &part);
 }
 
 /* What is carried takes half of the area at most, unless it is more: then the area has as much again. */
 static uint32_t part_limit(const struct in_parts *in)
 {
-        const struct control *control = in->checkpoint->shared->control;
-        uint32_t limit = area_pages_max(control->area_bytes, control->page_bytes);
         uint32_t carried = in->carried.slots.count;
-        return carried > limit / 2 ? carried : limit - carried;
+        return carried > in->most / 2 ? carried : in->most - carried;
+}
+
+/* The next part, or as much of it as the disk has room for, in the area. */
+static int write_next_area(struct in_parts *in, const uint32_t **places, uint32_t *count)
+{
+        const uint32_t carried = in->carried.slots.count;
+        for (;;) {
+                *count = parts_next(&in->parts, part_limit(in), places);
+                int err = write_area(in, *places, *count);
+                if (err != -ENOSPC || in->most <= AREA_PAGES_MIN)
+                        return err;
+                in->most /= 2;
+                in->carried.slots.count = carried;
+                parts_again(&in->parts);
+        }
+}
+
+static int write_part(struct in_parts *in)
+{
+        const struct checkpoint *checkpoint = in->checkpoint;
+        const uint32_t *places;
+        uint32_t count;
+        int err = write_next_area(in, &places, &count);
+        bool is_last = parts_are_done(&in->parts);
+        if (err)
+                return err;
+        /* Before the manifest says so: whoever finishes it finds its versions. */
+        atomic_store(&in->checkpoint->shared->control->checkpoint_target, checkpoint->sequence);
+        hook_step(HOOK_PARTS_BEGUN);
+        err = checkpoint_name_area(in->checkpoint, !is_last);
+        if (!err)
+                err = home_write_slots_locked(checkpoint->writer, &in->home);
+        return err || is_last ? err : list_part(in, places, count);
 }
 
 static int write_parts(struct in_parts *in)
 {
-        int err = 0;
-        do {
-                const uint32_t *places;
-                uint32_t count = parts_next(&in->parts, part_limit(in), &places);
-                err = write_part(in, places, count);
-        } while (!err && !parts_are_done(&in->parts));
+        int err;
+        do
+                err = write_part(in);
+        while (!err && !parts_are_done(&in->parts));
         return err;
 }
 
@@ -197,18 +224,13 @@ static int begin(struct in_parts *in)
                 err = dirty_add(&in->rest, dirty_slot(dirty, i));
         if (!err)
                 err = plan(in, hook_has_bug(HOOK_BUG_PARTS_AREA_GIVEN_UP) ? &none : &in->before.pages);
-        if (err)
-                return err;
-        /* Before the manifest says so: whoever finishes it finds its versions. */
-        atomic_store(&in->checkpoint->shared->control->checkpoint_target, in->checkpoint->sequence);
-        hook_step(HOOK_PARTS_BEGUN);
-        return write_parts(in);
+        return err ? err : write_parts(in);
 }
 
-int checkpoint_parts_begin(struct checkpoint *checkpoint)
+int checkpoint_parts_begin(struct checkpoint *checkpoint, uint32_t most)
 {
         struct in_parts in;
-        open_parts(&in, checkpoint);
+        open_parts(&in, checkpoint, most);
         int err = begin(&in);
         close_parts(&in);
         return err;
@@ -252,8 +274,9 @@ static int go_on(struct in_parts *in)
 
 int checkpoint_parts_go_on(struct checkpoint *checkpoint)
 {
+        const struct control *control = checkpoint->shared->control;
         struct in_parts in;
-        open_parts(&in, checkpoint);
+        open_parts(&in, checkpoint, area_pages_max(control->area_bytes, control->page_bytes));
         int err = go_on(&in);
         close_parts(&in);
         return err;

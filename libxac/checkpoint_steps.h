@@ -29,8 +29,9 @@ int checkpoint_write_area(struct checkpoint *checkpoint, const struct dirty *dir
 /* Names that area as the checkpoint's, or as a part's. */
 int checkpoint_name_area(struct checkpoint *checkpoint, bool is_part);
 
-/* The pages that are not home are more than an area may have. */
-int checkpoint_parts_begin(struct checkpoint *checkpoint);
+/* The pages that are not home are more than an area may have, `most`. -EOVERFLOW: nobody knows what may be a part
+ * (moves.h), and nothing has been done. */
+int checkpoint_parts_begin(struct checkpoint *checkpoint, uint32_t most);
 /* The manifest has a target: goes on, up to the last part. `dirty` is what is not home as of the target. */
 int checkpoint_parts_go_on(struct checkpoint *checkpoint);
 

@@ -27,8 +27,7 @@ enum {
         PART_VERSION = 2,
         HEADER_BYTES = 4096,
         ENTRY_BYTES = 24,
-        RUN_PAGES = 128, /* that one write takes */
-        PART_PAGES_MIN = 4,
+        RUN_PAGES = 128,         /* that one write takes */
         RUN_BYTES = 1024 * 1024, /* that one read takes */
 
         AT_MAGIC = 0,
@@ -487,8 +486,8 @@ uint32_t area_pages_max(uint64_t area_bytes, uint32_t page_bytes)
 {
         uint64_t pages = half_of(area_bytes) / page_bytes;
 
-        if (pages < PART_PAGES_MIN)
-                return PART_PAGES_MIN;
+        if (pages < AREA_PAGES_MIN)
+                return AREA_PAGES_MIN;
         return pages < UINT32_MAX / 2 ? (uint32_t)pages : UINT32_MAX / 2;
 }
 

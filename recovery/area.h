@@ -103,7 +103,7 @@ void area_contents_free(struct area_contents *contents);
 
 /* How many pages an area may have if both together are to take no more than area_bytes (0: the default); at least a
  * few. */
-enum { AREA_BYTES_DEFAULT = 64 << 20 };
+enum { AREA_BYTES_DEFAULT = 64 << 20, AREA_PAGES_MIN = 4 };
 uint32_t area_pages_max(uint64_t area_bytes, uint32_t page_bytes);
 /* How long the file of one may stay, for area_id.keep_bytes. */
 uint64_t area_keep_bytes(uint64_t area_bytes);

@@ -2,6 +2,7 @@
 #include "recovery/parts.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "base/sys.h"
@@ -205,6 +206,8 @@ int parts_plan(struct parts *parts, const struct parts_wanted *wanted)
         if (!err)
                 err = vector_reserve(&parts->ends, wanted->count, sizeof(uint32_t));
         if (!err)
+                err = vector_reserve(&parts->part, wanted->count, sizeof(uint32_t));
+        if (!err)
                 err = graph_allocate(&graph);
         if (err)
                 return err;
@@ -220,6 +223,7 @@ void parts_free(struct parts *parts)
 {
         vector_free(&parts->order, sizeof(uint32_t));
         vector_free(&parts->ends, sizeof(uint32_t));
+        vector_free(&parts->part, sizeof(uint32_t));
 }
 
 /* ---- Parts ---- */
@@ -261,14 +265,23 @@ uint32_t parts_next(struct parts *parts, uint32_t limit, const uint32_t **pages)
 {
         const uint32_t *ends = parts->ends.items;
         uint32_t begin = parts->group ? ends[parts->group - 1] : 0;
-        uint32_t *first = (uint32_t *)parts->order.items + begin;
+        uint32_t *part = parts->part.items;
         uint32_t end = begin;
 
-        *pages = first;
+        parts->part_group = parts->group;
         while (!parts_are_done(parts) && (end == begin || ends[parts->group] - begin <= limit))
                 end = ends[parts->group++];
-        sort(first, end - begin);
+        if (end == begin)
+                return 0;
+        memcpy(part, (const uint32_t *)parts->order.items + begin, (end - begin) * sizeof(uint32_t));
+        sort(part, end - begin);
+        *pages = part;
         return end - begin;
+}
+
+void parts_again(struct parts *parts)
+{
+        parts->group = parts->part_group;
 }
 
 /* ---- Lists ---- */

@@ -31,7 +31,9 @@ struct parts_move {
 struct parts {
         struct vector order; /* of uint32_t */
         struct vector ends;  /* of uint32_t: where in `order` each group ends */
+        struct vector part;  /* of uint32_t: the last part's pages, ascending */
         uint32_t group;      /* the next one that is not in a part yet */
+        uint32_t part_group; /* the first one of the last part */
 };
 
 struct parts_wanted {
@@ -50,6 +52,8 @@ void parts_free(struct parts *parts);
 /* The next part: as many groups as have `limit` pages together, and at least one. Returns how many pages, 0 at the end;
  * *pages are their places, ascending. */
 uint32_t parts_next(struct parts *parts, uint32_t limit, const uint32_t **pages);
+/* The last part did not fit: the next one begins where that began. */
+void parts_again(struct parts *parts);
 /* Was that the last one? */
 bool parts_are_done(const struct parts *parts);
 

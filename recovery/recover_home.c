@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "recovery/recover_home.h"
 
+#include <errno.h>
+
 #include "base/hook.h"
 #include "recovery/area.h"
 #include "recovery/parts.h"
@@ -17,6 +19,7 @@ struct work {
         uint64_t told;
 
         /* The part: */
+        uint32_t limit;         /* of pages */
         const uint32_t *places; /* of its pages among all */
         uint32_t count;
         bool is_last;
@@ -117,6 +120,27 @@ static int list_part(const struct work *work)
         return err;
 }
 
+static void take_part(struct work *work)
+{
+        work->count = parts_next(&work->parts, work->limit, &work->places);
+        work->is_last = parts_are_done(&work->parts);
+}
+
+/* As much of it as the disk has room for. */
+static int write_area_that_fits(struct work *work, int which, uint32_t *checksum)
+{
+        int err = write_area(work, which, checksum);
+
+        while (err == -ENOSPC && work->limit > AREA_PAGES_MIN) {
+                work->limit /= 2;
+                work->told -= work->count;
+                parts_again(&work->parts);
+                take_part(work);
+                err = write_area(work, which, checksum);
+        }
+        return err;
+}
+
 static int bring_part_home(struct work *work)
 {
         int which = work->home->manifest->area == 0;
@@ -128,7 +152,7 @@ static int bring_part_home(struct work *work)
         if (hook_has_bug(HOOK_BUG_REPLAY_AT_HOME))
                 err = write_home(work);
         if (!err)
-                err = write_area(work, which, &checksum);
+                err = write_area_that_fits(work, which, &checksum);
         if (!err)
                 err = name_part(work, which, checksum);
         if (!err)
@@ -159,17 +183,16 @@ static int plan(struct work *work)
 
 int recover_home_run(const struct recover_home *home, const struct recover_goal *goal)
 {
-        uint32_t limit = area_pages_max(home->recovery->area_bytes, home->manifest->page_bytes);
         struct work work = {
                 .home = home,
                 .goal = goal,
+                .limit = area_pages_max(home->recovery->area_bytes, home->manifest->page_bytes),
                 .progress = { .recovery = home->recovery, .what = "checkpoint", .step = PROGRESS_PAGES },
         };
         int err = plan(&work);
 
         while (!err && !work.is_last) {
-                work.count = parts_next(&work.parts, limit, &work.places);
-                work.is_last = parts_are_done(&work.parts);
+                take_part(&work);
                 err = bring_part_home(&work);
         }
         parts_free(&work.parts);

@@ -310,7 +310,9 @@ static void check_slots(struct audit *audit)
                 check_owner(audit, no);
                 if (state == SLOT_PUBLISHED)
                         check_published(audit, no);
-                if (state == SLOT_RETIRED && !slot_is_kept(&audit->shared->slots[no]) && audit->is_alone)
+                /* A checkpoint that is home in parts keeps its pin until somebody finishes it. */
+                if (state == SLOT_RETIRED && !slot_is_kept(&audit->shared->slots[no]) && audit->is_alone &&
+                    !atomic_load(&audit->shared->control->checkpoint_target))
                         complain(audit, "slot %u waits, retired, for nobody", no);
         }
         if (audit->awaited != atomic_load(&audit->shared->control->slots_awaited))

@@ -121,11 +121,14 @@ static void print_area(const struct place *place)
 
         tool_label("area");
         if (place->manifest.area < 0)
-                printf("none\n");
+                printf("none");
         else if (sys_stat_at(place->directory, name, &st))
-                printf("%s, which is MISSING\n", name);
+                printf("%s, which is MISSING", name);
         else
-                printf("%s, %s\n", name, tool_bytes((uint64_t)st.st_size));
+                printf("%s, %s", name, tool_bytes((uint64_t)st.st_size));
+        if (place->manifest.target_sequence)
+                printf("; a part of a checkpoint to sequence %" PRIu64, place->manifest.target_sequence);
+        putchar('\n');
 }
 
 /* Where its first view in a process lies, and how long it may become. */
