@@ -226,9 +226,10 @@ static int find_target(struct run *run)
 {
         struct restore_until *restore = run->restore;
         struct search search = { .newest = restore->base };
-        int err = find_first(run);
+        bool is_behind = restore->kind != RESTORE_SEQUENCE || restore->target > restore->base;
+        int err = is_behind ? find_first(run) : 0;
 
-        if (!err && run->first < run->line.count)
+        if (!err && is_behind && run->first < run->line.count)
                 err = walk(run, &search);
         if (err)
                 return err;
