@@ -208,8 +208,16 @@ int archive_get(int directory, const struct archive_part *part, void *bytes)
 struct listing {
         int directory;
         struct vector *parts;
+        struct archive_lost *lost;
         struct findings *findings;
 };
+
+static void note_lost(struct archive_lost *lost, uint64_t to, uint32_t incarnation)
+{
+        if (incarnation < lost->incarnation || (incarnation == lost->incarnation && to < lost->to))
+                return;
+        *lost = (struct archive_lost){ to, incarnation };
+}
 
 static int visit_to_list(void *arg, const char *name)
 {
@@ -223,6 +231,8 @@ static int visit_to_list(void *arg, const char *name)
         int err = archive_look(listing->directory, name, &part, NULL);
         if (err == XAC_CORRUPT)
                 findings_add(listing->findings, "%s: its header is damaged, or the file was cut", name);
+        if (err == XAC_CORRUPT || err == XAC_FORMAT)
+                note_lost(listing->lost, to, incarnation);
         if (err == XAC_FORMAT)
                 findings_add(listing->findings, "%s: it was made by another version of the library", name);
         if (err)
@@ -245,11 +255,13 @@ static int compare_parts(const void *a, const void *b)
         return left->to > right->to ? -1 : left->to < right->to; /* the longer one first */
 }
 
-int archive_list(int directory, struct vector *parts, struct findings *findings)
+int archive_list(int directory, struct vector *parts, struct archive_lost *lost, struct findings *findings)
 {
-        struct listing listing = { directory, parts, findings };
-        int err = sys_list(directory, visit_to_list, &listing);
+        struct listing listing = { directory, parts, lost, findings };
+        int err;
 
+        *lost = (struct archive_lost){ 0 };
+        err = sys_list(directory, visit_to_list, &listing);
         if (!err && parts->count)
                 qsort(parts->items, parts->count, sizeof(struct archive_part), compare_parts);
         return err;

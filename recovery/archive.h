@@ -28,9 +28,15 @@ int archive_look(int directory, const char *name, struct archive_part *part, str
 /* The log of a part, to - from bytes. XAC_CORRUPT: damaged; -EOPNOTSUPP: it is packed, and this build has no zstd. */
 int archive_get(int directory, const struct archive_part *part, void *bytes);
 
+/* The furthest part by its name, of those whose headers are damaged. */
+struct archive_lost {
+        uint64_t to; /* 0: there is none */
+        uint32_t incarnation;
+};
+
 /* All parts, as struct archive_part in `parts`, by incarnation and position. Files that are damaged are reported in
  * sentences and left out. 0 or -errno. */
-int archive_list(int directory, struct vector *parts, struct findings *findings);
+int archive_list(int directory, struct vector *parts, struct archive_lost *lost, struct findings *findings);
 
 /* The newest part by its name: of the highest incarnation, and in that the furthest. -ENOENT: there is none. */
 int archive_newest(int directory, struct archive_part *part);

@@ -8,6 +8,8 @@
 
 #include <xac/xac.h>
 
+#include "base/sys.h"
+
 /* ---- Do the parts belong together? ---- */
 
 static int check_part(const struct archive_line *line, const struct archive_part *parts, uint32_t i,
@@ -80,10 +82,19 @@ static void make_pieces(struct archive_line *line, const struct archive_part *pa
         }
 }
 
+static bool is_behind(const struct archive_line *line, const struct archive_lost *lost)
+{
+        const struct archive_part *last = &line->piece[line->count - 1].part;
+
+        return lost->incarnation > last->session.incarnation ||
+               (lost->incarnation == last->session.incarnation && lost->to > last->to);
+}
+
 int archive_line_open(struct archive_line *line, int directory, const uint8_t uuid[16], struct findings *findings)
 {
         struct vector parts = { 0 };
-        int err = archive_list(directory, &parts, findings);
+        struct archive_lost lost;
+        int err = archive_list(directory, &parts, &lost, findings);
         const struct archive_part *part = parts.items;
 
         *line = (struct archive_line){ 0 };
@@ -100,9 +111,46 @@ int archive_line_open(struct archive_line *line, int directory, const uint8_t uu
         }
         if (!err)
                 make_pieces(line, part, parts.count);
+        if (!err)
+                line->is_end_lost = is_behind(line, &lost);
 out:
         vector_free(&parts, sizeof(struct archive_part));
         return err;
+}
+
+/* Has the part a commit that is to stay within reach? */
+static bool is_wanted(const struct archive_part *part, uint64_t sequence, uint64_t time_ns)
+{
+        if (sequence && part->last > sequence)
+                return true;
+        return time_ns && part->last_ns > time_ns;
+}
+
+int archive_line_forget(const struct archive_line *line, int directory, uint64_t sequence, uint64_t time_ns,
+                        uint64_t *removed)
+{
+        uint64_t needed = UINT64_MAX;
+        char name[ARCHIVE_NAME_BYTES];
+        int err = 0;
+
+        *removed = 0;
+        /* All behind a part that is wanted stay, and what the fragments of their commits need. */
+        for (uint32_t i = 0; i < line->count; i++) {
+                const struct archive_part *part = &line->piece[i].part;
+
+                if (i + 1 < line->count && needed == UINT64_MAX && !is_wanted(part, sequence, time_ns))
+                        continue;
+                needed = part->from < needed ? part->from : needed;
+                needed = part->oldest < needed ? part->oldest : needed;
+        }
+        for (uint32_t i = 0; !err && i < line->count && line->piece[i].part.to <= needed; i++) {
+                const struct archive_part *part = &line->piece[i].part;
+
+                archive_file_name(name, part->from, part->to, part->session.incarnation);
+                err = sys_unlink(directory, name);
+                *removed += !err;
+        }
+        return err ? err : *removed ? sys_sync(directory) : 0;
 }
 
 void archive_line_close(struct archive_line *line)

@@ -23,6 +23,7 @@ struct archive_line {
         struct archive_piece *piece;
         uint32_t count;
         uint8_t uuid[16];
+        bool is_end_lost; /* behind the last piece a part is damaged */
 };
 
 /* Reads the headers of all parts. `uuid`: whose archive it is; NULL: that of the first part. What is damaged is
@@ -30,5 +31,11 @@ struct archive_line {
  * that went on by itself). -ENOENT: there is none at all; -ENOMEM, -EIO, ... Close it in any case. */
 int archive_line_open(struct archive_line *line, int directory, const uint8_t uuid[16], struct findings *findings);
 void archive_line_close(struct archive_line *line);
+
+/* Retention: removes the parts, the oldest first, that nobody needs who has a backup of commit `sequence` (0: any), or
+ * of time_ns (0: any), or a later one. The newest part of all stays, which tells where the archive goes on. *removed
+ * files. */
+int archive_line_forget(const struct archive_line *line, int directory, uint64_t sequence, uint64_t time_ns,
+                        uint64_t *removed);
 
 #endif

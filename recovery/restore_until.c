@@ -64,6 +64,7 @@ struct search {
         uint64_t undated; /* the oldest commit whose group has not ended yet; 0: none */
         uint64_t base_ns; /* time of the base; 0: not known */
         bool is_over;
+        bool is_end; /* the archive's, has come */
 };
 
 static bool span_of(const struct log_record *record, const unsigned char *payload, uint64_t *before)
@@ -150,6 +151,7 @@ static int walk(struct run *run, struct search *search)
         /* What lies behind a gap does not matter if the target lies before it. */
         if (more == XAC_CORRUPT && restore->kind == RESTORE_SEQUENCE && search->newest == restore->target)
                 more = 0;
+        search->is_end = more == 0 && !search->is_over;
         return more < 0 ? more : 0;
 }
 
@@ -233,6 +235,11 @@ static int find_target(struct run *run)
                 err = walk(run, &search);
         if (err)
                 return err;
+        /* Reported: the part that is damaged may have what is wanted. */
+        if (run->line.is_end_lost && is_behind && (search.is_end || run->first == run->line.count))
+                return XAC_CORRUPT;
+        run->findings.count = 0;
+        restore->damage[0] = 0;
         if (restore->kind == RESTORE_SEQUENCE)
                 return judge_sequence(run, &search);
         if (restore->kind == RESTORE_TIME)

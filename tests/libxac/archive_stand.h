@@ -51,8 +51,8 @@ static const char *const stand_file[STAND_FILES] = { "a", "b", "c" };
 static inline struct stand *stand_new(uint64_t seed, uint64_t most)
 {
         size_t byte_len = sizeof(struct stand) + (most + 2) * sizeof(struct stand_state);
-        struct stand *stand = mmap(NULL, byte_len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE,
-                                   -1, 0);
+        struct stand *stand =
+                mmap(NULL, byte_len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
         check(stand != MAP_FAILED);
         stand->chance.state = seed;

@@ -2,8 +2,8 @@
 
 /*
  * Back to any moment: environments with an archive, of commits that wait for the disk and that do not (merged in the
- * log), large ones (fragments), moves, several files, closes, deaths and power cuts of processes in between, restored to
- * sequences and times, against what each commit made.
+ * log), large ones (fragments), moves, several files, closes, deaths and power cuts of processes in between, restored
+ * to sequences and times, against what each commit made.
  *
  *      test_archive [COMMITS [TARGETS]]       instead of the usual numbers
  */
@@ -85,8 +85,8 @@ static void any_sequence_and_time(void)
         stand_open_restored(stand->newest);
         check_equal(stand_restore("base", RESTORE_SEQUENCE, stand->newest + 1, &restore), -ERANGE);
         check_equal(restore.before, stand->newest);
-        printf("%llu commits, %llu targets, %u of them within merged commits\n", (unsigned long long)stand->newest,
-               (unsigned long long)targets, refused);
+        fprintf(stderr, "%llu commits, %llu targets, %u of them within merged commits\n",
+                (unsigned long long)stand->newest, (unsigned long long)targets, refused);
 }
 
 static void a_base_of_any_close(void)
