@@ -2,8 +2,8 @@
 #include "recovery/archive.h"
 
 /*
- * A file is written under ARCHIVE_NEW_NAME, synced, linked to its name, and its directory synced. A crash in between
- * leaves the new name at worst, which the next one removes: it is never opened but created.
+ * A file is written under ARCHIVE_NEW_NAME, synced, linked to its name, and its directory synced, by one process at a
+ * time. A crash in between leaves the new name at worst, which the next one removes: it is never opened but created.
  */
 
 #include <errno.h>
@@ -95,25 +95,40 @@ static int publish(const struct archive *archive, const struct archive_part *par
         return err ? err : sys_sync(archive->directory);
 }
 
+/* The new name is one alone's. */
+static int write_file(const struct archive *archive, const struct archive_part *part, const struct image *image)
+{
+        int fd;
+        int err = sys_unlink(archive->directory, ARCHIVE_NEW_NAME);
+
+        if (err && err != -ENOENT)
+                return err;
+        err = sys_open(archive->directory, ARCHIVE_NEW_NAME, O_WRONLY | O_CREAT | O_EXCL, 0600, &fd);
+        if (err)
+                return err;
+        err = image_write(archive, part, image, fd);
+        sys_close(fd);
+        if (!err)
+                return publish(archive, part);
+        (void)sys_unlink(archive->directory, ARCHIVE_NEW_NAME);
+        return err;
+}
+
 int archive_put(const struct archive *archive, struct archive_part *part, const struct archive_files *files,
                 const void *bytes)
 {
         struct image image;
-        int fd;
+        int lock_fd;
         int err = image_make(archive, part, files, bytes, &image);
 
         if (err)
                 return err;
-        err = sys_unlink(archive->directory, ARCHIVE_NEW_NAME);
-        if (!err || err == -ENOENT)
-                err = sys_open(archive->directory, ARCHIVE_NEW_NAME, O_WRONLY | O_CREAT | O_EXCL, 0600, &fd);
+        err = sys_open(archive->directory, ARCHIVE_LOCK, O_RDWR | O_CREAT, (mode_t)archive->mode, &lock_fd);
         if (!err) {
-                err = image_write(archive, part, &image, fd);
-                sys_close(fd);
+                err = sys_lock_byte(lock_fd, 0, true);
                 if (!err)
-                        err = publish(archive, part);
-                else
-                        (void)sys_unlink(archive->directory, ARCHIVE_NEW_NAME);
+                        err = write_file(archive, part, &image);
+                sys_close(lock_fd); /* and with it the lock */
         }
         sys_munmap(image.memory, image.byte_len);
         hook_step(HOOK_ARCHIVED);

@@ -8,6 +8,7 @@
  *
  *      xac.archive.FROM-TO.INCARNATION         positions (16 hexadecimal digits) and incarnation (8)
  *      xac.archive.new                         one that is being made
+ *      xac.archive.lock                        byte 0 is locked by who makes one
  *
  *      file          | header | files of the environment: 272 bytes each | zeros up to header_bytes | the log, packed |
  *
@@ -61,6 +62,7 @@ enum {
 #define ARCHIVE_MAGIC    "XACARCHV"
 #define ARCHIVE_PREFIX   "xac.archive."
 #define ARCHIVE_NEW_NAME "xac.archive.new"
+#define ARCHIVE_LOCK     "xac.archive.lock"
 
 enum archive_packing { ARCHIVE_PLAIN = 0, ARCHIVE_ZSTD = 1 };
 

@@ -369,6 +369,7 @@ static int replay_log(struct run *run)
         struct archive_reader *reader;
         struct log_record record;
         const unsigned char *payload;
+        const uint64_t begin = run->line.piece[run->first].begin, end = run->line.piece[run->last].end;
         uint32_t piece, told = UINT32_MAX;
         int more = archive_reader_open(restore->archive, &run->line, run->first, &run->findings, &reader);
 
@@ -383,8 +384,7 @@ static int replay_log(struct run *run)
                         break;
                 }
                 if (restore->progress && piece != told)
-                        restore->progress(restore->progress_arg, "replay", piece - run->first + 1,
-                                          run->last - run->first + 1);
+                        restore->progress(restore->progress_arg, "replay", record.position - begin, end - begin);
                 told = piece;
         }
         archive_reader_close(reader);
@@ -420,8 +420,6 @@ static int make_manifest(struct run *run)
 
         manifest_begin_log(manifest, run->restore->sequence);
         manifest->generation++;
-        manifest->session = (struct manifest_session){ 0 };
-        manifest->history = 0;
         manifest->time_ns = run->restore->time_ns;
         int err = sys_random(manifest->uuid, sizeof(manifest->uuid));
         return err ? err : manifest_create_as(run->restore->directory, manifest);

@@ -28,7 +28,7 @@ struct restore_until {
         uint64_t base_ns; /* in: it is no older than its commit; for what the archive does not have; 0: not known */
         enum restore_kind kind;
         uint64_t target;           /* in: a sequence, or a time in ns since 1970 */
-        recover_progress progress; /* in: may be NULL; "replay" (parts), "restore" (pages) */
+        recover_progress progress; /* in: may be NULL; "replay" (bytes of log), "restore" (pages) */
         void *progress_arg;
 
         uint64_t sequence;             /* out: what the files stand at now */

@@ -24,11 +24,13 @@ static int compare_names(const void *a, const void *b)
 static void list_parts(void)
 {
         DIR *directory = opendir(scratch_path("archive"));
+        uint64_t from, to;
+        uint32_t incarnation;
 
         check(directory != NULL);
         part_count = 0;
         for (struct dirent *entry; (entry = readdir(directory));)
-                if (entry->d_name[0] != '.' && part_count < PARTS_MAX)
+                if (archive_file_numbers(entry->d_name, &from, &to, &incarnation) && part_count < PARTS_MAX)
                         snprintf(part_name[part_count++], sizeof(part_name[0]), "%s", entry->d_name);
         closedir(directory);
         qsort(part_name, part_count, sizeof(part_name[0]), compare_names);
