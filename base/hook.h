@@ -65,7 +65,6 @@ enum hook_step {
         HOOK_AREA_WRITTEN,
         HOOK_MANIFEST_NAMED, /* the manifest names the new checkpoint */
         HOOK_RECYCLED,
-        HOOK_ARCHIVED, /* a part is in the archive, and nobody has been told */
         HOOK_STEPS
 };
 

@@ -131,7 +131,6 @@ int archive_put(const struct archive *archive, struct archive_part *part, const 
                 sys_close(lock_fd); /* and with it the lock */
         }
         sys_munmap(image.memory, image.byte_len);
-        hook_step(HOOK_ARCHIVED);
         return err;
 }
 
