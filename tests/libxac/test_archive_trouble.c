@@ -7,6 +7,8 @@
 
 #include <dirent.h>
 
+#include "base/checksum.h"
+#include "recovery/bytes.h"
 #include "tests/libxac/archive_stand.h"
 
 /* ---- Files of the archive ---- */
@@ -114,6 +116,78 @@ static void damage_is_named(void)
         }
         check_ok(stand_restore("base", RESTORE_NEWEST, 0, &restore));
         stand_check_restored(stand, stand->newest);
+}
+
+/* ---- Any bytes ---- */
+
+/* The header's checksum made right again, and the file's name that which it claims: what is left to find is nonsense.
+ */
+static void seal(unsigned char *bytes, size_t byte_len, char name[256])
+{
+        uint32_t header_bytes = bytes_get_u32(bytes + 44);
+
+        if (header_bytes < 4096 || header_bytes > byte_len)
+                return;
+        uint32_t crc = checksum_crc32c(0, bytes, 12);
+        bytes_put_u32(bytes + 12, checksum_crc32c(crc, bytes + 16, header_bytes - 16));
+        archive_file_name(name, bytes_get_u64(bytes + 48), bytes_get_u64(bytes + 56), bytes_get_u32(bytes + 64));
+}
+
+static uint64_t odd_number(struct stand *stand)
+{
+        static const uint64_t odd[] = { 0,         1, 8, 4096, 65536, UINT32_MAX, UINT64_C(1) << 61, UINT64_MAX - 4095,
+                                        UINT64_MAX };
+        unsigned i = stand_draw(stand, 2 * sizeof(odd) / sizeof(odd[0]));
+
+        return i < sizeof(odd) / sizeof(odd[0]) ? odd[i] : chance_next(&stand->chance) >> stand_draw(stand, 60);
+}
+
+static void spoil(struct stand *stand, unsigned char *bytes, size_t byte_len)
+{
+        for (unsigned n = 1 + stand_draw(stand, 3); n; n--) {
+                if (stand_draw(stand, 4) == 0)
+                        bytes[chance_below(&stand->chance, byte_len)] ^= (unsigned char)(1 + stand_draw(stand, 255));
+                else if (stand_draw(stand, 2))
+                        bytes_put_u64(bytes + 8 * (4 + stand_draw(stand, 18)), odd_number(stand));
+                else
+                        bytes_put_u32(bytes + 4 * (8 + stand_draw(stand, 34)), (uint32_t)odd_number(stand));
+        }
+        if (stand_draw(stand, 2)) /* as if that had been packed */
+                bytes_put_u32(bytes + 148, checksum_crc32c(0, bytes + 4096, byte_len - 4096));
+}
+
+static void any_bytes_do_no_harm(void)
+{
+        static unsigned char bytes[1 << 20];
+        struct stand *stand = stand_with_archive(80);
+        struct restore_until restore;
+        unsigned restored = 0;
+
+        for (unsigned i = 0; i < 300; i++) {
+                unsigned which = stand_draw(stand, part_count);
+                size_t byte_len = (size_t)scratch_file_size(part_path(which));
+                char name[256], path[300];
+
+                check(byte_len <= sizeof(bytes));
+                stand_shell("rm -rf '%s' && cp -r '%s' '%s'", scratch_path("whole"), scratch_path("archive"),
+                            scratch_path("whole"));
+                scratch_read_file(part_path(which), bytes, byte_len);
+                check_ok(unlink(part_path(which)));
+                snprintf(name, sizeof(name), "%s", part_name[which]);
+                spoil(stand, bytes, byte_len);
+                if (stand_draw(stand, 10))
+                        seal(bytes, byte_len, name);
+                snprintf(path, sizeof(path), "archive/%s", name);
+                scratch_write_file(scratch_path(path), bytes, byte_len);
+                int err = stand_restore("base", RESTORE_NEWEST, 0, &restore);
+                check(err == 0 || err == XAC_CORRUPT || err == -ERANGE || err == -ENOENT);
+                restored += !err;
+                stand_shell("rm -rf '%s' && mv '%s' '%s'", scratch_path("archive"), scratch_path("whole"),
+                            scratch_path("archive"));
+        }
+        check_ok(stand_restore("base", RESTORE_NEWEST, 0, &restore));
+        stand_check_restored(stand, stand->newest);
+        fprintf(stderr, "%u of 300 restored something\n", restored);
 }
 
 /* ---- Whose archive ---- */
@@ -412,6 +486,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 isolated_test(a_gap_is_named),
                 isolated_timed(damage_is_named, 120),
+                isolated_timed(any_bytes_do_no_harm, 120),
                 isolated_test(another_environment_is_refused),
                 isolated_test(a_copy_of_the_past_is_refused),
                 isolated_test(a_session_without_the_archive_is_a_gap),
