@@ -198,6 +198,19 @@ static void what_is_old_is_removed(void)
         check_said("commits 27 to 31");
 }
 
+static void stat_tells_of_it(void)
+{
+        xac_options options = { .archive = ARCHIVE };
+        xac_env *env;
+
+        make_archive();
+        check_ok(xac_open(TOOL_ENV, XAC_CREATE, &options, &env));
+        check_xac(0, "stat", TOOL_ENV);
+        check_said("/archive, up to commit 1; 0 bytes of log on disk not yet there");
+        check_not_said("IT TAKES NOTHING");
+        check_ok(xac_close(env));
+}
+
 static void usage(void)
 {
         make_archive();
@@ -224,6 +237,7 @@ int main(void)
                 isolated_test(gaps_are_told),
                 isolated_test(what_is_in_use_is_archived_too),
                 isolated_test(what_is_old_is_removed),
+                isolated_test(stat_tells_of_it),
                 isolated_test(usage),
         };
 
