@@ -198,6 +198,27 @@ static void what_is_old_is_removed(void)
         check_said("commits 27 to 31");
 }
 
+/* Of a log whose end is not certain yet only what is; then what recovery has made of it. */
+static void a_crash_in_between_leaves_no_gap(void)
+{
+        make_archive();
+        tool_work(0, 5, TOOL_CLOSE);
+        copy_env();
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        tool_work(0, 20, TOOL_KILL);
+        tool_power_cut();
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        check_xac(0, "recover", TOOL_ENV);
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        tool_work(0, 5, TOOL_CLOSE);
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        check_xac(0, "archive", "--list", ARCHIVE);
+        check_xac(0, "archive", "--until=20", ARCHIVE, COPY);
+        check_equal(sum_of(COPY), 19);
+        copy_env();
+        check_equal(sum_of(COPY), 30);
+}
+
 static void stat_tells_of_it(void)
 {
         xac_options options = { .archive = ARCHIVE };
@@ -237,6 +258,7 @@ int main(void)
                 isolated_test(gaps_are_told),
                 isolated_test(what_is_in_use_is_archived_too),
                 isolated_test(what_is_old_is_removed),
+                isolated_test(a_crash_in_between_leaves_no_gap),
                 isolated_test(stat_tells_of_it),
                 isolated_test(usage),
         };
