@@ -57,7 +57,7 @@ static struct inspect_holding holding_of(const struct look *look, uint32_t owner
         for (uint32_t i = 0; i < INSPECT_LOCKS; i++)
                 if (shlock_owner(locks[i]) == owner)
                         holding.locks |= UINT32_C(1) << i;
-        holding.is_writing_log = look->log && atomic_load(&look->log->leader) == owner;
+        holding.is_writing_log = look->log && log_leader(look->log) == owner;
         if (holding.is_writing_log)
                 holding.writing_ns = since_ns(atomic_load(&look->log->lead_ns));
         return holding;
