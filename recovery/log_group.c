@@ -43,13 +43,14 @@ static bool move_turn(struct log *log, struct log_group *group, uint64_t turn)
 
 /* ---- Closing ---- */
 
-/* For who helps, or takes over. Nobody else stores it: whoever was overtaken finds that out under the lock. */
+/* For who helps, to whom it is ordered by `finishing`, or takes over, under the lock. Nobody else stores it: whoever
+ * was overtaken finds that out under the lock. */
 static void note_closed_locked(struct log_shared *shared, const struct log_group *group)
 {
-        atomic_store(&shared->closed_mark, group->mark);
-        atomic_store(&shared->closed_to, group->to);
-        atomic_store(&shared->closed_is_synced, group->is_synced);
-        atomic_store(&shared->exposed, group->to);
+        atomic_store_explicit(&shared->closed_mark, group->mark, memory_order_relaxed);
+        atomic_store_explicit(&shared->closed_to, group->to, memory_order_relaxed);
+        atomic_store_explicit(&shared->closed_is_synced, group->is_synced, memory_order_relaxed);
+        atomic_store_explicit(&shared->exposed, group->to, memory_order_relaxed);
         if (!group->is_synced)
                 return;
         uint64_t closed = atomic_load_explicit(&shared->closed, memory_order_relaxed);
