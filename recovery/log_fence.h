@@ -15,7 +15,7 @@
  *              open are void from here on
  *
  * Two can be at it at once, as whoever is fencing may be stopped, too. Who has the later turn removes the other's new
- * file, so that it gets the log's name before that or never (docs/models/fence.py, R31, R32).
+ * file, so that it gets the log's name before that or never (docs/models/fence.py, R31, R34).
  */
 
 #include <stdint.h>

@@ -94,7 +94,7 @@ static int group_close(struct log *log, struct log_group *group)
 
 /* ---- Fencing ---- */
 
-/* R31, R32. Most files are made by now (log_writer.c); what is made here is made before the turn is looked at again. */
+/* R31, R34. Most files are made by now (log_writer.c); what is made here is made before the turn is looked at again. */
 static int group_fence(struct log *log, struct log_group *group)
 {
         struct log_fence_range range = { log_durable(log), group->from, group->may };

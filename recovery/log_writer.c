@@ -37,6 +37,7 @@
 #include "base/hook.h"
 #include "base/sys.h"
 #include "recovery/log_group.h"
+#include "recovery/log_sleep.h"
 #include "recovery/log_stage.h"
 
 enum {
@@ -85,43 +86,6 @@ void log_init(struct log *log, struct log_shared *shared, char *ring, int direct
 void log_close(struct log *log)
 {
         log_segments_close(&log->segments);
-}
-
-/* ---- Waking and sleeping ---- */
-
-static void wake(_Atomic uint32_t *word, _Atomic uint32_t *sleepers, int count)
-{
-        atomic_fetch_add(word, 1);
-        /* Who counts itself among the sleepers only after this sees the new word, and stays awake. */
-        if (atomic_load(sleepers))
-                sys_futex_wake((const uint32_t *)word, count);
-}
-
-static void wake_class(struct log_shared *shared, uint32_t parity, int count)
-{
-        wake(&shared->word[parity], &shared->sleepers[parity], count);
-}
-
-static void wake_everybody(struct log_shared *shared)
-{
-        wake_class(shared, 0, INT32_MAX);
-        wake_class(shared, 1, INT32_MAX);
-        wake(&shared->room, &shared->room_sleepers, INT32_MAX);
-}
-
-static void sleep_on(_Atomic uint32_t *word, uint32_t seen, _Atomic uint32_t *sleepers, uint64_t timeout_ns)
-{
-        atomic_fetch_add(sleepers, 1);
-        sys_futex_wait((const uint32_t *)word, seen, timeout_ns);
-        atomic_fetch_sub(sleepers, 1);
-}
-
-void log_set_poison(struct log *log, int why)
-{
-        int none = 0;
-
-        atomic_compare_exchange_strong(&log->shared->poison, &none, why);
-        wake_everybody(log->shared);
 }
 
 /* ---- Leadership ---- */
@@ -212,7 +176,7 @@ static bool inherit_lead(struct log *log, uint32_t owner, const struct watch *wa
                 return false;
         if (seen & LOG_TURN_FINISHING) {
                 log_group_finish_for(log, seen);
-                wake_everybody(log->shared);
+                log_wake_everybody(log->shared);
         } else if (is_alive(log, leader)) {
                 uint64_t waited_ns = watch->turn == seen ? sys_monotonic_ns() - watch->since_ns : 0;
 
@@ -233,9 +197,9 @@ static void leave(struct log *log, const struct log_group *group, int err)
         if (!log_turn_replace(&shared->turn, group->turn, log_turn_free(group->turn)))
                 return; /* who took it has woken them, or will */
         hook_step(HOOK_LEADER_LEFT);
-        wake_class(shared, !parity, is_finished && group->is_repeated ? INT32_MAX : 1);
-        wake_class(shared, parity, is_finished ? INT32_MAX : 1);
-        wake(&shared->room, &shared->room_sleepers, INT32_MAX);
+        log_wake_class(shared, !parity, is_finished && group->is_repeated ? INT32_MAX : 1);
+        log_wake_class(shared, parity, is_finished ? INT32_MAX : 1);
+        log_wake_for_room(shared);
 }
 
 /* The process' descriptors are one thread's at a time; a leader that was overtaken by another thread of its process may
@@ -304,7 +268,7 @@ static bool sleep_in_class(struct log_shared *shared, uint64_t position, const s
         bool is_covered = position <= (closed & ~UINT64_C(1));
         uint32_t parity = (uint32_t)(is_covered ? closed : ~closed) & 1;
 
-        sleep_on(&shared->word[parity], words->seen[parity], &shared->sleepers[parity], timeout_ns);
+        log_sleep_on(&shared->word[parity], words->seen[parity], &shared->sleepers[parity], timeout_ns);
         return atomic_load(&shared->word[parity]) == words->seen[parity];
 }
 
@@ -374,7 +338,7 @@ static int make_room_in_ring(struct log *log, uint32_t owner, uint32_t byte_len,
                 return 0;
         if (!try_to_lead(log, owner, &group.turn)) {
                 watch_begin(watch, shared);
-                sleep_on(&shared->room, seen, &shared->room_sleepers, FIRST_SLEEP_NS);
+                log_sleep_on(&shared->room, seen, &shared->room_sleepers, FIRST_SLEEP_NS);
                 if (atomic_load(&shared->room) != seen || !inherit_lead(log, owner, watch, &group))
                         return 0;
         }
@@ -420,7 +384,7 @@ static void take_back_turn(struct log *log, uint32_t dead)
                 if (turn & LOG_TURN_FINISHING)
                         log_group_finish_for(log, turn);
                 log_turn_replace(&shared->turn, turn, log_turn_free(turn));
-                wake_everybody(shared);
+                log_wake_everybody(shared);
         }
         if (log_turn_owner(fencer) == dead && log_turn_replace(&shared->fencer, fencer, 0))
                 (void)log_fence_tidy(&log->segments, log_turn_number(turn), dead); /* else who fences next, or opens */
