@@ -189,6 +189,21 @@ int sys_link(int directory, const char *from, const char *to)
         return err;
 }
 
+int sys_rename(int directory, const char *from, const char *to)
+{
+        struct sys_change change = { .call = SYS_RENAME, .fd = directory, .name = from, .to = to };
+        int err;
+
+        do {
+                record_begin(&change);
+                err = injected(SYS_RENAME, directory, 0, 0);
+                if (!err)
+                        err = status(renameat(directory, from, directory, to));
+                record_end(&change, err);
+        } while (err == -EINTR);
+        return err;
+}
+
 int sys_unlink(int directory, const char *name)
 {
         struct sys_change change = { .call = SYS_UNLINK, .fd = directory, .name = name };

@@ -22,6 +22,7 @@ enum sys_call {
         SYS_STAT,
         SYS_MKDIR,
         SYS_LINK,
+        SYS_RENAME,
         SYS_UNLINK,
         SYS_LIST,
         SYS_CHMOD,
@@ -54,12 +55,12 @@ extern sys_failure_hook sys_fail;
  * -EINTR is told anew each time; one that sys_fail refused is told too, since it stands for one
  * that the kernel failed. Tests set it, to record a run (tests/crash); nothing else may. */
 struct sys_change {
-        enum sys_call call; /* OPEN (only with O_CREAT or O_TRUNC), MKDIR, LINK, UNLINK, TRUNCATE,
+        enum sys_call call; /* OPEN (only with O_CREAT or O_TRUNC), MKDIR, LINK, RENAME, UNLINK, TRUNCATE,
                              * ALLOCATE, PWRITE, SYNC */
         int fd;             /* the directory where the call takes a name */
         int flags;          /* OPEN: open(2)'s; SYNC: 1 = data only */
         const char *name;
-        const char *to; /* LINK: the new name */
+        const char *to; /* LINK, RENAME: the new name */
         uint64_t offset;
         uint64_t byte_len;
         const struct iovec *parts; /* PWRITE */
@@ -79,7 +80,8 @@ int sys_stat_at(int directory, const char *name, struct stat *st);
 /* The absolute path under which it is found now; empty if it is not known, or too long. Not to be relied on. */
 void sys_path_of(int fd, char *path, size_t byte_len);
 int sys_mkdir(int directory, const char *name, mode_t mode);
-int sys_link(int directory, const char *from, const char *to); /* never replaces: -EEXIST */
+int sys_link(int directory, const char *from, const char *to);   /* never replaces: -EEXIST */
+int sys_rename(int directory, const char *from, const char *to); /* replaces what is there */
 /* Is it on a file system that has no disk (tmpfs)? */
 int sys_is_in_memory(int fd, bool *is_in_memory);
 /* Bytes that its file system has in all, and that are free for us. */

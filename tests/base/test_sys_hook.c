@@ -56,8 +56,10 @@ static int one_call(enum sys_call call, int fd, void *memory)
                 return sys_mkdir(directory, "hooked-folder", 0700);
         case SYS_LINK:
                 return sys_link(directory, "hooked", "hooked-too");
+        case SYS_RENAME:
+                return sys_rename(directory, "hooked-too", "hooked-then");
         case SYS_UNLINK:
-                return sys_unlink(directory, "hooked-too");
+                return sys_unlink(directory, "hooked-then");
         case SYS_LIST:
                 return sys_list(directory, count_name, &names);
         case SYS_CHMOD:
