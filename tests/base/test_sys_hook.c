@@ -58,6 +58,9 @@ static int one_call(enum sys_call call, int fd, void *memory)
                 return sys_link(directory, "hooked", "hooked-too");
         case SYS_UNLINK:
                 return sys_unlink(directory, "hooked-too");
+        case SYS_RENAME:
+                other = sys_rename(directory, "hooked-folder", "hooked-renamed");
+                return other ? other : sys_rename(directory, "hooked-renamed", "hooked-folder");
         case SYS_LIST:
                 return sys_list(directory, count_name, &names);
         case SYS_CHMOD:
@@ -108,7 +111,7 @@ static void test_every_call_asks_the_hook_and_repeats_after_EINTR(void **state)
 
         (void)state;
         for (int call = 0; call < SYS_CALL_KINDS; call++) {
-                int calls = call == SYS_LIST ? 2 : 1; /* the names, and that there are no more */
+                int calls = call == SYS_LIST || call == SYS_RENAME ? 2 : 1; /* the names, and that there are no more; and back */
 
                 arm((enum sys_call)call, -EDOM);
                 assert_int_equal(one_call((enum sys_call)call, fd, memory), -EDOM);

@@ -89,6 +89,7 @@ static const struct {
         [SYS_LINK] = { "link", { -ENOSPC, -EIO } },
         [SYS_LIST] = { "getdents", { -EIO, -ENOMEM } },
         [SYS_UNLINK] = { "unlink", { -EIO, -EACCES } },
+        [SYS_RENAME] = { "rename", { -EIO, -ENOSPC } },
         [SYS_CHMOD] = { "chmod", { -EPERM } },
         [SYS_TRUNCATE] = { "truncate", { -ENOSPC, -EIO } },
         [SYS_ALLOCATE] = { "fallocate", { -ENOSPC, -ENOMEM } },

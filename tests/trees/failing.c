@@ -26,6 +26,7 @@ static const struct {
         [SYS_LINK] = { "link", { -ENOSPC } },
         [SYS_LIST] = { "getdents", { -EIO } },
         [SYS_UNLINK] = { "unlink", { -EIO } },
+        [SYS_RENAME] = { "rename", { -EIO } },
         [SYS_CHMOD] = { "chmod", { -EPERM } },
         [SYS_TRUNCATE] = { "library's truncate", { -ENOSPC, -EIO } },
         [SYS_ALLOCATE] = { "fallocate", { -ENOSPC } },

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+#include "libxac/backup.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backup/backup_writer.h"
+#include "base/sys.h"
+#include "libxac/snapshot.h"
+#include "libxac/thread.h"
+#include "libxac/version.h"
+
+enum { STEP_BYTES = 512 << 10 };
+
+struct backup {
+        struct xac_env *env;
+        xac_snapshot *snapshot;
+        uint64_t sequence;
+        struct manifest manifest; /* of the environment: names, places, modes */
+        struct backup_writer writer;
+        struct trouble trouble;
+        unsigned char *bytes; /* of pages that are one after the other */
+        uint64_t *words;      /* their versions */
+        uint64_t read_bytes;
+
+        /* The file that is being read. */
+        uint32_t file_no;
+        uint64_t pages;
+        uint64_t size;                 /* at home; it may be shorter than the file's pages */
+        uint64_t data_begin, data_end; /* a stretch at home that is no hole; none lies before it, from where we are */
+};
+
+/* ---- Pages at home ---- */
+
+/* Moves on to the first stretch of data that ends behind `offset`. A page whose visible version is at home is on disk
+ * since before the snapshot (R13), so that no file system takes it for a hole that it has yet to fill. */
+static int find_data(struct backup *backup, uint64_t offset)
+{
+        const int fd = backup->env->files.file[backup->file_no].fd;
+        int err;
+
+        if (offset < backup->data_end)
+                return 0;
+        err = sys_find_data(fd, offset, &backup->data_begin, &backup->data_end);
+        if (err == -ENXIO)
+                backup->data_begin = backup->data_end = UINT64_MAX;
+        return err == -ENXIO ? 0 : err;
+}
+
+/* `count` pages of zeros, or what the file has there. */
+static int read_home(struct backup *backup, uint64_t page_no, uint32_t count, unsigned char *to)
+{
+        const struct shared *shared = &backup->env->shared;
+        const uint64_t offset = page_no << shared->page_shift;
+        uint64_t byte_len = (uint64_t)count << shared->page_shift, there;
+        int err = find_data(backup, offset);
+
+        memset(to, 0, byte_len);
+        if (err || backup->data_begin >= offset + byte_len)
+                return err;
+        there = offset < backup->size ? backup->size - offset : 0;
+        backup->read_bytes += byte_len;
+        err = sys_read_all(backup->env->files.file[backup->file_no].fd, to, byte_len < there ? byte_len : there,
+                           offset);
+        if (err == -ENODATA)
+                return trouble_say(&backup->trouble, XAC_CORRUPT, "%s was cut by somebody else",
+                                   backup->manifest.file_name[backup->file_no]);
+        return err;
+}
+
+/* ---- Pages as of the snapshot ---- */
+
+/* So many pages from here on are home as ever, and a hole there: they need no look. */
+static uint64_t skip_hole(struct backup *backup, uint64_t page_no)
+{
+        struct shared *shared = &backup->env->shared;
+        uint64_t until = page_no;
+
+        while (until < backup->pages && !version_head(shared, page_id(backup->file_no, until)))
+                until += HEADS_PER_CHUNK - until % HEADS_PER_CHUNK;
+        if (until > backup->data_begin >> shared->page_shift)
+                until = backup->data_begin >> shared->page_shift;
+        if (until > backup->pages)
+                until = backup->pages;
+        return until > page_no ? until - page_no : 0;
+}
+
+static int read_slot(struct backup *backup, uint64_t page_no, uint64_t word, unsigned char *to)
+{
+        const struct shared *shared = &backup->env->shared;
+
+        memcpy(to, files_version_bytes(&backup->env->files, page_id(backup->file_no, page_no), version_slot(word)),
+               shared->page_bytes);
+        backup->read_bytes += shared->page_bytes;
+        return 0;
+}
+
+/* Neighbours at home are read by one call. */
+static int read_pages(struct backup *backup, uint64_t page_no, uint32_t count)
+{
+        struct shared *shared = &backup->env->shared;
+        int err = 0;
+
+        for (uint32_t i = 0; i < count; i++)
+                backup->words[i] = version_visible(shared, page_id(backup->file_no, page_no + i), backup->sequence);
+        for (uint32_t i = 0, run; !err && i < count; i += run) {
+                unsigned char *to = backup->bytes + ((size_t)i << shared->page_shift);
+
+                for (run = 0; i + run < count && version_slot(backup->words[i + run]) == SLOT_HOME; run++)
+                        ;
+                if (run) {
+                        err = read_home(backup, page_no + i, run, to);
+                } else {
+                        run = 1;
+                        err = read_slot(backup, page_no + i, backup->words[i], to);
+                }
+        }
+        return err;
+}
+
+static int copy_pages(struct backup *backup)
+{
+        const uint32_t step = STEP_BYTES >> backup->env->shared.page_shift;
+        int err = 0;
+
+        for (uint64_t page_no = 0; !err && page_no < backup->pages;) {
+                uint32_t count = backup->pages - page_no < step ? (uint32_t)(backup->pages - page_no) : step;
+                uint64_t hole;
+
+                err = find_data(backup, page_no << backup->env->shared.page_shift);
+                hole = err ? 0 : skip_hole(backup, page_no);
+                if (hole) {
+                        page_no += hole;
+                        backup->writer.done += hole;
+                        continue;
+                }
+                backup->read_bytes = 0;
+                if (!err)
+                        err = read_pages(backup, page_no, count);
+                if (!err)
+                        err = backup_writer_put(&backup->writer, page_no, backup->bytes, count, backup->read_bytes);
+                page_no += count;
+        }
+        return err;
+}
+
+/* ---- Files ---- */
+
+/* A file that never got a length has no pages, and cannot be opened. */
+static int open_file(struct backup *backup, uint32_t file_no, struct stat *st)
+{
+        struct xac_env *env = backup->env;
+        const char *name = backup->manifest.file_name[file_no];
+        uint32_t found_no = file_no;
+        int err = sys_stat_at(env->directory, name, st);
+
+        if (!err && st->st_size > 0)
+                err = files_open(&env->files, name, 0, &found_no);
+        if (!err && found_no != file_no)
+                err = XAC_CORRUPT;
+        backup->file_no = file_no;
+        backup->pages = err || !st->st_size ? 0 : files_byte_len(&env->files, file_no) >> env->shared.page_shift;
+        backup->data_begin = backup->data_end = 0;
+        if (!err && backup->pages)
+                err = sys_stat(env->files.file[file_no].fd, st); /* it grows before its length does */
+        backup->size = (uint64_t)st->st_size;
+        if (err == -ENOENT)
+                return trouble_say(&backup->trouble, XAC_CORRUPT, "%s is missing, although a file of the environment",
+                                   name);
+        return err ? trouble_say(&backup->trouble, err, "%s: %s", name, xac_strerror(err)) : 0;
+}
+
+static int copy_file(struct backup *backup, uint32_t file_no)
+{
+        struct stat st;
+        int err = open_file(backup, file_no, &st);
+
+        if (!err)
+                err = backup_writer_begin_file(&backup->writer, file_no,
+                                               backup->pages << backup->env->shared.page_shift, st.st_mode);
+        if (!err)
+                err = copy_pages(backup);
+        return err ? err : backup_writer_end_file(&backup->writer);
+}
+
+static int count_pages(struct backup *backup, uint64_t *pages)
+{
+        struct stat st;
+        int err = 0;
+
+        *pages = 0;
+        for (uint32_t i = 0; !err && i < backup->manifest.file_count; i++) {
+                err = open_file(backup, i, &st);
+                *pages += backup->pages;
+        }
+        return err;
+}
+
+/* ---- All of it ---- */
+
+/* What was committed before the call is in the backup, if it can be. After a failed write it cannot: then as of what is
+ * known to be on disk. */
+static int open_snapshot(struct backup *backup)
+{
+        const bool is_durable = shared_is_durable(&backup->env->shared);
+        struct thread *thread;
+        int err = thread_of(backup->env, &thread);
+
+        if (!err && is_durable)
+                err = thread_sync(thread);
+        if (err == XAC_POISONED)
+                err = 0;
+        if (!err)
+                err = snapshot_open(backup->env, is_durable ? XAC_DURABLE : 0, &backup->snapshot);
+        if (!err)
+                backup->sequence = snapshot_sequence(backup->snapshot);
+        return err;
+}
+
+static void order_of(const char *destination, const xac_backup_options *options, struct backup_order *order)
+{
+        *order = (struct backup_order){ .destination = destination,
+                                        .stream_fd = options->stream ? options->stream : STDOUT_FILENO,
+                                        .since = options->since,
+                                        .bytes_per_second = options->bytes_per_second,
+                                        .progress = { options->progress, options->progress_arg } };
+}
+
+static void tell_result(const struct backup *backup, xac_backup_result *result)
+{
+        const struct backup_index *index = &backup->writer.index;
+
+        result->sequence = index->sequence;
+        result->since_sequence = index->since_sequence;
+        result->files = index->manifest.file_count;
+        for (uint32_t i = 0; i < index->manifest.file_count; i++)
+                result->pages += index->file[i].sum_count;
+        result->pages_copied = index->pages_here;
+        result->bytes_copied = index->pages_here * index->manifest.page_bytes;
+}
+
+/* The manifest is read after the snapshot began: it has the snapshot's files, and no number that xac_self() has given
+ * and that somebody may have stored is of a later generation. */
+static int run(struct backup *backup, const struct backup_order *order, xac_backup_result *result)
+{
+        uint64_t pages;
+        int err = manifest_read(backup->env->directory, &backup->manifest);
+
+        if (!err)
+                err = count_pages(backup, &pages);
+        if (!err)
+                err = backup_writer_open(&backup->writer, order, &backup->manifest, backup->sequence, pages,
+                                         &backup->trouble);
+        if (err)
+                return err;
+        for (uint32_t i = 0; !err && i < backup->manifest.file_count; i++)
+                err = copy_file(backup, i);
+        err = backup_writer_finish(&backup->writer, err);
+        if (!err)
+                tell_result(backup, result);
+        backup_writer_close(&backup->writer);
+        return err;
+}
+
+static int backup_all(struct backup *backup, const struct backup_order *order, xac_backup_result *result)
+{
+        int err = open_snapshot(backup);
+        int closed;
+
+        if (err)
+                return err;
+        err = run(backup, order, result);
+        closed = snapshot_close(backup->snapshot);
+        return err ? err : closed;
+}
+
+int backup_env(struct xac_env *env, const char *destination, const xac_backup_options *options)
+{
+        static const xac_backup_options defaults;
+        struct backup *backup = calloc(1, sizeof(*backup));
+        struct backup_order order;
+        xac_backup_result result = { 0 };
+        int err = -ENOMEM;
+
+        if (!options)
+                options = &defaults;
+        order_of(destination, options, &order);
+        if (backup) {
+                backup->env = env;
+                backup->bytes = malloc(STEP_BYTES);
+                backup->words = malloc(STEP_BYTES / env->shared.page_bytes * sizeof(*backup->words));
+                if (backup->bytes && backup->words)
+                        err = backup_all(backup, &order, &result);
+                if (err)
+                        snprintf(result.problem, sizeof(result.problem), "%s",
+                                 backup->trouble.text[0] ? backup->trouble.text : xac_strerror(err));
+                free(backup->bytes);
+                free(backup->words);
+                free(backup);
+        }
+        if (options->result)
+                *options->result = result;
+        return err;
+}

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: MIT
+#
+# Backups and what is put together from them.
+
+SUITES += backup
+SUITE_backup = $(BACKUP_TESTS)
+TESTS += $(SUITE_backup)
+
+BACKUP_TESTS = \
+        %D%/every_call \
+        %D%/history \
+        %D%/power_cut
+check_PROGRAMS += $(BACKUP_TESTS)
+
+# Allocations are counted and let fail like system calls.
+%C%_every_call_SOURCES = %D%/every_call.c tests/failure/inject.c tests/failure/inject.h
+%C%_every_call_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_every_call_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc
+%C%_history_SOURCES = %D%/history.c %D%/story.c %D%/story.h tests/libxac/stamped.c tests/libxac/stamped.h \
+        $(TREES_DEEDS) $(HEAP_DEEDS)
+%C%_history_LDADD = tests/support/libsupport.la libxactrees-core.la libxacheap-core.la $(UNIT_LIBS)
+# CRASH_ENGINE is tests/crash's.
+%C%_power_cut_SOURCES = %D%/power_cut.c $(CRASH_ENGINE)
+%C%_power_cut_LDADD = $(CRASH_LIBS)
