@@ -11,12 +11,11 @@
 #include "backup/page_sum.h"
 #include "base/sys.h"
 
-enum { STEP_BYTES = 1 << 20 };
-
 struct verify {
         int directory;
         const struct backup_index *index;
         const struct backup_progress *progress;
+        struct pace *pace;
         struct trouble *trouble;
         unsigned char *bytes;
         uint64_t done, total; /* pages */
@@ -37,7 +36,7 @@ static int verify_pages(struct verify *verify, int fd, const char *name, uint64_
         int err = 0;
 
         for (uint64_t i = 0; !err && i < count;) {
-                uint64_t step = count - i < STEP_BYTES / page_bytes ? count - i : STEP_BYTES / page_bytes;
+                uint64_t step = count - i < PACE_STEP_BYTES / page_bytes ? count - i : PACE_STEP_BYTES / page_bytes;
 
                 err = sys_read_all(fd, verify->bytes, step * page_bytes, offset + i * page_bytes);
                 for (uint64_t k = 0; !err && k < step; k++)
@@ -47,6 +46,7 @@ static int verify_pages(struct verify *verify, int fd, const char *name, uint64_
                                                   name, offset + (i + k) * page_bytes);
                 i += step;
                 tell(verify, step);
+                pace_step(verify->pace, step * page_bytes);
         }
         return err == -ENODATA ? trouble_say(verify->trouble, XAC_CORRUPT, "%s was cut while it was verified", name)
                                : err;
@@ -54,7 +54,7 @@ static int verify_pages(struct verify *verify, int fd, const char *name, uint64_
 
 static int verify_begin(struct verify *verify)
 {
-        verify->bytes = malloc(STEP_BYTES);
+        verify->bytes = malloc(PACE_STEP_BYTES);
         return verify->bytes ? 0 : -ENOMEM;
 }
 
@@ -89,9 +89,11 @@ static int verify_file(struct verify *verify, uint32_t file_no)
 }
 
 int backup_verify_files(int directory, const struct backup_index *index, const struct backup_progress *progress,
-                        struct trouble *trouble)
+                        struct pace *pace, struct trouble *trouble)
 {
-        struct verify verify = { .directory = directory, .index = index, .progress = progress, .trouble = trouble };
+        struct verify verify = {
+                .directory = directory, .index = index, .progress = progress, .pace = pace, .trouble = trouble
+        };
         int err = verify_begin(&verify);
 
         for (uint32_t i = 0; i < index->manifest.file_count; i++)
@@ -137,9 +139,11 @@ static int verify_run(struct verify *verify, const struct backup_file *file, con
 }
 
 int backup_verify_pieces(int directory, const struct backup_index *index, const struct backup_progress *progress,
-                         struct trouble *trouble)
+                         struct pace *pace, struct trouble *trouble)
 {
-        struct verify verify = { .directory = directory, .index = index, .progress = progress, .trouble = trouble };
+        struct verify verify = {
+                .directory = directory, .index = index, .progress = progress, .pace = pace, .trouble = trouble
+        };
         int err = verify_begin(&verify);
 
         verify.total = index->pages_here;

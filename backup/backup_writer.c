@@ -14,8 +14,6 @@
 #include "recovery/manifest_slot.h"
 #include "recovery/recover.h"
 
-#define SECOND_NS UINT64_C(1000000000)
-
 /* ---- Begin ---- */
 
 static int check_since(struct backup_writer *writer)
@@ -69,7 +67,6 @@ int backup_writer_open(struct backup_writer *writer, const struct backup_order *
         writer->order = order;
         writer->trouble = trouble;
         writer->total = total;
-        writer->begun_ns = sys_monotonic_ns();
         index->manifest = *manifest;
         index->sequence = sequence;
         index->time = (uint64_t)time(NULL);
@@ -79,6 +76,8 @@ int backup_writer_open(struct backup_writer *writer, const struct backup_order *
                 err = open_since(writer);
         if (!err)
                 err = open_sink(writer);
+        writer->sink.pace = order->pace;
+        pace_begin(order->pace);
         if (err)
                 backup_writer_close(writer);
         return err;
@@ -166,21 +165,6 @@ static int put_run(struct backup_writer *writer, uint64_t page_no, const unsigne
         return err ? err : (int)run;
 }
 
-/* Sleeps until it is no longer ahead of the rate. */
-static void keep_rate(const struct backup_writer *writer)
-{
-        const uint64_t rate = writer->order->bytes_per_second;
-        const double due_ns = rate ? (double)writer->read_bytes / (double)rate * (double)SECOND_NS : 0;
-
-        for (;;) {
-                double ahead_ns = due_ns - (double)(sys_monotonic_ns() - writer->begun_ns);
-
-                if (ahead_ns <= 0)
-                        return;
-                sys_sleep_ns(ahead_ns < (double)SECOND_NS / 2 ? (uint64_t)ahead_ns + 1 : SECOND_NS / 2);
-        }
-}
-
 static void tell(const struct backup_writer *writer)
 {
         const struct backup_progress *progress = &writer->order->progress;
@@ -202,10 +186,9 @@ int backup_writer_put(struct backup_writer *writer, uint64_t page_no, const void
                         return run;
                 i += run ? (uint32_t)run : 1;
         }
-        writer->read_bytes += read_bytes;
         writer->done += count;
         tell(writer);
-        keep_rate(writer);
+        pace_step(writer->order->pace, read_bytes);
         return 0;
 }
 
@@ -276,12 +259,13 @@ static int end_directory(struct backup_writer *writer, const struct manifest *ma
 {
         struct partial *partial = &writer->sink.partial;
         const struct backup_progress *progress = &writer->order->progress;
+        struct pace *pace = writer->order->pace;
         int err = sys_sync(partial->directory);
 
         if (!err && writer->is_incremental)
-                err = backup_verify_pieces(partial->directory, &writer->index, progress, writer->trouble);
+                err = backup_verify_pieces(partial->directory, &writer->index, progress, pace, writer->trouble);
         else if (!err)
-                err = backup_verify_files(partial->directory, &writer->index, progress, writer->trouble);
+                err = backup_verify_files(partial->directory, &writer->index, progress, pace, writer->trouble);
         return err ? err
                    : backup_make_whole(partial, writer->is_incremental ? NULL : manifest, manifest->mode,
                                        writer->trouble);

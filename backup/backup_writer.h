@@ -23,8 +23,8 @@
 struct backup_order {
         const char *destination; /* a directory that is not there yet; "-": a stream */
         int stream_fd;
-        const char *since;         /* the backup that it continues; NULL: none */
-        uint64_t bytes_per_second; /* at most; 0: as fast as it goes */
+        const char *since; /* the backup that it continues; NULL: none */
+        struct pace *pace;
         struct backup_progress progress;
 };
 
@@ -37,8 +37,6 @@ struct backup_writer {
         bool is_incremental;
         uint32_t file_no;
         unsigned char *piece; /* changed pages that are not written yet */
-        uint64_t begun_ns;
-        uint64_t read_bytes;
         uint64_t done, total; /* pages */
 };
 
@@ -46,7 +44,7 @@ struct backup_writer {
 int backup_writer_open(struct backup_writer *writer, const struct backup_order *order, const struct manifest *manifest,
                        uint64_t sequence, uint64_t total, struct trouble *trouble);
 int backup_writer_begin_file(struct backup_writer *writer, uint32_t file_no, uint64_t byte_len, mode_t mode);
-/* `read_bytes` of them were read for it: what the rate counts. */
+/* One step (pace.h), in which so many bytes were read. */
 int backup_writer_put(struct backup_writer *writer, uint64_t page_no, const void *bytes, uint32_t count,
                       uint64_t read_bytes);
 int backup_writer_end_file(struct backup_writer *writer);

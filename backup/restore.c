@@ -13,8 +13,6 @@
 #include "backup/page_sum.h"
 #include "base/sys.h"
 
-enum { STEP_BYTES = 1 << 20 };
-
 /* One of the backups. */
 struct link {
         const char *path;
@@ -29,6 +27,7 @@ struct restore {
         struct trouble *trouble;
         struct link *links;
         struct sink sink;
+        struct pace pace;
         unsigned char *bytes; /* pages that are read and not yet written */
         uint64_t first;
         uint32_t pages;
@@ -91,7 +90,7 @@ static int open_links(struct restore *restore)
         int err = 0;
 
         restore->links = calloc(count, sizeof(*restore->links));
-        restore->bytes = malloc(STEP_BYTES);
+        restore->bytes = malloc(PACE_STEP_BYTES);
         for (uint32_t i = 0; restore->links && i < count; i++)
                 restore->links[i].fd = restore->links[i].directory = -1;
         if (!restore->links || !restore->bytes)
@@ -203,7 +202,7 @@ static int restore_page(struct restore *restore, uint32_t file_no, uint64_t page
         const uint32_t page_bytes = wanted(restore)->manifest.page_bytes;
         int err = 0;
 
-        if (page_no != restore->first + restore->pages || restore->pages == STEP_BYTES / page_bytes)
+        if (page_no != restore->first + restore->pages || restore->pages == PACE_STEP_BYTES / page_bytes)
                 err = write_pages(restore);
         if (!restore->pages)
                 restore->first = page_no;
@@ -260,7 +259,8 @@ static int end(struct restore *restore)
         int err = sys_sync(partial->directory);
 
         if (!err)
-                err = backup_verify_files(partial->directory, index, &restore->order->progress, restore->trouble);
+                err = backup_verify_files(partial->directory, index, &restore->order->progress, &restore->pace,
+                                          restore->trouble);
         if (!err)
                 err = backup_new_manifest(index, &manifest);
         return err ? err : backup_make_whole(partial, &manifest, manifest.mode, restore->trouble);

@@ -7,9 +7,6 @@
 
 #include "base/sys.h"
 
-/* So much may be unwritten at most: one sync of all at the end would hold up the log of those who commit. */
-enum { SYNC_STEP = 8 << 20 };
-
 int sink_open_directory(struct sink *sink, const char *path, struct trouble *trouble)
 {
         memset(sink, 0, sizeof(*sink));
@@ -31,7 +28,6 @@ int sink_begin_file(struct sink *sink, const char *name, uint64_t byte_len, mode
 
         if (sink->is_stream)
                 return tar_begin_file(&sink->tar, name, byte_len, mode);
-        sink->unsynced = 0;
         err = sys_open(sink->partial.directory, name, O_RDWR | O_CREAT | O_EXCL, 0600, &sink->fd);
         if (err) {
                 sink->fd = -1;
@@ -43,16 +39,14 @@ int sink_begin_file(struct sink *sink, const char *name, uint64_t byte_len, mode
 
 int sink_write(struct sink *sink, const void *bytes, size_t byte_len, uint64_t offset)
 {
-        int err;
+        int err = 0;
 
         if (sink->is_stream)
                 return tar_write(&sink->tar, bytes, byte_len, offset);
         err = sys_write_all(sink->fd, bytes, byte_len, offset);
-        sink->unsynced += byte_len;
-        if (err || sink->unsynced < SYNC_STEP)
-                return err;
-        sink->unsynced = 0;
-        return sys_sync_data(sink->fd);
+        if (!err)
+                sys_write_out(sink->fd, offset, byte_len);
+        return err;
 }
 
 int sink_end_file(struct sink *sink)
@@ -72,8 +66,13 @@ int sink_put_file(struct sink *sink, const char *name, const void *bytes, size_t
 {
         int err = sink_begin_file(sink, name, byte_len, mode);
 
-        if (!err)
-                err = sink_write(sink, bytes, byte_len, 0);
+        for (size_t at = 0; !err && at < byte_len; at += PACE_STEP_BYTES) {
+                const size_t step = byte_len - at < PACE_STEP_BYTES ? byte_len - at : PACE_STEP_BYTES;
+
+                err = sink_write(sink, (const char *)bytes + at, step, at);
+                if (sink->pace)
+                        pace_step(sink->pace, 0);
+        }
         return err ? err : sink_end_file(sink);
 }
 

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "backup/pace.h"
 #include "backup/partial.h"
 #include "backup/tar.h"
 
@@ -15,8 +16,8 @@ struct sink {
         bool is_stream;
         struct partial partial;
         struct tar tar;
+        struct pace *pace; /* NULL: as fast as it goes */
         int fd;            /* of the file that is being written, in a directory */
-        uint64_t unsynced; /* bytes of it */
 };
 
 int sink_open_directory(struct sink *sink, const char *path, struct trouble *trouble);
@@ -24,6 +25,7 @@ void sink_open_stream(struct sink *sink, int fd, uint64_t time);
 
 /* All zeros until it is written to, in ascending order. */
 int sink_begin_file(struct sink *sink, const char *name, uint64_t byte_len, mode_t mode);
+/* Handed to the disk when it returns, so that no more than one step of it is ever in the way of others. */
 int sink_write(struct sink *sink, const void *bytes, size_t byte_len, uint64_t offset);
 /* On disk when it returns, but for its name. */
 int sink_end_file(struct sink *sink);

@@ -441,6 +441,12 @@ void sys_drop_cache(int fd)
         (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 }
 
+void sys_write_out(int fd, uint64_t offset, uint64_t byte_len)
+{
+        (void)syscall(SYS_sync_file_range, fd, (off_t)offset, (off_t)byte_len,
+                      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+}
+
 static int sync_by(long number, int is_data_only, int fd)
 {
         struct sys_change change = { .call = SYS_SYNC, .fd = fd, .flags = is_data_only };

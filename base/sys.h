@@ -116,6 +116,8 @@ int sys_write_all(int fd, const void *bytes, size_t byte_len, uint64_t offset);
 int sys_write_vector_all(int fd, struct iovec *parts, int count, uint64_t offset);
 /* Where a file has no places: to a pipe, a socket, a terminal. Waits where the descriptor would not. */
 int sys_append_all(int fd, const void *bytes, size_t byte_len);
+/* Has the kernel write those bytes now, and waits; they are no more certain for that. A hint. */
+void sys_write_out(int fd, uint64_t offset, uint64_t byte_len);
 int sys_sync_data(int fd); /* fdatasync */
 int sys_sync(int fd);      /* fsync */
 

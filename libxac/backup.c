@@ -13,14 +13,13 @@
 #include "libxac/thread.h"
 #include "libxac/version.h"
 
-enum { STEP_BYTES = 512 << 10 };
-
 struct backup {
         struct xac_env *env;
         xac_snapshot *snapshot;
         uint64_t sequence;
         struct manifest manifest; /* of the environment: names, places, modes */
         struct backup_writer writer;
+        struct pace pace;
         struct trouble trouble;
         unsigned char *bytes; /* of pages that are one after the other */
         uint64_t *words;      /* their versions */
@@ -123,7 +122,7 @@ static int read_pages(struct backup *backup, uint64_t page_no, uint32_t count)
 
 static int copy_pages(struct backup *backup)
 {
-        const uint32_t step = STEP_BYTES >> backup->env->shared.page_shift;
+        const uint32_t step = PACE_STEP_BYTES >> backup->env->shared.page_shift;
         int err = 0;
 
         for (uint64_t page_no = 0; !err && page_no < backup->pages;) {
@@ -220,12 +219,18 @@ static int open_snapshot(struct backup *backup)
         return err;
 }
 
-static void order_of(const char *destination, const xac_backup_options *options, struct backup_order *order)
+static uint64_t count_commits(void *control)
+{
+        return atomic_load(&((struct control *)control)->sequence);
+}
+
+static void order_of(const char *destination, const xac_backup_options *options, struct pace *pace,
+                     struct backup_order *order)
 {
         *order = (struct backup_order){ .destination = destination,
                                         .stream_fd = options->stream ? options->stream : STDOUT_FILENO,
                                         .since = options->since,
-                                        .bytes_per_second = options->bytes_per_second,
+                                        .pace = pace,
                                         .progress = { options->progress, options->progress_arg } };
 }
 
@@ -287,11 +292,14 @@ int backup_env(struct xac_env *env, const char *destination, const xac_backup_op
 
         if (!options)
                 options = &defaults;
-        order_of(destination, options, &order);
         if (backup) {
+                backup->pace = (struct pace){ .bytes_per_second = options->bytes_per_second,
+                                              .commits = count_commits,
+                                              .arg = env->shared.control };
+                order_of(destination, options, &backup->pace, &order);
                 backup->env = env;
-                backup->bytes = malloc(STEP_BYTES);
-                backup->words = malloc(STEP_BYTES / env->shared.page_bytes * sizeof(*backup->words));
+                backup->bytes = malloc(PACE_STEP_BYTES);
+                backup->words = malloc(PACE_STEP_BYTES / env->shared.page_bytes * sizeof(*backup->words));
                 if (backup->bytes && backup->words)
                         err = backup_all(backup, &order, &result);
                 if (err)
