@@ -49,6 +49,25 @@ static int find_data(struct backup *backup, uint64_t offset)
         return err == -ENXIO ? 0 : err;
 }
 
+static int say_cut(struct backup *backup)
+{
+        return trouble_say(&backup->trouble, XAC_CORRUPT, "%s was cut by somebody else, and what it had there is lost",
+                           backup->manifest.file_name[backup->file_no]);
+}
+
+/* A file that was cut ends in no hole. */
+static int check_length(struct backup *backup)
+{
+        const uint64_t page_bytes = backup->env->shared.page_bytes;
+        struct stat st;
+        int err = backup->pages ? sys_stat(backup->env->files.file[backup->file_no].fd, &st) : 0;
+
+        if (err || !backup->pages)
+                return err;
+        backup->size = (uint64_t)st.st_size; /* it grows before its length does */
+        return (backup->size + page_bytes - 1) / page_bytes < backup->pages ? say_cut(backup) : 0;
+}
+
 /* `count` pages of zeros, or what the file has there. */
 static int read_home(struct backup *backup, uint64_t page_no, uint32_t count, unsigned char *to)
 {
@@ -64,10 +83,7 @@ static int read_home(struct backup *backup, uint64_t page_no, uint32_t count, un
         backup->read_bytes += byte_len;
         err = sys_read_all(backup->env->files.file[backup->file_no].fd, to, byte_len < there ? byte_len : there,
                            offset);
-        if (err == -ENODATA)
-                return trouble_say(&backup->trouble, XAC_CORRUPT, "%s was cut by somebody else",
-                                   backup->manifest.file_name[backup->file_no]);
-        return err;
+        return err == -ENODATA ? say_cut(backup) : err;
 }
 
 /* ---- Pages as of the snapshot ---- */
@@ -163,9 +179,8 @@ static int open_file(struct backup *backup, uint32_t file_no, struct stat *st)
         backup->file_no = file_no;
         backup->pages = err || !st->st_size ? 0 : files_byte_len(&env->files, file_no) >> env->shared.page_shift;
         backup->data_begin = backup->data_end = 0;
-        if (!err && backup->pages)
-                err = sys_stat(env->files.file[file_no].fd, st); /* it grows before its length does */
-        backup->size = (uint64_t)st->st_size;
+        if (!err)
+                err = check_length(backup);
         if (err == -ENOENT)
                 return trouble_say(&backup->trouble, XAC_CORRUPT, "%s is missing, although a file of the environment",
                                    name);
@@ -182,6 +197,8 @@ static int copy_file(struct backup *backup, uint32_t file_no)
                                                backup->pages << backup->env->shared.page_shift, st.st_mode);
         if (!err)
                 err = copy_pages(backup);
+        if (!err)
+                err = check_length(backup);
         return err ? err : backup_writer_end_file(&backup->writer);
 }
 

@@ -9,7 +9,11 @@ TESTS += $(SUITE_backup)
 BACKUP_TESTS = \
         %D%/every_call \
         %D%/history \
-        %D%/power_cut
+        %D%/power_cut \
+        %D%/test_backup \
+        %D%/test_index \
+        %D%/test_restore \
+        %D%/test_stream
 check_PROGRAMS += $(BACKUP_TESTS)
 
 # Allocations are counted and let fail like system calls.
@@ -22,3 +26,11 @@ check_PROGRAMS += $(BACKUP_TESTS)
 # CRASH_ENGINE is tests/crash's.
 %C%_power_cut_SOURCES = %D%/power_cut.c $(CRASH_ENGINE)
 %C%_power_cut_LDADD = $(CRASH_LIBS)
+%C%_test_backup_SOURCES = %D%/test_backup.c %D%/stand.h
+%C%_test_backup_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_test_index_SOURCES = %D%/test_index.c %D%/stand.h
+%C%_test_index_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_test_restore_SOURCES = %D%/test_restore.c %D%/stand.h
+%C%_test_restore_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_test_stream_SOURCES = %D%/test_stream.c %D%/stand.h
+%C%_test_stream_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
