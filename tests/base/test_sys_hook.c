@@ -59,8 +59,7 @@ static int one_call(enum sys_call call, int fd, void *memory)
         case SYS_UNLINK:
                 return sys_unlink(directory, "hooked-too");
         case SYS_RENAME:
-                other = sys_rename(directory, "hooked-folder", "hooked-renamed");
-                return other ? other : sys_rename(directory, "hooked-renamed", "hooked-folder");
+                return sys_rename(directory, "hooked-folder", "hooked-renamed");
         case SYS_LIST:
                 return sys_list(directory, count_name, &names);
         case SYS_CHMOD:
@@ -111,7 +110,7 @@ static void test_every_call_asks_the_hook_and_repeats_after_EINTR(void **state)
 
         (void)state;
         for (int call = 0; call < SYS_CALL_KINDS; call++) {
-                int calls = call == SYS_LIST || call == SYS_RENAME ? 2 : 1; /* the names, and that there are no more; and back */
+                int calls = call == SYS_LIST ? 2 : 1; /* the names, and that there are no more */
 
                 arm((enum sys_call)call, -EDOM);
                 assert_int_equal(one_call((enum sys_call)call, fd, memory), -EDOM);
@@ -124,7 +123,7 @@ static void test_every_call_asks_the_hook_and_repeats_after_EINTR(void **state)
         }
         sys_fail = NULL;
         munmap(memory, 4096);
-        assert_int_equal(unlinkat(directory, "hooked-folder", AT_REMOVEDIR), 0);
+        assert_int_equal(unlinkat(directory, "hooked-renamed", AT_REMOVEDIR), 0);
         sys_close(fd);
 }
 
