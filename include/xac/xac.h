@@ -160,11 +160,11 @@ typedef struct xac_backup_result {
 
 /* A zeroed field means its default. */
 typedef struct xac_backup_options {
-        const char *since;         /* a backup, or its file xac.backup: copy only what has changed since */
-        /* To be read, at most. Default: as fast as it goes while nobody commits, and an eighth of the time while somebody
-         * does. UINT64_MAX: as fast as it goes, whatever that costs others. */
+        const char *since; /* a backup, or its file xac.backup: copy only what has changed since */
+        /* To be read, at most. Default: as fast as it goes while nobody commits, and an eighth of the time while
+         * somebody does. UINT64_MAX: as fast as it goes, whatever that costs others. */
         uint64_t bytes_per_second;
-        int stream;                /* where the destination "-" writes to; default: standard output */
+        int stream; /* where the destination "-" writes to; default: standard output */
         /* "backup" and "verify": pages. */
         void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total);
         void *progress_arg;
