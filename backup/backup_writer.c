@@ -68,6 +68,8 @@ int backup_writer_open(struct backup_writer *writer, const struct backup_order *
         writer->trouble = trouble;
         writer->total = total;
         index->manifest = *manifest;
+        manifest_begin_log(&index->manifest,
+                           sequence); /* where its own log and checkpoint are is of no use elsewhere */
         index->sequence = sequence;
         index->time = (uint64_t)time(NULL);
         memcpy(index->source, manifest->uuid, BACKUP_ID_BYTES);
@@ -202,7 +204,6 @@ int backup_writer_end_file(struct backup_writer *writer)
 int backup_new_manifest(const struct backup_index *index, struct manifest *manifest)
 {
         *manifest = index->manifest;
-        manifest_begin_log(manifest, index->sequence);
         return sys_random(manifest->uuid, sizeof(manifest->uuid));
 }
 

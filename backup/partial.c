@@ -194,11 +194,11 @@ int partial_finish(struct partial *partial, mode_t mode, struct trouble *trouble
         return 0;
 }
 
-/* What cannot be removed is made anew by the next one, and is no environment. */
+/* What cannot be removed is made anew by the next one, and is no environment. By the lock file it is known. */
 void partial_abandon(struct partial *partial)
 {
-        (void)empty(partial);
-        (void)sys_unlink(partial->directory, LOCK_NAME);
+        if (!empty(partial))
+                (void)sys_unlink(partial->directory, LOCK_NAME);
         (void)sys_rmdir(partial->parent, partial->is_named ? partial->name : partial->partial_name);
         close_all(partial);
 }

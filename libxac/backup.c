@@ -264,39 +264,50 @@ static void tell_result(const struct backup *backup, xac_backup_result *result)
         result->bytes_copied = index->pages_here * index->manifest.page_bytes;
 }
 
+static int copy_files(struct backup *backup)
+{
+        int err = 0;
+
+        for (uint32_t i = 0; !err && i < backup->manifest.file_count; i++)
+                err = copy_file(backup, i);
+        return err;
+}
+
 /* The manifest is read after the snapshot began: it has the snapshot's files, and no number that xac_self() has given
  * and that somebody may have stored is of a later generation. */
-static int run(struct backup *backup, const struct backup_order *order, xac_backup_result *result)
+static int begin(struct backup *backup, const struct backup_order *order)
 {
         uint64_t pages;
-        int err = manifest_read(backup->env->directory, &backup->manifest);
+        int err = open_snapshot(backup);
 
+        if (err)
+                return err;
+        err = manifest_read(backup->env->directory, &backup->manifest);
         if (!err)
                 err = count_pages(backup, &pages);
         if (!err)
                 err = backup_writer_open(&backup->writer, order, &backup->manifest, backup->sequence, pages,
                                          &backup->trouble);
         if (err)
+                (void)snapshot_close(backup->snapshot);
+        return err;
+}
+
+/* Once all is copied others get back what the snapshot has kept from them. */
+static int backup_all(struct backup *backup, const struct backup_order *order, xac_backup_result *result)
+{
+        int closed;
+        int err = begin(backup, order);
+
+        if (err)
                 return err;
-        for (uint32_t i = 0; !err && i < backup->manifest.file_count; i++)
-                err = copy_file(backup, i);
-        err = backup_writer_finish(&backup->writer, err);
+        err = copy_files(backup);
+        closed = snapshot_close(backup->snapshot);
+        err = backup_writer_finish(&backup->writer, err ? err : closed);
         if (!err)
                 tell_result(backup, result);
         backup_writer_close(&backup->writer);
         return err;
-}
-
-static int backup_all(struct backup *backup, const struct backup_order *order, xac_backup_result *result)
-{
-        int err = open_snapshot(backup);
-        int closed;
-
-        if (err)
-                return err;
-        err = run(backup, order, result);
-        closed = snapshot_close(backup->snapshot);
-        return err ? err : closed;
 }
 
 int backup_env(struct xac_env *env, const char *destination, const xac_backup_options *options)

@@ -24,7 +24,7 @@
 #include "tests/support/isolate.h"
 #include "tests/support/scratch.h"
 
-enum { PAGE = 4096, PAGES = 20, EVERY_AGAIN = 16 };
+enum { PAGE = 4096, PAGES = 20, EVERY_AGAIN = 5 };
 
 static xac_env *env;
 static unsigned char *view;

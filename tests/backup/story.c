@@ -63,9 +63,12 @@ struct desk {
         struct heap_desk heap;
 };
 
+/* Checkpoints follow each other, and go home in parts. */
 static void desk_open(struct desk *desk, const char *directory, int flags)
 {
-        check_ok(xac_open(directory, flags, NULL, &desk->env));
+        const xac_options options = { .log_bytes = 1 << 20, .area_bytes = 128 << 10 };
+
+        check_ok(xac_open(directory, flags, &options, &desk->env));
         desk->view = xac_mmap(desk->env, "stamped", stamped_byte_len(&story->stamped), XAC_ANYWHERE);
         check(desk->view != MAP_FAILED);
         desk->deeds = (struct deeds){ .kind = story->kind,

@@ -305,6 +305,7 @@ static void a_poisoned_environment_can_be_backed_up(void)
 /* ---- Rate and progress ---- */
 
 struct seen {
+        xac_env *env;
         uint64_t done[2], total[2], calls;
 };
 
@@ -312,12 +313,15 @@ static void take_progress(void *seen_, const char *what, uint64_t done, uint64_t
 {
         struct seen *seen = seen_;
         int which = strcmp(what, "verify") == 0;
+        xac_stats stats;
 
         check(which || strcmp(what, "backup") == 0);
         check(done > seen->done[which] && done <= total);
         seen->done[which] = done;
         seen->total[which] = total;
         seen->calls++;
+        check_ok(xac_stat(seen->env, &stats));
+        check_equal(stats.participants, which ? 1 : 2); /* the snapshot is open while it copies, and no longer */
 }
 
 static void the_rate_is_kept_and_progress_is_told(void)
@@ -325,7 +329,7 @@ static void the_rate_is_kept_and_progress_is_told(void)
         enum { MANY = 512 };
         xac_env *env = stand_open("env", XAC_CREATE, NULL);
         unsigned char *view = stand_map(env, "file", (size_t)MANY * STAND_PAGE);
-        struct seen seen = { { 0 }, { 0 }, 0 };
+        struct seen seen = { .env = env };
         const xac_backup_options options = { .bytes_per_second = 8 << 20,
                                              .progress = take_progress,
                                              .progress_arg = &seen };
