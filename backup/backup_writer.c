@@ -194,6 +194,12 @@ int backup_writer_put(struct backup_writer *writer, uint64_t page_no, const void
         return 0;
 }
 
+void backup_writer_skip(struct backup_writer *writer, uint64_t count)
+{
+        writer->done += count;
+        tell(writer);
+}
+
 int backup_writer_end_file(struct backup_writer *writer)
 {
         return writer->is_incremental ? 0 : sink_end_file(&writer->sink);

@@ -29,21 +29,19 @@ struct backup {
         uint32_t file_no;
         uint64_t pages;
         uint64_t size;                 /* at home; it may be shorter than the file's pages */
-        uint64_t data_begin, data_end; /* a stretch at home that is no hole; none lies before it, from where we are */
+        uint64_t data_begin, data_end; /* a stretch at home that is no hole, and none lies before it */
 };
 
 /* ---- Pages at home ---- */
 
-/* Moves on to the first stretch of data that ends behind `offset`. A page whose visible version is at home is on disk
- * since before the snapshot (R13), so that no file system takes it for a hole that it has yet to fill. */
+/* The first stretch of data that ends behind `offset`. What it says holds for pages that were found at home before it
+ * is asked: their data were synced before their heads said so (R13), so that no file system takes them for a hole that
+ * it has yet to fill. Pages that go home later may lie in what is a hole now. */
 static int find_data(struct backup *backup, uint64_t offset)
 {
         const int fd = backup->env->files.file[backup->file_no].fd;
-        int err;
+        int err = sys_find_data(fd, offset, &backup->data_begin, &backup->data_end);
 
-        if (offset < backup->data_end)
-                return 0;
-        err = sys_find_data(fd, offset, &backup->data_begin, &backup->data_end);
         if (err == -ENXIO)
                 backup->data_begin = backup->data_end = UINT64_MAX;
         return err == -ENXIO ? 0 : err;
@@ -74,7 +72,7 @@ static int read_home(struct backup *backup, uint64_t page_no, uint32_t count, un
         const struct shared *shared = &backup->env->shared;
         const uint64_t offset = page_no << shared->page_shift;
         uint64_t byte_len = (uint64_t)count << shared->page_shift, there;
-        int err = find_data(backup, offset);
+        int err = backup->data_end > offset ? 0 : find_data(backup, offset);
 
         memset(to, 0, byte_len);
         if (err || backup->data_begin >= offset + byte_len)
@@ -121,6 +119,9 @@ static int read_pages(struct backup *backup, uint64_t page_no, uint32_t count)
 
         for (uint32_t i = 0; i < count; i++)
                 backup->words[i] = version_visible(shared, page_id(backup->file_no, page_no + i), backup->sequence);
+        err = check_length(backup);
+        if (!err)
+                err = find_data(backup, page_no << shared->page_shift);
         for (uint32_t i = 0, run; !err && i < count; i += run) {
                 unsigned char *to = backup->bytes + ((size_t)i << shared->page_shift);
 
@@ -147,17 +148,14 @@ static int copy_pages(struct backup *backup)
 
                 err = find_data(backup, page_no << backup->env->shared.page_shift);
                 hole = err ? 0 : skip_hole(backup, page_no);
-                if (hole) {
-                        page_no += hole;
-                        backup->writer.done += hole;
-                        continue;
-                }
                 backup->read_bytes = 0;
-                if (!err)
+                if (!err && !hole)
                         err = read_pages(backup, page_no, count);
-                if (!err)
+                if (!err && backup->read_bytes)
                         err = backup_writer_put(&backup->writer, page_no, backup->bytes, count, backup->read_bytes);
-                page_no += count;
+                else if (!err)
+                        backup_writer_skip(&backup->writer, hole ? hole : count);
+                page_no += hole ? hole : count;
         }
         return err;
 }
@@ -197,8 +195,6 @@ static int copy_file(struct backup *backup, uint32_t file_no)
                                                backup->pages << backup->env->shared.page_shift, st.st_mode);
         if (!err)
                 err = copy_pages(backup);
-        if (!err)
-                err = check_length(backup);
         return err ? err : backup_writer_end_file(&backup->writer);
 }
 

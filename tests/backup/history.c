@@ -64,7 +64,7 @@ static void be_backup(int unused, void *errand_)
         err = xac_backup(env, errand->destination, &wanted);
         if (err)
                 check_failed(__FILE__, __LINE__, "%s: %s", xac_strerror(err), result.problem);
-        check(result.sequence > result.since_sequence);
+        check(result.sequence >= result.since_sequence);
         check_ok(xac_close(env));
 }
 

@@ -154,6 +154,44 @@ static void large_files_stay_sparse(void)
         check_ok(xac_close(env));
 }
 
+struct going_home {
+        xac_env *env;
+        int calls;
+};
+
+static void go_home(void *going_home_, const char *what, uint64_t done, uint64_t total)
+{
+        struct going_home *going_home = going_home_;
+
+        (void)what, (void)done, (void)total;
+        if (++going_home->calls == 2)
+                check_ok(xac_checkpoint(going_home->env));
+}
+
+/* Where there was a hole when it began, and a file that ended in the middle of a page. */
+static void pages_that_go_home_meanwhile_are_there(void)
+{
+        const size_t large = (size_t)8 << 20;
+        xac_env *env = stand_open("env", XAC_CREATE, NULL);
+        unsigned char *view = stand_map(env, "file", large);
+        struct going_home going_home = { .env = env };
+        const xac_backup_options options = { .progress = go_home, .progress_arg = &going_home };
+
+        stand_put(env, view, "begin", 0);
+        check_ok(xac_close(env));
+        check_equal(truncate(scratch_path("env/file"), (off_t)large - 1000), 0);
+        env = stand_open("env", 0, NULL);
+        view = stand_map(env, "file", large);
+        going_home.env = env;
+        stand_put(env, view + large / 2, "half", 0);
+        stand_put(env, view + large - 10, "end", 0);
+        check_ok(xac_backup(env, scratch_path("copy"), &options));
+        check(going_home.calls > 2);
+        stand_expect("copy", "file", large, large / 2, "half");
+        stand_expect("copy", "file", large, large - 10, "end");
+        check_ok(xac_close(env));
+}
+
 static void pages_that_became_zeros_are_holes(void)
 {
         xac_env *env = stand_open("env", XAC_CREATE, NULL);
@@ -357,6 +395,7 @@ int main(void)
                 isolated_test(names_modes_page_sizes_and_addresses_carry_over),
                 isolated_test(numbers_of_participants_are_not_used_again),
                 isolated_test(large_files_stay_sparse),
+                isolated_test(pages_that_go_home_meanwhile_are_there),
                 isolated_test(pages_that_became_zeros_are_holes),
                 isolated_test(a_file_without_pages_stays_one),
                 isolated_test(bad_arguments_are_refused),
