@@ -99,6 +99,14 @@ static int open_lock(struct partial *partial, bool is_new)
         return sys_open(partial->directory, LOCK_NAME, O_RDWR | O_CREAT, 0600, &partial->lock_fd);
 }
 
+/* On disk, too, before anything new is there: an old manifest must not come back to new files. */
+static int empty_for_good(struct partial *partial)
+{
+        int err = empty(partial);
+
+        return err ? err : sys_sync(partial->directory);
+}
+
 /* 1: try again. */
 static int make_once(struct partial *partial)
 {
@@ -116,8 +124,8 @@ static int make_once(struct partial *partial)
         err = sys_lock_byte(partial->lock_fd, 0, false);
         if (!err)
                 err = has_gone(partial);
-        if (!err)
-                err = empty(partial);
+        if (!err && made)
+                err = empty_for_good(partial);
         if (!err)
                 return 0;
 

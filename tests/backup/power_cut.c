@@ -3,7 +3,8 @@
 /*
  * The power fails while a backup, one that continues another, or a restore is made: at each write, sync and change of a
  * name, with whatever the disk may hold then (tests/crash). Before the directory gets its name, nothing opens, or it is
- * whole; from the moment on at which it may have its name, it is whole.
+ * whole; from the moment on at which it may have its name, it is whole. So it is where an earlier attempt had left all
+ * but the name.
  *
  *      power_cut [--passes N] [--seed N]
  */
@@ -31,7 +32,16 @@
 #include "tests/support/program.h"
 #include "tests/support/scratch.h"
 
-enum { PAGE = 4096, FILES = 2, FILE_PAGES = 12, WHOLE = 0, TRACE_ROOM = 1 << 24, SEEN_ROOM = 1 << 18 };
+enum {
+        PAGE = 4096,
+        FILES = 2,
+        FILE_PAGES = 12,
+        WHOLE = 0,
+        OLD = 1,
+        NEW = 2,
+        TRACE_ROOM = 1 << 24,
+        SEEN_ROOM = 1 << 18
+};
 
 static const char *const file_names[FILES] = { "alpha", "beta" };
 
@@ -39,6 +49,8 @@ static uint64_t passes = 2, seed;
 
 static struct trace *trace;
 static unsigned char expected[FILES][FILE_PAGES * PAGE];
+static unsigned char before[FILES][FILE_PAGES * PAGE]; /* what an earlier attempt has left */
+static bool may_be_named = true;
 
 /* ---- What is recorded ---- */
 
@@ -55,15 +67,15 @@ static void listen(const struct sys_change *change)
                 recorder_hook = sys_record;
                 sys_record = listen;
         }
-        if (change->call == SYS_RENAME && !change->is_done)
-                trace_required(trace, WHOLE, 1);
+        if (change->call == SYS_RENAME && !change->is_done && may_be_named)
+                trace_required(trace, WHOLE, NEW);
 }
 
 static void record_begin(const char *name)
 {
         snprintf(partial_name, sizeof(partial_name), ".%s.partial", name);
         trace_clear(trace);
-        trace_allowed(trace, WHOLE, 1);
+        trace_allowed(trace, WHOLE, NEW);
         recorder_hook = NULL;
         sys_record = listen;
 }
@@ -140,6 +152,17 @@ static void find_nothing_wrong(void *verdict, const char *sentence)
         snprintf(told->text, sizeof(told->text), "%s", sentence);
 }
 
+static bool holds(const struct image *image, unsigned char (*bytes)[FILE_PAGES * PAGE])
+{
+        for (int i = 0; i < FILES; i++) {
+                const struct image_file *file = file_of(image, file_names[i]);
+
+                if (!file || file->size != sizeof(bytes[i]) || memcmp(file->bytes, bytes[i], sizeof(bytes[i])) != 0)
+                        return false;
+        }
+        return true;
+}
+
 /* It opens: then everything has to be right. */
 static void judge_whole(const struct image *image, int directory, const struct manifest *manifest,
                         struct verdict *verdict)
@@ -147,20 +170,14 @@ static void judge_whole(const struct image *image, int directory, const struct m
         struct recovery recovery = { .directory = directory };
         xac_env *env;
 
-        verdict->is_sound = !recover_check(&recovery, manifest, find_nothing_wrong, verdict);
-        for (int i = 0; verdict->is_sound && i < FILES; i++) {
-                const struct image_file *file = file_of(image, file_names[i]);
-
-                verdict->is_sound = file && file->size == sizeof(expected[i]) &&
-                                    memcmp(file->bytes, expected[i], sizeof(expected[i])) == 0;
-                if (!verdict->is_sound)
-                        snprintf(verdict->text, sizeof(verdict->text), "%s has other bytes", file_names[i]);
-        }
+        verdict->found[WHOLE] = holds(image, expected) ? NEW : OLD;
+        snprintf(verdict->text, sizeof(verdict->text), "the files have other bytes");
+        verdict->is_sound = (holds(image, expected) || holds(image, before)) &&
+                            !recover_check(&recovery, manifest, find_nothing_wrong, verdict);
         if (!verdict->is_sound)
                 return;
         check_ok(xac_open(image_directory, 0, NULL, &env));
         check_ok(xac_close(env));
-        verdict->found[WHOLE] = 1;
 }
 
 static void judge_environment(void *unused, const struct trace *unused_trace, const struct image *image,
@@ -185,7 +202,7 @@ static void judge_increment(void *unused, const struct trace *unused_trace, cons
         (void)unused, (void)unused_trace;
         verdict->is_sound = true;
         image_store(image, image_directory);
-        verdict->found[WHOLE] = !restore(image_directory, NULL);
+        verdict->found[WHOLE] = restore(image_directory, NULL) ? 0 : NEW;
         snprintf(verdict->text, sizeof(verdict->text), "%s", trouble.text);
         image_erase(image_directory);
 }
@@ -214,6 +231,38 @@ static void judge_all(const char *what,
         seen_free(engine.judged);
         seen_free(engine.distinct);
         free(tally);
+}
+
+/* ---- Over what was left ---- */
+
+static int fail_at_the_end(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
+{
+        static bool is_at_the_end;
+
+        (void)fd, (void)offset, (void)byte_len;
+        is_at_the_end |= call == SYS_RENAME;
+        return is_at_the_end && (call == SYS_RENAME || call == SYS_UNLINK) ? -EIO : 0;
+}
+
+/* The first attempt gets as far as it can without the name, and cannot remove what it has made. */
+static void over_what_was_left(xac_env *env, unsigned char *const *views)
+{
+        const xac_backup_options defaults = { 0 };
+
+        memcpy(before, expected, sizeof(before));
+        record_begin("again");
+        may_be_named = false;
+        sys_fail = fail_at_the_end;
+        check_code(xac_backup(env, scratch_path("again"), &defaults), -EIO);
+        sys_fail = NULL;
+        may_be_named = true;
+        check_equal(access(scratch_path(".again.partial/xac.manifest"), F_OK), 0);
+        change(env, views, seed + 2);
+        expect_as_now(views, env);
+        back_up(env, "again", NULL);
+        record_end();
+        judge_all("one over what was left", judge_environment);
+        memcpy(expected, before, sizeof(expected));
 }
 
 /* ---- All of it ---- */
@@ -248,6 +297,7 @@ static void run(int unused, void *nothing)
         record_end();
         judge_all("one that continues it", judge_increment);
 
+        over_what_was_left(env, views);
         record_begin("restored");
         check_ok(restore(scratch_path("increment"), scratch_path("restored")));
         record_end();
