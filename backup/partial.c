@@ -63,11 +63,14 @@ static int remove_name(void *arg, const char *name)
         return err == -ENOENT ? 0 : err;
 }
 
-/* All but the lock file. */
+/* All but the lock file. The manifest is gone from the disk, too, before anything else is: it must not come back to
+ * files that are no more, or to new ones. */
 static int empty(struct partial *partial)
 {
         int err = sys_unlink(partial->directory, MANIFEST_NAME);
 
+        if (!err)
+                err = sys_sync(partial->directory);
         return err && err != -ENOENT ? err : sys_list(partial->directory, remove_name, partial);
 }
 
@@ -99,14 +102,6 @@ static int open_lock(struct partial *partial, bool is_new)
         return sys_open(partial->directory, LOCK_NAME, O_RDWR | O_CREAT, 0600, &partial->lock_fd);
 }
 
-/* On disk, too, before anything new is there: an old manifest must not come back to new files. */
-static int empty_for_good(struct partial *partial)
-{
-        int err = empty(partial);
-
-        return err ? err : sys_sync(partial->directory);
-}
-
 /* 1: try again. */
 static int make_once(struct partial *partial)
 {
@@ -124,8 +119,8 @@ static int make_once(struct partial *partial)
         err = sys_lock_byte(partial->lock_fd, 0, false);
         if (!err)
                 err = has_gone(partial);
-        if (!err && made)
-                err = empty_for_good(partial);
+        if (!err)
+                err = empty(partial);
         if (!err)
                 return 0;
 
@@ -205,6 +200,8 @@ int partial_finish(struct partial *partial, mode_t mode, struct trouble *trouble
 /* What cannot be removed is made anew by the next one, and is no environment. By the lock file it is known. */
 void partial_abandon(struct partial *partial)
 {
+        if (partial->is_named && !sys_rename(partial->parent, partial->name, partial->partial_name))
+                partial->is_named = false;
         if (!empty(partial))
                 (void)sys_unlink(partial->directory, LOCK_NAME);
         (void)sys_rmdir(partial->parent, partial->is_named ? partial->name : partial->partial_name);
