@@ -296,9 +296,8 @@ int restore_run(const struct restore_order *order, struct restore_result *result
         struct restore restore = { .order = order, .trouble = trouble };
         int err = order->count ? open_links(&restore) : -EINVAL;
 
-        if (!err)
-                for (uint32_t i = 0; i < wanted(&restore)->manifest.file_count; i++)
-                        restore.total += wanted(&restore)->file[i].sum_count;
+        for (uint32_t i = 0; !err && i < wanted(&restore)->manifest.file_count; i++)
+                restore.total += wanted(&restore)->file[i].sum_count;
         if (!err)
                 err = order->destination ? restore_into(&restore) : restore_files(&restore);
         if (!err)

@@ -9,12 +9,11 @@
 
 int trouble_say(struct trouble *trouble, int err, const char *format, ...)
 {
+        const size_t room = trouble->text[0] ? 0 : sizeof(trouble->text);
         va_list args;
 
-        if (trouble->text[0])
-                return err;
         va_start(args, format);
-        vsnprintf(trouble->text, sizeof(trouble->text), format, args);
+        (void)vsnprintf(trouble->text, room, format, args);
         va_end(args);
         return err;
 }

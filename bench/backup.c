@@ -172,7 +172,7 @@ static void measure_phase(struct experiment *experiment, int phase)
 
 static void measure(struct experiment *experiment)
 {
-        pid_t writers[WRITERS_MAX];
+        pid_t writers[WRITERS_MAX] = { 0 };
 
         scratch_make(&experiment->scratch, experiment->pages);
         experiment->scratch.is_durable = true;

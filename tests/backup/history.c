@@ -54,7 +54,7 @@ struct errand {
 static void be_backup(int unused, void *errand_)
 {
         const struct errand *errand = errand_;
-        xac_backup_result result;
+        xac_backup_result result = { 0 };
         const xac_backup_options wanted = { .since = errand->since, .stream = errand->stream, .result = &result };
         xac_env *env;
         int err;
@@ -238,7 +238,7 @@ static void some_round(void)
 
 static void tell_story(enum xtree_kind kind, uint64_t backups, uint64_t kills)
 {
-        struct story_time since = { { 0 } }, until;
+        struct story_time since, until;
 
         story_begin(kind, (uint32_t)options.pages, seed + kind);
         story_start_writers(scratch_path("env"), 0);

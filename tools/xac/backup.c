@@ -83,18 +83,19 @@ static void print_report(const struct backup_call *call, const xac_backup_result
 
 /* ---- The backup ---- */
 
-static enum tool_exit back_up(xac_env *env, struct backup_call *call)
+static enum tool_exit back_up(xac_env *env, const struct backup_call *call)
 {
         xac_backup_result result;
+        xac_backup_options options = call->options;
         struct meter meter;
         const uint64_t begun_ns = sys_monotonic_ns();
         int err;
 
         meter_begin(&meter);
-        call->options.result = &result;
-        call->options.progress = meter_tell;
-        call->options.progress_arg = &meter;
-        err = xac_backup(env, call->destination, &call->options);
+        options.result = &result;
+        options.progress = meter_tell;
+        options.progress_arg = &meter;
+        err = xac_backup(env, call->destination, &options);
         meter_end(&meter);
         if (err) {
                 tool_complain("%s", result.problem);
@@ -112,7 +113,7 @@ static int open_environment(const char *directory, xac_env **env)
         return err == -EINVAL ? xac_open(directory, XAC_VOLATILE, NULL, env) : err;
 }
 
-static enum tool_exit open_and_back_up(struct backup_call *call)
+static enum tool_exit open_and_back_up(const struct backup_call *call)
 {
         xac_env *env;
         enum tool_exit result;

@@ -58,17 +58,18 @@ static void print_report(const struct restore_call *call, const struct restore_r
         printf("%.2f s\n", seconds);
 }
 
-static enum tool_exit restore(struct restore_call *call)
+static enum tool_exit restore(const struct restore_call *call)
 {
         struct restore_result result;
         struct trouble trouble = { "" };
         struct meter meter;
+        struct restore_order order = call->order;
         const uint64_t begun_ns = sys_monotonic_ns();
         int err;
 
         meter_begin(&meter);
-        call->order.progress = (struct backup_progress){ meter_tell, &meter };
-        err = restore_run(&call->order, &result, &trouble);
+        order.progress = (struct backup_progress){ meter_tell, &meter };
+        err = restore_run(&order, &result, &trouble);
         meter_end(&meter);
         if (err) {
                 tool_complain("%s", trouble.text);
