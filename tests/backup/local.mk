@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
-# Backups and what is put together from them.
+# Backups and what is put together from them. A small round here; the long one is
+#
+#      make check-backups                    so many backups and deaths beside writers, and passes over all power cuts
 
 SUITES += backup
 SUITE_backup = $(BACKUP_TESTS)
@@ -34,3 +36,10 @@ check_PROGRAMS += $(BACKUP_TESTS)
 %C%_test_restore_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_stream_SOURCES = %D%/test_stream.c %D%/stand.h
 %C%_test_stream_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+
+BACKUPS = 50
+BACKUP_KILLS = 200
+BACKUP_PASSES = 50
+check-backups: %D%/history %D%/power_cut
+	$(AM_TESTS_ENVIRONMENT) %D%/power_cut --passes $(BACKUP_PASSES)
+	$(AM_TESTS_ENVIRONMENT) %D%/history --backups $(BACKUPS) --kills $(BACKUP_KILLS)
