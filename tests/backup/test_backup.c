@@ -386,6 +386,48 @@ static void the_rate_is_kept_and_progress_is_told(void)
         check_ok(xac_close(env));
 }
 
+/* ---- Beside others ---- */
+
+static void back_up_slowly(int unused, void *unused_)
+{
+        xac_env *env = stand_open("env", 0, NULL);
+        const xac_backup_options options = { .bytes_per_second = 2 << 20 };
+
+        (void)unused, (void)unused_;
+        check_ok(xac_backup(env, scratch_path("copy"), &options));
+        check_ok(xac_close(env));
+}
+
+/* Every page changes again and again meanwhile: the log is recycled, and the pool has two versions of each page and
+ * what is on its way back. */
+static void log_and_pool_stay_bounded(void)
+{
+        enum { MANY = 512, COMMITS = 30000, SLACK = 4 << 20 };
+        const xac_options options = { .log_bytes = 2 << 20 };
+        const size_t bytes = (size_t)MANY * STAND_PAGE;
+        xac_env *env = stand_open("env", XAC_CREATE, &options);
+        unsigned char *view = stand_map(env, "file", bytes);
+        xac_stats stats;
+        pid_t pid;
+
+        for (unsigned i = 0; i < MANY; i++)
+                stand_put(env, view + (size_t)i * STAND_PAGE, "as it was", XAC_NOSYNC);
+        pid = crew_fork(back_up_slowly, 0, NULL);
+        for (unsigned i = 0; i < COMMITS || !stand_is_there("copy"); i++) {
+                check_ok(xbegin(env, XAC_NOSYNC));
+                memset(view + (size_t)(i % MANY) * STAND_PAGE + 100, (int)(i / MANY), STAND_PAGE - 200);
+                check_ok(xend(env));
+                if (i % MANY)
+                        continue;
+                check_ok(xac_stat(env, &stats));
+                check(stats.log_bytes_used <= 8 * options.log_bytes);
+                check(stats.pool_bytes_used <= 8 * bytes + SLACK);
+        }
+        crew_join(pid);
+        stand_expect("copy", "file", bytes, (size_t)(MANY - 1) * STAND_PAGE, "as it was");
+        check_ok(xac_close(env));
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -404,6 +446,7 @@ int main(void)
                 isolated_test(what_is_not_ours_stays),
                 isolated_test(a_file_that_was_cut_or_removed_is_told),
                 isolated_test(a_poisoned_environment_can_be_backed_up),
+                isolated_test(log_and_pool_stay_bounded),
                 isolated_test(the_rate_is_kept_and_progress_is_told),
         };
         return cmocka_run_group_tests_name("xac_backup", tests, NULL, NULL);
