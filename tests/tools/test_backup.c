@@ -161,6 +161,17 @@ static void it_says_why_not(void)
         check(!is_there(scratch_path("copy")));
 }
 
+static void root_is_careful_with_what_is_others(void)
+{
+        if (geteuid() != 0)
+                isolate_skip("only for root");
+        tool_work(0, 1, TOOL_CLOSE);
+        check_equal(chown(TOOL_ENV, 12345, 12345), 0);
+        check_xac(1, "backup", TOOL_ENV, scratch_path("copy"));
+        check_said("belongs to user 12345");
+        check_xac(0, "backup", "--force", TOOL_ENV, scratch_path("copy"));
+}
+
 static void the_command_line_is_checked(void)
 {
         check_xac(2, "backup", TOOL_ENV);
@@ -192,6 +203,7 @@ int main(void)
                 isolated_test(a_stream_is_unpacked_by_tar),
                 isolated_test(results_are_json_on_request),
                 isolated_test(it_says_why_not),
+                isolated_test(root_is_careful_with_what_is_others),
                 isolated_test(the_command_line_is_checked),
         };
         return cmocka_run_group_tests_name("xac backup, xac restore", tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <xac/xac.h>
 
@@ -30,6 +31,7 @@ const char backup_help[] =
         "  --since BACKUP  copies only the pages that have changed since an earlier backup, of which the file\n"
         "                  xac.backup is enough. 'xac restore' puts them together\n"
         "  --rate BYTES    reads no more than that in a second; K, M or G behind it: KiB, MiB, GiB\n"
+        "  --force         although root is not its owner, who could not open the files that root makes in it\n"
         "  --json          says what was done as JSON\n"
         "  --help          this text\n"
         "\n"
@@ -39,6 +41,7 @@ struct backup_call {
         const char *directory;
         const char *destination;
         bool is_json;
+        bool is_forced;
         xac_backup_options options;
 };
 
@@ -105,6 +108,19 @@ static enum tool_exit back_up(xac_env *env, const struct backup_call *call)
         return TOOL_DONE;
 }
 
+/* Who opens it may have to make a piece of its log, or recover it. */
+static bool is_others(const struct backup_call *call)
+{
+        struct stat st;
+
+        if (call->is_forced || geteuid() != 0 || stat(call->directory, &st) || st.st_uid == 0)
+                return false;
+        tool_complain("%s belongs to user %u, who could not open files that root makes in it: run 'xac backup' as that "
+                      "user, or with --force",
+                      call->directory, (unsigned)st.st_uid);
+        return true;
+}
+
 /* As those have it open that use it. */
 static int open_environment(const char *directory, xac_env **env)
 {
@@ -117,8 +133,11 @@ static enum tool_exit open_and_back_up(const struct backup_call *call)
 {
         xac_env *env;
         enum tool_exit result;
-        int err = open_environment(call->directory, &env);
+        int err;
 
+        if (is_others(call))
+                return TOOL_FAILED;
+        err = open_environment(call->directory, &env);
         if (err == -ENOENT && access(call->directory, F_OK) == 0)
                 tool_complain("%s is no environment: it has no xac.manifest", call->directory);
         else if (err)
@@ -164,6 +183,9 @@ static bool take_option(int option, struct backup_call *call)
         case 'j':
                 call->is_json = true;
                 return true;
+        case 'f':
+                call->is_forced = true;
+                return true;
         default:
                 return false;
         }
@@ -171,11 +193,11 @@ static bool take_option(int option, struct backup_call *call)
 
 enum tool_exit backup_main(int argc, char **argv)
 {
-        static const struct option known[] = { { "since", required_argument, NULL, 's' },
-                                               { "rate", required_argument, NULL, 'r' },
-                                               { "json", no_argument, NULL, 'j' },
-                                               { "help", no_argument, NULL, 'h' },
-                                               { 0 } };
+        static const struct option known[] = {
+                { "since", required_argument, NULL, 's' }, { "rate", required_argument, NULL, 'r' },
+                { "json", no_argument, NULL, 'j' },        { "force", no_argument, NULL, 'f' },
+                { "help", no_argument, NULL, 'h' },        { 0 }
+        };
         struct backup_call call = { 0 };
         int option;
 
