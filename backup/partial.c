@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <xac/xac.h>
 
@@ -89,11 +90,17 @@ static int has_gone(const struct partial *partial)
         return named.st_ino != own.st_ino || named.st_dev != own.st_dev;
 }
 
-/* A directory that was here before is one of ours if it has a lock file, or nothing. */
+/* A directory that was here before is one of ours if it has a lock file, or nothing, and belongs to us: its owner could
+ * exchange what is in it. */
 static int open_lock(struct partial *partial, bool is_new)
 {
-        int err = sys_open(partial->directory, LOCK_NAME, O_RDWR, 0, &partial->lock_fd);
+        struct stat st;
+        int err = sys_stat(partial->directory, &st);
 
+        if (!err && st.st_uid != geteuid())
+                err = -EEXIST;
+        if (!err)
+                err = sys_open(partial->directory, LOCK_NAME, O_RDWR, 0, &partial->lock_fd);
         if (err != -ENOENT)
                 return err;
         err = is_new ? 0 : sys_list(partial->directory, find_any, NULL);

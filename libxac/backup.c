@@ -9,6 +9,7 @@
 
 #include "backup/backup_writer.h"
 #include "base/sys.h"
+#include "libxac/close.h"
 #include "libxac/snapshot.h"
 #include "libxac/thread.h"
 #include "libxac/version.h"
@@ -213,6 +214,17 @@ static int count_pages(struct backup *backup, uint64_t *pages)
 
 /* ---- All of it ---- */
 
+/* A fault in a view is nobody's then (I8). */
+static int sync_in_library(struct thread *thread)
+{
+        int err;
+
+        thread->is_in_library = true;
+        err = thread_sync(thread);
+        thread->is_in_library = false;
+        return err;
+}
+
 /* What was committed before the call is in the backup, if it can be. After a failed write it cannot: then as of what is
  * known to be on disk. */
 static int open_snapshot(struct backup *backup)
@@ -222,7 +234,7 @@ static int open_snapshot(struct backup *backup)
         int err = thread_of(backup->env, &thread);
 
         if (!err && is_durable)
-                err = thread_sync(thread);
+                err = sync_in_library(thread);
         if (err == XAC_POISONED)
                 err = 0;
         if (!err)
@@ -306,33 +318,47 @@ static int backup_all(struct backup *backup, const struct backup_order *order, x
         return err;
 }
 
+/* The environment stays open while this is under way, whatever other threads close. */
+static int backup_held(struct backup *backup, const char *destination, const xac_backup_options *options,
+                       xac_backup_result *result)
+{
+        struct xac_env *env = backup->env;
+        struct backup_order order;
+        int err = -ENOMEM, released;
+
+        backup->pace = (struct pace){ .bytes_per_second = options->bytes_per_second,
+                                      .commits = count_commits,
+                                      .arg = env->shared.control };
+        order_of(destination, options, &backup->pace, &order);
+        backup->bytes = malloc(PACE_STEP_BYTES);
+        backup->words = malloc(PACE_STEP_BYTES / env->shared.page_bytes * sizeof(*backup->words));
+        close_hold(env);
+        if (backup->bytes && backup->words)
+                err = backup_all(backup, &order, result);
+        released = close_release(env);
+        free(backup->bytes);
+        free(backup->words);
+        return err ? err : released;
+}
+
 int backup_env(struct xac_env *env, const char *destination, const xac_backup_options *options)
 {
         static const xac_backup_options defaults;
         struct backup *backup = calloc(1, sizeof(*backup));
-        struct backup_order order;
         xac_backup_result result = { 0 };
+        const char *problem = "";
         int err = -ENOMEM;
 
         if (!options)
                 options = &defaults;
         if (backup) {
-                backup->pace = (struct pace){ .bytes_per_second = options->bytes_per_second,
-                                              .commits = count_commits,
-                                              .arg = env->shared.control };
-                order_of(destination, options, &backup->pace, &order);
                 backup->env = env;
-                backup->bytes = malloc(PACE_STEP_BYTES);
-                backup->words = malloc(PACE_STEP_BYTES / env->shared.page_bytes * sizeof(*backup->words));
-                if (backup->bytes && backup->words)
-                        err = backup_all(backup, &order, &result);
-                if (err)
-                        snprintf(result.problem, sizeof(result.problem), "%s",
-                                 backup->trouble.text[0] ? backup->trouble.text : xac_strerror(err));
-                free(backup->bytes);
-                free(backup->words);
-                free(backup);
+                err = backup_held(backup, destination, options, &result);
+                problem = backup->trouble.text;
         }
+        if (err)
+                snprintf(result.problem, sizeof(result.problem), "%s", *problem ? problem : xac_strerror(err));
+        free(backup);
         if (options->result)
                 *options->result = result;
         return err;

@@ -269,6 +269,28 @@ static void a_forked_child_has_to_open_it_first(void)
         check_ok(xac_close(env));
 }
 
+static void close_it(void *env_, const char *what, uint64_t done, uint64_t total)
+{
+        xac_env **env = env_;
+
+        (void)what, (void)done, (void)total;
+        if (*env)
+                check_ok(xac_close(*env));
+        *env = NULL;
+}
+
+/* By another thread, say. */
+static void it_stays_open_until_the_backup_is_made(void)
+{
+        xac_env *env = stand_open("env", XAC_CREATE, NULL);
+        const xac_backup_options options = { .progress = close_it, .progress_arg = &env };
+
+        stand_put(env, stand_map(env, "file", BYTES), "text", 0);
+        check_ok(xac_backup(env, scratch_path("copy"), &options));
+        check(!env);
+        stand_expect("copy", "file", BYTES, 0, "text");
+}
+
 static void two_do_not_make_the_same(void)
 {
         xac_env *env = stand_open("env", XAC_CREATE, NULL);
@@ -295,6 +317,13 @@ static void what_is_not_ours_stays(void)
         check_code(stand_try(env, scratch_path("copy"), NULL), -EEXIST);
         stand_expect_said("in the way", stand_result.problem);
         check(stand_is_there(".copy.partial/letter"));
+        check_equal(unlink(scratch_path(".copy.partial/letter")), 0);
+        if (geteuid() == 0) {
+                check_equal(chown(scratch_path(".copy.partial"), 12345, 12345), 0);
+                check_code(stand_try(env, scratch_path("copy"), NULL), -EEXIST);
+                check_equal(chown(scratch_path(".copy.partial"), 0, 0), 0);
+        }
+        stand_back_up(env, "copy", NULL); /* an empty one is taken */
         check_ok(xac_close(env));
 }
 
@@ -442,6 +471,7 @@ int main(void)
                 isolated_test(a_file_without_pages_stays_one),
                 isolated_test(bad_arguments_are_refused),
                 isolated_test(a_forked_child_has_to_open_it_first),
+                isolated_test(it_stays_open_until_the_backup_is_made),
                 isolated_test(two_do_not_make_the_same),
                 isolated_test(what_is_not_ours_stays),
                 isolated_test(a_file_that_was_cut_or_removed_is_told),
