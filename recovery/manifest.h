@@ -57,6 +57,12 @@ struct manifest {
  * there is none, or (if even the clean-up failed) a whole one. `directory` is a descriptor. */
 int manifest_create(int directory, struct manifest *manifest);
 
+/* The same for a manifest that is complete already, of an environment that is made as a whole: generation, uuid and
+ * checkpoint are the caller's. */
+int manifest_create_as(int directory, const struct manifest *manifest);
+/* No checkpoint but `sequence`, and an empty log behind it, which begins in segment 1. */
+void manifest_begin_log(struct manifest *manifest, uint64_t sequence);
+
 /* The valid slot with the highest generation. -ENOENT: no manifest; XAC_FORMAT: another
  * version's; XAC_CORRUPT: neither slot is valid. */
 int manifest_read(int directory, struct manifest *manifest);

@@ -34,6 +34,7 @@ TRACE_READER = \
 %C%_xac_SOURCES = \
         %D%/address.c \
         %D%/address.h \
+        %D%/backup.c \
         %D%/calibration.c \
         %D%/calibration.h \
         %D%/check.c \
@@ -67,6 +68,7 @@ TRACE_READER = \
         %D%/recover.c \
         %D%/remains.c \
         %D%/remains.h \
+        %D%/restore.c \
         %D%/sampler.c \
         %D%/sampler.h \
         %D%/screen.c \

@@ -18,6 +18,8 @@ static const char help[] =
         "  log       the commits in its redo log, one line each\n"
         "  check     verifies it, and says what is damaged where; changes nothing\n"
         "  recover   makes it whole after a crash of the machine, as the next open would\n"
+        "  backup    copies it, while others use it\n"
+        "  restore   makes one from backups\n"
         "  clean     removes shared memory that nobody will use any more\n"
         "  heap      checks the heap in a file of it, and says how full it is\n"
         "  trace     who lost to whom on which bytes, and how long commits took, by a file that XAC_TRACE made\n"
@@ -42,6 +44,8 @@ static const struct subcommand {
         { "log", log_main, log_help },
         { "check", check_main, check_help },
         { "recover", recover_main, recover_help },
+        { "backup", backup_main, backup_help },
+        { "restore", restore_main, restore_help },
         { "clean", clean_main, clean_help },
         { "heap", heap_main, heap_help },
         { "trace", trace_main, trace_help },
