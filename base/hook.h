@@ -53,10 +53,19 @@ enum hook_step {
         HOOK_MERGE_DECIDED,
         HOOK_MERGE_PUBLISHED,
         HOOK_MERGE_BASED, /* the backlog begins anew */
+        HOOK_TURN_TAKEN,  /* the log's */
         HOOK_GROUP_CLOSED,
+        HOOK_GROUP_OPENED, /* descriptors, and the turn was looked at; about to be written */
         HOOK_GROUP_WRITTEN,
+        HOOK_GROUP_FINISHING,
         HOOK_GROUP_DURABLE, /* stored; nobody woken yet */
         HOOK_LEADER_LEFT,
+        HOOK_FENCE_MADE,   /* a new file in the place of one that a stopped leader may write to; empty */
+        HOOK_FENCE_COPIED, /* and synced */
+        HOOK_TURN_TAKEN_OVER,
+        HOOK_FENCE_TIDIED, /* new files of earlier turns are gone */
+        HOOK_FENCE_RENAMED,
+        HOOK_FENCE_SYNCED,
         HOOK_SEGMENT_FILLED, /* zeros written, no header */
         HOOK_SEGMENT_READY,  /* header on disk, not in the table */
         HOOK_CHECKPOINT_PINNED,

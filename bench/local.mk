@@ -9,6 +9,7 @@ BENCH_PROGRAMS = \
         bench/handover \
         bench/heap \
         bench/hot_path \
+        bench/backup \
         bench/long_reader \
         bench/concurrency \
         bench/threads \
@@ -58,6 +59,8 @@ bench_heap_SOURCES = bench/heap.c
 bench_heap_LDADD = bench/libbench.la $(HEAP_LIBS)
 bench_hot_path_SOURCES = bench/hot_path.c
 bench_hot_path_LDADD = bench/libbench.la $(XAC_LIBS)
+bench_backup_SOURCES = bench/backup.c
+bench_backup_LDADD = bench/libbench.la $(XAC_LIBS)
 bench_long_reader_SOURCES = bench/long_reader.c
 bench_long_reader_LDADD = bench/libbench.la $(XAC_LIBS)
 

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #include "libxac/alive.h"
+#include "libxac/backup.h"
 #include "libxac/close.h"
 #include "libxac/handlers.h"
 #include "libxac/open.h"
@@ -359,6 +360,22 @@ int xac_sync(xac_env *env)
         struct thread *thread;
         int err = enter(env, &thread);
         return err ? err : leave(thread, thread_sync(thread));
+}
+
+/* What a program sets that was built for a later version. */
+static bool has_reserved(const xac_backup_options *options)
+{
+        uint64_t any = 0;
+        for (size_t i = 0; i < sizeof(options->reserved) / sizeof(options->reserved[0]); i++)
+                any |= options->reserved[i];
+        return any != 0;
+}
+
+int xac_backup(xac_env *env, const char *destination, const xac_backup_options *options)
+{
+        if (!env || !destination || (options && (has_reserved(options) || options->stream < 0)))
+                return -EINVAL;
+        return env_is_forked(env) ? XAC_FORKED : backup_env(env, destination, options);
 }
 
 int xac_stat(xac_env *env, xac_stats *stats)

@@ -318,10 +318,9 @@ static int run_pinned(struct checkpoint *checkpoint)
         int err = finish_parts(checkpoint);
         if (!err)
                 err = pin(checkpoint);
-        if (err)
-                return err;
-        err = shared_is_durable(shared) ? run_durable(checkpoint)
-                                        : home_write_locked(checkpoint->writer, checkpoint->sequence);
+        if (!err)
+                err = shared_is_durable(shared) ? run_durable(checkpoint)
+                                                : home_write_locked(checkpoint->writer, checkpoint->sequence);
         unpin(shared);
         return err;
 }

@@ -25,6 +25,7 @@ enum inspect_lock {
         INSPECT_BACKLOG_LOCK,
         INSPECT_CHECKPOINT_LOCK,
         INSPECT_PARTICIPANT_LOCK,
+        INSPECT_SEGMENT_LOCK,
         INSPECT_LOCKS
 };
 

@@ -113,6 +113,7 @@ enum {
 
 #define LOG_SEGMENT_MAGIC "XACLOGSG"
 #define LOG_FILE_PREFIX   "xac.log."
+#define LOG_NEW_PREFIX    "xac.log-new."
 
 enum log_record_kind { LOG_COMMIT = 1, LOG_FRAGMENT = 2, LOG_PAD = 3, LOG_MERGED = 4 };
 enum log_entry_kind { LOG_CHANGES = 1, LOG_IMAGE = 2, LOG_MOVED = 3, LOG_CLEARED = 4 };

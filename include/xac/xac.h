@@ -160,6 +160,31 @@ typedef struct xac_stats {
         uint64_t reserved[14];      /* for figures to come: zero */
 } xac_stats;
 
+typedef struct xac_backup_result {
+        uint64_t sequence;       /* the commit as of which it is */
+        uint64_t since_sequence; /* the one of the backup that it continues; 0: a full backup */
+        uint64_t files;
+        uint64_t pages;        /* that are not all zeros */
+        uint64_t pages_copied; /* those of them that are in this backup */
+        uint64_t bytes_copied;
+        uint64_t reserved[8];
+        char problem[512]; /* after a failure: what went wrong where, and what to do about it */
+} xac_backup_result;
+
+/* A zeroed field means its default. */
+typedef struct xac_backup_options {
+        const char *since; /* a backup, or its file xac.backup: copy only what has changed since */
+        /* To be read, at most. Default: as fast as it goes while nobody commits, and an eighth of the time while
+         * somebody does. UINT64_MAX: as fast as it goes, whatever that costs others. */
+        uint64_t bytes_per_second;
+        int stream; /* where the destination "-" writes to; default: standard output */
+        /* "backup" and "verify": pages. */
+        void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total);
+        void *progress_arg;
+        xac_backup_result *result; /* out */
+        uint64_t reserved[6];      /* for options to come: zero */
+} xac_backup_options;
+
 /* Environments. */
 int xac_open(const char *dir, int flags, const xac_options *options, xac_env **env);
 int xac_close(xac_env *env);
@@ -250,6 +275,9 @@ int xac_page_move(xac_env *env, void *to, void *from, size_t pages);
 /* Care. */
 int xac_checkpoint(xac_env *env);
 int xac_sync(xac_env *env);
+/* An environment of its own as of one durable commit, while others go on: in a new directory, which is there as a whole
+ * or not at all, or, as an archive of tar, on standard output ("-"). */
+int xac_backup(xac_env *env, const char *destination, const xac_backup_options *options);
 int xac_stat(xac_env *env, xac_stats *stats);
 uint64_t xac_txn_id(xac_env *env);
 /* Who is still there: a number for this thread's use of the environment, which is never used again, also after a

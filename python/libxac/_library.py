@@ -67,6 +67,32 @@ class StatsBuffer(ctypes.Structure):
     _fields_ = [(name, c_uint64) for name in STATS] + [("reserved", c_uint64 * 16)]
 
 
+BACKUP_RESULT = ("sequence", "since_sequence", "files", "pages", "pages_copied", "bytes_copied")
+
+
+class BackupResult(ctypes.Structure):
+    """xac_backup_result."""
+
+    _fields_ = [(name, c_uint64) for name in BACKUP_RESULT] + [
+        ("reserved", c_uint64 * 8),
+        ("problem", ctypes.c_char * 512),
+    ]
+
+
+class BackupOptions(ctypes.Structure):
+    """xac_backup_options."""
+
+    _fields_ = [
+        ("since", c_char_p),
+        ("bytes_per_second", c_uint64),
+        ("stream", c_int),
+        ("progress", c_void_p),
+        ("progress_arg", c_void_p),
+        ("result", POINTER(BackupResult)),
+        ("reserved", c_uint64 * 6),
+    ]
+
+
 # name: (result, arguments). Environments and snapshots are plain addresses.
 _PROTOTYPES = {
     "xac_open": (c_int, c_char_p, c_int, POINTER(Options), POINTER(c_void_p)),
@@ -77,6 +103,7 @@ _PROTOTYPES = {
     "xac_advise": (c_int, c_void_p, c_void_p, c_size_t, c_int),
     "xac_checkpoint": (c_int, c_void_p),
     "xac_sync": (c_int, c_void_p),
+    "xac_backup": (c_int, c_void_p, c_char_p, POINTER(BackupOptions)),
     "xac_stat": (c_int, c_void_p, POINTER(StatsBuffer)),
     "xac_txn_id": (c_uint64, c_void_p),
     "xac_strerror": (c_char_p, c_int),

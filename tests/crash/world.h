@@ -46,6 +46,7 @@ struct workload {
         bool has_durable_reader;               /* likewise: what XAC_DURABLE shows must be there after a crash */
         bool has_old_reader;     /* likewise: holds old snapshots, so that checkpoints cannot bring all pages home */
         unsigned kills;          /* so many more processes, one after the other, are killed while they commit */
+        unsigned stops;          /* each worker stands still so often, about to write, and others go on in its place */
         bool is_nosync;          /* the environment */
         unsigned nosync_percent; /* single commits */
         bool is_nested;

@@ -155,6 +155,7 @@ static void print_holding(const struct inspect_holding *holding, const char *sep
                 [INSPECT_BACKLOG_LOCK] = "backlog",
                 [INSPECT_CHECKPOINT_LOCK] = "checkpoint",
                 [INSPECT_PARTICIPANT_LOCK] = "participant",
+                [INSPECT_SEGMENT_LOCK] = "segment",
         };
 
         if (holding->is_writing_log) {

@@ -35,6 +35,7 @@ TRACE_READER = \
         %D%/address.c \
         %D%/address.h \
         %D%/archive.c \
+        %D%/backup.c \
         %D%/calibration.c \
         %D%/calibration.h \
         %D%/check.c \
@@ -72,6 +73,7 @@ TRACE_READER = \
         %D%/remains.h \
         %D%/restore_until.c \
         %D%/restore_until.h \
+        %D%/restore.c \
         %D%/sampler.c \
         %D%/sampler.h \
         %D%/screen.c \

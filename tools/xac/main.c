@@ -19,6 +19,8 @@ static const char help[] =
         "  check     verifies it, and says what is damaged where; changes nothing\n"
         "  recover   makes it whole after a crash of the machine, as the next open would\n"
         "  archive   keeps its log, to take a backup on to any moment\n"
+        "  backup    copies it, while others use it\n"
+        "  restore   makes one from backups\n"
         "  clean     removes shared memory that nobody will use any more\n"
         "  heap      checks the heap in a file of it, and says how full it is\n"
         "  trace     who lost to whom on which bytes, and how long commits took, by a file that XAC_TRACE made\n"
@@ -44,6 +46,8 @@ static const struct subcommand {
         { "check", check_main, check_help },
         { "recover", recover_main, recover_help },
         { "archive", archive_main, archive_help },
+        { "backup", backup_main, backup_help },
+        { "restore", restore_main, restore_help },
         { "clean", clean_main, clean_help },
         { "heap", heap_main, heap_help },
         { "trace", trace_main, trace_help },

@@ -7,8 +7,9 @@
  * Each subcommand is a file of its own.
  *
  * log, check, recover and archive know recovery and base alone: they work on files, whatever the library above
- * would make of them. Only stat.c, top.c and remains.c look at shared memory, through libxac/inspect.h, and
- * machine.c and clean.c, through libxac/leftover.h. heap.c, send.c and serve.c are programs like any other, trace.c
+ * would make of them; so does restore, which knows backup. Only stat.c, top.c and remains.c look at shared memory,
+ * through libxac/inspect.h, and
+ * machine.c and clean.c, through libxac/leftover.h. backup.c, heap.c, send.c and serve.c are programs like any other, trace.c
  * and what belongs to it read a file alone, and get.c a socket.
  */
 
@@ -29,6 +30,8 @@ enum tool_exit top_main(int argc, char **argv);
 enum tool_exit log_main(int argc, char **argv);
 enum tool_exit check_main(int argc, char **argv);
 enum tool_exit recover_main(int argc, char **argv);
+enum tool_exit backup_main(int argc, char **argv);
+enum tool_exit restore_main(int argc, char **argv);
 enum tool_exit clean_main(int argc, char **argv);
 enum tool_exit archive_main(int argc, char **argv);
 enum tool_exit heap_main(int argc, char **argv);
@@ -43,6 +46,8 @@ extern const char top_help[];
 extern const char log_help[];
 extern const char check_help[];
 extern const char recover_help[];
+extern const char backup_help[];
+extern const char restore_help[];
 extern const char clean_help[];
 extern const char archive_help[];
 extern const char heap_help[];
