@@ -105,6 +105,8 @@ enum hook_bug {
         HOOK_BUG_PARTS_AREA_GIVEN_UP,   /* what the area before has goes home with any part (P8) */
         HOOK_BUG_PART_NOT_CARRIED,      /* pages that are held back are in one area only (P9) */
         HOOK_BUG_PARTS_NOT_AGAIN,       /* whoever goes on trusts that the last part came home (P10) */
+        HOOK_BUG_ARCHIVE_NOT_SYNCED,    /* log is given up before the archive has it on disk */
+        HOOK_BUG_RECYCLED_UNARCHIVED,   /* before the archive has it at all */
         HOOK_BUGS
 };
 

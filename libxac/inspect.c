@@ -218,6 +218,10 @@ static void describe_log(const struct look *look, struct inspection *inspection)
         inspection->log_durable = atomic_load(&log->durable);
         inspection->log_low = atomic_load(&log->table.low);
         inspection->log_limit = atomic_load(&log->table.limit);
+        inspection->log_held = atomic_load(&log->table.held);
+        inspection->archive_sequence = atomic_load(&look->control.archive_sequence);
+        memcpy(inspection->archive, look->control.archive, sizeof(inspection->archive));
+        inspection->archive_error = atomic_load(&log->table.held_why);
         inspection->segment_bytes = log->table.segment_bytes;
         inspection->segments_free = log->table.free_count;
         inspection->groups = atomic_load(&log->groups);

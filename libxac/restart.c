@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/sys.h"
+#include "libxac/archiving.h"
 #include "libxac/options.h"
 #include "recovery/recover.h"
 
@@ -16,8 +18,21 @@ static int recover(struct xac_env *env, struct manifest *manifest)
         return recover_run(&recovery, manifest); /* at once if the last one to leave has left it clean */
 }
 
+/* Its times go on from the last ones, whatever the clock says. */
+static void name_session(struct manifest *manifest)
+{
+        uint64_t now_ns = sys_wall_ns();
+        manifest->session = (struct manifest_session){ .incarnation = manifest->incarnation,
+                                                       .history = manifest->history,
+                                                       .position = manifest->base_position,
+                                                       .time_ns = now_ns };
+        if (now_ns <= manifest->time_ns)
+                manifest->session.time_ns = manifest->time_ns + 1;
+        manifest->time_ns = manifest->session.time_ns;
+}
+
 /* The log goes on where recovery, or the last close, has left it. */
-static int prepare_log(struct xac_env *env, const struct manifest *manifest)
+static int prepare_log(struct xac_env *env, struct manifest *manifest)
 {
         struct control *control = env->shared.control;
         struct log_shared *log = shared_log(&env->shared);
@@ -28,6 +43,9 @@ static int prepare_log(struct xac_env *env, const struct manifest *manifest)
         if (err)
                 return err;
         log_shared_init(log, control->log_ring_bytes, manifest->incarnation, manifest->base_position);
+        name_session(manifest);
+        atomic_store(&log->time_ns, manifest->session.time_ns);
+        archiving_begin(env, manifest);
         atomic_store(&control->checkpoint_position, manifest->base_position);
         atomic_store(&control->redo_position, manifest->redo_position);
         return 0;
@@ -38,10 +56,12 @@ static int prepare_log(struct xac_env *env, const struct manifest *manifest)
 static int begin_session(struct xac_env *env, struct manifest *manifest)
 {
         int err = 0;
+        manifest->incarnation++;
         if (shared_is_durable(&env->shared)) {
                 manifest->is_clean = 0;
-                manifest->incarnation++;
                 err = prepare_log(env, manifest);
+        } else {
+                manifest->history = manifest->incarnation; /* what it changes is in no log */
         }
         return err ? err : manifest_write(env->directory, manifest);
 }
@@ -57,6 +77,9 @@ int restart_env(struct xac_env *env, struct manifest *manifest)
         env->identity.generation = manifest->generation + 1;
         env->identity.sequence = manifest->base_sequence;
         err = shared_remove_old(&env->identity);
+        if (err)
+                return err;
+        err = archiving_catch_up(env, manifest);
         if (err)
                 return err;
         options_fit_pool(&env->identity);

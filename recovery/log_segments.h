@@ -50,6 +50,12 @@ struct log_table {
         _Atomic uint32_t haste;        /* 2 to the power of this: how many segments are to be made ahead of use */
         _Atomic uint64_t replacements; /* how often files have been replaced under their names (log_fence.h) */
         _Atomic uint32_t is_outrun;    /* the last write was not to be synced at once: new files are only allocated */
+        /* What an archive does not have yet is not recycled (R33). While the archive takes nothing, the log grows up to
+         * held_most bytes of that; then it does not grow any more, or (held_may_drop) the oldest half is given up. */
+        _Atomic uint64_t held; /* segments that end behind this stay; 0: nobody holds any */
+        uint64_t held_most;
+        uint32_t held_may_drop;
+        _Atomic int held_why; /* why the archive takes nothing, -errno; 0: it does */
         _Atomic uint32_t free_count;
         uint32_t free_file[LOG_SEGMENTS_MAX];
         struct log_segment_entry segment[LOG_SEGMENTS_MAX]; /* by segment number, modulo */
@@ -121,8 +127,8 @@ int log_segments_extend(struct log_segments *segments, uint32_t owner, uint64_t 
 int log_segments_add_locked(struct log_segments *segments);
 /* Writes the header of the segment at this position again and syncs it, whoever wrote it before. */
 int log_segments_settle(struct log_segments *segments, uint64_t position);
-/* Frees the files of segments that end at or below `redo`; keeps up to `keep_bytes` of free files and removes
- * the others. */
+/* Frees the files of segments that end at or below `redo`, and that nobody holds; keeps up to `keep_bytes` of free
+ * files and removes the others. */
 void log_segments_recycle(struct log_segments *segments, uint32_t owner, uint64_t redo, uint64_t keep_bytes);
 
 /* Puts bytes at [position, position + byte_len) into the files, which exist. Position, length and memory are

@@ -59,6 +59,7 @@ struct log_shared {
         uint64_t padded;                               /* where the last group's pad ends */
         _Atomic uint64_t records;                      /* staged so far: a hint */
         _Atomic uint64_t record_bytes;                 /* and their lengths */
+        _Atomic uint64_t time_ns; /* of the last group that was closed, or when the session began */
 
         /* Changed by the leader. */
         _Alignas(LOG_CACHE_LINE) _Atomic uint64_t written; /* in the files, perhaps not synced: its room is free */

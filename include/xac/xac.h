@@ -100,6 +100,11 @@ enum xac_flags {
 
 enum xac_access { XAC_READ = 1, XAC_WRITE = 2 };
 
+enum xac_archive_flags {
+        XAC_ARCHIVE_DROP = 1, /* beyond archive_held_bytes: go on, with a gap in the archive; else commits get -ENOSPC */
+        XAC_ARCHIVE_PLAIN = 2 /* do not compress */
+};
+
 /* A zeroed field means its default. */
 typedef struct xac_options {
         /* Ceiling of the version pool. Default: half of the machine's memory, at most 4 GiB, and at most three quarters
@@ -124,7 +129,13 @@ typedef struct xac_options {
          * pages goes home in parts. Default: 64 MiB. Not bounded by it are pages that an old snapshot keeps from going
          * home. */
         uint64_t area_bytes;
-        uint64_t reserved[5]; /* for options to come: zero */
+        /* A directory that is there: the log is kept in it, so that the environment can be taken back to any moment
+         * (xac_open(3), "The archive"). Default: none. */
+        const char *archive;
+        /* How much log is kept at least while the archive takes nothing; default 16 times log_bytes. */
+        uint64_t archive_held_bytes;
+        uint64_t archive_flags; /* enum xac_archive_flags */
+        uint64_t reserved[2];   /* for options to come: zero */
 } xac_options;
 
 typedef struct xac_stats {
@@ -144,7 +155,9 @@ typedef struct xac_stats {
         uint64_t log_bytes_written; /* by them, padding included */
         uint64_t log_record_bytes;  /* of records among them */
         uint64_t page_bytes;        /* size of a page, as chosen at creation */
-        uint64_t reserved[16];      /* for figures to come: zero */
+        uint64_t archive_sequence;  /* commits up to this one are in the archive; 0: there is none */
+        int64_t archive_error;      /* why it takes nothing now, a negative number; 0: it does */
+        uint64_t reserved[14];      /* for figures to come: zero */
 } xac_stats;
 
 typedef struct xac_backup_result {

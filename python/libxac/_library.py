@@ -30,11 +30,16 @@ class Options(ctypes.Structure):
         ("address", c_uint64),
         ("scan_bytes", c_uint64),
         ("area_bytes", c_uint64),
-        ("reserved", c_uint64 * 5),
+        # Not offered yet: a path, and what belongs to it.
+        ("archive", c_void_p),
+        ("archive_held_bytes", c_uint64),
+        ("archive_flags", c_uint64),
+        ("reserved", c_uint64 * 2),
     ]
 
 
-OPTIONS = tuple(name for name, _ in Options._fields_ if name not in ("progress", "progress_arg", "reserved"))
+_NOT_OFFERED = ("progress", "progress_arg", "archive", "archive_held_bytes", "archive_flags", "reserved")
+OPTIONS = tuple(name for name, _ in Options._fields_ if name not in _NOT_OFFERED)
 
 STATS = (
     "sequence",

@@ -35,7 +35,7 @@ struct life {
 static void open_env(struct life *life)
 {
         const struct workload *workload = life->run->world->workload;
-        xac_options options = workload_options(workload);
+        xac_options options = workload_options(workload, life->run->directory);
         int flags = XAC_CREATE | (workload->is_nosync ? XAC_NOSYNC : 0);
 
         check_ok(xac_open(life->run->directory, flags, &options, &life->env));

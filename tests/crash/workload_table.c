@@ -398,6 +398,37 @@ static const struct workload table[] = {
           .log_bytes = 2 << 20,
           .pool_bytes = 16 << 20,
           .area_bytes = 4 * SMALL_AREA },
+        { .name = "archive",
+          .what = "the log is archived before it is recycled; large commits, moves, some that do not wait",
+          .processes = 2,
+          .threads = 1,
+          .lanes = 1,
+          .commits = 100,
+          .files = 2,
+          .pages = 16,
+          .words = 6,
+          .large_every = 4,
+          .large_pages = 12,
+          .move_percent = 20,
+          .nosync_percent = 30,
+          .checkpoint_every = 9,
+          .has_archive = true },
+        { .name = "archive killed",
+          .what = "the same while processes are killed",
+          .processes = 2,
+          .threads = 1,
+          .lanes = 1,
+          .commits = 150,
+          .files = 1,
+          .pages = 16,
+          .words = 8,
+          .large_every = 5,
+          .large_pages = 12,
+          .pause_us = 1000,
+          .checkpoint_every = 9,
+          .nosync_percent = 20,
+          .kills = 8,
+          .has_archive = true },
         { .name = "tree",
           .what = "B+-trees: splits, merges, long values, trees dropped and made anew",
           .processes = 1,
@@ -565,7 +596,7 @@ const struct workload *workload_find(const char *name)
         return NULL;
 }
 
-xac_options workload_options(const struct workload *workload)
+xac_options workload_options(const struct workload *workload, const char *directory)
 {
         const uint32_t page_bytes = workload->page_bytes ? workload->page_bytes : WORLD_PAGE;
         const uint64_t most = workload->tree == XTREE_COBTREE ? COB_BYTES
@@ -579,5 +610,6 @@ xac_options workload_options(const struct workload *workload)
                               .reserve_bytes =
                                       workload->is_tree || workload->is_heap ? tree_bytes : WORLD_PAGES * WORLD_PAGE,
                               .area_bytes = workload->area_bytes,
+                              .archive = workload->has_archive ? directory : NULL,
                               .max_participants = 16 };
 }

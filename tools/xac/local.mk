@@ -35,6 +35,7 @@ TRACE_READER = \
         %D%/address.c \
         %D%/address.h \
         %D%/backup.c \
+        %D%/archive.c \
         %D%/calibration.c \
         %D%/calibration.h \
         %D%/check.c \
@@ -61,6 +62,8 @@ TRACE_READER = \
         %D%/maps.h \
         %D%/meter.c \
         %D%/meter.h \
+        %D%/moment.c \
+        %D%/moment.h \
         %D%/place.c \
         %D%/place.h \
         %D%/process.c \
@@ -69,6 +72,8 @@ TRACE_READER = \
         %D%/remains.c \
         %D%/remains.h \
         %D%/restore.c \
+        %D%/restore_until.c \
+        %D%/restore_until.h \
         %D%/sampler.c \
         %D%/sampler.h \
         %D%/screen.c \
