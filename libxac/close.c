@@ -56,6 +56,8 @@ static int write_home_as_last(struct xac_env *env)
         pool_count(&env->shared, &census);
         if (!err && census.published)
                 err = -EAGAIN;
+        if (!err)
+                err = files_note_closed(&env->files);
         return err ? err : checkpoint_mark_clean(&env->shared, env->directory);
 }
 

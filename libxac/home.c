@@ -8,6 +8,7 @@
 #include "libxac/dirty.h"
 #include "libxac/publish.h"
 #include "libxac/version.h"
+#include "recovery/sums.h"
 
 enum {
         RUN_PAGES = 128,  /* pages in one write */
@@ -59,20 +60,27 @@ static int collect(const struct home_writer *writer, uint64_t until, struct dirt
 static int write_run(const struct home_writer *writer, const struct dirty *dirty, uint32_t i)
 {
         struct iovec parts[RUN_PAGES];
+        uint32_t sums[RUN_PAGES];
         struct shared *shared = dirty->shared;
         uint64_t first = dirty_page(dirty, i);
         int count = 0;
         while (count < RUN_PAGES && i + count < dirty->slots.count && dirty_page(dirty, i + count) == first + count) {
                 parts[count].iov_base = shared_slot_bytes(shared, dirty_slot(dirty, i + (uint32_t)count));
-                parts[count++].iov_len = shared->page_bytes;
+                parts[count].iov_len = shared->page_bytes;
+                sums[count] = sums_of(parts[count].iov_base, shared->page_bytes);
+                count++;
         }
+        struct data_file *file = &writer->files->file[page_id_file(first)];
         int err = files_attach(writer->files, page_id_file(first));
         if (!err)
                 err = files_check_cut(writer->files, page_id_file(first),
                                       (page_id_no(first) + (uint64_t)count) << shared->page_shift);
         if (!err)
-                err = sys_write_vector_all(writer->files->file[page_id_file(first)].fd, parts, count,
-                                           page_id_no(first) << shared->page_shift);
+                err = file_sums_begin(&file->sums);
+        if (!err)
+                err = sys_write_vector_all(file->fd, parts, count, page_id_no(first) << shared->page_shift);
+        if (!err)
+                err = file_sums_put(&file->sums, page_id_no(first), sums, (uint32_t)count);
         return err ? err : count;
 }
 
@@ -96,7 +104,10 @@ static int sync_files(const struct home_writer *writer, const struct dirty *dirt
                 uint32_t file_no = page_id_file(dirty_page(dirty, i));
                 if (file_no == synced)
                         continue;
-                int err = sys_sync_data(writer->files->file[file_no].fd);
+                struct data_file *file = &writer->files->file[file_no];
+                int err = sys_sync_data(file->fd);
+                if (!err)
+                        err = file_sums_sync(&file->sums);
                 if (err)
                         return err;
                 synced = file_no;

@@ -2,9 +2,11 @@
 #include "libxac/restart.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "libxac/options.h"
+#include "recovery/adopt.h"
 #include "recovery/recover.h"
 
 static int recover(struct xac_env *env, struct manifest *manifest)
@@ -14,6 +16,30 @@ static int recover(struct xac_env *env, struct manifest *manifest)
                                      .progress = env->progress,
                                      .progress_arg = env->progress_arg };
         return recover_run(&recovery, manifest); /* at once if the last one to leave has left it clean */
+}
+
+static void tell_of_adoption(void *arg, const char *sentence)
+{
+        const struct xac_env *env = arg;
+        fprintf(stderr, "libxac: %s/%s\n", env->identity.path, sentence);
+}
+
+/* Were the data files changed while nobody had them open (R29)? */
+static int adopt(struct xac_env *env, const struct manifest *manifest)
+{
+        struct recovery recovery = { .directory = env->directory,
+                                     .progress = env->progress,
+                                     .progress_arg = env->progress_arg };
+        const struct adoption adoption = {
+                .recovery = &recovery, .is_refused = env->flags & XAC_UNCHANGED, .tell = tell_of_adoption, .arg = env
+        };
+        return adopt_run(&adoption, manifest);
+}
+
+/* Only what was closed cleanly may have been changed by others: what was not is recovered, and must agree. */
+static int recover_or_adopt(struct xac_env *env, struct manifest *manifest)
+{
+        return manifest->is_clean && manifest->area < 0 ? adopt(env, manifest) : recover(env, manifest);
 }
 
 /* The log goes on where recovery, or the last close, has left it. */
@@ -51,7 +77,7 @@ int restart_env(struct xac_env *env, struct manifest *manifest)
         int err = shared_is_any_other_alive(&env->shared, env->identity.max_participants);
         if (err)
                 return err < 0 ? err : -EBUSY;
-        err = recover(env, manifest);
+        err = recover_or_adopt(env, manifest);
         if (err)
                 return err;
         env->identity.generation = manifest->generation + 1;

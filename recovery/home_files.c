@@ -9,10 +9,12 @@
 #include <xac/xac.h>
 
 #include "base/sys.h"
+#include "recovery/sums.h"
 
 enum {
         PAGE_NO_BITS = 28, /* of a page's name (log_format.h) */
-        RUN_BYTES = 1024 * 1024
+        RUN_BYTES = 1024 * 1024,
+        RUN_PAGES_MAX = RUN_BYTES / 4096
 };
 
 static uint32_t page_file(uint64_t page)
@@ -57,6 +59,20 @@ static int open_file(struct home_file *file, int directory, int flags)
         return err == -ENOENT || err == -ELOOP || err == -EISDIR || err == -EINVAL || err == -ENXIO ? 0 : err;
 }
 
+/* What is not to be believed is made anew when the file is attached. */
+static int open_sums(struct home_file *file, int directory, const struct manifest *manifest, uint32_t file_no)
+{
+        struct sums_id id = { .file_no = file_no, .page_bytes = manifest->page_bytes, .mode = manifest->mode };
+        struct sums_note note;
+        int err;
+
+        memcpy(id.uuid, manifest->uuid, sizeof(id.uuid));
+        err = sums_open(directory, &id, O_RDWR, &file->sums_fd, &note);
+        if (err)
+                file->sums_fd = -1;
+        return err == -ENOENT || err == XAC_CORRUPT ? 0 : err;
+}
+
 int home_files_open(struct home_files *homes, int directory, const struct manifest *manifest, bool is_to_write,
                     struct findings *findings)
 {
@@ -65,8 +81,11 @@ int home_files_open(struct home_files *homes, int directory, const struct manife
         *homes = (struct home_files){ .page_bytes = manifest->page_bytes, .findings = findings };
         for (uint32_t i = 0; !err && i < manifest->file_count; i++) {
                 homes->file[i].name = manifest->file_name[i];
+                homes->file[i].sums_fd = -1;
                 homes->count = i + 1;
                 err = open_file(&homes->file[i], directory, is_to_write ? O_RDWR : O_RDONLY);
+                if (!err && is_to_write)
+                        err = open_sums(&homes->file[i], directory, manifest, i);
         }
         if (!err && is_to_write) {
                 homes->run = malloc(RUN_BYTES);
@@ -79,9 +98,12 @@ int home_files_open(struct home_files *homes, int directory, const struct manife
 
 void home_files_close(struct home_files *homes)
 {
-        for (uint32_t i = 0; i < homes->count; i++)
+        for (uint32_t i = 0; i < homes->count; i++) {
                 if (homes->file[i].fd >= 0)
                         sys_close(homes->file[i].fd);
+                if (homes->file[i].sums_fd >= 0)
+                        sys_close(homes->file[i].sums_fd);
+        }
         free(homes->run);
         homes->count = 0;
         homes->run = NULL;
@@ -141,6 +163,20 @@ int home_files_need(struct home_files *homes, uint64_t page)
         return XAC_CORRUPT;
 }
 
+static int verify(struct home_files *homes, const struct home_file *file, uint64_t page, const void *bytes)
+{
+        uint64_t offset = home_files_offset(homes, page);
+        uint32_t expected;
+        int err = file->sums_fd < 0 ? 0 : sums_read(file->sums_fd, offset / homes->page_bytes, &expected, 1);
+
+        if (err || file->sums_fd < 0 || expected == SUMS_UNKNOWN || expected == sums_of(bytes, homes->page_bytes))
+                return err;
+        return findings_add(homes->findings,
+                            "%s: offset %llu: the page is not what its checksum says, and what the log goes on from is "
+                            "lost; 'xac repair' may take the page from a backup",
+                            file->name, (unsigned long long)offset);
+}
+
 int home_files_read(struct home_files *homes, uint64_t page, void *bytes)
 {
         struct home_file *file;
@@ -155,22 +191,35 @@ int home_files_read(struct home_files *homes, uint64_t page, void *bytes)
         if (left > homes->page_bytes)
                 left = homes->page_bytes;
         memset((char *)bytes + left, 0, homes->page_bytes - left);
-        return sys_read_all(file->fd, bytes, (size_t)left, offset);
+        err = sys_read_all(file->fd, bytes, (size_t)left, offset);
+        return err ? err : verify(homes, file, page, bytes);
 }
 
 /* ---- Write ---- */
+
+static int write_sums(const struct home_files *homes, const struct home_file *file, uint32_t pages)
+{
+        uint64_t first = home_files_offset(homes, homes->run_page) / homes->page_bytes;
+        uint32_t sums[RUN_PAGES_MAX];
+
+        for (uint32_t i = 0; i < pages; i++)
+                sums[i] = sums_of(homes->run + (size_t)i * homes->page_bytes, homes->page_bytes);
+        return sums_write(file->sums_fd, first, sums, pages);
+}
 
 static int write_run(struct home_files *homes)
 {
         struct home_file *file = &homes->file[page_file(homes->run_page)];
         uint32_t pages = homes->run_pages;
+        int err;
 
         if (!pages)
                 return 0;
         homes->run_pages = 0;
         file->is_written = true;
-        return sys_write_all(file->fd, homes->run, (size_t)pages * homes->page_bytes,
-                             home_files_offset(homes, homes->run_page));
+        err = sys_write_all(file->fd, homes->run, (size_t)pages * homes->page_bytes,
+                            home_files_offset(homes, homes->run_page));
+        return err || file->sums_fd < 0 ? err : write_sums(homes, file, pages);
 }
 
 /* Does the page continue the run, and is there room? Behind the last page of a file comes another file. */
@@ -203,6 +252,8 @@ int home_files_sync(struct home_files *homes)
                 if (!homes->file[i].is_written)
                         continue;
                 err = sys_sync_data(homes->file[i].fd);
+                if (!err && homes->file[i].sums_fd >= 0)
+                        err = sys_sync_data(homes->file[i].sums_fd);
                 homes->file[i].is_written = err != 0;
         }
         return err;

@@ -86,6 +86,8 @@ enum xac_flags {
         XAC_VOLATILE = 0x0008, /* no log; data reach their files at checkpoints and the last close */
         XAC_TRACK = 0x0010,    /* detect every first read by a fault, as the thesis did */
         XAC_STRICT = 0x0020,   /* views are inaccessible outside transactions */
+        /* Data files that somebody else has changed since the last close are XAC_CORRUPT, instead of taken as they are */
+        XAC_UNCHANGED = 0x0040,
 
         /* xbegin() */
         XAC_RDONLY = 0x0100,   /* it will not write; it always commits */
@@ -111,7 +113,7 @@ typedef struct xac_options {
         uint32_t max_participants; /* at creation: threads, and snapshots, at once; 1024 (default) to 32768 */
         uint32_t mode;             /* at creation: permission bits, under the umask; default 0600 */
         /* Long recoveries: "restore" (pages of the double-write area), "replay" (bytes of log); both and
-         * long checkpoints: "checkpoint" (pages). Called by the thread at work, which may be the library's own. */
+         * long checkpoints: "checkpoint" (pages); data files that others have changed: "sum" (pages). Called by the thread at work, which may be the library's own. */
         void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total);
         void *progress_arg;
         /* Where the next file that is created is to lie: a multiple of 16 GiB in the range for views (xac_mmap(3)).

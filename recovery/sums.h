@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RECOVERY_SUMS_H
+#define RECOVERY_SUMS_H
+
+/*
+ * The checksums of a data file's pages, in a file beside it: `xac.sums.0` for file number 0.
+ *
+ *      | header: 4096 bytes | 4 bytes a page |
+ *
+ *      header   0   8   magic "XACSUMS1"
+ *               8   4   version of this format
+ *              12   4   CRC-32C of the header's other 4092 bytes (0 to 11, 16 to 4095)
+ *              16  16   uuid of the environment
+ *              32   4   number of the data file
+ *              36   4   page_bytes
+ *              40   4   state (enum sums_state)
+ *              44   4   nanoseconds of the data file's time of change
+ *              48   8   its seconds
+ *              56   8   the data file's size
+ *              64 4032  zero
+ *
+ * A page's sum is the CRC-32C of its page_bytes without the inversions at its two ends, so that of zeros is 0: a hole
+ * in the one file stands for a hole in the other, and what lies behind the end of this one is zeros, too. Both grow
+ * without a write. All bits set: not known; such a page is never called verified.
+ *
+ * All that changes of the header stands in its first sector, and no entry crosses a sector. So a torn write leaves each
+ * of them old or new (R29).
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SUMS_NAME_PREFIX "xac.sums."
+
+enum { SUMS_HEADER_BYTES = 4096, SUMS_ENTRY_BYTES = 4, SUMS_NAME_BYTES = 24, SUMS_BATCH = 1024 };
+
+#define SUMS_UNKNOWN UINT32_MAX
+
+enum sums_state {
+        SUMS_OPEN = 0,    /* somebody has it open, or the header's size and time mean nothing */
+        SUMS_CLOSED = 1,  /* the data file was so large, and changed then, when the environment was closed */
+        SUMS_VOLATILE = 2 /* pages were going home without a log: after a crash they may be of any age, or torn */
+};
+
+struct sums_id {
+        uint8_t uuid[16];
+        uint32_t file_no;
+        uint32_t page_bytes;
+        uint32_t mode; /* permission bits of the file */
+};
+
+struct sums_note {
+        enum sums_state state;
+        uint32_t nanoseconds;
+        int64_t seconds;
+        uint64_t size;
+};
+
+/* Of a page's content. Never SUMS_UNKNOWN. */
+uint32_t sums_of(const void *bytes, uint32_t page_bytes);
+
+void sums_name(uint32_t file_no, char name[SUMS_NAME_BYTES]);
+bool sums_is_name(const char *name);
+
+/* Opens the file of id->file_no (`flags`: O_RDONLY or O_RDWR). -ENOENT: there is none, or one that was never
+ * finished; XAC_CORRUPT: its header is not right, or it is another environment's: nothing of it may be believed. */
+int sums_open(int directory, const struct sums_id *id, int flags, int *fd, struct sums_note *note);
+/* Makes the file, or makes it anew in its place: the sums of the first `unknown` pages are not known, the others are
+ * those of zeros. On disk when it returns, with its name. */
+int sums_make(int directory, const struct sums_id *id, uint64_t unknown, int *fd);
+/* So that `pages` entries can be mapped. */
+int sums_grow(int fd, uint64_t pages);
+/* What is known of pages from that number on is gone. */
+int sums_cut(int fd, uint64_t pages);
+
+/* Entries `first` and up. Neither syncs nor allocates, and may run in a signal handler. */
+int sums_write(int fd, uint64_t first, const uint32_t *values, uint32_t count);
+int sums_write_unknown(int fd, uint64_t first, uint64_t count);
+int sums_read(int fd, uint64_t first, uint32_t *values, uint32_t count);
+/* How many entries the file has. */
+int sums_count(int fd, uint64_t *count);
+
+/* Writes and syncs the header. */
+int sums_put_note(int fd, const struct sums_id *id, const struct sums_note *note);
+/* What the header is to say of a data file that nobody will write any more. Syncs it, so that its time is on disk, too,
+ * and waits until the next write would give it another one (milliseconds). */
+int sums_note_of(int data_fd, struct sums_note *note);
+/* Is a data file as it was when the environment was closed, as far as size and time tell? */
+int sums_is_unchanged(int data_fd, const struct sums_note *note, bool *is_unchanged);
+
+#endif
