@@ -16,6 +16,7 @@
 #include "libxac/handlers.h"
 #include "libxac/open.h"
 #include "libxac/retry.h"
+#include "libxac/scrub.h"
 #include "libxac/snapshot.h"
 #include "libxac/snapshot_map.h"
 #include "libxac/stats.h"
@@ -359,6 +360,29 @@ int xac_sync(xac_env *env)
         struct thread *thread;
         int err = enter(env, &thread);
         return err ? err : leave(thread, thread_sync(thread));
+}
+
+static bool are_zeros(const uint64_t *words, size_t count)
+{
+        for (size_t i = 0; i < count; i++)
+                if (words[i])
+                        return false;
+        return true;
+}
+
+int xac_scrub(xac_env *env, const xac_scrub_options *options, xac_scrub_result *result)
+{
+        static const xac_scrub_options defaults;
+        xac_scrub_result counts = { 0 };
+        if (!options)
+                options = &defaults;
+        if (!env || options->flags & ~(uint32_t)XAC_SCRUB_SUM ||
+            !are_zeros(options->reserved, sizeof(options->reserved) / sizeof(options->reserved[0])))
+                return -EINVAL;
+        int err = scrub_env(env, options, &counts);
+        if (result)
+                *result = counts;
+        return err;
 }
 
 int xac_stat(xac_env *env, xac_stats *stats)

@@ -94,7 +94,7 @@ static int map(struct file_sums *sums, uint64_t pages)
 {
         const uint64_t unit = sums->shared->page_bytes;
         void *memory;
-        sums->map_bytes = (SUMS_HEADER_BYTES + pages * SUMS_ENTRY_BYTES + unit - 1) / unit * unit;
+        sums->map_bytes = (sums_offset(pages) + SUMS_SECTOR_BYTES + unit - 1) / unit * unit;
         if (sys_mmap(NULL, sums->map_bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE, sums->fd, 0, &memory))
                 return -ENOMEM;
         atomic_store_explicit(&sums->map, memory, memory_order_release);
@@ -145,10 +145,9 @@ int file_sums_grow(struct file_sums *sums, int data_fd, uint64_t before, uint64_
 int file_sums_begin(struct file_sums *sums)
 {
         static const struct sums_note note = { .state = SUMS_VOLATILE };
-        const struct sums_id id = id_of(sums);
         if (atomic_load(changes_of(sums)) & BEGUN)
                 return 0;
-        int err = shared_is_durable(sums->shared) ? 0 : sums_put_note(sums->fd, &id, &note);
+        int err = shared_is_durable(sums->shared) ? 0 : sums_put_note(sums->fd, &note);
         if (!err)
                 atomic_fetch_or(changes_of(sums), CHANGED | BEGUN);
         return err;
@@ -171,11 +170,10 @@ bool file_sums_is_changed(const struct shared *shared, uint32_t file_no)
 
 int file_sums_note(struct file_sums *sums, int data_fd)
 {
-        const struct sums_id id = id_of(sums);
         struct sums_note note;
         int err = sums_note_of(data_fd, &note);
         if (!err)
-                err = sums_put_note(sums->fd, &id, &note);
+                err = sums_put_note(sums->fd, &note);
         if (!err)
                 atomic_store(changes_of(sums), 0);
         return err;
@@ -186,7 +184,7 @@ int file_sums_note(struct file_sums *sums, int data_fd)
 bool file_sums_agree(const struct file_sums *sums, uint64_t page_no, const void *bytes)
 {
         const unsigned char *map = atomic_load_explicit(&sums->map, memory_order_acquire);
-        const uint64_t at = SUMS_HEADER_BYTES + page_no * SUMS_ENTRY_BYTES;
+        const uint64_t at = sums_offset(page_no);
         if (!map || at >= sums->map_bytes)
                 return true;
         const uint32_t expected = bytes_get_u32(map + at);
@@ -196,7 +194,7 @@ bool file_sums_agree(const struct file_sums *sums, uint64_t page_no, const void 
 int file_sums_verify(const struct file_sums *sums, uint64_t page_no, const void *bytes)
 {
         uint32_t expected;
-        int err = sums_read(sums->fd, page_no, &expected, 1);
+        int err = sums_read(sums->fd, page_no, &expected, 1, NULL);
         if (err || expected == SUMS_UNKNOWN || expected == sums_of(bytes, sums->shared->page_bytes))
                 return err;
         tell_of_rot(sums, page_no);

@@ -66,14 +66,13 @@ static int compare(struct adopt *adopt, bool is_writing)
 /* The new sums are on disk before the header says that they belong to the file as it is. */
 static int settle(struct adopt *adopt)
 {
-        struct sums_id id = adopt_sums_id(adopt->manifest, adopt->file_no);
         int err = sums_cut(adopt->compare.sums_fd, adopt->compare.pages);
 
         if (!err)
                 err = sys_sync_data(adopt->compare.sums_fd);
         if (!err)
                 err = sums_note_of(adopt->compare.data_fd, &adopt->note);
-        return err ? err : sums_put_note(adopt->compare.sums_fd, &id, &adopt->note);
+        return err ? err : sums_put_note(adopt->compare.sums_fd, &adopt->note);
 }
 
 static int adopt_changed(struct adopt *adopt)
@@ -171,14 +170,13 @@ int adopt_run(const struct adoption *adoption, const struct manifest *manifest)
 void adopt_note_recovered(int directory, const struct manifest *manifest)
 {
         for (uint32_t i = 0; i < manifest->file_count; i++) {
-                struct sums_id id = adopt_sums_id(manifest, i);
                 struct sums_compare both;
                 struct sums_note note;
 
                 if (open_both(directory, manifest, i, &both, &note))
                         continue;
                 if (!sums_note_of(both.data_fd, &note))
-                        (void)sums_put_note(both.sums_fd, &id, &note);
+                        (void)sums_put_note(both.sums_fd, &note);
                 sys_close(both.sums_fd);
                 sys_close(both.data_fd);
         }

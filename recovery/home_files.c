@@ -167,7 +167,7 @@ static int verify(struct home_files *homes, const struct home_file *file, uint64
 {
         uint64_t offset = home_files_offset(homes, page);
         uint32_t expected;
-        int err = file->sums_fd < 0 ? 0 : sums_read(file->sums_fd, offset / homes->page_bytes, &expected, 1);
+        int err = file->sums_fd < 0 ? 0 : sums_read(file->sums_fd, offset / homes->page_bytes, &expected, 1, NULL);
 
         if (err || file->sums_fd < 0 || expected == SUMS_UNKNOWN || expected == sums_of(bytes, homes->page_bytes))
                 return err;
@@ -197,11 +197,62 @@ int home_files_read(struct home_files *homes, uint64_t page, void *bytes)
 
 /* ---- Write ---- */
 
+/* Is the page at home zeros, as a hole in the sums would say? */
+static int is_zeros(const struct home_files *homes, const struct home_file *file, uint64_t page_no)
+{
+        uint64_t offset = page_no * homes->page_bytes;
+        uint64_t left = offset < file->size ? file->size - offset : 0;
+        uint64_t words[512];
+        int err = 0;
+
+        if (left > homes->page_bytes)
+                left = homes->page_bytes;
+        for (uint64_t at = 0; !err && at < left; at += sizeof(words)) {
+                size_t byte_len = left - at < sizeof(words) ? (size_t)(left - at) : sizeof(words);
+
+                memset(words, 0, sizeof(words));
+                err = sys_read_all(file->fd, words, byte_len, offset + at);
+                for (size_t i = 0; !err && i < sizeof(words) / sizeof(words[0]); i++)
+                        if (words[i])
+                                return 0;
+        }
+        return err ? err : 1;
+}
+
+/* A disk may have left zeros of a sector that it was writing, which then looks like a hole. Where pages stand all the
+ * same, nothing is known of them. */
+static int settle_sector(const struct home_files *homes, const struct home_file *file, uint64_t first)
+{
+        int is_hole = sums_is_hole(file->sums_fd, first);
+
+        for (uint64_t i = first; is_hole == 1 && i < first + SUMS_SECTOR_PAGES; i++) {
+                int err = is_zeros(homes, file, i);
+
+                if (!err)
+                        err = sums_write_unknown(file->sums_fd, i, 1);
+                if (err < 0)
+                        return err;
+        }
+        return is_hole < 0 ? is_hole : 0;
+}
+
+static int settle_sectors(const struct home_files *homes, const struct home_file *file, uint64_t first, uint32_t pages)
+{
+        int err = 0;
+
+        for (uint64_t i = first - first % SUMS_SECTOR_PAGES; !err && i < first + pages; i += SUMS_SECTOR_PAGES)
+                err = settle_sector(homes, file, i);
+        return err;
+}
+
 static int write_sums(const struct home_files *homes, const struct home_file *file, uint32_t pages)
 {
         uint64_t first = home_files_offset(homes, homes->run_page) / homes->page_bytes;
         uint32_t sums[RUN_PAGES_MAX];
+        int err = settle_sectors(homes, file, first, pages);
 
+        if (err)
+                return err;
         for (uint32_t i = 0; i < pages; i++)
                 sums[i] = sums_of(homes->run + (size_t)i * homes->page_bytes, homes->page_bytes);
         return sums_write(file->sums_fd, first, sums, pages);

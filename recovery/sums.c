@@ -15,10 +15,10 @@
 
 enum {
         FORMAT_VERSION = 1,
-        SECTOR = 512,
+        BATCH = 4, /* sectors in one transfer: stacks may be small */
+        LOOKS = 3, /* at a sector that somebody may just be writing */
         TICK_NS = 1000000,
-        TICKS_MAX = 25,    /* longer than a kernel's clock stands still */
-        WRITTEN_MAX = 128, /* entries in one write: stacks may be small */
+        TICKS_MAX = 25, /* longer than a kernel's clock stands still */
 
         AT_MAGIC = 0,
         AT_VERSION = 8,
@@ -26,17 +26,27 @@ enum {
         AT_UUID = 16,
         AT_FILE_NO = 32,
         AT_PAGE_BYTES = 36,
-        AT_STATE = 40,
-        AT_NANOSECONDS = 44,
-        AT_SECONDS = 48,
-        AT_SIZE = 56
+
+        NOTE_AT = 2048,
+        NOTE_AT_STATE = 0,
+        NOTE_AT_NANOSECONDS = 4,
+        NOTE_AT_SECONDS = 8,
+        NOTE_AT_SIZE = 16,
+        NOTE_AT_CHECKSUM = 24,
+
+        SECTOR_AT_SUM = SUMS_SECTOR_PAGES * 4
 };
 
 static const unsigned char magic[8] = { 'X', 'A', 'C', 'S', 'U', 'M', 'S', '1' };
 
+static uint32_t sum_of(const void *bytes, size_t byte_len)
+{
+        return ~checksum_crc32c(UINT32_MAX, bytes, byte_len);
+}
+
 uint32_t sums_of(const void *bytes, uint32_t page_bytes)
 {
-        uint32_t sum = ~checksum_crc32c(UINT32_MAX, bytes, page_bytes);
+        uint32_t sum = sum_of(bytes, page_bytes);
 
         return sum == SUMS_UNKNOWN ? sum - 1 : sum;
 }
@@ -74,36 +84,30 @@ static uint32_t header_checksum(const unsigned char *header)
 {
         uint32_t crc = checksum_crc32c(0, header, AT_CHECKSUM);
 
-        return checksum_crc32c(crc, header + AT_UUID, SUMS_HEADER_BYTES - AT_UUID);
+        return checksum_crc32c(crc, header + AT_UUID, SUMS_SECTOR_BYTES - AT_UUID);
 }
 
-static void header_encode(unsigned char *header, const struct sums_id *id, const struct sums_note *note)
+static void header_encode(unsigned char *header, const struct sums_id *id)
 {
-        memset(header, 0, SUMS_HEADER_BYTES);
+        memset(header, 0, SUMS_SECTOR_BYTES);
         memcpy(header + AT_MAGIC, magic, sizeof(magic));
         bytes_put_u32(header + AT_VERSION, FORMAT_VERSION);
         memcpy(header + AT_UUID, id->uuid, sizeof(id->uuid));
         bytes_put_u32(header + AT_FILE_NO, id->file_no);
         bytes_put_u32(header + AT_PAGE_BYTES, id->page_bytes);
-        bytes_put_u32(header + AT_STATE, (uint32_t)note->state);
-        bytes_put_u32(header + AT_NANOSECONDS, note->nanoseconds);
-        bytes_put_u64(header + AT_SECONDS, (uint64_t)note->seconds);
-        bytes_put_u64(header + AT_SIZE, note->size);
         bytes_put_u32(header + AT_CHECKSUM, header_checksum(header));
 }
 
 /* Who makes it anew begins with an empty file, and gives it its header last. */
 static bool is_half_made(const unsigned char *header)
 {
-        static const unsigned char zeros[SUMS_HEADER_BYTES];
+        static const unsigned char zeros[SUMS_SECTOR_BYTES];
 
         return memcmp(header, zeros, sizeof(zeros)) == 0;
 }
 
-static int header_decode(const unsigned char *header, const struct sums_id *id, struct sums_note *note)
+static int header_judge(const unsigned char *header, const struct sums_id *id)
 {
-        uint32_t state = bytes_get_u32(header + AT_STATE);
-
         if (is_half_made(header))
                 return -ENOENT;
         if (memcmp(header + AT_MAGIC, magic, sizeof(magic)) != 0 ||
@@ -111,31 +115,53 @@ static int header_decode(const unsigned char *header, const struct sums_id *id, 
             bytes_get_u32(header + AT_VERSION) != FORMAT_VERSION ||
             memcmp(header + AT_UUID, id->uuid, sizeof(id->uuid)) != 0 ||
             bytes_get_u32(header + AT_FILE_NO) != id->file_no ||
-            bytes_get_u32(header + AT_PAGE_BYTES) != id->page_bytes || state > SUMS_VOLATILE)
+            bytes_get_u32(header + AT_PAGE_BYTES) != id->page_bytes)
                 return XAC_CORRUPT;
-        note->state = (enum sums_state)state;
-        note->nanoseconds = bytes_get_u32(header + AT_NANOSECONDS);
-        note->seconds = (int64_t)bytes_get_u64(header + AT_SECONDS);
-        note->size = bytes_get_u64(header + AT_SIZE);
         return 0;
 }
 
-static int write_header(int fd, const struct sums_id *id, const struct sums_note *note, size_t byte_len)
+/* A note that is not right says that nothing is known. */
+static void note_decode(const unsigned char *at, struct sums_note *note)
 {
-        unsigned char header[SUMS_HEADER_BYTES];
+        uint32_t state = bytes_get_u32(at + NOTE_AT_STATE);
 
-        header_encode(header, id, note);
-        return sys_write_all(fd, header, byte_len, 0);
+        *note = (struct sums_note){ .state = SUMS_OPEN };
+        if (checksum_crc32c(0, at, NOTE_AT_CHECKSUM) != bytes_get_u32(at + NOTE_AT_CHECKSUM) || state > SUMS_VOLATILE) {
+                note->is_lost = true;
+                return;
+        }
+        note->state = (enum sums_state)state;
+        note->nanoseconds = bytes_get_u32(at + NOTE_AT_NANOSECONDS);
+        note->seconds = (int64_t)bytes_get_u64(at + NOTE_AT_SECONDS);
+        note->size = bytes_get_u64(at + NOTE_AT_SIZE);
 }
 
-int sums_put_note(int fd, const struct sums_id *id, const struct sums_note *note)
+static int write_note(int fd, const struct sums_note *note)
 {
-        int err = write_header(fd, id, note, SECTOR);
+        unsigned char sector[SUMS_SECTOR_BYTES] = { 0 };
+
+        bytes_put_u32(sector + NOTE_AT_STATE, (uint32_t)note->state);
+        bytes_put_u32(sector + NOTE_AT_NANOSECONDS, note->nanoseconds);
+        bytes_put_u64(sector + NOTE_AT_SECONDS, (uint64_t)note->seconds);
+        bytes_put_u64(sector + NOTE_AT_SIZE, note->size);
+        bytes_put_u32(sector + NOTE_AT_CHECKSUM, checksum_crc32c(0, sector, NOTE_AT_CHECKSUM));
+        return sys_write_all(fd, sector, sizeof(sector), NOTE_AT);
+}
+
+int sums_put_note(int fd, const struct sums_note *note)
+{
+        int err = write_note(fd, note);
 
         return err ? err : sys_sync_data(fd);
 }
 
 /* ---- Open and make ---- */
+
+/* Where the last sector of so many pages ends. */
+static uint64_t sums_end(uint64_t pages)
+{
+        return SUMS_HEADER_BYTES + (pages + SUMS_SECTOR_PAGES - 1) / SUMS_SECTOR_PAGES * SUMS_SECTOR_BYTES;
+}
 
 int sums_open(int directory, const struct sums_id *id, int flags, int *fd, struct sums_note *note)
 {
@@ -154,7 +180,9 @@ int sums_open(int directory, const struct sums_id *id, int flags, int *fd, struc
         if (!err)
                 err = sys_read_all(*fd, header, sizeof(header), 0);
         if (!err)
-                err = header_decode(header, id, note);
+                err = header_judge(header, id);
+        if (!err)
+                note_decode(header + NOTE_AT, note);
         if (err)
                 sys_close(*fd);
         if (err == -ENODATA)
@@ -166,16 +194,20 @@ int sums_open(int directory, const struct sums_id *id, int flags, int *fd, struc
 static int write_anew(int fd, const struct sums_id *id, uint64_t unknown)
 {
         static const struct sums_note nothing = { .state = SUMS_OPEN };
+        unsigned char header[SUMS_SECTOR_BYTES];
         int err = sys_truncate(fd, 0);
 
+        header_encode(header, id);
         if (!err)
-                err = sys_truncate(fd, SUMS_HEADER_BYTES + unknown * SUMS_ENTRY_BYTES);
+                err = sys_truncate(fd, sums_end(unknown));
         if (!err)
                 err = sums_write_unknown(fd, 0, unknown);
         if (!err)
+                err = write_note(fd, &nothing);
+        if (!err)
                 err = sys_sync(fd);
         if (!err)
-                err = write_header(fd, id, &nothing, SUMS_HEADER_BYTES);
+                err = sys_write_all(fd, header, sizeof(header), 0);
         return err ? err : sys_sync_data(fd);
 }
 
@@ -201,19 +233,14 @@ int sums_make(int directory, const struct sums_id *id, uint64_t unknown, int *fd
         return err;
 }
 
-static uint64_t offset_of(uint64_t page_no)
-{
-        return SUMS_HEADER_BYTES + page_no * SUMS_ENTRY_BYTES;
-}
-
-int sums_count(int fd, uint64_t *count)
+int sums_count(int fd, uint64_t *pages)
 {
         struct stat st;
         int err = sys_stat(fd, &st);
 
-        *count = 0;
+        *pages = 0;
         if (!err && st.st_size > SUMS_HEADER_BYTES)
-                *count = ((uint64_t)st.st_size - SUMS_HEADER_BYTES) / SUMS_ENTRY_BYTES;
+                *pages = ((uint64_t)st.st_size - SUMS_HEADER_BYTES) / SUMS_SECTOR_BYTES * SUMS_SECTOR_PAGES;
         return err;
 }
 
@@ -222,81 +249,167 @@ int sums_grow(int fd, uint64_t pages)
         struct stat st;
         int err = sys_stat(fd, &st);
 
-        if (err || (uint64_t)st.st_size >= offset_of(pages))
+        if (err || (uint64_t)st.st_size >= sums_end(pages))
                 return err;
-        return sys_truncate(fd, offset_of(pages));
+        return sys_truncate(fd, sums_end(pages));
 }
 
 int sums_cut(int fd, uint64_t pages)
 {
+        static const uint32_t zeros[SUMS_SECTOR_PAGES];
         uint64_t count;
+        uint64_t in_sector = pages % SUMS_SECTOR_PAGES;
         int err = sums_count(fd, &count);
 
-        return err || count <= pages ? err : sys_truncate(fd, offset_of(pages));
+        if (!err && in_sector && pages < count)
+                err = sums_write(fd, pages, zeros, SUMS_SECTOR_PAGES - in_sector);
+        return err || sums_end(pages) >= sums_end(count) ? err : sys_truncate(fd, sums_end(pages));
 }
 
-/* ---- Entries ---- */
+/* ---- Sectors ---- */
 
-int sums_write(int fd, uint64_t first, const uint32_t *values, uint32_t count)
+static uint32_t sector_sum(const unsigned char *sector)
 {
-        unsigned char entries[WRITTEN_MAX * SUMS_ENTRY_BYTES];
-
-        for (uint32_t done = 0; done < count;) {
-                uint32_t batch = count - done < WRITTEN_MAX ? count - done : WRITTEN_MAX;
-                int err;
-
-                for (uint32_t i = 0; i < batch; i++)
-                        bytes_put_u32(entries + (size_t)i * SUMS_ENTRY_BYTES, values[done + i]);
-                err = sys_write_all(fd, entries, (size_t)batch * SUMS_ENTRY_BYTES, offset_of(first + done));
-                if (err)
-                        return err;
-                done += batch;
-        }
-        return 0;
+        return sum_of(sector, SECTOR_AT_SUM);
 }
 
-int sums_write_unknown(int fd, uint64_t first, uint64_t count)
+static bool sector_is_sound(const unsigned char *sector)
 {
-        unsigned char entries[SUMS_BATCH * SUMS_ENTRY_BYTES];
-
-        memset(entries, 0xff, sizeof(entries));
-        while (count) {
-                uint64_t batch = count < SUMS_BATCH ? count : SUMS_BATCH;
-                int err = sys_write_all(fd, entries, (size_t)batch * SUMS_ENTRY_BYTES, offset_of(first));
-
-                if (err)
-                        return err;
-                first += batch;
-                count -= batch;
-        }
-        return 0;
+        return bytes_get_u32(sector + SECTOR_AT_SUM) == sector_sum(sector);
 }
 
-static int read_batch(int fd, uint64_t first, uint32_t *values, uint32_t count, uint64_t there)
+static uint64_t sector_at(uint64_t sector_no)
 {
-        unsigned char entries[SUMS_BATCH * SUMS_ENTRY_BYTES] = { 0 };
-        uint64_t found = there > first ? there - first : 0;
-        int err = 0;
-
-        if (found > count)
-                found = count;
-        if (found)
-                err = sys_read_all(fd, entries, (size_t)found * SUMS_ENTRY_BYTES, offset_of(first));
-        for (uint32_t i = 0; !err && i < count; i++)
-                values[i] = bytes_get_u32(entries + (size_t)i * SUMS_ENTRY_BYTES);
-        return err;
+        return SUMS_HEADER_BYTES + sector_no * SUMS_SECTOR_BYTES;
 }
 
-int sums_read(int fd, uint64_t first, uint32_t *values, uint32_t count)
+/* What the file does not have is zeros. */
+static int read_sectors(int fd, uint64_t first, unsigned char *sectors, uint32_t count)
 {
         uint64_t there;
         int err = sums_count(fd, &there);
 
-        for (uint32_t done = 0; !err && done < count; done += SUMS_BATCH) {
-                uint32_t batch = count - done < SUMS_BATCH ? count - done : SUMS_BATCH;
+        there /= SUMS_SECTOR_PAGES;
+        memset(sectors, 0, (size_t)count * SUMS_SECTOR_BYTES);
+        there = there > first ? there - first : 0;
+        if (there > count)
+                there = count;
+        if (!err && there)
+                err = sys_read_all(fd, sectors, (size_t)there * SUMS_SECTOR_BYTES, sector_at(first));
+        return err;
+}
 
-                err = read_batch(fd, first + done, values + done, batch, there);
+/* The same of one whose sum is right, if it is at all. */
+static int read_sector(int fd, uint64_t sector_no, unsigned char *sector, bool *is_sound)
+{
+        int err = 0;
+
+        *is_sound = false;
+        for (int look = 0; look < LOOKS && !err && !*is_sound; look++) {
+                err = read_sectors(fd, sector_no, sector, 1);
+                *is_sound = !err && sector_is_sound(sector);
         }
+        return err;
+}
+
+int sums_is_hole(int fd, uint64_t page_no)
+{
+        static const unsigned char zeros[SUMS_SECTOR_BYTES];
+        unsigned char sector[SUMS_SECTOR_BYTES];
+        int err = read_sectors(fd, page_no / SUMS_SECTOR_PAGES, sector, 1);
+
+        return err ? err : memcmp(sector, zeros, sizeof(zeros)) == 0;
+}
+
+/* The sums that a sector is to get: all of them, or a part. values NULL: unknown. */
+struct part {
+        uint64_t sector_no;
+        uint32_t from, count;
+        const uint32_t *values;
+};
+
+static struct part part_of(uint64_t first, const uint32_t *values, uint64_t count)
+{
+        struct part part = { .sector_no = first / SUMS_SECTOR_PAGES,
+                             .from = (uint32_t)(first % SUMS_SECTOR_PAGES),
+                             .values = values };
+
+        part.count = SUMS_SECTOR_PAGES - part.from;
+        if (part.count > count)
+                part.count = (uint32_t)count;
+        return part;
+}
+
+static int fill_sector(int fd, const struct part *part, unsigned char *sector)
+{
+        bool is_sound = false;
+        int err = 0;
+
+        if (part->count < SUMS_SECTOR_PAGES)
+                err = read_sector(fd, part->sector_no, sector, &is_sound);
+        if (!is_sound)
+                memset(sector, 0xff, SUMS_SECTOR_BYTES);
+        for (uint32_t i = 0; i < part->count; i++)
+                bytes_put_u32(sector + (size_t)(part->from + i) * 4, part->values ? part->values[i] : SUMS_UNKNOWN);
+        bytes_put_u32(sector + SECTOR_AT_SUM, sector_sum(sector));
+        return err;
+}
+
+static int write_values(int fd, uint64_t first, const uint32_t *values, uint64_t count)
+{
+        unsigned char sectors[BATCH * SUMS_SECTOR_BYTES];
+
+        while (count) {
+                const uint64_t sector_no = first / SUMS_SECTOR_PAGES;
+                uint32_t filled = 0;
+                int err = 0;
+
+                while (count && filled < BATCH && !err) {
+                        struct part part = part_of(first, values, count);
+
+                        err = fill_sector(fd, &part, sectors + (size_t)filled++ * SUMS_SECTOR_BYTES);
+                        first += part.count;
+                        count -= part.count;
+                        values += values ? part.count : 0;
+                }
+                if (!err)
+                        err = sys_write_all(fd, sectors, (size_t)filled * SUMS_SECTOR_BYTES, sector_at(sector_no));
+                if (err)
+                        return err;
+        }
+        return 0;
+}
+
+int sums_write(int fd, uint64_t first, const uint32_t *values, uint64_t count)
+{
+        return write_values(fd, first, values, count);
+}
+
+int sums_write_unknown(int fd, uint64_t first, uint64_t count)
+{
+        return write_values(fd, first, NULL, count);
+}
+
+int sums_read(int fd, uint64_t first, uint32_t *values, uint64_t count, uint64_t *lost)
+{
+        uint64_t lost_here = 0;
+        int err = 0;
+
+        while (count && !err) {
+                unsigned char sector[SUMS_SECTOR_BYTES];
+                struct part part = part_of(first, NULL, count);
+                bool is_sound;
+
+                err = read_sector(fd, part.sector_no, sector, &is_sound);
+                for (uint32_t i = 0; i < part.count; i++)
+                        values[i] = is_sound ? bytes_get_u32(sector + (size_t)(part.from + i) * 4) : SUMS_UNKNOWN;
+                lost_here += is_sound ? 0 : part.count;
+                first += part.count;
+                count -= part.count;
+                values += part.count;
+        }
+        if (lost)
+                *lost = lost_here;
         return err;
 }
 

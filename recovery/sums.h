@@ -5,26 +5,29 @@
 /*
  * The checksums of a data file's pages, in a file beside it: `xac.sums.0` for file number 0.
  *
- *      | header: 4096 bytes | 4 bytes a page |
+ *      | header: 4096 bytes | sector: 127 pages | sector: 127 pages | ...
  *
  *      header   0   8   magic "XACSUMS1"
  *               8   4   version of this format
- *              12   4   CRC-32C of the header's other 4092 bytes (0 to 11, 16 to 4095)
+ *              12   4   CRC-32C of the header's first 512 bytes without this field
  *              16  16   uuid of the environment
  *              32   4   number of the data file
  *              36   4   page_bytes
- *              40   4   state (enum sums_state)
- *              44   4   nanoseconds of the data file's time of change
- *              48   8   its seconds
- *              56   8   the data file's size
- *              64 4032  zero
+ *              40 472   zero
+ *      note  2048   4   state (enum sums_state)
+ *            2052   4   nanoseconds of the data file's time of change
+ *            2056   8   its seconds
+ *            2064   8   the data file's size
+ *            2072   4   CRC-32C of the 24 bytes before
+ *      sector   0 508   4 bytes a page: its sum
+ *             508   4   sum of these 508 bytes
  *
- * A page's sum is the CRC-32C of its page_bytes without the inversions at its two ends, so that of zeros is 0: a hole
- * in the one file stands for a hole in the other, and what lies behind the end of this one is zeros, too. Both grow
- * without a write. All bits set: not known; such a page is never called verified.
+ * A sum is a CRC-32C without the inversions at its two ends, so that of zeros is 0: a hole in the one file stands for a
+ * hole in the other, and what lies behind the end of this one is zeros, too. Both grow without a write. All bits set:
+ * not known; such a page is never called verified.
  *
- * All that changes of the header stands in its first sector, and no entry crosses a sector. So a torn write leaves each
- * of them old or new (R29).
+ * Disks write sectors of 512 bytes as a whole, or harm them. A sector that is not what its own sum says knows nothing
+ * of its pages, which is no damage to them. The header proper is written once; a note that is harmed says SUMS_OPEN.
  */
 
 #include <stdbool.h>
@@ -33,7 +36,7 @@
 
 #define SUMS_NAME_PREFIX "xac.sums."
 
-enum { SUMS_HEADER_BYTES = 4096, SUMS_ENTRY_BYTES = 4, SUMS_NAME_BYTES = 24, SUMS_BATCH = 1024 };
+enum { SUMS_HEADER_BYTES = 4096, SUMS_SECTOR_BYTES = 512, SUMS_SECTOR_PAGES = 127, SUMS_NAME_BYTES = 24 };
 
 #define SUMS_UNKNOWN UINT32_MAX
 
@@ -52,10 +55,17 @@ struct sums_id {
 
 struct sums_note {
         enum sums_state state;
+        bool is_lost; /* it could not be read: SUMS_OPEN */
         uint32_t nanoseconds;
         int64_t seconds;
         uint64_t size;
 };
+
+/* Where the sum of a page stands. */
+static inline uint64_t sums_offset(uint64_t page_no)
+{
+        return SUMS_HEADER_BYTES + page_no / SUMS_SECTOR_PAGES * SUMS_SECTOR_BYTES + page_no % SUMS_SECTOR_PAGES * 4;
+}
 
 /* Of a page's content. Never SUMS_UNKNOWN. */
 uint32_t sums_of(const void *bytes, uint32_t page_bytes);
@@ -69,20 +79,24 @@ int sums_open(int directory, const struct sums_id *id, int flags, int *fd, struc
 /* Makes the file, or makes it anew in its place: the sums of the first `unknown` pages are not known, the others are
  * those of zeros. On disk when it returns, with its name. */
 int sums_make(int directory, const struct sums_id *id, uint64_t unknown, int *fd);
-/* So that `pages` entries can be mapped. */
+/* So that the sums of `pages` pages can be mapped. */
 int sums_grow(int fd, uint64_t pages);
 /* What is known of pages from that number on is gone. */
 int sums_cut(int fd, uint64_t pages);
+/* How many pages the file has sums for, at most: whole sectors. */
+int sums_count(int fd, uint64_t *pages);
 
-/* Entries `first` and up. Neither syncs nor allocates, and may run in a signal handler. */
-int sums_write(int fd, uint64_t first, const uint32_t *values, uint32_t count);
+/* Sums of pages `first` and up. One writer at a time. Nothing here syncs or allocates, and all may run in a signal
+ * handler. In a sector that knows nothing, the sums of the other pages are not known from now on. */
+int sums_write(int fd, uint64_t first, const uint32_t *values, uint64_t count);
 int sums_write_unknown(int fd, uint64_t first, uint64_t count);
-int sums_read(int fd, uint64_t first, uint32_t *values, uint32_t count);
-/* How many entries the file has. */
-int sums_count(int fd, uint64_t *count);
+/* SUMS_UNKNOWN, too, where a sector knows nothing, of which *lost tells: how many pages; may be NULL. */
+int sums_read(int fd, uint64_t first, uint32_t *values, uint64_t count, uint64_t *lost);
+/* Is the sector with this page all zeros? 1, 0 or an error. */
+int sums_is_hole(int fd, uint64_t page_no);
 
-/* Writes and syncs the header. */
-int sums_put_note(int fd, const struct sums_id *id, const struct sums_note *note);
+/* Writes and syncs the note. */
+int sums_put_note(int fd, const struct sums_note *note);
 /* What the header is to say of a data file that nobody will write any more. Syncs it, so that its time is on disk, too,
  * and waits until the next write would give it another one (milliseconds). */
 int sums_note_of(int data_fd, struct sums_note *note);

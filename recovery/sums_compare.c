@@ -7,13 +7,15 @@
 
 #include "base/sys.h"
 
-enum { RUN_BYTES = 1024 * 1024 };
+enum { RUN_PAGES = SUMS_SECTOR_PAGES };
 
+/* The pages of one sector of sums. */
 struct run {
         struct sums_compare *compare;
         uint64_t size; /* of the data file */
+        uint64_t lost; /* pages of the sector whose sums are */
         unsigned char *bytes;
-        uint32_t expected[SUMS_BATCH];
+        uint32_t expected[RUN_PAGES];
 };
 
 static int judge_page(struct run *run, const struct sums_page *page)
@@ -22,6 +24,7 @@ static int judge_page(struct run *run, const struct sums_page *page)
 
         if (page->sum == page->expected)
                 return 0;
+        compare->lost += page->is_lost;
         if (page->expected == SUMS_UNKNOWN)
                 compare->unknown++;
         else
@@ -46,10 +49,11 @@ static int compare_run(struct run *run, uint64_t first, uint32_t count)
         int err = read_pages(run, first, count);
 
         if (!err)
-                err = sums_read(run->compare->sums_fd, first, run->expected, count);
+                err = sums_read(run->compare->sums_fd, first, run->expected, count, &run->lost);
         for (uint32_t i = 0; !err && i < count; i++) {
                 struct sums_page page = { .page_no = first + i,
                                           .expected = run->expected[i],
+                                          .is_lost = run->lost != 0,
                                           .bytes = run->bytes + (size_t)i * page_bytes };
 
                 page.sum = sums_of(page.bytes, page_bytes);
@@ -64,11 +68,13 @@ static int compare_behind(struct run *run, uint64_t first, uint64_t end)
         int err = 0;
 
         while (!err && first < end) {
-                uint32_t count = end - first < SUMS_BATCH ? (uint32_t)(end - first) : SUMS_BATCH;
+                uint32_t count = RUN_PAGES - (uint32_t)(first % RUN_PAGES);
 
-                err = sums_read(run->compare->sums_fd, first, run->expected, count);
+                err = sums_read(run->compare->sums_fd, first, run->expected, count, &run->lost);
                 for (uint32_t i = 0; !err && i < count; i++) {
-                        struct sums_page page = { .page_no = first + i, .expected = run->expected[i] };
+                        struct sums_page page = { .page_no = first + i,
+                                                  .expected = run->expected[i],
+                                                  .is_lost = run->lost != 0 };
 
                         err = judge_page(run, &page);
                 }
@@ -80,13 +86,12 @@ static int compare_behind(struct run *run, uint64_t first, uint64_t end)
 static int compare_all(struct run *run)
 {
         struct sums_compare *compare = run->compare;
-        const uint32_t run_pages = RUN_BYTES / compare->page_bytes;
         uint64_t entries;
         int err = sums_count(compare->sums_fd, &entries);
 
-        for (uint64_t first = 0; !err && first < compare->pages; first += run_pages) {
+        for (uint64_t first = 0; !err && first < compare->pages; first += RUN_PAGES) {
                 uint64_t left = compare->pages - first;
-                uint32_t count = left < run_pages ? (uint32_t)left : run_pages;
+                uint32_t count = left < RUN_PAGES ? (uint32_t)left : RUN_PAGES;
 
                 err = compare_run(run, first, count);
                 if (!err && compare->progress)
@@ -102,11 +107,12 @@ int sums_compare(struct sums_compare *compare)
         int err = sys_stat(compare->data_fd, &st);
 
         if (run)
-                *run = (struct run){ .compare = compare, .bytes = malloc(RUN_BYTES) };
+                *run = (struct run){ .compare = compare, .bytes = malloc((size_t)RUN_PAGES * compare->page_bytes) };
         if (!err && (!run || !run->bytes))
                 err = -ENOMEM;
         compare->differing = 0;
         compare->unknown = 0;
+        compare->lost = 0;
         compare->pages = 0;
         if (!err) {
                 run->size = (uint64_t)st.st_size;

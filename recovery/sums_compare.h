@@ -13,6 +13,7 @@ struct sums_page {
         uint64_t page_no;
         uint32_t sum;      /* of what is there */
         uint32_t expected; /* SUMS_UNKNOWN: that is not known */
+        bool is_lost;      /* the sum is damaged: SUMS_UNKNOWN */
         const void *bytes; /* NULL: the file ends before */
 };
 
@@ -27,7 +28,8 @@ struct sums_compare {
         void *arg;
         uint64_t pages;     /* out: that the data file has */
         uint64_t differing; /* out: other than their sums */
-        uint64_t unknown;   /* out */
+        uint64_t unknown;   /* out: lost ones among them */
+        uint64_t lost;      /* out: whose sums are damaged */
 };
 
 /* 0 also if pages differ. -EIO, -ENOMEM, ... */

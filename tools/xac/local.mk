@@ -67,10 +67,12 @@ TRACE_READER = \
         %D%/recover.c \
         %D%/remains.c \
         %D%/remains.h \
+        %D%/repair.c \
         %D%/sampler.c \
         %D%/sampler.h \
         %D%/screen.c \
         %D%/screen.h \
+        %D%/scrub.c \
         %D%/send.c \
         %D%/serve.c \
         %D%/serve_client.c \
