@@ -28,7 +28,7 @@
 #include "recovery/parts.h"
 
 enum {
-        CONTROL_VERSION = 12,
+        CONTROL_VERSION = 13,
         CACHE_LINE = 64,
         FILES_MAX = MANIFEST_FILES,
         PARTICIPANTS_MAX = 32768,

@@ -56,21 +56,32 @@ static int collect(const struct home_writer *writer, uint64_t until, struct dirt
         return err;
 }
 
+/* The sums of what was written; those of another file before it are done. */
+static int put_sums(const struct home_writer *writer, const struct dirty *dirty, uint32_t i, int count,
+                    struct sums_batch *sums)
+{
+        struct shared *shared = dirty->shared;
+        const int fd = writer->files->file[page_id_file(dirty_page(dirty, i))].sums.fd;
+        int err = sums->fd == fd ? 0 : sums_batch_flush(sums);
+        sums->fd = fd;
+        for (uint32_t end = i + (uint32_t)count; i < end && !err; i++)
+                err = sums_batch_put(sums, page_id_no(dirty_page(dirty, i)),
+                                     sums_of(shared_slot_bytes(shared, dirty_slot(dirty, i)), shared->page_bytes));
+        return err;
+}
+
 /* Writes consecutive pages of one file, beginning with number i. Returns how many, or an error. */
-static int write_run(const struct home_writer *writer, const struct dirty *dirty, uint32_t i)
+static int write_run(const struct home_writer *writer, const struct dirty *dirty, uint32_t i, struct sums_batch *sums)
 {
         struct iovec parts[RUN_PAGES];
-        uint32_t sums[RUN_PAGES];
         struct shared *shared = dirty->shared;
         uint64_t first = dirty_page(dirty, i);
+        struct data_file *file = &writer->files->file[page_id_file(first)];
         int count = 0;
         while (count < RUN_PAGES && i + count < dirty->slots.count && dirty_page(dirty, i + count) == first + count) {
                 parts[count].iov_base = shared_slot_bytes(shared, dirty_slot(dirty, i + (uint32_t)count));
-                parts[count].iov_len = shared->page_bytes;
-                sums[count] = sums_of(parts[count].iov_base, shared->page_bytes);
-                count++;
+                parts[count++].iov_len = shared->page_bytes;
         }
-        struct data_file *file = &writer->files->file[page_id_file(first)];
         int err = files_attach(writer->files, page_id_file(first));
         if (!err)
                 err = files_check_cut(writer->files, page_id_file(first),
@@ -80,21 +91,22 @@ static int write_run(const struct home_writer *writer, const struct dirty *dirty
         if (!err)
                 err = sys_write_vector_all(file->fd, parts, count, page_id_no(first) << shared->page_shift);
         if (!err)
-                err = file_sums_put(&file->sums, page_id_no(first), sums, (uint32_t)count);
+                err = put_sums(writer, dirty, i, count, sums);
         return err ? err : count;
 }
 
 static int write_all(const struct home_writer *writer, const struct dirty *dirty)
 {
+        struct sums_batch sums = { .fd = -1 };
         for (uint32_t i = 0; i < dirty->slots.count;) {
-                int count = write_run(writer, dirty, i);
+                int count = write_run(writer, dirty, i, &sums);
                 if (count < 0)
                         return count;
                 i += (uint32_t)count;
                 if (writer->progress)
                         writer->progress(writer->progress_arg, "checkpoint", i, dirty->slots.count);
         }
-        return 0;
+        return sums_batch_flush(&sums);
 }
 
 static int sync_files(const struct home_writer *writer, const struct dirty *dirty)

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <xac/xac.h>
 
@@ -17,53 +16,31 @@ enum { TOLD_MAX = 20, PROGRESS_PAGES = 4096, PAGE_NO_BITS = 28 };
 
 /* ---- The area's pages ---- */
 
-static int add_page(void *arg, const struct page_image *image)
-{
-        struct area_pages *area = arg;
-
-        if (area->count == area->room) {
-                uint64_t room = area->room ? 2 * area->room : 1024;
-                uint64_t *pages = realloc(area->pages, room * sizeof(*pages));
-
-                if (!pages)
-                        return -ENOMEM;
-                area->pages = pages;
-                area->room = room;
-        }
-        area->pages[area->count++] = image->page;
-        return 0;
-}
-
-int area_pages_read(int directory, const struct manifest *manifest, struct area_pages *area)
+int area_pages_read(int directory, const struct manifest *manifest, struct area_contents *area)
 {
         struct area_id id = recover_area_id(manifest);
         struct area_damage damage;
 
-        *area = (struct area_pages){ 0 };
+        *area = (struct area_contents){ 0 };
         if (manifest->area < 0)
                 return 0;
-        return area_read(directory, manifest->area, &id, manifest->area_checksum, add_page, area, &damage);
+        return area_read_contents(directory, manifest->area, &id, manifest->area_checksum, area, &damage);
 }
 
-bool area_pages_has(const struct area_pages *area, uint64_t first, uint64_t last)
+bool area_pages_has(const struct area_contents *area, uint64_t first, uint64_t last)
 {
-        uint64_t low = 0, high = area->count; /* the first that is not below `first` */
+        const uint64_t *pages = area->pages.items;
+        uint32_t low = 0, high = area->pages.count; /* the first that is not below `first` */
 
         while (low < high) {
-                uint64_t middle = low + (high - low) / 2;
+                uint32_t middle = low + (high - low) / 2;
 
-                if (area->pages[middle] < first)
+                if (pages[middle] < first)
                         low = middle + 1;
                 else
                         high = middle;
         }
-        return low < area->count && area->pages[low] <= last;
-}
-
-void area_pages_free(struct area_pages *area)
-{
-        free(area->pages);
-        *area = (struct area_pages){ 0 };
+        return low < area->pages.count && pages[low] <= last;
 }
 
 /* ---- One file ---- */
@@ -72,7 +49,7 @@ struct check {
         struct recovery *recovery;
         const struct manifest *manifest;
         struct findings *findings;
-        struct area_pages area;
+        struct area_contents area;
         uint32_t file_no;
         bool is_changed; /* by others, as its time says: what differs is no damage */
         uint64_t differing;
@@ -260,7 +237,7 @@ int check_sums(struct recovery *recovery, const struct manifest *manifest, struc
         else
                 for (uint32_t i = 0; !err && i < manifest->file_count; i++)
                         err = check_file(&check, i);
-        area_pages_free(&check.area);
+        area_contents_free(&check.area);
         if (!err && recovery->sums_unknown)
                 note(&check,
                      "%llu pages have no checksum yet: they get one when they are written, or by 'xac scrub --sum'",

@@ -284,19 +284,13 @@ static uint64_t sector_at(uint64_t sector_no)
 }
 
 /* What the file does not have is zeros. */
-static int read_sectors(int fd, uint64_t first, unsigned char *sectors, uint32_t count)
+static int read_as_is(int fd, uint64_t sector_no, unsigned char *sector)
 {
-        uint64_t there;
-        int err = sums_count(fd, &there);
+        int err = sys_read_all(fd, sector, SUMS_SECTOR_BYTES, sector_at(sector_no));
 
-        there /= SUMS_SECTOR_PAGES;
-        memset(sectors, 0, (size_t)count * SUMS_SECTOR_BYTES);
-        there = there > first ? there - first : 0;
-        if (there > count)
-                there = count;
-        if (!err && there)
-                err = sys_read_all(fd, sectors, (size_t)there * SUMS_SECTOR_BYTES, sector_at(first));
-        return err;
+        if (err == -ENODATA)
+                memset(sector, 0, SUMS_SECTOR_BYTES);
+        return err == -ENODATA ? 0 : err;
 }
 
 /* The same of one whose sum is right, if it is at all. */
@@ -306,7 +300,7 @@ static int read_sector(int fd, uint64_t sector_no, unsigned char *sector, bool *
 
         *is_sound = false;
         for (int look = 0; look < LOOKS && !err && !*is_sound; look++) {
-                err = read_sectors(fd, sector_no, sector, 1);
+                err = read_as_is(fd, sector_no, sector);
                 *is_sound = !err && sector_is_sound(sector);
         }
         return err;
@@ -316,7 +310,7 @@ int sums_is_hole(int fd, uint64_t page_no)
 {
         static const unsigned char zeros[SUMS_SECTOR_BYTES];
         unsigned char sector[SUMS_SECTOR_BYTES];
-        int err = read_sectors(fd, page_no / SUMS_SECTOR_PAGES, sector, 1);
+        int err = read_as_is(fd, page_no / SUMS_SECTOR_PAGES, sector);
 
         return err ? err : memcmp(sector, zeros, sizeof(zeros)) == 0;
 }
@@ -388,6 +382,41 @@ int sums_write(int fd, uint64_t first, const uint32_t *values, uint64_t count)
 int sums_write_unknown(int fd, uint64_t first, uint64_t count)
 {
         return write_values(fd, first, NULL, count);
+}
+
+int sums_batch_flush(struct sums_batch *batch)
+{
+        if (!batch->is_filled)
+                return 0;
+        batch->is_filled = false;
+        bytes_put_u32(batch->sector + SECTOR_AT_SUM, sector_sum(batch->sector));
+        return sys_write_all(batch->fd, batch->sector, SUMS_SECTOR_BYTES, sector_at(batch->sector_no));
+}
+
+static int batch_begin(struct sums_batch *batch, uint64_t sector_no)
+{
+        bool is_sound;
+        int err = read_sector(batch->fd, sector_no, batch->sector, &is_sound);
+
+        if (!err && !is_sound)
+                memset(batch->sector, 0xff, SUMS_SECTOR_BYTES);
+        batch->sector_no = sector_no;
+        batch->is_filled = !err;
+        return err;
+}
+
+int sums_batch_put(struct sums_batch *batch, uint64_t page_no, uint32_t value)
+{
+        const uint64_t sector_no = page_no / SUMS_SECTOR_PAGES;
+        int err = 0;
+
+        if (batch->is_filled && batch->sector_no != sector_no)
+                err = sums_batch_flush(batch);
+        if (!err && !batch->is_filled)
+                err = batch_begin(batch, sector_no);
+        if (!err)
+                bytes_put_u32(batch->sector + page_no % SUMS_SECTOR_PAGES * 4, value);
+        return err;
 }
 
 int sums_read(int fd, uint64_t first, uint32_t *values, uint64_t count, uint64_t *lost)

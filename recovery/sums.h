@@ -95,6 +95,17 @@ int sums_read(int fd, uint64_t first, uint32_t *values, uint64_t count, uint64_t
 /* Is the sector with this page all zeros? 1, 0 or an error. */
 int sums_is_hole(int fd, uint64_t page_no);
 
+/* Sums of pages in ascending order, gaps or not: each sector is read and written once. Flush it at the end. */
+struct sums_batch {
+        int fd;
+        bool is_filled;
+        uint64_t sector_no;
+        unsigned char sector[SUMS_SECTOR_BYTES];
+};
+
+int sums_batch_put(struct sums_batch *batch, uint64_t page_no, uint32_t value);
+int sums_batch_flush(struct sums_batch *batch);
+
 /* Writes and syncs the note. */
 int sums_put_note(int fd, const struct sums_note *note);
 /* What the header is to say of a data file that nobody will write any more. Syncs it, so that its time is on disk, too,

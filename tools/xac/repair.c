@@ -37,7 +37,7 @@ const char repair_help[] =
 struct repair {
         struct place place;
         struct place backup;
-        struct area_pages area;
+        struct area_contents area;
         bool is_dry;
         uint64_t pages, sums, left; /* so far: taken from the backup, put right, left as they are */
         /* The file at hand. */
@@ -215,7 +215,7 @@ static int repair_files(struct repair *repair)
         for (uint32_t i = 0; !err && i < manifest->file_count; i++)
                 err = repair_file(repair, i);
         free(repair->page);
-        area_pages_free(&repair->area);
+        area_contents_free(&repair->area);
         return err;
 }
 
