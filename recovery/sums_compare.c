@@ -70,13 +70,12 @@ static int compare_behind(struct run *run, uint64_t first, uint64_t end)
         while (!err && first < end) {
                 uint32_t count = RUN_PAGES - (uint32_t)(first % RUN_PAGES);
 
-                err = sums_read(run->compare->sums_fd, first, run->expected, count, &run->lost);
+                err = sums_read(run->compare->sums_fd, first, run->expected, count, NULL);
                 for (uint32_t i = 0; !err && i < count; i++) {
-                        struct sums_page page = { .page_no = first + i,
-                                                  .expected = run->expected[i],
-                                                  .is_lost = run->lost != 0 };
+                        struct sums_page page = { .page_no = first + i, .expected = run->expected[i] };
 
-                        err = judge_page(run, &page);
+                        if (page.expected != SUMS_UNKNOWN) /* of no page there is nothing to know */
+                                err = judge_page(run, &page);
                 }
                 first += count;
         }
