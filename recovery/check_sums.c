@@ -106,13 +106,13 @@ static uint64_t page_id(const struct check *check, uint64_t page_no)
         return (uint64_t)check->file_no << PAGE_NO_BITS | page_no;
 }
 
-/* Was the sector of a page's sum perhaps being written when the machine went down? Recovery finds out what it is worth.
- */
+/* Was the page's sum perhaps being written when the machine went down, or one beside it? Recovery finds out what they
+ * are worth. */
 static bool is_in_flight(const struct check *check, uint64_t page_no)
 {
-        const uint64_t first = page_no - page_no % SUMS_SECTOR_PAGES;
+        const uint64_t first = page_no - page_no % SUMS_BLOCK_PAGES;
 
-        return area_pages_has(&check->area, page_id(check, first), page_id(check, first + SUMS_SECTOR_PAGES - 1));
+        return area_pages_has(&check->area, page_id(check, first), page_id(check, first + SUMS_BLOCK_PAGES - 1));
 }
 
 static int visit_lost(struct check *check, const struct sums_page *page)
@@ -127,7 +127,7 @@ static int visit_lost(struct check *check, const struct sums_page *page)
 static int visit_page(void *arg, const struct sums_page *page)
 {
         struct check *check = arg;
-        int is_hole;
+        int worth = SUMS_SOUND;
 
         if (area_pages_has(&check->area, page_id(check, page->page_no), page_id(check, page->page_no)))
                 return 0;
@@ -137,10 +137,11 @@ static int visit_page(void *arg, const struct sums_page *page)
                 check->recovery->sums_unknown++;
                 return 0;
         }
-        is_hole = is_in_flight(check, page->page_no) ? sums_is_hole(check->compare.sums_fd, page->page_no) : 0;
-        if (!is_hole && ++check->differing <= TOLD_MAX && !check->is_changed)
+        if (is_in_flight(check, page->page_no))
+                worth = sums_judge_sector(check->compare.sums_fd, page->page_no);
+        if (worth == SUMS_SOUND && ++check->differing <= TOLD_MAX && !check->is_changed)
                 report_page(check, page);
-        return is_hole < 0 ? is_hole : 0;
+        return worth < 0 ? worth : 0;
 }
 
 static void tell_progress(void *arg, uint64_t done, uint64_t total)
@@ -177,7 +178,7 @@ static int compare_file(struct check *check, const struct sums_note *noted)
         check->differing = 0;
         check->last_lost = 0;
         if (noted->is_lost && may_be_changed)
-                (void)findings_add(check->findings, SUMS_NAME_PREFIX "%u: offset 2048: what it notes of %s is damaged",
+                (void)findings_add(check->findings, SUMS_NAME_PREFIX "%u: offset 4096: what it notes of %s is damaged",
                                    check->file_no, manifest->file_name[check->file_no]);
         if (!err)
                 err = sums_compare(&check->compare);

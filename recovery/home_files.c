@@ -219,37 +219,55 @@ static int is_zeros(const struct home_files *homes, const struct home_file *file
         return err ? err : 1;
 }
 
-/* A disk may have left zeros of a sector that it was writing, which then looks like a hole. Where pages stand all the
- * same, nothing is known of them. */
-static int settle_sector(const struct home_files *homes, const struct home_file *file, uint64_t first)
-{
-        int is_hole = sums_is_hole(file->sums_fd, first);
-
-        for (uint64_t i = first; is_hole == 1 && i < first + SUMS_SECTOR_PAGES; i++) {
-                int err = is_zeros(homes, file, i);
-
-                if (!err)
-                        err = sums_write_unknown(file->sums_fd, i, 1);
-                if (err < 0)
-                        return err;
-        }
-        return is_hole < 0 ? is_hole : 0;
-}
-
-static int settle_sectors(const struct home_files *homes, const struct home_file *file, uint64_t first, uint32_t pages)
+/* Where pages stand although the sums are zeros, nothing is known of them. */
+static int settle_hole(const struct home_files *homes, const struct home_file *file, uint64_t first)
 {
         int err = 0;
 
-        for (uint64_t i = first - first % SUMS_SECTOR_PAGES; !err && i < first + pages; i += SUMS_SECTOR_PAGES)
-                err = settle_sector(homes, file, i);
-        return err;
+        for (uint64_t i = first; err >= 0 && i < first + SUMS_SECTOR_PAGES; i++) {
+                err = is_zeros(homes, file, i);
+                if (!err)
+                        err = sums_write_unknown(file->sums_fd, i, 1);
+        }
+        return err < 0 ? err : 0;
 }
 
-static int write_sums(const struct home_files *homes, const struct home_file *file, uint32_t pages)
+/* A disk may have harmed the block of sums that it was writing: garbage is not what a sector's own sum says, but zeros
+ * look like a hole. */
+static int settle_block(const struct home_files *homes, const struct home_file *file, uint64_t first)
+{
+        for (uint64_t i = first; i < first + SUMS_BLOCK_PAGES; i += SUMS_SECTOR_PAGES) {
+                int err = sums_judge_sector(file->sums_fd, i);
+
+                if (err == SUMS_LOST)
+                        err = sums_write_unknown(file->sums_fd, i, SUMS_SECTOR_PAGES);
+                else if (err == SUMS_HOLE && i * homes->page_bytes < file->size)
+                        err = settle_hole(homes, file, i);
+                if (err < 0)
+                        return err;
+        }
+        return 0;
+}
+
+static int settle_blocks(const struct home_files *homes, struct home_file *file, uint64_t first, uint32_t pages)
+{
+        for (uint64_t block = first / SUMS_BLOCK_PAGES; block <= (first + pages - 1) / SUMS_BLOCK_PAGES; block++) {
+                if (file->settled == block + 1)
+                        continue;
+                int err = settle_block(homes, file, block * SUMS_BLOCK_PAGES);
+
+                if (err)
+                        return err;
+                file->settled = block + 1;
+        }
+        return 0;
+}
+
+static int write_sums(const struct home_files *homes, struct home_file *file, uint32_t pages)
 {
         uint64_t first = home_files_offset(homes, homes->run_page) / homes->page_bytes;
         uint32_t sums[RUN_PAGES_MAX];
-        int err = settle_sectors(homes, file, first, pages);
+        int err = settle_blocks(homes, file, first, pages);
 
         if (err)
                 return err;

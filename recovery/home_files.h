@@ -21,9 +21,10 @@
 
 struct home_file {
         const char *name;
-        int fd;      /* -1: there is none */
-        int why_not; /* -ENOENT, -ELOOP, ... */
-        int sums_fd; /* -1: there are none, or none to be believed */
+        int fd;           /* -1: there is none */
+        int why_not;      /* -ENOENT, -ELOOP, ... */
+        int sums_fd;      /* -1: there are none, or none to be believed */
+        uint64_t settled; /* the block of sums, counted from 1, in which what a crash has harmed was found last */
         uint64_t size;
         bool is_written; /* since the last sync */
         bool is_reported;

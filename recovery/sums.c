@@ -27,7 +27,7 @@ enum {
         AT_FILE_NO = 32,
         AT_PAGE_BYTES = 36,
 
-        NOTE_AT = 2048,
+        NOTE_AT = 4096,
         NOTE_AT_STATE = 0,
         NOTE_AT_NANOSECONDS = 4,
         NOTE_AT_SECONDS = 8,
@@ -165,7 +165,8 @@ static uint64_t sums_end(uint64_t pages)
 
 int sums_open(int directory, const struct sums_id *id, int flags, int *fd, struct sums_note *note)
 {
-        unsigned char header[SUMS_HEADER_BYTES];
+        unsigned char header[SUMS_SECTOR_BYTES];
+        unsigned char noted[SUMS_SECTOR_BYTES];
         char name[SUMS_NAME_BYTES];
         struct stat st;
         int err;
@@ -182,7 +183,9 @@ int sums_open(int directory, const struct sums_id *id, int flags, int *fd, struc
         if (!err)
                 err = header_judge(header, id);
         if (!err)
-                note_decode(header + NOTE_AT, note);
+                err = sys_read_all(*fd, noted, sizeof(noted), NOTE_AT);
+        if (!err)
+                note_decode(noted, note);
         if (err)
                 sys_close(*fd);
         if (err == -ENODATA)
@@ -306,13 +309,18 @@ static int read_sector(int fd, uint64_t sector_no, unsigned char *sector, bool *
         return err;
 }
 
-int sums_is_hole(int fd, uint64_t page_no)
+int sums_judge_sector(int fd, uint64_t page_no)
 {
         static const unsigned char zeros[SUMS_SECTOR_BYTES];
         unsigned char sector[SUMS_SECTOR_BYTES];
-        int err = read_as_is(fd, page_no / SUMS_SECTOR_PAGES, sector);
+        bool is_sound;
+        int err = read_sector(fd, page_no / SUMS_SECTOR_PAGES, sector, &is_sound);
 
-        return err ? err : memcmp(sector, zeros, sizeof(zeros)) == 0;
+        if (err)
+                return err;
+        if (!is_sound)
+                return SUMS_LOST;
+        return memcmp(sector, zeros, sizeof(zeros)) == 0 ? SUMS_HOLE : SUMS_SOUND;
 }
 
 /* The sums that a sector is to get: all of them, or a part. values NULL: unknown. */

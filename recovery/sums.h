@@ -5,7 +5,7 @@
 /*
  * The checksums of a data file's pages, in a file beside it: `xac.sums.0` for file number 0.
  *
- *      | header: 4096 bytes | sector: 127 pages | sector: 127 pages | ...
+ *      | header: 4096 bytes | note: 4096 bytes | sector: 127 pages | sector: 127 pages | ...
  *
  *      header   0   8   magic "XACSUMS1"
  *               8   4   version of this format
@@ -14,11 +14,11 @@
  *              32   4   number of the data file
  *              36   4   page_bytes
  *              40 472   zero
- *      note  2048   4   state (enum sums_state)
- *            2052   4   nanoseconds of the data file's time of change
- *            2056   8   its seconds
- *            2064   8   the data file's size
- *            2072   4   CRC-32C of the 24 bytes before
+ *      note     0   4   state (enum sums_state)
+ *               4   4   nanoseconds of the data file's time of change
+ *               8   8   its seconds
+ *              16   8   the data file's size
+ *              24   4   CRC-32C of the 24 bytes before
  *      sector   0 508   4 bytes a page: its sum
  *             508   4   sum of these 508 bytes
  *
@@ -36,7 +36,13 @@
 
 #define SUMS_NAME_PREFIX "xac.sums."
 
-enum { SUMS_HEADER_BYTES = 4096, SUMS_SECTOR_BYTES = 512, SUMS_SECTOR_PAGES = 127, SUMS_NAME_BYTES = 24 };
+enum {
+        SUMS_HEADER_BYTES = 8192, /* with the note */
+        SUMS_SECTOR_BYTES = 512,
+        SUMS_SECTOR_PAGES = 127,
+        SUMS_BLOCK_PAGES = 8 * SUMS_SECTOR_PAGES,
+        SUMS_NAME_BYTES = 24
+};
 
 #define SUMS_UNKNOWN UINT32_MAX
 
@@ -92,8 +98,9 @@ int sums_write(int fd, uint64_t first, const uint32_t *values, uint64_t count);
 int sums_write_unknown(int fd, uint64_t first, uint64_t count);
 /* SUMS_UNKNOWN, too, where a sector knows nothing, of which *lost tells: how many pages; may be NULL. */
 int sums_read(int fd, uint64_t first, uint32_t *values, uint64_t count, uint64_t *lost);
-/* Is the sector with this page all zeros? 1, 0 or an error. */
-int sums_is_hole(int fd, uint64_t page_no);
+/* What the sector with this page is worth, or an error. */
+enum sums_worth { SUMS_SOUND, SUMS_HOLE /* all of it is zeros */, SUMS_LOST };
+int sums_judge_sector(int fd, uint64_t page_no);
 
 /* Sums of pages in ascending order, gaps or not: each sector is read and written once. Flush it at the end. */
 struct sums_batch {

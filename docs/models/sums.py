@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Checksums of home pages: brute force over every cut.
 
-Each page at home has a sum in a file beside it. Sums are written with the pages of a checkpoint. A block of sums is torn at
-sectors, so an entry is old or new; a page may be torn in its middle. A durable environment has the pages that go home in an
-area, which the manifest names before. Three checkpoints of all shapes are made; after each step the power fails, with every
-choice of what was not synced yet. Recovery is cut in the same way and run again. Then everything at home that a version may
-be copied from must be what its sum says, and what was committed: wrong is a sum that says a sound page is damaged, and a page
-that is not what was committed and passes for it.
+Each page at home has a sum in a file beside it, and the sums of neighbours share a sector. Sums are written with the pages of
+a checkpoint. A page may be torn in its middle; a sector of sums is old or new, or harmed: zeros, or garbage. A durable
+environment has the pages that go home in an area, which the manifest names before. Two checkpoints of all shapes are made;
+after each step the power fails, with every choice of what was not synced yet. Recovery is cut in the same way and run again.
+Then every page must be what its sum says, or its sum unknown, and what was committed.
 
-Besides, in each state that is at rest one page rots: it must be found.
+Besides, in each state one page rots while nobody has it open: it must not pass for sound.
 
 The rules; each is left out by its name, and is then found out:
 
@@ -23,6 +22,9 @@ The rules; each is left out by its name, and is then found out:
     unclean   S6  what was not closed is not adopted: it is recovered, and must agree
     volatile  S7  without a log, the header says so before the first page goes home; such a file is summed anew
     anew      S8  sums that are made anew are on disk before the header says to what they belong
+    own       S9  a sector has a sum of its own; if that is wrong, nothing is known of its pages
+    zeros     S10 a sector of zeros looks like a hole: where recovery writes to one, nothing is known of the pages of it that
+                  are there
 
     python3 sums.py               expects 0 wrong
     python3 sums.py RULE...       without these
@@ -33,8 +35,12 @@ import subprocess
 import sys
 
 OUT = set(sys.argv[1:])
-PAGES = "XY"
-RULES = ["with", "restore", "sync", "readers", "note", "unclean", "volatile", "anew"]
+PAGES = "XYZ"  # Z is nobody's: a neighbour
+FIRST = {"X": 5, "Y": 0, "Z": 9}
+UNKNOWN = None
+GARBAGE = "garbage"
+ZEROS = {page: 0 for page in PAGES}
+RULES = ["with", "restore", "sync", "readers", "note", "unclean", "volatile", "anew", "own", "zeros"]
 
 
 def torn(old, new):
@@ -43,11 +49,11 @@ def torn(old, new):
 
 
 class Disk:
-    """Pages, their sums, the area, two areas, the manifest (base, its area, closed), the header (state, time), the time of change."""
+    """Pages, the sector of their sums, the area, two areas, the manifest (base, its area, closed), the header (state, time), the time of change."""
 
     def __init__(self):
-        self.home = {page: 0 for page in PAGES}
-        self.sums = {page: 0 for page in PAGES}
+        self.home = dict(FIRST)
+        self.sums = {0: dict(FIRST)}
         self.area = {0: None, 1: None}
         self.manifest = {0: (0, None, True)}
         self.header = {0: ("closed", 0)}
@@ -60,26 +66,37 @@ class Disk:
         disk.time = self.time
         return disk
 
-    def put(self, write, whole=True):
+    def put(self, write, fate=1):
+        """Fates: 1 it arrives; 2 it is torn, or zeros; 3 it is garbage."""
         kind, key, value = write
         file = getattr(self, kind)
         if kind == "home":
             self.time += 1
-        file[key] = value if whole or kind != "home" else torn(file[key], value)
+            value = torn(file[key], value) if fate == 2 else value
+        if kind == "sums":
+            value = {1: value, 2: ZEROS, 3: GARBAGE}[fate]
+        file[key] = value
+
+    def sector(self):
+        """What is known by it."""
+        if self.sums[0] == GARBAGE:
+            return dict.fromkeys(PAGES, GARBAGE if "own" in OUT else UNKNOWN)
+        return dict(self.sums[0])
 
     def state(self):
         return repr((self.home, self.sums, self.area, self.manifest, self.header, self.time))
 
 
+FATES = {"home": (0, 1, 2), "sums": (0, 1, 2, 3)}
+
+
 def cuts(disk, pending):
     """Every disk that a power cut may leave of the writes that were not synced."""
-    for fates in itertools.product((0, 1, 2), repeat=len(pending)):
-        if any(fate == 2 and write[0] != "home" for fate, write in zip(fates, pending)):
-            continue
+    for fates in itertools.product(*(FATES.get(write[0], (0, 1)) for write in pending)):
         cut = disk.copy()
         for fate, write in zip(fates, pending):
             if fate:
-                cut.put(write, fate == 1)
+                cut.put(write, fate)
         yield cut
 
 
@@ -106,17 +123,21 @@ def run(disk, steps, seen):
 # ---- a session ----
 
 
-def pages_home(changed):
+def pages_home(sector, changed):
+    """`sector`: as the writer sees it, in the page cache."""
     for page, value in changed.items():
         yield "write", ("home", page, value)
         if "with" not in OUT:
-            yield "write", ("sums", page, value)
+            sector[page] = value
+    if "with" not in OUT:
+        yield "write", ("sums", 0, dict(sector))
     yield "sync", ("home",) if "sync" in OUT else ("home", "sums")
 
 
 def durable(disk, checkpoints):
     """Each checkpoint brings some pages home through the area that the manifest does not name."""
     base, area, _ = disk.manifest[0]
+    sector = disk.sector()
     yield "write", ("manifest", 0, (base, area, False))
     yield "sync", ("manifest",)
     for changed in checkpoints:
@@ -126,7 +147,7 @@ def durable(disk, checkpoints):
         yield "sync", ("area",)
         yield "write", ("manifest", 0, (base, area, False))
         yield "sync", ("manifest",)
-        yield from pages_home(changed)
+        yield from pages_home(sector, changed)
 
 
 def close(disk, base):
@@ -140,12 +161,13 @@ def close(disk, base):
         yield "sync", ("header",)
 
 
-def volatile(checkpoints):
+def volatile(disk, checkpoints):
+    sector = disk.sector()
     if "volatile" not in OUT:
         yield "write", ("header", 0, ("volatile", None))
         yield "sync", ("header",)
     for changed in checkpoints:
-        yield from pages_home(changed)
+        yield from pages_home(sector, changed)
 
 
 def sum_anew(disk):
@@ -153,9 +175,8 @@ def sum_anew(disk):
     if "anew" in OUT:
         yield "write", header
         yield "sync", ("header",)
-    for page in PAGES:
-        if disk.sums[page] != disk.home[page]:
-            yield "write", ("sums", page, disk.home[page])
+    if disk.sector() != disk.home:
+        yield "write", ("sums", 0, dict(disk.home))
     yield "sync", ("sums",)
     if "anew" not in OUT:
         yield "write", header
@@ -166,10 +187,14 @@ def open_again(disk):
     """Steps; returns how: "recovered", "adopted", "as it was" or "summed"."""
     base, area, is_closed = disk.manifest[0]
     if area is not None:
+        sector = disk.sector()
+        if sector == ZEROS and "zeros" not in OUT:
+            sector = {page: 0 if disk.home[page] == 0 else UNKNOWN for page in PAGES}
         for page, value in disk.area[area].items():
             yield "write", ("home", page, value)
-            if "restore" not in OUT:
-                yield "write", ("sums", page, value)
+            sector[page] = value
+        if "restore" not in OUT:
+            yield "write", ("sums", 0, sector)
         yield "sync", ("home", "sums")
     if "unclean" not in OUT and (area is not None or not is_closed):
         yield from close(disk, base)
@@ -193,8 +218,9 @@ def fail(what):
 
 def judge(disk, how, expected):
     """At rest, everything open again. `expected`: page -> contents that it may have; None: any."""
+    sector = disk.sector()
     for page in PAGES:
-        if disk.home[page] != disk.sums[page]:
+        if sector[page] not in (UNKNOWN, disk.home[page]):
             fail("a sound page does not match its sum")
         if expected and disk.home[page] not in expected[page]:
             fail("a page is not what was committed")
@@ -231,7 +257,7 @@ def rot(disk):
         rotten = disk.copy()
         rotten.home[page] = "rot"
         run(rotten, open_again(rotten), lambda now, left: None)
-        if rotten.home[page] == rotten.sums[page]:
+        if rotten.home[page] == rotten.sector()[page]:
             fail("rot was taken for sound")
 
 
@@ -245,7 +271,7 @@ def try_durable(checkpoints):
     def allowed(now):
         """Home is as of the manifest's base once the area is restored, whatever has been written."""
         base = now.manifest[0][0]
-        at = {page: 0 for page in PAGES}
+        at = dict(FIRST)
         for changed in checkpoints[:base]:
             at.update(changed)
         return {page: {value} for page, value in at.items()}
@@ -261,7 +287,7 @@ def try_durable(checkpoints):
 
 def try_volatile(checkpoints):
     disk = Disk()
-    run(disk, volatile(checkpoints), lambda now, pending: recovered(now, pending, None))
+    run(disk, volatile(disk, checkpoints), lambda now, pending: recovered(now, pending, None))
 
 
 def try_others(value):

@@ -88,10 +88,10 @@ static void test_zeros_are_a_hole(void **state)
         expect(fd, 0, PAGES, zero);
         assert_int_equal(sums_grow(fd, PAGES), 0);
         expect(fd, 0, PAGES, zero);
-        assert_int_equal(sums_is_hole(fd, 5), 1);
+        assert_int_equal(sums_judge_sector(fd, 5), SUMS_HOLE);
         write_values(fd, 5, 1);
-        assert_int_equal(sums_is_hole(fd, 126), 0);
-        assert_int_equal(sums_is_hole(fd, 127), 1);
+        assert_int_equal(sums_judge_sector(fd, 126), SUMS_SOUND);
+        assert_int_equal(sums_judge_sector(fd, 127), SUMS_HOLE);
         sys_close(fd);
 }
 
@@ -175,6 +175,7 @@ static void test_a_harmed_sector_knows_nothing(void **state)
         harm(fd, sums_offset(127 + 50), 4, 0x55);
         assert_int_equal(sums_read(fd, 0, values, PAGES, &lost), 0);
         assert_int_equal(lost, 127);
+        assert_int_equal(sums_judge_sector(fd, 130), SUMS_LOST);
         expect(fd, 0, 127, value_of);
         expect(fd, 127, 127, unknown);
         expect(fd, 254, PAGES - 254, value_of);
@@ -259,7 +260,7 @@ static void test_a_harmed_note_says_open(void **state)
         assert_int_equal(note.state, SUMS_CLOSED);
         assert_true(note.size == 4711 && note.seconds == -5 && note.nanoseconds == 999 && !note.is_lost);
         for (int byte = 0; byte < 256; byte += 85) { /* zeros, too */
-                harm(fd, 2048, SUMS_SECTOR_BYTES, byte);
+                harm(fd, 4096, SUMS_SECTOR_BYTES, byte);
                 sys_close(fd);
                 assert_int_equal(sums_open(directory, &sample, O_RDWR, &fd, &note), 0);
                 assert_int_equal(note.state, SUMS_OPEN);

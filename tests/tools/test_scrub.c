@@ -49,7 +49,7 @@ static void rot_is_found(void)
         check_said("\"offset\": 20480");
         check_said("\"verified\": 15");
         check_xac(1, "check", TOOL_ENV);
-        check_said("DAMAGED: accounts: offset 20480: the page is not what its checksum says (xac.sums.0: offset 4116)");
+        check_said("DAMAGED: accounts: offset 20480: the page is not what its checksum says (xac.sums.0: offset 8212)");
 }
 
 static void it_is_found_while_it_is_in_use(void)
@@ -112,10 +112,10 @@ static void what_has_no_sums_gets_them(void)
 static void a_damaged_file_of_sums_is_told(void)
 {
         tool_work(0, 20, TOOL_CLOSE);
-        rot("xac.sums.0", 4096 + 100);
+        rot("xac.sums.0", 8192 + 100);
         check_xac(1, "check", TOOL_ENV);
-        check_said("DAMAGED: xac.sums.0: offset 4096: the checksums of accounts from offset 0 to 520192 are damaged");
-        rot("xac.sums.0", 4096 + 100);
+        check_said("DAMAGED: xac.sums.0: offset 8192: the checksums of accounts from offset 0 to 520192 are damaged");
+        rot("xac.sums.0", 8192 + 100);
         rot("xac.sums.0", 20);
         check_xac(1, "check", TOOL_ENV);
         check_said("DAMAGED: xac.sums.0: its header is damaged");
@@ -169,7 +169,7 @@ static void a_damaged_checksum_is_put_right(void)
         tool_work(0, 20, TOOL_CLOSE);
         copy_to_backup();
         snprintf(backup, sizeof(backup), "--from=%s", scratch_path("backup"));
-        rot("xac.sums.0", 4096 + 8);
+        rot("xac.sums.0", 8192 + 8);
         check_xac(0, "repair", backup, TOOL_ENV);
         check_said("repaired      0 pages, 16 checksums\n");
         check_xac(0, "check", TOOL_ENV);
