@@ -34,10 +34,20 @@ enum {
         NOTE_AT_SIZE = 16,
         NOTE_AT_CHECKSUM = 24,
 
-        SECTOR_AT_SUM = SUMS_SECTOR_PAGES * 4
+        SECTOR_AT_SUM = SUMS_SECTOR_PAGES * 4,
+        BLOCK_SECTORS = SUMS_BLOCK_PAGES / SUMS_SECTOR_PAGES
 };
 
+#define MARK UINT32_C(0x534d5553) /* so that a sector that was written is no hole */
+
 static const unsigned char magic[8] = { 'X', 'A', 'C', 'S', 'U', 'M', 'S', '1' };
+
+static bool sector_is_hole(const unsigned char *sector)
+{
+        static const unsigned char zeros[SUMS_SECTOR_BYTES];
+
+        return memcmp(sector, zeros, sizeof(zeros)) == 0;
+}
 
 static uint32_t sum_of(const void *bytes, size_t byte_len)
 {
@@ -98,18 +108,8 @@ static void header_encode(unsigned char *header, const struct sums_id *id)
         bytes_put_u32(header + AT_CHECKSUM, header_checksum(header));
 }
 
-/* Who makes it anew begins with an empty file, and gives it its header last. */
-static bool is_half_made(const unsigned char *header)
-{
-        static const unsigned char zeros[SUMS_SECTOR_BYTES];
-
-        return memcmp(header, zeros, sizeof(zeros)) == 0;
-}
-
 static int header_judge(const unsigned char *header, const struct sums_id *id)
 {
-        if (is_half_made(header))
-                return -ENOENT;
         if (memcmp(header + AT_MAGIC, magic, sizeof(magic)) != 0 ||
             bytes_get_u32(header + AT_CHECKSUM) != header_checksum(header) ||
             bytes_get_u32(header + AT_VERSION) != FORMAT_VERSION ||
@@ -126,7 +126,7 @@ static void note_decode(const unsigned char *at, struct sums_note *note)
         uint32_t state = bytes_get_u32(at + NOTE_AT_STATE);
 
         *note = (struct sums_note){ .state = SUMS_OPEN };
-        if (checksum_crc32c(0, at, NOTE_AT_CHECKSUM) != bytes_get_u32(at + NOTE_AT_CHECKSUM) || state > SUMS_VOLATILE) {
+        if (checksum_crc32c(0, at, NOTE_AT_CHECKSUM) != bytes_get_u32(at + NOTE_AT_CHECKSUM) || state > SUMS_MADE) {
                 note->is_lost = true;
                 return;
         }
@@ -163,40 +163,62 @@ static uint64_t sums_end(uint64_t pages)
         return SUMS_HEADER_BYTES + (pages + SUMS_SECTOR_PAGES - 1) / SUMS_SECTOR_PAGES * SUMS_SECTOR_BYTES;
 }
 
+/* Who makes it anew gives it its header at the end, and says so in the note before. */
+static bool is_half_made(int fd)
+{
+        unsigned char noted[SUMS_SECTOR_BYTES];
+        struct sums_note note;
+        struct stat st;
+
+        if (sys_stat(fd, &st) || st.st_size < SUMS_HEADER_BYTES || sys_read_all(fd, noted, sizeof(noted), NOTE_AT))
+                return true;
+        note_decode(noted, &note);
+        return note.state == SUMS_MADE;
+}
+
+static int read_header(int fd, const struct sums_id *id, struct sums_note *note)
+{
+        unsigned char sector[SUMS_SECTOR_BYTES];
+        struct stat st;
+        int err = sys_stat(fd, &st);
+
+        if (!err && !S_ISREG(st.st_mode))
+                return XAC_CORRUPT;
+        if (!err)
+                err = sys_read_all(fd, sector, sizeof(sector), 0);
+        if (!err && sector_is_hole(sector))
+                return -ENOENT;
+        if (!err)
+                err = header_judge(sector, id);
+        if (err == -ENODATA || err == XAC_CORRUPT)
+                return is_half_made(fd) ? -ENOENT : XAC_CORRUPT;
+        if (!err)
+                err = sys_read_all(fd, sector, sizeof(sector), NOTE_AT);
+        if (!err)
+                note_decode(sector, note);
+        return err == -ENODATA ? XAC_CORRUPT : err;
+}
+
 int sums_open(int directory, const struct sums_id *id, int flags, int *fd, struct sums_note *note)
 {
-        unsigned char header[SUMS_SECTOR_BYTES];
-        unsigned char noted[SUMS_SECTOR_BYTES];
         char name[SUMS_NAME_BYTES];
-        struct stat st;
         int err;
 
         sums_name(id->file_no, name);
         err = sys_open(directory, name, flags, 0, fd);
         if (err)
                 return err == -ELOOP || err == -EISDIR || err == -ENXIO ? XAC_CORRUPT : err;
-        err = sys_stat(*fd, &st);
-        if (!err && !S_ISREG(st.st_mode))
-                err = XAC_CORRUPT;
-        if (!err)
-                err = sys_read_all(*fd, header, sizeof(header), 0);
-        if (!err)
-                err = header_judge(header, id);
-        if (!err)
-                err = sys_read_all(*fd, noted, sizeof(noted), NOTE_AT);
-        if (!err)
-                note_decode(noted, note);
+        err = read_header(*fd, id, note);
         if (err)
                 sys_close(*fd);
-        if (err == -ENODATA)
-                err = st.st_size ? XAC_CORRUPT : -ENOENT;
         return err;
 }
 
 /* First the header is gone, so that a sum of before is never believed together with what comes. */
 static int write_anew(int fd, const struct sums_id *id, uint64_t unknown)
 {
-        static const struct sums_note nothing = { .state = SUMS_OPEN };
+        static const struct sums_note half_made = { .state = SUMS_MADE };
+        static const struct sums_note made = { .state = SUMS_OPEN };
         unsigned char header[SUMS_SECTOR_BYTES];
         int err = sys_truncate(fd, 0);
 
@@ -206,12 +228,14 @@ static int write_anew(int fd, const struct sums_id *id, uint64_t unknown)
         if (!err)
                 err = sums_write_unknown(fd, 0, unknown);
         if (!err)
-                err = write_note(fd, &nothing);
+                err = write_note(fd, &half_made);
         if (!err)
                 err = sys_sync(fd);
         if (!err)
                 err = sys_write_all(fd, header, sizeof(header), 0);
-        return err ? err : sys_sync_data(fd);
+        if (!err)
+                err = sys_sync_data(fd);
+        return err ? err : sums_put_note(fd, &made);
 }
 
 int sums_make(int directory, const struct sums_id *id, uint64_t unknown, int *fd)
@@ -271,14 +295,15 @@ int sums_cut(int fd, uint64_t pages)
 
 /* ---- Sectors ---- */
 
-static uint32_t sector_sum(const unsigned char *sector)
+static void sector_seal(unsigned char *sector)
 {
-        return sum_of(sector, SECTOR_AT_SUM);
+        bytes_put_u32(sector + SECTOR_AT_SUM, sum_of(sector, SECTOR_AT_SUM) ^ MARK);
 }
 
 static bool sector_is_sound(const unsigned char *sector)
 {
-        return bytes_get_u32(sector + SECTOR_AT_SUM) == sector_sum(sector);
+        return bytes_get_u32(sector + SECTOR_AT_SUM) == (sum_of(sector, SECTOR_AT_SUM) ^ MARK) ||
+               sector_is_hole(sector);
 }
 
 static uint64_t sector_at(uint64_t sector_no)
@@ -311,7 +336,6 @@ static int read_sector(int fd, uint64_t sector_no, unsigned char *sector, bool *
 
 int sums_judge_sector(int fd, uint64_t page_no)
 {
-        static const unsigned char zeros[SUMS_SECTOR_BYTES];
         unsigned char sector[SUMS_SECTOR_BYTES];
         bool is_sound;
         int err = read_sector(fd, page_no / SUMS_SECTOR_PAGES, sector, &is_sound);
@@ -320,7 +344,7 @@ int sums_judge_sector(int fd, uint64_t page_no)
                 return err;
         if (!is_sound)
                 return SUMS_LOST;
-        return memcmp(sector, zeros, sizeof(zeros)) == 0 ? SUMS_HOLE : SUMS_SOUND;
+        return sector_is_hole(sector) ? SUMS_HOLE : SUMS_SOUND;
 }
 
 /* The sums that a sector is to get: all of them, or a part. values NULL: unknown. */
@@ -342,18 +366,44 @@ static struct part part_of(uint64_t first, const uint32_t *values, uint64_t coun
         return part;
 }
 
-static int fill_sector(int fd, const struct part *part, unsigned char *sector)
+/* A block that is written for the first time is written as a whole. So a hole in one that had been written before is
+ * what a disk has harmed. */
+static int fill_block(int fd, uint64_t sector_no)
 {
-        bool is_sound = false;
+        const uint64_t first = sector_no - sector_no % BLOCK_SECTORS;
+        unsigned char sector[SUMS_SECTOR_BYTES];
         int err = 0;
 
-        if (part->count < SUMS_SECTOR_PAGES)
-                err = read_sector(fd, part->sector_no, sector, &is_sound);
-        if (!is_sound)
+        for (uint64_t i = first; !err && i < first + BLOCK_SECTORS; i++) {
+                err = read_as_is(fd, i, sector);
+                if (err || !sector_is_hole(sector))
+                        continue;
+                sector_seal(sector);
+                err = sys_write_all(fd, sector, sizeof(sector), sector_at(i));
+        }
+        return err;
+}
+
+/* To be changed and written. If it knows nothing, neither will the new one. */
+static int take_sector(int fd, uint64_t sector_no, unsigned char *sector)
+{
+        bool is_sound;
+        int err = read_sector(fd, sector_no, sector, &is_sound);
+
+        if (!err && !is_sound)
                 memset(sector, 0xff, SUMS_SECTOR_BYTES);
+        if (!err && sector_is_hole(sector))
+                err = fill_block(fd, sector_no);
+        return err;
+}
+
+static int fill_sector(int fd, const struct part *part, unsigned char *sector)
+{
+        int err = take_sector(fd, part->sector_no, sector);
+
         for (uint32_t i = 0; i < part->count; i++)
                 bytes_put_u32(sector + (size_t)(part->from + i) * 4, part->values ? part->values[i] : SUMS_UNKNOWN);
-        bytes_put_u32(sector + SECTOR_AT_SUM, sector_sum(sector));
+        sector_seal(sector);
         return err;
 }
 
@@ -397,17 +447,14 @@ int sums_batch_flush(struct sums_batch *batch)
         if (!batch->is_filled)
                 return 0;
         batch->is_filled = false;
-        bytes_put_u32(batch->sector + SECTOR_AT_SUM, sector_sum(batch->sector));
+        sector_seal(batch->sector);
         return sys_write_all(batch->fd, batch->sector, SUMS_SECTOR_BYTES, sector_at(batch->sector_no));
 }
 
 static int batch_begin(struct sums_batch *batch, uint64_t sector_no)
 {
-        bool is_sound;
-        int err = read_sector(batch->fd, sector_no, batch->sector, &is_sound);
+        int err = take_sector(batch->fd, sector_no, batch->sector);
 
-        if (!err && !is_sound)
-                memset(batch->sector, 0xff, SUMS_SECTOR_BYTES);
         batch->sector_no = sector_no;
         batch->is_filled = !err;
         return err;

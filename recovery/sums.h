@@ -20,7 +20,7 @@
  *              16   8   the data file's size
  *              24   4   CRC-32C of the 24 bytes before
  *      sector   0 508   4 bytes a page: its sum
- *             508   4   sum of these 508 bytes
+ *             508   4   sum of these 508 bytes, exclusive or "SUMS": so what was written is no hole
  *
  * A sum is a CRC-32C without the inversions at its two ends, so that of zeros is 0: a hole in the one file stands for a
  * hole in the other, and what lies behind the end of this one is zeros, too. Both grow without a write. All bits set:
@@ -47,9 +47,10 @@ enum {
 #define SUMS_UNKNOWN UINT32_MAX
 
 enum sums_state {
-        SUMS_OPEN = 0,    /* somebody has it open, or the header's size and time mean nothing */
-        SUMS_CLOSED = 1,  /* the data file was so large, and changed then, when the environment was closed */
-        SUMS_VOLATILE = 2 /* pages were going home without a log: after a crash they may be of any age, or torn */
+        SUMS_OPEN = 0,     /* somebody has it open, or the header's size and time mean nothing */
+        SUMS_CLOSED = 1,   /* the data file was so large, and changed then, when the environment was closed */
+        SUMS_VOLATILE = 2, /* pages were going home without a log: after a crash they may be of any age, or torn */
+        SUMS_MADE = 3      /* the file of sums is being made: a header that is not right is one that was not finished */
 };
 
 struct sums_id {
