@@ -91,7 +91,8 @@ static void test_zeros_are_a_hole(void **state)
         assert_int_equal(sums_judge_sector(fd, 5), SUMS_HOLE);
         write_values(fd, 5, 1);
         assert_int_equal(sums_judge_sector(fd, 126), SUMS_SOUND);
-        assert_int_equal(sums_judge_sector(fd, 127), SUMS_HOLE);
+        assert_int_equal(sums_judge_sector(fd, 127), SUMS_SOUND); /* with its block */
+        assert_int_equal(sums_judge_sector(fd, SUMS_BLOCK_PAGES), SUMS_HOLE);
         sys_close(fd);
 }
 
