@@ -17,6 +17,7 @@ TOOL_TESTS = \
         %D%/test_heap \
         %D%/test_log \
         %D%/test_recover \
+        %D%/test_scrub \
         %D%/test_serve \
         %D%/test_stat \
         %D%/test_stat_stopped \
@@ -52,6 +53,8 @@ TRACE_TESTED = %D%/json_check.c %D%/json_check.h %D%/trace_chew.c %D%/trace_chew
 %C%_test_log_LDADD = tests/support/libsupport.la $(UNIT_LIBS) # it makes records
 %C%_test_recover_SOURCES = %D%/test_recover.c $(TOOL_COMMON)
 %C%_test_recover_LDADD = $(CONTRACT_LIBS)
+%C%_test_scrub_SOURCES = %D%/test_scrub.c $(TOOL_COMMON)
+%C%_test_scrub_LDADD = $(CONTRACT_LIBS)
 %C%_test_stat_SOURCES = %D%/test_stat.c $(TOOL_COMMON)
 %C%_test_stat_LDADD = $(CONTRACT_LIBS)
 %C%_test_stat_stopped_SOURCES = %D%/test_stat_stopped.c $(TOOL_COMMON)

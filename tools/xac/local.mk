@@ -74,10 +74,12 @@ TRACE_READER = \
         %D%/restore.c \
         %D%/restore_until.c \
         %D%/restore_until.h \
+        %D%/repair.c \
         %D%/sampler.c \
         %D%/sampler.h \
         %D%/screen.c \
         %D%/screen.h \
+        %D%/scrub.c \
         %D%/send.c \
         %D%/serve.c \
         %D%/serve_client.c \

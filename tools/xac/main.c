@@ -17,6 +17,8 @@ static const char help[] =
         "  top       what happens in it, each second; goes on until it is ended\n"
         "  log       the commits in its redo log, one line each\n"
         "  check     verifies it, and says what is damaged where; changes nothing\n"
+        "  scrub     compares its pages with their checksums while it is in use\n"
+        "  repair    takes damaged pages from a backup\n"
         "  recover   makes it whole after a crash of the machine, as the next open would\n"
         "  backup    copies it, while others use it\n"
         "  restore   makes one from backups\n"
@@ -44,6 +46,8 @@ static const struct subcommand {
         { "top", top_main, top_help },
         { "log", log_main, log_help },
         { "check", check_main, check_help },
+        { "scrub", scrub_main, scrub_help },
+        { "repair", repair_main, repair_help },
         { "recover", recover_main, recover_help },
         { "backup", backup_main, backup_help },
         { "restore", restore_main, restore_help },
