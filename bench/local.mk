@@ -8,6 +8,7 @@ BENCH_PROGRAMS = \
         bench/moves \
         bench/handover \
         bench/heap \
+        bench/home \
         bench/hot_path \
         bench/backup \
         bench/long_reader \
@@ -57,6 +58,8 @@ bench_handover_SOURCES = bench/handover.c
 bench_handover_LDADD = bench/libbench.la $(XAC_LIBS)
 bench_heap_SOURCES = bench/heap.c
 bench_heap_LDADD = bench/libbench.la $(HEAP_LIBS)
+bench_home_SOURCES = bench/home.c
+bench_home_LDADD = bench/libbench.la $(XAC_LIBS)
 bench_hot_path_SOURCES = bench/hot_path.c
 bench_hot_path_LDADD = bench/libbench.la $(XAC_LIBS)
 bench_backup_SOURCES = bench/backup.c

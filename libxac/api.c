@@ -17,6 +17,7 @@
 #include "libxac/handlers.h"
 #include "libxac/open.h"
 #include "libxac/retry.h"
+#include "libxac/scrub.h"
 #include "libxac/snapshot.h"
 #include "libxac/snapshot_map.h"
 #include "libxac/stats.h"
@@ -362,20 +363,38 @@ int xac_sync(xac_env *env)
         return err ? err : leave(thread, thread_sync(thread));
 }
 
-/* What a program sets that was built for a later version. */
-static bool has_reserved(const xac_backup_options *options)
+/* Not so: what a program sets that was built for a later version. */
+static bool are_zeros(const uint64_t *words, size_t count)
 {
-        uint64_t any = 0;
-        for (size_t i = 0; i < sizeof(options->reserved) / sizeof(options->reserved[0]); i++)
-                any |= options->reserved[i];
-        return any != 0;
+        for (size_t i = 0; i < count; i++)
+                if (words[i])
+                        return false;
+        return true;
 }
 
 int xac_backup(xac_env *env, const char *destination, const xac_backup_options *options)
 {
-        if (!env || !destination || (options && (has_reserved(options) || options->stream < 0)))
+        if (!env || !destination)
+                return -EINVAL;
+        if (options && (options->stream < 0 ||
+                        !are_zeros(options->reserved, sizeof(options->reserved) / sizeof(options->reserved[0]))))
                 return -EINVAL;
         return env_is_forked(env) ? XAC_FORKED : backup_env(env, destination, options);
+}
+
+int xac_scrub(xac_env *env, const xac_scrub_options *options, xac_scrub_result *result)
+{
+        static const xac_scrub_options defaults;
+        xac_scrub_result counts = { 0 };
+        if (!options)
+                options = &defaults;
+        if (!env || options->flags & ~(uint32_t)XAC_SCRUB_SUM ||
+            !are_zeros(options->reserved, sizeof(options->reserved) / sizeof(options->reserved[0])))
+                return -EINVAL;
+        int err = scrub_env(env, options, &counts);
+        if (result)
+                *result = counts;
+        return err;
 }
 
 int xac_stat(xac_env *env, xac_stats *stats)

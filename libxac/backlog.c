@@ -77,6 +77,8 @@ static const char *read_home(struct merge *merge, uint64_t page)
         if (!err)
                 err = sys_read_all(merge->files->file[file_no].fd, merge->home, merge->shared->page_bytes,
                                    page_id_no(page) << merge->shared->page_shift);
+        if (!err)
+                err = files_verify_home(merge->files, page, merge->home);
         return err ? NULL : merge->home;
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/sys.h"
 #include "libxac/handlers.h"
+#include "libxac/line.h"
 #include "libxac/place.h"
 #include "libxac/ranges.h"
 #include "libxac/snapshot_map.h"
@@ -19,46 +20,16 @@
 
 /* ---- messages, without stdio ---- */
 
-struct line {
-        char text[1024];
-        size_t len;
-};
-
-static void add_text(struct line *line, const char *text)
-{
-        while (*text && line->len < sizeof(line->text) - 1)
-                line->text[line->len++] = *text++;
-}
-
-static void add_hex(struct line *line, uint64_t number)
-{
-        char digits[20];
-        size_t i = sizeof(digits);
-        digits[--i] = '\0';
-        do {
-                digits[--i] = "0123456789abcdef"[number & 15];
-        } while (number >>= 4);
-        add_text(line, "0x");
-        add_text(line, digits + i);
-}
-
-static void print_line(struct line *line)
-{
-        add_text(line, "\n");
-        while (write(STDERR_FILENO, line->text, line->len) < 0 && errno == EINTR)
-                ;
-}
-
 static void explain_file(const char *file, uint64_t offset, const char *reason)
 {
         struct line line = { .len = 0 };
-        add_text(&line, "libxac: access to ");
-        add_text(&line, file ? file : "a view");
-        add_text(&line, " at offset ");
-        add_hex(&line, offset);
-        add_text(&line, ": ");
-        add_text(&line, reason);
-        print_line(&line);
+        line_add(&line, "libxac: access to ");
+        line_add(&line, file ? file : "a view");
+        line_add(&line, " at offset ");
+        line_add_hex(&line, offset);
+        line_add(&line, ": ");
+        line_add(&line, reason);
+        line_print(&line);
 }
 
 static void explain(const void *addr, const char *reason)
@@ -86,9 +57,9 @@ static void explain_caller(const void *pc)
         const void *caller = pc ? place_caller(pc) : NULL;
         if (!caller)
                 return;
-        add_text(&line, "libxac: the call was made by ");
-        add_text(&line, place_name(caller, name));
-        print_line(&line);
+        line_add(&line, "libxac: the call was made by ");
+        line_add(&line, place_name(caller, name));
+        line_print(&line);
 }
 
 /* The last thing that the program does, mostly: names of functions need no signal-safe way. Compiled code, too, faults

@@ -157,6 +157,11 @@ static int open_file(struct files *files, const char *name, uint64_t byte_len, i
         return err;
 }
 
+static uint64_t longest(uint64_t a, uint64_t b)
+{
+        return a > b ? a : b;
+}
+
 static int grow_locked(struct files *files, uint32_t file_no, uint64_t byte_len)
 {
         struct file_entry *entry = &files->shared->control->file[file_no];
@@ -173,6 +178,9 @@ static int grow_locked(struct files *files, uint32_t file_no, uint64_t byte_len)
                 err = sys_truncate(file->fd, byte_len);
         if (!err)
                 err = sync_or_poison(files, file->fd);
+        if (!err)
+                err = file_sums_grow(&file->sums, file->fd, files_byte_len(files, file_no), (uint64_t)st.st_size,
+                                     byte_len);
         hook_step(HOOK_FILE_GROWN);
         if (!err)
                 atomic_store_explicit(&entry->byte_len, byte_len, memory_order_release);
@@ -212,19 +220,31 @@ static int note_length(struct files *files, uint32_t file_no, int fd, uint64_t s
         return 0;
 }
 
+static int attach_sums_locked(struct files *files, uint32_t file_no, int fd, uint64_t size, uint64_t reserve)
+{
+        const struct file_sums_found found = { .size = size,
+                                               .data_end = find_data_end(fd, size),
+                                               .byte_len = files_byte_len(files, file_no),
+                                               .reserve_bytes = reserve };
+        return file_sums_attach(&files->file[file_no].sums, files->shared, files->directory, file_no, &found);
+}
+
 static int attach_locked(struct files *files, uint32_t file_no, int fd, uint64_t size, uint64_t reserve)
 {
+        struct data_file *file = &files->file[file_no];
         if (!shared_map_heads(files->shared, file_no))
                 return -ENOMEM;
         int err = note_length(files, file_no, fd, size);
         if (!err && window_place_bytes(files_place(files, file_no)) < reserve)
                 err = settle_place_locked(files, file_no, reserve);
-        return err ? err : map_home(&files->file[file_no], fd, reserve);
-}
-
-static uint64_t longest(uint64_t a, uint64_t b)
-{
-        return a > b ? a : b;
+        if (!err)
+                err = attach_sums_locked(files, file_no, fd, size, reserve);
+        if (err)
+                return err;
+        err = map_home(file, fd, reserve);
+        if (err)
+                file_sums_detach(&file->sums);
+        return err;
 }
 
 /* Opens a file that this process has not open; *file_no is its number, or to be found. */
@@ -311,6 +331,33 @@ int files_check_cut(struct files *files, uint32_t file_no, uint64_t end)
         return left < files_byte_len(files, file_no) && end > left ? XAC_CORRUPT : 0;
 }
 
+int files_verify_home(struct files *files, uint64_t page, const void *bytes)
+{
+        const struct file_sums *sums = &files->file[page_id_file(page)].sums;
+        if (file_sums_agree(sums, page_id_no(page), bytes))
+                return 0;
+        if (atomic_load(&files->is_patched)) /* it could not be read: whoever reads it is doomed for that */
+                return 0;
+        return file_sums_verify(sums, page_id_no(page), bytes);
+}
+
+int files_note_closed(struct files *files)
+{
+        const uint32_t count = atomic_load(&files->shared->control->file_count);
+        for (uint32_t i = 0; i < count; i++) {
+                if (!file_sums_is_changed(files->shared, i))
+                        continue;
+                int err = files_attach(files, i);
+                if (err == -ENOENT)
+                        continue; /* somebody has removed it */
+                if (!err)
+                        err = file_sums_note(&files->file[i].sums, files->file[i].fd);
+                if (err)
+                        return err;
+        }
+        return 0;
+}
+
 int files_why_lost(const struct files *files, uint32_t file_no, uint64_t offset)
 {
         struct stat st;
@@ -327,6 +374,8 @@ int files_replace_lost_page(struct files *files, const char *addr)
         for (uint32_t i = 0; i < FILES_MAX; i++) {
                 struct data_file *file = &files->file[i];
                 char *home = atomic_load(&file->home);
+                if (file_sums_replace_lost(&file->sums, addr))
+                        return XAC_CORRUPT;
                 if (!home || addr < home || addr >= home + file->reserve_bytes)
                         continue;
                 void *same;
@@ -362,6 +411,7 @@ void files_close_all(struct files *files)
                 struct data_file *file = &files->file[i];
                 if (!file->home)
                         continue;
+                file_sums_detach(&file->sums);
                 sys_munmap(file->home, file->reserve_bytes);
                 sys_close(file->fd);
                 file->home = NULL;

@@ -7,6 +7,8 @@
  * read-only mapping of the whole reservation, through which home versions are read. Files are
  * only ever written by pwrite.
  *
+ * Beside each stand the checksums of its pages (file_sums.h).
+ *
  * Names and lengths are shared (control->file); they are changed under the file lock. Creation
  * and growth are durable when they return.
  */
@@ -14,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "libxac/file_sums.h"
 #include "libxac/shared.h"
 
 struct chunks;
@@ -22,6 +25,7 @@ struct data_file {
         _Atomic(char *) home; /* NULL until this process has it open */
         int fd;
         uint64_t reserve_bytes;
+        struct file_sums sums;
 };
 
 struct files {
@@ -50,6 +54,12 @@ int files_attach(struct files *files, uint32_t file_no);
 void files_close_all(struct files *files);
 /* XAC_CORRUPT: somebody else has cut the file, and writing up to `end` would make a hole of what was lost. */
 int files_check_cut(struct files *files, uint32_t file_no, uint64_t end);
+
+/* Is this what home is to have, of which it is a copy (R29)? 0, or XAC_CORRUPT and a line that says where. The caller's
+ * snapshot sees the page at home. Async-signal-safe. */
+int files_verify_home(struct files *files, uint64_t page, const void *bytes);
+/* For the last one to leave, when everything is home (file_sums_note). */
+int files_note_closed(struct files *files);
 
 /* Home could not be read there. Why: XAC_CORRUPT (the file was cut), -ENOSPC (a hole on a full tmpfs),
  * -EIO. Async-signal-safe. */

@@ -8,6 +8,7 @@
 #include "libxac/dirty.h"
 #include "libxac/publish.h"
 #include "libxac/version.h"
+#include "recovery/sums.h"
 
 enum {
         RUN_PAGES = 128,  /* pages in one write */
@@ -55,12 +56,27 @@ static int collect(const struct home_writer *writer, uint64_t until, struct dirt
         return err;
 }
 
+/* The sums of what was written; those of another file before it are done. */
+static int put_sums(const struct home_writer *writer, const struct dirty *dirty, uint32_t i, int count,
+                    struct sums_batch *sums)
+{
+        struct shared *shared = dirty->shared;
+        const int fd = writer->files->file[page_id_file(dirty_page(dirty, i))].sums.fd;
+        int err = sums->fd == fd ? 0 : sums_batch_flush(sums);
+        sums->fd = fd;
+        for (uint32_t end = i + (uint32_t)count; i < end && !err; i++)
+                err = sums_batch_put(sums, page_id_no(dirty_page(dirty, i)),
+                                     sums_of(shared_slot_bytes(shared, dirty_slot(dirty, i)), shared->page_bytes));
+        return err;
+}
+
 /* Writes consecutive pages of one file, beginning with number i. Returns how many, or an error. */
-static int write_run(const struct home_writer *writer, const struct dirty *dirty, uint32_t i)
+static int write_run(const struct home_writer *writer, const struct dirty *dirty, uint32_t i, struct sums_batch *sums)
 {
         struct iovec parts[RUN_PAGES];
         struct shared *shared = dirty->shared;
         uint64_t first = dirty_page(dirty, i);
+        struct data_file *file = &writer->files->file[page_id_file(first)];
         int count = 0;
         while (count < RUN_PAGES && i + count < dirty->slots.count && dirty_page(dirty, i + count) == first + count) {
                 parts[count].iov_base = shared_slot_bytes(shared, dirty_slot(dirty, i + (uint32_t)count));
@@ -71,22 +87,26 @@ static int write_run(const struct home_writer *writer, const struct dirty *dirty
                 err = files_check_cut(writer->files, page_id_file(first),
                                       (page_id_no(first) + (uint64_t)count) << shared->page_shift);
         if (!err)
-                err = sys_write_vector_all(writer->files->file[page_id_file(first)].fd, parts, count,
-                                           page_id_no(first) << shared->page_shift);
+                err = file_sums_begin(&file->sums);
+        if (!err)
+                err = sys_write_vector_all(file->fd, parts, count, page_id_no(first) << shared->page_shift);
+        if (!err)
+                err = put_sums(writer, dirty, i, count, sums);
         return err ? err : count;
 }
 
 static int write_all(const struct home_writer *writer, const struct dirty *dirty)
 {
+        struct sums_batch sums = { .fd = -1 };
         for (uint32_t i = 0; i < dirty->slots.count;) {
-                int count = write_run(writer, dirty, i);
+                int count = write_run(writer, dirty, i, &sums);
                 if (count < 0)
                         return count;
                 i += (uint32_t)count;
                 if (writer->progress)
                         writer->progress(writer->progress_arg, "checkpoint", i, dirty->slots.count);
         }
-        return 0;
+        return sums_batch_flush(&sums);
 }
 
 static int sync_files(const struct home_writer *writer, const struct dirty *dirty)
@@ -96,7 +116,10 @@ static int sync_files(const struct home_writer *writer, const struct dirty *dirt
                 uint32_t file_no = page_id_file(dirty_page(dirty, i));
                 if (file_no == synced)
                         continue;
-                int err = sys_sync_data(writer->files->file[file_no].fd);
+                struct data_file *file = &writer->files->file[file_no];
+                int err = sys_sync_data(file->fd);
+                if (!err)
+                        err = file_sums_sync(&file->sums);
                 if (err)
                         return err;
                 synced = file_no;

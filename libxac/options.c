@@ -28,7 +28,7 @@ enum {
 
 int options_check_flags(int flags)
 {
-        const int known = XAC_CREATE | XAC_EXCL | XAC_NOSYNC | XAC_VOLATILE | XAC_TRACK | XAC_STRICT;
+        const int known = XAC_CREATE | XAC_EXCL | XAC_NOSYNC | XAC_VOLATILE | XAC_TRACK | XAC_STRICT | XAC_UNCHANGED;
         return flags & ~known || (flags & XAC_EXCL && !(flags & XAC_CREATE)) ? -EINVAL : 0;
 }
 

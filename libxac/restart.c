@@ -2,11 +2,13 @@
 #include "libxac/restart.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/sys.h"
 #include "libxac/archiving.h"
 #include "libxac/options.h"
+#include "recovery/adopt.h"
 #include "recovery/recover.h"
 
 static int recover(struct xac_env *env, struct manifest *manifest)
@@ -29,6 +31,40 @@ static void name_session(struct manifest *manifest)
         if (now_ns <= manifest->time_ns)
                 manifest->session.time_ns = manifest->time_ns + 1;
         manifest->time_ns = manifest->session.time_ns;
+}
+
+struct told {
+        const struct xac_env *env;
+        bool is_any;
+};
+
+static void tell_of_adoption(void *arg, const char *sentence)
+{
+        struct told *told = arg;
+        told->is_any = true;
+        fprintf(stderr, "libxac: %s/%s\n", told->env->identity.path, sentence);
+}
+
+/* Were the data files changed while nobody had them open (R29)? What an archive has does not lead there. */
+static int adopt(struct xac_env *env, struct manifest *manifest)
+{
+        struct told told = { .env = env };
+        struct recovery recovery = { .directory = env->directory,
+                                     .progress = env->progress,
+                                     .progress_arg = env->progress_arg };
+        const struct adoption adoption = {
+                .recovery = &recovery, .is_refused = env->flags & XAC_UNCHANGED, .tell = tell_of_adoption, .arg = &told
+        };
+        int err = adopt_run(&adoption, manifest);
+        if (told.is_any)
+                manifest->history = manifest->incarnation;
+        return err;
+}
+
+/* Only what was closed cleanly may have been changed by others: what was not is recovered, and must agree. */
+static int recover_or_adopt(struct xac_env *env, struct manifest *manifest)
+{
+        return manifest->is_clean && manifest->area < 0 ? adopt(env, manifest) : recover(env, manifest);
 }
 
 /* The log goes on where recovery, or the last close, has left it. */
@@ -71,7 +107,7 @@ int restart_env(struct xac_env *env, struct manifest *manifest)
         int err = shared_is_any_other_alive(&env->shared, env->identity.max_participants);
         if (err)
                 return err < 0 ? err : -EBUSY;
-        err = recover(env, manifest);
+        err = recover_or_adopt(env, manifest);
         if (err)
                 return err;
         env->identity.generation = manifest->generation + 1;

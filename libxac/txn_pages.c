@@ -129,14 +129,26 @@ static void replace_alias(struct txn_pages *pages, struct page_entry *entry, uin
         pool_give_back(pages->self, alias);
 }
 
-/* A slot with the content of the entry; 0: there is none. */
-static uint32_t copy_of(struct txn_pages *pages, const struct page_entry *entry)
+/* Is the entry's content home's? What home never had is not asked for there. */
+static bool is_of_home(const struct txn_pages *pages, const struct page_entry *entry)
+{
+        return !entry->slot && entry->visible_slot == SLOT_HOME && entry->bytes != shared_zeros(pages->self->shared);
+}
+
+int txn_pages_copy(struct txn_pages *pages, const struct page_entry *entry, uint32_t *slot)
 {
         struct shared *shared = pages->self->shared;
-        uint32_t slot = reclaim_take(pages->self);
-        if (slot)
-                memcpy(shared_slot_bytes(shared, slot), entry->bytes, shared->page_bytes);
-        return slot;
+        *slot = reclaim_take(pages->self);
+        if (!*slot)
+                return XAC_FULL;
+        char *bytes = shared_slot_bytes(shared, *slot);
+        memcpy(bytes, entry->bytes, shared->page_bytes);
+        int err = is_of_home(pages, entry) ? files_verify_home(pages->files, entry->page, bytes) : 0;
+        if (err) {
+                pool_give_back(pages->self, *slot);
+                *slot = 0;
+        }
+        return err;
 }
 
 /* The page's private version is in this slot from now on. */
@@ -161,9 +173,11 @@ int txn_pages_write(struct txn_pages *pages, uint64_t page, uint32_t level, uint
                 err = version_prepare(shared, page); /* I5 */
         if (err)
                 return err;
-        uint32_t slot = frame && !(*entry)->slot ? frame : copy_of(pages, *entry);
-        if (!slot)
-                return XAC_FULL;
+        uint32_t slot = frame;
+        if (!frame || (*entry)->slot)
+                err = txn_pages_copy(pages, *entry, &slot);
+        if (err)
+                return err;
         if (txn_pages_is_written_at(*entry, level))
                 replace_alias(pages, *entry, slot);
         else
@@ -174,8 +188,8 @@ int txn_pages_write(struct txn_pages *pages, uint64_t page, uint32_t level, uint
 
 bool txn_pages_copy_out(struct txn_pages *pages, struct page_entry *entry)
 {
-        uint32_t slot = copy_of(pages, entry);
-        if (!slot)
+        uint32_t slot;
+        if (txn_pages_copy(pages, entry, &slot))
                 return false;
         entry->slot = slot;
         settle(pages, entry, slot);

@@ -152,24 +152,29 @@ static void give_all_back(const struct move *move)
         }
 }
 
+static int take_zeros(struct participant *self, uint32_t *slot)
+{
+        struct shared *shared = self->shared;
+        *slot = reclaim_take(self);
+        if (!*slot)
+                return XAC_FULL;
+        memset(shared_slot_bytes(shared, *slot), 0, shared->page_bytes);
+        return 0;
+}
+
 static int take_copies(const struct move *move)
 {
-        struct participant *self = move->pages->self;
-        struct shared *shared = self->shared;
         for (uint32_t i = 0; i < moves_count(move); i++) {
                 const struct page_entry *source = source_at(move, i);
                 struct page_move *page_move = move_at(move, i);
                 if (page_move->slot)
                         continue;
-                page_move->slot = reclaim_take(self);
-                if (!page_move->slot) {
+                int err = source ? txn_pages_copy(move->pages, source, &page_move->slot)
+                                 : take_zeros(move->pages->self, &page_move->slot);
+                if (err) {
                         give_all_back(move);
-                        return XAC_FULL;
+                        return err;
                 }
-                if (source)
-                        memcpy(shared_slot_bytes(shared, page_move->slot), source->bytes, shared->page_bytes);
-                else
-                        memset(shared_slot_bytes(shared, page_move->slot), 0, shared->page_bytes);
         }
         return 0;
 }

@@ -9,10 +9,12 @@
 #include <xac/xac.h>
 
 #include "base/sys.h"
+#include "recovery/sums.h"
 
 enum {
         PAGE_NO_BITS = 28, /* of a page's name (log_format.h) */
-        RUN_BYTES = 1024 * 1024
+        RUN_BYTES = 1024 * 1024,
+        RUN_PAGES_MAX = RUN_BYTES / 4096
 };
 
 static uint32_t page_file(uint64_t page)
@@ -57,6 +59,20 @@ static int open_file(struct home_file *file, int directory, int flags)
         return err == -ENOENT || err == -ELOOP || err == -EISDIR || err == -EINVAL || err == -ENXIO ? 0 : err;
 }
 
+/* What is not to be believed is made anew when the file is attached. */
+static int open_sums(struct home_file *file, int directory, const struct manifest *manifest, uint32_t file_no)
+{
+        struct sums_id id = { .file_no = file_no, .page_bytes = manifest->page_bytes, .mode = manifest->mode };
+        struct sums_note note;
+        int err;
+
+        memcpy(id.uuid, manifest->uuid, sizeof(id.uuid));
+        err = sums_open(directory, &id, O_RDWR, &file->sums_fd, &note);
+        if (err)
+                file->sums_fd = -1;
+        return err == -ENOENT || err == XAC_CORRUPT ? 0 : err;
+}
+
 int home_files_open(struct home_files *homes, int directory, const struct manifest *manifest, bool is_to_write,
                     struct findings *findings)
 {
@@ -65,8 +81,11 @@ int home_files_open(struct home_files *homes, int directory, const struct manife
         *homes = (struct home_files){ .page_bytes = manifest->page_bytes, .findings = findings };
         for (uint32_t i = 0; !err && i < manifest->file_count; i++) {
                 homes->file[i].name = manifest->file_name[i];
+                homes->file[i].sums_fd = -1;
                 homes->count = i + 1;
                 err = open_file(&homes->file[i], directory, is_to_write ? O_RDWR : O_RDONLY);
+                if (!err && is_to_write)
+                        err = open_sums(&homes->file[i], directory, manifest, i);
         }
         if (!err && is_to_write) {
                 homes->run = malloc(RUN_BYTES);
@@ -79,9 +98,12 @@ int home_files_open(struct home_files *homes, int directory, const struct manife
 
 void home_files_close(struct home_files *homes)
 {
-        for (uint32_t i = 0; i < homes->count; i++)
+        for (uint32_t i = 0; i < homes->count; i++) {
                 if (homes->file[i].fd >= 0)
                         sys_close(homes->file[i].fd);
+                if (homes->file[i].sums_fd >= 0)
+                        sys_close(homes->file[i].sums_fd);
+        }
         free(homes->run);
         homes->count = 0;
         homes->run = NULL;
@@ -141,6 +163,20 @@ int home_files_need(struct home_files *homes, uint64_t page)
         return XAC_CORRUPT;
 }
 
+static int verify(struct home_files *homes, const struct home_file *file, uint64_t page, const void *bytes)
+{
+        uint64_t offset = home_files_offset(homes, page);
+        uint32_t expected;
+        int err = file->sums_fd < 0 ? 0 : sums_read(file->sums_fd, offset / homes->page_bytes, &expected, 1, NULL);
+
+        if (err || file->sums_fd < 0 || expected == SUMS_UNKNOWN || expected == sums_of(bytes, homes->page_bytes))
+                return err;
+        return findings_add(homes->findings,
+                            "%s: offset %llu: the page is not what its checksum says, and what the log goes on from is "
+                            "lost; 'xac repair' may take the page from a backup",
+                            file->name, (unsigned long long)offset);
+}
+
 int home_files_read(struct home_files *homes, uint64_t page, void *bytes)
 {
         struct home_file *file;
@@ -155,22 +191,104 @@ int home_files_read(struct home_files *homes, uint64_t page, void *bytes)
         if (left > homes->page_bytes)
                 left = homes->page_bytes;
         memset((char *)bytes + left, 0, homes->page_bytes - left);
-        return sys_read_all(file->fd, bytes, (size_t)left, offset);
+        err = sys_read_all(file->fd, bytes, (size_t)left, offset);
+        return err ? err : verify(homes, file, page, bytes);
 }
 
 /* ---- Write ---- */
+
+/* Is the page at home zeros, as a hole in the sums would say? */
+static int is_zeros(const struct home_files *homes, const struct home_file *file, uint64_t page_no)
+{
+        uint64_t offset = page_no * homes->page_bytes;
+        uint64_t left = offset < file->size ? file->size - offset : 0;
+        uint64_t words[512];
+        int err = 0;
+
+        if (left > homes->page_bytes)
+                left = homes->page_bytes;
+        for (uint64_t at = 0; !err && at < left; at += sizeof(words)) {
+                size_t byte_len = left - at < sizeof(words) ? (size_t)(left - at) : sizeof(words);
+
+                memset(words, 0, sizeof(words));
+                err = sys_read_all(file->fd, words, byte_len, offset + at);
+                for (size_t i = 0; !err && i < sizeof(words) / sizeof(words[0]); i++)
+                        if (words[i])
+                                return 0;
+        }
+        return err ? err : 1;
+}
+
+/* Where pages stand although the sums are zeros, nothing is known of them. */
+static int settle_hole(const struct home_files *homes, const struct home_file *file, uint64_t first)
+{
+        int err = 0;
+
+        for (uint64_t i = first; err >= 0 && i < first + SUMS_SECTOR_PAGES; i++) {
+                err = is_zeros(homes, file, i);
+                if (!err)
+                        err = sums_write_unknown(file->sums_fd, i, 1);
+        }
+        return err < 0 ? err : 0;
+}
+
+/* A disk may have harmed the block of sums that it was writing: garbage is not what a sector's own sum says, but zeros
+ * look like a hole. */
+static int settle_block(const struct home_files *homes, const struct home_file *file, uint64_t first)
+{
+        for (uint64_t i = first; i < first + SUMS_BLOCK_PAGES; i += SUMS_SECTOR_PAGES) {
+                int err = sums_judge_sector(file->sums_fd, i);
+
+                if (err == SUMS_LOST)
+                        err = sums_write_unknown(file->sums_fd, i, SUMS_SECTOR_PAGES);
+                else if (err == SUMS_HOLE && i * homes->page_bytes < file->size)
+                        err = settle_hole(homes, file, i);
+                if (err < 0)
+                        return err;
+        }
+        return 0;
+}
+
+static int settle_blocks(const struct home_files *homes, struct home_file *file, uint64_t first, uint32_t pages)
+{
+        for (uint64_t block = first / SUMS_BLOCK_PAGES; block <= (first + pages - 1) / SUMS_BLOCK_PAGES; block++) {
+                if (file->settled == block + 1)
+                        continue;
+                int err = settle_block(homes, file, block * SUMS_BLOCK_PAGES);
+
+                if (err)
+                        return err;
+                file->settled = block + 1;
+        }
+        return 0;
+}
+
+static int write_sums(const struct home_files *homes, struct home_file *file, uint32_t pages)
+{
+        uint64_t first = home_files_offset(homes, homes->run_page) / homes->page_bytes;
+        uint32_t sums[RUN_PAGES_MAX];
+        int err = settle_blocks(homes, file, first, pages);
+
+        if (err)
+                return err;
+        for (uint32_t i = 0; i < pages; i++)
+                sums[i] = sums_of(homes->run + (size_t)i * homes->page_bytes, homes->page_bytes);
+        return sums_write(file->sums_fd, first, sums, pages);
+}
 
 static int write_run(struct home_files *homes)
 {
         struct home_file *file = &homes->file[page_file(homes->run_page)];
         uint32_t pages = homes->run_pages;
+        int err;
 
         if (!pages)
                 return 0;
         homes->run_pages = 0;
         file->is_written = true;
-        return sys_write_all(file->fd, homes->run, (size_t)pages * homes->page_bytes,
-                             home_files_offset(homes, homes->run_page));
+        err = sys_write_all(file->fd, homes->run, (size_t)pages * homes->page_bytes,
+                            home_files_offset(homes, homes->run_page));
+        return err || file->sums_fd < 0 ? err : write_sums(homes, file, pages);
 }
 
 /* Does the page continue the run, and is there room? Behind the last page of a file comes another file. */
@@ -203,6 +321,8 @@ int home_files_sync(struct home_files *homes)
                 if (!homes->file[i].is_written)
                         continue;
                 err = sys_sync_data(homes->file[i].fd);
+                if (!err && homes->file[i].sums_fd >= 0)
+                        err = sys_sync_data(homes->file[i].sums_fd);
                 homes->file[i].is_written = err != 0;
         }
         return err;

@@ -8,6 +8,8 @@
  *
  * Growth is durable before any commit to what has grown, so a file that is missing or too short for a page
  * that was committed was removed or cut by somebody else. That is damage: what else it held is lost.
+ *
+ * Sums (sums.h) are read and written with the pages, where files are opened to write.
  */
 
 #include <stdbool.h>
@@ -19,8 +21,10 @@
 
 struct home_file {
         const char *name;
-        int fd;      /* -1: there is none */
-        int why_not; /* -ENOENT, -ELOOP, ... */
+        int fd;           /* -1: there is none */
+        int why_not;      /* -ENOENT, -ELOOP, ... */
+        int sums_fd;      /* -1: there are none, or none to be believed */
+        uint64_t settled; /* the block of sums, counted from 1, in which what a crash has harmed was found last */
         uint64_t size;
         bool is_written; /* since the last sync */
         bool is_reported;
@@ -54,10 +58,12 @@ int home_files_expect(struct home_files *homes, uint32_t file_no);
 const char *home_files_name(const struct home_files *homes, uint64_t page);
 uint64_t home_files_offset(const struct home_files *homes, uint64_t page);
 
-/* Reads what stands at home; what the last page lacks at the file's end reads as zeros. */
+/* Reads what stands at home; what the last page lacks at the file's end reads as zeros. Where files are opened to
+ * write, it is compared with its checksum: XAC_CORRUPT, reported, if it is another page (R29). */
 int home_files_read(struct home_files *homes, uint64_t page, void *bytes);
 
-/* Writes pages home, in runs: `bytes` may change after the call. On disk after home_files_sync only. */
+/* Writes pages home, in runs, and their checksums: `bytes` may change after the call. On disk after home_files_sync
+ * only. */
 int home_files_put(struct home_files *homes, const struct page_image *image);
 int home_files_sync(struct home_files *homes);
 

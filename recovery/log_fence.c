@@ -100,7 +100,7 @@ static int make_one(struct log_fence *fence, struct log_segments *segments, uint
         name_of(fence, segments, segment_no, name);
         err = sys_open(segments->directory, name, O_WRONLY | O_CREAT | O_TRUNC, 0600, &new);
         if (!err) {
-                fence->made[fence->count++] = segment_no;
+                fence->count++;
                 err = fill(segments, old, new, keep, is_pushed);
                 sys_close(new);
         }
@@ -110,23 +110,20 @@ static int make_one(struct log_fence *fence, struct log_segments *segments, uint
         return err;
 }
 
-static bool is_made(const struct log_fence *fence, uint64_t segment_no)
-{
-        for (uint32_t i = 0; i < fence->count; i++)
-                if (fence->made[i] == segment_no)
-                        return true;
-        return false;
-}
-
 int log_fence_make(struct log_fence *fence, struct log_segments *segments, const struct log_fence_range *range)
 {
         uint64_t segment_bytes = segments->table->segment_bytes;
+        uint64_t first = range->from / segment_bytes;
         int err = 0;
 
-        for (uint64_t no = range->from / segment_bytes; !err && no * segment_bytes < range->to; no++) {
-                if (is_made(fence, no))
-                        continue;
-                if (fence->count == LOG_FENCE_MAX || atomic_load(&entry_of(segments, no)->segment_no) != no)
+        if (fence->count == 0)
+                fence->first = first;
+        if (fence->first != first)
+                return -EAGAIN; /* what was made is for another group */
+        while (!err && (first + fence->count) * segment_bytes < range->to) {
+                uint64_t no = first + fence->count;
+
+                if (atomic_load(&entry_of(segments, no)->segment_no) != no)
                         return -EIO; /* which only damaged memory explains */
                 err = make_one(fence, segments, no, range);
         }
@@ -138,7 +135,7 @@ void log_fence_discard(struct log_fence *fence, struct log_segments *segments)
         while (fence->count > 0) {
                 char name[LOG_NAME_BYTES];
 
-                name_of(fence, segments, fence->made[--fence->count], name);
+                name_of(fence, segments, fence->first + --fence->count, name);
                 (void)sys_unlink(segments->directory, name);
         }
 }
@@ -188,7 +185,7 @@ int log_fence_enter(struct log_fence *fence, struct log_segments *segments)
         if (!err)
                 hook_step(HOOK_FENCE_TIDIED);
         while (!err && fence->count > 0) {
-                err = enter_one(fence, segments, fence->made[fence->count - 1]);
+                err = enter_one(fence, segments, fence->first + fence->count - 1);
                 if (!err)
                         fence->count--;
         }

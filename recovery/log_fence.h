@@ -22,13 +22,11 @@
 
 #include "recovery/log_segments.h"
 
-enum { LOG_FENCE_MAX = 16 }; /* segments that one group may touch */
-
 struct log_fence {
         uint64_t number; /* of the turn in which they are entered */
         uint32_t owner;
-        uint32_t count;
-        uint64_t made[LOG_FENCE_MAX]; /* segment numbers */
+        uint32_t count; /* of segments whose new files are made, the first of them */
+        uint64_t first;
 };
 
 /* What is replaced: the segments of [from, to). What lies before `from` is kept; of that, what lies at `durable` and

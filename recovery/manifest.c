@@ -180,9 +180,9 @@ void manifest_begin_log(struct manifest *manifest, uint64_t sequence)
         manifest->area = -1;
         manifest->area_checksum = 0;
         manifest->is_clean = 1;
+        manifest->target_sequence = 0;
         manifest->session = (struct manifest_session){ 0 };
         manifest->history = 0;
-        manifest->target_sequence = 0;
 }
 
 int manifest_create_as(int directory, const struct manifest *manifest)

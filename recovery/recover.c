@@ -20,6 +20,7 @@
 
 #include <xac/xac.h>
 
+#include "recovery/adopt.h"
 #include "recovery/area.h"
 #include "recovery/findings.h"
 #include "recovery/home_files.h"
@@ -145,6 +146,7 @@ static int forget_area(struct recover *recover)
 {
         if (recover->manifest.area < 0)
                 return 0;
+        adopt_note_recovered(recover->recovery->directory, &recover->manifest);
         recover->manifest.area = -1;
         recover->manifest.area_checksum = 0;
         return manifest_write(recover->recovery->directory, &recover->manifest);

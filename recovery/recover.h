@@ -27,7 +27,7 @@
 
 #include "recovery/manifest.h"
 
-/* `what` is "restore" or "checkpoint" (pages) or "replay" (bytes of log). */
+/* `what` is "restore", "checkpoint" or "sum" (pages) or "replay" (bytes of log). */
 typedef void (*recover_progress)(void *arg, const char *what, uint64_t done, uint64_t total);
 
 enum { RECOVER_SENTENCE = 512 };
@@ -37,6 +37,12 @@ struct recovery {
         uint64_t area_bytes;       /* in: what both areas together may take; 0: the default */
         recover_progress progress; /* in: may be NULL */
         void *progress_arg;
+        /* recover_check: */
+        void (*note)(void *arg, const char *sentence); /* in: what is worth knowing, and no damage; may be NULL */
+        void *note_arg;
+        bool skips_sums;               /* in: somebody may be writing pages home */
+        uint64_t sums_pages;           /* out: pages that were compared with their checksums, */
+        uint64_t sums_unknown;         /* and among them those that have none */
         uint64_t commits;              /* out: replayed */
         uint64_t pages;                /* out: that they changed */
         uint64_t restored;             /* out: pages taken from the area */
@@ -52,10 +58,10 @@ struct recovery {
  * unchanged, and what is on disk may be recovered again. 0, XAC_CORRUPT, -ENOSPC, -EIO, -ENOMEM, ... */
 int recover_run(struct recovery *recovery, struct manifest *manifest);
 
-/* Verifies without changing anything: area, log, home files' presence. `report` is called for each thing that
- * is wrong, with a sentence that names file and offset. 0: sound; XAC_CORRUPT; or an error that kept it from
- * looking. A torn tail of the log is sound: the usual trace of a crash. Files that are not the environment's
- * are ignored. */
+/* Verifies without changing anything: area, log, home files' presence, and the checksum of each page at home. `report`
+ * is called for each thing that is wrong, with a sentence that names file and offset. 0: sound; XAC_CORRUPT; or an
+ * error that kept it from looking. A torn tail of the log is sound: the usual trace of a crash. Files that are not the
+ * environment's are ignored. */
 int recover_check(struct recovery *recovery, const struct manifest *manifest,
                   void (*report)(void *arg, const char *sentence), void *arg);
 

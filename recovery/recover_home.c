@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/hook.h"
+#include "recovery/adopt.h"
 #include "recovery/area.h"
 #include "recovery/parts.h"
 #include "recovery/recover_area.h"
@@ -149,8 +150,10 @@ static int bring_part_home(struct work *work)
         uint32_t checksum = 0;
         int err = 0;
 
-        if (!work->count) /* then it is the only one, and there is nothing to keep safe */
+        if (!work->count) { /* then it is the only one, and there is nothing to keep safe */
+                adopt_note_recovered(work->home->recovery->directory, work->home->manifest);
                 return name_part(work, -1, 0);
+        }
         if (hook_has_bug(HOOK_BUG_REPLAY_AT_HOME))
                 err = write_home(work);
         if (!err)

@@ -391,7 +391,7 @@ def tidy(state):
     )
 
 
-def explore():
+def explore(most):
     empty = (GARBAGE_FREE,) * SIZE.commits
     first = State(
         (IDLE,) * SIZE.procs, Turn(0, True, False, False), False, (0, 0, True), 0, 0, 0, 0, 0, 0, 0,
@@ -399,7 +399,7 @@ def explore():
     )  # fmt: skip
     seen, open_states = {first: None}, [first]
     finished = False
-    while open_states:
+    while open_states and len(seen) < most:
         state = open_states.pop()
         what = judge(state)
         if what:
@@ -410,14 +410,15 @@ def explore():
             if after not in seen:
                 seen[after] = state if "--trail" in ARGUMENTS else None
                 open_states.append(after)
-    return len(seen), None if finished else "never finished", None, seen
+    return len(seen), None if finished or most < sys.maxsize else "never finished", None, seen
 
 
 def main():
     global SIZE
     total = 0
-    for SIZE in SIZES:
-        count, what, state, seen = explore()
+    sweeps = [200000, sys.maxsize] if OUT else [sys.maxsize]  # an error may be near in a later one
+    for most, SIZE in [(most, size) for most in sweeps for size in SIZES]:
+        count, what, state, seen = explore(most)
         total += count
         if what:
             trail = []

@@ -86,6 +86,9 @@ enum xac_flags {
         XAC_VOLATILE = 0x0008, /* no log; data reach their files at checkpoints and the last close */
         XAC_TRACK = 0x0010,    /* detect every first read by a fault, as the thesis did */
         XAC_STRICT = 0x0020,   /* views are inaccessible outside transactions */
+        /* Data files that somebody else has changed since the last close are XAC_CORRUPT, instead of taken as they are
+         */
+        XAC_UNCHANGED = 0x0040,
 
         /* xbegin() */
         XAC_RDONLY = 0x0100,   /* it will not write; it always commits */
@@ -101,7 +104,8 @@ enum xac_flags {
 enum xac_access { XAC_READ = 1, XAC_WRITE = 2 };
 
 enum xac_archive_flags {
-        XAC_ARCHIVE_DROP = 1, /* beyond archive_held_bytes: go on, with a gap in the archive; else commits get -ENOSPC */
+        XAC_ARCHIVE_DROP =
+                1, /* beyond archive_held_bytes: go on, with a gap in the archive; else commits get -ENOSPC */
         XAC_ARCHIVE_PLAIN = 2 /* do not compress */
 };
 
@@ -116,7 +120,8 @@ typedef struct xac_options {
         uint32_t max_participants; /* at creation: threads, and snapshots, at once; 1024 (default) to 32768 */
         uint32_t mode;             /* at creation: permission bits, under the umask; default 0600 */
         /* Long recoveries: "restore" (pages of the double-write area), "replay" (bytes of log); both and
-         * long checkpoints: "checkpoint" (pages). Called by the thread at work, which may be the library's own. */
+         * long checkpoints: "checkpoint" (pages); data files that others have changed: "sum" (pages). Called by the
+         * thread at work, which may be the library's own. */
         void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total);
         void *progress_arg;
         /* Where the next file that is created is to lie: a multiple of 16 GiB in the range for views (xac_mmap(3)).
@@ -278,6 +283,36 @@ int xac_sync(xac_env *env);
 /* An environment of its own as of one durable commit, while others go on: in a new directory, which is there as a whole
  * or not at all, or, as an archive of tar, on standard output ("-"). */
 int xac_backup(xac_env *env, const char *destination, const xac_backup_options *options);
+
+enum xac_scrub_flags {
+        XAC_SCRUB_SUM = 1 /* pages that have no checksum yet get one of what they are */
+};
+
+/* A zeroed field means its default. */
+typedef struct xac_scrub_options {
+        uint64_t rate; /* bytes a second, at most; default: as fast as it goes */
+        uint32_t flags;
+        /* Called now and then: bytes of a file that are done, of so many. What is not 0 ends it, and is returned. */
+        int (*progress)(void *arg, const char *file, uint64_t done, uint64_t total);
+        /* Called for each page that is not what its checksum says. */
+        void (*damage)(void *arg, const char *file, uint64_t offset);
+        void *arg;
+        uint64_t reserved[4]; /* for options to come: zero */
+} xac_scrub_options;
+
+/* Pages. */
+typedef struct xac_scrub_result {
+        uint64_t pages; /* in all; each is one of the following */
+        uint64_t verified;
+        uint64_t damaged;
+        uint64_t unknown; /* no checksum yet: files that were there before there were any, or are not ours */
+        uint64_t summed;  /* got one (XAC_SCRUB_SUM) */
+        uint64_t in_pool; /* newer ones are on their way */
+        uint64_t reserved[4];
+} xac_scrub_result;
+
+/* Reads all data files and compares each page with its checksum, while others go on. 0, XAC_CORRUPT: some differ. */
+int xac_scrub(xac_env *env, const xac_scrub_options *options, xac_scrub_result *result);
 int xac_stat(xac_env *env, xac_stats *stats);
 uint64_t xac_txn_id(xac_env *env);
 /* Who is still there: a number for this thread's use of the environment, which is never used again, also after a

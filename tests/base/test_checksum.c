@@ -52,7 +52,7 @@ static void test_published_values(void **state)
 
 static void test_random_lengths_alignments_and_pieces(void **state)
 {
-        enum { ROUNDS = 3000, BYTES = 700 };
+        enum { ROUNDS = 1500, BYTES = 10000 }; /* three blocks side by side, and more than once */
         static unsigned char bytes[BYTES];
         struct chance chance = { .state = chance_seed() };
 

@@ -13,6 +13,7 @@ FAILURE_TESTS = \
         %D%/full \
         %D%/log_damage \
         %D%/poison \
+        %D%/rot \
         %D%/security \
         %D%/small_disk
 
@@ -58,6 +59,9 @@ FAILURE_WORLD = %D%/world.c %D%/world.h tests/kill/audit.c tests/kill/audit.h
 
 %C%_small_disk_SOURCES = %D%/small_disk.c
 %C%_small_disk_LDADD = $(FAILURE_LIBS)
+
+%C%_rot_SOURCES = %D%/rot.c
+%C%_rot_LDADD = $(FAILURE_LIBS)
 
 %C%_security_SOURCES = %D%/security.c $(FAILURE_WORLD)
 %C%_security_LDADD = $(FAILURE_LIBS)

@@ -64,11 +64,26 @@ static void has_words_of(xac_env *env, uint64_t commits)
         check_ok(xend(env));
 }
 
+/* Of before there were checksums, or with right ones: nothing is called verified that is not, nor damaged. */
+static void has_checksums_by_and_by(xac_env *env)
+{
+        const xac_scrub_options summing = { .flags = XAC_SCRUB_SUM };
+        xac_scrub_result before, after;
+
+        check_ok(xac_scrub(env, NULL, &before));
+        check_ok(xac_scrub(env, &summing, &after));
+        check_equal(after.summed, before.unknown);
+        check_ok(xac_scrub(env, NULL, &after));
+        check_equal(after.unknown, 0);
+        check(after.verified > 0);
+}
+
 static void words_are_there(const char *archive, int flags, uint64_t commits)
 {
         xac_env *env = open_kept(archive, flags);
 
         has_words_of(env, commits);
+        has_checksums_by_and_by(env);
         check_ok(xac_close(env));
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# Processes that die (P6) or only seem to: at random moments, after each single instruction, and,
+# Processes that die (P6), only seem to, or are stopped: at random moments, after each single instruction, and,
 # in builds with --enable-test-hooks, at each named step. Short runs here; the long ones are in run.sh (make check-kill).
 
 EXTRA_DIST += %D%/run.sh

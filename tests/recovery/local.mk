@@ -24,7 +24,8 @@ SUITE_recovery = \
         %D%/test_recover_damage \
         %D%/test_replay \
         %D%/test_replay_damage \
-        %D%/test_replay_merged
+        %D%/test_replay_merged \
+        %D%/test_sums
 check_PROGRAMS += $(SUITE_recovery)
 TESTS += $(SUITE_recovery)
 
@@ -75,3 +76,5 @@ UNIT_CRASHED = tests/recovery/crashed_stand.h tests/recovery/crashed.h tests/bas
 %C%_test_replay_damage_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_replay_merged_SOURCES = %D%/test_replay_merged.c $(UNIT_REPLAY)
 %C%_test_replay_merged_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_test_sums_SOURCES = %D%/test_sums.c $(UNIT_DIRECTORY)
+%C%_test_sums_LDADD = $(UNIT_LIBS)

@@ -27,8 +27,9 @@
 
 const char check_help[] =
         "Usage: xac check [--force] DIR\n"
-        "Verifies the environment's manifest, double-write area, log and data files, and says precisely\n"
-        "what is damaged where. Changes nothing. It must not be in use: a log that moves looks damaged.\n"
+        "Verifies the environment's manifest, double-write area, log and data files, each page by its\n"
+        "checksum, and says precisely what is damaged where. Changes nothing. It must not be in use: a log that moves "
+        "looks damaged.\n"
         "\n"
         "  --force  check it although it is in use; damage may then be reported that is none\n"
         "  --help   this text\n"
@@ -153,9 +154,26 @@ static void report_torn_tail(const struct recovery *recovery)
                            "or its last process went down; none of them had been acknowledged as durable");
 }
 
+static void report_note(void *arg, const char *sentence)
+{
+        (void)arg;
+        check_note("%s", sentence);
+}
+
+static void report_sums(const struct recovery *recovery)
+{
+        tool_label("checksums");
+        if (recovery->skips_sums)
+                printf("not compared: pages may be going home ('xac scrub' compares them)\n");
+        else
+                printf("%s compared\n", tool_count(recovery->sums_pages - recovery->sums_unknown, "page", "pages"));
+}
+
 static enum tool_exit check_rest(struct place *place)
 {
-        struct recovery recovery = { .directory = place->directory };
+        struct recovery recovery = { .directory = place->directory,
+                                     .note = report_note,
+                                     .skips_sums = place_is_in_use(place) != 0 };
         int err = check_files(place);
 
         if (!err)
@@ -170,6 +188,7 @@ static enum tool_exit check_rest(struct place *place)
         if (check_damage_count())
                 return TOOL_FAILED;
         report_log(place, &recovery);
+        report_sums(&recovery);
         report_torn_tail(&recovery);
         return TOOL_DONE;
 }

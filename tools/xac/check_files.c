@@ -11,6 +11,7 @@
 #include "base/sys.h"
 #include "recovery/area.h"
 #include "recovery/log_header.h"
+#include "recovery/sums.h"
 
 #define OUR_PREFIX "xac."
 
@@ -130,6 +131,8 @@ static int visit_name(void *arg, const char *name)
                 return 0; /* a data file, or somebody else's */
         if (is_known(name)) {
                 check_kind(place, name, true);
+        } else if (sums_is_name(name)) {
+                check_kind(place, name, false);
         } else if (log_file_number(name, &file_no)) {
                 check_kind(place, name, false);
                 if (place->manifest.is_clean)

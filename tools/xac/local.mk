@@ -34,8 +34,8 @@ TRACE_READER = \
 %C%_xac_SOURCES = \
         %D%/address.c \
         %D%/address.h \
-        %D%/archive.c \
         %D%/backup.c \
+        %D%/archive.c \
         %D%/calibration.c \
         %D%/calibration.h \
         %D%/check.c \
@@ -71,13 +71,15 @@ TRACE_READER = \
         %D%/recover.c \
         %D%/remains.c \
         %D%/remains.h \
+        %D%/restore.c \
         %D%/restore_until.c \
         %D%/restore_until.h \
-        %D%/restore.c \
+        %D%/repair.c \
         %D%/sampler.c \
         %D%/sampler.h \
         %D%/screen.c \
         %D%/screen.h \
+        %D%/scrub.c \
         %D%/send.c \
         %D%/serve.c \
         %D%/serve_client.c \

@@ -17,10 +17,12 @@ static const char help[] =
         "  top       what happens in it, each second; goes on until it is ended\n"
         "  log       the commits in its redo log, one line each\n"
         "  check     verifies it, and says what is damaged where; changes nothing\n"
+        "  scrub     compares its pages with their checksums while it is in use\n"
+        "  repair    takes damaged pages from a backup\n"
         "  recover   makes it whole after a crash of the machine, as the next open would\n"
-        "  archive   keeps its log, to take a backup on to any moment\n"
         "  backup    copies it, while others use it\n"
         "  restore   makes one from backups\n"
+        "  archive   keeps its log, to take a backup on to any moment\n"
         "  clean     removes shared memory that nobody will use any more\n"
         "  heap      checks the heap in a file of it, and says how full it is\n"
         "  trace     who lost to whom on which bytes, and how long commits took, by a file that XAC_TRACE made\n"
@@ -44,10 +46,12 @@ static const struct subcommand {
         { "top", top_main, top_help },
         { "log", log_main, log_help },
         { "check", check_main, check_help },
+        { "scrub", scrub_main, scrub_help },
+        { "repair", repair_main, repair_help },
         { "recover", recover_main, recover_help },
-        { "archive", archive_main, archive_help },
         { "backup", backup_main, backup_help },
         { "restore", restore_main, restore_help },
+        { "archive", archive_main, archive_help },
         { "clean", clean_main, clean_help },
         { "heap", heap_main, heap_help },
         { "trace", trace_main, trace_help },

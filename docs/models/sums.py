@@ -1,0 +1,341 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checksums of home pages: brute force over every cut.
+
+Each page at home has a sum in a file beside it, and the sums of neighbours share a sector. Sums are written with the pages of
+a checkpoint. A page may be torn in its middle; a sector of sums is old or new, or harmed: zeros, or garbage. A durable
+environment has the pages that go home in an area, which the manifest names before. Two checkpoints of all shapes are made;
+after each step the power fails, with every choice of what was not synced yet. Recovery is cut in the same way and run again.
+Then every page must be what its sum says, or its sum unknown, and what was committed.
+
+Besides, in each state one page rots while nobody has it open: it must not pass for sound.
+
+The rules; each is left out by its name, and is then found out:
+
+    with      S1  the sum is written when the page is, by checkpoints
+    restore   S2  recovery sets the sums of the pages that it takes from the area
+    sync      S3  sums are synced before the manifest lets the area go
+    readers   S4  who compares has a snapshot that sees the page at home: heads turn to home after page and sum are
+                  written
+    note      S5  the header's size and time are noted when all is home, before the manifest says "closed": only what was
+                  closed may be adopted
+    unclean   S6  what was not closed is not adopted: it is recovered, and must agree
+    volatile  S7  without a log, the header says so before the first page goes home; such a file is summed anew
+    anew      S8  sums that are made anew are on disk before the header says to what they belong
+    own       S9  a sector has a sum of its own; if that is wrong, nothing is known of its pages
+    zeros     S10 a sector of zeros looks like a hole: where recovery writes to one, nothing is known of the pages of it that
+                  are there
+
+    python3 sums.py               expects 0 wrong
+    python3 sums.py RULE...       without these
+    python3 sums.py --all         all of it; exit 0: as expected
+"""
+import itertools
+import subprocess
+import sys
+
+OUT = set(sys.argv[1:])
+PAGES = "XYZ"  # Z is nobody's: a neighbour
+FIRST = {"X": 5, "Y": 0, "Z": 9}
+UNKNOWN = None
+GARBAGE = "garbage"
+ZEROS = {page: 0 for page in PAGES}
+RULES = ["with", "restore", "sync", "readers", "note", "unclean", "volatile", "anew", "own", "zeros"]
+
+
+def torn(old, new):
+    """A page whose halves are of two writes."""
+    return ("torn", old, new)
+
+
+class Disk:
+    """Pages, the sector of their sums, the area, two areas, the manifest (base, its area, closed), the header (state, time), the time of change."""
+
+    def __init__(self):
+        self.home = dict(FIRST)
+        self.sums = {0: dict(FIRST)}
+        self.area = {0: None, 1: None}
+        self.manifest = {0: (0, None, True)}
+        self.header = {0: ("closed", 0)}
+        self.time = 0
+
+    def copy(self):
+        disk = Disk.__new__(Disk)
+        for name in ("home", "sums", "area", "manifest", "header"):
+            setattr(disk, name, dict(getattr(self, name)))
+        disk.time = self.time
+        return disk
+
+    def put(self, write, fate=1):
+        """Fates: 1 it arrives; 2 it is torn, or zeros; 3 it is garbage."""
+        kind, key, value = write
+        file = getattr(self, kind)
+        if kind == "home":
+            self.time += 1
+            value = torn(file[key], value) if fate == 2 else value
+        if kind == "sums":
+            value = {1: value, 2: ZEROS, 3: GARBAGE}[fate]
+        file[key] = value
+
+    def sector(self):
+        """What is known by it."""
+        if self.sums[0] == GARBAGE:
+            return dict.fromkeys(PAGES, GARBAGE if "own" in OUT else UNKNOWN)
+        return dict(self.sums[0])
+
+    def state(self):
+        return repr((self.home, self.sums, self.area, self.manifest, self.header, self.time))
+
+
+FATES = {"home": (0, 1, 2), "sums": (0, 1, 2, 3)}
+
+
+def cuts(disk, pending):
+    """Every disk that a power cut may leave of the writes that were not synced."""
+    for fates in itertools.product(*(FATES.get(write[0], (0, 1)) for write in pending)):
+        cut = disk.copy()
+        for fate, write in zip(fates, pending):
+            if fate:
+                cut.put(write, fate)
+        yield cut
+
+
+def run(disk, steps, seen):
+    """Runs the steps on the disk; tells `seen` of each state after a cut. Returns what the steps return."""
+    pending = []
+    try:
+        while True:
+            seen(disk, list(pending))
+            kind, what = next(steps)
+            if kind == "write":
+                pending.append(what)
+            else:  # a sync of these files
+                for write in [write for write in pending if write[0] in what]:
+                    disk.put(write)
+                pending = [write for write in pending if write[0] not in what]
+    except StopIteration as stop:
+        seen(disk, list(pending))
+        for write in pending:
+            disk.put(write)
+        return stop.value
+
+
+# ---- a session ----
+
+
+def pages_home(sector, changed):
+    """`sector`: as the writer sees it, in the page cache."""
+    for page, value in changed.items():
+        yield "write", ("home", page, value)
+        if "with" not in OUT:
+            sector[page] = value
+    if "with" not in OUT:
+        yield "write", ("sums", 0, dict(sector))
+    yield "sync", ("home",) if "sync" in OUT else ("home", "sums")
+
+
+def durable(disk, checkpoints):
+    """Each checkpoint brings some pages home through the area that the manifest does not name."""
+    base, area, _ = disk.manifest[0]
+    sector = disk.sector()
+    yield "write", ("manifest", 0, (base, area, False))
+    yield "sync", ("manifest",)
+    for changed in checkpoints:
+        base += 1
+        area = 1 if area == 0 else 0
+        yield "write", ("area", area, dict(changed))
+        yield "sync", ("area",)
+        yield "write", ("manifest", 0, (base, area, False))
+        yield "sync", ("manifest",)
+        yield from pages_home(sector, changed)
+
+
+def close(disk, base):
+    if "note" not in OUT:
+        yield "write", ("header", 0, ("closed", disk.time))
+        yield "sync", ("header",)
+    yield "write", ("manifest", 0, (base, None, True))
+    yield "sync", ("manifest",)
+    if "note" in OUT:
+        yield "write", ("header", 0, ("closed", disk.time))
+        yield "sync", ("header",)
+
+
+def volatile(disk, checkpoints):
+    sector = disk.sector()
+    if "volatile" not in OUT:
+        yield "write", ("header", 0, ("volatile", None))
+        yield "sync", ("header",)
+    for changed in checkpoints:
+        yield from pages_home(sector, changed)
+
+
+def sum_anew(disk):
+    header = ("header", 0, ("closed", disk.time))
+    if "anew" in OUT:
+        yield "write", header
+        yield "sync", ("header",)
+    if disk.sector() != disk.home:
+        yield "write", ("sums", 0, dict(disk.home))
+    yield "sync", ("sums",)
+    if "anew" not in OUT:
+        yield "write", header
+        yield "sync", ("header",)
+
+
+def open_again(disk):
+    """Steps; returns how: "recovered", "adopted", "as it was" or "summed"."""
+    base, area, is_closed = disk.manifest[0]
+    if area is not None:
+        sector = disk.sector()
+        if sector == ZEROS and "zeros" not in OUT:
+            sector = {page: 0 if disk.home[page] == 0 else UNKNOWN for page in PAGES}
+        for page, value in disk.area[area].items():
+            yield "write", ("home", page, value)
+            sector[page] = value
+        if "restore" not in OUT:
+            yield "write", ("sums", 0, sector)
+        yield "sync", ("home", "sums")
+    if "unclean" not in OUT and (area is not None or not is_closed):
+        yield from close(disk, base)
+        return "recovered"
+    if disk.header[0] == ("closed", disk.time):
+        return "as it was"
+    how = "summed" if disk.header[0][0] == "volatile" else "adopted"
+    yield from sum_anew(disk)
+    return how
+
+
+# ---- what must hold ----
+
+wrong = {}
+states = set()
+
+
+def fail(what):
+    wrong[what] = wrong.get(what, 0) + 1
+
+
+def judge(disk, how, expected):
+    """At rest, everything open again. `expected`: page -> contents that it may have; None: any."""
+    sector = disk.sector()
+    for page in PAGES:
+        if sector[page] not in (UNKNOWN, disk.home[page]):
+            fail("a sound page does not match its sum")
+        if expected and disk.home[page] not in expected[page]:
+            fail("a page is not what was committed")
+    if expected and how == "adopted":
+        fail("what nobody else has changed was taken for changed")
+
+
+def recovered(disk, pending, expected, depth=0):
+    """Every cut, and every cut of the recovery after it."""
+    for cut in cuts(disk, pending):
+        key = (cut.state(), repr(expected), depth)
+        if key in states:
+            continue
+        states.add(key)
+        again = cut.copy()
+
+        def seen(now, left, depth=depth):
+            if depth < 1:
+                recovered(now, left, expected, depth + 1)
+
+        how = run(again, open_again(again), seen)
+        judge(again, how, expected)
+        rot(cut)
+
+
+def rot(disk):
+    """One page that no area restores rots while nobody has it open: it must not be taken over."""
+    _, area, is_closed = disk.manifest[0]
+    for page in PAGES:
+        if area is not None and page in disk.area[area]:
+            continue
+        if disk.header[0][0] != "closed" or (is_closed and area is None and disk.header[0][1] != disk.time):
+            continue  # to be compared and adopted: the time has changed, so nobody can tell
+        rotten = disk.copy()
+        rotten.home[page] = "rot"
+        run(rotten, open_again(rotten), lambda now, left: None)
+        if rotten.home[page] == rotten.sector()[page]:
+            fail("rot was taken for sound")
+
+
+def shapes():
+    for first, second in itertools.product(({"X": 1}, {"Y": 1}, {"X": 1, "Y": 1}), repeat=2):
+        yield [first, {page: 2 for page in second}]
+
+
+def try_durable(checkpoints):
+    disk = Disk()
+    def allowed(now):
+        """Home is as of the manifest's base once the area is restored, whatever has been written."""
+        base = now.manifest[0][0]
+        at = dict(FIRST)
+        for changed in checkpoints[:base]:
+            at.update(changed)
+        return {page: {value} for page, value in at.items()}
+
+    def seen(now, pending):
+        for cut in cuts(now, [write for write in pending if write[0] == "manifest"]):
+            rest = [write for write in pending if write[0] != "manifest"]
+            recovered(cut, rest, allowed(cut))
+
+    run(disk, durable(disk, checkpoints), seen)
+    run(disk, close(disk, len(checkpoints)), seen)
+
+
+def try_volatile(checkpoints):
+    disk = Disk()
+    run(disk, volatile(disk, checkpoints), lambda now, pending: recovered(now, pending, None))
+
+
+def try_others(value):
+    """Somebody changes a closed file, and it is opened again: cut in the middle of that, too."""
+    disk = Disk()
+    disk.put(("home", "X", value))
+
+    def seen(now, pending):
+        recovered(now, pending, None)
+
+    how = run(disk, open_again(disk), seen)
+    judge(disk, how, None)
+    if how != "adopted":
+        fail("a change by others was not seen")
+
+
+def try_readers():
+    """A reader copies a page from home and compares, between any two steps of a checkpoint."""
+    order = ["page", "sum", "flip"] if "readers" not in OUT else ["flip", "page", "sum"]
+    page, entry, head = 0, 0, "slot"
+    for step in [None] + order:
+        page = 1 if step == "page" else page
+        entry = 1 if step == "sum" else entry
+        head = "home" if step == "flip" else head
+        if head == "home" and page != entry:
+            fail("a reader meets page and sum of two versions")
+        if head == "home" and page != 1:
+            fail("a reader meets the version before")
+
+
+def main():
+    if "--all" in OUT:
+        bad = 0
+        for left_out in [[]] + [[rule] for rule in RULES]:
+            done = subprocess.run([sys.executable, __file__] + left_out, capture_output=True, text=True, check=False)
+            is_right = (done.returncode == 0) == (not left_out)
+            bad += not is_right
+            print(f"{' '.join(left_out) or 'all rules':12} {done.stdout.strip()}{'' if is_right else '   NOT AS EXPECTED'}")
+        sys.exit(bad != 0)
+    for checkpoints in shapes():
+        try_durable(checkpoints)
+        try_volatile(checkpoints)
+    try_others(7)
+    try_readers()
+    for what, count in sorted(wrong.items()):
+        print(f"{count} times: {what};", end=" ")
+    print(f"{len(states)} states, {sum(wrong.values())} wrong")
+    sys.exit(bool(wrong))
+
+
+main()

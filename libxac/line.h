@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIBXAC_LINE_H
+#define LIBXAC_LINE_H
+
+/* A line on standard error, without stdio: from within the fault handler, too. */
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+struct line {
+        char text[1024];
+        size_t len;
+};
+
+static inline void line_add(struct line *line, const char *text)
+{
+        while (*text && line->len < sizeof(line->text) - 1)
+                line->text[line->len++] = *text++;
+}
+
+static inline void line_add_in_base(struct line *line, uint64_t number, unsigned base)
+{
+        char digits[24];
+        size_t i = sizeof(digits);
+        digits[--i] = '\0';
+        do {
+                digits[--i] = "0123456789abcdef"[number % base];
+        } while (number /= base);
+        line_add(line, digits + i);
+}
+
+static inline void line_add_hex(struct line *line, uint64_t number)
+{
+        line_add(line, "0x");
+        line_add_in_base(line, number, 16);
+}
+
+static inline void line_add_number(struct line *line, uint64_t number)
+{
+        line_add_in_base(line, number, 10);
+}
+
+static inline void line_print(struct line *line)
+{
+        line_add(line, "\n");
+        while (write(STDERR_FILENO, line->text, line->len) < 0 && errno == EINTR)
+                ;
+}
+
+#endif

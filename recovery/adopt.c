@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+#include "recovery/adopt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <xac/xac.h>
+
+#include "base/sys.h"
+#include "recovery/findings.h"
+#include "recovery/sums_compare.h"
+
+enum { PROGRESS_PAGES = 4096 };
+
+struct adopt {
+        const struct adoption *adoption;
+        const struct manifest *manifest;
+        uint32_t file_no;
+        struct sums_note note;
+        struct sums_compare compare;
+        struct progress progress;
+        bool is_writing;
+};
+
+struct sums_id adopt_sums_id(const struct manifest *manifest, uint32_t i)
+{
+        struct sums_id id = { .file_no = i, .page_bytes = manifest->page_bytes, .mode = manifest->mode };
+
+        memcpy(id.uuid, manifest->uuid, sizeof(id.uuid));
+        return id;
+}
+
+static int visit_page(void *arg, const struct sums_page *page)
+{
+        struct adopt *adopt = arg;
+
+        return adopt->is_writing ? sums_write(adopt->compare.sums_fd, page->page_no, &page->sum, 1) : 0;
+}
+
+static void tell_progress(void *arg, uint64_t done, uint64_t total)
+{
+        struct adopt *adopt = arg;
+
+        progress_tell(&adopt->progress, done, total);
+}
+
+static void tell(const struct adopt *adopt, const char *what)
+{
+        char sentence[RECOVER_SENTENCE];
+
+        (void)snprintf(sentence, sizeof(sentence), "%s: %llu of its %llu pages are not what their checksums say: %s",
+                       adopt->manifest->file_name[adopt->file_no], (unsigned long long)adopt->compare.differing,
+                       (unsigned long long)adopt->compare.pages, what);
+        adopt->adoption->tell(adopt->adoption->arg, sentence);
+}
+
+static int compare(struct adopt *adopt, bool is_writing)
+{
+        adopt->is_writing = is_writing;
+        adopt->progress.told = 0;
+        return sums_compare(&adopt->compare);
+}
+
+/* The new sums are on disk before the header says that they belong to the file as it is. */
+static int settle(struct adopt *adopt)
+{
+        int err = sums_cut(adopt->compare.sums_fd, adopt->compare.pages);
+
+        if (!err)
+                err = sys_sync_data(adopt->compare.sums_fd);
+        if (!err)
+                err = sums_note_of(adopt->compare.data_fd, &adopt->note);
+        return err ? err : sums_put_note(adopt->compare.sums_fd, &adopt->note);
+}
+
+static int adopt_changed(struct adopt *adopt)
+{
+        const bool is_volatile = adopt->note.state == SUMS_VOLATILE;
+        int err = 0;
+
+        if (adopt->adoption->is_refused && !is_volatile) {
+                err = compare(adopt, false);
+                if (!err && adopt->compare.differing) {
+                        tell(adopt, "it was changed by others, or damaged, while the environment was closed, and is "
+                                    "not opened (XAC_UNCHANGED)");
+                        return XAC_CORRUPT;
+                }
+        }
+        if (!err)
+                err = compare(adopt, true);
+        if (!err && adopt->compare.differing)
+                tell(adopt, is_volatile
+                                    ? "the machine went down in a volatile session, so that they may be of any age; "
+                                      "they got new checksums"
+                                    : "it was changed by others while the environment was closed; it is taken as "
+                                      "it is, and they got new checksums");
+        return err ? err : settle(adopt);
+}
+
+static int adopt_opened(struct adopt *adopt)
+{
+        bool is_unchanged;
+        int err = sums_is_unchanged(adopt->compare.data_fd, &adopt->note, &is_unchanged);
+
+        return err || is_unchanged ? err : adopt_changed(adopt);
+}
+
+static int open_data(int directory, const char *name, int *fd)
+{
+        struct stat st;
+        int err = sys_open(directory, name, O_RDONLY | O_NONBLOCK, 0, fd);
+
+        if (!err)
+                err = sys_stat(*fd, &st);
+        else
+                return err;
+        if (!err && !S_ISREG(st.st_mode))
+                err = -ENOENT;
+        if (err)
+                sys_close(*fd);
+        return err;
+}
+
+/* Neither a data file nor sums that are not there, or not to be believed, are this one's business. */
+static int open_both(int directory, const struct manifest *manifest, uint32_t i, struct sums_compare *compare,
+                     struct sums_note *note)
+{
+        struct sums_id id = adopt_sums_id(manifest, i);
+        int err = open_data(directory, manifest->file_name[i], &compare->data_fd);
+
+        if (err)
+                return -ENOENT;
+        err = sums_open(directory, &id, O_RDWR, &compare->sums_fd, note);
+        if (err)
+                sys_close(compare->data_fd);
+        return err == XAC_CORRUPT ? -ENOENT : err;
+}
+
+static int adopt_file(const struct adoption *adoption, const struct manifest *manifest, uint32_t i)
+{
+        struct adopt adopt = { .adoption = adoption,
+                               .manifest = manifest,
+                               .file_no = i,
+                               .progress = { .recovery = adoption->recovery, .what = "sum", .step = PROGRESS_PAGES } };
+        int err;
+
+        adopt.compare = (struct sums_compare){
+                .page_bytes = manifest->page_bytes, .visit = visit_page, .progress = tell_progress, .arg = &adopt
+        };
+        err = open_both(adoption->recovery->directory, manifest, i, &adopt.compare, &adopt.note);
+        if (err)
+                return err == -ENOENT ? 0 : err;
+        err = adopt_opened(&adopt);
+        sys_close(adopt.compare.sums_fd);
+        sys_close(adopt.compare.data_fd);
+        return err;
+}
+
+int adopt_run(const struct adoption *adoption, const struct manifest *manifest)
+{
+        int err = 0;
+
+        for (uint32_t i = 0; !err && i < manifest->file_count; i++)
+                err = adopt_file(adoption, manifest, i);
+        return err;
+}
+
+void adopt_note_recovered(int directory, const struct manifest *manifest)
+{
+        for (uint32_t i = 0; i < manifest->file_count; i++) {
+                struct sums_compare both;
+                struct sums_note note;
+
+                if (open_both(directory, manifest, i, &both, &note))
+                        continue;
+                if (!sums_note_of(both.data_fd, &note))
+                        (void)sums_put_note(both.sums_fd, &note);
+                sys_close(both.sums_fd);
+                sys_close(both.data_fd);
+        }
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RECOVERY_ADOPT_H
+#define RECOVERY_ADOPT_H
+
+/*
+ * Data files are plain files, and others may change them while the environment is closed. Whoever opens it next sees
+ * by size and time of change that a file may be another, and compares it with its sums (sums.h): either nothing has
+ * changed, or the pages that did are taken as they are, and get new sums. The same is done for a file whose last
+ * session was volatile and did not end: its pages may be of any age.
+ *
+ * Only for what was closed cleanly: after a crash of a durable session files and sums must agree.
+ */
+
+#include <stdbool.h>
+
+#include "recovery/manifest.h"
+#include "recovery/recover.h"
+
+struct adoption {
+        struct recovery *recovery; /* directory and progress ("sum": pages) */
+        bool is_refused;           /* changes by others are XAC_CORRUPT */
+        /* Told of each file that was adopted, or refused; the sentence begins with its name. */
+        void (*tell)(void *arg, const char *sentence);
+        void *arg;
+};
+
+/* Caller holds the environment alone, and the manifest says that it is clean and has no area. Changes no data file. */
+int adopt_run(const struct adoption *adoption, const struct manifest *manifest);
+
+/* What was recovered has its size and time noted, as if it had been closed: nothing that fails does harm. */
+void adopt_note_recovered(int directory, const struct manifest *manifest);
+
+/* The identity of the sums of file number i. */
+struct sums_id adopt_sums_id(const struct manifest *manifest, uint32_t i);
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+#include "recovery/check_sums.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <xac/xac.h>
+
+#include "base/sys.h"
+#include "recovery/adopt.h"
+#include "recovery/recover_area.h"
+
+enum { TOLD_MAX = 20, PROGRESS_PAGES = 4096, PAGE_NO_BITS = 28 };
+
+/* ---- The area's pages ---- */
+
+int area_pages_read(int directory, const struct manifest *manifest, struct area_contents *area)
+{
+        struct area_id id = recover_area_id(manifest);
+        struct area_damage damage;
+
+        *area = (struct area_contents){ 0 };
+        if (manifest->area < 0)
+                return 0;
+        return area_read_contents(directory, manifest->area, &id, manifest->area_checksum, area, &damage);
+}
+
+bool area_pages_has(const struct area_contents *area, uint64_t first, uint64_t last)
+{
+        const uint64_t *pages = area->pages.items;
+        uint32_t low = 0, high = area->pages.count; /* the first that is not below `first` */
+
+        while (low < high) {
+                uint32_t middle = low + (high - low) / 2;
+
+                if (pages[middle] < first)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low < area->pages.count && pages[low] <= last;
+}
+
+/* ---- One file ---- */
+
+struct check {
+        struct recovery *recovery;
+        const struct manifest *manifest;
+        struct findings *findings;
+        struct area_contents area;
+        uint32_t file_no;
+        bool is_changed; /* by others, as its time says: what differs is no damage */
+        uint64_t differing;
+        uint64_t last_lost; /* the sector of sums that was reported last; 0: none */
+        struct sums_compare compare;
+        struct progress progress;
+};
+
+__attribute__((format(printf, 2, 3))) static void note(const struct check *check, const char *format, ...)
+{
+        char sentence[RECOVER_SENTENCE];
+        va_list args;
+
+        va_start(args, format);
+        (void)vsnprintf(sentence, sizeof(sentence), format, args);
+        va_end(args);
+        if (check->recovery->note)
+                check->recovery->note(check->recovery->note_arg, sentence);
+}
+
+static void report_page(const struct check *check, const struct sums_page *page)
+{
+        unsigned long long offset = page->page_no * check->manifest->page_bytes;
+        unsigned long long in_sums = sums_offset(page->page_no);
+        const char *name = check->manifest->file_name[check->file_no];
+
+        if (page->bytes)
+                (void)findings_add(check->findings,
+                                   "%s: offset %llu: the page is not what its checksum says (" SUMS_NAME_PREFIX
+                                   "%u: offset %llu): one of them is damaged",
+                                   name, offset, check->file_no, in_sums);
+        else
+                (void)findings_add(check->findings,
+                                   "%s: offset %llu: the file ends before this page, which has a checksum "
+                                   "(" SUMS_NAME_PREFIX "%u: offset %llu): it was cut",
+                                   name, offset, check->file_no, in_sums);
+}
+
+static void report_sector(const struct check *check, uint64_t page_no)
+{
+        const uint64_t first = page_no - page_no % SUMS_SECTOR_PAGES;
+
+        (void)findings_add(
+                check->findings,
+                SUMS_NAME_PREFIX "%u: offset %llu: the checksums of %s from offset %llu to %llu are damaged; the "
+                                 "pages themselves may be sound",
+                check->file_no, (unsigned long long)sums_offset(first), check->manifest->file_name[check->file_no],
+                (unsigned long long)(first * check->manifest->page_bytes),
+                (unsigned long long)((first + SUMS_SECTOR_PAGES) * check->manifest->page_bytes));
+}
+
+static uint64_t page_id(const struct check *check, uint64_t page_no)
+{
+        return (uint64_t)check->file_no << PAGE_NO_BITS | page_no;
+}
+
+/* Was the page's sum perhaps being written when the machine went down, or one beside it? Recovery finds out what they
+ * are worth. */
+static bool is_in_flight(const struct check *check, uint64_t page_no)
+{
+        const uint64_t first = page_no - page_no % SUMS_BLOCK_PAGES;
+
+        return area_pages_has(&check->area, page_id(check, first), page_id(check, first + SUMS_BLOCK_PAGES - 1));
+}
+
+static int visit_lost(struct check *check, const struct sums_page *page)
+{
+        if (is_in_flight(check, page->page_no) || check->last_lost == page->page_no / SUMS_SECTOR_PAGES + 1)
+                return 0;
+        check->last_lost = page->page_no / SUMS_SECTOR_PAGES + 1;
+        report_sector(check, page->page_no);
+        return 0;
+}
+
+static int visit_page(void *arg, const struct sums_page *page)
+{
+        struct check *check = arg;
+        int worth = SUMS_SOUND;
+
+        if (area_pages_has(&check->area, page_id(check, page->page_no), page_id(check, page->page_no)))
+                return 0;
+        if (page->is_lost)
+                return visit_lost(check, page);
+        if (page->expected == SUMS_UNKNOWN) {
+                check->recovery->sums_unknown++;
+                return 0;
+        }
+        if (is_in_flight(check, page->page_no))
+                worth = sums_judge_sector(check->compare.sums_fd, page->page_no);
+        if (worth == SUMS_SOUND && ++check->differing <= TOLD_MAX && !check->is_changed)
+                report_page(check, page);
+        return worth < 0 ? worth : 0;
+}
+
+static void tell_progress(void *arg, uint64_t done, uint64_t total)
+{
+        struct check *check = arg;
+
+        progress_tell(&check->progress, done, total);
+}
+
+static void report_rest(const struct check *check)
+{
+        const char *name = check->manifest->file_name[check->file_no];
+
+        if (check->is_changed && check->differing)
+                note(check,
+                     "%s was changed since the environment was closed, in %llu pages: an open takes it as it is, and "
+                     "makes new checksums, unless the program says XAC_UNCHANGED",
+                     name, (unsigned long long)check->differing);
+        else if (check->differing > TOLD_MAX)
+                (void)findings_add(check->findings, "%s: %llu more pages are not what their checksums say", name,
+                                   (unsigned long long)(check->differing - TOLD_MAX));
+}
+
+static int compare_file(struct check *check, const struct sums_note *noted)
+{
+        const struct manifest *manifest = check->manifest;
+        const bool may_be_changed = manifest->is_clean && manifest->area < 0;
+        bool is_unchanged = true;
+        int err = 0;
+
+        if (may_be_changed)
+                err = sums_is_unchanged(check->compare.data_fd, noted, &is_unchanged);
+        check->is_changed = !is_unchanged;
+        check->differing = 0;
+        check->last_lost = 0;
+        if (noted->is_lost && may_be_changed)
+                (void)findings_add(check->findings, SUMS_NAME_PREFIX "%u: offset 4096: what it notes of %s is damaged",
+                                   check->file_no, manifest->file_name[check->file_no]);
+        if (!err)
+                err = sums_compare(&check->compare);
+        check->recovery->sums_pages += check->compare.pages;
+        if (!err)
+                report_rest(check);
+        return err;
+}
+
+static int check_file(struct check *check, uint32_t file_no)
+{
+        const struct manifest *manifest = check->manifest;
+        const struct sums_id id = adopt_sums_id(manifest, file_no);
+        struct sums_compare *compare = &check->compare;
+        struct sums_note noted;
+        int err = sys_open(check->recovery->directory, manifest->file_name[file_no], O_RDONLY | O_NONBLOCK, 0,
+                           &compare->data_fd);
+
+        check->file_no = file_no;
+        check->progress.told = 0;
+        if (err)
+                return 0; /* somebody else's finding */
+        err = sums_open(check->recovery->directory, &id, O_RDONLY, &compare->sums_fd, &noted);
+        if (!err) {
+                err = compare_file(check, &noted);
+                sys_close(compare->sums_fd);
+        } else if (err == XAC_CORRUPT) {
+                (void)findings_add(check->findings,
+                                   SUMS_NAME_PREFIX "%u: its header is damaged, or another environment's, so that "
+                                                    "nothing in it is known to be true",
+                                   file_no);
+                err = 0;
+        } else if (err == -ENOENT) {
+                note(check, "%s has no checksums (" SUMS_NAME_PREFIX "%u); an open begins them",
+                     manifest->file_name[file_no], file_no);
+                err = 0;
+        }
+        sys_close(compare->data_fd);
+        return err;
+}
+
+/* ---- All of them ---- */
+
+int check_sums(struct recovery *recovery, const struct manifest *manifest, struct findings *findings)
+{
+        struct check check = { .recovery = recovery,
+                               .manifest = manifest,
+                               .findings = findings,
+                               .progress = { .recovery = recovery, .what = "sum", .step = PROGRESS_PAGES } };
+        int err = area_pages_read(recovery->directory, manifest, &check.area);
+
+        check.compare = (struct sums_compare){
+                .page_bytes = manifest->page_bytes, .visit = visit_page, .progress = tell_progress, .arg = &check
+        };
+        if (err == XAC_CORRUPT) /* nobody knows what was going home */
+                err = 0;
+        else
+                for (uint32_t i = 0; !err && i < manifest->file_count; i++)
+                        err = check_file(&check, i);
+        area_contents_free(&check.area);
+        if (!err && recovery->sums_unknown)
+                note(&check,
+                     "%llu pages have no checksum yet: they get one when they are written, or by 'xac scrub --sum'",
+                     (unsigned long long)recovery->sums_unknown);
+        return err;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RECOVERY_SUMS_H
+#define RECOVERY_SUMS_H
+
+/*
+ * The checksums of a data file's pages, in a file beside it: `xac.sums.0` for file number 0.
+ *
+ *      | header: 4096 bytes | note: 4096 bytes | sector: 127 pages | sector: 127 pages | ...
+ *
+ *      header   0   8   magic "XACSUMS1"
+ *               8   4   version of this format
+ *              12   4   CRC-32C of the header's first 512 bytes without this field
+ *              16  16   uuid of the environment
+ *              32   4   number of the data file
+ *              36   4   page_bytes
+ *              40 472   zero
+ *      note     0   4   state (enum sums_state)
+ *               4   4   nanoseconds of the data file's time of change
+ *               8   8   its seconds
+ *              16   8   the data file's size
+ *              24   4   CRC-32C of the 24 bytes before
+ *      sector   0 508   4 bytes a page: its sum
+ *             508   4   sum of these 508 bytes, exclusive or "SUMS": so what was written is no hole
+ *
+ * A sum is a CRC-32C without the inversions at its two ends, so that of zeros is 0: a hole in the one file stands for a
+ * hole in the other, and what lies behind the end of this one is zeros, too. Both grow without a write. All bits set:
+ * not known; such a page is never called verified.
+ *
+ * Disks write sectors of 512 bytes as a whole, or harm them. A sector that is not what its own sum says knows nothing
+ * of its pages, which is no damage to them. The header proper is written once; a note that is harmed says SUMS_OPEN.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SUMS_NAME_PREFIX "xac.sums."
+
+enum {
+        SUMS_HEADER_BYTES = 8192, /* with the note */
+        SUMS_SECTOR_BYTES = 512,
+        SUMS_SECTOR_PAGES = 127,
+        SUMS_BLOCK_PAGES = 8 * SUMS_SECTOR_PAGES,
+        SUMS_NAME_BYTES = 24
+};
+
+#define SUMS_UNKNOWN UINT32_MAX
+
+enum sums_state {
+        SUMS_OPEN = 0,     /* somebody has it open, or the header's size and time mean nothing */
+        SUMS_CLOSED = 1,   /* the data file was so large, and changed then, when the environment was closed */
+        SUMS_VOLATILE = 2, /* pages were going home without a log: after a crash they may be of any age, or torn */
+        SUMS_MADE = 3      /* the file of sums is being made: a header that is not right is one that was not finished */
+};
+
+struct sums_id {
+        uint8_t uuid[16];
+        uint32_t file_no;
+        uint32_t page_bytes;
+        uint32_t mode; /* permission bits of the file */
+};
+
+struct sums_note {
+        enum sums_state state;
+        bool is_lost; /* it could not be read: SUMS_OPEN */
+        uint32_t nanoseconds;
+        int64_t seconds;
+        uint64_t size;
+};
+
+/* Where the sum of a page stands. */
+static inline uint64_t sums_offset(uint64_t page_no)
+{
+        return SUMS_HEADER_BYTES + page_no / SUMS_SECTOR_PAGES * SUMS_SECTOR_BYTES + page_no % SUMS_SECTOR_PAGES * 4;
+}
+
+/* Of a page's content. Never SUMS_UNKNOWN. */
+uint32_t sums_of(const void *bytes, uint32_t page_bytes);
+
+void sums_name(uint32_t file_no, char name[SUMS_NAME_BYTES]);
+bool sums_is_name(const char *name);
+
+/* Opens the file of id->file_no (`flags`: O_RDONLY or O_RDWR). -ENOENT: there is none, or one that was never
+ * finished; XAC_CORRUPT: its header is not right, or it is another environment's: nothing of it may be believed. */
+int sums_open(int directory, const struct sums_id *id, int flags, int *fd, struct sums_note *note);
+/* Makes the file, or makes it anew in its place: the sums of the first `unknown` pages are not known, the others are
+ * those of zeros. On disk when it returns, with its name. */
+int sums_make(int directory, const struct sums_id *id, uint64_t unknown, int *fd);
+/* So that the sums of `pages` pages can be mapped. */
+int sums_grow(int fd, uint64_t pages);
+/* What is known of pages from that number on is gone. */
+int sums_cut(int fd, uint64_t pages);
+/* How many pages the file has sums for, at most: whole sectors. */
+int sums_count(int fd, uint64_t *pages);
+
+/* Sums of pages `first` and up. One writer at a time. Nothing here syncs or allocates, and all may run in a signal
+ * handler. In a sector that knows nothing, the sums of the other pages are not known from now on. */
+int sums_write(int fd, uint64_t first, const uint32_t *values, uint64_t count);
+int sums_write_unknown(int fd, uint64_t first, uint64_t count);
+/* SUMS_UNKNOWN, too, where a sector knows nothing, of which *lost tells: how many pages; may be NULL. */
+int sums_read(int fd, uint64_t first, uint32_t *values, uint64_t count, uint64_t *lost);
+/* What the sector with this page is worth, or an error. */
+enum sums_worth { SUMS_SOUND, SUMS_HOLE /* all of it is zeros */, SUMS_LOST };
+int sums_judge_sector(int fd, uint64_t page_no);
+
+/* Sums of pages in ascending order, gaps or not: each sector is read and written once. Flush it at the end. */
+struct sums_batch {
+        int fd;
+        bool is_filled;
+        uint64_t sector_no;
+        unsigned char sector[SUMS_SECTOR_BYTES];
+};
+
+int sums_batch_put(struct sums_batch *batch, uint64_t page_no, uint32_t value);
+int sums_batch_flush(struct sums_batch *batch);
+
+/* Writes and syncs the note. */
+int sums_put_note(int fd, const struct sums_note *note);
+/* What the header is to say of a data file that nobody will write any more. Syncs it, so that its time is on disk, too,
+ * and waits until the next write would give it another one (milliseconds). */
+int sums_note_of(int data_fd, struct sums_note *note);
+/* Is a data file as it was when the environment was closed, as far as size and time tell? */
+int sums_is_unchanged(int data_fd, const struct sums_note *note, bool *is_unchanged);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include "recovery/sums_compare.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sys.h"
+
+enum { RUN_PAGES = SUMS_SECTOR_PAGES };
+
+/* The pages of one sector of sums. */
+struct run {
+        struct sums_compare *compare;
+        uint64_t size; /* of the data file */
+        uint64_t lost; /* pages of the sector whose sums are */
+        unsigned char *bytes;
+        uint32_t expected[RUN_PAGES];
+};
+
+static int judge_page(struct run *run, const struct sums_page *page)
+{
+        struct sums_compare *compare = run->compare;
+
+        if (page->sum == page->expected)
+                return 0;
+        compare->lost += page->is_lost;
+        if (page->expected == SUMS_UNKNOWN)
+                compare->unknown++;
+        else
+                compare->differing++;
+        return compare->visit(compare->arg, page);
+}
+
+/* What the last page lacks at the file's end is zeros. */
+static int read_pages(const struct run *run, uint64_t first, uint32_t count)
+{
+        uint64_t offset = first * run->compare->page_bytes;
+        uint64_t byte_len = (uint64_t)count * run->compare->page_bytes;
+        uint64_t there = run->size - offset < byte_len ? run->size - offset : byte_len;
+
+        memset(run->bytes + there, 0, byte_len - there);
+        return sys_read_all(run->compare->data_fd, run->bytes, (size_t)there, offset);
+}
+
+static int compare_run(struct run *run, uint64_t first, uint32_t count)
+{
+        const uint32_t page_bytes = run->compare->page_bytes;
+        int err = read_pages(run, first, count);
+
+        if (!err)
+                err = sums_read(run->compare->sums_fd, first, run->expected, count, &run->lost);
+        for (uint32_t i = 0; !err && i < count; i++) {
+                struct sums_page page = { .page_no = first + i,
+                                          .expected = run->expected[i],
+                                          .is_lost = run->lost != 0,
+                                          .bytes = run->bytes + (size_t)i * page_bytes };
+
+                page.sum = sums_of(page.bytes, page_bytes);
+                err = judge_page(run, &page);
+        }
+        return err;
+}
+
+/* The sums go on where the file has ended. */
+static int compare_behind(struct run *run, uint64_t first, uint64_t end)
+{
+        int err = 0;
+
+        while (!err && first < end) {
+                uint32_t count = RUN_PAGES - (uint32_t)(first % RUN_PAGES);
+
+                err = sums_read(run->compare->sums_fd, first, run->expected, count, NULL);
+                for (uint32_t i = 0; !err && i < count; i++) {
+                        struct sums_page page = { .page_no = first + i, .expected = run->expected[i] };
+
+                        if (page.expected != SUMS_UNKNOWN) /* of no page there is nothing to know */
+                                err = judge_page(run, &page);
+                }
+                first += count;
+        }
+        return err;
+}
+
+static int compare_all(struct run *run)
+{
+        struct sums_compare *compare = run->compare;
+        uint64_t entries;
+        int err = sums_count(compare->sums_fd, &entries);
+
+        for (uint64_t first = 0; !err && first < compare->pages; first += RUN_PAGES) {
+                uint64_t left = compare->pages - first;
+                uint32_t count = left < RUN_PAGES ? (uint32_t)left : RUN_PAGES;
+
+                err = compare_run(run, first, count);
+                if (!err && compare->progress)
+                        compare->progress(compare->arg, first + count, compare->pages);
+        }
+        return err ? err : compare_behind(run, compare->pages, entries);
+}
+
+int sums_compare(struct sums_compare *compare)
+{
+        struct run *run = malloc(sizeof(*run));
+        struct stat st;
+        int err = sys_stat(compare->data_fd, &st);
+
+        if (run)
+                *run = (struct run){ .compare = compare, .bytes = malloc((size_t)RUN_PAGES * compare->page_bytes) };
+        if (!err && (!run || !run->bytes))
+                err = -ENOMEM;
+        compare->differing = 0;
+        compare->unknown = 0;
+        compare->lost = 0;
+        compare->pages = 0;
+        if (!err) {
+                run->size = (uint64_t)st.st_size;
+                compare->pages = (run->size + compare->page_bytes - 1) / compare->page_bytes;
+                err = compare_all(run);
+        }
+        if (run)
+                free(run->bytes);
+        free(run);
+        return err;
+}

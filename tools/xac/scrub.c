@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * xac scrub: compares every page at home with its checksum, while others use the environment (xac_scrub). It opens it
+ * as any program does; a file that somebody has changed while it was closed is damage here.
+ */
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+#include <xac/xac.h>
+
+#include "tools/xac/json.h"
+#include "tools/xac/meter.h"
+#include "tools/xac/tool.h"
+
+const char scrub_help[] =
+        "Usage: xac scrub [OPTION]... DIR\n"
+        "Reads all data files of the environment and compares each page with its checksum, while others may\n"
+        "use it. It opens it as a program does, which recovers it after a crash. 'xac check' does the same for\n"
+        "one at rest, and changes nothing; 'xac repair' takes damaged pages from a backup.\n"
+        "\n"
+        "  --rate=BYTES  reads so many bytes a second, at most\n"
+        "  --sum         makes the checksums that pages do not have yet, of what they are\n"
+        "  --json        says what it found as JSON\n"
+        "  --help        this text\n"
+        "\n"
+        "Exit status: 0 sound, 1 damaged, or it could not be looked at, 2 usage.\n";
+
+struct scrub {
+        xac_scrub_options options;
+        xac_scrub_result result;
+        struct meter meter;
+        struct json json;
+        bool is_json;
+        const char *path;
+};
+
+static int tell_progress(void *arg, const char *file, uint64_t done, uint64_t total)
+{
+        struct scrub *scrub = arg;
+
+        (void)file;
+        if (!scrub->is_json)
+                meter_tell(&scrub->meter, "scrub", done / 4096, total / 4096);
+        return 0;
+}
+
+static void tell_of_damage(void *arg, const char *file, uint64_t offset)
+{
+        struct scrub *scrub = arg;
+
+        if (!scrub->is_json) {
+                printf("DAMAGED: %s: offset %" PRIu64 ": the page is not what its checksum says\n", file, offset);
+                return;
+        }
+        json_open(&scrub->json, NULL, '{');
+        json_text(&scrub->json, "file", file);
+        json_number(&scrub->json, "offset", offset);
+        json_close(&scrub->json, '}');
+}
+
+/* ---- What it found ---- */
+
+static void print_count(const char *label, uint64_t pages, const char *meaning)
+{
+        tool_label(label);
+        printf("%s%s\n", tool_count(pages, "page", "pages"), meaning);
+}
+
+static void print_result(const struct scrub *scrub)
+{
+        const xac_scrub_result *result = &scrub->result;
+
+        print_count("verified", result->verified, "");
+        if (result->in_pool)
+                print_count("in the pool", result->in_pool, ", newer than what is at home");
+        if (result->summed)
+                print_count("summed", result->summed, ", which had no checksum");
+        if (result->unknown)
+                print_count("unknown", result->unknown, " without a checksum ('xac scrub --sum' makes it)");
+        if (result->damaged)
+                print_count("DAMAGED", result->damaged, "; 'xac repair' may take them from a backup");
+}
+
+static void print_json(struct scrub *scrub)
+{
+        const xac_scrub_result *result = &scrub->result;
+
+        json_close(&scrub->json, ']');
+        json_number(&scrub->json, "pages", result->pages);
+        json_number(&scrub->json, "verified", result->verified);
+        json_number(&scrub->json, "damaged", result->damaged);
+        json_number(&scrub->json, "unknown", result->unknown);
+        json_number(&scrub->json, "summed", result->summed);
+        json_number(&scrub->json, "in_pool", result->in_pool);
+        json_close(&scrub->json, '}');
+        printf("\n");
+}
+
+/* ---- Open and look ---- */
+
+/* In the way in which others have it open. */
+static int open_as_it_is(const char *path, xac_env **env)
+{
+        int err = xac_open(path, XAC_UNCHANGED, NULL, env);
+
+        return err == -EINVAL ? xac_open(path, XAC_UNCHANGED | XAC_VOLATILE, NULL, env) : err;
+}
+
+static int look(struct scrub *scrub, xac_env *env)
+{
+        int err;
+
+        if (scrub->is_json) {
+                scrub->json = (struct json){ .to = stdout };
+                json_open(&scrub->json, NULL, '{');
+                json_open(&scrub->json, "damage", '[');
+        }
+        meter_begin(&scrub->meter);
+        err = xac_scrub(env, &scrub->options, &scrub->result);
+        meter_end(&scrub->meter);
+        if (scrub->is_json)
+                print_json(scrub);
+        else
+                print_result(scrub);
+        return err;
+}
+
+static enum tool_exit scrub_place(struct scrub *scrub)
+{
+        xac_env *env;
+        int close_err;
+        int err = open_as_it_is(scrub->path, &env);
+
+        if (err) {
+                if (err == -ENOENT && access(scrub->path, F_OK) == 0)
+                        tool_complain("%s is no environment: it has no xac.manifest", scrub->path);
+                else
+                        tool_complain("%s: %s", scrub->path, tool_explain(err));
+                return TOOL_FAILED;
+        }
+        err = look(scrub, env);
+        if (err && err != XAC_CORRUPT)
+                tool_complain("%s: %s", scrub->path, tool_explain(err));
+        close_err = xac_close(env);
+        if (close_err)
+                tool_complain("%s: %s", scrub->path, tool_explain(close_err));
+        return err || close_err ? TOOL_FAILED : TOOL_DONE;
+}
+
+enum tool_exit scrub_main(int argc, char **argv)
+{
+        static const struct option known[] = { { "rate", required_argument, NULL, 'r' },
+                                               { "sum", no_argument, NULL, 's' },
+                                               { "json", no_argument, NULL, 'j' },
+                                               { "help", no_argument, NULL, 'h' },
+                                               { 0 } };
+        static struct scrub scrub;
+        int option;
+
+        scrub.options = (xac_scrub_options){ .progress = tell_progress, .damage = tell_of_damage, .arg = &scrub };
+        while ((option = getopt_long(argc, argv, "h", known, NULL)) != -1) {
+                switch (option) {
+                case 'h':
+                        fputs(scrub_help, stdout);
+                        return TOOL_DONE;
+                case 'r':
+                        if (!tool_count_option(optarg, "--rate", UINT64_MAX, &scrub.options.rate))
+                                return tool_usage("scrub");
+                        break;
+                case 's':
+                        scrub.options.flags |= XAC_SCRUB_SUM;
+                        break;
+                case 'j':
+                        scrub.is_json = true;
+                        break;
+                default:
+                        return tool_usage("scrub");
+                }
+        }
+        scrub.path = tool_operand(argc, argv, "scrub");
+        return scrub.path ? scrub_place(&scrub) : tool_usage("scrub");
+}
