@@ -19,6 +19,7 @@
 #include <xac/xac.h>
 
 #include "base/sys.h"
+#include "libxac/env.h"
 #include "recovery/restore_until.h"
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
@@ -45,6 +46,15 @@ struct stand {
         uint64_t most; /* states there are */
         struct stand_state state[];
 };
+
+/* On a disk that syncs at once: what a power cut leaves is tests/crash's. */
+#define stand_test(body, limit_s)                                            \
+        {                                                                    \
+#body, isolate_run, NULL, NULL, &(struct isolated)           \
+                {                                                            \
+                        .once = (body), .seconds = (limit_s), .in_memory = 1 \
+                }                                                            \
+        }
 
 static const char *const stand_file[STAND_FILES] = { "a", "b", "c" };
 
@@ -157,6 +167,9 @@ static inline void stand_commit(struct stand_session *session)
         check_ok(xac_stat(session->env, &stats));
         check_equal(stats.sequence, stand->newest + 1);
         stand->newest++;
+        /* As if nobody had waited lately: then commits that do not wait are logged together. */
+        if (stand->nosync_percent && stand_draw(stand, 2))
+                atomic_store(&session->env->shared.control->backlog_pause, 0);
 }
 
 static inline void stand_work(struct stand_session *session, unsigned commits)
@@ -215,8 +228,11 @@ static inline void stand_session(struct stand *stand, unsigned commits, enum sta
 
 static inline void stand_run(struct stand *stand)
 {
-        while (stand->newest < stand->most)
+        while (stand->newest < stand->most) {
+                if (stand->nosync_percent)
+                        stand->nosync_percent = stand_draw(stand, 2) ? 40 : 90;
                 stand_session(stand, 5 + stand_draw(stand, 60), (enum stand_end)stand_draw(stand, 3));
+        }
         stand_session(stand, 0, STAND_CLOSE);
 }
 

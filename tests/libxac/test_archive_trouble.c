@@ -6,6 +6,7 @@
  */
 
 #include <dirent.h>
+#include <stdatomic.h>
 
 #include "base/checksum.h"
 #include "recovery/bytes.h"
@@ -438,6 +439,82 @@ static void a_close_without_room_says_so(void)
         stand_check_restored(stand, 1);
 }
 
+/* ---- Each call ---- */
+
+static _Atomic unsigned calls_made; /* on the archive */
+static unsigned call_that_fails;
+
+static int fail_one_call(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
+{
+        char link[64], path[512];
+
+        (void)call, (void)offset, (void)byte_len;
+        snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+        ssize_t len = fd < 0 || !failing_with ? -1 : readlink(link, path, sizeof(path) - 1);
+        if (len < 0)
+                return 0;
+        path[len] = 0;
+        if (!strstr(path, "/archive"))
+                return 0;
+        return atomic_fetch_add(&calls_made, 1) + 1 == call_that_fails ? failing_with : 0;
+}
+
+/* One call on the archive fails, in an open, a commit or a close: nothing else does, and nothing is missing later.
+ * False: there were not so many calls. */
+static bool let_one_fail(struct stand *stand, int error, unsigned call)
+{
+        xac_options options = stand_options();
+        xac_env *env;
+        int err;
+
+        failing_with = error;
+        call_that_fails = call;
+        atomic_store(&calls_made, 0);
+        err = xac_open(scratch_path("env"), 0, &options, &env);
+        if (err) {
+                check_equal(err, error);
+                failing_with = 0;
+                check_ok(xac_open(scratch_path("env"), 0, &options, &env));
+        }
+        unsigned char *view = xac_mmap(env, "a", STAND_FILE_BYTES, 0);
+        commit_words(stand, env, view, 25, &err);
+        check_ok(err);
+        memcpy(stand->state[1].file[0], view, STAND_FILE_BYTES);
+        err = xac_close(env);
+        check(err == 0 || err == error);
+        failing_with = 0;
+        check_ok(try_open("env", 0, &options));
+        return atomic_load(&calls_made) >= call;
+}
+
+static void each_call_on_the_archive_may_fail(void)
+{
+        static const int errors[] = { -EIO, -ENOSPC, -EMFILE };
+        struct stand *stand = stand_new(chance_seed(), 10);
+        struct restore_until restore;
+        xac_stats stats;
+        xac_options options = stand_options();
+        xac_env *env;
+        unsigned cases = 0;
+
+        check_ok(xac_open(scratch_path("env"), XAC_CREATE, &options, &env));
+        check(xac_mmap(env, "a", STAND_FILE_BYTES, 0) != MAP_FAILED);
+        check_ok(xac_close(env));
+        stand_base("base");
+        sys_fail = fail_one_call;
+        for (unsigned i = 0; i < 3; i++)
+                for (unsigned call = 1; let_one_fail(stand, errors[i], call); call++)
+                        cases++;
+        sys_fail = NULL;
+        check_ok(xac_open(scratch_path("env"), 0, NULL, &env));
+        check_ok(xac_stat(env, &stats));
+        check_ok(xac_close(env));
+        check_ok(stand_restore("base", RESTORE_NEWEST, 0, &restore));
+        check_equal(restore.sequence, stats.sequence);
+        stand_check_restored(stand, 1);
+        check(cases > 60);
+}
+
 /* ---- Retention ---- */
 
 static void what_is_old_is_forgotten(void)
@@ -485,8 +562,8 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 isolated_test(a_gap_is_named),
-                isolated_timed(damage_is_named, 120),
-                isolated_timed(any_bytes_do_no_harm, 120),
+                stand_test(damage_is_named, 120),
+                stand_test(any_bytes_do_no_harm, 120),
                 isolated_test(another_environment_is_refused),
                 isolated_test(a_copy_of_the_past_is_refused),
                 isolated_test(a_session_without_the_archive_is_a_gap),
@@ -495,6 +572,7 @@ int main(void)
                 isolated_test(a_full_archive_holds_the_log),
                 isolated_test(a_full_archive_may_be_left_behind),
                 isolated_test(a_close_without_room_says_so),
+                stand_test(each_call_on_the_archive_may_fail, 200),
                 isolated_test(what_is_old_is_forgotten),
         };
 

@@ -198,6 +198,57 @@ static void what_is_old_is_removed(void)
         check_said("commits 27 to 31");
 }
 
+static void a_backup_goes_on_to_any_commit(void)
+{
+        char archive[512], until[64];
+        xac_options options = { .archive = ARCHIVE };
+        xac_env *env;
+
+        make_archive();
+        check_ok(xac_open(TOOL_ENV, XAC_CREATE, &options, &env));
+        check_ok(xac_close(env));
+        tool_work(0, 5, TOOL_CLOSE);
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        check_xac(0, "backup", TOOL_ENV, scratch_path("backup"));
+        tool_work(0, 20, TOOL_CLOSE);
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        snprintf(archive, sizeof(archive), "--archive=%s", ARCHIVE);
+        snprintf(until, sizeof(until), "--until=%d", 17);
+        check_xac(0, "restore", archive, until, scratch_path("backup"), COPY);
+        check_said("sequence      17");
+        check_equal(sum_of(COPY), 16);
+        check_xac(0, "check", COPY);
+        check_equal(scratch_file_size(scratch_path("copy/xac.backup")), -ENOENT);
+        check_xac(0, "restore", archive, scratch_path("backup"), scratch_path("newest"));
+        check_equal(sum_of(scratch_path("newest")), 25);
+        check_xac(1, "restore", archive, "--until=3", scratch_path("backup"), scratch_path("early"));
+        check_said("the backup is of a later commit");
+        check_equal(sum_of(scratch_path("early")), 5);
+        check_xac(2, "restore", "--until=3", scratch_path("backup"), scratch_path("none"));
+        check_xac(2, "restore", archive, "--until=never", scratch_path("backup"), scratch_path("none"));
+}
+
+/* Of a log whose end is not certain yet only what is; then what recovery has made of it. */
+static void a_crash_in_between_leaves_no_gap(void)
+{
+        make_archive();
+        tool_work(0, 5, TOOL_CLOSE);
+        copy_env();
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        tool_work(0, 20, TOOL_KILL);
+        tool_power_cut();
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        check_xac(0, "recover", TOOL_ENV);
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        tool_work(0, 5, TOOL_CLOSE);
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        check_xac(0, "archive", "--list", ARCHIVE);
+        check_xac(0, "archive", "--until=20", ARCHIVE, COPY);
+        check_equal(sum_of(COPY), 19);
+        copy_env();
+        check_equal(sum_of(COPY), 30);
+}
+
 static void stat_tells_of_it(void)
 {
         xac_options options = { .archive = ARCHIVE };
@@ -237,6 +288,8 @@ int main(void)
                 isolated_test(gaps_are_told),
                 isolated_test(what_is_in_use_is_archived_too),
                 isolated_test(what_is_old_is_removed),
+                isolated_test(a_backup_goes_on_to_any_commit),
+                isolated_test(a_crash_in_between_leaves_no_gap),
                 isolated_test(stat_tells_of_it),
                 isolated_test(usage),
         };

@@ -4,22 +4,30 @@
  * xac restore: an environment from a full backup and those that continue it (backup/restore.h).
  */
 
+#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "backup/restore.h"
 #include "base/sys.h"
 #include "tools/xac/json.h"
 #include "tools/xac/meter.h"
+#include "tools/xac/restore_until.h"
 #include "tools/xac/tool.h"
 
 const char restore_help[] =
         "Usage: xac restore [OPTION]... BACKUP [INCREMENTAL]... DIR\n"
+        "       xac restore --archive=ARCHIVE [--until=MOMENT] BACKUP [INCREMENTAL]... DIR\n"
         "       xac restore --check BACKUP [INCREMENTAL]...\n"
         "Puts a full backup, and those that continue it ('xac backup --since'), in their order, together to a\n"
         "new environment in the directory DIR, as of the last of them. Each page is compared with what was\n"
         "backed up; the environment is there as a whole or not at all. The backups stay as they are.\n"
         "\n"
+        "With an archive of the log it is then taken on to a later commit or time (xac help archive).\n"
+        "\n"
+        "  --archive=ARCHIVE  where the log is kept\n"
+        "  --until=MOMENT     how far; as far as it goes if this is not given\n"
         "  --check  reads and compares everything, and writes nothing\n"
         "  --json   says what was done as JSON\n"
         "  --help   this text\n"
@@ -30,6 +38,8 @@ struct restore_call {
         struct restore_order order;
         bool is_check;
         bool is_json;
+        const char *archive; /* NULL: no further */
+        struct moment until;
 };
 
 static void print_json(const struct restore_call *call, const struct restore_result *result, double seconds)
@@ -79,6 +89,37 @@ static enum tool_exit restore(const struct restore_call *call)
         return TOOL_DONE;
 }
 
+/* What is no backup any more once it has gone on. */
+static void forget_backup(const char *path)
+{
+        int directory;
+
+        if (sys_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0, &directory))
+                return;
+        (void)sys_unlink(directory, BACKUP_INDEX_NAME);
+        sys_close(directory);
+}
+
+static enum tool_exit go_on(const struct restore_call *call)
+{
+        static struct backup_index index;
+        struct trouble trouble = { "" };
+        struct restore_source source = { .time_ns = 0 };
+
+        if (backup_index_load(&index, call->order.backups[call->order.count - 1], &trouble)) {
+                tool_complain("%s", trouble.text);
+                return TOOL_FAILED;
+        }
+        memcpy(source.uuid, index.source, sizeof(source.uuid));
+        source.history = index.manifest.session.history;
+        source.time_ns = (index.time + 1) * UINT64_C(1000000000);
+        backup_index_free(&index);
+        enum tool_exit result = restore_until_moment(call->order.destination, &source, call->archive, &call->until);
+        if (result == TOOL_DONE)
+                forget_backup(call->order.destination);
+        return result;
+}
+
 /* The backups, and where they are to go. */
 static bool take_operands(int argc, char **argv, struct restore_call *call)
 {
@@ -96,12 +137,46 @@ static bool take_operands(int argc, char **argv, struct restore_call *call)
         return true;
 }
 
+/* False, after a complaint or without one. */
+static bool take_option(int option, struct restore_call *call)
+{
+        switch (option) {
+        case 'c':
+                call->is_check = true;
+                return true;
+        case 'j':
+                call->is_json = true;
+                return true;
+        case 'a':
+                call->archive = optarg;
+                return true;
+        case 'u':
+                return moment_parse(optarg, "--until", &call->until);
+        default:
+                return false;
+        }
+}
+
+static bool is_sensible(const struct restore_call *call)
+{
+        if (!call->archive && call->until.kind == RESTORE_NEWEST)
+                return true;
+        if (!call->archive)
+                tool_complain("--until needs an --archive");
+        else if (call->is_check || call->is_json)
+                tool_complain("--archive goes neither with --check nor with --json");
+        else
+                return true;
+        return false;
+}
+
 enum tool_exit restore_main(int argc, char **argv)
 {
-        static const struct option known[] = { { "check", no_argument, NULL, 'c' },
-                                               { "json", no_argument, NULL, 'j' },
-                                               { "help", no_argument, NULL, 'h' },
-                                               { 0 } };
+        static const struct option known[] = {
+                { "check", no_argument, NULL, 'c' },         { "json", no_argument, NULL, 'j' },
+                { "archive", required_argument, NULL, 'a' }, { "until", required_argument, NULL, 'u' },
+                { "help", no_argument, NULL, 'h' },          { 0 }
+        };
         struct restore_call call = { 0 };
         int option;
 
@@ -110,12 +185,11 @@ enum tool_exit restore_main(int argc, char **argv)
                         fputs(restore_help, stdout);
                         return TOOL_DONE;
                 }
-                if (option == '?')
+                if (!take_option(option, &call))
                         return tool_usage("restore");
-                if (option == 'c')
-                        call.is_check = true;
-                else
-                        call.is_json = true;
         }
-        return take_operands(argc, argv, &call) ? restore(&call) : tool_usage("restore");
+        if (!is_sensible(&call) || !take_operands(argc, argv, &call))
+                return tool_usage("restore");
+        enum tool_exit result = restore(&call);
+        return result == TOOL_DONE && call.archive ? go_on(&call) : result;
 }
