@@ -60,7 +60,7 @@ enum hook_step {
         HOOK_SEGMENT_FILLED, /* zeros written, no header */
         HOOK_SEGMENT_READY,  /* header on disk, not in the table */
         HOOK_CHECKPOINT_PINNED,
-        HOOK_SLOT_SEEN, /* by a checkpoint, that knows only its tag */
+        HOOK_SLOT_SEEN,   /* by a checkpoint, that knows only its tag */
         HOOK_PARTS_BEGUN, /* of a checkpoint; the manifest does not know */
         HOOK_AREA_WRITTEN,
         HOOK_MANIFEST_NAMED, /* the manifest names the new checkpoint */
@@ -96,6 +96,8 @@ enum hook_bug {
         HOOK_BUG_PARTS_AREA_GIVEN_UP,   /* what the area before has goes home with any part (P8) */
         HOOK_BUG_PART_NOT_CARRIED,      /* pages that are held back are in one area only (P9) */
         HOOK_BUG_PARTS_NOT_AGAIN,       /* whoever goes on trusts that the last part came home (P10) */
+        HOOK_BUG_SUMS_NOT_SYNCED,       /* checksums of pages that went home are not (R29) */
+        HOOK_BUG_SUMS_NOT_RESTORED,     /* recovery leaves those of the area's pages as they are */
         HOOK_BUGS
 };
 
