@@ -17,6 +17,7 @@
 #include "recovery/log_header.h"
 #include "recovery/log_record.h"
 #include "recovery/replay.h"
+#include "recovery/sums.h"
 
 enum { PROGRESS_PAGES = 1024 };
 
@@ -414,6 +415,20 @@ static int write_home(struct run *run)
         return err ? err : home_files_sync(&run->homes);
 }
 
+static int visit_to_forget_sums(void *arg, const char *name)
+{
+        return strncmp(name, SUMS_NAME_PREFIX, strlen(SUMS_NAME_PREFIX)) ? 0 : sys_unlink(*(const int *)arg, name);
+}
+
+/* Those that came with a copy have been compared with what was read, and are another environment's from here on: the
+ * first open makes new ones. */
+static int forget_sums(int directory)
+{
+        int err = sys_list(directory, visit_to_forget_sums, &directory);
+
+        return err ? err : sys_sync(directory);
+}
+
 static int make_manifest(struct run *run)
 {
         struct manifest *manifest = &run->manifest;
@@ -472,6 +487,8 @@ static int steps(struct run *run)
                 err = take_apart(restore->directory);
         if (!err && restore->sequence > restore->base)
                 err = bring_on(run);
+        if (!err)
+                err = forget_sums(restore->directory);
         return err ? err : make_manifest(run);
 }
 
