@@ -53,10 +53,19 @@ enum hook_step {
         HOOK_MERGE_DECIDED,
         HOOK_MERGE_PUBLISHED,
         HOOK_MERGE_BASED, /* the backlog begins anew */
+        HOOK_TURN_TAKEN,  /* the log's */
         HOOK_GROUP_CLOSED,
+        HOOK_GROUP_OPENED, /* descriptors, and the turn was looked at; about to be written */
         HOOK_GROUP_WRITTEN,
+        HOOK_GROUP_FINISHING,
         HOOK_GROUP_DURABLE, /* stored; nobody woken yet */
         HOOK_LEADER_LEFT,
+        HOOK_FENCE_MADE,   /* a new file in the place of one that a stopped leader may write to; empty */
+        HOOK_FENCE_COPIED, /* and synced */
+        HOOK_TURN_TAKEN_OVER,
+        HOOK_FENCE_TIDIED, /* new files of earlier turns are gone */
+        HOOK_FENCE_RENAMED,
+        HOOK_FENCE_SYNCED,
         HOOK_SEGMENT_FILLED, /* zeros written, no header */
         HOOK_SEGMENT_READY,  /* header on disk, not in the table */
         HOOK_CHECKPOINT_PINNED,
@@ -96,6 +105,8 @@ enum hook_bug {
         HOOK_BUG_PARTS_AREA_GIVEN_UP,   /* what the area before has goes home with any part (P8) */
         HOOK_BUG_PART_NOT_CARRIED,      /* pages that are held back are in one area only (P9) */
         HOOK_BUG_PARTS_NOT_AGAIN,       /* whoever goes on trusts that the last part came home (P10) */
+        HOOK_BUG_ARCHIVE_NOT_SYNCED,    /* log is given up before the archive has it on disk */
+        HOOK_BUG_RECYCLED_UNARCHIVED,   /* before the archive has it at all */
         HOOK_BUG_SUMS_NOT_SYNCED,       /* checksums of pages that went home are not (R29) */
         HOOK_BUG_SUMS_NOT_RESTORED,     /* recovery leaves those of the area's pages as they are */
         HOOK_BUGS

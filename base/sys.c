@@ -19,6 +19,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -189,6 +190,50 @@ int sys_link(int directory, const char *from, const char *to)
         return err;
 }
 
+static int rename_by(int (*once)(int directory, const char *from, const char *to), int directory, const char *from,
+                     const char *to)
+{
+        struct sys_change change = { .call = SYS_RENAME, .fd = directory, .name = from, .to = to };
+        int err;
+
+        do {
+                record_begin(&change);
+                err = injected(SYS_RENAME, directory, 0, 0);
+                if (!err)
+                        err = once(directory, from, to);
+                record_end(&change, err);
+        } while (err == -EINTR);
+        return err;
+}
+
+static int rename_over(int directory, const char *from, const char *to)
+{
+        return status(renameat(directory, from, directory, to));
+}
+
+int sys_rename(int directory, const char *from, const char *to)
+{
+        return rename_by(rename_over, directory, from, to);
+}
+
+/* Some file systems (NFS) cannot refuse to replace; there rename(2) replaces a directory only by one that is empty. */
+static int rename_alone(int directory, const char *from, const char *to)
+{
+        struct stat st;
+        int err = status(renameat2(directory, from, directory, to, RENAME_NOREPLACE));
+
+        if (err != -EINVAL && err != -ENOSYS)
+                return err;
+        if (fstatat(directory, to, &st, AT_SYMLINK_NOFOLLOW) == 0)
+                return -EEXIST;
+        return rename_over(directory, from, to);
+}
+
+int sys_rename_new(int directory, const char *from, const char *to)
+{
+        return rename_by(rename_alone, directory, from, to);
+}
+
 int sys_unlink(int directory, const char *name)
 {
         struct sys_change change = { .call = SYS_UNLINK, .fd = directory, .name = name };
@@ -200,6 +245,18 @@ int sys_unlink(int directory, const char *name)
                 if (!err)
                         err = status(unlinkat(directory, name, 0));
                 record_end(&change, err);
+        } while (err == -EINTR);
+        return err;
+}
+
+int sys_rmdir(int directory, const char *name)
+{
+        int err;
+
+        do {
+                err = injected(SYS_UNLINK, directory, 0, 0);
+                if (!err)
+                        err = status(unlinkat(directory, name, AT_REMOVEDIR));
         } while (err == -EINTR);
         return err;
 }
@@ -372,6 +429,40 @@ int sys_is_hole_from(int fd, uint64_t offset)
         return err == -ENXIO ? 1 : err;
 }
 
+static int seek_to(int fd, uint64_t offset, int whence, uint64_t *found)
+{
+        off_t at = 0;
+        int err;
+
+        do {
+                err = injected(SYS_SEEK, fd, offset, 0);
+                if (!err) {
+                        at = lseek(fd, (off_t)offset, whence);
+                        err = at < 0 ? -errno : 0;
+                }
+        } while (err == -EINTR);
+        *found = (uint64_t)at;
+        return err;
+}
+
+int sys_find_data(int fd, uint64_t offset, uint64_t *begin, uint64_t *end)
+{
+        int err = seek_to(fd, offset, SEEK_DATA, begin);
+
+        return err ? err : seek_to(fd, *begin, SEEK_HOLE, end);
+}
+
+void sys_drop_cache(int fd)
+{
+        (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+}
+
+void sys_write_out(int fd, uint64_t offset, uint64_t byte_len)
+{
+        (void)syscall(SYS_sync_file_range, fd, (off_t)offset, (off_t)byte_len,
+                      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+}
+
 static int sync_by(long number, int is_data_only, int fd)
 {
         struct sys_change change = { .call = SYS_SYNC, .fd = fd, .flags = is_data_only };
@@ -481,6 +572,40 @@ int sys_write_vector_all(int fd, struct iovec *parts, int count, uint64_t offset
                         return (int)moved;
                 vector_advance(&parts, &count, (size_t)moved);
                 offset += (uint64_t)moved;
+        }
+        return 0;
+}
+
+/* What one write moved, or -errno, never -EINTR; 0: there is no room now. */
+static ssize_t append_some(int fd, const void *bytes, size_t byte_len)
+{
+        ssize_t moved;
+
+        do {
+                moved = injected(SYS_PWRITE, fd, 0, byte_len);
+                if (!moved) {
+                        moved = syscall(SYS_write, fd, bytes, byte_len);
+                        if (moved <= 0)
+                                moved = moved ? -errno : -EIO;
+                }
+        } while (moved == -EINTR);
+        return moved == -EAGAIN ? 0 : moved;
+}
+
+int sys_append_all(int fd, const void *bytes, size_t byte_len)
+{
+        const char *from = bytes;
+
+        while (byte_len > 0) {
+                ssize_t moved = append_some(fd, from, byte_len);
+                struct pollfd room = { .fd = fd, .events = POLLOUT };
+
+                if (moved < 0)
+                        return (int)moved;
+                if (!moved)
+                        (void)poll(&room, 1, -1);
+                from += moved;
+                byte_len -= (size_t)moved;
         }
         return 0;
 }
@@ -682,6 +807,14 @@ uint64_t sys_monotonic_ns(void)
 
         (void)clock_gettime(CLOCK_MONOTONIC, &now);
         return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
+}
+
+uint64_t sys_wall_ns(void)
+{
+        struct timespec now;
+
+        (void)clock_gettime(CLOCK_REALTIME, &now);
+        return now.tv_sec < 0 ? 0 : (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
 }
 
 uint64_t sys_memory_bytes(void)

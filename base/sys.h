@@ -22,6 +22,7 @@ enum sys_call {
         SYS_STAT,
         SYS_MKDIR,
         SYS_LINK,
+        SYS_RENAME,
         SYS_UNLINK,
         SYS_LIST,
         SYS_CHMOD,
@@ -54,12 +55,12 @@ extern sys_failure_hook sys_fail;
  * -EINTR is told anew each time; one that sys_fail refused is told too, since it stands for one
  * that the kernel failed. Tests set it, to record a run (tests/crash); nothing else may. */
 struct sys_change {
-        enum sys_call call; /* OPEN (only with O_CREAT or O_TRUNC), MKDIR, LINK, UNLINK, TRUNCATE,
+        enum sys_call call; /* OPEN (only with O_CREAT or O_TRUNC), MKDIR, LINK, RENAME, UNLINK, TRUNCATE,
                              * ALLOCATE, PWRITE, SYNC */
         int fd;             /* the directory where the call takes a name */
         int flags;          /* OPEN: open(2)'s; SYNC: 1 = data only */
         const char *name;
-        const char *to; /* LINK: the new name */
+        const char *to; /* LINK, RENAME: the new name */
         uint64_t offset;
         uint64_t byte_len;
         const struct iovec *parts; /* PWRITE */
@@ -85,6 +86,10 @@ int sys_is_in_memory(int fd, bool *is_in_memory);
 /* Bytes that its file system has in all, and that are free for us. */
 int sys_space(const char *directory, uint64_t *all, uint64_t *unused);
 int sys_unlink(int directory, const char *name);
+int sys_rmdir(int directory, const char *name);
+/* Replaces what is there; sys_rename_new never does: -EEXIST. A directory may be renamed, too. */
+int sys_rename(int directory, const char *from, const char *to);
+int sys_rename_new(int directory, const char *from, const char *to);
 /* Calls visit for each name in the directory but `.` and `..`; ends when one returns non-zero, and
  * returns that. A name made or removed meanwhile may be seen or not. */
 int sys_list(int directory, int (*visit)(void *arg, const char *name), void *arg);
@@ -99,11 +104,21 @@ int sys_punch_hole(int fd, uint64_t offset, uint64_t byte_len); /* the memory is
 /* Is there nothing but a hole from there on? 1, 0 (also where the file system knows no holes), or -errno. */
 int sys_is_hole_from(int fd, uint64_t offset);
 
+/* The first stretch that is no hole, from `offset` on: [*begin, *end). -ENXIO: there is none. On a file system that
+ * knows no holes all is data. */
+int sys_find_data(int fd, uint64_t offset, uint64_t *begin, uint64_t *end);
+/* What is read from here on is to come from the disk. Of what is not yet there nothing is lost. A hint. */
+void sys_drop_cache(int fd);
+
 /* All of it, or an error; sys_read_all returns -ENODATA when the file ends before. */
 int sys_read_all(int fd, void *bytes, size_t byte_len, uint64_t offset);
 int sys_write_all(int fd, const void *bytes, size_t byte_len, uint64_t offset);
 /* Changes the iovec array as it goes. */
 int sys_write_vector_all(int fd, struct iovec *parts, int count, uint64_t offset);
+/* Where a file has no places: to a pipe, a socket, a terminal. Waits where the descriptor would not. */
+int sys_append_all(int fd, const void *bytes, size_t byte_len);
+/* Has the kernel write those bytes now, and waits; they are no more certain for that. A hint. */
+void sys_write_out(int fd, uint64_t offset, uint64_t byte_len);
 int sys_sync_data(int fd); /* fdatasync */
 int sys_sync(int fd);      /* fsync */
 
@@ -138,6 +153,7 @@ void sys_futex_wake(const uint32_t *word, int count);
 int sys_boot_id(char id[40]); /* the kernel's boot id, NUL-terminated */
 int sys_random(void *bytes, size_t byte_len);
 uint64_t sys_monotonic_ns(void);
+uint64_t sys_wall_ns(void); /* since 1970; may go back */
 void sys_sleep_ns(uint64_t duration_ns); /* less than a second */
 uint64_t sys_memory_bytes(void);         /* physical memory */
 

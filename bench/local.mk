@@ -10,6 +10,7 @@ BENCH_PROGRAMS = \
         bench/heap \
         bench/home \
         bench/hot_path \
+        bench/backup \
         bench/long_reader \
         bench/concurrency \
         bench/threads \
@@ -61,6 +62,8 @@ bench_home_SOURCES = bench/home.c
 bench_home_LDADD = bench/libbench.la $(XAC_LIBS)
 bench_hot_path_SOURCES = bench/hot_path.c
 bench_hot_path_LDADD = bench/libbench.la $(XAC_LIBS)
+bench_backup_SOURCES = bench/backup.c
+bench_backup_LDADD = bench/libbench.la $(XAC_LIBS)
 bench_long_reader_SOURCES = bench/long_reader.c
 bench_long_reader_LDADD = bench/libbench.la $(XAC_LIBS)
 

@@ -57,7 +57,7 @@ bin_SCRIPTS = %D%/xac-cc %D%/xac-c++
 dist_man1_MANS += man/xac-cc.1 man/xac-c++.1
 noinst_SCRIPTS = %D%/build-cc %D%/build-c++
 CLEANFILES += $(bin_SCRIPTS) $(noinst_SCRIPTS)
-WRAPPER = $(SED) -e 's|[@]versions[@]|$(XAC_LLVM)|; s|[@]fault_libs[@]|$(FAULT_LIBS)|' $(srcdir)/%D%/xac-cc.in
+WRAPPER = $(SED) -e 's|[@]versions[@]|$(XAC_LLVM)|; s|[@]fault_libs[@]|$(FAULT_LIBS) $(ZSTD_LIBS)|' $(srcdir)/%D%/xac-cc.in
 INSTALLED = -e 's|[@]plugins[@]|$(plugindir)|; s|[@]libs[@]|$(libdir)|; s|[@]include[@]|$(includedir)|'
 BUILT = -e 's|[@]plugins[@]|$(abs_builddir)/%D%|; s|[@]libs[@]|$(abs_builddir)/.libs|' \
         -e 's|[@]include[@]|$(abs_top_srcdir)/include|; s|$$plugins/containers.h|$(abs_srcdir)/%D%/runtime/containers.h|; s|/libxacrt.a|/../%D%/libxacrt.a|'

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #include "libxac/alive.h"
+#include "libxac/backup.h"
 #include "libxac/close.h"
 #include "libxac/handlers.h"
 #include "libxac/open.h"
@@ -362,12 +363,23 @@ int xac_sync(xac_env *env)
         return err ? err : leave(thread, thread_sync(thread));
 }
 
+/* Not so: what a program sets that was built for a later version. */
 static bool are_zeros(const uint64_t *words, size_t count)
 {
         for (size_t i = 0; i < count; i++)
                 if (words[i])
                         return false;
         return true;
+}
+
+int xac_backup(xac_env *env, const char *destination, const xac_backup_options *options)
+{
+        if (!env || !destination)
+                return -EINVAL;
+        if (options && (options->stream < 0 ||
+                        !are_zeros(options->reserved, sizeof(options->reserved) / sizeof(options->reserved[0]))))
+                return -EINVAL;
+        return env_is_forked(env) ? XAC_FORKED : backup_env(env, destination, options);
 }
 
 int xac_scrub(xac_env *env, const xac_scrub_options *options, xac_scrub_result *result)

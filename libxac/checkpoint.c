@@ -199,6 +199,7 @@ int checkpoint_mark_clean(struct shared *shared, int directory)
                 manifest.base_position = log_round_up(log_end(&shared->log));
                 manifest.redo_position = manifest.base_position;
                 manifest.is_clean = 1;
+                manifest.time_ns = atomic_load(&shared->log.shared->time_ns);
                 err = shared_write_manifest_locked(shared, directory, &manifest);
         }
         shared_unlock_as_process(shared, &shared->control->file_lock);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/sys.h"
+#include "libxac/archiving.h"
 #include "libxac/checkpoint.h"
 #include "libxac/duty.h"
 #include "libxac/pool.h"
@@ -56,8 +57,10 @@ static int write_home_as_last(struct xac_env *env)
         pool_count(&env->shared, &census);
         if (!err && census.published)
                 err = -EAGAIN;
-        if (!err)
-                err = files_note_closed(&env->files);
+        if (err)
+                return err;
+        env->archive_err = archiving_finish(env);
+        err = files_note_closed(&env->files);
         return err ? err : checkpoint_mark_clean(&env->shared, env->directory);
 }
 
@@ -76,6 +79,8 @@ static int leave_locked(struct xac_env *env)
                 err = write_home_as_last(env);
                 if (!err || is_poisoned(&env->shared))
                         shared_remove(&env->identity);
+                if (!err)
+                        err = env->archive_err;
         } else if (err > 0) {
                 err = 0;
         }
@@ -102,6 +107,7 @@ static int leave_threads(struct xac_env *env)
 static int tear_down(struct xac_env *env)
 {
         duty_stop(env);
+        archiving_stop(env);
         snapshot_map_clear_shelf_locked(env);
         int err = sys_lock_byte(env->shared.lock_fd, 0, true);
         if (!err) /* else it leaves as if it were killed: the next one finds everything */

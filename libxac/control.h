@@ -129,6 +129,9 @@ struct control {
         uint64_t next_generation; /* [file_lock] of the manifest that is being written, stored before it is */
         uint8_t uuid[16];
         char boot_id[40];
+        char archive[CONTROL_PATH_BYTES]; /* the directory; empty: there is none (archiving.h) */
+        struct manifest_session session;  /* that is archived */
+        uint32_t archive_is_packed;
         char path[CONTROL_PATH_BYTES]; /* of the directory when this was made: to find it by; empty: not known */
         _Atomic uint32_t is_ready;     /* [who created it] */
         _Atomic uint32_t has_lent;     /* [anybody] whether any slot was ever lent (lending.h) */
@@ -179,6 +182,10 @@ struct control {
         struct shlock file_lock;
         struct shlock checkpoint_lock;
         struct shlock backlog_lock;
+        struct shlock archive_lock;
+        _Atomic uint64_t archive_record;      /* [archive_lock] struct archive_mark's next_record */
+        _Atomic uint64_t archive_sequence;    /* [archive_lock] commits up to this one are in the archive */
+        _Atomic uint64_t archive_again_ns;    /* [archive_lock] it is not tried again before, after a failure */
         _Atomic uint32_t duty;                /* [anybody] futex word of the background threads */
         _Atomic uint32_t duty_wanted;         /* [anybody] one has been woken, and has not begun */
         _Atomic uint64_t synced_ns;           /* [who is on duty] when one of them last made the log durable */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/sys.h"
+#include "libxac/archiving.h"
 #include "libxac/backlog.h"
 #include "libxac/checkpoint.h"
 #include "libxac/handlers.h"
@@ -162,6 +163,7 @@ static void *run(void *arg)
                 atomic_store(&control->duty_wanted, 0);
                 tend_if_due(&env->shared);
                 snapshot_map_tidy_shelf(env);
+                archiving_call(env);
                 if (!atomic_load(&env->duty_stops) && is_anything_due(&env->shared) && work(env))
                         sys_sleep_ns(AFTER_FAILURE_NS);
         }

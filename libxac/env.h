@@ -42,7 +42,12 @@ struct xac_env {
         pthread_t duty_thread;          /* duty.c */
         bool has_duty_thread;
         _Atomic bool duty_stops;
-        _Atomic uint32_t duty_runs;     /* futex word: the thread has begun */
+        _Atomic uint32_t duty_runs; /* futex word: the thread has begun */
+        pthread_t archive_thread;   /* archiving.c */
+        bool has_archive_thread;
+        _Atomic bool archive_stops;
+        _Atomic uint32_t archive_calls; /* futex word: how often the thread was called */
+        int archive_err;                /* of the last close */
         struct snapshots *duty_seen;    /* its room for looks at all rows */
         struct recorder *duty_recorder; /* its track (tracing.h) */
         struct trace *trace;            /* NULL: none */

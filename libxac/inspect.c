@@ -52,12 +52,13 @@ static struct inspect_holding holding_of(const struct look *look, uint32_t owner
                 [INSPECT_BACKLOG_LOCK] = &control->backlog_lock,
                 [INSPECT_CHECKPOINT_LOCK] = &control->checkpoint_lock,
                 [INSPECT_PARTICIPANT_LOCK] = &control->participant_lock,
+                [INSPECT_SEGMENT_LOCK] = look->log ? &look->log->table.lock : NULL,
         };
         struct inspect_holding holding = { .locks = 0 };
         for (uint32_t i = 0; i < INSPECT_LOCKS; i++)
-                if (shlock_owner(locks[i]) == owner)
+                if (locks[i] && shlock_owner(locks[i]) == owner)
                         holding.locks |= UINT32_C(1) << i;
-        holding.is_writing_log = look->log && atomic_load(&look->log->leader) == owner;
+        holding.is_writing_log = look->log && log_leader(look->log) == owner;
         if (holding.is_writing_log)
                 holding.writing_ns = since_ns(atomic_load(&look->log->lead_ns));
         return holding;
@@ -217,6 +218,10 @@ static void describe_log(const struct look *look, struct inspection *inspection)
         inspection->log_durable = atomic_load(&log->durable);
         inspection->log_low = atomic_load(&log->table.low);
         inspection->log_limit = atomic_load(&log->table.limit);
+        inspection->log_held = atomic_load(&log->table.held);
+        inspection->archive_sequence = atomic_load(&look->control.archive_sequence);
+        memcpy(inspection->archive, look->control.archive, sizeof(inspection->archive));
+        inspection->archive_error = atomic_load(&log->table.held_why);
         inspection->segment_bytes = log->table.segment_bytes;
         inspection->segments_free = log->table.free_count;
         inspection->groups = atomic_load(&log->groups);

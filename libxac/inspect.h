@@ -25,6 +25,7 @@ enum inspect_lock {
         INSPECT_BACKLOG_LOCK,
         INSPECT_CHECKPOINT_LOCK,
         INSPECT_PARTICIPANT_LOCK,
+        INSPECT_SEGMENT_LOCK,
         INSPECT_LOCKS
 };
 
@@ -96,6 +97,10 @@ struct inspection {
         uint64_t log_bytes;   /* of log before a checkpoint is forced */
         uint64_t segment_bytes;
         uint32_t segments_free;
+        uint64_t log_held; /* the archive has what is before, and nothing else is given up; 0: there is no archive */
+        int archive_error; /* -errno: why it takes nothing now */
+        uint64_t archive_sequence;
+        char archive[CONTROL_PATH_BYTES];
         uint64_t groups; /* written so far */
         int poison;      /* -errno of what poisoned the environment; 0: nothing did */
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/sys.h"
+#include "libxac/archiving.h"
 #include "libxac/checkpoint.h"
 #include "libxac/duty.h"
 #include "libxac/fault.h"
@@ -158,6 +159,8 @@ static int attach(struct xac_env *env, struct manifest *manifest)
         for (;;) {
                 int err = shared_attach(&env->shared, &env->identity);
                 if (!err)
+                        err = archiving_check_joined(env);
+                if (!err)
                         return is_worth_joining(env);
                 if (err != -ENOENT)
                         return err;
@@ -208,7 +211,9 @@ static int open_locked(struct xac_env *env, const struct stat *st, const xac_opt
         if (err)
                 return err;
         identify(env, st, &manifest, options);
-        err = attach_or_create(env, &manifest);
+        err = archiving_identify(env, options);
+        if (!err)
+                err = attach_or_create(env, &manifest);
         if (err)
                 return err;
         files_init(&env->files, &env->shared, env->directory, options_reserve_bytes(options, manifest.page_bytes),
@@ -216,6 +221,7 @@ static int open_locked(struct xac_env *env, const struct stat *st, const xac_opt
         env->files.chunks = &env->chunks;
         tracing_open(env);
         duty_start(env); /* without it committers do its work */
+        archiving_start(env);
         return 0;
 }
 

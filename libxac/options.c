@@ -11,6 +11,7 @@
 
 #define GIB               (UINT64_C(1) << 30)
 #define LOG_BYTES_DEFAULT (GIB / 4)
+#define HELD_LOGS         16         /* times log_bytes, while the archive takes nothing */
 #define RESERVE_DEFAULT   (16 * GIB) /* a thousand threads with several views each still fit */
 
 enum {
@@ -59,6 +60,8 @@ static bool is_any_reserved_set(const xac_options *options)
 int options_check(const xac_options *options)
 {
         if (is_any_reserved_set(options))
+                return -EINVAL;
+        if (options->archive_flags & ~(uint64_t)(XAC_ARCHIVE_DROP | XAC_ARCHIVE_PLAIN))
                 return -EINVAL;
         if (options->address && !window_is_place(options->address))
                 return -EINVAL;
@@ -144,6 +147,10 @@ void options_fill_identity(const xac_options *options, const struct manifest *ma
         identity->pool_slots = pool_slots(pool_bytes, manifest->page_bytes);
         identity->log_bytes = log_bytes(options);
         identity->area_bytes = options->area_bytes ? options->area_bytes : AREA_BYTES_DEFAULT;
+        identity->archive_held =
+                options->archive_held_bytes ? options->archive_held_bytes : HELD_LOGS * identity->log_bytes;
+        identity->archive_is_packed = !(options->archive_flags & XAC_ARCHIVE_PLAIN);
+        identity->archive_may_drop = options->archive_flags & XAC_ARCHIVE_DROP;
         identity->log_ring_bytes = identity->is_volatile ? 0 : log_ring_bytes(manifest);
 }
 

@@ -46,10 +46,13 @@ static uint64_t host_closing(void *arg)
 static void host_durable(void *arg, uint64_t mark)
 {
         struct control *control = ((struct shared *)arg)->control;
+        uint64_t before = atomic_load(&control->durable_sequence);
+        uint64_t pin = mark;
         PROBE1(group, mark);
-        tracing_group_ends(mark - atomic_load(&control->durable_sequence), mark);
-        atomic_store(&control->durable_sequence, mark);
-        atomic_store(&control->durable_next, 0);
+        while (before < mark && !atomic_compare_exchange_weak(&control->durable_sequence, &before, mark))
+                ;
+        atomic_compare_exchange_strong(&control->durable_next, &pin, 0); /* if it is of this group */
+        tracing_group_ends(before < mark ? mark - before : 0, mark);
 }
 
 void redo_attach(struct shared *shared, int directory)

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/sys.h"
+#include "libxac/archiving.h"
 #include "libxac/options.h"
 #include "recovery/adopt.h"
 #include "recovery/recover.h"
@@ -18,22 +20,45 @@ static int recover(struct xac_env *env, struct manifest *manifest)
         return recover_run(&recovery, manifest); /* at once if the last one to leave has left it clean */
 }
 
-static void tell_of_adoption(void *arg, const char *sentence)
+/* Its times go on from the last ones, whatever the clock says. */
+static void name_session(struct manifest *manifest)
 {
-        const struct xac_env *env = arg;
-        fprintf(stderr, "libxac: %s/%s\n", env->identity.path, sentence);
+        uint64_t now_ns = sys_wall_ns();
+        manifest->session = (struct manifest_session){ .incarnation = manifest->incarnation,
+                                                       .history = manifest->history,
+                                                       .position = manifest->base_position,
+                                                       .time_ns = now_ns };
+        if (now_ns <= manifest->time_ns)
+                manifest->session.time_ns = manifest->time_ns + 1;
+        manifest->time_ns = manifest->session.time_ns;
 }
 
-/* Were the data files changed while nobody had them open (R29)? */
-static int adopt(struct xac_env *env, const struct manifest *manifest)
+struct told {
+        const struct xac_env *env;
+        bool is_any;
+};
+
+static void tell_of_adoption(void *arg, const char *sentence)
 {
+        struct told *told = arg;
+        told->is_any = true;
+        fprintf(stderr, "libxac: %s/%s\n", told->env->identity.path, sentence);
+}
+
+/* Were the data files changed while nobody had them open (R29)? What an archive has does not lead there. */
+static int adopt(struct xac_env *env, struct manifest *manifest)
+{
+        struct told told = { .env = env };
         struct recovery recovery = { .directory = env->directory,
                                      .progress = env->progress,
                                      .progress_arg = env->progress_arg };
         const struct adoption adoption = {
-                .recovery = &recovery, .is_refused = env->flags & XAC_UNCHANGED, .tell = tell_of_adoption, .arg = env
+                .recovery = &recovery, .is_refused = env->flags & XAC_UNCHANGED, .tell = tell_of_adoption, .arg = &told
         };
-        return adopt_run(&adoption, manifest);
+        int err = adopt_run(&adoption, manifest);
+        if (told.is_any)
+                manifest->history = manifest->incarnation;
+        return err;
 }
 
 /* Only what was closed cleanly may have been changed by others: what was not is recovered, and must agree. */
@@ -43,7 +68,7 @@ static int recover_or_adopt(struct xac_env *env, struct manifest *manifest)
 }
 
 /* The log goes on where recovery, or the last close, has left it. */
-static int prepare_log(struct xac_env *env, const struct manifest *manifest)
+static int prepare_log(struct xac_env *env, struct manifest *manifest)
 {
         struct control *control = env->shared.control;
         struct log_shared *log = shared_log(&env->shared);
@@ -54,6 +79,9 @@ static int prepare_log(struct xac_env *env, const struct manifest *manifest)
         if (err)
                 return err;
         log_shared_init(log, control->log_ring_bytes, manifest->incarnation, manifest->base_position);
+        name_session(manifest);
+        atomic_store(&log->time_ns, manifest->session.time_ns);
+        archiving_begin(env, manifest);
         atomic_store(&control->checkpoint_position, manifest->base_position);
         atomic_store(&control->redo_position, manifest->redo_position);
         return 0;
@@ -64,10 +92,12 @@ static int prepare_log(struct xac_env *env, const struct manifest *manifest)
 static int begin_session(struct xac_env *env, struct manifest *manifest)
 {
         int err = 0;
+        manifest->incarnation++;
         if (shared_is_durable(&env->shared)) {
                 manifest->is_clean = 0;
-                manifest->incarnation++;
                 err = prepare_log(env, manifest);
+        } else {
+                manifest->history = manifest->incarnation; /* what it changes is in no log */
         }
         return err ? err : manifest_write(env->directory, manifest);
 }
@@ -83,6 +113,9 @@ int restart_env(struct xac_env *env, struct manifest *manifest)
         env->identity.generation = manifest->generation + 1;
         env->identity.sequence = manifest->base_sequence;
         err = shared_remove_old(&env->identity);
+        if (err)
+                return err;
+        err = archiving_catch_up(env, manifest);
         if (err)
                 return err;
         options_fit_pool(&env->identity);

@@ -193,6 +193,7 @@ static void order_locks(struct control *control)
 {
         struct shlock *const order[] = { &control->participant_lock, &control->checkpoint_lock, &control->backlog_lock,
                                          &control->file_lock,        &control->pool_lock,       &control->commit_lock };
+        /* archive_lock: held by who holds and wants none of these. */
 
         for (uint32_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
                 shlock_set_rank(order[i], i + 1);
@@ -217,6 +218,8 @@ static void fill_header(struct control *control, const struct shared_identity *i
         control->next_generation = identity->generation;
         memcpy(control->uuid, identity->uuid, sizeof(control->uuid));
         memcpy(control->path, identity->path, sizeof(control->path));
+        memcpy(control->archive, identity->archive, sizeof(control->archive));
+        control->archive_is_packed = identity->archive_is_packed;
         atomic_store(&control->sequence, identity->sequence); /* 1 and up: 0 means no snapshot */
         atomic_store(&control->decided, identity->sequence);
         atomic_store(&control->checkpoint_sequence, identity->sequence);

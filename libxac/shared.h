@@ -66,7 +66,11 @@ struct shared_identity {
         uint64_t sequence; /* the newest commit that is home */
         uint64_t generation;
         uint8_t uuid[16];
-        char path[CONTROL_PATH_BYTES]; /* for people */
+        char path[CONTROL_PATH_BYTES];    /* for people */
+        char archive[CONTROL_PATH_BYTES]; /* empty: none is wanted */
+        bool archive_is_packed;
+        bool archive_may_drop;
+        uint64_t archive_held; /* log that is kept while the archive takes nothing */
 };
 
 /* Whoever is attached shares byte 0 of the control part, which the kernel gives up when all descriptors and mappings of

@@ -21,6 +21,7 @@ static void add_log(const struct log_shared *log, xac_stats *stats)
         stats->log_groups = atomic_load(&log->groups);
         stats->log_bytes_written = atomic_load(&log->group_bytes);
         stats->log_record_bytes = atomic_load(&log->record_bytes);
+        stats->archive_error = atomic_load(&log->table.held_why);
 }
 
 void stats_collect(struct shared *shared, xac_stats *stats)
@@ -31,6 +32,7 @@ void stats_collect(struct shared *shared, xac_stats *stats)
         stats->sequence = atomic_load(&control->sequence);
         stats->durable_sequence = atomic_load(&control->durable_sequence);
         stats->log_bytes_used = checkpoint_log_used(shared);
+        stats->archive_sequence = atomic_load(&control->archive_sequence);
         stats->checkpoints = atomic_load(&control->checkpoints);
         if (shared_is_durable(shared))
                 add_log(shared->log.shared, stats);

@@ -91,6 +91,7 @@ static void take_back_process_locked(struct shared *shared, uint32_t process_no,
                               &control->checkpoint_target, owner);
         free_with_pin_if_dead(shared, &control->backlog_lock, &control->backlog_next, NULL, owner);
         free_if_dead(shared, &control->file_lock, owner);
+        free_if_dead(shared, &control->archive_lock, owner);
         for (uint32_t i = 0; i < atomic_load(&shared->control->rows_used); i++) {
                 struct row *row = &shared->rows[i];
                 if (atomic_load(&row->state) == ROW_USED && atomic_load(&row->process_no) == process_no)

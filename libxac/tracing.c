@@ -267,6 +267,7 @@ void tracing_group_begins(void)
 
 void tracing_group_ends(uint64_t commits, uint64_t newest)
 {
-        if (leading)
+        if (leading && group_ticks)
                 recorder_add(leading, TRACE_GROUP, 0, group_ticks, commits, newest);
+        group_ticks = 0; /* who says it for another one has not begun it */
 }

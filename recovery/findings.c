@@ -29,6 +29,7 @@ void findings_begin(struct recovery *recovery)
         recovery->sums_pages = 0;
         recovery->sums_unknown = 0;
         recovery->has_torn_tail = false;
+        recovery->time_ns = 0;
         memset(recovery->damage, 0, sizeof(recovery->damage));
 }
 

@@ -32,14 +32,11 @@
  *           4      4   byte_len: header, payload and up to 7 zeros
  *           8      8   position of this record
  *          16      8   durable: everything before this position was on disk when it was staged
- *          24      8   sequence of the commit (a fragment: 0; merged commits: that of the newest)
- *          32      8   transaction: position of the first fragment that belongs to this commit;
- *                      in the first fragment itself its own position; 0: there are none
- *          40      4   incarnation
- *          44      4   kind: 1 = commit, 2 = fragment, 3 = pad (no payload; byte_len is all up to the group's end),
- *                      4 = merged commits
- *          48      4   CRC-32C of the payload
- *          52      4   payload_len
+ *          24      8   sequence of the commit (a fragment: 0; merged commits: that of the newest; a pad: the time at
+ * which the group was closed, in ns since 1970, by a clock that never goes back; before version 4: 0) 32      8
+ * transaction: position of the first fragment that belongs to this commit; in the first fragment itself its own
+ * position; 0: there are none 40      4   incarnation 44      4   kind: 1 = commit, 2 = fragment, 3 = pad (no payload;
+ * byte_len is all up to the group's end), 4 = merged commits 48      4   CRC-32C of the payload 52      4   payload_len
  *          56      …   payload: entries, one after the other; the payload of a transaction is that
  *                      of its fragments, in order, and of its commit record last
  *
@@ -86,6 +83,8 @@
  * valid record further on has `durable` beyond that place; else it is the torn tail of the last group. (A
  * pad's `durable` is taken when its group is closed: it proves the group before.)
  *
+ * A commit's time is that of the pad that ends its group: of the first one behind it.
+ *
  * Each recovery raises the incarnation, in a manifest that is on disk before the first append, and begins
  * behind what it replayed: records it discarded are of another incarnation and never come back.
  */
@@ -93,8 +92,9 @@
 #include <stdint.h>
 
 enum {
-        LOG_FORMAT_VERSION = 3,
-        /* That can be read: it had no merged records. The manifest keeps an older library away. */
+        LOG_FORMAT_VERSION = 4,
+        /* That can be read: it had no merged records, and pads no times before 4. The manifest keeps an older library
+         * away. */
         LOG_FORMAT_OLDEST = 2,
         LOG_BLOCK = 4096,        /* groups begin at multiples of it; the unit of direct writes */
         LOG_SECTOR = 512,        /* what a disk writes as a whole */
@@ -113,6 +113,7 @@ enum {
 
 #define LOG_SEGMENT_MAGIC "XACLOGSG"
 #define LOG_FILE_PREFIX   "xac.log."
+#define LOG_NEW_PREFIX    "xac.log-new."
 
 enum log_record_kind { LOG_COMMIT = 1, LOG_FRAGMENT = 2, LOG_PAD = 3, LOG_MERGED = 4 };
 enum log_entry_kind { LOG_CHANGES = 1, LOG_IMAGE = 2, LOG_MOVED = 3, LOG_CLEARED = 4 };

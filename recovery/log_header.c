@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recovery/log_header.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,4 +87,21 @@ bool log_file_number(const char *name, uint32_t *file_no)
         *file_no = (uint32_t)number;
         log_file_name(again, *file_no);
         return strcmp(again, name) == 0; /* no sign, blank or leading zero */
+}
+
+void log_new_file_name(char name[LOG_NAME_BYTES], const struct log_new_file *file)
+{
+        snprintf(name, LOG_NAME_BYTES, LOG_NEW_PREFIX "%" PRIu64 ".%" PRIu32 ".%" PRIu32, file->number, file->owner,
+                 file->file_no);
+}
+
+bool log_new_file_parse(const char *name, struct log_new_file *file)
+{
+        char again[LOG_NAME_BYTES];
+
+        if (sscanf(name, LOG_NEW_PREFIX "%" SCNu64 ".%" SCNu32 ".%" SCNu32, &file->number, &file->owner,
+                   &file->file_no) != 3)
+                return false;
+        log_new_file_name(again, file);
+        return strcmp(again, name) == 0;
 }

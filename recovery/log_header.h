@@ -18,7 +18,14 @@ struct log_header {
         uint64_t segment_bytes;
 };
 
-enum { LOG_NAME_BYTES = 24 };
+enum { LOG_NAME_BYTES = 64 };
+
+/* A file that is to take the place of file_no's, in this turn of this owner (log_fence.h). */
+struct log_new_file {
+        uint64_t number;
+        uint32_t owner;
+        uint32_t file_no;
+};
 
 /* Writes the whole block of LOG_HEADER_BYTES, with both copies. */
 void log_header_encode(unsigned char *block, const struct log_header *header);
@@ -28,5 +35,9 @@ int log_header_decode(const unsigned char *block, struct log_header *header);
 void log_file_name(char name[LOG_NAME_BYTES], uint32_t file_no);
 /* Is it the name of a segment file, exactly as log_file_name writes it? N is 1 and up, below UINT32_MAX. */
 bool log_file_number(const char *name, uint32_t *file_no);
+
+void log_new_file_name(char name[LOG_NAME_BYTES], const struct log_new_file *file);
+/* Is it such a name? */
+bool log_new_file_parse(const char *name, struct log_new_file *file);
 
 #endif

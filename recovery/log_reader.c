@@ -46,6 +46,7 @@ struct log_reader {
         size_t window_len;
 
         uint64_t position; /* of the next record: the end of the valid log so far */
+        uint64_t time_ns;  /* of the last pad before it */
         bool has_ended;
         bool has_torn_tail;
         struct log_damage damage;
@@ -240,6 +241,7 @@ int log_reader_next(struct log_reader *reader, struct log_record *record, const 
                 reader->position += record->byte_len;
                 if (record->kind != LOG_PAD)
                         return 1;
+                reader->time_ns = record->sequence;
         }
         int result = find_out_why(reader, reader->position);
         reader->has_ended = result == 0 || result == XAC_CORRUPT;
@@ -267,6 +269,11 @@ const unsigned char *log_reader_glance(const struct log_reader *reader, uint64_t
 uint64_t log_reader_end(const struct log_reader *reader)
 {
         return reader->position;
+}
+
+uint64_t log_reader_time(const struct log_reader *reader)
+{
+        return reader->time_ns;
 }
 
 uint64_t log_reader_limit(const struct log_reader *reader)

@@ -50,11 +50,13 @@ void log_record_encode(unsigned char *bytes, const struct log_record *record)
         bytes_put_u32(bytes + AT_CHECKSUM, header_checksum(bytes));
 }
 
-void log_pad_encode(unsigned char *bytes, uint64_t position, uint32_t byte_len, uint64_t durable, uint32_t incarnation)
+void log_pad_encode(unsigned char *bytes, uint64_t position, uint32_t byte_len, uint64_t durable, uint32_t incarnation,
+                    uint64_t time_ns)
 {
         struct log_record pad = {
                 .position = position,
                 .durable = durable,
+                .sequence = time_ns,
                 .incarnation = incarnation,
                 .kind = LOG_PAD,
                 .byte_len = byte_len,

@@ -21,7 +21,7 @@
 struct log_record {
         uint64_t position;
         uint64_t durable;
-        uint64_t sequence;
+        uint64_t sequence; /* a pad: the time */
         uint64_t transaction;
         uint32_t incarnation;
         uint32_t kind;
@@ -45,8 +45,10 @@ static inline uint32_t log_record_len(uint32_t payload_len)
 /* Writes the LOG_RECORD_HEADER bytes of the header, CRC included. Quick: it is done under a lock. A pad's
  * length is record->byte_len; that of the others follows from payload_len. */
 void log_record_encode(unsigned char *bytes, const struct log_record *record);
-/* The header of the pad at `position` that takes byte_len bytes; what follows it is to be zeroed. */
-void log_pad_encode(unsigned char *bytes, uint64_t position, uint32_t byte_len, uint64_t durable, uint32_t incarnation);
+/* The header of the pad at `position` that takes byte_len bytes, of a group closed at time_ns; what follows it is to be
+ * zeroed. */
+void log_pad_encode(unsigned char *bytes, uint64_t position, uint32_t byte_len, uint64_t durable, uint32_t incarnation,
+                    uint64_t time_ns);
 /* Reads a header: true if its CRC is right and its lengths and kind make sense. Position, incarnation
  * and payload are the caller's to compare. */
 bool log_record_decode(const unsigned char *bytes, struct log_record *record);

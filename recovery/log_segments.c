@@ -191,6 +191,20 @@ static void enter_locked(struct log_table *table, uint64_t limit)
         atomic_store(&table->pending, 0);
 }
 
+/* The log is as long as it may be because of an archive that takes nothing: -ENOSPC, or it drops what is held. */
+static int drop_held_locked(struct log_table *table, uint64_t limit)
+{
+        uint64_t held = atomic_load(&table->held);
+        uint64_t kept = table->held_most / 2 / table->segment_bytes * table->segment_bytes;
+
+        if (!held || !atomic_load(&table->held_why) || limit < held + table->held_most)
+                return 0;
+        if (!table->held_may_drop)
+                return -ENOSPC;
+        atomic_compare_exchange_strong(&table->held, &held, limit - kept); /* unless the archive has taken some now */
+        return 0;
+}
+
 int log_segments_add_locked(struct log_segments *segments)
 {
         struct log_table *table = segments->table;
@@ -199,7 +213,9 @@ int log_segments_add_locked(struct log_segments *segments)
 
         if (limit - atomic_load(&table->low) >= LOG_SEGMENTS_MAX * table->segment_bytes)
                 return -ENOSPC;
-        int err = discard_pending_locked(segments);
+        int err = drop_held_locked(table, limit);
+        if (!err)
+                err = discard_pending_locked(segments);
         if (err)
                 return err;
         limit = log_segments_limit(table);
@@ -275,9 +291,12 @@ void log_segments_recycle(struct log_segments *segments, uint32_t owner, uint64_
 {
         struct log_table *table = segments->table;
         uint64_t keep = keep_bytes / table->segment_bytes;
+        uint64_t held = atomic_load(&table->held);
 
         if (keep > LOG_SEGMENTS_MAX - 1)
                 keep = LOG_SEGMENTS_MAX - 1;
+        if (held && held < redo && !hook_has_bug(HOOK_BUG_RECYCLED_UNARCHIVED))
+                redo = held;
         table_lock(segments, owner);
         while (atomic_load(&table->low) + table->segment_bytes <= redo &&
                atomic_load(&table->low) < log_segments_limit(table)) {

@@ -48,18 +48,28 @@ struct log_table {
         _Atomic uint32_t next_file_no; /* never used so far */
         _Atomic uint32_t pending;      /* file_no: being made into the segment at `limit`; 0: none */
         _Atomic uint32_t haste;        /* 2 to the power of this: how many segments are to be made ahead of use */
+        _Atomic uint64_t replacements; /* how often files have been replaced under their names (log_fence.h) */
         _Atomic uint32_t is_outrun;    /* the last write was not to be synced at once: new files are only allocated */
+        /* What an archive does not have yet is not recycled (R33). While the archive takes nothing, the log grows up to
+         * held_most bytes of that; then it does not grow any more, or (held_may_drop) the oldest half is given up. */
+        _Atomic uint64_t held; /* segments that end behind this stay; 0: nobody holds any */
+        uint64_t held_most;
+        uint32_t held_may_drop;
+        _Atomic int held_why; /* why the archive takes nothing, -errno; 0: it does */
         _Atomic uint32_t free_count;
         uint32_t free_file[LOG_SEGMENTS_MAX];
         struct log_segment_entry segment[LOG_SEGMENTS_MAX]; /* by segment number, modulo */
 };
 
 /* This process's half. The descriptors are used by one thread at a time (the leader, log_writer.h);
- * log_segments_extend and _recycle use none of them. */
+ * log_segments_extend and _recycle use none of them. They are of files that may be replaced: so a leader opens them
+ * first, and then makes sure that the turn is still its own. If it is, whoever takes it replaces the files that are
+ * open here (R30). */
 enum { LOG_OPEN_FILES = 4 };
 
 struct log_open_file {
-        uint32_t file_no; /* 0: none */
+        uint32_t file_no;      /* 0: none */
+        uint64_t replacements; /* as there had been before it was opened */
         uint32_t last_use;
         int direct_fd; /* O_DIRECT | O_DSYNC; or why there is none (log_segments_io.c) */
         int fd;
@@ -70,6 +80,8 @@ struct log_segments {
         int directory;
         uint32_t mode;
         struct shlock_liveness liveness;
+        const _Atomic uint64_t *turn; /* what is written only as long as this word is `mine`; NULL: always */
+        uint64_t mine;
         uint32_t use_count;
         struct log_open_file open[LOG_OPEN_FILES];
 };
@@ -115,13 +127,14 @@ int log_segments_extend(struct log_segments *segments, uint32_t owner, uint64_t 
 int log_segments_add_locked(struct log_segments *segments);
 /* Writes the header of the segment at this position again and syncs it, whoever wrote it before. */
 int log_segments_settle(struct log_segments *segments, uint64_t position);
-/* Frees the files of segments that end at or below `redo`; keeps up to `keep_bytes` of free files and removes
- * the others. */
+/* Frees the files of segments that end at or below `redo`, and that nobody holds; keeps up to `keep_bytes` of free
+ * files and removes the others. */
 void log_segments_recycle(struct log_segments *segments, uint32_t owner, uint64_t redo, uint64_t keep_bytes);
 
 /* Puts bytes at [position, position + byte_len) into the files, which exist. Position, length and memory are
  * aligned to LOG_BLOCK. is_synced: on disk when it returns, by direct writes if possible. A failed sync is -EIO,
- * whatever the kernel calls it; -EMFILE, -ENFILE, -ENOMEM and -ENOSPC are never a sync's. */
+ * whatever the kernel calls it; -EMFILE, -ENFILE, -ENOMEM and -ENOSPC are never a sync's. LOG_OVERTAKEN: the
+ * turn is not ours any more. */
 int log_segments_write(struct log_segments *segments, uint64_t position, const void *bytes, uint64_t byte_len,
                        bool is_synced);
 /* Syncs what earlier unsynced writes put into [from, to). Likewise. */

@@ -16,8 +16,10 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "base/hook.h"
 #include "base/sys.h"
 #include "recovery/log_header.h"
+#include "recovery/log_turn.h"
 
 enum { NOT_OPEN = -1, REFUSED = -2 };
 
@@ -38,15 +40,19 @@ void log_segments_close(struct log_segments *segments)
                 file_close(&segments->open[i]);
 }
 
-/* The row of this file, in place of the one unused for longest. */
+/* The row of this file, in place of the one unused for longest. The number of replacements is read before the file is
+ * opened: one that comes later is noticed. */
 static struct log_open_file *file_row(struct log_segments *segments, uint32_t file_no)
 {
+        uint64_t replacements = atomic_load(&segments->table->replacements);
         struct log_open_file *oldest = &segments->open[0];
 
         segments->use_count++;
         for (int i = 0; i < LOG_OPEN_FILES; i++) {
                 struct log_open_file *file = &segments->open[i];
 
+                if (file->file_no && file->replacements != replacements)
+                        file_close(file);
                 if (file->file_no == file_no) {
                         file->last_use = segments->use_count;
                         return file;
@@ -55,7 +61,7 @@ static struct log_open_file *file_row(struct log_segments *segments, uint32_t fi
                         oldest = file;
         }
         file_close(oldest);
-        *oldest = (struct log_open_file){ file_no, segments->use_count, NOT_OPEN, NOT_OPEN };
+        *oldest = (struct log_open_file){ file_no, replacements, segments->use_count, NOT_OPEN, NOT_OPEN };
         return oldest;
 }
 
@@ -94,12 +100,21 @@ static int file_sync(struct log_segments *segments, struct log_open_file *file)
         return sys_sync_data(file->fd) ? -EIO : 0;
 }
 
+/* R30: the descriptor is open, and after that the turn is ours. */
+static int write_in_turn(struct log_segments *segments, int fd, const void *bytes, uint64_t byte_len, uint64_t offset)
+{
+        if (segments->turn && atomic_load(segments->turn) != segments->mine)
+                return LOG_OVERTAKEN;
+        hook_step(HOOK_GROUP_OPENED);
+        return sys_write_all(fd, bytes, byte_len, offset);
+}
+
 static int write_buffered(struct log_segments *segments, struct log_open_file *file, const void *bytes,
                           uint64_t byte_len, uint64_t offset)
 {
         int err = file_open(segments, file, O_WRONLY, &file->fd);
 
-        return err ? err : sys_write_all(file->fd, bytes, byte_len, offset);
+        return err ? err : write_in_turn(segments, file->fd, bytes, byte_len, offset);
 }
 
 /* -EINVAL: the file system does not do it. */
@@ -109,7 +124,7 @@ static int write_direct(struct log_segments *segments, struct log_open_file *fil
         int err = file_open(segments, file, O_WRONLY | O_DIRECT | O_DSYNC, &file->direct_fd);
 
         if (!err && file->direct_fd != REFUSED) {
-                err = sys_write_all(file->direct_fd, bytes, byte_len, offset);
+                err = write_in_turn(segments, file->direct_fd, bytes, byte_len, offset);
                 if (err == -EINVAL)
                         sys_close(file->direct_fd);
         } else if (!err) {

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "base/sys.h"
+
 /* How much of [position, position + byte_len) lies before the ring's edge. */
 static uint64_t before_edge(const struct log_shared *shared, uint64_t position, uint64_t byte_len)
 {
@@ -80,6 +82,17 @@ uint64_t log_stage_locked(struct log *log, struct log_record *record, const void
         return end;
 }
 
+/* Of the group that is closed now: the lock makes it one at a time, and none is earlier than one before. */
+static uint64_t group_time_locked(struct log_shared *shared)
+{
+        uint64_t now_ns = sys_wall_ns();
+        uint64_t last_ns = atomic_load_explicit(&shared->time_ns, memory_order_relaxed);
+
+        if (now_ns > last_ns)
+                atomic_store_explicit(&shared->time_ns, now_ns, memory_order_relaxed);
+        return now_ns > last_ns ? now_ns : last_ns;
+}
+
 uint64_t log_stage_pad_locked(struct log *log)
 {
         struct log_shared *shared = log->shared;
@@ -89,7 +102,8 @@ uint64_t log_stage_pad_locked(struct log *log)
 
         if (from == shared->padded)
                 return from;
-        log_pad_encode(header, from, (uint32_t)(to - from), log_durable(log), shared->incarnation);
+        log_pad_encode(header, from, (uint32_t)(to - from), log_durable(log), shared->incarnation,
+                       group_time_locked(shared));
         ring_put(log, from, header, sizeof(header));
         ring_zero(log, from + sizeof(header), to);
         atomic_store_explicit(&shared->end, to, memory_order_release);

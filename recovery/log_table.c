@@ -105,9 +105,10 @@ static bool is_of_use(const struct log_table *table, uint32_t file_no)
 static int visit_to_remove(void *arg, const char *name)
 {
         struct look *look = arg;
+        struct log_new_file new_file;
         uint32_t file_no;
 
-        if (!log_file_number(name, &file_no) || is_of_use(look->table, file_no))
+        if (log_file_number(name, &file_no) ? is_of_use(look->table, file_no) : !log_new_file_parse(name, &new_file))
                 return 0;
         int err = sys_unlink(look->directory, name);
         return err == -ENOENT || err == -EISDIR ? 0 : err;

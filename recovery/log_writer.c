@@ -2,11 +2,14 @@
 #include "recovery/log_writer.h"
 
 /*
- * Group commit.
+ * Group commit: who leads, and who sleeps. What a leader does is in log_group.c.
  *
- *      nobody leads ──CAS──> leads ── close ── write ── durable ── leave ──> nobody leads
- *                              │        (host's lock)               wakes: the group's waiters, all;
- *                              └── dead: CAS by a waiter                   the next group's, one
+ *      nobody leads ──CAS──> leads ── close ── write ── finishing ── durable ── leave ──> nobody leads
+ *                              │        (host's lock)       │               wakes: the group's waiters, all;
+ *                              │                            │                      the next group's, one
+ *                              │                            └── dead or late: a waiter finishes it
+ *                              ├── dead: CAS by a waiter
+ *                              └── alive, and slow: new files (log_fence.h), CAS by a waiter
  *
  * Two words to sleep on. Groups that are synced alternate between two parities, and `closed` tells end and parity of
  * the last one in one load. A waiter whose position `closed` covers belongs to that group and sleeps on the word of
@@ -23,41 +26,34 @@
  * 4. Dead waiters may swallow a wake-up: every sleep is timed.
  * (Checked with a small model in spin: one death at any step, one local failure, pushes.)
  *
- * A successor of a dead leader writes [written, its own end) anew: the same bytes, for what `end` covers does
- * not change, followed by more.
+ * A successor writes [written, its own end) anew: the same bytes, for what `end` covers does not change, followed by
+ * more.
  */
 
 #include <assert.h>
 #include <errno.h>
-#include <sched.h>
 #include <string.h>
 
 #include "base/hook.h"
 #include "base/sys.h"
+#include "recovery/log_group.h"
+#include "recovery/log_sleep.h"
 #include "recovery/log_stage.h"
 
 enum {
         MS = 1000000,
         FIRST_SLEEP_NS = 20 * MS,
-        NEXT_SLEEP_NS = 50 * MS,
+        NEXT_SLEEP_NS = 40 * MS,
+        PATIENCE_DOUBLINGS = 5,
         RETRY_NS = MS, /* after a local failure: until another one may have led */
         LOCAL_TRIES = 5,
-        COMPANY_FIRST_NS = MS / 20, /* as long as no write has been timed */
-        COMPANY_MAX_NS = MS,
-        WRITE_STEP = 16, /* by so much of it the notion of what a write takes follows each one */
-        COMPANY_PENALTY_MAX = 63
+        COMPANY_FIRST_NS = MS / 20 /* as long as no write has been timed */
 };
+
+/* Met for so long by one who waits, a leader is overtaken. */
+#define PATIENCE_NS ((uint64_t)100 * MS)
 
 _Static_assert(LOG_BLOCK % 2 == 0, "bit 0 of an end is free for the parity");
-
-/* One turn as leader. */
-struct group {
-        uint64_t from; /* what is written: [from, to) */
-        uint64_t to;
-        uint64_t mark;
-        bool is_synced;
-        bool is_repeated; /* the group before was closed and not finished */
-};
 
 void log_shared_init(struct log_shared *shared, uint64_t ring_bytes, uint32_t incarnation, uint64_t position)
 {
@@ -70,8 +66,9 @@ void log_shared_init(struct log_shared *shared, uint64_t ring_bytes, uint32_t in
         atomic_store(&shared->written, position);
         atomic_store(&shared->durable, position);
         atomic_store(&shared->closed, position);
+        atomic_store(&shared->exposed, position);
         shared->padded = position;
-        shared->write_ns = COMPANY_FIRST_NS;
+        atomic_store(&shared->write_ns, COMPANY_FIRST_NS);
 }
 
 void log_init(struct log *log, struct log_shared *shared, char *ring, int directory, uint32_t mode,
@@ -91,54 +88,14 @@ void log_close(struct log *log)
         log_segments_close(&log->segments);
 }
 
-/* ---- Waking and sleeping ---- */
-
-static void wake(_Atomic uint32_t *word, _Atomic uint32_t *sleepers, int count)
-{
-        atomic_fetch_add(word, 1);
-        /* Who counts itself among the sleepers only after this sees the new word, and stays awake. */
-        if (atomic_load(sleepers))
-                sys_futex_wake((const uint32_t *)word, count);
-}
-
-static void wake_class(struct log_shared *shared, uint32_t parity, int count)
-{
-        wake(&shared->word[parity], &shared->sleepers[parity], count);
-}
-
-static void wake_everybody(struct log_shared *shared)
-{
-        wake_class(shared, 0, INT32_MAX);
-        wake_class(shared, 1, INT32_MAX);
-        wake(&shared->room, &shared->room_sleepers, INT32_MAX);
-}
-
-static void sleep_on(_Atomic uint32_t *word, uint32_t seen, _Atomic uint32_t *sleepers, uint64_t timeout_ns)
-{
-        atomic_fetch_add(sleepers, 1);
-        sys_futex_wait((const uint32_t *)word, seen, timeout_ns);
-        atomic_fetch_sub(sleepers, 1);
-}
-
-void log_set_poison(struct log *log, int why)
-{
-        int none = 0;
-
-        atomic_compare_exchange_strong(&log->shared->poison, &none, why);
-        wake_everybody(log->shared);
-}
-
 /* ---- Leadership ---- */
 
-static bool replace_leader(struct log_shared *shared, uint32_t expected, uint32_t desired)
+static bool try_to_lead(struct log *log, uint32_t owner, uint64_t *turn)
 {
-        return atomic_compare_exchange_strong(&shared->leader, &expected, desired);
-}
+        uint64_t seen = atomic_load_explicit(&log->shared->turn, memory_order_relaxed);
 
-static bool try_to_lead(struct log *log, uint32_t owner)
-{
-        return atomic_load_explicit(&log->shared->leader, memory_order_relaxed) == 0 &&
-               replace_leader(log->shared, 0, owner);
+        *turn = log_turn_next(seen, owner);
+        return log_turn_owner(seen) == 0 && log_turn_replace(&log->shared->turn, seen, *turn);
 }
 
 static bool is_alive(struct log *log, uint32_t owner)
@@ -146,186 +103,149 @@ static bool is_alive(struct log *log, uint32_t owner)
         return !log->liveness.is_alive || log->liveness.is_alive(log->liveness.arg, owner);
 }
 
-/* Takes leadership from a dead leader. As with a lock (base/shlock.c) the verdict may be old by the time the word
- * is replaced: a living bearer of the same number may lead now, and gets it back. */
-static bool inherit_lead(struct log *log, uint32_t owner)
-{
-        uint32_t leader = atomic_load(&log->shared->leader);
+/* A turn, and since when it has been met by the one who waits: by his own clock, as no other means anything. */
+struct watch {
+        uint64_t turn;
+        uint64_t since_ns;
+};
 
-        if (leader == 0 || is_alive(log, leader) || !replace_leader(log->shared, leader, owner))
+/* Before each sleep. */
+static void watch_begin(struct watch *watch, const struct log_shared *shared)
+{
+        uint64_t turn = atomic_load_explicit(&shared->turn, memory_order_relaxed);
+
+        if (watch->turn != turn)
+                *watch = (struct watch){ turn, sys_monotonic_ns() };
+}
+
+/* Longer and longer while turns are taken and nothing gets written: on a disk that is slow for all, some time is
+ * enough. */
+static uint64_t patience_ns(const struct log_shared *shared)
+{
+        uint32_t overtakings = atomic_load_explicit(&shared->overtakings, memory_order_relaxed);
+
+        return PATIENCE_NS << (overtakings < PATIENCE_DOUBLINGS ? overtakings : PATIENCE_DOUBLINGS);
+}
+
+/* One makes new files, the others wait whether he gets on with it: a hint. */
+static bool may_fence(struct log *log, uint32_t owner, uint64_t turn, uint64_t waited_ns)
+{
+        _Atomic uint64_t *fencer = &log->shared->fencer;
+        uint64_t seen = atomic_load(fencer);
+        bool is_another = log_turn_number(seen) == log_turn_number(turn) && log_turn_owner(seen) != owner;
+        uint64_t mine = (turn & ~(LOG_OWNER_MASK | LOG_TURN_FINISHING | LOG_TURN_UNFENCED)) | owner;
+
+        if (is_another && waited_ns < 2 * patience_ns(log->shared) && is_alive(log, log_turn_owner(seen)))
                 return false;
-        if (is_alive(log, leader)) {
-                replace_leader(log->shared, owner, leader); /* unless it has left meanwhile */
+        return log_turn_replace(fencer, seen, mine);
+}
+
+/* From one who lives, and has led for long. What takes time and may fail comes before: he may get on meanwhile, and
+ * then nothing has happened. */
+static bool overtake(struct log *log, uint32_t owner, uint64_t seen, struct log_group *group)
+{
+        struct log_shared *shared = log->shared;
+        struct log_fence_range range = { log_durable(log), atomic_load(&shared->written),
+                                         atomic_load(&shared->exposed) };
+        uint64_t turn = log_turn_next(seen, owner) | LOG_TURN_UNFENCED;
+        int err = 0;
+
+        group->fence = (struct log_fence){ .number = log_turn_number(turn), .owner = owner };
+        if (range.to > range.from)
+                err = log_fence_make(&group->fence, &log->segments, &range);
+        if (err || !log_turn_replace(&shared->turn, seen, turn)) {
+                log_fence_discard(&group->fence, &log->segments);
                 return false;
         }
+        atomic_fetch_add_explicit(&shared->overtakings, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&shared->overtaken, 1, memory_order_relaxed);
+        group->turn = turn;
+        hook_step(HOOK_TURN_TAKEN_OVER);
         return true;
 }
 
+/* Nothing has happened while the caller slept. The turn passes to it: at once if its leader is dead, or has only not
+ * said that it is done, and else after some time. (A number is not given to another participant before the turn of the
+ * dead one has ended.) */
+static bool inherit_lead(struct log *log, uint32_t owner, const struct watch *watch, struct log_group *group)
+{
+        uint64_t seen = atomic_load(&log->shared->turn);
+        uint32_t leader = log_turn_owner(seen);
+
+        if (leader == 0)
+                return false;
+        if (seen & LOG_TURN_FINISHING) {
+                log_group_finish_for(log, seen);
+                log_wake_everybody(log->shared);
+        } else if (is_alive(log, leader)) {
+                uint64_t waited_ns = watch->turn == seen ? sys_monotonic_ns() - watch->since_ns : 0;
+
+                return waited_ns >= patience_ns(log->shared) && may_fence(log, owner, seen, waited_ns) &&
+                       overtake(log, owner, seen, group);
+        }
+        group->turn = log_turn_next(seen, owner);
+        return log_turn_replace(&log->shared->turn, seen, group->turn);
+}
+
 /* The next leader first: the disk shall not wait for all the others to be woken. */
-static void leave(struct log *log, const struct group *group, int err)
+static void leave(struct log *log, const struct log_group *group, int err)
 {
         struct log_shared *shared = log->shared;
         uint32_t parity = atomic_load_explicit(&shared->closed, memory_order_relaxed) & 1;
         bool is_finished = !err && group->is_synced;
 
-        atomic_store_explicit(&shared->lead_ns, 0, memory_order_relaxed);
-        atomic_exchange(&shared->leader, 0);
+        if (!log_turn_replace(&shared->turn, group->turn, log_turn_free(group->turn)))
+                return; /* who took it has woken them, or will */
         hook_step(HOOK_LEADER_LEFT);
-        wake_class(shared, !parity, is_finished && group->is_repeated ? INT32_MAX : 1);
-        wake_class(shared, parity, is_finished ? INT32_MAX : 1);
-        wake(&shared->room, &shared->room_sleepers, INT32_MAX);
+        log_wake_class(shared, !parity, is_finished && group->is_repeated ? INT32_MAX : 1);
+        log_wake_class(shared, parity, is_finished ? INT32_MAX : 1);
+        log_wake_for_room(shared);
 }
 
-/* ---- A group ---- */
+/* The process' descriptors are one thread's at a time; a leader that was overtaken by another thread of its process may
+ * still have them, and then the other one opens some for itself. */
+static bool borrow_descriptors(struct log *log, struct log_segments *own, struct log_group *group)
+{
+        bool is_free = !atomic_exchange(&log->is_writing, true);
 
-/* All that is staged belongs to the group; nobody stages meanwhile. */
-static int group_close(struct log *log, uint32_t owner, struct group *group)
+        group->segments = &log->segments;
+        if (!is_free) {
+                log_segments_init(own, log->segments.table, log->segments.directory, log->segments.mode,
+                                  &log->liveness);
+                group->segments = own;
+        }
+        group->segments->turn = &log->shared->turn;
+        group->segments->mine = group->turn;
+        return is_free;
+}
+
+static void give_back_descriptors(struct log *log, struct log_segments *own, bool is_borrowed)
+{
+        if (is_borrowed)
+                atomic_store(&log->is_writing, false);
+        else
+                log_segments_close(own);
+}
+
+/* The caller has the turn. */
+static int lead(struct log *log, uint32_t owner, struct log_group *group)
 {
         struct log_shared *shared = log->shared;
-        int err = log->host.lock(log->host.arg, owner);
-
-        if (err)
-                return err;
-        group->to = log_stage_pad_locked(log);
-        uint64_t records = atomic_load_explicit(&shared->records, memory_order_relaxed);
-        if (group->is_synced)
-                group->mark = log->host.closing(log->host.arg);
-        log->host.unlock(log->host.arg);
-
-        if (group->is_synced) {
-                uint64_t parity = ~atomic_load_explicit(&shared->closed, memory_order_relaxed) & 1;
-
-                atomic_store(&shared->closed, group->to | parity);
-                shared->group_records = records - shared->closed_records;
-                shared->closed_records = records;
-        }
-        hook_step(HOOK_GROUP_CLOSED);
-        return 0;
-}
-
-/* Direct writes, unless something pushed before has to be synced as well. Then, and when it is pushed itself, commits
- * do not wait, or bring more than the ring holds. */
-static int group_write(struct log *log, const struct group *group)
-{
-        uint64_t durable = log_durable(log);
-        bool is_synced = group->is_synced && !hook_has_bug(HOOK_BUG_LOG_NOT_SYNCED);
-        bool is_direct = is_synced && group->from == durable;
-        int err = 0;
-
-        atomic_store_explicit(&log->shared->table.is_outrun, !is_direct, memory_order_relaxed);
-        for (uint64_t at = group->from; !err && at < group->to;) { /* in two parts at the ring's edge */
-                const char *bytes;
-                uint64_t part = log_stage_look(log, at, group->to, &bytes);
-
-                err = log_segments_write(&log->segments, at, bytes, part, is_direct);
-                at += part;
-        }
-        if (!err && is_synced && !is_direct)
-                err = log_segments_sync(&log->segments, durable, group->to);
-        return err;
-}
-
-/* As many steps up as down: the median, and a write that takes a hundred times as long is one step. */
-static void note_write_time(struct log_shared *shared, uint64_t ns)
-{
-        uint64_t step = shared->write_ns / WRITE_STEP + 1;
-
-        if (ns > shared->write_ns && shared->write_ns < COMPANY_MAX_NS)
-                shared->write_ns += step;
-        else if (ns < shared->write_ns)
-                shared->write_ns -= step;
-}
-
-static void group_finish(struct log *log, const struct group *group)
-{
-        struct log_shared *shared = log->shared;
-
-        atomic_fetch_add_explicit(&shared->groups, 1, memory_order_relaxed);
-        atomic_fetch_add_explicit(&shared->group_bytes, group->to - group->from, memory_order_relaxed);
-        atomic_store(&shared->written, group->to);
-        if (!group->is_synced)
-                return;
-        shared->company = atomic_load_explicit(&shared->records, memory_order_relaxed) + shared->group_records;
-        log->host.durable(log->host.arg, group->mark);
-        atomic_store(&shared->durable, group->to);
-        hook_step(HOOK_GROUP_DURABLE);
-}
-
-/* A failure that leaves the files as they were, or to be written again: not a promise broken. */
-static bool is_local(int err)
-{
-        return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -ENOSPC || err == -EDQUOT || err == -EAGAIN;
-}
-
-/* Those who were served by the last group will soon commit again, if all they do is commit: a leader gives them as
- * long as a write takes to join those who wait already, else two half-full groups would take turns for ever. (Who waits
- * so long in vain has lost as much as is won by waiting, and no more.) It yields meanwhile, for they may need
- * this processor. When they do not come, the next groups do not wait for them: twice as many each time. A committer
- * alone finds its own record staged and never waits. */
-static void await_company(struct log_shared *shared)
-{
-        uint64_t deadline_ns = 0;
-
-        if (shared->company_skip) {
-                shared->company_skip--;
-                return;
-        }
-        while (atomic_load_explicit(&shared->records, memory_order_relaxed) < shared->company) {
-                uint64_t now_ns = sys_monotonic_ns();
-
-                if (!deadline_ns)
-                        deadline_ns = now_ns + shared->write_ns;
-                if (now_ns >= deadline_ns) {
-                        shared->company_skip = shared->company_penalty;
-                        shared->company_penalty = 2 * shared->company_penalty + 1;
-                        if (shared->company_penalty > COMPANY_PENALTY_MAX)
-                                shared->company_penalty = COMPANY_PENALTY_MAX;
-                        return;
-                }
-                sched_yield();
-        }
-        shared->company_penalty = 0;
-}
-
-static int group_run(struct log *log, uint32_t owner, struct group *group)
-{
-        struct log_shared *shared = log->shared;
-
-        if (log_poison(log))
-                return XAC_POISONED; /* the leader before us failed: nothing may become durable any more */
-        group->from = atomic_load_explicit(&shared->written, memory_order_relaxed);
-        group->is_repeated =
-                (atomic_load_explicit(&shared->closed, memory_order_relaxed) & ~UINT64_C(1)) > log_durable(log);
-        if (log_end(log) == (group->is_synced ? log_durable(log) : group->from))
-                return 0;
-        if (group->is_synced)
-                await_company(shared);
-        int err = group_close(log, owner, group);
-        if (err)
-                return err;
         uint64_t began_ns = sys_monotonic_ns();
-        err = group_write(log, group);
-        if (!err) {
-                if (group->is_synced)
-                        note_write_time(shared, sys_monotonic_ns() - began_ns);
-                hook_step(HOOK_GROUP_WRITTEN);
-                group_finish(log, group);
-        } else if (!is_local(err)) {
-                log_set_poison(log, err);
-                err = XAC_POISONED;
-        }
-        return err;
-}
-
-/* The caller leads. */
-static int lead(struct log *log, uint32_t owner, bool is_synced)
-{
-        struct group group = { .is_synced = is_synced };
+        struct log_segments own;
         int err;
 
-        atomic_store_explicit(&log->shared->lead_ns, sys_monotonic_ns(), memory_order_relaxed);
-        err = group_run(log, owner, &group);
-        leave(log, &group, err);
+        hook_step(HOOK_TURN_TAKEN);
+        group->owner = owner;
+        group->fence.number = log_turn_number(group->turn);
+        group->fence.owner = owner;
+        atomic_store_explicit(&shared->lead_ns, began_ns, memory_order_relaxed);
+        bool is_borrowed = borrow_descriptors(log, &own, group);
+        err = log_group_run(log, group);
+        log_fence_discard(&group->fence, group->segments);
+        give_back_descriptors(log, &own, is_borrowed);
+        atomic_compare_exchange_strong(&shared->lead_ns, &began_ns, 0);
+        leave(log, group, err);
         return err;
 }
 
@@ -348,7 +268,7 @@ static bool sleep_in_class(struct log_shared *shared, uint64_t position, const s
         bool is_covered = position <= (closed & ~UINT64_C(1));
         uint32_t parity = (uint32_t)(is_covered ? closed : ~closed) & 1;
 
-        sleep_on(&shared->word[parity], words->seen[parity], &shared->sleepers[parity], timeout_ns);
+        log_sleep_on(&shared->word[parity], words->seen[parity], &shared->sleepers[parity], timeout_ns);
         return atomic_load(&shared->word[parity]) == words->seen[parity];
 }
 
@@ -367,11 +287,13 @@ static int stand_back(struct log *log, uint64_t position, int err, int tries)
 int log_wait(struct log *log, uint32_t owner, uint64_t position)
 {
         struct log_shared *shared = log->shared;
+        struct watch watch = { 0 };
         uint64_t timeout_ns = FIRST_SLEEP_NS;
         bool is_overdue = false;
         int tries = 0;
 
         for (;;) {
+                struct log_group group = { .is_synced = true };
                 struct words words = words_read(shared);
                 int err = log_poison(log);
 
@@ -379,15 +301,16 @@ int log_wait(struct log *log, uint32_t owner, uint64_t position)
                         return 0;
                 if (err)
                         return err;
-                if (try_to_lead(log, owner) || (is_overdue && inherit_lead(log, owner))) {
-                        err = lead(log, owner, true);
-                        if (err)
+                if (try_to_lead(log, owner, &group.turn) || (is_overdue && inherit_lead(log, owner, &watch, &group))) {
+                        err = lead(log, owner, &group);
+                        if (err && err != LOG_OVERTAKEN)
                                 err = stand_back(log, position, err, tries++);
-                        if (err)
+                        if (err && err != LOG_OVERTAKEN)
                                 return err;
                         is_overdue = false;
                         continue;
                 }
+                watch_begin(&watch, shared);
                 is_overdue = sleep_in_class(shared, position, &words, timeout_ns);
                 timeout_ns = NEXT_SLEEP_NS;
         }
@@ -395,27 +318,32 @@ int log_wait(struct log *log, uint32_t owner, uint64_t position)
 
 int log_push(struct log *log, uint32_t owner)
 {
+        struct log_group group = { .is_synced = false };
         int err = log_poison(log);
 
-        if (err || log_end(log) == atomic_load(&log->shared->written) || !try_to_lead(log, owner))
+        if (err || log_end(log) == atomic_load(&log->shared->written) || !try_to_lead(log, owner, &group.turn))
                 return err;
-        return lead(log, owner, false);
+        err = lead(log, owner, &group);
+        return err == LOG_OVERTAKEN ? 0 : err;
 }
 
 /* Writes the ring out, or sleeps while another one does. */
-static int make_room_in_ring(struct log *log, uint32_t owner, uint32_t byte_len)
+static int make_room_in_ring(struct log *log, uint32_t owner, uint32_t byte_len, struct watch *watch)
 {
         struct log_shared *shared = log->shared;
+        struct log_group group = { .is_synced = false };
         uint32_t seen = atomic_load(&shared->room);
 
         if (log_stage_has_room(log, log_end(log), byte_len))
                 return 0;
-        if (try_to_lead(log, owner))
-                return lead(log, owner, false);
-        sleep_on(&shared->room, seen, &shared->room_sleepers, FIRST_SLEEP_NS);
-        if (atomic_load(&shared->room) == seen && inherit_lead(log, owner))
-                return lead(log, owner, false);
-        return 0;
+        if (!try_to_lead(log, owner, &group.turn)) {
+                watch_begin(watch, shared);
+                log_sleep_on(&shared->room, seen, &shared->room_sleepers, FIRST_SLEEP_NS);
+                if (atomic_load(&shared->room) != seen || !inherit_lead(log, owner, watch, &group))
+                        return 0;
+        }
+        int err = lead(log, owner, &group);
+        return err == LOG_OVERTAKEN ? 0 : err;
 }
 
 /* The files that a record needs, which should have been there. */
@@ -431,6 +359,7 @@ static int make_room_in_files(struct log *log, uint32_t owner, uint32_t byte_len
 
 int log_make_room(struct log *log, uint32_t owner, uint32_t byte_len)
 {
+        struct watch watch = { 0 };
         int err = 0;
 
         if (byte_len + LOG_PAD_MAX > log->shared->ring_bytes)
@@ -440,17 +369,32 @@ int log_make_room(struct log *log, uint32_t owner, uint32_t byte_len)
                 if (!err)
                         err = make_room_in_files(log, owner, byte_len);
                 if (!err)
-                        err = make_room_in_ring(log, owner, byte_len);
+                        err = make_room_in_ring(log, owner, byte_len, &watch);
         }
         return err;
+}
+
+static void take_back_turn(struct log *log, uint32_t dead)
+{
+        struct log_shared *shared = log->shared;
+        uint64_t turn = atomic_load(&shared->turn);
+        uint64_t fencer = atomic_load(&shared->fencer);
+
+        if (log_turn_owner(turn) == dead) {
+                if (turn & LOG_TURN_FINISHING)
+                        log_group_finish_for(log, turn);
+                log_turn_replace(&shared->turn, turn, log_turn_free(turn));
+                log_wake_everybody(shared);
+        }
+        if (log_turn_owner(fencer) == dead && log_turn_replace(&shared->fencer, fencer, 0))
+                (void)log_fence_tidy(&log->segments, log_turn_number(turn), dead); /* else who fences next, or opens */
 }
 
 void log_take_back(struct log *log, uint32_t owner, uint32_t dead)
 {
         struct log_shared *shared = log->shared;
 
-        if (replace_leader(shared, dead, 0))
-                wake_everybody(shared);
+        take_back_turn(log, dead);
         if (shlock_owner(&shared->table.lock) == dead) {
                 (void)shlock_lock(&shared->table.lock, owner, log->liveness.is_alive ? &log->liveness : NULL);
                 shlock_unlock(&shared->table.lock);

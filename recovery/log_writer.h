@@ -20,9 +20,15 @@
  * R6   The leader writes only up to `end`, as it was under the host's lock, and fills what its last
  *      block has left with a pad, then moves `end` behind it, all before it gives up the lock.
  * R12  The durable position is stored before a futex word is bumped; waiters read the words before they test;
- *      every wait is timed and asks whether the leader lives; poison is stored before waking. A leader's local
- *      failure (-EMFILE, -ENOMEM) hands leadership on and does not poison.
- * I10  A sector with durable bytes is never written again.
+ *      every wait is timed and asks whether the leader lives, and whether the same turn has taken too long; poison is
+ *      stored before waking. A leader's local failure (-EMFILE, -ENOMEM) hands leadership on and does not poison, nor
+ *      does any failure of one that was overtaken.
+ * R30  A leader looks at its turn after it has opened what it writes to, and says that its group is durable only when
+ *      the turn has become `finishing`, which only it can do. What is said then only moves forward: it may be said
+ * late, and by others. R31  Who takes the turn from somebody alive puts new files in the place of those that may still
+ * be written to, before it writes itself. That this is still to be done stands in the turn, whoever has it. R34  Such a
+ * file is made before the turn is looked at for the last time, and those of earlier turns are removed before it gets
+ * its name. I10  A sector with durable bytes is never written again.
  *
  * A group that is written without a sync ("pushed") makes room in the ring and nothing else: it is closed for
  * nobody, and the next synced group syncs it too.
@@ -36,6 +42,7 @@
 #include "base/shlock.h"
 #include "recovery/log_record.h"
 #include "recovery/log_segments.h"
+#include "recovery/log_turn.h"
 
 enum {
         LOG_CACHE_LINE = 64,
@@ -52,25 +59,35 @@ struct log_shared {
         uint64_t padded;                               /* where the last group's pad ends */
         _Atomic uint64_t records;                      /* staged so far: a hint */
         _Atomic uint64_t record_bytes;                 /* and their lengths */
+        _Atomic uint64_t time_ns; /* of the last group that was closed, or when the session began */
 
         /* Changed by the leader. */
         _Alignas(LOG_CACHE_LINE) _Atomic uint64_t written; /* in the files, perhaps not synced: its room is free */
         _Atomic uint64_t durable;
-        _Atomic uint64_t closed; /* end of the last group that is or was to be synced, and its parity (bit 0) */
-        _Atomic int poison;      /* 0, or why: an earlier write or sync failed */
-        uint64_t closed_records; /* `records` when it was closed */
-        uint64_t group_records;  /* how many it has */
-        uint64_t company;        /* what `records` may be expected to reach before the next group is closed */
-        uint32_t company_skip;   /* so many groups are not to wait for that */
-        uint32_t company_penalty;
-        uint64_t write_ns;        /* what a synced group takes to be written: the median, about */
-        _Atomic uint64_t lead_ns; /* when the leader began, by its monotonic clock; 0: not noted. For people */
+        _Atomic uint64_t closed;       /* end of the last group that is or was to be synced, and its parity (bit 0) */
+        _Atomic int poison;            /* 0, or why: an earlier write or sync failed */
+        uint64_t closed_records;       /* under the host's lock: `records` when it was closed */
+        _Atomic uint64_t company;      /* what `records` may be expected to reach before the next group is closed */
+        _Atomic uint32_t company_skip; /* so many groups are not to wait for that */
+        _Atomic uint32_t company_penalty;
+        _Atomic uint64_t write_ns; /* what a synced group takes to be written: the median, about */
+        _Atomic uint64_t lead_ns;  /* when the leader began, by its monotonic clock; 0: not noted. For people */
+
+        /* Under the host's lock, by who has the turn: the group that was closed last, for who finishes it in its
+         * leader's place, or takes its turn. */
+        _Alignas(LOG_CACHE_LINE) _Atomic uint64_t closed_to;
+        _Atomic uint64_t closed_mark;
+        _Atomic uint32_t closed_is_synced;
+        _Atomic uint32_t overtakings; /* since a group was last written */
+        _Atomic uint64_t exposed;     /* somebody may be writing up to here, if it is beyond `written` */
+        _Atomic uint64_t fencer;      /* who makes new files, and for which turn: a hint */
+        _Atomic uint64_t overtaken;   /* turns, so far */
 
         /* Who leads and who sleeps. A waiter sleeps on the word of its group's parity. */
-        _Alignas(LOG_CACHE_LINE) _Atomic uint32_t leader; /* owner number; 0: no write in flight */
-        _Atomic uint32_t word[2];                         /* futex: that group is done, or one of it may lead */
-        _Atomic uint32_t sleepers[2];                     /* at least as many as sleep; more when some died */
-        _Atomic uint32_t room;                            /* futex: there may be room in the ring */
+        _Alignas(LOG_CACHE_LINE) _Atomic uint64_t turn; /* log_turn.h */
+        _Atomic uint32_t word[2];                       /* futex: that group is done, or one of it may lead */
+        _Atomic uint32_t sleepers[2];                   /* at least as many as sleep; more when some died */
+        _Atomic uint32_t room;                          /* futex: there may be room in the ring */
         _Atomic uint32_t room_sleepers;
 
         _Atomic uint64_t groups; /* counters: synced ones and pushes */
@@ -86,7 +103,8 @@ struct log_host {
         /* Under the lock, when a group is closed that will be synced: the mark that belongs to its end. If that
          * fails, `durable` is not called for it, but for a later one. */
         uint64_t (*closing)(void *arg);
-        /* Without the lock, before waiters are woken: the group of this mark is durable. */
+        /* Without the lock, before waiters are woken: the group of this mark is durable. Perhaps late, and by several
+         * at once: a mark that is behind others says nothing (R30). */
         void (*durable)(void *arg, uint64_t mark);
         void *arg;
 };
@@ -97,7 +115,14 @@ struct log {
         struct log_segments segments;
         struct log_host host;
         struct shlock_liveness liveness;
+        _Atomic bool is_writing; /* somebody of this process uses the descriptors */
 };
+
+/* Who leads; 0: nobody. */
+static inline uint32_t log_leader(const struct log_shared *shared)
+{
+        return log_turn_owner(atomic_load(&shared->turn));
+}
 
 /* Fills shared state for a log that goes on at `position` (a multiple of LOG_BLOCK). `table` is loaded. */
 void log_shared_init(struct log_shared *shared, uint64_t ring_bytes, uint32_t incarnation, uint64_t position);

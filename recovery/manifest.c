@@ -171,19 +171,21 @@ static int half_made_publish(int directory)
         return err;
 }
 
-/* An empty log, which begins in segment 1, and no checkpoint but the empty environment. */
-static void log_begin(struct manifest *manifest)
+void manifest_begin_log(struct manifest *manifest, uint64_t sequence)
 {
-        manifest->base_sequence = 1;
+        manifest->base_sequence = sequence;
         manifest->base_position = manifest->segment_bytes;
         manifest->redo_position = manifest->segment_bytes;
         manifest->incarnation = 1;
         manifest->area = -1;
         manifest->area_checksum = 0;
         manifest->is_clean = 1;
+        manifest->target_sequence = 0;
+        manifest->session = (struct manifest_session){ 0 };
+        manifest->history = 0;
 }
 
-int manifest_create(int directory, struct manifest *manifest)
+int manifest_create_as(int directory, const struct manifest *manifest)
 {
         struct stat st;
         struct slots *slots;
@@ -191,13 +193,8 @@ int manifest_create(int directory, struct manifest *manifest)
 
         if (err != -ENOENT)
                 return err ? err : -EEXIST;
-        manifest->generation = 1;
-        log_begin(manifest);
         if (!manifest_makes_sense(manifest))
                 return -EINVAL;
-        err = sys_random(manifest->uuid, sizeof(manifest->uuid));
-        if (err)
-                return err;
         err = slots_map(&slots);
         if (err)
                 return err;
@@ -206,6 +203,15 @@ int manifest_create(int directory, struct manifest *manifest)
                 err = half_made_publish(directory);
         slots_unmap(slots);
         return err;
+}
+
+int manifest_create(int directory, struct manifest *manifest)
+{
+        int err = sys_random(manifest->uuid, sizeof(manifest->uuid));
+
+        manifest->generation = 1;
+        manifest_begin_log(manifest, 1); /* the empty environment's */
+        return err ? err : manifest_create_as(directory, manifest);
 }
 
 /* ---- Read and write ---- */

@@ -26,6 +26,15 @@ struct manifest_place {
         uint32_t units;
 };
 
+/* The last time that the environment was open with a log: which part of the log that session wrote, and as what. It
+ * begins at `position`, is of `incarnation`, and ends where the log goes on. */
+struct manifest_session {
+        uint32_t incarnation; /* 0: none that this version knows of */
+        uint32_t history;     /* manifest.history when it began */
+        uint64_t position;
+        uint64_t time_ns; /* when it began; no other session of the environment, or of a copy, has the same */
+};
+
 struct manifest {
         uint64_t generation; /* grows with each manifest written */
         uint8_t uuid[16];    /* of the environment, drawn at creation */
@@ -47,6 +56,12 @@ struct manifest {
          * at that commit; all others stand at base_sequence (P7). */
         uint64_t target_sequence;
 
+        /* For the archive (archive_format.h). They change at open, at close and in recovery. */
+        struct manifest_session session;
+        uint64_t time_ns; /* the log has no later time so far, but in the session's part that is not replayed yet */
+        uint32_t history; /* 0, or the incarnation of the last session without a log: what is logged after it does not
+                           * go on from what was logged before */
+
         char file_name[MANIFEST_FILES][MANIFEST_NAME_BYTES]; /* index = file number */
         struct manifest_place file_place[MANIFEST_FILES];
 };
@@ -56,6 +71,12 @@ struct manifest {
  * directory too. -EEXIST if there is one; -EINVAL if the caller's fields make no sense; after any failure
  * there is none, or (if even the clean-up failed) a whole one. `directory` is a descriptor. */
 int manifest_create(int directory, struct manifest *manifest);
+
+/* The same for a manifest that is complete already, of an environment that is made as a whole: generation, uuid and
+ * checkpoint are the caller's. */
+int manifest_create_as(int directory, const struct manifest *manifest);
+/* No checkpoint but `sequence`, and an empty log behind it, which begins in segment 1. */
+void manifest_begin_log(struct manifest *manifest, uint64_t sequence);
 
 /* The valid slot with the highest generation. -ENOENT: no manifest; XAC_FORMAT: another
  * version's; XAC_CORRUPT: neither slot is valid. */

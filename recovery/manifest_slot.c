@@ -8,7 +8,8 @@
 #include "recovery/log_format.h"
 
 enum {
-        FORMAT_VERSION = 5,
+        FORMAT_VERSION = 6,
+        SESSION_SINCE = 6,
         TARGET_SINCE = 5,
         PLACES_SINCE = 4,
         OLDEST_VERSION = 2, /* its log has no merged records, and is read as it is */
@@ -35,7 +36,13 @@ enum {
         AT_NAMES = 128,
         AT_PLACES = AT_NAMES + MANIFEST_FILES * MANIFEST_NAME_BYTES,
         PLACE_BYTES = 8,
-        AT_END = AT_PLACES + MANIFEST_FILES * PLACE_BYTES,
+        AT_TIME = AT_PLACES + MANIFEST_FILES * PLACE_BYTES,
+        AT_HISTORY = AT_TIME + 8,
+        AT_SESSION_INCARNATION = AT_TIME + 12,
+        AT_SESSION_HISTORY = AT_TIME + 16,
+        AT_SESSION_POSITION = AT_TIME + 24,
+        AT_SESSION_TIME = AT_TIME + 32,
+        AT_END = AT_TIME + 40,
 
         UNITS_MAX = 1 << 30, /* so that addresses have 64 bits */
 
@@ -76,17 +83,35 @@ static void log_fields_encode(unsigned char *slot, const struct manifest *manife
         bytes_put_u64(slot + AT_TARGET_SEQUENCE, manifest->target_sequence);
 }
 
+static void session_fields_encode(unsigned char *slot, const struct manifest *manifest)
+{
+        bytes_put_u64(slot + AT_TIME, manifest->time_ns);
+        bytes_put_u32(slot + AT_HISTORY, manifest->history);
+        bytes_put_u32(slot + AT_SESSION_INCARNATION, manifest->session.incarnation);
+        bytes_put_u32(slot + AT_SESSION_HISTORY, manifest->session.history);
+        bytes_put_u64(slot + AT_SESSION_POSITION, manifest->session.position);
+        bytes_put_u64(slot + AT_SESSION_TIME, manifest->session.time_ns);
+}
+
 static void place_encode(unsigned char *bytes, const struct manifest_place *place)
 {
         bytes_put_u32(bytes, place->first);
         bytes_put_u32(bytes + 4, place->units);
 }
 
+/* That has what the manifest says: so an older library may open what it understands. */
+static uint32_t lowest_version(const struct manifest *manifest)
+{
+        if (manifest->session.incarnation || manifest->history || manifest->time_ns)
+                return SESSION_SINCE;
+        return manifest->target_sequence ? TARGET_SINCE : PLACES_SINCE;
+}
+
 void manifest_slot_encode(unsigned char *slot, const struct manifest *manifest, uint32_t turn)
 {
         memset(slot, 0, MANIFEST_SLOT_BYTES);
         memcpy(slot + AT_MAGIC, magic, sizeof(magic));
-        bytes_put_u32(slot + AT_VERSION, manifest->target_sequence ? TARGET_SINCE : PLACES_SINCE);
+        bytes_put_u32(slot + AT_VERSION, lowest_version(manifest));
         bytes_put_u64(slot + AT_GENERATION, manifest->generation);
         memcpy(slot + AT_UUID, manifest->uuid, sizeof(manifest->uuid));
         bytes_put_u32(slot + AT_PAGE_BYTES, manifest->page_bytes);
@@ -94,6 +119,7 @@ void manifest_slot_encode(unsigned char *slot, const struct manifest *manifest, 
         bytes_put_u32(slot + AT_MODE, manifest->mode);
         bytes_put_u32(slot + AT_FILE_COUNT, manifest->file_count);
         log_fields_encode(slot, manifest);
+        session_fields_encode(slot, manifest);
         /* Copied as strings, so that no byte behind a name's end gets into the file. */
         for (uint32_t file = 0; file < manifest->file_count; file++) {
                 const char *name = manifest->file_name[file];
@@ -135,6 +161,21 @@ static void log_fields_decode(const unsigned char *slot, struct manifest *manife
                 manifest->target_sequence = bytes_get_u64(slot + AT_TARGET_SEQUENCE);
 }
 
+static void session_fields_decode(const unsigned char *slot, struct manifest *manifest)
+{
+        memset(&manifest->session, 0, sizeof(manifest->session));
+        manifest->time_ns = 0;
+        manifest->history = 0;
+        if (manifest_slot_version(slot) < SESSION_SINCE)
+                return;
+        manifest->time_ns = bytes_get_u64(slot + AT_TIME);
+        manifest->history = bytes_get_u32(slot + AT_HISTORY);
+        manifest->session.incarnation = bytes_get_u32(slot + AT_SESSION_INCARNATION);
+        manifest->session.history = bytes_get_u32(slot + AT_SESSION_HISTORY);
+        manifest->session.position = bytes_get_u64(slot + AT_SESSION_POSITION);
+        manifest->session.time_ns = bytes_get_u64(slot + AT_SESSION_TIME);
+}
+
 static void slot_decode(const unsigned char *slot, struct manifest *manifest)
 {
         manifest->generation = bytes_get_u64(slot + AT_GENERATION);
@@ -144,6 +185,7 @@ static void slot_decode(const unsigned char *slot, struct manifest *manifest)
         manifest->mode = bytes_get_u32(slot + AT_MODE);
         manifest->file_count = bytes_get_u32(slot + AT_FILE_COUNT);
         log_fields_decode(slot, manifest);
+        session_fields_decode(slot, manifest);
         memcpy(manifest->file_name, slot + AT_NAMES, sizeof(manifest->file_name));
         memset(manifest->file_place, 0, sizeof(manifest->file_place));
         for (uint32_t file = 0; file < MANIFEST_FILES && manifest_slot_version(slot) >= PLACES_SINCE; file++) {
@@ -192,6 +234,10 @@ static bool log_fields_make_sense(const struct manifest *manifest)
         if (manifest->area < -1 || manifest->area > 1)
                 return false;
         if (manifest->target_sequence && !target_makes_sense(manifest))
+                return false;
+        if (manifest->session.position % LOG_BLOCK || manifest->session.position > manifest->base_position)
+                return false;
+        if (manifest->session.incarnation > manifest->incarnation || manifest->history > manifest->incarnation)
                 return false;
         return manifest->incarnation > 0 && manifest->incarnation <= INCARNATION_MAX && manifest->is_clean <= 1;
 }

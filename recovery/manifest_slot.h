@@ -30,10 +30,17 @@
  *         128  64*256  names of the files, each filled up with zeros
  *       16512   64*8  places of the files, each the first unit of 16 GiB (4 bytes) and how many (4 bytes); before
  *                      version 4 zero: no file has a place yet
- *       17024  15744   zero
+ *       17024      8   time_ns; this and the following: before version 6 zero
+ *       17032      4   history
+ *       17036      4   of the last session: incarnation
+ *       17040      4   history
+ *       17044      4   zero
+ *       17048      8   position
+ *       17056      8   time_ns
+ *       17064  15704   zero
  *
  * The version is the lowest that has what the manifest says, so that an older library may open what it understands.
- * All that a checkpoint or a recovery changes stands in the first sector.
+ * All that a checkpoint changes stands in the first sector.
  *
  * Valid = magic, version and checksum are right and the values make sense. Any bytes may be given.
  */

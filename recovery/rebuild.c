@@ -195,6 +195,7 @@ int rebuild_run(struct rebuild *rebuild)
                 recovery->pages += rebuild->pages;
                 recovery->log_bytes += log_reader_end(reader) - manifest->redo_position;
                 recovery->has_torn_tail = log_reader_has_torn_tail(reader);
+                recovery->time_ns = log_reader_time(reader);
                 rebuild->end = log_round_up(log_reader_end(reader));
         }
         if (reader)

@@ -48,6 +48,7 @@ struct recovery {
         uint64_t restored;             /* out: pages taken from the area */
         uint64_t log_bytes;            /* out: of valid log that was read */
         bool has_torn_tail;            /* out */
+        uint64_t time_ns;              /* out: of the newest group that was read, 0: not known */
         char damage[RECOVER_SENTENCE]; /* out: after XAC_CORRUPT what is damaged and where, for people; else "" */
 };
 

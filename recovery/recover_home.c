@@ -61,7 +61,7 @@ static int write_area(struct work *work, int which, uint32_t *checksum)
 
 /* ---- 4. manifest ---- */
 
-static void name_goal(struct manifest *manifest, const struct recover_goal *goal)
+static void name_goal(struct manifest *manifest, const struct recover_goal *goal, uint64_t time_ns)
 {
         manifest->target_sequence = 0;
         manifest->base_sequence = goal->sequence;
@@ -70,6 +70,8 @@ static void name_goal(struct manifest *manifest, const struct recover_goal *goal
         if (!goal->is_newest)
                 return;
         manifest->incarnation++;
+        if (time_ns > manifest->time_ns)
+                manifest->time_ns = time_ns;
         manifest->is_clean = 1; /* also while its pages are still in the area only */
 }
 
@@ -80,7 +82,7 @@ static int name_part(const struct work *work, int area, uint32_t checksum)
         manifest->area = area;
         manifest->area_checksum = checksum;
         if (work->is_last)
-                name_goal(manifest, work->goal);
+                name_goal(manifest, work->goal, work->home->recovery->time_ns);
         else
                 manifest->target_sequence = work->goal->sequence;
         int err = manifest_write(work->home->recovery->directory, manifest);

@@ -41,6 +41,7 @@ include tests/libxac/local.mk
 include tests/trees/local.mk
 include tests/heap/local.mk
 include tests/send/local.mk
+include tests/backup/local.mk
 include tests/htap/local.mk
 include tests/cxx/local.mk
 include tests/compiler/local.mk

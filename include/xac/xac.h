@@ -103,6 +103,12 @@ enum xac_flags {
 
 enum xac_access { XAC_READ = 1, XAC_WRITE = 2 };
 
+enum xac_archive_flags {
+        XAC_ARCHIVE_DROP =
+                1, /* beyond archive_held_bytes: go on, with a gap in the archive; else commits get -ENOSPC */
+        XAC_ARCHIVE_PLAIN = 2 /* do not compress */
+};
+
 /* A zeroed field means its default. */
 typedef struct xac_options {
         /* Ceiling of the version pool. Default: half of the machine's memory, at most 4 GiB, and at most three quarters
@@ -128,7 +134,13 @@ typedef struct xac_options {
          * pages goes home in parts. Default: 64 MiB. Not bounded by it are pages that an old snapshot keeps from going
          * home. */
         uint64_t area_bytes;
-        uint64_t reserved[5]; /* for options to come: zero */
+        /* A directory that is there: the log is kept in it, so that the environment can be taken back to any moment
+         * (xac_open(3), "The archive"). Default: none. */
+        const char *archive;
+        /* How much log is kept at least while the archive takes nothing; default 16 times log_bytes. */
+        uint64_t archive_held_bytes;
+        uint64_t archive_flags; /* enum xac_archive_flags */
+        uint64_t reserved[2];   /* for options to come: zero */
 } xac_options;
 
 typedef struct xac_stats {
@@ -148,8 +160,35 @@ typedef struct xac_stats {
         uint64_t log_bytes_written; /* by them, padding included */
         uint64_t log_record_bytes;  /* of records among them */
         uint64_t page_bytes;        /* size of a page, as chosen at creation */
-        uint64_t reserved[16];      /* for figures to come: zero */
+        uint64_t archive_sequence;  /* commits up to this one are in the archive; 0: there is none */
+        int64_t archive_error;      /* why it takes nothing now, a negative number; 0: it does */
+        uint64_t reserved[14];      /* for figures to come: zero */
 } xac_stats;
+
+typedef struct xac_backup_result {
+        uint64_t sequence;       /* the commit as of which it is */
+        uint64_t since_sequence; /* the one of the backup that it continues; 0: a full backup */
+        uint64_t files;
+        uint64_t pages;        /* that are not all zeros */
+        uint64_t pages_copied; /* those of them that are in this backup */
+        uint64_t bytes_copied;
+        uint64_t reserved[8];
+        char problem[512]; /* after a failure: what went wrong where, and what to do about it */
+} xac_backup_result;
+
+/* A zeroed field means its default. */
+typedef struct xac_backup_options {
+        const char *since; /* a backup, or its file xac.backup: copy only what has changed since */
+        /* To be read, at most. Default: as fast as it goes while nobody commits, and an eighth of the time while
+         * somebody does. UINT64_MAX: as fast as it goes, whatever that costs others. */
+        uint64_t bytes_per_second;
+        int stream; /* where the destination "-" writes to; default: standard output */
+        /* "backup" and "verify": pages. */
+        void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total);
+        void *progress_arg;
+        xac_backup_result *result; /* out */
+        uint64_t reserved[6];      /* for options to come: zero */
+} xac_backup_options;
 
 /* Environments. */
 int xac_open(const char *dir, int flags, const xac_options *options, xac_env **env);
@@ -241,6 +280,9 @@ int xac_page_move(xac_env *env, void *to, void *from, size_t pages);
 /* Care. */
 int xac_checkpoint(xac_env *env);
 int xac_sync(xac_env *env);
+/* An environment of its own as of one durable commit, while others go on: in a new directory, which is there as a whole
+ * or not at all, or, as an archive of tar, on standard output ("-"). */
+int xac_backup(xac_env *env, const char *destination, const xac_backup_options *options);
 
 enum xac_scrub_flags {
         XAC_SCRUB_SUM = 1 /* pages that have no checksum yet get one of what they are */

@@ -30,11 +30,16 @@ class Options(ctypes.Structure):
         ("address", c_uint64),
         ("scan_bytes", c_uint64),
         ("area_bytes", c_uint64),
-        ("reserved", c_uint64 * 5),
+        # Not offered yet: a path, and what belongs to it.
+        ("archive", c_void_p),
+        ("archive_held_bytes", c_uint64),
+        ("archive_flags", c_uint64),
+        ("reserved", c_uint64 * 2),
     ]
 
 
-OPTIONS = tuple(name for name, _ in Options._fields_ if name not in ("progress", "progress_arg", "reserved"))
+_NOT_OFFERED = ("progress", "progress_arg", "archive", "archive_held_bytes", "archive_flags", "reserved")
+OPTIONS = tuple(name for name, _ in Options._fields_ if name not in _NOT_OFFERED)
 
 STATS = (
     "sequence",
@@ -62,6 +67,32 @@ class StatsBuffer(ctypes.Structure):
     _fields_ = [(name, c_uint64) for name in STATS] + [("reserved", c_uint64 * 16)]
 
 
+BACKUP_RESULT = ("sequence", "since_sequence", "files", "pages", "pages_copied", "bytes_copied")
+
+
+class BackupResult(ctypes.Structure):
+    """xac_backup_result."""
+
+    _fields_ = [(name, c_uint64) for name in BACKUP_RESULT] + [
+        ("reserved", c_uint64 * 8),
+        ("problem", ctypes.c_char * 512),
+    ]
+
+
+class BackupOptions(ctypes.Structure):
+    """xac_backup_options."""
+
+    _fields_ = [
+        ("since", c_char_p),
+        ("bytes_per_second", c_uint64),
+        ("stream", c_int),
+        ("progress", c_void_p),
+        ("progress_arg", c_void_p),
+        ("result", POINTER(BackupResult)),
+        ("reserved", c_uint64 * 6),
+    ]
+
+
 # name: (result, arguments). Environments and snapshots are plain addresses.
 _PROTOTYPES = {
     "xac_open": (c_int, c_char_p, c_int, POINTER(Options), POINTER(c_void_p)),
@@ -72,6 +103,7 @@ _PROTOTYPES = {
     "xac_advise": (c_int, c_void_p, c_void_p, c_size_t, c_int),
     "xac_checkpoint": (c_int, c_void_p),
     "xac_sync": (c_int, c_void_p),
+    "xac_backup": (c_int, c_void_p, c_char_p, POINTER(BackupOptions)),
     "xac_stat": (c_int, c_void_p, POINTER(StatsBuffer)),
     "xac_txn_id": (c_uint64, c_void_p),
     "xac_strerror": (c_char_p, c_int),

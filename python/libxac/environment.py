@@ -12,11 +12,13 @@ import weakref
 
 from . import _library, memory
 from .constants import Flag
-from .errors import Conflict, check, error_of_errno
+from .errors import Conflict, Error, check, error_of_errno
 from .snapshot import Snapshot
 from .transaction import Transaction, undo_what_was_left
 
 Stats = collections.namedtuple("Stats", _library.STATS)
+Backup = collections.namedtuple("Backup", _library.BACKUP_RESULT)
+Backup.__doc__ = "What a backup has copied: xac_backup(3)."
 Stats.__doc__ = "Figures of an environment: xac_stat(3)."
 
 
@@ -195,6 +197,22 @@ class Environment:
     def sync(self):
         """What was committed with NOSYNC is on disk when this returns."""
         check(_library.xac_sync(self._open_handle().address))
+
+    def backup(self, destination, since=None, bytes_per_second=0):
+        """Copies it into a new directory, as of one commit, while others go on; `since`: only what has changed since that
+        backup. An error has the sentence that says what went wrong as `problem`."""
+        result = _library.BackupResult()
+        options = _library.BackupOptions(
+            since=os.fsencode(since) if since is not None else None,
+            bytes_per_second=bytes_per_second,
+            result=ctypes.pointer(result),
+        )
+        try:
+            check(_library.xac_backup(self._open_handle().address, os.fsencode(destination), options), destination)
+        except Error as error:
+            error.problem = result.problem.decode(errors="replace")
+            raise
+        return Backup(*(getattr(result, name) for name in _library.BACKUP_RESULT))
 
     def stat(self):
         """Figures, as Stats. Call it, too, when something has installed a handler of SIGSEGV."""

@@ -106,6 +106,24 @@ def test_sync_and_checkpoint(path):
         assert np.fromfile(path / "counts", "i8")[0] == 9
 
 
+def test_backup(path):
+    with libxac.Environment(path, libxac.CREATE) as env:
+        counts = env.array("counts", "i8", 1000)
+        with env.transaction():
+            counts[0] = 9
+        copy, changes = path.with_name("copy"), path.with_name("changes")
+        assert env.backup(copy).pages_copied == 1
+        with env.transaction():
+            counts[999] = 1
+        done = env.backup(changes, since=copy, bytes_per_second=1 << 30)
+        assert done.pages_copied == 1 and done.sequence == done.since_sequence + 1
+        with pytest.raises(FileExistsError) as raised:
+            env.backup(copy)
+        assert "is there already" in raised.value.problem
+    with libxac.Environment(copy) as env:
+        assert env.array("counts", "i8")[0] == 9
+
+
 def test_array_grows_the_file_in_place(env):
     short = env.array("counts", "i8", 512)
     with env.transaction():

@@ -56,8 +56,10 @@ static int one_call(enum sys_call call, int fd, void *memory)
                 return sys_mkdir(directory, "hooked-folder", 0700);
         case SYS_LINK:
                 return sys_link(directory, "hooked", "hooked-too");
+        case SYS_RENAME:
+                return sys_rename(directory, "hooked-too", "hooked-then");
         case SYS_UNLINK:
-                return sys_unlink(directory, "hooked-too");
+                return sys_unlink(directory, "hooked-then");
         case SYS_LIST:
                 return sys_list(directory, count_name, &names);
         case SYS_CHMOD:
@@ -121,7 +123,7 @@ static void test_every_call_asks_the_hook_and_repeats_after_EINTR(void **state)
         }
         sys_fail = NULL;
         munmap(memory, 4096);
-        assert_int_equal(unlinkat(directory, "hooked-folder", AT_REMOVEDIR), 0);
+        assert_int_equal(unlinkat(directory, "hooked-renamed", AT_REMOVEDIR), 0);
         sys_close(fd);
 }
 

@@ -24,4 +24,4 @@ trap 'rm -rf "$work"' EXIT
 . "$srcdir/tests/support/remove-env.sh"
 status=0
 # What libxac-core.a needs, for programs that look inside.
-fault_libs=${FAULT_LIBS-$(sed -n "s/^FAULT_LIBS = //p" "$builddir/Makefile")}
+fault_libs="${FAULT_LIBS-$(sed -n "s/^FAULT_LIBS = //p" "$builddir/Makefile")} ${ZSTD_LIBS-$(sed -n "s/^ZSTD_LIBS = //p" "$builddir/Makefile")}"

@@ -261,6 +261,10 @@ const char *disk_apply(struct disk *disk, const struct trace_event *event, uint6
         case TRACE_LINK:
                 add_link(disk, event, place);
                 break;
+        case TRACE_RENAME: /* the two names may reach the disk apart: no file system is worse than that */
+                add_link(disk, event, place);
+                cell_add_value(&find_name(disk, (const char *)event->bytes)->file, 0, place);
+                break;
         case TRACE_UNLINK:
                 cell_add_value(&find_name(disk, (const char *)event->bytes)->file, 0, place);
                 break;

@@ -29,6 +29,7 @@ CRASH_LIBS = tests/support/libsupport.la $(UNIT_LIBS)
         %D%/crash.c \
         %D%/look.c \
         %D%/look.h \
+        %D%/look_archive.c \
         %D%/look_heap.c \
         %D%/look_tree.c \
         %D%/verify.c \

@@ -72,7 +72,7 @@ bool look_offline(struct life_of_image *life)
 
 void look_open(struct life_of_image *life)
 {
-        xac_options options = workload_options(life->world.workload);
+        xac_options options = workload_options(life->world.workload, life->directory);
 
         look_expect_ok(life, xac_open(life->directory, XAC_CREATE, &options, &life->seat.env), "xac_open");
         life->seat.world = &life->world;
@@ -85,6 +85,8 @@ void look_close(struct life_of_image *life)
 {
         look_expect_ok(life, workload_leave(&life->seat), "closing the trees or the heap");
         look_expect_ok(life, xac_close(life->seat.env), "xac_close");
+        if (life->world.workload->has_archive)
+                look_inside_archive(life);
 }
 
 /* Maps what is there of a file; its pages. */

@@ -44,5 +44,7 @@ void look_inside_trees(struct life_of_image *life);
 /* And where they are deeds on a heap: its objects are those that should live, and xac_heap_check finds nothing
  * (look_heap.c). */
 void look_inside_heap(struct life_of_image *life);
+/* The environment is closed: its archive, and nothing before it, makes the same files (look_archive.c). */
+void look_inside_archive(struct life_of_image *life);
 
 #endif

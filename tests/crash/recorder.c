@@ -102,7 +102,10 @@ static void after_names(const struct sys_change *change)
         if (change->result >= 0 && change->call == SYS_OPEN)
                 after_open(change);
         else if (change->result >= 0)
-                add_name_event(change->call == SYS_LINK ? TRACE_LINK : TRACE_UNLINK, change->name, change->to, 0);
+                add_name_event(change->call == SYS_LINK     ? TRACE_LINK
+                               : change->call == SYS_RENAME ? TRACE_RENAME
+                                                            : TRACE_UNLINK,
+                               change->name, change->to, 0);
         now.has_lock = false;
         pthread_mutex_unlock(&recorder.trace->order);
 }
@@ -209,10 +212,15 @@ static void after_size(const struct sys_change *change)
 
 /* ---- The hook ---- */
 
+static bool is_about_names(enum sys_call call)
+{
+        return call == SYS_OPEN || call == SYS_LINK || call == SYS_RENAME || call == SYS_UNLINK;
+}
+
 static void before(const struct sys_change *change)
 {
         now.begun = NULL;
-        if (change->call == SYS_OPEN || change->call == SYS_LINK || change->call == SYS_UNLINK)
+        if (is_about_names(change->call))
                 before_names(change);
         else if (change->call == SYS_TRUNCATE || change->call == SYS_ALLOCATE)
                 before_size(change);
@@ -224,7 +232,7 @@ static void before(const struct sys_change *change)
 
 static void after(const struct sys_change *change)
 {
-        if (change->call == SYS_OPEN || change->call == SYS_LINK || change->call == SYS_UNLINK)
+        if (is_about_names(change->call))
                 after_names(change);
         else if (change->call == SYS_PWRITE)
                 after_write(change);

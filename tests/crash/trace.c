@@ -144,14 +144,15 @@ static const char *name_of(const struct trace *trace, uint64_t file, const struc
 
 void trace_print(const struct trace *trace)
 {
-        static const char *const kinds[TRACE_KINDS] = { "file",    "link", "unlink", "size", "extend",   "write",
-                                                        "written", "sync", "synced", "base", "required", "allowed" };
+        static const char *const kinds[TRACE_KINDS] = { "file",   "link",     "rename",  "unlink", "size",
+                                                        "extend", "write",    "written", "sync",   "synced",
+                                                        "base",   "required", "allowed" };
         const struct trace_event *event = NULL;
         uint64_t number = 0;
 
         while ((event = trace_next(trace, event)) != NULL) {
                 printf("%6" PRIu64 " @%-8" PRIu64 " %-8s ", ++number, trace_place(trace, event), kinds[event->kind]);
-                if (event->kind == TRACE_LINK || event->kind == TRACE_UNLINK)
+                if (event->kind == TRACE_LINK || event->kind == TRACE_RENAME || event->kind == TRACE_UNLINK)
                         printf("%s\n", (const char *)event->bytes);
                 else if (event->kind == TRACE_REQUIRED || event->kind == TRACE_ALLOWED)
                         printf("channel %u: %" PRId64 "\n", event->channel, event->value);

@@ -10,7 +10,7 @@
  *
  *      WRITE ... WRITTEN    the bytes may reach the disk, in any part, from WRITE on
  *      SYNC ... SYNCED      makes certain what was WRITTEN before SYNC
- *      FILE, LINK, UNLINK, SIZE, EXTEND
+ *      FILE, LINK, RENAME, UNLINK, SIZE, EXTEND
  *                           under a lock of the trace, together with the call itself
  *
  * A process may be killed: what it was about to add is there or not, a call that it was in the middle of has not ended.
@@ -25,6 +25,7 @@
 enum trace_kind {
         TRACE_FILE,     /* `file` was made with the name that follows */
         TRACE_LINK,     /* two names follow: the old and the new */
+        TRACE_RENAME,   /* likewise, and the new one was replaced if it was there */
         TRACE_UNLINK,   /* a name follows */
         TRACE_SIZE,     /* `file` was cut or extended to `value` bytes */
         TRACE_EXTEND,   /* `file` has at least `value` bytes now */

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/sys.h"
 #include "libxac/env.h"
 #include "tests/crash/recorder.h"
 #include "tests/support/chance.h"
@@ -34,7 +35,7 @@ struct life {
 static void open_env(struct life *life)
 {
         const struct workload *workload = life->run->world->workload;
-        xac_options options = workload_options(workload);
+        xac_options options = workload_options(workload, life->run->directory);
         int flags = XAC_CREATE | (workload->is_nosync ? XAC_NOSYNC : 0);
 
         check_ok(xac_open(life->run->directory, flags, &options, &life->env));
@@ -168,6 +169,34 @@ static unsigned start_others(struct life *life, pthread_t *others)
         return count;
 }
 
+/* ---- Those that stand still ---- */
+
+enum { STILL_MS = 180, WRITES_BETWEEN = 25, VICTIM_MS = 25 };
+
+static sys_record_hook record_change;
+static _Thread_local unsigned stops_left, writes_left;
+
+/* As if the process were stopped before a write: mostly its own group's, and the descriptor is open by then. */
+static void stand_still(const struct sys_change *change)
+{
+        if (change->call == SYS_PWRITE && !change->is_done && stops_left && writes_left-- == 0) {
+                stops_left--;
+                writes_left = WRITES_BETWEEN;
+                crew_sleep_ms(STILL_MS);
+        }
+        record_change(change);
+}
+
+static void start_standing_still(const struct life *life)
+{
+        stops_left = life->run->world->workload->stops;
+        writes_left = (unsigned)(life->run->world->seed + (uint64_t)life->index * 7) % WRITES_BETWEEN;
+        if (!stops_left)
+                return;
+        record_change = sys_record;
+        sys_record = stand_still;
+}
+
 static void run_process(int index, void *arg)
 {
         struct life life = { .run = arg, .index = index };
@@ -178,6 +207,7 @@ static void run_process(int index, void *arg)
         open_env(&life);
         crew_barrier_wait(&life.run->opened, workload->processes);
         count = start_others(&life, others);
+        start_standing_still(&life);
         if (workload->threads == 1)
                 work(0, &life);
         else
@@ -194,7 +224,8 @@ static void *die_soon(void *arg)
         struct life *life = arg;
         struct chance chance = { .state = life->run->world->seed * 31 + (uint64_t)life->index };
 
-        crew_sleep_ms(1 + (unsigned)chance_below(&chance, 25));
+        crew_sleep_ms(1 +
+                      (unsigned)chance_below(&chance, VICTIM_MS + life->run->world->workload->stops * STILL_MS / 2));
         recorder_die();
         return NULL;
 }

@@ -8,7 +8,7 @@ enum {
         SMALL_LOG = 256 << 10,
         SMALL_POOL = 4 << 20,
         SMALL_AREA = 32 << 10, /* four pages in each, the least there is */
-        TREE_BYTES = 4 << 20, /* a file of trees or a heap: 2 MiB or these */
+        TREE_BYTES = 4 << 20,  /* a file of trees or a heap: 2 MiB or these */
         HUGE_BYTES = 12 << 20 /* and this of huge objects */,
         COB_BYTES = 28 << 20 /* and 2 MiB for each extent; less than an arena grows by if it can */
 };
@@ -105,6 +105,31 @@ static const struct workload table[] = {
           .checkpoint_every = 50,
           .is_nosync = true,
           .has_durable_reader = true },
+        { .name = "stopped",
+          .what = "processes that stand still as they write the log: others take over, in new files",
+          .processes = 4,
+          .threads = 1,
+          .lanes = 1,
+          .commits = 400,
+          .files = 1,
+          .pages = 8,
+          .words = 6,
+          .large_every = 4,
+          .large_pages = 4,
+          .sync_every = 40,
+          .nosync_percent = 20,
+          .stops = 3 },
+        { .name = "stopped-killed",
+          .what = "the same, and some are killed meanwhile",
+          .processes = 3,
+          .threads = 1,
+          .lanes = 1,
+          .commits = 400,
+          .files = 1,
+          .pages = 8,
+          .words = 6,
+          .stops = 2,
+          .kills = 6 },
         { .name = "unsynced",
           .what = "XAC_NOSYNC commits of many bytes: several groups of the log in flight at once",
           .processes = 2,
@@ -373,6 +398,37 @@ static const struct workload table[] = {
           .log_bytes = 2 << 20,
           .pool_bytes = 16 << 20,
           .area_bytes = 4 * SMALL_AREA },
+        { .name = "archive",
+          .what = "the log is archived before it is recycled; large commits, moves, some that do not wait",
+          .processes = 2,
+          .threads = 1,
+          .lanes = 1,
+          .commits = 100,
+          .files = 2,
+          .pages = 16,
+          .words = 6,
+          .large_every = 4,
+          .large_pages = 12,
+          .move_percent = 20,
+          .nosync_percent = 30,
+          .checkpoint_every = 9,
+          .has_archive = true },
+        { .name = "archive killed",
+          .what = "the same while processes are killed",
+          .processes = 2,
+          .threads = 1,
+          .lanes = 1,
+          .commits = 150,
+          .files = 1,
+          .pages = 16,
+          .words = 8,
+          .large_every = 5,
+          .large_pages = 12,
+          .pause_us = 1000,
+          .checkpoint_every = 9,
+          .nosync_percent = 20,
+          .kills = 8,
+          .has_archive = true },
         { .name = "tree",
           .what = "B+-trees: splits, merges, long values, trees dropped and made anew",
           .processes = 1,
@@ -540,7 +596,7 @@ const struct workload *workload_find(const char *name)
         return NULL;
 }
 
-xac_options workload_options(const struct workload *workload)
+xac_options workload_options(const struct workload *workload, const char *directory)
 {
         const uint32_t page_bytes = workload->page_bytes ? workload->page_bytes : WORLD_PAGE;
         const uint64_t most = workload->tree == XTREE_COBTREE ? COB_BYTES
@@ -554,5 +610,6 @@ xac_options workload_options(const struct workload *workload)
                               .reserve_bytes =
                                       workload->is_tree || workload->is_heap ? tree_bytes : WORLD_PAGES * WORLD_PAGE,
                               .area_bytes = workload->area_bytes,
+                              .archive = workload->has_archive ? directory : NULL,
                               .max_participants = 16 };
 }

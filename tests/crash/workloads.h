@@ -17,7 +17,7 @@
 const struct workload *workload_get(unsigned i);
 const struct workload *workload_find(const char *name);
 
-xac_options workload_options(const struct workload *workload);
+xac_options workload_options(const struct workload *workload, const char *directory);
 
 /* An environment as one thread sees it. */
 struct seat_of_world {

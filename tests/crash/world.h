@@ -46,6 +46,7 @@ struct workload {
         bool has_durable_reader;               /* likewise: what XAC_DURABLE shows must be there after a crash */
         bool has_old_reader;     /* likewise: holds old snapshots, so that checkpoints cannot bring all pages home */
         unsigned kills;          /* so many more processes, one after the other, are killed while they commit */
+        unsigned stops;          /* each worker stands still so often, about to write, and others go on in its place */
         bool is_nosync;          /* the environment */
         unsigned nosync_percent; /* single commits */
         bool is_nested;
@@ -57,6 +58,7 @@ struct workload {
         bool has_huge;                /* with objects of several groups of pages */
         unsigned keys, bulk_permille; /* of the deeds; keys 0: as usual */
         uint64_t log_bytes, pool_bytes;
+        bool has_archive;    /* in the same directory, so that the engine sees it, too */
         uint64_t area_bytes; /* so little that checkpoints, and recoveries, go home in parts */
         uint32_t page_bytes; /* of trees; else WORLD_PAGE */
 };

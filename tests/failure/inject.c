@@ -87,6 +87,7 @@ static const struct {
         [SYS_STAT] = { "stat", { -EIO } },
         [SYS_MKDIR] = { "mkdir", { -ENOSPC, -EACCES } },
         [SYS_LINK] = { "link", { -ENOSPC, -EIO } },
+        [SYS_RENAME] = { "rename", { -ENOSPC, -EIO } },
         [SYS_LIST] = { "getdents", { -EIO, -ENOMEM } },
         [SYS_UNLINK] = { "unlink", { -EIO, -EACCES } },
         [SYS_CHMOD] = { "chmod", { -EPERM } },

@@ -188,6 +188,48 @@ static void older_ones_get_addresses_that_stay(void)
         check((uintptr_t)address >> 45 == 1 || (uintptr_t)address >> 37 == 1);
 }
 
+static void log_4_clean(void)
+{
+        words_are_there("log-4/clean", 0, CONTENT_COMMITS);
+        check_equal(replays, 0);
+}
+
+static void log_4_killed(void)
+{
+        words_are_there("log-4/killed", 0, CONTENT_COMMITS);
+        check(replays > 0);
+}
+
+static void log_4_volatile(void)
+{
+        words_are_there("log-4/volatile", XAC_VOLATILE, CONTENT_COMMITS / 2);
+}
+
+static void log_4_trees(void)
+{
+        trees_are_there("log-4/trees");
+}
+
+/* Version 3 of the log has no times: the archive begins when they are opened. */
+static void older_ones_can_be_archived(void)
+{
+        xac_options options = { .archive = scratch_path("archive") };
+        xac_stats stats;
+        xac_env *env;
+
+        check_equal(mkdir(options.archive, 0700), 0);
+        unpack("log-3/killed");
+        check_ok(xac_open(scratch_path("env"), 0, &options, &env));
+        has_words_of(env, CONTENT_COMMITS);
+        check_ok(xac_stat(env, &stats));
+        check_equal(stats.archive_error, 0);
+        check_ok(xac_close(env));
+        check_ok(xac_open(scratch_path("env"), 0, &options, &env));
+        check_ok(xac_stat(env, &stats));
+        check_equal(stats.archive_sequence, stats.sequence);
+        check_ok(xac_close(env));
+}
+
 static void log_3_clean(void)
 {
         words_are_there("log-3/clean", 0, CONTENT_COMMITS);
@@ -247,13 +289,25 @@ static void log_1_is_refused(void)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                isolated_test(log_1_is_refused),  isolated_test(log_2_clean),
-                isolated_test(log_2_killed),      isolated_test(log_2_volatile),
-                isolated_test(log_2_trees),       isolated_test(log_3_clean),
-                isolated_test(log_3_killed),      isolated_test(log_3_volatile),
-                isolated_test(log_3_trees),       isolated_test(manifest_4_clean),
-                isolated_test(manifest_4_killed), isolated_test(manifest_4_volatile),
-                isolated_test(manifest_4_trees),  isolated_test(older_ones_get_addresses_that_stay),
+                isolated_test(log_1_is_refused),
+                isolated_test(log_2_clean),
+                isolated_test(log_2_killed),
+                isolated_test(log_2_volatile),
+                isolated_test(log_2_trees),
+                isolated_test(log_3_clean),
+                isolated_test(log_4_clean),
+                isolated_test(log_4_killed),
+                isolated_test(log_4_volatile),
+                isolated_test(log_4_trees),
+                isolated_test(older_ones_can_be_archived),
+                isolated_test(log_3_killed),
+                isolated_test(log_3_volatile),
+                isolated_test(log_3_trees),
+                isolated_test(manifest_4_clean),
+                isolated_test(manifest_4_killed),
+                isolated_test(manifest_4_volatile),
+                isolated_test(manifest_4_trees),
+                isolated_test(older_ones_get_addresses_that_stay),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -113,7 +113,7 @@ static void check_backlog(struct audit *audit)
 static void check_log(struct audit *audit)
 {
         struct log_shared *log = shared_log(audit->shared);
-        uint32_t leader = atomic_load(&log->leader);
+        uint32_t leader = log_leader(log);
         uint64_t durable = atomic_load(&log->durable);
         uint64_t written = atomic_load(&log->written);
         uint64_t end = atomic_load(&log->end);
@@ -471,7 +471,7 @@ static void print_lock(struct shared *shared, const char *name, const struct shl
 static void print_log(struct shared *shared)
 {
         struct log_shared *log = shared_log(shared);
-        uint32_t leader = atomic_load(&log->leader);
+        uint32_t leader = log_leader(log);
 
         print_lock(shared, "log table's lock", &log->table.lock);
         fprintf(stderr,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# Processes that die (P6) or only seem to: at random moments, after each single instruction, and,
+# Processes that die (P6), only seem to, or are stopped: at random moments, after each single instruction, and,
 # in builds with --enable-test-hooks, at each named step. Short runs here; the long ones are in run.sh (make check-kill).
 
 EXTRA_DIST += %D%/run.sh
@@ -9,7 +9,7 @@ KILL_COMMON = %D%/audit.c %D%/audit.h
 KILL_STAGE = %D%/stage.c %D%/stage.h $(KILL_COMMON)
 KILL_LIBS = tests/support/libsupport.la $(UNIT_LIBS)
 
-KILL_TESTS = %D%/liveness %D%/random %D%/readers %D%/rounds %D%/single_step %D%/sleepers
+KILL_TESTS = %D%/liveness %D%/random %D%/readers %D%/rounds %D%/single_step %D%/sleepers %D%/stopped
 
 %C%_liveness_SOURCES = %D%/liveness.c $(KILL_STAGE)
 %C%_liveness_LDADD = $(KILL_LIBS)
@@ -30,6 +30,9 @@ KILL_WORKERS = %D%/tally.c %D%/tally.h %D%/worker.c %D%/worker.h $(KILL_COMMON)
 
 %C%_sleepers_SOURCES = %D%/sleepers.c
 %C%_sleepers_LDADD = $(KILL_LIBS)
+
+%C%_stopped_SOURCES = %D%/stopped.c $(KILL_COMMON)
+%C%_stopped_LDADD = $(KILL_LIBS)
 
 if TEST_HOOKS
 KILL_TESTS += %D%/steps

@@ -22,6 +22,7 @@ if [ -n "$seconds" ]; then
         # Percent of the time; `killed` takes its seconds for each of its modes on each kind of tree, ten in all.
         share() { echo $((seconds * $1 / 100 + 1)); }
         say_and_run "$tests/kill/steps" --durable
+        say_and_run "$tests/kill/stopped" --each-step --stop-ms 500
         say_and_run "$tests/kill/random" --seconds "$(share 18)"
         say_and_run "$tests/kill/random" --seconds "$(share 12)" --durable
         say_and_run "$tests/kill/sleepers" --seconds "$(share 3)"
@@ -35,6 +36,8 @@ if [ -n "$seconds" ]; then
 fi
 say_and_run "$tests/kill/steps" --every 1
 say_and_run "$tests/kill/steps" --every 1 --durable
+say_and_run "$tests/kill/stopped" --each-step --stop-ms 1000
+say_and_run "$tests/kill/stopped" --rounds $((KILLS / 20)) --stop-ms 1000 --log-kib 262144 --disk
 say_and_run "$tests/kill/random" --kills "$KILLS"
 say_and_run "$tests/kill/random" --kills "$KILLS" --durable
 say_and_run "$tests/kill/random" --kills $((KILLS / 10)) --durable --page-bytes 65536

@@ -11,6 +11,8 @@ TESTS += $(SUITE_libxac)
 
 LIBXAC_UNIT_TESTS = \
         %D%/test_alive_names \
+        %D%/test_archive \
+        %D%/test_archive_trouble \
         %D%/test_backlog \
         %D%/test_backlog_others \
         %D%/test_checkpoint_reuse \
@@ -47,6 +49,10 @@ UNIT_STAGE = tests/libxac/stage.h $(UNIT_ENGINE)
 
 %C%_test_alive_names_SOURCES = %D%/test_alive_names.c
 %C%_test_alive_names_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_test_archive_SOURCES = %D%/test_archive.c %D%/archive_stand.h
+%C%_test_archive_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_test_archive_trouble_SOURCES = %D%/test_archive_trouble.c %D%/archive_stand.h
+%C%_test_archive_trouble_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_backlog_SOURCES = %D%/test_backlog.c %D%/backlog_stand.h
 %C%_test_backlog_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_backlog_others_SOURCES = %D%/test_backlog_others.c %D%/backlog_stand.h

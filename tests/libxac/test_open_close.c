@@ -109,7 +109,7 @@ static void bad_options_are_einval(void)
                 check_refused(scratch_path("env"), PLAIN, &(xac_options){ .page_bytes = page_bytes[i] }, -EINVAL);
         check_refused(scratch_path("env"), PLAIN, &(xac_options){ .mode = 010000 }, -EINVAL);
         check_refused(scratch_path("env"), PLAIN, &(xac_options){ .reserved = { 1 } }, -EINVAL);
-        check_refused(scratch_path("env"), PLAIN, &(xac_options){ .reserved = { [4] = 1 } }, -EINVAL);
+        check_refused(scratch_path("env"), PLAIN, &(xac_options){ .reserved = { [1] = 1 } }, -EINVAL);
         check_ok(xac_close(opened("env", PLAIN, &(xac_options){ 0 })));
 }
 

@@ -138,7 +138,7 @@ static inline void expect_all(uint64_t commits)
         assert_int_equal(walk(), commits);
         assert_int_equal(atomic_load(&arena->marked), commits);
         assert_int_equal(atomic_load(&arena->mark_steps_back), 0);
-        assert_int_equal(atomic_load(&arena->shared.leader), 0);
+        assert_int_equal(log_leader(&arena->shared), 0);
         assert_int_equal(atomic_load(&arena->shared.sleepers[0]), 0);
         assert_int_equal(atomic_load(&arena->shared.sleepers[1]), 0);
 }

@@ -8,6 +8,7 @@ SUITE_recovery = \
         %D%/test_diff \
         %D%/test_log_damage \
         %D%/test_log_header \
+        %D%/test_log_overtaken \
         %D%/test_log_reader \
         %D%/test_log_record \
         %D%/test_log_segment_faults \
@@ -40,6 +41,8 @@ UNIT_CRASHED = tests/recovery/crashed_stand.h tests/recovery/crashed.h tests/bas
 %C%_test_log_damage_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_log_header_SOURCES = %D%/test_log_header.c $(UNIT_LOG)
 %C%_test_log_header_LDADD = $(UNIT_LIBS)
+%C%_test_log_overtaken_SOURCES = %D%/test_log_overtaken.c %D%/commit_stand.h %D%/log_deaths.h tests/base/step.h $(UNIT_LOG)
+%C%_test_log_overtaken_LDADD = $(UNIT_LIBS)
 %C%_test_log_reader_SOURCES = %D%/test_log_reader.c %D%/hand_log.h %D%/hand_reader.h $(UNIT_DIRECTORY)
 %C%_test_log_reader_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_log_record_SOURCES = %D%/test_log_record.c tests/base/scratch.h

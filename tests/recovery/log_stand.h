@@ -71,8 +71,11 @@ static inline uint64_t stand_closing(void *arg)
 static inline void stand_durable(void *arg, uint64_t mark)
 {
         (void)arg;
-        if (atomic_exchange(&arena->marked, mark) > mark)
+        uint64_t before = atomic_load(&arena->marked);
+        if (before > mark)
                 atomic_fetch_add(&arena->mark_steps_back, 1);
+        while (before < mark && !atomic_compare_exchange_weak(&arena->marked, &before, mark))
+                ;
 }
 
 static const struct log_host stand_host = { stand_lock, stand_unlock, stand_closing, stand_durable, NULL };
@@ -99,6 +102,12 @@ static inline int stand_load(uint64_t from, uint64_t to)
         if (!err)
                 log_shared_init(&arena->shared, STAND_RING, STAND_INCARNATION, to);
         return err;
+}
+
+/* Somebody has a turn. */
+static inline void stand_lead(uint32_t owner)
+{
+        atomic_store(&arena->shared.turn, log_turn_next(atomic_load(&arena->shared.turn), owner));
 }
 
 /* A new log that begins with segment 1. */

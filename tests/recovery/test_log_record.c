@@ -231,14 +231,15 @@ static void test_there_is_always_room_for_a_pad(void **state)
 
                 assert_int_equal(group_end % LOG_BLOCK, 0);
                 assert_in_range(group_end - end, LOG_RECORD_HEADER, LOG_BLOCK + LOG_RECORD_HEADER - 8);
-                log_pad_encode(bytes, end, (uint32_t)(group_end - end), 77, 5);
+                log_pad_encode(bytes, end, (uint32_t)(group_end - end), 77, 5, 1234);
                 assert_true(log_record_decode(bytes, &pad));
                 assert_int_equal(pad.kind, LOG_PAD);
                 assert_int_equal(pad.position, end);
                 assert_int_equal(pad.byte_len, group_end - end);
                 assert_int_equal(pad.durable, 77);
                 assert_int_equal(pad.incarnation, 5);
-                assert_int_equal(pad.sequence + pad.transaction + pad.payload_len + pad.payload_crc, 0);
+                assert_int_equal(pad.sequence, 1234);
+                assert_int_equal(pad.transaction + pad.payload_len + pad.payload_crc, 0);
         }
 }
 
@@ -252,7 +253,7 @@ static void test_pads_of_other_lengths_are_none(void **state)
 
         (void)state;
         for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
-                log_pad_encode(bytes, 4096, lengths[i], 0, 1);
+                log_pad_encode(bytes, 4096, lengths[i], 0, 1, 0);
                 assert_false(log_record_decode(bytes, &pad));
         }
 }

@@ -71,11 +71,13 @@ static void test_what_is_of_no_use_is_removed(void **state)
         int fd = openat(directory, "xac.log.23", O_WRONLY | O_CLOEXEC); /* cut short */
         assert_int_equal(ftruncate(fd, FILE_BYTES - 1), 0);
         close(fd);
-        close(openat(directory, "xac.log.024", O_CREAT | O_WRONLY | O_CLOEXEC, 0600)); /* not ours */
+        close(openat(directory, "xac.log.024", O_CREAT | O_WRONLY | O_CLOEXEC, 0600));       /* not ours */
+        close(openat(directory, "xac.log-new.5.2.1", O_CREAT | O_WRONLY | O_CLOEXEC, 0600)); /* log_fence.h */
         assert_int_equal(stand_load(3 * SEG, 4 * SEG), 0);
         assert_int_equal(limit(), 7);
         assert_int_equal(count_files(), 7);
         assert_true(file_size("xac.log.024") == 0);
+        assert_int_equal(faccessat(directory, "xac.log-new.5.2.1", F_OK, 0), -1);
         assert_true(atomic_load(&stand_table()->next_file_no) > 23);
         assert_sound();
 }

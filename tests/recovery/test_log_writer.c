@@ -20,7 +20,7 @@ static void test_a_record_is_on_disk_when_wait_returns(void **state)
         assert_int_equal(log_durable(&our_log), STAND_SEGMENT + LOG_BLOCK);
         assert_int_equal(log_end(&our_log), STAND_SEGMENT + LOG_BLOCK);
         assert_int_equal(atomic_load(&arena->marked), 1);
-        assert_int_equal(atomic_load(&arena->shared.leader), 0);
+        assert_int_equal(log_leader(&arena->shared), 0);
         assert_int_equal(atomic_load(&arena->shared.groups), 1);
         assert_int_equal(walk(), 1);
 }

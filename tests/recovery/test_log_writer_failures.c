@@ -38,7 +38,7 @@ static void expect_poisoned(void)
         assert_int_equal(log_push(&our_log, ME), XAC_POISONED);
         assert_int_equal(log_wait(&our_log, ME, log_durable(&our_log) + 8), XAC_POISONED);
         assert_int_equal(log_wait(&our_log, ME, log_durable(&our_log)), 0);
-        assert_int_equal(atomic_load(&arena->shared.leader), 0);
+        assert_int_equal(log_leader(&arena->shared), 0);
         while (!commit_stage(&our_log, ME, 10000, &commit))
                 assert_int_equal(log_wait(&our_log, ME, commit.end), XAC_POISONED);
         assert_int_equal(log_make_room(&our_log, ME, 30000), XAC_POISONED);

@@ -9,6 +9,8 @@ SUITE_tools_NEEDS = %D%/page_trace
 TESTS += $(SUITE_tools)
 
 TOOL_TESTS = \
+        %D%/test_backup \
+        %D%/test_archive \
         %D%/test_calibrate \
         %D%/test_check \
         %D%/test_clean \
@@ -33,6 +35,10 @@ TOOL_COMMON = %D%/tool.c %D%/tool.h
 TRACE_TESTED = %D%/json_check.c %D%/json_check.h %D%/trace_chew.c %D%/trace_chew.h %D%/trace_make.c %D%/trace_make.h \
         $(TRACE_READER) tools/xac/tool.c tools/xac/tool.h
 
+%C%_test_backup_SOURCES = %D%/test_backup.c %D%/json_check.c %D%/json_check.h $(TOOL_COMMON)
+%C%_test_backup_LDADD = $(CONTRACT_LIBS)
+%C%_test_archive_SOURCES = %D%/test_archive.c $(TOOL_COMMON)
+%C%_test_archive_LDADD = $(CONTRACT_LIBS)
 %C%_test_calibrate_SOURCES = %D%/test_calibrate.c $(TOOL_COMMON)
 %C%_test_calibrate_LDADD = tests/support/libsupport.la $(SEND_CORE_LIBS) $(CMOCKA_LIBS)
 %C%_test_check_SOURCES = %D%/test_check.c $(TOOL_COMMON)

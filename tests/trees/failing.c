@@ -24,6 +24,7 @@ static const struct {
         [SYS_STAT] = { "library's stat", { -EIO } },
         [SYS_MKDIR] = { "mkdir", { -ENOSPC } },
         [SYS_LINK] = { "link", { -ENOSPC } },
+        [SYS_RENAME] = { "rename", { -ENOSPC } },
         [SYS_LIST] = { "getdents", { -EIO } },
         [SYS_UNLINK] = { "unlink", { -EIO } },
         [SYS_CHMOD] = { "chmod", { -EPERM } },

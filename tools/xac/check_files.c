@@ -7,6 +7,7 @@
 #include <string.h>
 #include <xac/xac.h>
 
+#include "backup/backup_index.h"
 #include "base/sys.h"
 #include "recovery/area.h"
 #include "recovery/log_header.h"
@@ -90,7 +91,8 @@ static void check_kind(const struct place *place, const char *name, bool is_need
 
 static bool is_known(const char *name)
 {
-        static const char *const ours[] = { MANIFEST_NAME, PLACE_LOCK_FILE, AREA_NAME_0, AREA_NAME_1 };
+        static const char *const ours[] = { MANIFEST_NAME, PLACE_LOCK_FILE, AREA_NAME_0, AREA_NAME_1,
+                                            BACKUP_INDEX_NAME };
 
         for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
                 if (strcmp(name, ours[i]) == 0)

@@ -58,6 +58,19 @@ static void print_checkpoint(const struct inspection *inspection)
         printf("; %" PRIu64 " so far\n", inspection->checkpoints);
 }
 
+static void print_archive(const struct inspection *inspection)
+{
+        if (!inspection->log_held)
+                return;
+        tool_label("archive");
+        printf("%s, up to commit %" PRIu64 "; %s of log on disk not yet there\n", inspection->archive,
+               inspection->archive_sequence, tool_bytes(difference(inspection->log_durable, inspection->log_held)));
+        if (!inspection->archive_error)
+                return;
+        tool_label("");
+        printf("IT TAKES NOTHING: %s. The log grows until it does\n", tool_explain(inspection->archive_error));
+}
+
 static void print_log(const struct place *place, const struct inspection *inspection)
 {
         uint64_t behind = difference(inspection->sequence, inspection->logged_sequence), in_use;
@@ -77,6 +90,7 @@ static void print_log(const struct place *place, const struct inspection *inspec
         tool_label("segments");
         printf("%" PRIu64 " in use, %" PRIu32 " free, of %s each\n", in_use, inspection->segments_free,
                tool_bytes(inspection->segment_bytes));
+        print_archive(inspection);
         tool_label("groups");
         printf("%s written\n", tool_count(inspection->groups, "group", "groups"));
 }
@@ -141,6 +155,7 @@ static void print_holding(const struct inspect_holding *holding, const char *sep
                 [INSPECT_BACKLOG_LOCK] = "backlog",
                 [INSPECT_CHECKPOINT_LOCK] = "checkpoint",
                 [INSPECT_PARTICIPANT_LOCK] = "participant",
+                [INSPECT_SEGMENT_LOCK] = "segment",
         };
 
         if (holding->is_writing_log) {

@@ -34,6 +34,8 @@ TRACE_READER = \
 %C%_xac_SOURCES = \
         %D%/address.c \
         %D%/address.h \
+        %D%/backup.c \
+        %D%/archive.c \
         %D%/calibration.c \
         %D%/calibration.h \
         %D%/check.c \
@@ -60,6 +62,8 @@ TRACE_READER = \
         %D%/maps.h \
         %D%/meter.c \
         %D%/meter.h \
+        %D%/moment.c \
+        %D%/moment.h \
         %D%/place.c \
         %D%/place.h \
         %D%/process.c \
@@ -67,6 +71,9 @@ TRACE_READER = \
         %D%/recover.c \
         %D%/remains.c \
         %D%/remains.h \
+        %D%/restore.c \
+        %D%/restore_until.c \
+        %D%/restore_until.h \
         %D%/repair.c \
         %D%/sampler.c \
         %D%/sampler.h \

@@ -20,6 +20,9 @@ static const char help[] =
         "  scrub     compares its pages with their checksums while it is in use\n"
         "  repair    takes damaged pages from a backup\n"
         "  recover   makes it whole after a crash of the machine, as the next open would\n"
+        "  backup    copies it, while others use it\n"
+        "  restore   makes one from backups\n"
+        "  archive   keeps its log, to take a backup on to any moment\n"
         "  clean     removes shared memory that nobody will use any more\n"
         "  heap      checks the heap in a file of it, and says how full it is\n"
         "  trace     who lost to whom on which bytes, and how long commits took, by a file that XAC_TRACE made\n"
@@ -46,6 +49,9 @@ static const struct subcommand {
         { "scrub", scrub_main, scrub_help },
         { "repair", repair_main, repair_help },
         { "recover", recover_main, recover_help },
+        { "backup", backup_main, backup_help },
+        { "restore", restore_main, restore_help },
+        { "archive", archive_main, archive_help },
         { "clean", clean_main, clean_help },
         { "heap", heap_main, heap_help },
         { "trace", trace_main, trace_help },

@@ -6,10 +6,10 @@
  * What the subcommands of xac have in common: exit statuses, how they complain, how they print.
  * Each subcommand is a file of its own.
  *
- * log, check, repair and recover know recovery and base alone: they work on files, whatever the library above
- * would make of them. Only stat.c, top.c and remains.c look at shared memory, through libxac/inspect.h, and
- * machine.c and clean.c, through libxac/leftover.h. heap.c, scrub.c, send.c and serve.c are programs like any other,
- * trace.c and what belongs to it read a file alone, and get.c a socket.
+ * log, check, repair, recover and archive know recovery and base alone: they work on files, whatever the library above
+ * would make of them; so does restore, which knows backup. Only stat.c, top.c and remains.c look at shared memory,
+ * through libxac/inspect.h, and machine.c and clean.c, through libxac/leftover.h. backup.c, heap.c, scrub.c, send.c and
+ * serve.c are programs like any other, trace.c and what belongs to it read a file alone, and get.c a socket.
  */
 
 #include <stdbool.h>
@@ -31,7 +31,10 @@ enum tool_exit check_main(int argc, char **argv);
 enum tool_exit scrub_main(int argc, char **argv);
 enum tool_exit repair_main(int argc, char **argv);
 enum tool_exit recover_main(int argc, char **argv);
+enum tool_exit backup_main(int argc, char **argv);
+enum tool_exit restore_main(int argc, char **argv);
 enum tool_exit clean_main(int argc, char **argv);
+enum tool_exit archive_main(int argc, char **argv);
 enum tool_exit heap_main(int argc, char **argv);
 enum tool_exit trace_main(int argc, char **argv);
 enum tool_exit send_main(int argc, char **argv);
@@ -46,7 +49,10 @@ extern const char check_help[];
 extern const char scrub_help[];
 extern const char repair_help[];
 extern const char recover_help[];
+extern const char backup_help[];
+extern const char restore_help[];
 extern const char clean_help[];
+extern const char archive_help[];
 extern const char heap_help[];
 extern const char trace_help[];
 extern const char send_help[];

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BACKUP_BACKUP_VERIFY_H
+#define BACKUP_BACKUP_VERIFY_H
+
+/*
+ * Reads back what was written, from the disk where the kernel lets it, and compares the sums.
+ */
+
+#include "backup/backup_index.h"
+#include "backup/pace.h"
+
+struct backup_progress {
+        void (*tell)(void *arg, const char *what, uint64_t done, uint64_t total); /* may be NULL */
+        void *arg;
+};
+
+/* The data files of a directory hold what the index says. XAC_CORRUPT: they do not. */
+int backup_verify_files(int directory, const struct backup_index *index, const struct backup_progress *progress,
+                        struct pace *pace, struct trouble *trouble);
+/* The same for the pieces of a backup that continues another. */
+int backup_verify_pieces(int directory, const struct backup_index *index, const struct backup_progress *progress,
+                         struct pace *pace, struct trouble *trouble);
+
+#endif

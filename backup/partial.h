@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BACKUP_PARTIAL_H
+#define BACKUP_PARTIAL_H
+
+/*
+ * A directory that is there as a whole or not at all: it is filled under another name, `.NAME.partial`, beside the one
+ * that it is to have, and renamed when everything in it is on disk.
+ *
+ * Whoever fills it holds the lock of an environment that is opened, byte 0 of its lock file. So two who make
+ * the same do not meet, and what a process that died has left is known for what it is, and made anew.
+ */
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "backup/trouble.h"
+
+enum { PARTIAL_NAME_BYTES = 256 };
+
+struct partial {
+        int parent;
+        int directory;
+        int lock_fd;
+        bool is_named; /* it has its own name already */
+        char name[PARTIAL_NAME_BYTES];
+        char partial_name[PARTIAL_NAME_BYTES];
+};
+
+/* -EEXIST: something is there; -EBUSY: another process is making it; -EINVAL, -ENAMETOOLONG, -ENOENT. */
+int partial_make(struct partial *partial, const char *path, struct trouble *trouble);
+/* Gives it its name. Its files are on disk; `mode` is theirs. Closed on success. */
+int partial_finish(struct partial *partial, mode_t mode, struct trouble *trouble);
+/* Removes all of it, what makes it an environment first. */
+void partial_abandon(struct partial *partial);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BACKUP_TROUBLE_H
+#define BACKUP_TROUBLE_H
+
+/* Why a backup or a restore failed, as a sentence for people: the first thing that went wrong. */
+
+struct trouble {
+        char text[512]; /* "": nothing is known beyond the code */
+};
+
+/* Returns err. */
+int trouble_say(struct trouble *trouble, int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* "NAME: what the code means". */
+int trouble_with(struct trouble *trouble, int err, const char *name);
+
+#endif

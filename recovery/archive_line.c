@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+#include "recovery/archive_line.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xac/xac.h>
+
+#include "base/sys.h"
+
+/* ---- Do the parts belong together? ---- */
+
+static int check_part(const struct archive_line *line, const struct archive_part *parts, uint32_t i,
+                      struct findings *findings)
+{
+        const struct archive_part *part = &parts[i];
+        const struct archive_part *before = i ? &parts[i - 1] : part;
+        char name[ARCHIVE_NAME_BYTES];
+
+        archive_file_name(name, part->from, part->to, part->session.incarnation);
+        if (memcmp(part->uuid, line->uuid, sizeof(line->uuid)) != 0)
+                return findings_add(findings, "%s: it is of another environment", name);
+        if (part->segment_bytes != parts[0].segment_bytes || part->page_bytes != parts[0].page_bytes)
+                return findings_add(findings, "%s: its log has segments or pages of another size", name);
+        if (part->session.incarnation == before->session.incarnation &&
+            memcmp(&part->session, &before->session, sizeof(part->session)) != 0)
+                return findings_add(findings,
+                                    "%s: it is of another history than the part before: a copy of the environment went "
+                                    "on by itself, into the same archive",
+                                    name);
+        return 0;
+}
+
+/* ---- The pieces ---- */
+
+static const char *gap_between(const struct archive_piece *before, const struct archive_piece *piece)
+{
+        if (before->end != piece->begin)
+                return "the log in between is missing";
+        if (before->part.session.history != piece->part.session.history)
+                return "a session without a log (XAC_VOLATILE) came in between";
+        return NULL;
+}
+
+/* From the newest session back: what one wrote counts up to where a later one begins. Then forwards, each from where
+ * the one before has ended. */
+static void make_pieces(struct archive_line *line, const struct archive_part *parts, uint32_t count)
+{
+        uint64_t session_end = UINT64_MAX, later = UINT64_MAX;
+        uint64_t covered = 0;
+
+        for (uint32_t i = count; i-- > 0;) {
+                if (i + 1 == count || parts[i].session.incarnation != parts[i + 1].session.incarnation)
+                        session_end = later;
+                if (parts[i].session.position < later)
+                        later = parts[i].session.position;
+                line->piece[i] = (struct archive_piece){
+                        .part = parts[i],
+                        .begin = parts[i].from,
+                        .end = parts[i].to < session_end ? parts[i].to : session_end,
+                };
+        }
+        for (uint32_t i = 0; i < count; i++) {
+                struct archive_piece piece = line->piece[i];
+
+                if (piece.begin < covered)
+                        piece.begin = covered;
+                if (piece.begin >= piece.end)
+                        continue;
+                covered = piece.end;
+                piece.gap = line->count ? gap_between(&line->piece[line->count - 1], &piece) : NULL;
+                line->piece[line->count++] = piece;
+        }
+        for (uint32_t i = line->count; i-- > 0;) {
+                struct archive_piece *piece = &line->piece[i];
+
+                piece->session_end = piece->end;
+                if (i + 1 < line->count && piece->part.session.incarnation == piece[1].part.session.incarnation)
+                        piece->session_end = piece[1].session_end;
+        }
+}
+
+static bool is_behind(const struct archive_line *line, const struct archive_lost *lost)
+{
+        const struct archive_part *last = &line->piece[line->count - 1].part;
+
+        return lost->incarnation > last->session.incarnation ||
+               (lost->incarnation == last->session.incarnation && lost->to > last->to);
+}
+
+int archive_line_open(struct archive_line *line, int directory, const uint8_t uuid[16], struct findings *findings)
+{
+        struct vector parts = { 0 };
+        struct archive_lost lost;
+        int err = archive_list(directory, &parts, &lost, findings);
+        const struct archive_part *part = parts.items;
+
+        *line = (struct archive_line){ 0 };
+        if (!err && !parts.count)
+                err = -ENOENT;
+        if (err)
+                goto out;
+        memcpy(line->uuid, uuid ? uuid : part[0].uuid, sizeof(line->uuid));
+        for (uint32_t i = 0; !err && i < parts.count; i++)
+                err = check_part(line, part, i, findings);
+        if (!err) {
+                line->piece = malloc(parts.count * sizeof(*line->piece));
+                err = line->piece ? 0 : -ENOMEM;
+        }
+        if (!err)
+                make_pieces(line, part, parts.count);
+        if (!err)
+                line->is_end_lost = is_behind(line, &lost);
+out:
+        vector_free(&parts, sizeof(struct archive_part));
+        return err;
+}
+
+/* Has the part a commit that is to stay within reach? */
+static bool is_wanted(const struct archive_part *part, uint64_t sequence, uint64_t time_ns)
+{
+        if (sequence && part->last > sequence)
+                return true;
+        return time_ns && part->last_ns > time_ns;
+}
+
+int archive_line_forget(const struct archive_line *line, int directory, uint64_t sequence, uint64_t time_ns,
+                        uint64_t *removed)
+{
+        uint64_t needed = UINT64_MAX;
+        char name[ARCHIVE_NAME_BYTES];
+        int err = 0;
+
+        *removed = 0;
+        /* All behind a part that is wanted stay, and what the fragments of their commits need. */
+        for (uint32_t i = 0; i < line->count; i++) {
+                const struct archive_part *part = &line->piece[i].part;
+
+                if (i + 1 < line->count && needed == UINT64_MAX && !is_wanted(part, sequence, time_ns))
+                        continue;
+                needed = part->from < needed ? part->from : needed;
+                needed = part->oldest < needed ? part->oldest : needed;
+        }
+        for (uint32_t i = 0; !err && i < line->count && line->piece[i].part.to <= needed; i++) {
+                const struct archive_part *part = &line->piece[i].part;
+
+                archive_file_name(name, part->from, part->to, part->session.incarnation);
+                err = sys_unlink(directory, name);
+                *removed += !err;
+        }
+        return err ? err : *removed ? sys_sync(directory) : 0;
+}
+
+void archive_line_close(struct archive_line *line)
+{
+        free(line->piece);
+        *line = (struct archive_line){ 0 };
+}

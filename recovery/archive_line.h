@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RECOVERY_ARCHIVE_LINE_H
+#define RECOVERY_ARCHIVE_LINE_H
+
+/*
+ * What the parts of an archive make up: the log, in pieces, in order, with each place where one does not go on from
+ * the one before. A gap is never silent: positions only grow, within sessions and from one to the next, and every
+ * commit takes some; what changes pages without a log raises the history.
+ */
+
+#include "recovery/archive.h"
+
+/* A part, as far as it counts. */
+struct archive_piece {
+        struct archive_part part;
+        uint64_t begin;
+        uint64_t end;
+        uint64_t session_end; /* of the last piece of its session */
+        const char *gap;      /* why it does not go on from the piece before; NULL: it does, or is the first */
+};
+
+struct archive_line {
+        struct archive_piece *piece;
+        uint32_t count;
+        uint8_t uuid[16];
+        bool is_end_lost; /* behind the last piece a part is damaged */
+};
+
+/* Reads the headers of all parts. `uuid`: whose archive it is; NULL: that of the first part. What is damaged is
+ * reported; XAC_CORRUPT: a part is another environment's, or of a session of another history (a copy of the environment
+ * that went on by itself). -ENOENT: there is none at all; -ENOMEM, -EIO, ... Close it in any case. */
+int archive_line_open(struct archive_line *line, int directory, const uint8_t uuid[16], struct findings *findings);
+void archive_line_close(struct archive_line *line);
+
+/* Retention: removes the parts, the oldest first, that nobody needs who has a backup of commit `sequence` (0: any), or
+ * of time_ns (0: any), or a later one. The newest part of all stays, which tells where the archive goes on. *removed
+ * files. */
+int archive_line_forget(const struct archive_line *line, int directory, uint64_t sequence, uint64_t time_ns,
+                        uint64_t *removed);
+
+#endif

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * xac archive: keeps the log of what is open and closed, lists commits, times and gaps, forgets, and takes a copy on to
+ * any moment.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/tools/tool.h"
+
+#define ARCHIVE scratch_path("archive")
+#define COPY    scratch_path("copy")
+
+static void shell(const char *format, ...)
+{
+        char command[4096];
+        va_list args;
+
+        va_start(args, format);
+        vsnprintf(command, sizeof(command), format, args);
+        va_end(args);
+        check_equal(system(command), 0);
+}
+
+/* Of the environment, which is closed. */
+static void copy_env(void)
+{
+        shell("rm -rf '%s' && cp -r '%s' '%s' && rm -f '%s'/xac.lock '%s'/xac.log.*", COPY, TOOL_ENV, COPY, COPY, COPY);
+}
+
+static void make_archive(void)
+{
+        check_equal(mkdir(ARCHIVE, 0700), 0);
+}
+
+static uint64_t sum_of(const char *dir)
+{
+        static uint64_t words[1 << 16];
+        char path[512];
+        uint64_t sum = 0;
+
+        snprintf(path, sizeof(path), "%s/" TOOL_FILE, dir);
+        long long size = scratch_file_size(path);
+        check(size > 0 && (size_t)size <= sizeof(words));
+        scratch_read_file(path, words, (size_t)size);
+        for (size_t i = 0; i < (size_t)size / sizeof(*words); i++)
+                sum += words[i];
+        return sum;
+}
+
+/* Each of tool_work's commits adds 1: sequence 1 has sum 0. */
+static void a_copy_goes_on_to_any_commit(void)
+{
+        make_archive();
+        tool_work(0, 5, TOOL_CLOSE);
+        copy_env();
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        check_said("commit 6");
+        tool_work(0, 20, TOOL_CLOSE);
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        check_said("commit 26");
+        check_xac(0, "archive", "--list", ARCHIVE);
+        check_said("commits 2 to 6,");
+        check_said("commits 7 to 26,");
+        check_not_said("GAP");
+        check_xac(0, "archive", "--files", ARCHIVE);
+        check_said("xac.archive.");
+        check_xac(0, "archive", "--until=17", ARCHIVE, COPY);
+        check_said("sequence      17");
+        check_said("replayed      11 commits");
+        check_equal(sum_of(COPY), 16);
+        check_xac(0, "check", COPY);
+        check_said("result        sound");
+        check_xac(1, "archive", COPY, ARCHIVE); /* never opened: nothing is known of its log */
+        copy_env();
+        check_xac(0, "archive", "--until", "newest", ARCHIVE, COPY);
+        check_equal(sum_of(COPY), 25);
+}
+
+static void it_is_another_environment_then(void)
+{
+        xac_env *env;
+
+        a_copy_goes_on_to_any_commit();
+        check_ok(xac_open(COPY, 0, NULL, &env));
+        check_ok(xac_close(env));
+        check_xac(1, "archive", COPY, ARCHIVE);
+        check_said("another environment");
+}
+
+static void a_copy_goes_on_to_any_time(void)
+{
+        char until[128];
+        struct timespec middle;
+        struct tm tm;
+
+        make_archive();
+        tool_work(0, 5, TOOL_CLOSE);
+        copy_env();
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        usleep(20000);
+        clock_gettime(CLOCK_REALTIME, &middle);
+        usleep(20000);
+        tool_work(0, 5, TOOL_CLOSE);
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        snprintf(until, sizeof(until), "--until=@%lld.%09ld", (long long)middle.tv_sec, middle.tv_nsec);
+        check_xac(0, "archive", until, ARCHIVE, COPY);
+        check_said("sequence      6");
+        copy_env();
+        gmtime_r(&middle.tv_sec, &tm);
+        tm.tm_year++;
+        strftime(until, sizeof(until), "--until=%Y-%m-%dT%H:%M:%SZ", &tm);
+        shell("cp '%s'/xac.manifest '%s'/keep", COPY, COPY);
+        check_xac(0, "archive", until, ARCHIVE, COPY);
+        check_said("sequence      11");
+        copy_env();
+        check_xac(1, "archive", "--until=2001-01-01", ARCHIVE, COPY);
+        check_said("of a later time");
+        check_said("Nothing was changed");
+        check_xac(2, "archive", "--until=yesterday", ARCHIVE, COPY);
+        check_xac(2, "archive", "--until=2001-13-45", ARCHIVE, COPY);
+        check_xac(1, "archive", "--until=12345", ARCHIVE, COPY);
+        check_said("the archive ends before");
+        check_xac(0, "check", COPY);
+}
+
+/* What a checkpoint has given up in between. */
+static void gaps_are_told(void)
+{
+        xac_options options = { .log_bytes = 256 << 10 };
+        xac_env *env;
+
+        make_archive();
+        check_ok(xac_open(TOOL_ENV, XAC_CREATE, &options, &env));
+        check_ok(xac_close(env));
+        tool_work(0, 5, TOOL_CLOSE);
+        copy_env();
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        tool_work(0, 40, TOOL_CLOSE);
+        tool_work(0, 40, TOOL_CLOSE);
+        tool_work(0, 5, TOOL_CLOSE);
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        check_xac(1, "archive", "--list", ARCHIVE);
+        check_said("GAP: the log in between is missing");
+        check_xac(1, "archive", "--until=newest", ARCHIVE, COPY);
+        check_said("missing");
+        check_xac(0, "archive", "--until=6", ARCHIVE, COPY);
+}
+
+/* The whole segments of a log that is in use. */
+static void what_is_in_use_is_archived_too(void)
+{
+        xac_options options = { .log_bytes = 4 << 20 };
+        xac_env *env;
+        uint64_t *words;
+
+        make_archive();
+        check_ok(xac_open(TOOL_ENV, XAC_CREATE, &options, &env));
+        check_ok(xac_close(env));
+        words = tool_open(0, &env);
+        for (unsigned i = 0; i < 60; i++)
+                tool_commit(env, words, i % 16, 0);
+        check_xac(0, "archive", "--plain", TOOL_ENV, ARCHIVE);
+        check_xac(0, "archive", "--list", ARCHIVE);
+        check_said("commits 2 to ");
+        check_xac(3, "archive", "--until=newest", ARCHIVE, TOOL_ENV);
+        check_said("is in use");
+        check_ok(xac_close(env));
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        check_xac(0, "archive", "--list", ARCHIVE);
+        check_said(" to 61,");
+}
+
+static void what_is_old_is_removed(void)
+{
+        make_archive();
+        for (unsigned i = 0; i < 6; i++) {
+                tool_work(0, 5, TOOL_CLOSE);
+                if (i == 3)
+                        copy_env();
+                check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        }
+        check_xac(0, "archive", "--keep-since=21", ARCHIVE);
+        check_said("removed       4 files");
+        check_xac(0, "archive", "--list", ARCHIVE);
+        check_said("commits 22 to 26");
+        check_not_said("commits 17 to 21");
+        check_xac(0, "archive", "--until=31", ARCHIVE, COPY);
+        check_equal(sum_of(COPY), 30);
+        check_xac(0, "archive", "--keep-since=newest", ARCHIVE);
+        check_xac(0, "archive", "--list", ARCHIVE);
+        check_said("commits 27 to 31");
+}
+
+static void a_backup_goes_on_to_any_commit(void)
+{
+        char archive[512], until[64];
+        xac_options options = { .archive = ARCHIVE };
+        xac_env *env;
+
+        make_archive();
+        check_ok(xac_open(TOOL_ENV, XAC_CREATE, &options, &env));
+        check_ok(xac_close(env));
+        tool_work(0, 5, TOOL_CLOSE);
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        check_xac(0, "backup", TOOL_ENV, scratch_path("backup"));
+        tool_work(0, 20, TOOL_CLOSE);
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        snprintf(archive, sizeof(archive), "--archive=%s", ARCHIVE);
+        snprintf(until, sizeof(until), "--until=%d", 17);
+        check_xac(0, "restore", archive, until, scratch_path("backup"), COPY);
+        check_said("sequence      17");
+        check_equal(sum_of(COPY), 16);
+        check_xac(0, "check", COPY);
+        check_equal(scratch_file_size(scratch_path("copy/xac.backup")), -ENOENT);
+        check_xac(0, "restore", archive, scratch_path("backup"), scratch_path("newest"));
+        check_equal(sum_of(scratch_path("newest")), 25);
+        check_xac(1, "restore", archive, "--until=3", scratch_path("backup"), scratch_path("early"));
+        check_said("the backup is of a later commit");
+        check_equal(sum_of(scratch_path("early")), 5);
+        check_xac(2, "restore", "--until=3", scratch_path("backup"), scratch_path("none"));
+        check_xac(2, "restore", archive, "--until=never", scratch_path("backup"), scratch_path("none"));
+}
+
+/* Of a log whose end is not certain yet only what is; then what recovery has made of it. */
+static void a_crash_in_between_leaves_no_gap(void)
+{
+        make_archive();
+        tool_work(0, 5, TOOL_CLOSE);
+        copy_env();
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        tool_work(0, 20, TOOL_KILL);
+        tool_power_cut();
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        check_xac(0, "recover", TOOL_ENV);
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        tool_work(0, 5, TOOL_CLOSE);
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        check_xac(0, "archive", "--list", ARCHIVE);
+        check_xac(0, "archive", "--until=20", ARCHIVE, COPY);
+        check_equal(sum_of(COPY), 19);
+        copy_env();
+        check_equal(sum_of(COPY), 30);
+}
+
+static void stat_tells_of_it(void)
+{
+        xac_options options = { .archive = ARCHIVE };
+        xac_env *env;
+
+        make_archive();
+        check_ok(xac_open(TOOL_ENV, XAC_CREATE, &options, &env));
+        check_xac(0, "stat", TOOL_ENV);
+        check_said("/archive, up to commit 1; 0 bytes of log on disk not yet there");
+        check_not_said("IT TAKES NOTHING");
+        check_ok(xac_close(env));
+}
+
+static void usage(void)
+{
+        make_archive();
+        tool_work(0, 5, TOOL_CLOSE);
+        check_xac(0, "archive", "--help");
+        check_said("Usage: xac archive");
+        check_xac(2, "archive");
+        check_xac(2, "archive", ARCHIVE);
+        check_xac(2, "archive", "--list");
+        check_xac(2, "archive", "--list", "--until=3", ARCHIVE);
+        check_xac(2, "archive", "--nothing", ARCHIVE);
+        check_xac(1, "archive", "--list", ARCHIVE);
+        check_said("holds no archive");
+        check_xac(1, "archive", TOOL_ENV, scratch_path("nowhere"));
+        check_xac(1, "archive", "--list", scratch_path("nowhere"));
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                isolated_test(a_copy_goes_on_to_any_commit),
+                isolated_test(it_is_another_environment_then),
+                isolated_test(a_copy_goes_on_to_any_time),
+                isolated_test(gaps_are_told),
+                isolated_test(what_is_in_use_is_archived_too),
+                isolated_test(what_is_old_is_removed),
+                isolated_test(a_backup_goes_on_to_any_commit),
+                isolated_test(a_crash_in_between_leaves_no_gap),
+                isolated_test(stat_tells_of_it),
+                isolated_test(usage),
+        };
+
+        return cmocka_run_group_tests_name("tools/archive", tests, NULL, NULL);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * xac backup and xac restore, as one uses them.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/tools/json_check.h"
+#include "tests/tools/tool.h"
+
+static bool is_there(const char *path)
+{
+        struct stat st;
+
+        return lstat(path, &st) == 0;
+}
+
+/* Behind the progress, which is on the other stream. */
+static void check_json(void)
+{
+        const char *text = strchr(tool.said, '{');
+
+        check(text && json_check(text, strlen(text)));
+}
+
+/* Adds up the words of the environment `name`, which takes the place of the one that is there. */
+static uint64_t sum_of(const char *name)
+{
+        uint64_t sum;
+
+        check_equal(rename(TOOL_ENV, scratch_path("aside")), 0);
+        check_equal(rename(scratch_path(name), TOOL_ENV), 0);
+        sum = tool_sum();
+        check_equal(rename(TOOL_ENV, scratch_path(name)), 0);
+        check_equal(rename(scratch_path("aside"), TOOL_ENV), 0);
+        return sum;
+}
+
+static void what_nobody_has_open_is_copied(void)
+{
+        tool_work(0, 20, TOOL_CLOSE);
+        check_xac(0, "backup", TOOL_ENV, scratch_path("copy"));
+        check_said("sequence      21\n");
+        check_said("copied        16 pages of 16 pages, in 1 file: 64 KiB (65536 bytes)\n");
+        check_equal(sum_of("copy"), 20);
+        check_xac(0, "check", scratch_path("copy"));
+        check_said("result        sound\n");
+        check_not_said("note");
+}
+
+static void what_is_in_use_is_copied(void)
+{
+        xac_env *env;
+        uint64_t *words;
+
+        for (int is_volatile = 0; is_volatile < 2; is_volatile++) {
+                const char *copy = is_volatile ? "copy-volatile" : "copy";
+
+                words = tool_open(XAC_CREATE | (is_volatile ? XAC_VOLATILE : 0), &env);
+                tool_commit(env, words, 3, 0);
+                check_xac(0, "backup", TOOL_ENV, scratch_path(copy));
+                tool_commit(env, words, 3, 0);
+                check_ok(xac_close(env));
+                check_equal(sum_of(copy), 1 + 2 * is_volatile);
+        }
+}
+
+/* After a crash it is recovered, as by any program. */
+static void what_lost_its_power_is_copied(void)
+{
+        tool_work(0, 20, TOOL_KILL);
+        tool_power_cut();
+        check_xac(0, "backup", TOOL_ENV, scratch_path("copy"));
+        check_equal(sum_of("copy"), 20);
+}
+
+static void a_chain_is_restored(void)
+{
+        tool_work(0, 20, TOOL_CLOSE);
+        check_xac(0, "backup", TOOL_ENV, scratch_path("sunday"));
+        tool_work(0, 3, TOOL_CLOSE);
+        check_xac(0, "backup", "--since", scratch_path("sunday"), TOOL_ENV, scratch_path("monday"));
+        check_said("since         21\n");
+        check_said("copied        3 pages of 16 pages");
+        tool_work(0, 1, TOOL_CLOSE);
+        check_xac(0, "backup", "--since", scratch_path("monday/xac.backup"), TOOL_ENV, scratch_path("tuesday"));
+        check_xac(0, "restore", "--check", scratch_path("sunday"), scratch_path("monday"), scratch_path("tuesday"));
+        check_said("sound         16 pages, in 1 file");
+        check_xac(0, "restore", scratch_path("sunday"), scratch_path("monday"), scratch_path("tuesday"),
+                  scratch_path("restored"));
+        check_said("restored      16 pages, in 1 file");
+        check_equal(sum_of("restored"), 24);
+        check_xac(1, "restore", scratch_path("sunday"), scratch_path("tuesday"), scratch_path("wrong"));
+        check_said("does not continue");
+        check(!is_there(scratch_path("wrong")));
+        check_xac(1, "check", scratch_path("monday"));
+}
+
+static void damage_is_told(void)
+{
+        tool_work(0, 20, TOOL_CLOSE);
+        check_xac(0, "backup", TOOL_ENV, scratch_path("copy"));
+        check_equal(rename(TOOL_ENV, scratch_path("aside")), 0);
+        check_equal(rename(scratch_path("copy"), TOOL_ENV), 0);
+        tool_damage(TOOL_FILE, 5 * 4096 + 7, 1);
+        check_xac(1, "restore", TOOL_ENV, scratch_path("restored"));
+        check_said("accounts, offset 20480: the page is not the one that was backed up");
+        check(!is_there(scratch_path("restored")));
+        check_xac(1, "restore", "--check", TOOL_ENV);
+}
+
+static void a_stream_is_unpacked_by_tar(void)
+{
+        const char *builddir = getenv("builddir");
+        char command[9000];
+
+        tool_work(0, 20, TOOL_CLOSE);
+        check_equal(mkdir(scratch_path("unpacked"), 0700), 0);
+        snprintf(command, sizeof(command), "%s/tools/xac/xac backup --json '%s' - 2>'%s' | tar -x -C '%s'",
+                 builddir ? builddir : ".", TOOL_ENV, scratch_path("said"), scratch_path("unpacked"));
+        check_equal(system(command), 0);
+        check_equal(sum_of("unpacked"), 20);
+        check(scratch_file_size(scratch_path("said")) > 100);
+        check_xac(0, "restore", "--check", scratch_path("unpacked"));
+}
+
+static void results_are_json_on_request(void)
+{
+        tool_work(0, 20, TOOL_CLOSE);
+        check_xac(0, "backup", "--json", "--rate", "100M", TOOL_ENV, scratch_path("copy"));
+        check_said("\"sequence\": 21,");
+        check_said("\"since\": null,");
+        check_said("\"pages_copied\": 16,");
+        check_json();
+        check_xac(0, "restore", "--json", scratch_path("copy"), scratch_path("restored"));
+        check_said("\"bytes\": 65536,");
+        check_json();
+}
+
+static void it_says_why_not(void)
+{
+        tool_work(0, 1, TOOL_CLOSE);
+        check_xac(1, "backup", scratch_path("nowhere"), scratch_path("copy"));
+        check_equal(mkdir(scratch_path("bare"), 0700), 0);
+        check_xac(1, "backup", scratch_path("bare"), scratch_path("copy"));
+        check_said("is no environment: it has no xac.manifest");
+        check_xac(1, "backup", TOOL_ENV, scratch_path("bare"));
+        check_said("is there already");
+        check_xac(1, "backup", "--since", scratch_path("bare"), TOOL_ENV, scratch_path("copy"));
+        check_said("is no backup");
+        check_xac(1, "restore", scratch_path("bare"), scratch_path("copy"));
+        check_said("is no backup");
+        check(!is_there(scratch_path("copy")));
+}
+
+static void root_is_careful_with_what_is_others(void)
+{
+        if (geteuid() != 0)
+                isolate_skip("only for root");
+        tool_work(0, 1, TOOL_CLOSE);
+        check_equal(chown(TOOL_ENV, 12345, 12345), 0);
+        check_xac(1, "backup", TOOL_ENV, scratch_path("copy"));
+        check_said("belongs to user 12345");
+        check_xac(0, "backup", "--force", TOOL_ENV, scratch_path("copy"));
+}
+
+static void the_command_line_is_checked(void)
+{
+        check_xac(2, "backup", TOOL_ENV);
+        check_xac(2, "backup", TOOL_ENV, "a", "b");
+        check_xac(2, "backup", "--rate", "fast", TOOL_ENV, "a");
+        check_said("--rate takes a number of bytes");
+        check_xac(2, "backup", "--rate", "0", TOOL_ENV, "a");
+        check_xac(2, "backup", "--rate", "1Q", TOOL_ENV, "a");
+        check_xac(2, "backup", "--rate", "99999999999G", TOOL_ENV, "a");
+        check_xac(2, "restore", "a");
+        check_xac(2, "restore", "--check");
+        check_xac(2, "restore", "--since", "a", "b");
+        check_xac(0, "backup", "--help");
+        check_said("--since BACKUP");
+        check_xac(0, "help", "restore");
+        check_said("--check");
+        check_equal(tool_xac_on_terminal(tool_args("backup", TOOL_ENV, "-")), 2);
+        check_said("nothing for a terminal");
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                isolated_test(what_nobody_has_open_is_copied),
+                isolated_test(what_is_in_use_is_copied),
+                isolated_test(what_lost_its_power_is_copied),
+                isolated_test(a_chain_is_restored),
+                isolated_test(damage_is_told),
+                isolated_test(a_stream_is_unpacked_by_tar),
+                isolated_test(results_are_json_on_request),
+                isolated_test(it_says_why_not),
+                isolated_test(root_is_careful_with_what_is_others),
+                isolated_test(the_command_line_is_checked),
+        };
+        return cmocka_run_group_tests_name("xac backup, xac restore", tests, NULL, NULL);
+}

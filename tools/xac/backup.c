@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * xac backup: a copy of an environment as of one commit, which may be in use meanwhile. It opens the environment as any
+ * program does, and leaves the rest to xac_backup().
+ */
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xac/xac.h>
+
+#include "base/sys.h"
+#include "tools/xac/json.h"
+#include "tools/xac/meter.h"
+#include "tools/xac/tool.h"
+
+const char backup_help[] =
+        "Usage: xac backup [OPTION]... DIR DESTINATION\n"
+        "Copies the environment DIR, as of one durable commit, into the new directory DESTINATION. Others may\n"
+        "use it meanwhile, and wait for nothing. The copy is verified, and is there as a whole or not at all:\n"
+        "an environment of its own, which opens as it is.\n"
+        "\n"
+        "DESTINATION - writes the same as an archive of tar to standard output:\n"
+        "\n"
+        "    xac backup DIR - | ssh HOST tar -x -C EMPTY-DIRECTORY\n"
+        "\n"
+        "  --since BACKUP  copies only the pages that have changed since an earlier backup, of which the file\n"
+        "                  xac.backup is enough. 'xac restore' puts them together\n"
+        "  --rate BYTES    reads no more than that in a second; K, M or G behind it: KiB, MiB, GiB\n"
+        "  --force         although root is not its owner, who could not open the files that root makes in it\n"
+        "  --json          says what was done as JSON\n"
+        "  --help          this text\n"
+        "\n"
+        "Exit status: 0 done, 1 failed, and nothing is left, 2 usage.\n";
+
+struct backup_call {
+        const char *directory;
+        const char *destination;
+        bool is_json;
+        bool is_forced;
+        xac_backup_options options;
+};
+
+/* ---- What was done ---- */
+
+/* Standard output is the archive's, if there is one. */
+static FILE *report_to(const struct backup_call *call)
+{
+        return strcmp(call->destination, "-") == 0 ? stderr : stdout;
+}
+
+static void print_json(const struct backup_call *call, const xac_backup_result *result, double seconds)
+{
+        struct json json = { .to = report_to(call) };
+
+        json_open(&json, NULL, '{');
+        json_text(&json, "destination", call->destination);
+        json_text(&json, "since", call->options.since);
+        json_number(&json, "sequence", result->sequence);
+        json_number(&json, "since_sequence", result->since_sequence);
+        json_number(&json, "files", result->files);
+        json_number(&json, "pages", result->pages);
+        json_number(&json, "pages_copied", result->pages_copied);
+        json_number(&json, "bytes_copied", result->bytes_copied);
+        json_number(&json, "milliseconds", (uint64_t)(seconds * 1000));
+        json_close(&json, '}');
+        fputc('\n', json.to);
+}
+
+static void print_report(const struct backup_call *call, const xac_backup_result *result, double seconds)
+{
+        FILE *to = report_to(call);
+
+        fprintf(to, "sequence      %" PRIu64 "\n", result->sequence);
+        if (result->since_sequence)
+                fprintf(to, "since         %" PRIu64 "\n", result->since_sequence);
+        fprintf(to, "copied        %s of %s, in %s: %s\n", tool_count(result->pages_copied, "page", "pages"),
+                tool_count(result->pages, "page", "pages"), tool_count(result->files, "file", "files"),
+                tool_bytes(result->bytes_copied));
+        fprintf(to, "took          %.2f s\n", seconds);
+}
+
+/* ---- The backup ---- */
+
+static enum tool_exit back_up(xac_env *env, const struct backup_call *call)
+{
+        xac_backup_result result;
+        xac_backup_options options = call->options;
+        struct meter meter;
+        const uint64_t begun_ns = sys_monotonic_ns();
+        int err;
+
+        meter_begin(&meter);
+        options.result = &result;
+        options.progress = meter_tell;
+        options.progress_arg = &meter;
+        err = xac_backup(env, call->destination, &options);
+        meter_end(&meter);
+        if (err) {
+                tool_complain("%s", result.problem);
+                return TOOL_FAILED;
+        }
+        (call->is_json ? print_json : print_report)(call, &result, (double)(sys_monotonic_ns() - begun_ns) / 1e9);
+        return TOOL_DONE;
+}
+
+/* Who opens it may have to make a piece of its log, or recover it. */
+static bool is_others(const struct backup_call *call)
+{
+        struct stat st;
+
+        if (call->is_forced || geteuid() != 0 || stat(call->directory, &st) || st.st_uid == 0)
+                return false;
+        tool_complain("%s belongs to user %u, who could not open files that root makes in it: run 'xac backup' as that "
+                      "user, or with --force",
+                      call->directory, (unsigned)st.st_uid);
+        return true;
+}
+
+/* As those have it open that use it. */
+static int open_environment(const char *directory, xac_env **env)
+{
+        int err = xac_open(directory, 0, NULL, env);
+
+        return err == -EINVAL ? xac_open(directory, XAC_VOLATILE, NULL, env) : err;
+}
+
+static enum tool_exit open_and_back_up(const struct backup_call *call)
+{
+        xac_env *env;
+        enum tool_exit result;
+        int err;
+
+        if (is_others(call))
+                return TOOL_FAILED;
+        err = open_environment(call->directory, &env);
+        if (err == -ENOENT && access(call->directory, F_OK) == 0)
+                tool_complain("%s is no environment: it has no xac.manifest", call->directory);
+        else if (err)
+                tool_complain("%s: %s", call->directory, tool_explain(err));
+        if (err)
+                return TOOL_FAILED;
+        result = back_up(env, call);
+        err = xac_close(env);
+        if (err)
+                tool_complain("%s: closing it: %s", call->directory, tool_explain(err));
+        return result;
+}
+
+/* ---- Command line ---- */
+
+static bool take_rate(const char *text, uint64_t *rate)
+{
+        char number[32];
+        const char *unit = text + strspn(text, "0123456789");
+        const size_t length = (size_t)(unit - text);
+        const char *units = "KMG", *found = *unit ? strchr(units, *unit) : NULL;
+        const int shift = found ? 10 * (int)(found - units + 1) : 0;
+
+        if (length >= sizeof(number) || (*unit && (!found || unit[1]))) {
+                tool_complain("--rate takes a number of bytes, or 100K, 20M, 1G, not '%s'", text);
+                return false;
+        }
+        snprintf(number, sizeof(number), "%.*s", (int)length, text);
+        if (!tool_count_option(number, "--rate", UINT64_MAX >> shift, rate))
+                return false;
+        *rate <<= shift;
+        return true;
+}
+
+static bool take_option(int option, struct backup_call *call)
+{
+        switch (option) {
+        case 's':
+                call->options.since = optarg;
+                return true;
+        case 'r':
+                return take_rate(optarg, &call->options.bytes_per_second);
+        case 'j':
+                call->is_json = true;
+                return true;
+        case 'f':
+                call->is_forced = true;
+                return true;
+        default:
+                return false;
+        }
+}
+
+enum tool_exit backup_main(int argc, char **argv)
+{
+        static const struct option known[] = {
+                { "since", required_argument, NULL, 's' }, { "rate", required_argument, NULL, 'r' },
+                { "json", no_argument, NULL, 'j' },        { "force", no_argument, NULL, 'f' },
+                { "help", no_argument, NULL, 'h' },        { 0 }
+        };
+        struct backup_call call = { 0 };
+        int option;
+
+        while ((option = getopt_long(argc, argv, "h", known, NULL)) != -1) {
+                if (option == 'h') {
+                        fputs(backup_help, stdout);
+                        return TOOL_DONE;
+                }
+                if (!take_option(option, &call))
+                        return tool_usage("backup");
+        }
+        if (argc - optind != 2) {
+                tool_complain("an environment's directory and where the backup is to be, please");
+                return tool_usage("backup");
+        }
+        call.directory = argv[optind];
+        call.destination = argv[optind + 1];
+        if (strcmp(call.destination, "-") == 0 && isatty(STDOUT_FILENO)) {
+                tool_complain("an archive is nothing for a terminal: send it to a file, or through a pipe");
+                return TOOL_USAGE;
+        }
+        return open_and_back_up(&call);
+}

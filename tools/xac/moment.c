@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/xac/moment.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tools/xac/tool.h"
+
+enum { TEXTS = 4 };
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+#define SECONDS_MAX   UINT64_C(9000000000)
+
+static bool is_number(const char *text)
+{
+        return text[0] && text[strspn(text, "0123456789")] == 0;
+}
+
+/* ".25" as ns; *end is behind it. */
+static uint64_t parse_fraction(const char *text, const char **end)
+{
+        uint64_t ns = 0, place = NS_PER_SECOND / 10;
+
+        *end = text;
+        if (*text != '.')
+                return 0;
+        for (text++; *text >= '0' && *text <= '9'; text++, place /= 10)
+                ns += place * (uint64_t)(*text - '0');
+        *end = text;
+        return ns;
+}
+
+static bool parse_seconds(const char *text, uint64_t *ns)
+{
+        char *end;
+        const char *rest;
+        uint64_t seconds = strtoull(text, &end, 10);
+
+        if (end == text || *text == '-' || seconds > SECONDS_MAX)
+                return false;
+        *ns = seconds * NS_PER_SECOND + parse_fraction(end, &rest);
+        return *rest == 0;
+}
+
+static bool parse_date(const char *text, uint64_t *ns)
+{
+        struct tm tm = { .tm_isdst = -1 };
+        const char *rest = strptime(text, "%Y-%m-%d", &tm);
+        uint64_t fraction = 0;
+
+        if (rest && (*rest == ' ' || *rest == 'T'))
+                rest = strptime(rest + 1, "%H:%M", &tm);
+        if (rest && *rest == ':')
+                rest = strptime(rest + 1, "%S", &tm);
+        if (rest)
+                fraction = parse_fraction(rest, &rest);
+        if (!rest || (*rest && strcmp(rest, "Z") != 0))
+                return false;
+        time_t seconds = *rest ? timegm(&tm) : mktime(&tm);
+        *ns = (uint64_t)seconds * NS_PER_SECOND + fraction;
+        return seconds >= 0 && (uint64_t)seconds <= SECONDS_MAX;
+}
+
+bool moment_parse(const char *text, const char *option, struct moment *moment)
+{
+        *moment = (struct moment){ .kind = RESTORE_TIME };
+        if (strcmp(text, "newest") == 0) {
+                moment->kind = RESTORE_NEWEST;
+                return true;
+        }
+        if (is_number(text)) {
+                moment->kind = RESTORE_SEQUENCE;
+                return tool_number(text, option, &moment->value);
+        }
+        if (text[0] == '@' ? parse_seconds(text + 1, &moment->value) : parse_date(text, &moment->value))
+                return true;
+        tool_complain("%s: '%s' is neither the number of a commit nor a time, as '2026-11-26 13:04:05', '@SECONDS' or "
+                      "'newest'",
+                      option, text);
+        return false;
+}
+
+const char *moment_time(uint64_t time_ns)
+{
+        static char texts[TEXTS][64];
+        static unsigned turn;
+        char *text = texts[turn++ % TEXTS];
+        time_t seconds = (time_t)(time_ns / NS_PER_SECOND);
+        struct tm tm;
+
+        if (!time_ns || !localtime_r(&seconds, &tm))
+                return "-";
+        size_t len = strftime(text, sizeof(texts[0]), "%Y-%m-%d %H:%M:%S", &tm);
+        snprintf(text + len, sizeof(texts[0]) - len, ".%03u", (unsigned)(time_ns % NS_PER_SECOND / 1000000));
+        return text;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * xac restore: an environment from a full backup and those that continue it (backup/restore.h).
+ */
+
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "backup/restore.h"
+#include "base/sys.h"
+#include "tools/xac/json.h"
+#include "tools/xac/meter.h"
+#include "tools/xac/restore_until.h"
+#include "tools/xac/tool.h"
+
+const char restore_help[] =
+        "Usage: xac restore [OPTION]... BACKUP [INCREMENTAL]... DIR\n"
+        "       xac restore --archive=ARCHIVE [--until=MOMENT] BACKUP [INCREMENTAL]... DIR\n"
+        "       xac restore --check BACKUP [INCREMENTAL]...\n"
+        "Puts a full backup, and those that continue it ('xac backup --since'), in their order, together to a\n"
+        "new environment in the directory DIR, as of the last of them. Each page is compared with what was\n"
+        "backed up; the environment is there as a whole or not at all. The backups stay as they are.\n"
+        "\n"
+        "With an archive of the log it is then taken on to a later commit or time (xac help archive).\n"
+        "\n"
+        "  --archive=ARCHIVE  where the log is kept\n"
+        "  --until=MOMENT     how far; as far as it goes if this is not given\n"
+        "  --check  reads and compares everything, and writes nothing\n"
+        "  --json   says what was done as JSON\n"
+        "  --help   this text\n"
+        "\n"
+        "Exit status: 0 done, 1 failed, and nothing is left, 2 usage.\n";
+
+struct restore_call {
+        struct restore_order order;
+        bool is_check;
+        bool is_json;
+        const char *archive; /* NULL: no further */
+        struct moment until;
+};
+
+static void print_json(const struct restore_call *call, const struct restore_result *result, double seconds)
+{
+        struct json json = { .to = stdout };
+
+        json_open(&json, NULL, '{');
+        json_text(&json, "destination", call->order.destination);
+        json_number(&json, "sequence", result->sequence);
+        json_number(&json, "files", result->files);
+        json_number(&json, "pages", result->pages);
+        json_number(&json, "bytes", result->byte_len);
+        json_number(&json, "milliseconds", (uint64_t)(seconds * 1000));
+        json_close(&json, '}');
+        putchar('\n');
+}
+
+static void print_report(const struct restore_call *call, const struct restore_result *result, double seconds)
+{
+        tool_label("sequence");
+        printf("%" PRIu64 "\n", result->sequence);
+        tool_label(call->is_check ? "sound" : "restored");
+        printf("%s, in %s: %s\n", tool_count(result->pages, "page", "pages"),
+               tool_count(result->files, "file", "files"), tool_bytes(result->byte_len));
+        tool_label("took");
+        printf("%.2f s\n", seconds);
+}
+
+static enum tool_exit restore(const struct restore_call *call)
+{
+        struct restore_result result;
+        struct trouble trouble = { "" };
+        struct meter meter;
+        struct restore_order order = call->order;
+        const uint64_t begun_ns = sys_monotonic_ns();
+        int err;
+
+        meter_begin(&meter);
+        order.progress = (struct backup_progress){ meter_tell, &meter };
+        err = restore_run(&order, &result, &trouble);
+        meter_end(&meter);
+        if (err) {
+                tool_complain("%s", trouble.text);
+                return TOOL_FAILED;
+        }
+        (call->is_json ? print_json : print_report)(call, &result, (double)(sys_monotonic_ns() - begun_ns) / 1e9);
+        return TOOL_DONE;
+}
+
+/* What is no backup any more once it has gone on. */
+static void forget_backup(const char *path)
+{
+        int directory;
+
+        if (sys_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0, &directory))
+                return;
+        (void)sys_unlink(directory, BACKUP_INDEX_NAME);
+        sys_close(directory);
+}
+
+static enum tool_exit go_on(const struct restore_call *call)
+{
+        static struct backup_index index;
+        struct trouble trouble = { "" };
+        struct restore_source source = { .time_ns = 0 };
+
+        if (backup_index_load(&index, call->order.backups[call->order.count - 1], &trouble)) {
+                tool_complain("%s", trouble.text);
+                return TOOL_FAILED;
+        }
+        memcpy(source.uuid, index.source, sizeof(source.uuid));
+        source.history = index.manifest.session.history;
+        source.time_ns = (index.time + 1) * UINT64_C(1000000000);
+        backup_index_free(&index);
+        enum tool_exit result = restore_until_moment(call->order.destination, &source, call->archive, &call->until);
+        if (result == TOOL_DONE)
+                forget_backup(call->order.destination);
+        return result;
+}
+
+/* The backups, and where they are to go. */
+static bool take_operands(int argc, char **argv, struct restore_call *call)
+{
+        const int operands = argc - optind;
+        const int backups = call->is_check ? operands : operands - 1;
+
+        if (backups < 1) {
+                tool_complain(call->is_check ? "a full backup, please, and those that continue it"
+                                             : "a full backup, please, those that continue it, and a new directory");
+                return false;
+        }
+        call->order.backups = (const char *const *)argv + optind;
+        call->order.count = (uint32_t)backups;
+        call->order.destination = call->is_check ? NULL : argv[argc - 1];
+        return true;
+}
+
+/* False, after a complaint or without one. */
+static bool take_option(int option, struct restore_call *call)
+{
+        switch (option) {
+        case 'c':
+                call->is_check = true;
+                return true;
+        case 'j':
+                call->is_json = true;
+                return true;
+        case 'a':
+                call->archive = optarg;
+                return true;
+        case 'u':
+                return moment_parse(optarg, "--until", &call->until);
+        default:
+                return false;
+        }
+}
+
+static bool is_sensible(const struct restore_call *call)
+{
+        if (!call->archive && call->until.kind == RESTORE_NEWEST)
+                return true;
+        if (!call->archive)
+                tool_complain("--until needs an --archive");
+        else if (call->is_check || call->is_json)
+                tool_complain("--archive goes neither with --check nor with --json");
+        else
+                return true;
+        return false;
+}
+
+enum tool_exit restore_main(int argc, char **argv)
+{
+        static const struct option known[] = {
+                { "check", no_argument, NULL, 'c' },         { "json", no_argument, NULL, 'j' },
+                { "archive", required_argument, NULL, 'a' }, { "until", required_argument, NULL, 'u' },
+                { "help", no_argument, NULL, 'h' },          { 0 }
+        };
+        struct restore_call call = { 0 };
+        int option;
+
+        while ((option = getopt_long(argc, argv, "h", known, NULL)) != -1) {
+                if (option == 'h') {
+                        fputs(restore_help, stdout);
+                        return TOOL_DONE;
+                }
+                if (!take_option(option, &call))
+                        return tool_usage("restore");
+        }
+        if (!is_sensible(&call) || !take_operands(argc, argv, &call))
+                return tool_usage("restore");
+        enum tool_exit result = restore(&call);
+        return result == TOOL_DONE && call.archive ? go_on(&call) : result;
+}

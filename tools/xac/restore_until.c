@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/xac/restore_until.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <xac/xac.h>
+
+#include "base/sys.h"
+#include "tools/xac/meter.h"
+#include "tools/xac/place.h"
+
+static enum tool_exit complain_of_range(const char *path, const struct restore_until *restore)
+{
+        char before[64] = "", after[64] = "";
+
+        if (restore->before)
+                snprintf(before, sizeof(before), "; the nearest before is commit %" PRIu64, restore->before);
+        if (restore->after)
+                snprintf(after, sizeof(after), "; the nearest after is commit %" PRIu64, restore->after);
+        tool_complain("%s cannot be taken there: %s%s%s. Nothing was changed", path, restore->damage, before, after);
+        return TOOL_FAILED;
+}
+
+static enum tool_exit complain(const char *path, const char *archive, const struct restore_until *restore, int err)
+{
+        struct stat st;
+
+        if (err == -ERANGE)
+                return complain_of_range(path, restore);
+        if (err == -ENOENT)
+                tool_complain("%s holds no archive", archive);
+        else if (err == XAC_CORRUPT)
+                tool_complain("%s: %s", archive, restore->damage[0] ? restore->damage : "it is damaged");
+        else if (err == -EOPNOTSUPP)
+                tool_complain("%s is compressed by zstd, which this build does not have", archive);
+        else
+                tool_complain("%s: %s", path, tool_explain(err));
+        if (sys_stat_at(restore->directory, MANIFEST_NAME, &st) == -ENOENT)
+                tool_complain("%s is no environment any more: begin again, with the backup", path);
+        return TOOL_FAILED;
+}
+
+static void report(const struct restore_until *restore)
+{
+        tool_label("sequence");
+        printf("%" PRIu64 "\n", restore->sequence);
+        tool_label("time");
+        printf("%s\n", moment_time(restore->time_ns));
+        tool_label("replayed");
+        printf("%s, %s changed\n", tool_count(restore->commits, "commit", "commits"),
+               tool_count(restore->pages, "page", "pages"));
+}
+
+static enum tool_exit run(struct place *place, const char *archive, struct restore_until *restore)
+{
+        struct meter meter;
+        int err = sys_open(AT_FDCWD, archive, O_RDONLY | O_DIRECTORY, 0, &restore->archive);
+
+        if (err) {
+                tool_complain("%s: %s", archive, tool_explain(err));
+                return TOOL_FAILED;
+        }
+        meter_begin(&meter);
+        restore->progress = meter_tell;
+        restore->progress_arg = &meter;
+        err = restore_until_run(restore);
+        meter_end(&meter);
+        sys_close(restore->archive);
+        if (err)
+                return complain(place->path, archive, restore, err);
+        report(restore);
+        return TOOL_DONE;
+}
+
+/* Nobody may have it open, and it must have been closed. */
+static enum tool_exit hold(struct place *place, struct restore_until *restore)
+{
+        int err = place->lock_fd >= 0 ? place_hold(place) : 0;
+
+        if (err == -EBUSY) {
+                tool_complain("%s is in use: an archive is for a copy, or for what was restored from a backup",
+                              place->path);
+                return TOOL_BUSY;
+        }
+        if (!err)
+                err = restore_until_base(restore, place->directory);
+        if (!err)
+                return TOOL_DONE;
+        if (err == -EBUSY)
+                tool_complain("%s was not closed: 'xac recover' it first", place->path);
+        else
+                tool_complain("%s: %s", place->path, tool_explain(err));
+        return TOOL_FAILED;
+}
+
+enum tool_exit restore_until_moment(const char *path, const struct restore_source *source, const char *archive,
+                                    const struct moment *moment)
+{
+        static struct place place;
+        static struct restore_until restore;
+        enum tool_exit result = place_open_with_manifest(&place, path);
+
+        if (result != TOOL_DONE)
+                return result;
+        restore = (struct restore_until){ .kind = moment->kind, .target = moment->value };
+        result = hold(&place, &restore);
+        if (result == TOOL_DONE && source) {
+                memcpy(restore.uuid, source->uuid, sizeof(restore.uuid));
+                restore.history = source->history;
+                restore.base_ns = source->time_ns;
+        }
+        if (result == TOOL_DONE)
+                result = run(&place, archive, &restore);
+        place_close(&place);
+        return result;
+}
