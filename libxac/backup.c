@@ -67,6 +67,26 @@ static int check_length(struct backup *backup)
         return (backup->size + page_bytes - 1) / page_bytes < backup->pages ? say_cut(backup) : 0;
 }
 
+/* What is copied from home is what it is to be (R29): rot goes into no backup. */
+static int verify_home(struct backup *backup, uint64_t page_no, uint32_t count, const unsigned char *bytes)
+{
+        const uint32_t shift = backup->env->shared.page_shift;
+        int err = 0;
+
+        for (uint32_t i = 0; i < count && !err; i++) {
+                err = files_verify_home(&backup->env->files, page_id(backup->file_no, page_no + i),
+                                        bytes + ((size_t)i << shift));
+                if (err == XAC_CORRUPT)
+                        return trouble_say(
+                                &backup->trouble, err,
+                                "%s: offset %llu: the page is not what its checksum says; 'xac repair' may take "
+                                "it from an earlier backup",
+                                backup->manifest.file_name[backup->file_no],
+                                (unsigned long long)((page_no + i) << shift));
+        }
+        return err;
+}
+
 /* `count` pages of zeros, or what the file has there. */
 static int read_home(struct backup *backup, uint64_t page_no, uint32_t count, unsigned char *to)
 {
@@ -82,7 +102,9 @@ static int read_home(struct backup *backup, uint64_t page_no, uint32_t count, un
         backup->read_bytes += byte_len;
         err = sys_read_all(backup->env->files.file[backup->file_no].fd, to, byte_len < there ? byte_len : there,
                            offset);
-        return err == -ENODATA ? say_cut(backup) : err;
+        if (err == -ENODATA)
+                return say_cut(backup);
+        return err ? err : verify_home(backup, page_no, count, to);
 }
 
 /* ---- Pages as of the snapshot ---- */
