@@ -69,7 +69,7 @@ enum hook_step {
         HOOK_SEGMENT_FILLED, /* zeros written, no header */
         HOOK_SEGMENT_READY,  /* header on disk, not in the table */
         HOOK_CHECKPOINT_PINNED,
-        HOOK_SLOT_SEEN, /* by a checkpoint, that knows only its tag */
+        HOOK_SLOT_SEEN,   /* by a checkpoint, that knows only its tag */
         HOOK_PARTS_BEGUN, /* of a checkpoint; the manifest does not know */
         HOOK_AREA_WRITTEN,
         HOOK_MANIFEST_NAMED, /* the manifest names the new checkpoint */
@@ -107,6 +107,8 @@ enum hook_bug {
         HOOK_BUG_PARTS_NOT_AGAIN,       /* whoever goes on trusts that the last part came home (P10) */
         HOOK_BUG_ARCHIVE_NOT_SYNCED,    /* log is given up before the archive has it on disk */
         HOOK_BUG_RECYCLED_UNARCHIVED,   /* before the archive has it at all */
+        HOOK_BUG_SUMS_NOT_SYNCED,       /* checksums of pages that went home are not (R29) */
+        HOOK_BUG_SUMS_NOT_RESTORED,     /* recovery leaves those of the area's pages as they are */
         HOOK_BUGS
 };
 

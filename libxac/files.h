@@ -34,10 +34,10 @@ struct files {
         uint64_t reserve_bytes; /* for each, at least, as the opener wants it */
         uint64_t address;       /* where files that it creates are to lie; 0: anywhere in the window */
         struct chunks *chunks;  /* memory for readers' copies (regions.h); NULL: there is none */
-        struct data_file file[FILES_MAX];
         _Atomic uint32_t patches; /* pages of home that were lost, and were replaced by zeros, so far */
         _Atomic bool is_patched;  /* some still are */
         _Atomic int patch_reason; /* of the latest */
+        struct data_file file[FILES_MAX];
 };
 
 void files_init(struct files *files, struct shared *shared, int directory, uint64_t reserve_bytes, uint64_t address);

@@ -469,6 +469,23 @@ static void scrubbing_finds_rot(void)
         check_ok(xac_close(seat.env));
 }
 
+/* A backup that is taken while the environment is in use has no page that is not what it should be, or there is none.
+ */
+static void rot_goes_into_no_backup(void)
+{
+        struct seat seat;
+
+        make_closed(0);
+        open_seat(0, &seat);
+        check_ok(xac_backup(seat.env, scratch_path("sound"), NULL));
+        rot_page(1, 123);
+        hear();
+        check_code(xac_backup(seat.env, scratch_path("rotten"), NULL), XAC_CORRUPT);
+        check(was_heard("second: offset 503808: the page is not what its checksum"));
+        check(access(scratch_path("rotten"), F_OK) != 0);
+        check_ok(xac_close(seat.env));
+}
+
 /* An environment of before there were sums; also one whose sums were taken away. */
 static void what_has_no_sums_gets_them(void)
 {
@@ -769,6 +786,7 @@ int main(int argc, char **argv)
                 isolated_test(what_a_volatile_session_leaves_is_summed_anew),
                 isolated_timed(scrubbing_beside_writers_finds_nothing_that_is_not_there, 120),
                 isolated_test(scrubbing_finds_rot),
+                isolated_test(rot_goes_into_no_backup),
                 isolated_test(what_has_no_sums_gets_them),
                 isolated_test(a_file_that_grows_is_summed_all_along),
                 isolated_in_memory(any_bit_of_a_closed_environment, 3600),

@@ -123,6 +123,8 @@ crash="$tests/crash/crash --keep $keep --seconds 60 --workload"
         expect 26 60 'who goes on trusts that the last part is home' $crash 'parts killed'
         expect 27 60 'log is given up before the archive has it on disk' $crash archive
         expect 28 60 'log is given up before the archive has it' $crash archive
+        expect 29 60 'checksums of pages that went home are not synced' $crash parts
+        expect 30 60 'recovery leaves the checksums of what it restores' $crash single
         expect 18 40 'a commit with a record of its own overtakes the backlog' $crash 'killed unsynced'
 }
 [ $missed -eq 0 ]
