@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "recovery/restore_until.h"
+#include "recovery/adopt.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -414,6 +415,36 @@ static int write_home(struct run *run)
         return err ? err : home_files_sync(&run->homes);
 }
 
+/* The checksums are of the new environment's pages, and its own from now on. */
+static int rename_sums(struct run *run, const struct manifest *before)
+{
+        int err = 0;
+
+        for (uint32_t i = 0; !err && i < before->file_count; i++) {
+                const struct sums_id from = adopt_sums_id(before, i), to = adopt_sums_id(&run->manifest, i);
+
+                err = sums_rename(run->restore->directory, &from, &to);
+        }
+        if (!err)
+                adopt_note_recovered(run->restore->directory, &run->manifest);
+        return err;
+}
+
+static int draw_uuid(struct run *run)
+{
+        struct manifest *before = malloc(sizeof(*before));
+        int err = before ? 0 : -ENOMEM;
+
+        if (!err) {
+                *before = run->manifest;
+                err = sys_random(run->manifest.uuid, sizeof(run->manifest.uuid));
+        }
+        if (!err)
+                err = rename_sums(run, before);
+        free(before);
+        return err;
+}
+
 static int make_manifest(struct run *run)
 {
         struct manifest *manifest = &run->manifest;
@@ -421,7 +452,7 @@ static int make_manifest(struct run *run)
         manifest_begin_log(manifest, run->restore->sequence);
         manifest->generation++;
         manifest->time_ns = run->restore->time_ns;
-        int err = sys_random(manifest->uuid, sizeof(manifest->uuid));
+        int err = draw_uuid(run);
         return err ? err : manifest_create_as(run->restore->directory, manifest);
 }
 
