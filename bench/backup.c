@@ -166,7 +166,6 @@ static void measure_phase(struct experiment *experiment, int phase)
         kill(backup, SIGKILL);
         await(backup, true);
         remove_backups(experiment);
-        sync(); /* what was removed is not written in the next phase */
         usleep(500000);
 }
 

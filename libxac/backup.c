@@ -67,24 +67,22 @@ static int check_length(struct backup *backup)
         return (backup->size + page_bytes - 1) / page_bytes < backup->pages ? say_cut(backup) : 0;
 }
 
-/* What is copied from home is what it is to be (R29): rot goes into no backup. */
+/* Rot is not laundered: what is copied from home is what its checksum says, holes included (R29). */
 static int verify_home(struct backup *backup, uint64_t page_no, uint32_t count, const unsigned char *bytes)
 {
-        const uint32_t shift = backup->env->shared.page_shift;
-        int err = 0;
+        const struct shared *shared = &backup->env->shared;
 
-        for (uint32_t i = 0; i < count && !err; i++) {
-                err = files_verify_home(&backup->env->files, page_id(backup->file_no, page_no + i),
-                                        bytes + ((size_t)i << shift));
-                if (err == XAC_CORRUPT)
-                        return trouble_say(
-                                &backup->trouble, err,
-                                "%s: offset %llu: the page is not what its checksum says; 'xac repair' may take "
-                                "it from an earlier backup",
-                                backup->manifest.file_name[backup->file_no],
-                                (unsigned long long)((page_no + i) << shift));
+        for (uint32_t i = 0; i < count; i++) {
+                int err = files_verify_home(&backup->env->files, page_id(backup->file_no, page_no + i),
+                                            bytes + ((size_t)i << shared->page_shift));
+                if (err)
+                        return trouble_say(&backup->trouble, err,
+                                           "%s, offset %llu: the page is not what its checksum says; 'xac scrub' finds "
+                                           "all of them, 'xac repair' takes them from a backup",
+                                           backup->manifest.file_name[backup->file_no],
+                                           (unsigned long long)(page_no + i) << shared->page_shift);
         }
-        return err;
+        return 0;
 }
 
 /* `count` pages of zeros, or what the file has there. */
@@ -97,14 +95,23 @@ static int read_home(struct backup *backup, uint64_t page_no, uint32_t count, un
 
         memset(to, 0, byte_len);
         if (err || backup->data_begin >= offset + byte_len)
-                return err;
+                return err ? err : verify_home(backup, page_no, count, to);
         there = offset < backup->size ? backup->size - offset : 0;
         backup->read_bytes += byte_len;
         err = sys_read_all(backup->env->files.file[backup->file_no].fd, to, byte_len < there ? byte_len : there,
                            offset);
-        if (err == -ENODATA)
-                return say_cut(backup);
-        return err ? err : verify_home(backup, page_no, count, to);
+        if (err)
+                return err == -ENODATA ? say_cut(backup) : err;
+        return verify_home(backup, page_no, count, to);
+}
+
+static int verify_hole(struct backup *backup, uint64_t page_no, uint64_t count)
+{
+        int err = 0;
+
+        for (uint64_t i = 0; !err && i < count; i++)
+                err = verify_home(backup, page_no + i, 1, (const unsigned char *)shared_zeros(&backup->env->shared));
+        return err;
 }
 
 /* ---- Pages as of the snapshot ---- */
@@ -172,8 +179,8 @@ static int copy_pages(struct backup *backup)
                 err = find_data(backup, page_no << backup->env->shared.page_shift);
                 hole = err ? 0 : skip_hole(backup, page_no);
                 backup->read_bytes = 0;
-                if (!err && !hole)
-                        err = read_pages(backup, page_no, count);
+                if (!err)
+                        err = hole ? verify_hole(backup, page_no, hole) : read_pages(backup, page_no, count);
                 if (!err && backup->read_bytes)
                         err = backup_writer_put(&backup->writer, page_no, backup->bytes, count, backup->read_bytes);
                 else if (!err)

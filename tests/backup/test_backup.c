@@ -346,6 +346,25 @@ static void a_file_that_was_cut_or_removed_is_told(void)
         check_ok(xac_close(env));
 }
 
+/* A byte that nobody has written, and a page that the file system has lost. */
+static void rot_is_not_copied(void)
+{
+        xac_env *env = stand_open("env", XAC_CREATE, NULL);
+        unsigned char *view = stand_map(env, "file", BYTES);
+        int fd = open(scratch_path("env/file"), O_RDWR | O_CLOEXEC);
+
+        stand_put(env, view + STAND_PAGE, "text", 0);
+        check_ok(xac_checkpoint(env));
+        check(fd >= 0 && pwrite(fd, "?", 1, STAND_PAGE + 7) == 1);
+        check_code(stand_try(env, scratch_path("copy"), NULL), XAC_CORRUPT);
+        stand_expect_said("file, offset 4096: the page is not what its checksum says", stand_result.problem);
+        check_equal(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, STAND_PAGE, STAND_PAGE), 0);
+        check_code(stand_try(env, scratch_path("copy"), NULL), XAC_CORRUPT);
+        check(!stand_is_there("copy"));
+        close(fd);
+        check_ok(xac_close(env));
+}
+
 static int fail_log(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
 {
         (void)offset, (void)byte_len;
@@ -475,6 +494,7 @@ int main(void)
                 isolated_test(two_do_not_make_the_same),
                 isolated_test(what_is_not_ours_stays),
                 isolated_test(a_file_that_was_cut_or_removed_is_told),
+                isolated_test(rot_is_not_copied),
                 isolated_test(a_poisoned_environment_can_be_backed_up),
                 isolated_test(log_and_pool_stay_bounded),
                 isolated_test(the_rate_is_kept_and_progress_is_told),

@@ -121,6 +121,12 @@ static bool is_durable(enum hook_step step)
         return options.is_durable || step >= HOOK_FRAGMENT_APPENDED;
 }
 
+/* Nobody comes there as long as nobody is stopped: tests/recovery/test_log_overtaken has these deaths. */
+static bool is_of_overtaking(enum hook_step step)
+{
+        return step >= HOOK_FENCE_MADE && step <= HOOK_FENCE_SYNCED;
+}
+
 /* ---- dying ---- */
 
 static enum hook_step wanted_step;
@@ -551,6 +557,8 @@ static void direct(int unused, void *seed)
                 struct result result = { 0 };
                 uint64_t begun_ns = crew_clock_ns();
 
+                if (is_of_overtaking(step))
+                        continue;
                 if (step_names[step] == NULL)
                         check_failed(__FILE__, __LINE__, "step %d has no name here", (int)step);
                 if (options.only && strcmp(options.only, step_names[step]) != 0)

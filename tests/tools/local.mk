@@ -3,9 +3,9 @@
 # The program xac, run as a user runs it.
 
 SUITES += tools
-# In a browser, if there is one: test_trace_page.sh.
-SUITE_tools = $(TOOL_TESTS) %D%/test_trace_page.sh
-SUITE_tools_NEEDS = %D%/page_trace
+# In a browser, if there is one: test_trace_page.sh. docs/OPERATIONS.md as it stands: test_operations.sh.
+SUITE_tools = $(TOOL_TESTS) %D%/test_operations.sh %D%/test_trace_page.sh
+SUITE_tools_NEEDS = %D%/ledger %D%/page_trace
 TESTS += $(SUITE_tools)
 
 TOOL_TESTS = \
@@ -26,8 +26,8 @@ TOOL_TESTS = \
         %D%/test_trace_part \
         %D%/test_usage
 
-check_PROGRAMS += $(TOOL_TESTS) %D%/page_trace
-dist_check_SCRIPTS += %D%/test_trace_page.sh
+check_PROGRAMS += $(TOOL_TESTS) %D%/ledger %D%/page_trace
+dist_check_SCRIPTS += %D%/test_operations.sh %D%/test_trace_page.sh
 EXTRA_DIST += %D%/trace_page_checks.js
 
 TOOL_COMMON = %D%/tool.c %D%/tool.h
@@ -37,6 +37,8 @@ TRACE_TESTED = %D%/json_check.c %D%/json_check.h %D%/trace_chew.c %D%/trace_chew
 
 %C%_test_backup_SOURCES = %D%/test_backup.c %D%/json_check.c %D%/json_check.h $(TOOL_COMMON)
 %C%_test_backup_LDADD = $(CONTRACT_LIBS)
+%C%_ledger_SOURCES = %D%/ledger.c
+%C%_ledger_LDADD = libxac.la
 %C%_test_archive_SOURCES = %D%/test_archive.c $(TOOL_COMMON)
 %C%_test_archive_LDADD = $(CONTRACT_LIBS)
 %C%_test_calibrate_SOURCES = %D%/test_calibrate.c $(TOOL_COMMON)

@@ -153,25 +153,6 @@ static enum tool_exit open_and_back_up(const struct backup_call *call)
 
 /* ---- Command line ---- */
 
-static bool take_rate(const char *text, uint64_t *rate)
-{
-        char number[32];
-        const char *unit = text + strspn(text, "0123456789");
-        const size_t length = (size_t)(unit - text);
-        const char *units = "KMG", *found = *unit ? strchr(units, *unit) : NULL;
-        const int shift = found ? 10 * (int)(found - units + 1) : 0;
-
-        if (length >= sizeof(number) || (*unit && (!found || unit[1]))) {
-                tool_complain("--rate takes a number of bytes, or 100K, 20M, 1G, not '%s'", text);
-                return false;
-        }
-        snprintf(number, sizeof(number), "%.*s", (int)length, text);
-        if (!tool_count_option(number, "--rate", UINT64_MAX >> shift, rate))
-                return false;
-        *rate <<= shift;
-        return true;
-}
-
 static bool take_option(int option, struct backup_call *call)
 {
         switch (option) {
@@ -179,7 +160,7 @@ static bool take_option(int option, struct backup_call *call)
                 call->options.since = optarg;
                 return true;
         case 'r':
-                return take_rate(optarg, &call->options.bytes_per_second);
+                return tool_bytes_option(optarg, "--rate", &call->options.bytes_per_second);
         case 'j':
                 call->is_json = true;
                 return true;

@@ -22,7 +22,7 @@ const char scrub_help[] =
         "use it. It opens it as a program does, which recovers it after a crash. 'xac check' does the same for\n"
         "one at rest, and changes nothing; 'xac repair' takes damaged pages from a backup.\n"
         "\n"
-        "  --rate=BYTES  reads so many bytes a second, at most\n"
+        "  --rate=BYTES  reads so many bytes a second, at most; K, M or G behind it: KiB, MiB, GiB\n"
         "  --sum         makes the checksums that pages do not have yet, of what they are\n"
         "  --json        says what it found as JSON\n"
         "  --help        this text\n"
@@ -168,7 +168,7 @@ enum tool_exit scrub_main(int argc, char **argv)
                         fputs(scrub_help, stdout);
                         return TOOL_DONE;
                 case 'r':
-                        if (!tool_count_option(optarg, "--rate", UINT64_MAX, &scrub.options.rate))
+                        if (!tool_bytes_option(optarg, "--rate", &scrub.options.rate))
                                 return tool_usage("scrub");
                         break;
                 case 's':

@@ -81,6 +81,26 @@ bool tool_count_option(const char *text, const char *option, uint64_t most, uint
         return false;
 }
 
+bool tool_bytes_option(const char *text, const char *option, uint64_t *byte_len)
+{
+        static const char units[] = "KMG";
+        char number[32];
+        const char *unit = text + strspn(text, "0123456789");
+        const size_t length = (size_t)(unit - text);
+        const char *found = *unit ? strchr(units, *unit) : NULL;
+        const int shift = found ? 10 * (int)(found - units + 1) : 0;
+
+        if (length >= sizeof(number) || (*unit && (!found || unit[1]))) {
+                tool_complain("%s takes a number of bytes, or 100K, 20M, 1G, not '%s'", option, text);
+                return false;
+        }
+        snprintf(number, sizeof(number), "%.*s", (int)length, text);
+        if (!tool_count_option(number, option, UINT64_MAX >> shift, byte_len))
+                return false;
+        *byte_len <<= shift;
+        return true;
+}
+
 bool tool_seconds(const char *text, const char *option, double least, double most, double *seconds)
 {
         char *end;

@@ -71,6 +71,8 @@ const char *tool_operand(int argc, char **argv, const char *subcommand);
 bool tool_number(const char *text, const char *option, uint64_t *number);
 /* The same, from 1 to `most`. */
 bool tool_count_option(const char *text, const char *option, uint64_t most, uint64_t *number);
+/* The same for bytes, at least one, with K, M or G behind it for KiB, MiB or GiB. */
+bool tool_bytes_option(const char *text, const char *option, uint64_t *byte_len);
 /* The same for seconds, which may have a fraction. */
 bool tool_seconds(const char *text, const char *option, double least, double most, double *seconds);
 /* Those that are not printable as \xNN. */
