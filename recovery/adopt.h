@@ -15,6 +15,7 @@
 
 #include "recovery/manifest.h"
 #include "recovery/recover.h"
+#include "recovery/sums.h"
 
 struct adoption {
         struct recovery *recovery; /* directory and progress ("sum": pages) */

@@ -27,6 +27,7 @@ void findings_begin(struct recovery *recovery)
         recovery->restored = 0;
         recovery->log_bytes = 0;
         recovery->sums_pages = 0;
+        recovery->sums_missing = 0;
         recovery->sums_unknown = 0;
         recovery->has_torn_tail = false;
         recovery->time_ns = 0;

@@ -42,6 +42,7 @@ struct recovery {
         void *note_arg;
         bool skips_sums;               /* in: somebody may be writing pages home */
         uint64_t sums_pages;           /* out: pages that were compared with their checksums, */
+        uint32_t sums_missing;         /* data files without any, */
         uint64_t sums_unknown;         /* and among them those that have none */
         uint64_t commits;              /* out: replayed */
         uint64_t pages;                /* out: that they changed */

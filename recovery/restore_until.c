@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "recovery/restore_until.h"
+#include "recovery/adopt.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +18,6 @@
 #include "recovery/log_header.h"
 #include "recovery/log_record.h"
 #include "recovery/replay.h"
-#include "recovery/sums.h"
 
 enum { PROGRESS_PAGES = 1024 };
 
@@ -415,18 +415,34 @@ static int write_home(struct run *run)
         return err ? err : home_files_sync(&run->homes);
 }
 
-static int visit_to_forget_sums(void *arg, const char *name)
+/* The checksums are of the new environment's pages, and its own from now on. */
+static int rename_sums(struct run *run, const struct manifest *before)
 {
-        return strncmp(name, SUMS_NAME_PREFIX, strlen(SUMS_NAME_PREFIX)) ? 0 : sys_unlink(*(const int *)arg, name);
+        int err = 0;
+
+        for (uint32_t i = 0; !err && i < before->file_count; i++) {
+                const struct sums_id from = adopt_sums_id(before, i), to = adopt_sums_id(&run->manifest, i);
+
+                err = sums_rename(run->restore->directory, &from, &to);
+        }
+        if (!err)
+                adopt_note_recovered(run->restore->directory, &run->manifest);
+        return err;
 }
 
-/* Those that came with a copy have been compared with what was read, and are another environment's from here on: the
- * first open makes new ones. */
-static int forget_sums(int directory)
+static int draw_uuid(struct run *run)
 {
-        int err = sys_list(directory, visit_to_forget_sums, &directory);
+        struct manifest *before = malloc(sizeof(*before));
+        int err = before ? 0 : -ENOMEM;
 
-        return err ? err : sys_sync(directory);
+        if (!err) {
+                *before = run->manifest;
+                err = sys_random(run->manifest.uuid, sizeof(run->manifest.uuid));
+        }
+        if (!err)
+                err = rename_sums(run, before);
+        free(before);
+        return err;
 }
 
 static int make_manifest(struct run *run)
@@ -436,7 +452,7 @@ static int make_manifest(struct run *run)
         manifest_begin_log(manifest, run->restore->sequence);
         manifest->generation++;
         manifest->time_ns = run->restore->time_ns;
-        int err = sys_random(manifest->uuid, sizeof(manifest->uuid));
+        int err = draw_uuid(run);
         return err ? err : manifest_create_as(run->restore->directory, manifest);
 }
 
@@ -487,8 +503,6 @@ static int steps(struct run *run)
                 err = take_apart(restore->directory);
         if (!err && restore->sequence > restore->base)
                 err = bring_on(run);
-        if (!err)
-                err = forget_sums(restore->directory);
         return err ? err : make_manifest(run);
 }
 

@@ -260,6 +260,23 @@ int sums_make(int directory, const struct sums_id *id, uint64_t unknown, int *fd
         return err;
 }
 
+int sums_rename(int directory, const struct sums_id *from, const struct sums_id *to)
+{
+        unsigned char header[SUMS_SECTOR_BYTES];
+        struct sums_note note;
+        int fd;
+        int err = sums_open(directory, from, O_RDWR, &fd, &note);
+
+        if (err)
+                return err == -ENOENT || err == XAC_CORRUPT ? 0 : err;
+        header_encode(header, to);
+        err = sys_write_all(fd, header, sizeof(header), 0);
+        if (!err)
+                err = sys_sync_data(fd);
+        sys_close(fd);
+        return err;
+}
+
 int sums_count(int fd, uint64_t *pages)
 {
         struct stat st;

@@ -86,6 +86,8 @@ int sums_open(int directory, const struct sums_id *id, int flags, int *fd, struc
 /* Makes the file, or makes it anew in its place: the sums of the first `unknown` pages are not known, the others are
  * those of zeros. On disk when it returns, with its name. */
 int sums_make(int directory, const struct sums_id *id, uint64_t unknown, int *fd);
+/* The file becomes another environment's, with what it knows. 0 also if there is none that is right. */
+int sums_rename(int directory, const struct sums_id *from, const struct sums_id *to);
 /* So that the sums of `pages` pages can be mapped. */
 int sums_grow(int fd, uint64_t pages);
 /* What is known of pages from that number on is gone. */

@@ -98,11 +98,11 @@ static void what_has_no_sums_gets_them(void)
         tool_work(0, 20, TOOL_CLOSE);
         check_equal(unlink(tool_path("xac.sums.0")), 0);
         check_xac(0, "check", TOOL_ENV);
-        check_said("note: accounts has no checksums");
+        check_said("1 file without any, which an open begins");
         check_xac(0, "scrub", TOOL_ENV);
         check_said("unknown       16 pages without a checksum");
         check_xac(0, "check", TOOL_ENV);
-        check_said("16 pages have no checksum yet");
+        check_said("16 pages without one yet: 'xac scrub --sum' makes them");
         check_xac(0, "scrub", "--sum", TOOL_ENV);
         check_said("summed        16 pages, which had no checksum");
         check_xac(0, "scrub", TOOL_ENV);

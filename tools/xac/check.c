@@ -163,10 +163,19 @@ static void report_note(void *arg, const char *sentence)
 static void report_sums(const struct recovery *recovery)
 {
         tool_label("checksums");
-        if (recovery->skips_sums)
+        if (recovery->skips_sums) {
                 printf("not compared: pages may be going home ('xac scrub' compares them)\n");
+                return;
+        }
+        printf("%s compared\n", tool_count(recovery->sums_pages - recovery->sums_unknown, "page", "pages"));
+        if (!recovery->sums_unknown && !recovery->sums_missing)
+                return;
+        tool_label("");
+        if (recovery->sums_missing)
+                printf("%s without any, which an open begins\n", tool_count(recovery->sums_missing, "file", "files"));
         else
-                printf("%s compared\n", tool_count(recovery->sums_pages - recovery->sums_unknown, "page", "pages"));
+                printf("%s without one yet: 'xac scrub --sum' makes them\n",
+                       tool_count(recovery->sums_unknown, "page", "pages"));
 }
 
 static enum tool_exit check_rest(struct place *place)
