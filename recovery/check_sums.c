@@ -177,9 +177,11 @@ static int compare_file(struct check *check, const struct sums_note *noted)
         check->is_changed = !is_unchanged;
         check->differing = 0;
         check->last_lost = 0;
-        if (noted->is_lost && may_be_changed)
-                (void)findings_add(check->findings, SUMS_NAME_PREFIX "%u: offset 4096: what it notes of %s is damaged",
-                                   check->file_no, manifest->file_name[check->file_no]);
+        if (noted->is_lost && may_be_changed) /* a power cut may have done that: who adopts a file notes it anew */
+                note(check,
+                     SUMS_NAME_PREFIX
+                     "%u: offset 4096: what it notes of %s is harmed: the next open compares all pages",
+                     check->file_no, manifest->file_name[check->file_no]);
         if (!err)
                 err = sums_compare(&check->compare);
         check->recovery->sums_pages += check->compare.pages;

@@ -233,21 +233,30 @@ static int settle_hole(const struct home_files *homes, const struct home_file *f
         return err < 0 ? err : 0;
 }
 
+static int settle_sector(const struct home_files *homes, const struct home_file *file, uint64_t first, int worth)
+{
+        if (worth == SUMS_LOST)
+                return sums_write_unknown(file->sums_fd, first, SUMS_SECTOR_PAGES);
+        if (worth == SUMS_HOLE && first * homes->page_bytes < file->size)
+                return settle_hole(homes, file, first);
+        return 0;
+}
+
 /* A disk may have harmed the block of sums that it was writing: garbage is not what a sector's own sum says, but zeros
- * look like a hole. */
+ * look like a hole. All sectors are judged before any is written, as that makes the block whole. */
 static int settle_block(const struct home_files *homes, const struct home_file *file, uint64_t first)
 {
-        for (uint64_t i = first; i < first + SUMS_BLOCK_PAGES; i += SUMS_SECTOR_PAGES) {
-                int err = sums_judge_sector(file->sums_fd, i);
+        int worth[SUMS_BLOCK_PAGES / SUMS_SECTOR_PAGES];
+        int err = 0;
 
-                if (err == SUMS_LOST)
-                        err = sums_write_unknown(file->sums_fd, i, SUMS_SECTOR_PAGES);
-                else if (err == SUMS_HOLE && i * homes->page_bytes < file->size)
-                        err = settle_hole(homes, file, i);
-                if (err < 0)
-                        return err;
+        for (uint32_t i = 0; i < SUMS_BLOCK_PAGES / SUMS_SECTOR_PAGES; i++) {
+                worth[i] = sums_judge_sector(file->sums_fd, first + (uint64_t)i * SUMS_SECTOR_PAGES);
+                if (worth[i] < 0)
+                        return worth[i];
         }
-        return 0;
+        for (uint32_t i = 0; i < SUMS_BLOCK_PAGES / SUMS_SECTOR_PAGES && !err; i++)
+                err = settle_sector(homes, file, first + (uint64_t)i * SUMS_SECTOR_PAGES, worth[i]);
+        return err;
 }
 
 static int settle_blocks(const struct home_files *homes, struct home_file *file, uint64_t first, uint32_t pages)
