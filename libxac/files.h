@@ -31,9 +31,9 @@ struct data_file {
 struct files {
         struct shared *shared;
         int directory;
-        uint64_t reserve_bytes; /* for each, at least, as the opener wants it */
-        uint64_t address;       /* where files that it creates are to lie; 0: anywhere in the window */
-        struct chunks *chunks;  /* memory for readers' copies (regions.h); NULL: there is none */
+        uint64_t reserve_bytes;   /* for each, at least, as the opener wants it */
+        uint64_t address;         /* where files that it creates are to lie; 0: anywhere in the window */
+        struct chunks *chunks;    /* memory for readers' copies (regions.h); NULL: there is none */
         _Atomic uint32_t patches; /* pages of home that were lost, and were replaced by zeros, so far */
         _Atomic bool is_patched;  /* some still are */
         _Atomic int patch_reason; /* of the latest */

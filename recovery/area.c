@@ -479,7 +479,7 @@ static uint64_t half_of(uint64_t area_bytes)
 /* With some room for table and list. */
 uint64_t area_keep_bytes(uint64_t area_bytes)
 {
-        return half_of(area_bytes) + half_of(area_bytes) / 16 + 2 * HEADER_BYTES;
+        return half_of(area_bytes) + half_of(area_bytes) / 16 + UINT64_C(2) * HEADER_BYTES;
 }
 
 uint32_t area_pages_max(uint64_t area_bytes, uint32_t page_bytes)
