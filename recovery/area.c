@@ -301,10 +301,12 @@ static int read_lengths(struct area_reader *reader, const unsigned char *header)
 /* Is it the area that the manifest means? */
 static int read_header(struct area_reader *reader, uint32_t checksum)
 {
-        unsigned char header[HEADER_BYTES];
         const struct area_id *id = reader->id;
-        int err = read_part(reader, header, HEADER_BYTES, 0);
+        int err = vector_reserve(&reader->table, HEADER_BYTES, 1); /* for now: stacks may be small */
+        const unsigned char *header = reader->table.items;
 
+        if (!err)
+                err = read_part(reader, reader->table.items, HEADER_BYTES, 0);
         if (err)
                 return err;
         if (memcmp(header + AT_MAGIC, magic, sizeof(magic)) != 0)
