@@ -87,8 +87,10 @@ static int open_or_make(struct file_sums *sums, int directory, uint64_t unknown)
                 return err;
         if (err == XAC_CORRUPT)
                 tell_of_loss(sums);
-        atomic_fetch_or(changes_of(sums), CHANGED);
-        return sums_make(directory, &id, unknown, &sums->fd);
+        err = sums_make(directory, &id, unknown, &sums->fd);
+        if (!err)
+                atomic_fetch_or(changes_of(sums), CHANGED);
+        return err;
 }
 
 static int map(struct file_sums *sums, uint64_t pages)

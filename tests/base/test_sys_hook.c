@@ -123,7 +123,7 @@ static void test_every_call_asks_the_hook_and_repeats_after_EINTR(void **state)
         }
         sys_fail = NULL;
         munmap(memory, 4096);
-        assert_int_equal(unlinkat(directory, "hooked-renamed", AT_REMOVEDIR), 0);
+        assert_int_equal(unlinkat(directory, "hooked-folder", AT_REMOVEDIR), 0);
         sys_close(fd);
 }
 
