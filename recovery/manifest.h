@@ -61,6 +61,7 @@ struct manifest {
         uint64_t time_ns; /* the log has no later time so far, but in the session's part that is not replayed yet */
         uint32_t history; /* 0, or the incarnation of the last session without a log: what is logged after it does not
                            * go on from what was logged before */
+        uint32_t unused;  /* zero: there is no padding */
 
         char file_name[MANIFEST_FILES][MANIFEST_NAME_BYTES]; /* index = file number */
         struct manifest_place file_place[MANIFEST_FILES];

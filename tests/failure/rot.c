@@ -589,9 +589,7 @@ static unsigned found_by_check(const char *path, bool *is_torn)
 
         check(recovery.directory >= 0);
         err = manifest_read(recovery.directory, &manifest);
-        if (err)
-                count++;
-        else if (recover_check(&recovery, &manifest, count_sentence, &count) && !count)
+        if (err || (recover_check(&recovery, &manifest, count_sentence, &count) && !count))
                 count++;
         /* A slot of the manifest that is torn or damaged is told by xac check. */
         scratch_read_file(path_in(strrchr(path, '/') + 1, "xac.manifest"), slots, sizeof(slots));

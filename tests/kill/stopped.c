@@ -412,7 +412,7 @@ static void stop_at_each_step(pid_t pid[WRITERS])
 
 #else
 
-static void stop_at_each_step(pid_t pid[WRITERS])
+static void stop_at_each_step(pid_t pid[WRITERS]) // NOLINT(readability-non-const-parameter)
 {
         (void)pid;
         check_failed(__FILE__, __LINE__, "--each-step needs a build with --enable-test-hooks");

@@ -94,7 +94,7 @@ static inline xac_options stand_options(void)
 
 static inline void stand_map(struct stand_session *session)
 {
-        for (unsigned i = 0; i < session->stand->files; i++) {
+        for (unsigned i = 0; i < session->stand->files && i < STAND_FILES; i++) {
                 if (session->view[i])
                         continue;
                 session->view[i] = xac_mmap(session->env, stand_file[i], STAND_FILE_BYTES, 0);

@@ -357,11 +357,11 @@ static void a_full_archive_holds_the_log(void)
 
         options.archive_held_bytes = 1 << 20;
         check_ok(xac_open(scratch_path("env"), XAC_CREATE, &options, &env));
-        unsigned char *view = xac_mmap(env, "a", STAND_FILE_BYTES, 0);
+        check(xac_mmap(env, "a", STAND_FILE_BYTES, 0) != MAP_FAILED);
         check_ok(xac_close(env));
         stand_base("base");
         check_ok(xac_open(scratch_path("env"), 0, &options, &env));
-        view = xac_mmap(env, "a", STAND_FILE_BYTES, 0);
+        unsigned char *view = xac_mmap(env, "a", STAND_FILE_BYTES, 0);
         sys_fail = fail_archive;
         failing_with = -ENOSPC;
         commit_words(stand, env, view, 60, &err);
@@ -393,11 +393,11 @@ static void a_full_archive_may_be_left_behind(void)
         options.archive_held_bytes = 1 << 20;
         options.archive_flags = XAC_ARCHIVE_DROP;
         check_ok(xac_open(scratch_path("env"), XAC_CREATE, &options, &env));
-        unsigned char *view = xac_mmap(env, "a", STAND_FILE_BYTES, 0);
+        check(xac_mmap(env, "a", STAND_FILE_BYTES, 0) != MAP_FAILED);
         check_ok(xac_close(env));
         stand_base("base");
         check_ok(xac_open(scratch_path("env"), 0, &options, &env));
-        view = xac_mmap(env, "a", STAND_FILE_BYTES, 0);
+        unsigned char *view = xac_mmap(env, "a", STAND_FILE_BYTES, 0);
         sys_fail = fail_archive;
         failing_with = -ENOSPC;
         commit_words(stand, env, view, 100, &err);
@@ -422,11 +422,11 @@ static void a_close_without_room_says_so(void)
         int err;
 
         check_ok(xac_open(scratch_path("env"), XAC_CREATE, &options, &env));
-        unsigned char *view = xac_mmap(env, "a", STAND_FILE_BYTES, 0);
+        check(xac_mmap(env, "a", STAND_FILE_BYTES, 0) != MAP_FAILED);
         check_ok(xac_close(env));
         stand_base("base");
         check_ok(xac_open(scratch_path("env"), 0, &options, &env));
-        view = xac_mmap(env, "a", STAND_FILE_BYTES, 0);
+        unsigned char *view = xac_mmap(env, "a", STAND_FILE_BYTES, 0);
         commit_words(stand, env, view, 20, &err);
         memcpy(stand->state[1].file[0], view, STAND_FILE_BYTES);
         sys_fail = fail_archive;
