@@ -5,20 +5,25 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <xac/xac.h>
 
 #include "backup/page_sum.h"
 #include "base/sys.h"
+#include "recovery/sums.h"
 
 struct verify {
         int directory;
         const struct backup_index *index;
+        const struct manifest *manifest; /* of what the files become; NULL: of pieces */
         const struct backup_progress *progress;
         struct pace *pace;
         struct trouble *trouble;
         unsigned char *bytes;
-        uint64_t done, total; /* pages */
+        uint64_t done, total;    /* pages */
+        struct sums_batch *sums; /* that are made; NULL: of pieces there are none */
+        uint64_t file_page;      /* of the data file, of which the next page is that number */
 };
 
 static void tell(struct verify *verify, uint64_t pages)
@@ -39,11 +44,15 @@ static int verify_pages(struct verify *verify, int fd, const char *name, uint64_
                 uint64_t step = count - i < PACE_STEP_BYTES / page_bytes ? count - i : PACE_STEP_BYTES / page_bytes;
 
                 err = sys_read_all(fd, verify->bytes, step * page_bytes, offset + i * page_bytes);
-                for (uint64_t k = 0; !err && k < step; k++)
+                for (uint64_t k = 0; !err && k < step; k++) {
                         if (page_sum(verify->bytes + k * page_bytes, page_bytes) != sums[i + k])
                                 err = trouble_say(verify->trouble, XAC_CORRUPT,
                                                   "%s, offset %" PRIu64 ": the disk does not hold what was written",
                                                   name, offset + (i + k) * page_bytes);
+                        else if (verify->sums)
+                                err = sums_batch_put(verify->sums, verify->file_page++,
+                                                     sums_of(verify->bytes + k * page_bytes, page_bytes));
+                }
                 i += step;
                 tell(verify, step);
                 pace_step(verify->pace, step * page_bytes);
@@ -69,10 +78,41 @@ static int verify_runs(struct verify *verify, int fd, uint32_t file_no)
         if (!err && (uint64_t)st.st_size != file->byte_len)
                 err = trouble_say(verify->trouble, XAC_CORRUPT, "%s does not have the length that it was given",
                                   verify->index->manifest.file_name[file_no]);
-        for (uint32_t i = 0; !err && i < file->run_count; i++)
+        for (uint32_t i = 0; !err && i < file->run_count; i++) {
+                verify->file_page = file->runs[i].first;
                 err = verify_pages(verify, fd, verify->index->manifest.file_name[file_no],
                                    file->runs[i].first * verify->index->manifest.page_bytes,
                                    file->sums + file->runs[i].sum_at, file->runs[i].count);
+        }
+        return err;
+}
+
+/* What is in no run is zeros, as a hole in the file of sums says. */
+static int verify_runs_and_sum(struct verify *verify, int fd, uint32_t file_no)
+{
+        const struct manifest *manifest = verify->manifest;
+        struct sums_id id = { .file_no = file_no, .page_bytes = manifest->page_bytes, .mode = manifest->mode };
+        struct sums_batch batch = { .fd = -1 };
+        struct sums_note note;
+
+        memcpy(id.uuid, manifest->uuid, sizeof(id.uuid));
+        int err = sums_make(verify->directory, &id, 0, &batch.fd);
+        if (err)
+                return err;
+        err = sums_grow(batch.fd, verify->index->file[file_no].byte_len / manifest->page_bytes + 1);
+        verify->sums = &batch;
+        if (!err)
+                err = verify_runs(verify, fd, file_no);
+        verify->sums = NULL;
+        if (!err)
+                err = sums_batch_flush(&batch);
+        if (!err)
+                err = sys_sync(batch.fd);
+        if (!err)
+                err = sums_note_of(fd, &note);
+        if (!err)
+                err = sums_put_note(batch.fd, &note);
+        sys_close(batch.fd);
         return err;
 }
 
@@ -83,17 +123,20 @@ static int verify_file(struct verify *verify, uint32_t file_no)
 
         if (err)
                 return err;
-        err = verify_runs(verify, fd, file_no);
+        err = verify_runs_and_sum(verify, fd, file_no);
         sys_close(fd);
         return err;
 }
 
-int backup_verify_files(int directory, const struct backup_index *index, const struct backup_progress *progress,
-                        struct pace *pace, struct trouble *trouble)
+int backup_verify_files(int directory, const struct backup_index *index, const struct manifest *manifest,
+                        const struct backup_progress *progress, struct pace *pace, struct trouble *trouble)
 {
-        struct verify verify = {
-                .directory = directory, .index = index, .progress = progress, .pace = pace, .trouble = trouble
-        };
+        struct verify verify = { .directory = directory,
+                                 .index = index,
+                                 .manifest = manifest,
+                                 .progress = progress,
+                                 .pace = pace,
+                                 .trouble = trouble };
         int err = verify_begin(&verify);
 
         for (uint32_t i = 0; i < index->manifest.file_count; i++)

@@ -14,9 +14,10 @@ struct backup_progress {
         void *arg;
 };
 
-/* The data files of a directory hold what the index says. XAC_CORRUPT: they do not. */
-int backup_verify_files(int directory, const struct backup_index *index, const struct backup_progress *progress,
-                        struct pace *pace, struct trouble *trouble);
+/* The data files of a directory hold what the index says. XAC_CORRUPT: they do not. Makes the checksums of their pages
+ * (recovery/sums.h), which belong to the environment of `manifest`. */
+int backup_verify_files(int directory, const struct backup_index *index, const struct manifest *manifest,
+                        const struct backup_progress *progress, struct pace *pace, struct trouble *trouble);
 /* The same for the pieces of a backup that continues another. */
 int backup_verify_pieces(int directory, const struct backup_index *index, const struct backup_progress *progress,
                          struct pace *pace, struct trouble *trouble);

@@ -273,7 +273,8 @@ static int end_directory(struct backup_writer *writer, const struct manifest *ma
         if (!err && writer->is_incremental)
                 err = backup_verify_pieces(partial->directory, &writer->index, progress, pace, writer->trouble);
         else if (!err)
-                err = backup_verify_files(partial->directory, &writer->index, progress, pace, writer->trouble);
+                err = backup_verify_files(partial->directory, &writer->index, manifest, progress, pace,
+                                          writer->trouble);
         return err ? err
                    : backup_make_whole(partial, writer->is_incremental ? NULL : manifest, manifest->mode,
                                        writer->trouble);

@@ -259,10 +259,10 @@ static int end(struct restore *restore)
         int err = sys_sync(partial->directory);
 
         if (!err)
-                err = backup_verify_files(partial->directory, index, &restore->order->progress, &restore->pace,
-                                          restore->trouble);
-        if (!err)
                 err = backup_new_manifest(index, &manifest);
+        if (!err)
+                err = backup_verify_files(partial->directory, index, &manifest, &restore->order->progress,
+                                          &restore->pace, restore->trouble);
         return err ? err : backup_make_whole(partial, &manifest, manifest.mode, restore->trouble);
 }
 

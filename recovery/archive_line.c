@@ -93,7 +93,7 @@ static bool is_behind(const struct archive_line *line, const struct archive_lost
 int archive_line_open(struct archive_line *line, int directory, const uint8_t uuid[16], struct findings *findings)
 {
         struct vector parts = { 0 };
-        struct archive_lost lost;
+        struct archive_lost lost = { 0 };
         int err = archive_list(directory, &parts, &lost, findings);
         const struct archive_part *part = parts.items;
 
@@ -109,10 +109,10 @@ int archive_line_open(struct archive_line *line, int directory, const uint8_t uu
                 line->piece = malloc(parts.count * sizeof(*line->piece));
                 err = line->piece ? 0 : -ENOMEM;
         }
-        if (!err)
+        if (!err) {
                 make_pieces(line, part, parts.count);
-        if (!err)
                 line->is_end_lost = is_behind(line, &lost);
+        }
 out:
         vector_free(&parts, sizeof(struct archive_part));
         return err;

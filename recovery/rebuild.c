@@ -184,10 +184,10 @@ int rebuild_run(struct rebuild *rebuild)
 
         if (!err)
                 err = replay_open(manifest->page_bytes, manifest->base_sequence, read_home, rebuild, &rebuild->replay);
-        if (!err)
+        if (!err) {
                 replay_pass_over(rebuild->replay, manifest->target_sequence, rebuild->listed, rebuild->listed_count);
-        if (!err)
                 err = replay_all(rebuild, reader);
+        }
         if (!err)
                 err = judge_result(rebuild, reader);
         if (!err) {

@@ -373,7 +373,7 @@ static void write_for_a_while(int index, void *stop_)
         _Atomic bool *stop = stop_;
         struct seat seat;
         struct chance chance = { 4711 + (uint64_t)index };
-        int err = 0;
+        int err;
 
         open_seat(0, &seat);
         for (uint64_t round = 2; !atomic_load(stop); round++) {

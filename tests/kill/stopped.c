@@ -177,7 +177,7 @@ static struct {
 
 static uint32_t section_of(pid_t pid, bool *leads)
 {
-        struct inspection *inspection;
+        struct inspection *inspection = NULL;
         struct manifest manifest;
         uint32_t locks = 0;
         int directory, lock_fd, err = -ENOENT;
@@ -196,6 +196,7 @@ static uint32_t section_of(pid_t pid, bool *leads)
                 sys_close(directory);
                 return INSPECT_FILE_LOCK;
         }
+        /* cppcheck-suppress nullPointer ; it is there unless there was an error */
         for (uint32_t i = 0; i < inspection->participant_count; i++)
                 if (inspection->participant[i].pid == (uint32_t)pid) {
                         locks |= inspection->participant[i].holding.locks;

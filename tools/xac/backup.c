@@ -124,9 +124,9 @@ static bool is_others(const struct backup_call *call)
 /* As those have it open that use it. */
 static int open_environment(const char *directory, xac_env **env)
 {
-        int err = xac_open(directory, 0, NULL, env);
+        int err = xac_open(directory, XAC_UNCHANGED, NULL, env); /* damage is not taken for what others changed */
 
-        return err == -EINVAL ? xac_open(directory, XAC_VOLATILE, NULL, env) : err;
+        return err == -EINVAL ? xac_open(directory, XAC_UNCHANGED | XAC_VOLATILE, NULL, env) : err;
 }
 
 static enum tool_exit open_and_back_up(const struct backup_call *call)
