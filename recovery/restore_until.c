@@ -241,6 +241,7 @@ static int find_target(struct run *run)
                 return XAC_CORRUPT;
         run->findings.count = 0;
         restore->damage[0] = 0;
+        restore->is_end = is_behind && (search.is_end || run->first == run->line.count);
         if (restore->kind == RESTORE_SEQUENCE)
                 return judge_sequence(run, &search);
         if (restore->kind == RESTORE_TIME)

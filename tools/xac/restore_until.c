@@ -72,6 +72,11 @@ static enum tool_exit run(struct place *place, const char *archive, struct resto
         if (err)
                 return complain(place->path, archive, restore, err);
         report(restore);
+        if (restore->kind == RESTORE_TIME && restore->is_end)
+                tool_complain("%s ends there: if there were commits after %" PRIu64
+                              " and up to that time, it does not have "
+                              "them",
+                              archive, restore->sequence);
         return TOOL_DONE;
 }
 
