@@ -19,6 +19,8 @@
 #include "libxac/snapshot_map.h"
 #include "libxac/takeover.h"
 #include "libxac/tracing.h"
+#include "recovery/log_format.h"
+#include "recovery/sums.h"
 
 /* ---- the directory ---- */
 
@@ -93,11 +95,25 @@ static int create_manifest(struct xac_env *env, const xac_options *options, stru
         return err ? err : manifest_create(env->directory, manifest);
 }
 
+/* Files that are made after the manifest. */
+static int is_of_an_environment(void *arg, const char *name)
+{
+        (void)arg;
+        return strncmp(name, LOG_FILE_PREFIX, strlen(LOG_FILE_PREFIX)) == 0 || sums_is_name(name) ? XAC_CORRUPT : 0;
+}
+
+/* Where log or checksums lie, somebody has taken the manifest away: a new one would make commits worthless. */
+static int create_manifest_if_new(struct xac_env *env, const xac_options *options, struct manifest *manifest)
+{
+        int err = sys_list(env->directory, is_of_an_environment, NULL);
+        return err ? err : create_manifest(env, options, manifest);
+}
+
 static int read_or_create_manifest(struct xac_env *env, const xac_options *options, struct manifest *manifest)
 {
         int err = manifest_read(env->directory, manifest);
         if (err == -ENOENT && env->flags & XAC_CREATE)
-                return create_manifest(env, options, manifest);
+                return create_manifest_if_new(env, options, manifest);
         if (!err && env->flags & XAC_EXCL)
                 return -EEXIST;
         return err;

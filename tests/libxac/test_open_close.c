@@ -113,6 +113,18 @@ static void bad_options_are_einval(void)
         check_ok(xac_close(opened("env", PLAIN, &(xac_options){ 0 })));
 }
 
+/* A new manifest would make what the log has worthless. */
+static void a_lost_manifest_is_not_made_anew(void)
+{
+        check_ok(xac_close(opened("env", PLAIN, NULL)));
+        check_equal(unlink(scratch_path("env/xac.manifest")), 0);
+        scratch_write_file(scratch_path("env/xac.log.1"), "log", 3);
+        check_refused(scratch_path("env"), PLAIN, NULL, XAC_CORRUPT);
+        check_equal(scratch_file_size(scratch_path("env/xac.manifest")), -ENOENT);
+        check_equal(unlink(scratch_path("env/xac.log.1")), 0);
+        check_ok(xac_close(opened("env", PLAIN, NULL)));
+}
+
 static void a_long_name_is_enametoolong(void)
 {
         char *name = malloc(5001);
@@ -423,6 +435,7 @@ int main(void)
                 isolated_test(a_plain_file_is_no_environment),
                 isolated_test(bad_arguments_are_einval),
                 isolated_test(bad_options_are_einval),
+                isolated_test(a_lost_manifest_is_not_made_anew),
                 isolated_test(a_long_name_is_enametoolong),
                 isolated_test(the_same_directory_is_the_same_environment_counted),
                 isolated_test(changing_the_working_directory_changes_nothing),
