@@ -40,7 +40,7 @@ static const char *gap_between(const struct archive_piece *before, const struct 
         if (before->end != piece->begin)
                 return "the log in between is missing";
         if (before->part.session.history != piece->part.session.history)
-                return "a session without a log (XAC_VOLATILE) came in between";
+                return "a session without a log (XAC_VOLATILE) came in between, or others changed the files";
         return NULL;
 }
 

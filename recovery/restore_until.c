@@ -181,8 +181,10 @@ static int find_first(struct run *run)
                                     restore->base + 1, part->before);
         if (part->session.history == restore->history)
                 return 0;
-        return findings_add(&run->findings, "a session without a log (XAC_VOLATILE) lies between the backup and what "
-                                            "the archive has: what it changed is in no log");
+        return findings_add(
+                &run->findings,
+                "a session without a log (XAC_VOLATILE), or a change by others, lies between the backup and what "
+                "the archive has: what it changed is in no log");
 }
 
 static int judge_sequence(struct run *run, const struct search *search)

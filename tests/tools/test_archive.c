@@ -94,6 +94,23 @@ static void it_is_another_environment_then(void)
         check_said("another environment");
 }
 
+/* What others change while nobody has it open is in no log, so that the log does not lead there. */
+static void changes_by_others_are_a_gap(void)
+{
+        make_archive();
+        tool_work(0, 5, TOOL_CLOSE);
+        copy_env();
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        shell("sleep 0.01; printf x | dd of='%s'/" TOOL_FILE " bs=1 seek=5000 conv=notrunc status=none", TOOL_ENV);
+        tool_work(0, 5, TOOL_CLOSE);
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        check_xac(1, "archive", "--list", ARCHIVE);
+        check_said("GAP: ");
+        check_said("others changed the files");
+        check_xac(1, "archive", "--until=newest", ARCHIVE, COPY);
+        check_said("in between");
+}
+
 static void a_copy_goes_on_to_any_time(void)
 {
         char until[128];
@@ -287,6 +304,7 @@ int main(void)
                 isolated_test(a_copy_goes_on_to_any_time),
                 isolated_test(gaps_are_told),
                 isolated_test(what_is_in_use_is_archived_too),
+                isolated_test(changes_by_others_are_a_gap),
                 isolated_test(what_is_old_is_removed),
                 isolated_test(a_backup_goes_on_to_any_commit),
                 isolated_test(a_crash_in_between_leaves_no_gap),
