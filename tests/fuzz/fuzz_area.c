@@ -7,7 +7,7 @@
  *
  *      first byte   bit 0: the file as it comes; else area_write makes it
  *                   bit 1: which area; bit 2: larger pages; bit 3: the manifest's checksum is that of the
- *                   header as it stands after all damage; bit 4: uuid and sequence likewise
+ *                   header as it stands after all damage; bit 4: uuid and sequence likewise; bit 5: it is a part
  */
 
 #include <errno.h>
@@ -36,6 +36,7 @@ enum {
         MODE_LARGE = 4,
         MODE_CHECKSUM = 8,
         MODE_ID = 16,
+        MODE_PART = 32,
 
         AT_VERSION = 8,
         AT_CHECKSUM = 12,
@@ -43,7 +44,9 @@ enum {
         AT_SEQUENCE = 32,
         AT_COUNT = 40,
         AT_PAGE_BYTES = 48,
-        AT_TABLE_CHECKSUM = 52
+        AT_TABLE_CHECKSUM = 52,
+        AT_LISTED = 56,
+        AT_LIST_CHECKSUM = 64
 };
 
 static unsigned char file[FILE_MAX];
@@ -54,9 +57,19 @@ static const char *name_of(uint8_t mode)
         return mode & MODE_WHICH ? AREA_NAME_1 : AREA_NAME_0;
 }
 
-static uint64_t pages_at(uint64_t count)
+static uint64_t list_at(uint64_t count)
 {
         return HEADER + (count * ENTRY + HEADER - 1) / HEADER * HEADER;
+}
+
+static uint64_t listed(void)
+{
+        return bytes_get_u64(file + AT_LISTED);
+}
+
+static uint64_t pages_at(uint64_t count)
+{
+        return list_at(count) + (listed() * 8 + HEADER - 1) / HEADER * HEADER;
 }
 
 /* ---- Making ---- */
@@ -111,8 +124,13 @@ static void make(struct fuzz_input *input, uint8_t mode, const struct area_id *i
                 made.bytes[i] = fuzz_alloc(id->page_bytes);
                 fuzz_noise(fuzz_u8(input), made.bytes[i], id->page_bytes);
         }
+        const uint64_t stand[] = { 1 + page / 2, 5 + page };
+        const struct area_part part = { 4096, 8, stand, page % 3 };
+        struct area_id written = *id;
+
+        written.part = mode & MODE_PART ? &part : NULL;
         fuzz_remove(name_of(mode));
-        fuzz_check(area_write(fuzz_directory(), which, id, count, made_image, &made, checksum) == 0);
+        fuzz_check(area_write(fuzz_directory(), which, &written, count, made_image, &made, checksum) == 0);
         made.count = 0;
         fuzz_check(area_read(fuzz_directory(), which, id, *checksum, visit_made, &made, &damage) == 0);
         fuzz_check(made.count == count);
@@ -140,7 +158,7 @@ static void seal_pages(uint32_t page_bytes)
 {
         uint64_t count = bytes_get_u64(file + AT_COUNT);
 
-        if (count > file_len / page_bytes)
+        if (count > file_len / page_bytes || listed() > file_len / 8)
                 return;
         for (uint64_t i = 0; i < count && pages_at(count) + (i + 1) * page_bytes <= file_len; i++)
                 bytes_put_u32(file + HEADER + i * ENTRY + 16,
@@ -151,9 +169,10 @@ static void damage_file(struct fuzz_input *input, uint32_t page_bytes)
 {
         static const struct {
                 uint16_t at, len;
-        } field[] = { { 0, 8 },           { AT_VERSION, 4 }, { AT_CHECKSUM, 4 },   { AT_UUID, 8 },
-                      { AT_SEQUENCE, 8 }, { AT_COUNT, 8 },   { AT_PAGE_BYTES, 4 }, { AT_TABLE_CHECKSUM, 4 },
-                      { HEADER, 8 },      { HEADER + 8, 8 }, { HEADER + 16, 4 },   { HEADER + 24, 8 } };
+        } field[] = { { 0, 8 },           { AT_VERSION, 4 },       { AT_CHECKSUM, 4 },   { AT_UUID, 8 },
+                      { AT_SEQUENCE, 8 }, { AT_COUNT, 8 },         { AT_PAGE_BYTES, 4 }, { AT_TABLE_CHECKSUM, 4 },
+                      { AT_LISTED, 8 },   { AT_LIST_CHECKSUM, 4 }, { HEADER, 8 },        { HEADER + 8, 8 },
+                      { HEADER + 16, 4 }, { HEADER + 24, 8 } };
         unsigned char number[8];
         uint8_t how = fuzz_u8(input);
         uint64_t wanted;
@@ -209,9 +228,37 @@ static bool header_is_right(const struct area_id *id, uint32_t checksum)
 {
         return file_len >= HEADER && memcmp(file, "XACAREA1", 8) == 0 &&
                bytes_get_u32(file + AT_CHECKSUM) == model_crc_around(file, AT_CHECKSUM, HEADER) &&
-               bytes_get_u32(file + AT_CHECKSUM) == checksum && bytes_get_u32(file + AT_VERSION) == 1 &&
+               bytes_get_u32(file + AT_CHECKSUM) == checksum && bytes_get_u32(file + AT_VERSION) - 1 <= 1 &&
                memcmp(file + AT_UUID, id->uuid, 16) == 0 && bytes_get_u64(file + AT_SEQUENCE) == id->sequence &&
                bytes_get_u32(file + AT_PAGE_BYTES) == id->page_bytes;
+}
+
+static bool are_ascending(const unsigned char *at, uint64_t count, size_t step)
+{
+        for (uint64_t i = 1; i < count; i++)
+                if (bytes_get_u64(at + i * step) <= bytes_get_u64(at + (i - 1) * step))
+                        return false;
+        return true;
+}
+
+static bool table_is_right(const struct area_id *id, uint32_t checksum)
+{
+        if (!header_is_right(id, checksum))
+                return false;
+        uint64_t count = bytes_get_u64(file + AT_COUNT);
+        if (count > file_len / id->page_bytes || listed() > file_len / 8 ||
+            pages_at(count) + count * id->page_bytes > file_len)
+                return false;
+        return bytes_get_u32(file + AT_TABLE_CHECKSUM) == model_crc(file + HEADER, count * ENTRY) &&
+               are_ascending(file + HEADER, count, ENTRY);
+}
+
+static bool list_is_right(void)
+{
+        const unsigned char *list = file + list_at(bytes_get_u64(file + AT_COUNT));
+
+        return !listed() || (bytes_get_u32(file + AT_LIST_CHECKSUM) == model_crc(list, listed() * 8) &&
+                             are_ascending(list, listed(), 8));
 }
 
 /* How many pages are handed out before the first damage; *is_sound: and there is none. */
@@ -220,16 +267,9 @@ static uint64_t expect(const struct area_id *id, uint32_t checksum, bool *is_sou
         uint64_t count, i;
 
         *is_sound = false;
-        if (!header_is_right(id, checksum))
+        if (!table_is_right(id, checksum))
                 return 0;
         count = bytes_get_u64(file + AT_COUNT);
-        if (count > file_len / id->page_bytes || pages_at(count) + count * id->page_bytes > file_len)
-                return 0;
-        if (bytes_get_u32(file + AT_TABLE_CHECKSUM) != model_crc(file + HEADER, count * ENTRY))
-                return 0;
-        for (i = 1; i < count; i++)
-                if (bytes_get_u64(file + HEADER + i * ENTRY) <= bytes_get_u64(file + HEADER + (i - 1) * ENTRY))
-                        return 0;
         for (i = 0; i < count; i++)
                 if (bytes_get_u32(file + HEADER + i * ENTRY + 16) !=
                     model_crc(file + pages_at(count) + i * id->page_bytes, id->page_bytes))
@@ -276,6 +316,27 @@ static void compare(uint8_t mode, const struct area_id *id, uint32_t checksum, u
                 fuzz_check(damage.page == bytes_get_u64(file + HEADER + expected * ENTRY));
 }
 
+static void compare_contents(uint8_t mode, const struct area_id *id, uint32_t checksum)
+{
+        struct area_contents contents;
+        struct area_damage damage;
+        bool is_sound = table_is_right(id, checksum) && list_is_right();
+        int err = area_read_contents(fuzz_directory(), mode & MODE_WHICH ? 1 : 0, id, checksum, &contents, &damage);
+
+        fuzz_check(err == (is_sound ? 0 : XAC_CORRUPT));
+        if (is_sound) {
+                uint64_t count = bytes_get_u64(file + AT_COUNT);
+
+                fuzz_check(contents.pages.count == count && contents.listed.count == listed());
+                for (uint64_t i = 0; i < count; i++)
+                        fuzz_check(((uint64_t *)contents.pages.items)[i] == bytes_get_u64(file + HEADER + i * ENTRY));
+                for (uint64_t i = 0; i < listed(); i++)
+                        fuzz_check(((uint64_t *)contents.listed.items)[i] ==
+                                   bytes_get_u64(file + list_at(count) + i * 8));
+        }
+        area_contents_free(&contents);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_len)
 {
         struct fuzz_input input = { bytes, byte_len };
@@ -303,5 +364,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_len)
         }
         fuzz_store(name_of(mode), file, file_len, file_len);
         compare(mode, &id, checksum, stop_at < 8 ? stop_at : UINT64_MAX);
+        compare_contents(mode, &id, checksum);
         return 0;
 }
