@@ -60,8 +60,8 @@ static int write_home_as_last(struct xac_env *env)
         if (err)
                 return err;
         env->archive_err = archiving_finish(env);
-        files_note_closed(&env->files);
-        return checkpoint_mark_clean(&env->shared, env->directory);
+        err = files_note_closed(&env->files);
+        return err ? err : checkpoint_mark_clean(&env->shared, env->directory);
 }
 
 /* What is in the memory of a poisoned environment was never promised: the next one to open it recovers from

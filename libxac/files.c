@@ -341,16 +341,21 @@ int files_verify_home(struct files *files, uint64_t page, const void *bytes)
         return file_sums_verify(sums, page_id_no(page), bytes);
 }
 
-void files_note_closed(struct files *files)
+int files_note_closed(struct files *files)
 {
         const uint32_t count = atomic_load(&files->shared->control->file_count);
         for (uint32_t i = 0; i < count; i++) {
                 if (!file_sums_is_changed(files->shared, i))
                         continue;
-                /* If that fails, the next open compares all pages. */
-                if (!files_attach(files, i))
-                        (void)file_sums_note(&files->file[i].sums, files->file[i].fd);
+                int err = files_attach(files, i);
+                if (err == -ENOENT || err == -EINVAL)
+                        continue; /* somebody has removed it, or it never became a file of ours */
+                if (!err)
+                        err = file_sums_note(&files->file[i].sums, files->file[i].fd);
+                if (err)
+                        return err;
         }
+        return 0;
 }
 
 int files_why_lost(const struct files *files, uint32_t file_no, uint64_t offset)

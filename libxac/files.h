@@ -59,7 +59,7 @@ int files_check_cut(struct files *files, uint32_t file_no, uint64_t end);
  * snapshot sees the page at home. Async-signal-safe. */
 int files_verify_home(struct files *files, uint64_t page, const void *bytes);
 /* For the last one to leave, when everything is home (file_sums_note). */
-void files_note_closed(struct files *files);
+int files_note_closed(struct files *files);
 
 /* Home could not be read there. Why: XAC_CORRUPT (the file was cut), -ENOSPC (a hole on a full tmpfs),
  * -EIO. Async-signal-safe. */
