@@ -26,6 +26,9 @@ enum {
         NAMES = 128,
         PLACES = NAMES + MANIFEST_FILES * MANIFEST_NAME_BYTES,
         PLACES_SINCE = 4, /* version */
+        TARGET_SINCE = 5,
+        SESSION_SINCE = 6,
+        TIME = PLACES + MANIFEST_FILES * 8,
         UNITS = 1 << 30,
         MODE_RAW = 1,
         MODE_SETTLE = 2,
@@ -63,9 +66,16 @@ static void make_slot(struct fuzz_input *input, unsigned char *slot, uint32_t tu
                 .area = (how >> 6) - 1,
                 .is_clean = how >> 7,
         };
+        uint8_t more = fuzz_u8(input);
 
         if (manifest.area > 1)
                 manifest.area = 1;
+        if (more & 1)
+                manifest.target_sequence = manifest.base_sequence + (more >> 4);
+        if (more & 2)
+                manifest.session = (struct manifest_session){ more >> 6, 1, 65536, 77 };
+        if (more & 4)
+                manifest.history = more >> 6;
         for (uint32_t i = 0; i < manifest.file_count; i++) {
                 memset(manifest.file_name[i], 'a' + (int)i, 1 + i);
                 if (how & 1)
@@ -76,9 +86,10 @@ static void make_slot(struct fuzz_input *input, unsigned char *slot, uint32_t tu
 
 static void damage_slots(struct fuzz_input *input)
 {
-        static const uint8_t field[][2] = { { 0, 8 },  { 8, 4 },  { 12, 4 }, { 16, 8 }, { 24, 8 },  { 40, 4 },
-                                            { 44, 4 }, { 48, 4 }, { 52, 4 }, { 56, 4 }, { 60, 4 },  { 64, 8 },
-                                            { 72, 8 }, { 80, 8 }, { 88, 8 }, { 96, 4 }, { 100, 4 }, { 104, 4 } };
+        static const uint8_t field[][2] = { { 0, 8 },  { 8, 4 },   { 12, 4 },  { 16, 8 }, { 24, 8 },
+                                            { 40, 4 }, { 44, 4 },  { 48, 4 },  { 52, 4 }, { 56, 4 },
+                                            { 60, 4 }, { 64, 8 },  { 72, 8 },  { 80, 8 }, { 88, 8 },
+                                            { 96, 4 }, { 100, 4 }, { 104, 4 }, { 112, 8 } };
         uint8_t how = fuzz_u8(input);
         unsigned char *slot = slots[how >> 7];
         unsigned char number[8];
@@ -139,6 +150,25 @@ static bool place_is_right(const unsigned char *place)
         return units ? first + units <= UNITS : first == 0;
 }
 
+/* A checkpoint that goes home in parts is behind the base, and has an area. */
+static bool target_is_right(const unsigned char *slot)
+{
+        uint64_t target = bytes_get_u32(slot + 8) >= TARGET_SINCE ? bytes_get_u64(slot + 112) : 0;
+
+        return !target || (target > bytes_get_u64(slot + 72) && target <= GROWS_TO &&
+                           bytes_get_u32(slot + 96) != UINT32_MAX && !bytes_get_u32(slot + 104));
+}
+
+static bool session_is_right(const unsigned char *slot)
+{
+        uint32_t incarnation = bytes_get_u32(slot + 60);
+        uint64_t position = bytes_get_u64(slot + TIME + 24);
+
+        return bytes_get_u32(slot + 8) < SESSION_SINCE ||
+               (position % 4096 == 0 && position <= bytes_get_u64(slot + 80) &&
+                bytes_get_u32(slot + TIME + 12) <= incarnation && bytes_get_u32(slot + TIME + 8) <= incarnation);
+}
+
 static bool log_is_right(const unsigned char *slot)
 {
         uint64_t segment = bytes_get_u64(slot + 64), sequence = bytes_get_u64(slot + 72);
@@ -148,7 +178,7 @@ static bool log_is_right(const unsigned char *slot)
         return segment % 4096 == 0 && segment >= 65536 && segment <= 64 << 20 && redo >= segment && redo <= base &&
                base <= UINT64_C(1) << 60 && redo % 8 == 0 && base % 8 == 0 && sequence >= 1 && sequence <= GROWS_TO &&
                (area == 0 || area == 1 || area == UINT32_MAX) && bytes_get_u32(slot + 60) - 1 < UINT32_MAX / 2 &&
-               bytes_get_u32(slot + 104) <= 1;
+               bytes_get_u32(slot + 104) <= 1 && target_is_right(slot) && session_is_right(slot);
 }
 
 static bool slot_is_right(const unsigned char *slot)
@@ -175,7 +205,7 @@ static enum manifest_slot_state judge(int which)
         if (file_len < (uint64_t)(which + 1) * SLOT || memcmp(slot, "XACMANIF", 8) != 0 ||
             bytes_get_u32(slot + 12) != model_crc_around(slot, 12, SLOT))
                 return SLOT_INVALID;
-        if (bytes_get_u32(slot + 8) < 2 || bytes_get_u32(slot + 8) > 4)
+        if (bytes_get_u32(slot + 8) < 2 || bytes_get_u32(slot + 8) > SESSION_SINCE)
                 return SLOT_OTHER_VERSION;
         return slot_is_right(slot) ? SLOT_VALID : SLOT_INVALID;
 }
@@ -233,11 +263,16 @@ static void check_write(struct manifest *manifest)
         uint64_t generation = manifest->generation;
         bool may_grow = generation < GROWS_TO;
 
+        uint64_t target = manifest->target_sequence;
+
+        manifest->target_sequence = 0; /* a clean one cannot have any */
         manifest->is_clean = !manifest->is_clean;
         fuzz_check(manifest_write(fuzz_directory(), manifest) == (may_grow ? 0 : -EINVAL));
         fuzz_check(manifest->generation == generation + may_grow);
-        if (!may_grow)
+        if (!may_grow) {
                 manifest->is_clean = !manifest->is_clean;
+                manifest->target_sequence = target;
+        }
         fuzz_check(manifest_read(fuzz_directory(), &again) == 0);
         check_same(manifest, &again);
 }
