@@ -6,7 +6,7 @@ Calls release the interpreter's lock while they run. The functions that return a
 
 import ctypes
 import os
-from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 
 SONAME = "libxac.so.1"
@@ -58,13 +58,15 @@ STATS = (
     "log_bytes_written",
     "log_record_bytes",
     "page_bytes",
+    "archive_sequence",
+    "archive_error",
 )
 
 
 class StatsBuffer(ctypes.Structure):
     """xac_stats."""
 
-    _fields_ = [(name, c_uint64) for name in STATS] + [("reserved", c_uint64 * 16)]
+    _fields_ = [(name, c_int64 if name == "archive_error" else c_uint64) for name in STATS] + [("reserved", c_uint64 * 14)]
 
 
 BACKUP_RESULT = ("sequence", "since_sequence", "files", "pages", "pages_copied", "bytes_copied")

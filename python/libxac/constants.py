@@ -14,6 +14,7 @@ class Flag(IntFlag):
     VOLATILE = 0x0008
     TRACK = 0x0010
     STRICT = 0x0020
+    UNCHANGED = 0x0040
     # transaction()
     RDONLY = 0x0100
     SNAPSHOT = 0x0200

@@ -59,7 +59,7 @@ def test_flags_are_those_of_the_header():
 @pytest.mark.parametrize("name, structure", [("options", _library.Options), ("stats", _library.StatsBuffer)])
 def test_structures_are_those_of_the_header(name, structure):
     body = re.search(r"typedef struct xac_%s \{(.*?)\} xac_%s;" % (name, name), header(), re.S).group(1)
-    fields = re.findall(r"(?:uint\d\d_t |void \*|\()\*?(\w+)(?:\)\(.*?\))?(?:\[(\d+)\])?;", body)
+    fields = re.findall(r"(?:u?int\d\d_t |void \*|char \*|\()\*?(\w+)(?:\)\(.*?\))?(?:\[(\d+)\])?;", body)
     declared = [(field, str(kind._length_) if hasattr(kind, "_length_") else "") for field, kind in structure._fields_]
     assert [tuple(field) for field in fields] == declared
     sizes = [8 * int(length or 1) for _, length in fields]
