@@ -66,7 +66,9 @@ STATS = (
 class StatsBuffer(ctypes.Structure):
     """xac_stats."""
 
-    _fields_ = [(name, c_int64 if name == "archive_error" else c_uint64) for name in STATS] + [("reserved", c_uint64 * 14)]
+    _fields_ = [(name, c_int64 if name == "archive_error" else c_uint64) for name in STATS] + [
+        ("reserved", c_uint64 * 14)
+    ]
 
 
 BACKUP_RESULT = ("sequence", "since_sequence", "files", "pages", "pages_copied", "bytes_copied")
