@@ -87,10 +87,10 @@ static int read_named_area(struct in_parts *in)
 
 /* ---- One part ---- */
 
-static int add_image(struct in_parts *in, uint32_t place)
+static int add_image(struct in_parts *in, uint32_t index)
 {
-        uint32_t no = dirty_slot(&in->rest, place);
-        uint64_t page = dirty_page(&in->rest, place);
+        uint32_t no = dirty_slot(&in->rest, index);
+        uint64_t page = dirty_page(&in->rest, index);
         int err = dirty_add(&in->images, no);
         if (err)
                 return err;
@@ -98,7 +98,7 @@ static int add_image(struct in_parts *in, uint32_t place)
 }
 
 /* What the area is to have: the part's pages, and those that are carried on. */
-static int collect_images(struct in_parts *in, const uint32_t *places, uint32_t count)
+static int collect_images(struct in_parts *in, const uint32_t *indices, uint32_t count)
 {
         int err = 0;
         in->images.slots.count = 0;
@@ -108,25 +108,13 @@ static int collect_images(struct in_parts *in, const uint32_t *places, uint32_t 
         for (uint32_t i = 0; i < in->carried.slots.count && !err; i++)
                 err = dirty_add(&in->images, dirty_slot(&in->carried, i));
         for (uint32_t i = 0; i < count && !err; i++)
-                err = add_image(in, places[i]);
+                err = add_image(in, indices[i]);
         if (!err)
                 dirty_sort(&in->images);
         return err;
 }
 
-static int list_part(struct in_parts *in, const uint32_t *places, uint32_t count)
-{
-        struct vector added = { 0 };
-        int err = vector_reserve(&added, count, sizeof(uint64_t));
-        for (uint32_t i = 0; i < count && !err; i++)
-                ((uint64_t *)added.items)[added.count++] = dirty_page(&in->rest, places[i]);
-        if (!err)
-                err = parts_list_add(&in->listed, added.items, added.count);
-        vector_free(&added, sizeof(uint64_t));
-        return err;
-}
-
-static int write_area(struct in_parts *in, const uint32_t *places, uint32_t count)
+static int write_area(struct in_parts *in, const uint32_t *indices, uint32_t count)
 {
         const struct checkpoint *checkpoint = in->checkpoint;
         if (hook_has_bug(HOOK_BUG_PART_NOT_LISTED))
@@ -135,7 +123,7 @@ static int write_area(struct in_parts *in, const uint32_t *places, uint32_t coun
                                         .redo = checkpoint->redo,
                                         .listed = in->listed.items,
                                         .listed_count = in->listed.count };
-        int err = collect_images(in, places, count);
+        int err = collect_images(in, indices, count);
         return err ? err
                    : checkpoint_write_area(in->checkpoint, &in->images, parts_are_done(&in->parts) ? NULL : &part);
 }
@@ -148,12 +136,12 @@ static uint32_t part_limit(const struct in_parts *in)
 }
 
 /* The next part, or as much of it as the disk has room for, in the area. */
-static int write_next_area(struct in_parts *in, const uint32_t **places, uint32_t *count)
+static int write_next_area(struct in_parts *in, const uint32_t **indices, uint32_t *count)
 {
         const uint32_t carried = in->carried.slots.count;
         for (;;) {
-                *count = parts_next(&in->parts, part_limit(in), places);
-                int err = write_area(in, *places, *count);
+                *count = parts_next(&in->parts, part_limit(in), indices);
+                int err = write_area(in, *indices, *count);
                 if (err != -ENOSPC || in->most <= AREA_PAGES_MIN)
                         return err;
                 in->most /= 2;
@@ -165,9 +153,9 @@ static int write_next_area(struct in_parts *in, const uint32_t **places, uint32_
 static int write_part(struct in_parts *in)
 {
         const struct checkpoint *checkpoint = in->checkpoint;
-        const uint32_t *places;
+        const uint32_t *indices;
         uint32_t count;
-        int err = write_next_area(in, &places, &count);
+        int err = write_next_area(in, &indices, &count);
         bool is_last = parts_are_done(&in->parts);
         if (err)
                 return err;
@@ -177,7 +165,7 @@ static int write_part(struct in_parts *in)
         err = checkpoint_name_area(in->checkpoint, !is_last);
         if (!err)
                 err = home_write_slots_locked(checkpoint->writer, &in->home);
-        return err || is_last ? err : list_part(in, places, count);
+        return err || is_last ? err : parts_list_add(&in->listed, in->pages.items, indices, count);
 }
 
 static int write_parts(struct in_parts *in)
@@ -260,9 +248,9 @@ static int go_on(struct in_parts *in)
                 return err;
         checkpoint->position = in->before.position;
         checkpoint->redo = in->before.redo;
-        err = parts_list_add(&in->listed, in->before.listed.items, in->before.listed.count);
+        err = parts_list_add(&in->listed, in->before.listed.items, NULL, in->before.listed.count);
         if (!err)
-                err = parts_list_add(&in->listed, in->before.pages.items, in->before.pages.count);
+                err = parts_list_add(&in->listed, in->before.pages.items, NULL, in->before.pages.count);
         if (!err)
                 err = sort_out(in);
         if (!err)

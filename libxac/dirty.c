@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "libxac/dirty.h"
 
+#include "base/heap_sort.h"
+
 int dirty_add(struct dirty *dirty, uint32_t slot)
 {
         int err = vector_reserve(&dirty->slots, dirty->slots.count + 1, sizeof(uint32_t));
@@ -22,33 +24,16 @@ int dirty_collect(struct dirty *dirty, int (*is_wanted)(void *arg, uint32_t slot
         return 0;
 }
 
-/* Heap sort: in place and without malloc. */
-static void sift_down(struct dirty *dirty, uint32_t root, uint32_t count)
+static bool is_before(const void *arg, uint32_t a, uint32_t b)
 {
-        uint32_t *slots = dirty->slots.items;
-        for (uint32_t child; (child = 2 * root + 1) < count; root = child) {
-                if (child + 1 < count && dirty_page(dirty, child + 1) > dirty_page(dirty, child))
-                        child++;
-                if (dirty_page(dirty, child) <= dirty_page(dirty, root))
-                        return;
-                uint32_t swap = slots[root];
-                slots[root] = slots[child];
-                slots[child] = swap;
-        }
+        const struct slot *slots = arg;
+        return atomic_load_explicit(&slots[a].page, memory_order_relaxed) <
+               atomic_load_explicit(&slots[b].page, memory_order_relaxed);
 }
 
 void dirty_sort(struct dirty *dirty)
 {
-        uint32_t *slots = dirty->slots.items;
-        uint32_t count = dirty->slots.count;
-        for (uint32_t i = count / 2; i-- > 0;)
-                sift_down(dirty, i, count);
-        for (uint32_t end = count; end-- > 1;) {
-                uint32_t swap = slots[0];
-                slots[0] = slots[end];
-                slots[end] = swap;
-                sift_down(dirty, 0, end);
-        }
+        heap_sort(dirty->slots.items, dirty->slots.count, is_before, dirty->shared->slots);
 }
 
 void dirty_free(struct dirty *dirty)

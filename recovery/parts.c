@@ -5,9 +5,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/heap_sort.h"
 #include "base/sys.h"
 
-/* The place of the first page that is no less. */
+/* The index of the first page that is no less. */
 static uint32_t find(const uint64_t *pages, uint32_t count, uint64_t page)
 {
         uint32_t low = 0;
@@ -25,9 +26,9 @@ static uint32_t find(const uint64_t *pages, uint32_t count, uint64_t page)
         return low;
 }
 
-static bool is_at(const uint64_t *pages, uint32_t count, uint32_t place, uint64_t page)
+static bool is_at(const uint64_t *pages, uint32_t count, uint32_t index, uint64_t page)
 {
-        return place < count && pages[place] == page;
+        return index < count && pages[index] == page;
 }
 
 bool parts_have(const uint64_t *pages, uint32_t count, uint64_t page)
@@ -43,7 +44,7 @@ struct node {
         uint32_t number;    /* in the order in which the walk came; 0: it has not yet */
         uint32_t lowest;    /* number that can be reached from here, of those on the stack */
         uint32_t caller;    /* from which the walk came */
-        bool is_open;       /* on the stack: its group is not complete */
+        bool is_open;       /* on the stack: its cluster is not complete */
 };
 
 struct graph {
@@ -75,7 +76,7 @@ static int graph_allocate(struct graph *graph)
         return 0;
 }
 
-/* The places of both pages of a move. */
+/* The indices of both pages of a move. */
 static bool find_ends(const struct parts_wanted *wanted, const struct parts_move *move, uint32_t *source,
                       uint32_t *target)
 {
@@ -113,7 +114,7 @@ static void order_push(struct parts *parts, uint32_t page)
         ((uint32_t *)parts->order.items)[parts->order.count++] = page;
 }
 
-static void group_close(struct parts *parts)
+static void cluster_close(struct parts *parts)
 {
         ((uint32_t *)parts->ends.items)[parts->ends.count++] = parts->order.count;
 }
@@ -129,8 +130,8 @@ static void walk_into(struct graph *graph, uint32_t page, uint32_t caller)
         graph->stack[graph->stack_count++] = page;
 }
 
-/* All that is on the stack from this page on is its group. */
-static void take_group(struct graph *graph, uint32_t page)
+/* All that is on the stack from this page on is its cluster. */
+static void take_cluster(struct graph *graph, uint32_t page)
 {
         uint32_t member;
 
@@ -139,7 +140,7 @@ static void take_group(struct graph *graph, uint32_t page)
                 graph->nodes[member].is_open = false;
                 order_push(graph->parts, member);
         } while (member != page);
-        group_close(graph->parts);
+        cluster_close(graph->parts);
 }
 
 static void lower(struct node *node, uint32_t number)
@@ -148,7 +149,7 @@ static void lower(struct node *node, uint32_t number)
                 node->lowest = number;
 }
 
-/* Emits the groups of all that can be reached from a page, itself last; without recursion, as stacks may be small. */
+/* Emits the clusters of all that can be reached from a page, itself last; without recursion, as stacks may be small. */
 static void walk_from(struct graph *graph, uint32_t root)
 {
         uint32_t page = root;
@@ -172,14 +173,14 @@ static void walk_from(struct graph *graph, uint32_t root)
                         continue;
                 }
                 if (node->lowest == node->number)
-                        take_group(graph, page);
+                        take_cluster(graph, page);
                 if (node->caller != UINT32_MAX)
                         lower(&graph->nodes[node->caller], node->lowest);
                 page = node->caller;
         }
 }
 
-/* Those that must go with the first part, and what they need, become one group. */
+/* Those that must go with the first part, and what they need, become one cluster. */
 static void walk_first(struct graph *graph)
 {
         const struct parts_wanted *wanted = graph->wanted;
@@ -192,7 +193,7 @@ static void walk_first(struct graph *graph)
         }
         graph->parts->ends.count = 0;
         if (graph->parts->order.count)
-                group_close(graph->parts);
+                cluster_close(graph->parts);
 }
 
 int parts_plan(struct parts *parts, const struct parts_wanted *wanted)
@@ -230,63 +231,47 @@ void parts_free(struct parts *parts)
 
 bool parts_are_done(const struct parts *parts)
 {
-        return parts->group == parts->ends.count;
+        return parts->cluster == parts->ends.count;
 }
 
-static void sift_down(uint32_t *places, uint32_t root, uint32_t count)
+static bool is_less(const void *arg, uint32_t a, uint32_t b)
 {
-        for (uint32_t child; (child = 2 * root + 1) < count; root = child) {
-                uint32_t place = places[root];
-
-                if (child + 1 < count && places[child + 1] > places[child])
-                        child++;
-                if (places[child] <= place)
-                        return;
-                places[root] = places[child];
-                places[child] = place;
-        }
-}
-
-/* Heap sort: in place, without malloc. */
-static void sort(uint32_t *places, uint32_t count)
-{
-        for (uint32_t i = count / 2; i-- > 0;)
-                sift_down(places, i, count);
-        for (uint32_t end = count; end-- > 1;) {
-                uint32_t last = places[end];
-
-                places[end] = places[0];
-                places[0] = last;
-                sift_down(places, 0, end);
-        }
+        (void)arg;
+        return a < b;
 }
 
 uint32_t parts_next(struct parts *parts, uint32_t limit, const uint32_t **pages)
 {
         const uint32_t *ends = parts->ends.items;
-        uint32_t begin = parts->group ? ends[parts->group - 1] : 0;
+        uint32_t begin = parts->cluster ? ends[parts->cluster - 1] : 0;
         uint32_t *part = parts->part.items;
         uint32_t end = begin;
 
-        parts->part_group = parts->group;
-        while (!parts_are_done(parts) && (end == begin || ends[parts->group] - begin <= limit))
-                end = ends[parts->group++];
+        parts->part_cluster = parts->cluster;
+        while (!parts_are_done(parts) && (end == begin || ends[parts->cluster] - begin <= limit))
+                end = ends[parts->cluster++];
         if (end == begin)
                 return 0;
         memcpy(part, (const uint32_t *)parts->order.items + begin, (end - begin) * sizeof(uint32_t));
-        sort(part, end - begin);
+        heap_sort(part, end - begin, is_less, NULL);
         *pages = part;
         return end - begin;
 }
 
 void parts_again(struct parts *parts)
 {
-        parts->group = parts->part_group;
+        parts->cluster = parts->part_cluster;
 }
 
 /* ---- Lists ---- */
 
-int parts_list_add(struct vector *list, const uint64_t *pages, uint32_t count)
+/* Number i of those that are added. */
+static uint64_t added(const uint64_t *pages, const uint32_t *indices, uint32_t i)
+{
+        return pages[indices ? indices[i] : i];
+}
+
+int parts_list_add(struct vector *list, const uint64_t *pages, const uint32_t *indices, uint32_t count)
 {
         uint32_t old = list->count, end = old + count;
         int err = vector_reserve(list, end, sizeof(uint64_t));
@@ -295,8 +280,16 @@ int parts_list_add(struct vector *list, const uint64_t *pages, uint32_t count)
                 return err;
         uint64_t *items = list->items;
         list->count = end;
-        while (count) /* from behind, so that nothing is overwritten that is still to be moved */
-                items[--end] = old && items[old - 1] > pages[count - 1] ? items[--old] : pages[--count];
+        while (count) { /* from behind, so that nothing is overwritten that is still to be moved */
+                uint64_t page = added(pages, indices, count - 1);
+
+                if (old && items[old - 1] > page) {
+                        items[--end] = items[--old];
+                } else {
+                        items[--end] = page;
+                        count--;
+                }
+        }
         for (uint32_t i = end = 0; i < list->count; i++)
                 if (!end || items[i] != items[end - 1])
                         items[end++] = items[i];

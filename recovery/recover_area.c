@@ -53,7 +53,7 @@ int recover_area_contents(int directory, const struct manifest *manifest, const 
         int err = area_read_contents(directory, manifest->area, &id, manifest->area_checksum, contents, &damage);
 
         if (!err)
-                err = parts_list_add(&contents->listed, contents->pages.items, contents->pages.count);
+                err = parts_list_add(&contents->listed, contents->pages.items, NULL, contents->pages.count);
         return err == XAC_CORRUPT && damage.what ? report(manifest, homes, findings, &damage) : err;
 }
 

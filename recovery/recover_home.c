@@ -20,15 +20,15 @@ struct work {
         uint64_t told;
 
         /* The part: */
-        uint32_t limit;         /* of pages */
-        const uint32_t *places; /* of its pages among all */
+        uint32_t limit;          /* of pages */
+        const uint32_t *indices; /* of its pages among all */
         uint32_t count;
         bool is_last;
 };
 
 static struct page_image image_of(const struct work *work, uint64_t i)
 {
-        return replay_page(work->home->rebuild->replay, work->places[i]);
+        return replay_page(work->home->rebuild->replay, work->indices[i]);
 }
 
 /* ---- 3. pages -> area ---- */
@@ -109,23 +109,9 @@ static int write_home(const struct work *work)
 
 /* ---- All of it ---- */
 
-/* P4: the next area has the pages of this one, too. */
-static int list_part(const struct work *work)
-{
-        struct vector added = { 0 };
-        int err = vector_reserve(&added, work->count, sizeof(uint64_t));
-
-        for (uint32_t i = 0; !err && i < work->count; i++)
-                ((uint64_t *)added.items)[added.count++] = image_of(work, i).page;
-        if (!err)
-                err = parts_list_add(work->home->listed, added.items, added.count);
-        vector_free(&added, sizeof(uint64_t));
-        return err;
-}
-
 static void take_part(struct work *work)
 {
-        work->count = parts_next(&work->parts, work->limit, &work->places);
+        work->count = parts_next(&work->parts, work->limit, &work->indices);
         work->is_last = parts_are_done(&work->parts);
 }
 
@@ -162,7 +148,10 @@ static int bring_part_home(struct work *work)
                 err = name_part(work, which, checksum);
         if (!err)
                 err = write_home(work);
-        return err || work->is_last ? err : list_part(work);
+        if (err || work->is_last)
+                return err;
+        /* P4: the next area has the pages of this one, too. */
+        return parts_list_add(work->home->listed, work->pages.items, work->indices, work->count);
 }
 
 static int list_pages(struct work *work)
