@@ -221,42 +221,39 @@ static int is_zeros(const struct home_files *homes, const struct home_file *file
 }
 
 /* Where pages stand although the sums are zeros, nothing is known of them. */
-static int settle_hole(const struct home_files *homes, const struct home_file *file, uint64_t first)
+static int settle_hole(const struct home_files *homes, const struct home_file *file, uint64_t first, uint32_t *values)
 {
         int err = 0;
 
-        for (uint64_t i = first; err >= 0 && i < first + SUMS_SECTOR_PAGES; i++) {
-                err = is_zeros(homes, file, i);
+        for (uint64_t i = 0; err >= 0 && i < SUMS_SECTOR_PAGES; i++) {
+                err = is_zeros(homes, file, first + i);
                 if (!err)
-                        err = sums_write_unknown(file->sums_fd, i, 1);
+                        values[i] = SUMS_UNKNOWN;
         }
         return err < 0 ? err : 0;
 }
 
-static int settle_sector(const struct home_files *homes, const struct home_file *file, uint64_t first, int worth)
-{
-        if (worth == SUMS_LOST)
-                return sums_write_unknown(file->sums_fd, first, SUMS_SECTOR_PAGES);
-        if (worth == SUMS_HOLE && first * homes->page_bytes < file->size)
-                return settle_hole(homes, file, first);
-        return 0;
-}
-
 /* A disk may have harmed the block of sums that it was writing: garbage is not what a sector's own sum says, but zeros
- * look like a hole. All sectors are judged before any is written, as that makes the block whole. */
+ * look like a hole. Both are put right by one write: a hole that is sealed before would pass for sound. */
 static int settle_block(const struct home_files *homes, const struct home_file *file, uint64_t first)
 {
-        int worth[SUMS_BLOCK_PAGES / SUMS_SECTOR_PAGES];
-        int err = 0;
+        uint32_t values[SUMS_BLOCK_PAGES];
+        uint64_t lost;
+        bool is_harmed;
+        int err = sums_read(file->sums_fd, first, values, SUMS_BLOCK_PAGES, &lost);
 
-        for (uint32_t i = 0; i < SUMS_BLOCK_PAGES / SUMS_SECTOR_PAGES; i++) {
-                worth[i] = sums_judge_sector(file->sums_fd, first + (uint64_t)i * SUMS_SECTOR_PAGES);
-                if (worth[i] < 0)
-                        return worth[i];
+        is_harmed = lost != 0;
+        for (uint32_t i = 0; i < SUMS_BLOCK_PAGES && !err; i += SUMS_SECTOR_PAGES) {
+                int worth = sums_judge_sector(file->sums_fd, first + i);
+
+                if (worth < 0)
+                        return worth;
+                if (worth != SUMS_HOLE || (first + i) * homes->page_bytes >= file->size)
+                        continue;
+                err = settle_hole(homes, file, first + i, values + i);
+                is_harmed = true;
         }
-        for (uint32_t i = 0; i < SUMS_BLOCK_PAGES / SUMS_SECTOR_PAGES && !err; i++)
-                err = settle_sector(homes, file, first + (uint64_t)i * SUMS_SECTOR_PAGES, worth[i]);
-        return err;
+        return err || !is_harmed ? err : sums_write_block(file->sums_fd, first, values);
 }
 
 static int settle_blocks(const struct home_files *homes, struct home_file *file, uint64_t first, uint32_t pages)

@@ -459,6 +459,20 @@ int sums_write_unknown(int fd, uint64_t first, uint64_t count)
         return write_values(fd, first, NULL, count);
 }
 
+int sums_write_block(int fd, uint64_t first, const uint32_t *values)
+{
+        unsigned char block[BLOCK_SECTORS * SUMS_SECTOR_BYTES];
+
+        for (uint32_t i = 0; i < BLOCK_SECTORS; i++) {
+                unsigned char *sector = block + (size_t)i * SUMS_SECTOR_BYTES;
+
+                for (uint32_t k = 0; k < SUMS_SECTOR_PAGES; k++)
+                        bytes_put_u32(sector + (size_t)k * 4, *values++);
+                sector_seal(sector);
+        }
+        return sys_write_all(fd, block, sizeof(block), sector_at(first / SUMS_SECTOR_PAGES));
+}
+
 int sums_batch_flush(struct sums_batch *batch)
 {
         if (!batch->is_filled)

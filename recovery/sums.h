@@ -99,6 +99,9 @@ int sums_count(int fd, uint64_t *pages);
  * handler. In a sector that knows nothing, the sums of the other pages are not known from now on. */
 int sums_write(int fd, uint64_t first, const uint32_t *values, uint64_t count);
 int sums_write_unknown(int fd, uint64_t first, uint64_t count);
+/* All SUMS_BLOCK_PAGES sums of a block by one write, whatever stood there: after a power cut, each of its sectors is as
+ * it was, as it is here, or harmed. */
+int sums_write_block(int fd, uint64_t first, const uint32_t *values);
 /* SUMS_UNKNOWN, too, where a sector knows nothing, of which *lost tells: how many pages; may be NULL. */
 int sums_read(int fd, uint64_t first, uint32_t *values, uint64_t count, uint64_t *lost);
 /* What the sector with this page is worth, or an error. */

@@ -25,6 +25,8 @@ The rules; each is left out by its name, and is then found out:
     own       S9  a sector has a sum of its own; if that is wrong, nothing is known of its pages
     zeros     S10 a sector of zeros looks like a hole: where recovery writes to one, nothing is known of the pages of it that
                   are there
+    once      S11 what is not known and what is written stand in one write: a sector of zeros that is sealed before passes for
+                  sound
 
     python3 sums.py               expects 0 wrong
     python3 sums.py RULE...       without these
@@ -40,7 +42,7 @@ FIRST = {"X": 5, "Y": 0, "Z": 9}
 UNKNOWN = None
 GARBAGE = "garbage"
 ZEROS = {page: 0 for page in PAGES}
-RULES = ["with", "restore", "sync", "readers", "note", "unclean", "volatile", "anew", "own", "zeros"]
+RULES = ["with", "restore", "sync", "readers", "note", "unclean", "volatile", "anew", "own", "zeros", "once"]
 
 
 def torn(old, new):
@@ -189,6 +191,9 @@ def open_again(disk):
     if area is not None:
         sector = disk.sector()
         if sector == ZEROS and "zeros" not in OUT:
+            if "once" in OUT:
+                for page, value in disk.area[area].items():
+                    yield "write", ("sums", 0, dict(ZEROS, **{page: value}))
             sector = {page: 0 if disk.home[page] == 0 else UNKNOWN for page in PAGES}
         for page, value in disk.area[area].items():
             yield "write", ("home", page, value)
