@@ -46,15 +46,57 @@ static void tell_progress(void *arg, uint64_t done, uint64_t total)
         progress_tell(&adopt->progress, done, total);
 }
 
-static void tell(const struct adopt *adopt, const char *what)
+static void tell(const struct adopt *adopt, const char *finding, const char *what)
 {
         char sentence[RECOVER_SENTENCE];
 
-        (void)snprintf(sentence, sizeof(sentence), "%s: %llu of its %llu pages are not what their checksums say: %s",
-                       adopt->manifest->file_name[adopt->file_no], (unsigned long long)adopt->compare.differing,
-                       (unsigned long long)adopt->compare.pages, what);
+        (void)snprintf(sentence, sizeof(sentence), "%s: %s: %s", adopt->manifest->file_name[adopt->file_no], finding, what);
         adopt->adoption->tell(adopt->adoption->arg, sentence);
 }
+
+static void tell_of_pages(const struct adopt *adopt, const char *what)
+{
+        const uint64_t before = adopt->note.size / adopt->compare.page_bytes;
+        const uint64_t pages = adopt->compare.pages > before ? adopt->compare.pages : before;
+        char finding[96];
+
+        (void)snprintf(finding, sizeof(finding), "%llu of its %llu pages are not what their checksums say",
+                       (unsigned long long)adopt->compare.differing, (unsigned long long)pages);
+        tell(adopt, finding, what);
+}
+
+/* ---- Missing, or shorter than it was ---- */
+
+#define REFUSED "it was changed by others, or damaged, while the environment was closed, and is not opened (XAC_UNCHANGED)"
+
+static int judge_size(const struct adopt *adopt, bool is_there, uint64_t size)
+{
+        char finding[96];
+
+        if (adopt->note.state != SUMS_CLOSED || size >= adopt->note.size)
+                return 0;
+        if (is_there)
+                (void)snprintf(finding, sizeof(finding), "it has %llu bytes, and had %llu when it was closed",
+                               (unsigned long long)size, (unsigned long long)adopt->note.size);
+        else
+                (void)snprintf(finding, sizeof(finding), "it is missing, and had %llu bytes when it was closed",
+                               (unsigned long long)adopt->note.size);
+        tell(adopt, finding, adopt->adoption->is_refused ? REFUSED : "what is missing is taken for zeros");
+        return adopt->adoption->is_refused ? XAC_CORRUPT : 0;
+}
+
+static int adopt_missing(struct adopt *adopt, int directory)
+{
+        struct sums_id id = adopt_sums_id(adopt->manifest, adopt->file_no);
+        int err = sums_open(directory, &id, O_RDONLY, &adopt->compare.sums_fd, &adopt->note);
+
+        if (err)
+                return err == -ENOENT || err == XAC_CORRUPT ? 0 : err;
+        sys_close(adopt->compare.sums_fd);
+        return judge_size(adopt, false, 0);
+}
+
+/* ---- Changed ---- */
 
 static int compare(struct adopt *adopt, bool is_writing)
 {
@@ -78,20 +120,22 @@ static int settle(struct adopt *adopt)
 static int adopt_changed(struct adopt *adopt)
 {
         const bool is_volatile = adopt->note.state == SUMS_VOLATILE;
-        int err = 0;
+        struct stat st;
+        int err = sys_stat(adopt->compare.data_fd, &st);
 
-        if (adopt->adoption->is_refused && !is_volatile) {
+        if (!err)
+                err = judge_size(adopt, true, (uint64_t)st.st_size);
+        if (!err && adopt->adoption->is_refused && !is_volatile) {
                 err = compare(adopt, false);
                 if (!err && adopt->compare.differing) {
-                        tell(adopt, "it was changed by others, or damaged, while the environment was closed, and is "
-                                    "not opened (XAC_UNCHANGED)");
+                        tell_of_pages(adopt, REFUSED);
                         return XAC_CORRUPT;
                 }
         }
         if (!err)
                 err = compare(adopt, true);
         if (!err && adopt->compare.differing)
-                tell(adopt, is_volatile
+                tell_of_pages(adopt, is_volatile
                                     ? "the machine went down in a volatile session, so that they may be of any age; "
                                       "they got new checksums"
                                     : "it was changed by others while the environment was closed; it is taken as "
@@ -130,6 +174,7 @@ static int open_both(int directory, const struct manifest *manifest, uint32_t i,
         struct sums_id id = adopt_sums_id(manifest, i);
         int err = open_data(directory, manifest->file_name[i], &compare->data_fd);
 
+        compare->data_fd = err ? -1 : compare->data_fd;
         if (err)
                 return -ENOENT;
         err = sums_open(directory, &id, O_RDWR, &compare->sums_fd, note);
@@ -150,6 +195,8 @@ static int adopt_file(const struct adoption *adoption, const struct manifest *ma
                 .page_bytes = manifest->page_bytes, .visit = visit_page, .progress = tell_progress, .arg = &adopt
         };
         err = open_both(adoption->recovery->directory, manifest, i, &adopt.compare, &adopt.note);
+        if (adopt.compare.data_fd < 0)
+                return adopt_missing(&adopt, adoption->recovery->directory);
         if (err)
                 return err == -ENOENT ? 0 : err;
         err = adopt_opened(&adopt);

@@ -326,10 +326,45 @@ static void what_others_cut_is_a_change(void)
         hear();
         check_code(xac_open(env_path(), XAC_UNCHANGED, &options, &seat.env), XAC_CORRUPT);
         open_seat(0, &seat);
-        check(was_heard("env/first: 150 of its 100 pages"));
+        check(was_heard("env/first: it has 409600 bytes, and had 1228800 when it was closed"));
+        check(was_heard("env/first: 150 of its 300 pages"));
         expect_all_verified(&seat);
         check_equal(seat.words[0][(size_t)120 * WORDS], 0);
         check_code(write_page(&seat, 0, 120, false), 0);
+        check_ok(xac_close(seat.env));
+}
+
+/* Zeros at the end are what a hole would be: only the size tells of them. */
+static void zeros_that_others_cut_are_a_change(void)
+{
+        struct seat seat;
+
+        make_closed(0);
+        check_equal(truncate(path_in("env", file_names[0]), (off_t)(PAGES - 1) * PAGE_BYTES), 0);
+        hear();
+        check_code(xac_open(env_path(), XAC_UNCHANGED, &options, &seat.env), XAC_CORRUPT);
+        check(was_heard("XAC_UNCHANGED"));
+        open_seat(0, &seat);
+        expect_all_verified(&seat);
+        check_ok(xac_close(seat.env));
+}
+
+static void what_others_remove_is_a_change(void)
+{
+        struct seat seat;
+
+        make_closed(0);
+        check_equal(unlink(path_in("env", file_names[0])), 0);
+        hear();
+        check_code(xac_open(env_path(), XAC_UNCHANGED, &options, &seat.env), XAC_CORRUPT);
+        check(was_heard("env/first: it is missing, and had 1228800 bytes when it was closed"));
+        check(access(path_in("env", file_names[0]), F_OK) != 0);
+        hear();
+        open_seat(0, &seat);
+        check(was_heard("env/first: it is missing"));
+        expect_all_verified(&seat);
+        check_equal(seat.words[0][(size_t)17 * WORDS], 0);
+        check_code(write_page(&seat, 0, 17, false), 0);
         check_ok(xac_close(seat.env));
 }
 
@@ -781,6 +816,8 @@ int main(int argc, char **argv)
                 isolated_way(what_others_change_is_adopted, WAY_PROCESS, "volatile"),
                 isolated_test(another_time_alone_is_no_change),
                 isolated_test(what_others_cut_is_a_change),
+                isolated_test(zeros_that_others_cut_are_a_change),
+                isolated_test(what_others_remove_is_a_change),
                 isolated_test(what_a_volatile_session_leaves_is_summed_anew),
                 isolated_timed(scrubbing_beside_writers_finds_nothing_that_is_not_there, 120),
                 isolated_test(scrubbing_finds_rot),
