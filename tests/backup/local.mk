@@ -2,7 +2,8 @@
 #
 # Backups and what is put together from them. A small round here; the long one is
 #
-#      make check-backups                    so many backups and deaths beside writers, and passes over all power cuts
+#      make check-backups                    so many backups and deaths beside writers, passes over all power cuts, and one
+#                                            backup during which all pages change twice
 
 SUITES += backup
 SUITE_backup = $(BACKUP_TESTS)
@@ -15,7 +16,8 @@ BACKUP_TESTS = \
         %D%/test_backup \
         %D%/test_index \
         %D%/test_restore \
-        %D%/test_stream
+        %D%/test_stream \
+        %D%/twice
 check_PROGRAMS += $(BACKUP_TESTS)
 
 # Allocations are counted and let fail like system calls.
@@ -36,10 +38,14 @@ check_PROGRAMS += $(BACKUP_TESTS)
 %C%_test_restore_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_stream_SOURCES = %D%/test_stream.c %D%/stand.h
 %C%_test_stream_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_twice_SOURCES = %D%/twice.c
+%C%_twice_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 
 BACKUPS = 50
 BACKUP_KILLS = 200
 BACKUP_PASSES = 50
-check-backups: %D%/history %D%/power_cut
+BACKUP_MIB = 2048
+check-backups: %D%/history %D%/power_cut %D%/twice
+	$(AM_TESTS_ENVIRONMENT) %D%/twice --mib $(BACKUP_MIB) --log-mib 256
 	$(AM_TESTS_ENVIRONMENT) %D%/power_cut --passes $(BACKUP_PASSES)
 	$(AM_TESTS_ENVIRONMENT) %D%/history --backups $(BACKUPS) --kills $(BACKUP_KILLS)
