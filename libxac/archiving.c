@@ -4,8 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <xac/xac.h>
 
 #include "base/sys.h"
 #include "libxac/handlers.h"
@@ -29,6 +32,13 @@ static int open_archive(const char *path, uint32_t mode, bool is_packed, struct 
 
 /* ---- Open ---- */
 
+/* xac_open's codes do not tell an error of the archive from one of the environment. */
+static int refuse(const struct xac_env *env, int err, const char *archive, const char *why)
+{
+        fprintf(stderr, "libxac: %s: archive %s: %s\n", env->identity.path, archive, why);
+        return err;
+}
+
 int archiving_identify(struct xac_env *env, const xac_options *options)
 {
         char *path;
@@ -36,10 +46,12 @@ int archiving_identify(struct xac_env *env, const xac_options *options)
         if (!options->archive)
                 return 0;
         if (env->identity.is_volatile)
-                return -EINVAL; /* there is no log */
+                return refuse(env, -EINVAL, options->archive, "a volatile environment has no log to be kept");
         path = realpath(options->archive, NULL);
-        if (!path)
-                return -errno;
+        if (!path) {
+                err = -errno;
+                return refuse(env, err, options->archive, err == -ENOENT ? "make the directory first" : xac_strerror(err));
+        }
         if (strlen(path) >= sizeof(env->identity.archive))
                 err = -ENAMETOOLONG;
         else
@@ -52,6 +64,9 @@ int archiving_check_joined(struct xac_env *env)
 {
         if (!env->identity.archive[0] || strcmp(env->identity.archive, env->shared.control->archive) == 0)
                 return 0;
+        refuse(env, -EINVAL, env->identity.archive,
+               has_archive(&env->shared) ? "it is open with another archive, and keeps that until all have closed it"
+                                         : "it is open without an archive; name one again when all have closed it");
         shared_detach(&env->shared);
         return -EINVAL;
 }
@@ -99,7 +114,13 @@ int archiving_catch_up(struct xac_env *env, const struct manifest *manifest)
                 err = keep_rest(&archive, env, manifest);
                 sys_close(archive.directory);
         }
-        return err == -EEXIST || !identity->archive_may_drop ? err : 0;
+        if (err == -EEXIST)
+                return refuse(env, err, identity->archive,
+                              "of another environment, or of another history of this one, as a restored copy has: name a "
+                              "new directory");
+        if (err)
+                refuse(env, err, identity->archive, xac_strerror(err));
+        return identity->archive_may_drop ? 0 : err;
 }
 
 void archiving_begin(struct xac_env *env, const struct manifest *manifest)

@@ -20,6 +20,7 @@ check_LTLIBRARIES += %D%/support/libsupport.la
         %D%/support/crew.h \
         %D%/support/fd.c \
         %D%/support/fd.h \
+        %D%/support/heard.h \
         %D%/support/isolate.c \
         %D%/support/isolate.h \
         %D%/support/own_shm.c \

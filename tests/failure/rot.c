@@ -29,6 +29,7 @@
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
+#include "tests/support/heard.h"
 #include "tests/support/isolate.h"
 #include "tests/support/scratch.h"
 
@@ -137,28 +138,6 @@ static void rot_at(const char *path, uint64_t offset, unsigned char bits)
 static void rot_page(int file, unsigned page)
 {
         rot_at(path_in("env", file_names[file]), (uint64_t)page * PAGE_BYTES + 77, 0x10);
-}
-
-/* Standard error goes to a file from here on. */
-static void hear(void)
-{
-        int fd = open(scratch_path("heard"), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-        check(fd >= 0);
-        check(dup2(fd, STDERR_FILENO) >= 0);
-        close(fd);
-}
-
-static bool was_heard(const char *text)
-{
-        char heard[1 << 16];
-        int fd = open(scratch_path("heard"), O_RDONLY | O_CLOEXEC);
-        ssize_t byte_len = fd < 0 ? 0 : read(fd, heard, sizeof(heard) - 1);
-
-        check(byte_len >= 0);
-        heard[byte_len] = '\0';
-        close(fd);
-        return strstr(heard, text) != NULL;
 }
 
 static int write_page(const struct seat *seat, int file, unsigned page, bool is_declared)

@@ -23,6 +23,7 @@
 #include "recovery/restore_until.h"
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
+#include "tests/support/heard.h"
 #include "tests/support/isolate.h"
 #include "tests/support/scratch.h"
 

@@ -206,11 +206,15 @@ static void another_environment_is_refused(void)
         xac_options options = stand_options();
 
         stand_with_archive(60);
+        hear();
         check_equal(try_open("other", XAC_CREATE, &options), -EEXIST);
+        check(was_heard("/other: archive ") && was_heard("/archive: of another environment"));
         options.archive = scratch_path("nowhere");
         check_equal(try_open("third", XAC_CREATE, &options), -ENOENT);
+        check(was_heard("/nowhere: make the directory first"));
         options = stand_options();
         check_equal(try_open("env", XAC_VOLATILE, &options), -EINVAL);
+        check(was_heard("a volatile environment has no log"));
         check_ok(try_open("env", 0, &options));
 }
 

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "backup/partial.h"
 #include "backup/restore.h"
 #include "base/sys.h"
 #include "tools/xac/json.h"
@@ -117,6 +118,8 @@ static enum tool_exit go_on(const struct restore_call *call)
         enum tool_exit result = restore_until_moment(call->order.destination, &source, call->archive, &call->until);
         if (result == TOOL_DONE)
                 forget_backup(call->order.destination);
+        else if (partial_take_back(call->order.destination))
+                tool_complain("%s stands as of the backup, or is unfinished: remove it", call->order.destination);
         return result;
 }
 
