@@ -32,11 +32,15 @@ struct sums_id adopt_sums_id(const struct manifest *manifest, uint32_t i)
         return id;
 }
 
+/* S12: a sum that is not known stays so. Its sector would be written, which a power cut may harm; that would look like
+ * a change by others. */
 static int visit_page(void *arg, const struct sums_page *page)
 {
         struct adopt *adopt = arg;
 
-        return adopt->is_writing ? sums_write(adopt->compare.sums_fd, page->page_no, &page->sum, 1) : 0;
+        if (!adopt->is_writing || (page->expected == SUMS_UNKNOWN && adopt->note.state != SUMS_VOLATILE))
+                return 0;
+        return sums_write(adopt->compare.sums_fd, page->page_no, &page->sum, 1);
 }
 
 static void tell_progress(void *arg, uint64_t done, uint64_t total)
@@ -108,7 +112,7 @@ static int compare(struct adopt *adopt, bool is_writing)
 /* The new sums are on disk before the header says that they belong to the file as it is. */
 static int settle(struct adopt *adopt)
 {
-        int err = sums_cut(adopt->compare.sums_fd, adopt->compare.pages);
+        int err = adopt->compare.differing ? sums_cut(adopt->compare.sums_fd, adopt->compare.pages) : 0;
 
         if (!err)
                 err = sys_sync_data(adopt->compare.sums_fd);

@@ -298,15 +298,27 @@ int sums_grow(int fd, uint64_t pages)
         return sys_truncate(fd, sums_end(pages));
 }
 
-int sums_cut(int fd, uint64_t pages)
+/* The sums of a sector from that page on are zeros. Nothing is written where they are: a power cut could harm what the
+ * sector knows. */
+static int cut_sector(int fd, uint64_t first)
 {
         static const uint32_t zeros[SUMS_SECTOR_PAGES];
+        const uint32_t count = SUMS_SECTOR_PAGES - (uint32_t)(first % SUMS_SECTOR_PAGES);
+        uint32_t values[SUMS_SECTOR_PAGES];
+        int err = sums_read(fd, first, values, count, NULL);
+
+        if (err || memcmp(values, zeros, count * sizeof(values[0])) == 0)
+                return err;
+        return sums_write(fd, first, zeros, count);
+}
+
+int sums_cut(int fd, uint64_t pages)
+{
         uint64_t count;
-        uint64_t in_sector = pages % SUMS_SECTOR_PAGES;
         int err = sums_count(fd, &count);
 
-        if (!err && in_sector && pages < count)
-                err = sums_write(fd, pages, zeros, SUMS_SECTOR_PAGES - in_sector);
+        if (!err && pages % SUMS_SECTOR_PAGES && pages < count)
+                err = cut_sector(fd, pages);
         return err || sums_end(pages) >= sums_end(count) ? err : sys_truncate(fd, sums_end(pages));
 }
 

@@ -27,6 +27,8 @@ The rules; each is left out by its name, and is then found out:
                   are there
     once      S11 what is not known and what is written stand in one write: a sector of zeros that is sealed before passes for
                   sound
+    only      S12 a file that only has another time gets another header, and no sums, not even of pages that were not known: a
+                  sector that is harmed then would look like a change by others
 
     python3 sums.py               expects 0 wrong
     python3 sums.py RULE...       without these
@@ -42,7 +44,7 @@ FIRST = {"X": 5, "Y": 0, "Z": 9}
 UNKNOWN = None
 GARBAGE = "garbage"
 ZEROS = {page: 0 for page in PAGES}
-RULES = ["with", "restore", "sync", "readers", "note", "unclean", "volatile", "anew", "own", "zeros", "once"]
+RULES = ["with", "restore", "sync", "readers", "note", "unclean", "volatile", "anew", "own", "zeros", "once", "only"]
 
 
 def torn(old, new):
@@ -186,7 +188,7 @@ def sum_anew(disk):
 
 
 def open_again(disk):
-    """Steps; returns how: "recovered", "adopted", "as it was" or "summed"."""
+    """Steps; returns how: "recovered", "adopted", "compared", "as it was" or "summed"."""
     base, area, is_closed = disk.manifest[0]
     if area is not None:
         sector = disk.sector()
@@ -206,9 +208,17 @@ def open_again(disk):
         return "recovered"
     if disk.header[0] == ("closed", disk.time):
         return "as it was"
-    how = "summed" if disk.header[0][0] == "volatile" else "adopted"
-    yield from sum_anew(disk)
-    return how
+    if disk.header[0][0] == "volatile":
+        yield from sum_anew(disk)
+        return "summed"
+    sector = disk.sector()
+    is_changed = any(sector[page] not in (UNKNOWN, disk.home[page]) for page in PAGES)
+    if is_changed or "only" in OUT:
+        yield from sum_anew(disk)
+    else:
+        yield "write", ("header", 0, ("closed", disk.time))
+        yield "sync", ("header",)
+    return "adopted" if is_changed else "compared"
 
 
 # ---- what must hold ----
@@ -221,7 +231,7 @@ def fail(what):
     wrong[what] = wrong.get(what, 0) + 1
 
 
-def judge(disk, how, expected):
+def judge(disk, how, expected, is_touched):
     """At rest, everything open again. `expected`: page -> contents that it may have; None: any."""
     sector = disk.sector()
     for page in PAGES:
@@ -231,12 +241,14 @@ def judge(disk, how, expected):
             fail("a page is not what was committed")
     if expected and how == "adopted":
         fail("what nobody else has changed was taken for changed")
+    if expected and how == "compared" and not is_touched:
+        fail("what nobody else has touched was compared")
 
 
-def recovered(disk, pending, expected, depth=0):
+def recovered(disk, pending, expected, is_touched=False, depth=0):
     """Every cut, and every cut of the recovery after it."""
     for cut in cuts(disk, pending):
-        key = (cut.state(), repr(expected), depth)
+        key = (cut.state(), repr(expected), is_touched, depth)
         if key in states:
             continue
         states.add(key)
@@ -244,10 +256,10 @@ def recovered(disk, pending, expected, depth=0):
 
         def seen(now, left, depth=depth):
             if depth < 1:
-                recovered(now, left, expected, depth + 1)
+                recovered(now, left, expected, is_touched, depth + 1)
 
         how = run(again, open_again(again), seen)
-        judge(again, how, expected)
+        judge(again, how, expected, is_touched)
         rot(cut)
 
 
@@ -304,9 +316,21 @@ def try_others(value):
         recovered(now, pending, None)
 
     how = run(disk, open_again(disk), seen)
-    judge(disk, how, None)
+    judge(disk, how, None, True)
     if how != "adopted":
         fail("a change by others was not seen")
+
+
+def try_copied():
+    """As in a copy: another time, the same bytes; of one page nothing is known."""
+    disk = Disk()
+    disk.sums[0]["Z"] = UNKNOWN
+    disk.time += 1
+
+    def seen(now, pending):
+        recovered(now, pending, {page: {FIRST[page]} for page in PAGES}, True)
+
+    run(disk, open_again(disk), seen)
 
 
 def try_readers():
@@ -336,6 +360,7 @@ def main():
         try_durable(checkpoints)
         try_volatile(checkpoints)
     try_others(7)
+    try_copied()
     try_readers()
     for what, count in sorted(wrong.items()):
         print(f"{count} times: {what};", end=" ")

@@ -135,6 +135,15 @@ static void rot_at(const char *path, uint64_t offset, unsigned char bits)
         close(fd);
 }
 
+static void read_at(const char *path, uint64_t offset, void *bytes, size_t byte_len)
+{
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+        check(fd >= 0);
+        check_equal(pread(fd, bytes, byte_len, (off_t)offset), byte_len);
+        close(fd);
+}
+
 static void rot_page(int file, unsigned page)
 {
         rot_at(path_in("env", file_names[file]), (uint64_t)page * PAGE_BYTES + 77, 0x10);
@@ -294,6 +303,23 @@ static void another_time_alone_is_no_change(void)
         check_ok(xac_open(env_path(), XAC_UNCHANGED, &options, &seat.env));
         check_ok(xac_close(seat.env));
         check(!was_heard("libxac"));
+}
+
+/* Nothing is written among the sums then, also where they are not known: a power cut could harm what is. */
+static void another_time_leaves_the_sums_alone(void)
+{
+        unsigned char before[SUMS_SECTOR_BYTES], after[SUMS_SECTOR_BYTES];
+        struct seat seat;
+
+        make_closed(0);
+        rot_at(path_in("env", "xac.sums.0"), SUMS_HEADER_BYTES + 100, 0x04);
+        check_equal(utimensat(AT_FDCWD, path_in("env", file_names[0]), (struct timespec[2]){ { 1, 0 }, { 1, 0 } }, 0),
+                    0);
+        read_at(path_in("env", "xac.sums.0"), SUMS_HEADER_BYTES, before, sizeof(before));
+        check_ok(xac_open(env_path(), XAC_UNCHANGED, &options, &seat.env));
+        check_ok(xac_close(seat.env));
+        read_at(path_in("env", "xac.sums.0"), SUMS_HEADER_BYTES, after, sizeof(after));
+        check(memcmp(before, after, sizeof(before)) == 0);
 }
 
 static void what_others_cut_is_a_change(void)
@@ -794,6 +820,7 @@ int main(int argc, char **argv)
                 isolated_way(what_others_change_is_adopted, 0, "durable"),
                 isolated_way(what_others_change_is_adopted, WAY_PROCESS, "volatile"),
                 isolated_test(another_time_alone_is_no_change),
+                isolated_test(another_time_leaves_the_sums_alone),
                 isolated_test(what_others_cut_is_a_change),
                 isolated_test(zeros_that_others_cut_are_a_change),
                 isolated_test(what_others_remove_is_a_change),
