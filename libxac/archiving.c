@@ -50,7 +50,8 @@ int archiving_identify(struct xac_env *env, const xac_options *options)
         path = realpath(options->archive, NULL);
         if (!path) {
                 err = -errno;
-                return refuse(env, err, options->archive, err == -ENOENT ? "make the directory first" : xac_strerror(err));
+                return refuse(env, err, options->archive,
+                              err == -ENOENT ? "make the directory first" : xac_strerror(err));
         }
         if (strlen(path) >= sizeof(env->identity.archive))
                 err = -ENAMETOOLONG;
@@ -115,9 +116,10 @@ int archiving_catch_up(struct xac_env *env, const struct manifest *manifest)
                 sys_close(archive.directory);
         }
         if (err == -EEXIST)
-                return refuse(env, err, identity->archive,
-                              "of another environment, or of another history of this one, as a restored copy has: name a "
-                              "new directory");
+                return refuse(
+                        env, err, identity->archive,
+                        "of another environment, or of another history of this one, as a restored copy has: name a "
+                        "new directory");
         if (err)
                 refuse(env, err, identity->archive, xac_strerror(err));
         return identity->archive_may_drop ? 0 : err;

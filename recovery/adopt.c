@@ -54,7 +54,8 @@ static void tell(const struct adopt *adopt, const char *finding, const char *wha
 {
         char sentence[RECOVER_SENTENCE];
 
-        (void)snprintf(sentence, sizeof(sentence), "%s: %s: %s", adopt->manifest->file_name[adopt->file_no], finding, what);
+        (void)snprintf(sentence, sizeof(sentence), "%s: %s: %s", adopt->manifest->file_name[adopt->file_no], finding,
+                       what);
         adopt->adoption->tell(adopt->adoption->arg, sentence);
 }
 
@@ -71,7 +72,8 @@ static void tell_of_pages(const struct adopt *adopt, const char *what)
 
 /* ---- Missing, or shorter than it was ---- */
 
-#define REFUSED "it was changed by others, or damaged, while the environment was closed, and is not opened (XAC_UNCHANGED)"
+#define REFUSED \
+        "it was changed by others, or damaged, while the environment was closed, and is not opened (XAC_UNCHANGED)"
 
 static int judge_size(const struct adopt *adopt, bool is_there, uint64_t size)
 {
@@ -139,11 +141,12 @@ static int adopt_changed(struct adopt *adopt)
         if (!err)
                 err = compare(adopt, true);
         if (!err && adopt->compare.differing)
-                tell_of_pages(adopt, is_volatile
-                                    ? "the machine went down in a volatile session, so that they may be of any age; "
-                                      "they got new checksums"
-                                    : "it was changed by others while the environment was closed; it is taken as "
-                                      "it is, and they got new checksums");
+                tell_of_pages(adopt,
+                              is_volatile
+                                      ? "the machine went down in a volatile session, so that they may be of any age; "
+                                        "they got new checksums"
+                                      : "it was changed by others while the environment was closed; it is taken as "
+                                        "it is, and they got new checksums");
         return err ? err : settle(adopt);
 }
 

@@ -74,7 +74,8 @@ void look_open(struct life_of_image *life)
 {
         xac_options options = workload_options(life->world.workload, life->directory);
 
-        look_expect_ok(life, xac_open(life->directory, XAC_CREATE | XAC_UNCHANGED, &options, &life->seat.env), "xac_open");
+        look_expect_ok(life, xac_open(life->directory, XAC_CREATE | XAC_UNCHANGED, &options, &life->seat.env),
+                       "xac_open");
         life->seat.world = &life->world;
         memset(life->seat.pages, 0, sizeof(life->seat.pages));
         memset(&life->seat.desk, 0, sizeof(life->seat.desk));

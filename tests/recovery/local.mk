@@ -6,6 +6,7 @@ SUITES += recovery
 SUITE_recovery = \
         %D%/test_area \
         %D%/test_diff \
+        %D%/test_home_files \
         %D%/test_log_damage \
         %D%/test_log_header \
         %D%/test_log_overtaken \
@@ -37,6 +38,8 @@ UNIT_CRASHED = tests/recovery/crashed_stand.h tests/recovery/crashed.h tests/bas
 %C%_test_area_LDADD = $(UNIT_LIBS)
 %C%_test_diff_SOURCES = %D%/test_diff.c tests/base/scratch.h
 %C%_test_diff_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_test_home_files_SOURCES = %D%/test_home_files.c $(UNIT_DIRECTORY)
+%C%_test_home_files_LDADD = $(UNIT_LIBS)
 %C%_test_log_damage_SOURCES = %D%/test_log_damage.c %D%/hand_log.h %D%/hand_reader.h $(UNIT_DIRECTORY)
 %C%_test_log_damage_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_log_header_SOURCES = %D%/test_log_header.c $(UNIT_LOG)

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include "recovery/home_files.h"
+
+/*
+ * Pages that recovery brings home, and their checksums, where a disk has left zeros in the block of sums that it was
+ * writing. After any number of writes the power may go: then no page is known by another sum than its own.
+ */
+
+#include "tests/base/directory.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include <xac/xac.h>
+
+#include "recovery/sums.h"
+
+enum { PAGES = 300, PAGE_BYTES = 4096, PUT_FIRST = 3, PUT_COUNT = 9, PUT_LATER = 280 };
+
+static struct manifest manifest = {
+        .page_bytes = PAGE_BYTES, .mode = 0600, .file_count = 1, .file_name[0] = "data", .uuid = { 1, 2, 3 }
+};
+
+static const struct sums_id id = { .uuid = { 1, 2, 3 }, .page_bytes = PAGE_BYTES, .mode = 0600 };
+
+/* ---- Failures ---- */
+
+static int writes_left; /* -1: any number */
+
+static int fail_write(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
+{
+        (void)fd, (void)offset, (void)byte_len;
+        if (call != SYS_PWRITE || writes_left < 0)
+                return 0;
+        return writes_left-- > 0 ? 0 : (writes_left = 0, -EIO);
+}
+
+/* ---- The stand ---- */
+
+static unsigned char *page_of(uint64_t page_no, int generation)
+{
+        static unsigned char bytes[PAGE_BYTES];
+
+        memset(bytes, (int)(1 + (page_no * 7 + (uint64_t)generation) % 250), sizeof(bytes));
+        return bytes;
+}
+
+/* All pages are there, and the disk has harmed the sums. */
+static void make_files(void)
+{
+        int data_fd, sums_fd;
+
+        assert_int_equal(sys_open(directory, "data", O_RDWR | O_CREAT, 0600, &data_fd), 0);
+        for (uint64_t i = 0; i < PAGES; i++)
+                assert_int_equal(sys_write_all(data_fd, page_of(i, 0), PAGE_BYTES, i * PAGE_BYTES), 0);
+        assert_int_equal(sums_make(directory, &id, 0, &sums_fd), 0);
+        assert_int_equal(sums_grow(sums_fd, PAGES), 0);
+        sys_close(sums_fd);
+        sys_close(data_fd);
+}
+
+static int put(struct home_files *homes, uint64_t page_no)
+{
+        const struct page_image image = { .page = page_no, .bytes = page_of(page_no, 1) };
+
+        return home_files_put(homes, &image);
+}
+
+static int bring_home(void)
+{
+        struct findings findings = { 0 };
+        struct home_files homes;
+        int err = home_files_open(&homes, directory, &manifest, true, &findings);
+
+        assert_int_equal(err, 0);
+        for (uint64_t i = PUT_FIRST; !err && i < PUT_FIRST + PUT_COUNT; i++)
+                err = put(&homes, i);
+        if (!err)
+                err = put(&homes, PUT_LATER);
+        if (!err)
+                err = home_files_sync(&homes);
+        home_files_close(&homes);
+        return err;
+}
+
+static bool is_put(uint64_t page_no)
+{
+        return (page_no >= PUT_FIRST && page_no < PUT_FIRST + PUT_COUNT) || page_no == PUT_LATER;
+}
+
+/* Pages that are put may be of before, as the area has them still. */
+static void expect_nothing_wrong(bool is_done)
+{
+        static uint32_t sums[PAGES];
+        struct sums_note note;
+        int fd;
+
+        assert_int_equal(sums_open(directory, &id, O_RDWR, &fd, &note), 0);
+        assert_int_equal(sums_read(fd, 0, sums, PAGES, NULL), 0);
+        for (uint64_t i = 0; i < PAGES; i++) {
+                const bool is_hole = sums_judge_sector(fd, i) == SUMS_HOLE;
+                const uint32_t own = sums_of(page_of(i, is_put(i)), PAGE_BYTES);
+
+                if (is_done)
+                        assert_int_equal(sums[i], is_put(i) ? own : SUMS_UNKNOWN);
+                else if (!is_put(i) && !is_hole)
+                        assert_int_equal(sums[i], SUMS_UNKNOWN);
+        }
+        sys_close(fd);
+}
+
+/* ---- Tests ---- */
+
+static void test_what_a_harmed_block_knew_is_not_known(void **state)
+{
+        (void)state;
+        make_files();
+        assert_int_equal(bring_home(), 0);
+        expect_nothing_wrong(true);
+}
+
+static void test_the_power_may_go_after_any_write(void **state)
+{
+        (void)state;
+        for (int writes = 0;; writes++) {
+                make_files();
+                writes_left = writes;
+                sys_fail = fail_write;
+                int err = bring_home();
+                sys_fail = NULL;
+                writes_left = -1;
+                expect_nothing_wrong(!err);
+                if (!err)
+                        break;
+                assert_int_equal(err, -EIO);
+                assert_int_equal(bring_home(), 0); /* again, as the area is still named */
+                expect_nothing_wrong(true);
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup(test_what_a_harmed_block_knew_is_not_known, directory_empty),
+                cmocka_unit_test_setup(test_the_power_may_go_after_any_write, directory_empty),
+        };
+        return cmocka_run_group_tests_name("home_files", tests, directory_setup, directory_teardown);
+}
