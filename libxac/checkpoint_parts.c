@@ -12,6 +12,7 @@
  * P8   The area before may have pages that home lacks; they are in the first part.
  * P9   A page that a snapshot holds back stays in the pool, and is in every area from its part on.
  * P10  Whoever goes on for somebody who died, or failed, brings home first what the named area has.
+ * P11  And nothing else of what stands at C: a write of the same bytes may be torn, and no area has them.
  *
  * A version that has been superseded meanwhile goes home like the others. It is not the page's newest, so its head
  * stays, but no snapshot needs what was there before.
@@ -224,18 +225,20 @@ int checkpoint_parts_begin(struct checkpoint *checkpoint, uint32_t most)
         return err;
 }
 
-/* P10. What is not home, but listed: in the area that is named, or superseded, when it was written home; or held back.
- */
+/* P10. Of what stands at C, the named area has what is held back and what may not be home. Other slots are of versions
+ * that have been superseded, which are home, although no head says so (P11). */
 static int sort_out(struct in_parts *in)
 {
         const struct dirty *dirty = &in->checkpoint->dirty;
+        const struct vector *named = &in->before.pages;
         int err = 0;
         for (uint32_t i = 0; i < dirty->slots.count && !err; i++) {
-                uint64_t page = dirty_page(dirty, i);
-                struct dirty *to = &in->rest;
-                if (parts_have(in->listed.items, in->listed.count, page))
-                        to = is_held_back(in, dirty_slot(dirty, i), page) ? &in->carried : &in->home;
-                err = dirty_add(to, dirty_slot(dirty, i));
+                const uint32_t no = dirty_slot(dirty, i);
+                const uint64_t page = dirty_page(dirty, i);
+                if (parts_have(named->items, named->count, page))
+                        err = dirty_add(is_held_back(in, no, page) ? &in->carried : &in->home, no);
+                else if (!parts_have(in->listed.items, in->listed.count, page))
+                        err = dirty_add(&in->rest, no);
         }
         return err;
 }
