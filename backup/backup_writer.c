@@ -71,6 +71,7 @@ int backup_writer_open(struct backup_writer *writer, const struct backup_order *
         manifest_begin_log(&index->manifest,
                            sequence); /* where its own log and checkpoint are is of no use elsewhere */
         index->manifest.session.history = manifest->history; /* which archived log goes on from here */
+        index->manifest.session.time_ns = manifest_logged_last(manifest);
         index->sequence = sequence;
         index->time = (uint64_t)time(NULL);
         memcpy(index->source, manifest->uuid, BACKUP_ID_BYTES);

@@ -27,7 +27,8 @@ static void name_session(struct manifest *manifest)
         manifest->session = (struct manifest_session){ .incarnation = manifest->incarnation,
                                                        .history = manifest->history,
                                                        .position = manifest->base_position,
-                                                       .time_ns = now_ns };
+                                                       .time_ns = now_ns,
+                                                       .parent_ns = manifest_logged_last(manifest) };
         if (now_ns <= manifest->time_ns)
                 manifest->session.time_ns = manifest->time_ns + 1;
         manifest->time_ns = manifest->session.time_ns;

@@ -39,7 +39,9 @@
  *         148      4   CRC-32C of the packed bytes
  *         152      8   how many they are
  *         160      4   file_count
- *         164     92   zero
+ *         164      4   zero
+ *         168      8   session: the one that had logged last before it (manifest.h)
+ *         176     80   zero
  *
  * File of the environment, as of when the part was archived (the log has no names):
  *

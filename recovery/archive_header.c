@@ -36,6 +36,7 @@ enum {
         AT_PACKED_CHECKSUM = 148,
         AT_PACKED_BYTES = 152,
         AT_FILE_COUNT = 160,
+        AT_SESSION_PARENT = 168,
 
         AT_PLACE = 256, /* in a file's row */
         AT_BYTE_LEN = 264,
@@ -98,6 +99,7 @@ void archive_header_encode(unsigned char *bytes, struct archive_part *part, cons
         bytes_put_u32(bytes + AT_HISTORY, part->session.history);
         bytes_put_u64(bytes + AT_SESSION_POSITION, part->session.position);
         bytes_put_u64(bytes + AT_SESSION_TIME, part->session.time_ns);
+        bytes_put_u64(bytes + AT_SESSION_PARENT, part->session.parent_ns);
         content_encode(bytes, part);
         bytes_put_u32(bytes + AT_FILE_COUNT, files->count);
         for (uint32_t i = 0; i < files->count; i++)
@@ -116,7 +118,8 @@ static void part_decode(const unsigned char *bytes, struct archive_part *part)
                 .session = { .incarnation = bytes_get_u32(bytes + AT_INCARNATION),
                              .history = bytes_get_u32(bytes + AT_HISTORY),
                              .position = bytes_get_u64(bytes + AT_SESSION_POSITION),
-                             .time_ns = bytes_get_u64(bytes + AT_SESSION_TIME) },
+                             .time_ns = bytes_get_u64(bytes + AT_SESSION_TIME),
+                             .parent_ns = bytes_get_u64(bytes + AT_SESSION_PARENT) },
                 .first_record = bytes_get_u64(bytes + AT_FIRST_RECORD),
                 .next_record = bytes_get_u64(bytes + AT_NEXT_RECORD),
                 .before = bytes_get_u64(bytes + AT_BEFORE),

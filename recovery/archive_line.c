@@ -35,27 +35,37 @@ static int check_part(const struct archive_line *line, const struct archive_part
 
 /* ---- The pieces ---- */
 
+/* Is it the same session, or has the later one begun where the other one ended? */
+static bool goes_on(const struct manifest_session *session, const struct manifest_session *later)
+{
+        return later->time_ns == session->time_ns || later->parent_ns == session->time_ns;
+}
+
 static const char *gap_between(const struct archive_piece *before, const struct archive_piece *piece)
 {
         if (before->end != piece->begin)
                 return "the log in between is missing";
+        if (!goes_on(&before->part.session, &piece->part.session))
+                return "a copy of the environment went on by itself, or sessions in between are missing";
         if (before->part.session.history != piece->part.session.history)
                 return "a session without a log (XAC_VOLATILE) came in between, or others changed the files";
         return NULL;
 }
 
-/* From the newest session back: what one wrote counts up to where a later one begins. Then forwards, each from where
- * the one before has ended. */
+/* From the newest session back: what one wrote counts up to where one begins that goes on from it. Then forwards, each
+ * from where the one before has ended. A session that does not go on from the one before is judged by itself. */
 static void make_pieces(struct archive_line *line, const struct archive_part *parts, uint32_t count)
 {
-        uint64_t session_end = UINT64_MAX, later = UINT64_MAX;
+        uint64_t session_end = UINT64_MAX;
         uint64_t covered = 0;
 
         for (uint32_t i = count; i-- > 0;) {
-                if (i + 1 == count || parts[i].session.incarnation != parts[i + 1].session.incarnation)
-                        session_end = later;
-                if (parts[i].session.position < later)
-                        later = parts[i].session.position;
+                const struct manifest_session *later = i + 1 < count ? &parts[i + 1].session : NULL;
+
+                if (later && !goes_on(&parts[i].session, later))
+                        session_end = UINT64_MAX;
+                else if (later && later->time_ns != parts[i].session.time_ns && later->position < session_end)
+                        session_end = later->position;
                 line->piece[i] = (struct archive_piece){
                         .part = parts[i],
                         .begin = parts[i].from,
@@ -65,6 +75,8 @@ static void make_pieces(struct archive_line *line, const struct archive_part *pa
         for (uint32_t i = 0; i < count; i++) {
                 struct archive_piece piece = line->piece[i];
 
+                if (i && !goes_on(&parts[i - 1].session, &piece.part.session))
+                        covered = 0;
                 if (piece.begin < covered)
                         piece.begin = covered;
                 if (piece.begin >= piece.end)

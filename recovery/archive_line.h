@@ -5,7 +5,8 @@
 /*
  * What the parts of an archive make up: the log, in pieces, in order, with each place where one does not go on from
  * the one before. A gap is never silent: positions only grow, within sessions and from one to the next, and every
- * commit takes some; what changes pages without a log raises the history.
+ * commit takes some; what changes pages without a log raises the history; and a session names the one that had logged
+ * last before it, so that those of a copy, which went on by itself, are not taken for what followed.
  */
 
 #include "recovery/archive.h"

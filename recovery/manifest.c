@@ -171,6 +171,13 @@ static int half_made_publish(int directory)
         return err;
 }
 
+uint64_t manifest_logged_last(const struct manifest *manifest)
+{
+        const struct manifest_session *session = &manifest->session;
+
+        return session->position < manifest->base_position ? session->time_ns : session->parent_ns;
+}
+
 void manifest_begin_log(struct manifest *manifest, uint64_t sequence)
 {
         manifest->base_sequence = sequence;

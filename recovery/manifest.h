@@ -32,7 +32,8 @@ struct manifest_session {
         uint32_t incarnation; /* 0: none that this version knows of */
         uint32_t history;     /* manifest.history when it began */
         uint64_t position;
-        uint64_t time_ns; /* when it began; no other session of the environment, or of a copy, has the same */
+        uint64_t time_ns;   /* when it began; no other session of the environment, or of a copy, has the same */
+        uint64_t parent_ns; /* time_ns of the last one before it that has logged anything; 0: none, or not known */
 };
 
 struct manifest {
@@ -76,6 +77,9 @@ int manifest_create(int directory, struct manifest *manifest);
 /* The same for a manifest that is complete already, of an environment that is made as a whole: generation, uuid and
  * checkpoint are the caller's. */
 int manifest_create_as(int directory, const struct manifest *manifest);
+/* The session with the last bytes of the log before base_position: its time_ns; 0: none, or not known. */
+uint64_t manifest_logged_last(const struct manifest *manifest);
+
 /* No checkpoint but `sequence`, and an empty log behind it, which begins in segment 1. */
 void manifest_begin_log(struct manifest *manifest, uint64_t sequence);
 

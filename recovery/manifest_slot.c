@@ -42,7 +42,8 @@ enum {
         AT_SESSION_HISTORY = AT_TIME + 16,
         AT_SESSION_POSITION = AT_TIME + 24,
         AT_SESSION_TIME = AT_TIME + 32,
-        AT_END = AT_TIME + 40,
+        AT_SESSION_PARENT = AT_TIME + 40,
+        AT_END = AT_TIME + 48,
 
         UNITS_MAX = 1 << 30, /* so that addresses have 64 bits */
 
@@ -91,6 +92,7 @@ static void session_fields_encode(unsigned char *slot, const struct manifest *ma
         bytes_put_u32(slot + AT_SESSION_HISTORY, manifest->session.history);
         bytes_put_u64(slot + AT_SESSION_POSITION, manifest->session.position);
         bytes_put_u64(slot + AT_SESSION_TIME, manifest->session.time_ns);
+        bytes_put_u64(slot + AT_SESSION_PARENT, manifest->session.parent_ns);
 }
 
 static void place_encode(unsigned char *bytes, const struct manifest_place *place)
@@ -174,6 +176,7 @@ static void session_fields_decode(const unsigned char *slot, struct manifest *ma
         manifest->session.history = bytes_get_u32(slot + AT_SESSION_HISTORY);
         manifest->session.position = bytes_get_u64(slot + AT_SESSION_POSITION);
         manifest->session.time_ns = bytes_get_u64(slot + AT_SESSION_TIME);
+        manifest->session.parent_ns = bytes_get_u64(slot + AT_SESSION_PARENT);
 }
 
 static void slot_decode(const unsigned char *slot, struct manifest *manifest)

@@ -162,23 +162,52 @@ static bool follows(const struct restore_until *restore, const struct archive_pa
         return part->last > restore->base || (part->last == restore->base && part->session.history == restore->history);
 }
 
+static int report_missing(struct run *run, const struct archive_part *part)
+{
+        return findings_add(&run->findings,
+                            "commits %" PRIu64 " to %" PRIu64 ", which follow the backup, are not in the archive",
+                            run->restore->base + 1, part->before);
+}
+
+/* By their numbers its commits would follow. */
+static int refuse_other(struct run *run, const struct archive_part *part)
+{
+        if (part->before > run->restore->base)
+                return report_missing(run, part);
+        return findings_add(&run->findings,
+                            "the archive's commits after %" PRIu64
+                            " are not those that follow the backup: one of them is of a copy of the environment that "
+                            "went on by itself",
+                            run->restore->base);
+}
+
+/* Is it of the session that wrote the base, or of one that went on from there? */
+static bool goes_on(const struct restore_until *restore, const struct archive_part *part)
+{
+        return part->session.time_ns == restore->session_ns || part->session.parent_ns == restore->session_ns;
+}
+
 /* The piece to begin with; there may be none. */
 static int find_first(struct run *run)
 {
         const struct restore_until *restore = run->restore;
         const struct archive_line *line = &run->line;
+        const struct archive_part *other = NULL;
 
-        for (run->first = 0; run->first < line->count; run->first++)
-                if (follows(restore, &line->piece[run->first].part))
+        for (run->first = 0; run->first < line->count; run->first++) {
+                const struct archive_part *part = &line->piece[run->first].part;
+
+                if (!follows(restore, part))
+                        continue;
+                if (goes_on(restore, part))
                         break;
+                other = other ? other : part;
+        }
         if (run->first == line->count)
-                return 0;
+                return other ? refuse_other(run, other) : 0;
         const struct archive_part *part = &line->piece[run->first].part;
         if (part->before > restore->base)
-                return findings_add(&run->findings,
-                                    "commits %" PRIu64 " to %" PRIu64
-                                    ", which follow the backup, are not in the archive",
-                                    restore->base + 1, part->before);
+                return report_missing(run, part);
         if (part->session.history == restore->history)
                 return 0;
         return findings_add(
@@ -520,6 +549,7 @@ int restore_until_base(struct restore_until *restore, int directory)
                 restore->directory = directory;
                 memcpy(restore->uuid, manifest->uuid, sizeof(restore->uuid));
                 restore->history = manifest->history;
+                restore->session_ns = manifest_logged_last(manifest);
                 restore->base = manifest->base_sequence;
                 restore->base_ns = manifest->time_ns;
         }

@@ -20,12 +20,13 @@
 enum restore_kind { RESTORE_NEWEST, RESTORE_SEQUENCE, RESTORE_TIME };
 
 struct restore_until {
-        int directory;    /* in: the data files and their manifest, which nobody has open */
-        int archive;      /* in */
-        uint8_t uuid[16]; /* in: of the environment whose log it is */
-        uint32_t history; /* in: manifest.history of that environment when the base was made */
-        uint64_t base;    /* in: the commit at which the files stand */
-        uint64_t base_ns; /* in: it is no older than its commit; for what the archive does not have; 0: not known */
+        int directory;       /* in: the data files and their manifest, which nobody has open */
+        int archive;         /* in */
+        uint8_t uuid[16];    /* in: of the environment whose log it is */
+        uint32_t history;    /* in: manifest.history of that environment when the base was made */
+        uint64_t session_ns; /* in: its session that had logged last then (manifest_logged_last()) */
+        uint64_t base;       /* in: the commit at which the files stand */
+        uint64_t base_ns;    /* in: it is no older than its commit; for what the archive does not have; 0: not known */
         enum restore_kind kind;
         uint64_t target;           /* in: a sequence, or a time in ns since 1970 */
         recover_progress progress; /* in: may be NULL; "replay" (bytes of log), "restore" (pages) */
@@ -41,7 +42,8 @@ struct restore_until {
         char damage[RECOVER_SENTENCE]; /* out: after XAC_CORRUPT, or -ERANGE, why; for people */
 };
 
-/* Fills in directory, uuid, history, base and base_ns from the manifest there, which is to be clean: -EBUSY if not. */
+/* Fills in directory, uuid, history, session_ns, base and base_ns from the manifest there, which is to be clean: -EBUSY
+ * if not. */
 int restore_until_base(struct restore_until *restore, int directory);
 /* 0; -ERANGE: the target cannot be reached: it lies inside merged commits, before the base, or behind the archive's
  * end; nothing was changed; -ENOENT: the archive is empty; XAC_CORRUPT: a gap or damage before the target; -ENOMEM,

@@ -232,6 +232,79 @@ static void a_copy_of_the_past_is_refused(void)
         stand_session(stand, 20, STAND_CLOSE);
 }
 
+/* ---- A copy that goes on by itself ---- */
+
+enum { FORK_COMMITS = 12 };
+
+static uint64_t commit_elsewhere(const char *name, unsigned commits, const xac_options *options)
+{
+        xac_env *env;
+        xac_stats stats;
+        int err = xac_open(scratch_path(name), 0, options, &env);
+
+        if (err)
+                return 0;
+        unsigned char *view = xac_mmap(env, "a", STAND_FILE_BYTES, 0);
+        check(view != MAP_FAILED);
+        for (unsigned i = 0; i < commits; i++) {
+                check_ok(xbegin(env, 0));
+                memset(view + STAND_FILE_BYTES - 512, 0xe0 + (int)i, 512);
+                check_ok(xend(env));
+        }
+        check_ok(xac_stat(env, &stats));
+        check_ok(xac_close(env));
+        return stats.sequence;
+}
+
+/* Its own commits stand at the same numbers, and positions, as the archive's: none is taken for the other. */
+static void expect_nothing_of_another_history(struct stand *stand, uint64_t end)
+{
+        struct restore_until restore;
+
+        check_ok(stand_restore("base", RESTORE_SEQUENCE, end, &restore));
+        stand_check_restored(stand, end);
+        check_ok(stand_restore("base", RESTORE_SEQUENCE, end - 1 - stand_draw(stand, 10), &restore));
+        stand_check_restored(stand, restore.sequence);
+        int err = stand_restore("base", RESTORE_NEWEST, 0, &restore);
+        check(err == 0 || err == XAC_CORRUPT);
+        if (!err)
+                stand_check_restored(stand, restore.sequence);
+        err = stand_restore("fork", RESTORE_NEWEST, 0, &restore);
+        check(err == XAC_CORRUPT || (err == 0 && !restore.commits));
+}
+
+static void fork_once(uint64_t seed, unsigned commits, unsigned sessions, bool is_opened_again)
+{
+        struct stand *stand = stand_new(seed, 100);
+
+        stand->nosync_percent = 0;
+        stand_session(stand, 10, STAND_CLOSE);
+        stand_base("base");
+        stand_copy("env", "fork");
+        stand_session(stand, 15 + stand_draw(stand, 10), STAND_CLOSE);
+        for (unsigned i = 0; i < sessions; i++)
+                check(commit_elsewhere("fork", commits / sessions, NULL) != 0);
+        if (is_opened_again)
+                check(commit_elsewhere("fork", 0, NULL) != 0);
+        expect_nothing_of_another_history(stand, stand->newest);
+        /* Into the same archive: refused, or kept apart. */
+        xac_options options = stand_options();
+        uint64_t taken = commit_elsewhere("fork", 3, &options);
+        expect_nothing_of_another_history(stand, stand->newest);
+        printf("%u commits in %u sessions%s: %s\n", commits, sessions, is_opened_again ? ", opened again" : "",
+               taken ? "kept apart" : "refused");
+}
+
+static void a_copy_that_went_on_is_kept_apart(void)
+{
+        for (unsigned commits = 1; commits < 40; commits += 1 + commits / FORK_COMMITS * 7)
+                for (unsigned sessions = 1; sessions <= 2; sessions++)
+                        for (int again = 0; again < 2; again++) {
+                                fork_once(chance_seed() + commits, commits * sessions, sessions, again);
+                                scratch_clear();
+                        }
+}
+
 /* ---- Sessions that the archive does not know ---- */
 
 /* Of two: the log of the second is archived later, that of the first has been given up by then. */
@@ -527,7 +600,7 @@ static void what_is_old_is_forgotten(void)
         struct restore_until restore;
         struct archive_line line;
         struct findings findings = { .report = NULL };
-        uint64_t removed;
+        uint64_t removed, session_ns = 0;
         int archive;
 
         uint64_t since = stand->newest / 2;
@@ -535,6 +608,9 @@ static void what_is_old_is_forgotten(void)
         stand_copy("restored", "half"); /* as a later backup: of the same environment */
         check_ok(sys_open(AT_FDCWD, scratch_path("archive"), O_RDONLY | O_DIRECTORY, 0, &archive));
         check_ok(archive_line_open(&line, archive, NULL, &findings));
+        for (uint32_t i = 0; i < line.count && line.piece[i].part.before < since; i++)
+                if (line.piece[i].part.last)
+                        session_ns = line.piece[i].part.session.time_ns;
         check_ok(archive_line_forget(&line, archive, since, 0, &removed));
         archive_line_close(&line);
         check(removed > 0 && removed < part_count);
@@ -548,6 +624,7 @@ static void what_is_old_is_forgotten(void)
                 check_ok(restore_until_base(&later, directory));
                 memcpy(later.uuid, restore.uuid, sizeof(later.uuid));
                 later.history = restore.history;
+                later.session_ns = session_ns;
                 later.archive = archive;
                 check_ok(restore_until_run(&later));
                 stand_check_restored(stand, later.sequence);
@@ -570,6 +647,7 @@ int main(void)
                 stand_test(any_bytes_do_no_harm, 120),
                 isolated_test(another_environment_is_refused),
                 isolated_test(a_copy_of_the_past_is_refused),
+                stand_test(a_copy_that_went_on_is_kept_apart, 200),
                 isolated_test(a_session_without_the_archive_is_a_gap),
                 isolated_test(a_crashed_session_is_caught_up),
                 isolated_test(a_session_without_a_log_is_a_gap),

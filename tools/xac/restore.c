@@ -113,6 +113,7 @@ static enum tool_exit go_on(const struct restore_call *call)
         }
         memcpy(source.uuid, index.source, sizeof(source.uuid));
         source.history = index.manifest.session.history;
+        source.session_ns = index.manifest.session.time_ns;
         source.time_ns = (index.time + 1) * UINT64_C(1000000000);
         backup_index_free(&index);
         enum tool_exit result = restore_until_moment(call->order.destination, &source, call->archive, &call->until);

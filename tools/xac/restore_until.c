@@ -115,6 +115,7 @@ enum tool_exit restore_until_moment(const char *path, const struct restore_sourc
         if (result == TOOL_DONE && source) {
                 memcpy(restore.uuid, source->uuid, sizeof(restore.uuid));
                 restore.history = source->history;
+                restore.session_ns = source->session_ns;
                 restore.base_ns = source->time_ns;
         }
         if (result == TOOL_DONE)

@@ -13,6 +13,7 @@
 struct restore_source {
         uint8_t uuid[16];
         uint32_t history;
+        uint64_t session_ns;
         uint64_t time_ns; /* not before the commit that they stand at; 0: not known */
 };
 
