@@ -229,13 +229,11 @@ static int check_environment(int directory, struct trouble *trouble)
         return err ? err : recover_check(&recovery, &manifest, take_finding, trouble);
 }
 
-int backup_make_whole(struct partial *partial, const struct manifest *manifest, mode_t mode, struct trouble *trouble)
+int backup_make_environment(int directory, const struct manifest *manifest, struct trouble *trouble)
 {
-        int err = manifest ? manifest_create_as(partial->directory, manifest) : 0;
+        int err = manifest_create_as(directory, manifest);
 
-        if (!err && manifest)
-                err = check_environment(partial->directory, trouble);
-        return err ? err : partial_finish(partial, mode, trouble);
+        return err ? err : check_environment(directory, trouble);
 }
 
 static int write_index(struct backup_writer *writer)
@@ -276,9 +274,9 @@ static int end_directory(struct backup_writer *writer, const struct manifest *ma
         else if (!err)
                 err = backup_verify_files(partial->directory, &writer->index, manifest, progress, pace,
                                           writer->trouble);
-        return err ? err
-                   : backup_make_whole(partial, writer->is_incremental ? NULL : manifest, manifest->mode,
-                                       writer->trouble);
+        if (!err && !writer->is_incremental)
+                err = backup_make_environment(partial->directory, manifest, writer->trouble);
+        return err ? err : partial_finish(partial, manifest->mode, writer->trouble);
 }
 
 static int finish(struct backup_writer *writer)

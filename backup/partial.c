@@ -214,30 +214,3 @@ void partial_abandon(struct partial *partial)
         (void)sys_rmdir(partial->parent, partial->is_named ? partial->name : partial->partial_name);
         close_all(partial);
 }
-
-int partial_take_back(const char *path)
-{
-        struct partial partial = { .is_named = true };
-        int err = open_parent(&partial, path);
-
-        if (err)
-                return err;
-        err = sys_open(partial.parent, partial.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, &partial.directory);
-        if (err)
-                goto fail_directory;
-        err = sys_open(partial.directory, LOCK_NAME, O_RDWR, 0, &partial.lock_fd);
-        if (err)
-                goto fail_lock;
-        err = sys_lock_byte(partial.lock_fd, 0, false);
-        if (!err) {
-                partial_abandon(&partial);
-                return 0;
-        }
-
-        sys_close(partial.lock_fd);
-fail_lock:
-        sys_close(partial.directory);
-fail_directory:
-        sys_close(partial.parent);
-        return err == -EAGAIN ? -EBUSY : err;
-}

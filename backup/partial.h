@@ -32,7 +32,5 @@ int partial_make(struct partial *partial, const char *path, struct trouble *trou
 int partial_finish(struct partial *partial, mode_t mode, struct trouble *trouble);
 /* Removes all of it, what makes it an environment first. */
 void partial_abandon(struct partial *partial);
-/* The same of one that has its name, in `path`; -EBUSY: somebody has opened it since. */
-int partial_take_back(const char *path);
 
 #endif

@@ -263,7 +263,11 @@ static int end(struct restore *restore)
         if (!err)
                 err = backup_verify_files(partial->directory, index, &manifest, &restore->order->progress,
                                           &restore->pace, restore->trouble);
-        return err ? err : backup_make_whole(partial, &manifest, manifest.mode, restore->trouble);
+        if (!err)
+                err = backup_make_environment(partial->directory, &manifest, restore->trouble);
+        if (!err && restore->order->go_on)
+                err = restore->order->go_on(restore->order->go_on_arg, partial->directory);
+        return err ? err : partial_finish(partial, manifest.mode, restore->trouble);
 }
 
 static int restore_into(struct restore *restore)

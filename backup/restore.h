@@ -15,6 +15,9 @@ struct restore_order {
         uint32_t count;
         const char *destination; /* a directory that is not there yet; NULL: read and compare only */
         struct backup_progress progress;
+        /* Takes the environment, which nobody can open yet, further before it gets its name; may be NULL. */
+        int (*go_on)(void *arg, int directory);
+        void *go_on_arg;
 };
 
 struct restore_result {

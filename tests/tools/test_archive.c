@@ -5,10 +5,13 @@
  * any moment.
  */
 
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -245,6 +248,44 @@ static void a_backup_goes_on_to_any_commit(void)
         check_xac(2, "restore", archive, "--until=never", scratch_path("backup"), scratch_path("none"));
 }
 
+/* The directory is there as of the moment that was asked for, or not at all. */
+static void a_restore_that_is_killed_leaves_nothing(void)
+{
+        char archive[512];
+        xac_options options = { .archive = ARCHIVE };
+        xac_env *env;
+        unsigned whole = 0;
+
+        make_archive();
+        check_ok(xac_open(TOOL_ENV, XAC_CREATE, &options, &env));
+        check_ok(xac_close(env));
+        tool_work(0, 5, TOOL_CLOSE);
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        check_xac(0, "backup", TOOL_ENV, scratch_path("backup"));
+        tool_work(0, 200, TOOL_CLOSE);
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        snprintf(archive, sizeof(archive), "--archive=%s", ARCHIVE);
+        for (unsigned i = 0; i < 60; i++) {
+                int silence = open("/dev/null", O_WRONLY | O_CLOEXEC);
+                const char *const args[] = { "restore", archive, scratch_path("backup"), COPY, NULL };
+                pid_t pid = tool_start(args, silence);
+
+                usleep(1000 + 500 * i);
+                kill(pid, i % 2 ? SIGKILL : SIGINT);
+                check_equal(waitpid(pid, NULL, 0), pid);
+                close(silence);
+                if (access(COPY, F_OK) != 0)
+                        continue;
+                whole++;
+                check_equal(sum_of(COPY), 205);
+                check_xac(0, "check", COPY);
+                shell("rm -r '%s'", COPY);
+        }
+        check_xac(0, "restore", archive, scratch_path("backup"), COPY);
+        check_equal(sum_of(COPY), 205);
+        printf("%u of 60 were done before\n", whole);
+}
+
 /* Of a log whose end is not certain yet only what is; then what recovery has made of it. */
 static void a_crash_in_between_leaves_no_gap(void)
 {
@@ -307,6 +348,7 @@ int main(void)
                 isolated_test(changes_by_others_are_a_gap),
                 isolated_test(what_is_old_is_removed),
                 isolated_test(a_backup_goes_on_to_any_commit),
+                isolated_test(a_restore_that_is_killed_leaves_nothing),
                 isolated_test(a_crash_in_between_leaves_no_gap),
                 isolated_test(stat_tells_of_it),
                 isolated_test(usage),

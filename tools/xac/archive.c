@@ -299,7 +299,7 @@ static enum tool_exit run(int argc, char **argv, const struct archive_call *call
         }
         if (wanted == 1)
                 return run_on_line(argv[optind], call);
-        return call->is_restore ? restore_until_moment(argv[optind + 1], NULL, argv[optind], &call->moment)
+        return call->is_restore ? restore_until_moment(argv[optind + 1], argv[optind], &call->moment)
                                 : run_keep(argv[optind], argv[optind + 1], call);
 }
 

@@ -4,12 +4,11 @@
  * xac restore: an environment from a full backup and those that continue it (backup/restore.h).
  */
 
-#include <fcntl.h>
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <string.h>
 
-#include "backup/partial.h"
 #include "backup/restore.h"
 #include "base/sys.h"
 #include "tools/xac/json.h"
@@ -69,8 +68,45 @@ static void print_report(const struct restore_call *call, const struct restore_r
         printf("%.2f s\n", seconds);
 }
 
+/* ---- Further, by an archive ---- */
+
+/* Where the archive goes on from is in the last backup. */
+static enum tool_exit begin_further(const struct restore_call *call, struct restore_further *further)
+{
+        static struct backup_index index;
+        struct trouble trouble = { "" };
+        struct restore_until *restore = &further->restore;
+
+        *further = (struct restore_further){ .path = call->order.destination,
+                                             .archive = call->archive,
+                                             .moment = &call->until };
+        if (backup_index_load(&index, call->order.backups[call->order.count - 1], &trouble)) {
+                tool_complain("%s", trouble.text);
+                return TOOL_FAILED;
+        }
+        memcpy(restore->uuid, index.source, sizeof(restore->uuid));
+        restore->base = index.sequence;
+        restore->base_ns = (index.time + 1) * UINT64_C(1000000000);
+        restore->history = index.manifest.session.history;
+        restore->session_ns = index.manifest.session.time_ns;
+        backup_index_free(&index);
+        return TOOL_DONE;
+}
+
+/* It complains by itself. */
+static int go_further(void *further_, int directory)
+{
+        struct restore_further *further = further_;
+
+        further->restore.directory = directory;
+        return restore_further_run(further) == TOOL_DONE ? 0 : -ECANCELED;
+}
+
+/* ---- All of it ---- */
+
 static enum tool_exit restore(const struct restore_call *call)
 {
+        static struct restore_further further;
         struct restore_result result;
         struct trouble trouble = { "" };
         struct meter meter;
@@ -78,50 +114,25 @@ static enum tool_exit restore(const struct restore_call *call)
         const uint64_t begun_ns = sys_monotonic_ns();
         int err;
 
+        if (call->archive) {
+                if (begin_further(call, &further) != TOOL_DONE)
+                        return TOOL_FAILED;
+                order.go_on = go_further;
+                order.go_on_arg = &further;
+        }
         meter_begin(&meter);
         order.progress = (struct backup_progress){ meter_tell, &meter };
         err = restore_run(&order, &result, &trouble);
         meter_end(&meter);
         if (err) {
-                tool_complain("%s", trouble.text);
+                if (err != -ECANCELED)
+                        tool_complain("%s", trouble.text);
                 return TOOL_FAILED;
         }
         (call->is_json ? print_json : print_report)(call, &result, (double)(sys_monotonic_ns() - begun_ns) / 1e9);
+        if (call->archive)
+                restore_further_report(&further);
         return TOOL_DONE;
-}
-
-/* What is no backup any more once it has gone on. */
-static void forget_backup(const char *path)
-{
-        int directory;
-
-        if (sys_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0, &directory))
-                return;
-        (void)sys_unlink(directory, BACKUP_INDEX_NAME);
-        sys_close(directory);
-}
-
-static enum tool_exit go_on(const struct restore_call *call)
-{
-        static struct backup_index index;
-        struct trouble trouble = { "" };
-        struct restore_source source = { .time_ns = 0 };
-
-        if (backup_index_load(&index, call->order.backups[call->order.count - 1], &trouble)) {
-                tool_complain("%s", trouble.text);
-                return TOOL_FAILED;
-        }
-        memcpy(source.uuid, index.source, sizeof(source.uuid));
-        source.history = index.manifest.session.history;
-        source.session_ns = index.manifest.session.time_ns;
-        source.time_ns = (index.time + 1) * UINT64_C(1000000000);
-        backup_index_free(&index);
-        enum tool_exit result = restore_until_moment(call->order.destination, &source, call->archive, &call->until);
-        if (result == TOOL_DONE)
-                forget_backup(call->order.destination);
-        else if (partial_take_back(call->order.destination))
-                tool_complain("%s stands as of the backup, or is unfinished: remove it", call->order.destination);
-        return result;
 }
 
 /* The backups, and where they are to go. */
@@ -194,6 +205,5 @@ enum tool_exit restore_main(int argc, char **argv)
         }
         if (!is_sensible(&call) || !take_operands(argc, argv, &call))
                 return tool_usage("restore");
-        enum tool_exit result = restore(&call);
-        return result == TOOL_DONE && call.archive ? go_on(&call) : result;
+        return restore(&call);
 }

@@ -25,8 +25,6 @@ static enum tool_exit complain_of_range(const char *path, const struct restore_u
 
 static enum tool_exit complain(const char *path, const char *archive, const struct restore_until *restore, int err)
 {
-        struct stat st;
-
         if (err == -ERANGE)
                 return complain_of_range(path, restore);
         if (err == -ENOENT)
@@ -37,13 +35,13 @@ static enum tool_exit complain(const char *path, const char *archive, const stru
                 tool_complain("%s is compressed by zstd, which this build does not have", archive);
         else
                 tool_complain("%s: %s", path, tool_explain(err));
-        if (sys_stat_at(restore->directory, MANIFEST_NAME, &st) == -ENOENT)
-                tool_complain("%s is no environment any more: begin again, with the backup", path);
         return TOOL_FAILED;
 }
 
-static void report(const struct restore_until *restore)
+void restore_further_report(const struct restore_further *further)
 {
+        const struct restore_until *restore = &further->restore;
+
         tool_label("sequence");
         printf("%" PRIu64 "\n", restore->sequence);
         tool_label("time");
@@ -51,17 +49,25 @@ static void report(const struct restore_until *restore)
         tool_label("replayed");
         printf("%s, %s changed\n", tool_count(restore->commits, "commit", "commits"),
                tool_count(restore->pages, "page", "pages"));
+        if (restore->kind == RESTORE_TIME && restore->is_end)
+                tool_complain("%s ends there: if there were commits after %" PRIu64
+                              " and up to that time, it does not have "
+                              "them",
+                              further->archive, restore->sequence);
 }
 
-static enum tool_exit run(struct place *place, const char *archive, struct restore_until *restore)
+enum tool_exit restore_further_run(struct restore_further *further)
 {
+        struct restore_until *restore = &further->restore;
         struct meter meter;
-        int err = sys_open(AT_FDCWD, archive, O_RDONLY | O_DIRECTORY, 0, &restore->archive);
+        int err = sys_open(AT_FDCWD, further->archive, O_RDONLY | O_DIRECTORY, 0, &restore->archive);
 
         if (err) {
-                tool_complain("%s: %s", archive, tool_explain(err));
+                tool_complain("%s: %s", further->archive, tool_explain(err));
                 return TOOL_FAILED;
         }
+        restore->kind = further->moment->kind;
+        restore->target = further->moment->value;
         meter_begin(&meter);
         restore->progress = meter_tell;
         /* cppcheck-suppress autoVariables ; nobody calls it later */
@@ -69,15 +75,7 @@ static enum tool_exit run(struct place *place, const char *archive, struct resto
         err = restore_until_run(restore);
         meter_end(&meter);
         sys_close(restore->archive);
-        if (err)
-                return complain(place->path, archive, restore, err);
-        report(restore);
-        if (restore->kind == RESTORE_TIME && restore->is_end)
-                tool_complain("%s ends there: if there were commits after %" PRIu64
-                              " and up to that time, it does not have "
-                              "them",
-                              archive, restore->sequence);
-        return TOOL_DONE;
+        return err ? complain(further->path, further->archive, restore, err) : TOOL_DONE;
 }
 
 /* Nobody may have it open, and it must have been closed. */
@@ -101,25 +99,23 @@ static enum tool_exit hold(struct place *place, struct restore_until *restore)
         return TOOL_FAILED;
 }
 
-enum tool_exit restore_until_moment(const char *path, const struct restore_source *source, const char *archive,
-                                    const struct moment *moment)
+enum tool_exit restore_until_moment(const char *path, const char *archive, const struct moment *moment)
 {
         static struct place place;
-        static struct restore_until restore;
+        static struct restore_further further;
+        struct stat st;
         enum tool_exit result = place_open_with_manifest(&place, path);
 
         if (result != TOOL_DONE)
                 return result;
-        restore = (struct restore_until){ .kind = moment->kind, .target = moment->value };
-        result = hold(&place, &restore);
-        if (result == TOOL_DONE && source) {
-                memcpy(restore.uuid, source->uuid, sizeof(restore.uuid));
-                restore.history = source->history;
-                restore.session_ns = source->session_ns;
-                restore.base_ns = source->time_ns;
-        }
+        further = (struct restore_further){ .path = path, .archive = archive, .moment = moment };
+        result = hold(&place, &further.restore);
         if (result == TOOL_DONE)
-                result = run(&place, archive, &restore);
+                result = restore_further_run(&further);
+        if (result == TOOL_DONE)
+                restore_further_report(&further);
+        else if (sys_stat_at(place.directory, MANIFEST_NAME, &st) == -ENOENT)
+                tool_complain("%s is no environment any more: begin again, with another copy", path);
         place_close(&place);
         return result;
 }

@@ -6,19 +6,24 @@
  * An environment that nobody has open, brought on to a moment by an archive (recovery/restore_until.h).
  */
 
+#include "recovery/restore_until.h"
 #include "tools/xac/moment.h"
 #include "tools/xac/tool.h"
 
-/* Of which environment the files in a directory are; NULL in place of it: as their own manifest says. */
-struct restore_source {
-        uint8_t uuid[16];
-        uint32_t history;
-        uint64_t session_ns;
-        uint64_t time_ns; /* not before the commit that they stand at; 0: not known */
+/* An environment that nobody else has, as far as these functions know: of which one its files are, and how far it is to
+ * go. */
+struct restore_further {
+        const char *path; /* for people */
+        const char *archive;
+        const struct moment *moment;
+        struct restore_until restore; /* uuid, history, session and time of the base; then the results */
 };
 
-/* Reports what was done, or complains. */
-enum tool_exit restore_until_moment(const char *path, const struct restore_source *source, const char *archive,
-                                    const struct moment *moment);
+/* Complains if it fails. */
+enum tool_exit restore_further_run(struct restore_further *further);
+void restore_further_report(const struct restore_further *further);
+
+/* The same for a directory at rest, of which its own manifest tells. */
+enum tool_exit restore_until_moment(const char *path, const char *archive, const struct moment *moment);
 
 #endif
