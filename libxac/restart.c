@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <xac/xac.h>
 
 #include "base/sys.h"
 #include "libxac/archiving.h"
@@ -33,6 +34,24 @@ static void name_session(struct manifest *manifest)
                 manifest->session.time_ns = manifest->time_ns + 1;
         manifest->time_ns = manifest->session.time_ns;
 }
+
+/* For tools that open it later. */
+static void name_archive(const struct xac_env *env, struct manifest *manifest)
+{
+        const struct shared_identity *identity = &env->identity;
+        struct manifest_archive *archive = &manifest->archive;
+        memset(archive, 0, sizeof(*archive));
+        if (!identity->archive[0])
+                return;
+        archive->device = identity->device;
+        archive->inode = identity->inode;
+        archive->held_bytes = identity->archive_held;
+        archive->flags = (identity->archive_may_drop ? XAC_ARCHIVE_DROP : 0) |
+                         (identity->archive_is_packed ? 0 : XAC_ARCHIVE_PLAIN);
+        strcpy(archive->path, identity->archive);
+}
+
+_Static_assert((int)CONTROL_PATH_BYTES <= (int)MANIFEST_PATH_BYTES, "the manifest has room for what shared memory has");
 
 struct told {
         const struct xac_env *env;
@@ -94,6 +113,7 @@ static int begin_session(struct xac_env *env, struct manifest *manifest)
 {
         int err = 0;
         manifest->incarnation++;
+        name_archive(env, manifest);
         if (shared_is_durable(&env->shared)) {
                 manifest->is_clean = 0;
                 err = prepare_log(env, manifest);

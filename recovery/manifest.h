@@ -14,7 +14,8 @@
 enum {
         MANIFEST_FILES = 64,
         MANIFEST_NAME_BYTES = 256, /* including the final NUL */
-        MANIFEST_UNIT_SHIFT = 34   /* of address space: 16 GiB */
+        MANIFEST_UNIT_SHIFT = 34,  /* of address space: 16 GiB */
+        MANIFEST_PATH_BYTES = 1024 /* including the final NUL */
 };
 
 #define MANIFEST_NAME "xac.manifest"
@@ -34,6 +35,15 @@ struct manifest_session {
         uint64_t position;
         uint64_t time_ns;   /* when it began; no other session of the environment, or of a copy, has the same */
         uint64_t parent_ns; /* time_ns of the last one before it that has logged anything; 0: none, or not known */
+};
+
+/* Where the log of the last session was kept (xac_options.archive), for tools that open the environment. A copy of it
+ * lies in another directory, and has nothing to do there. */
+struct manifest_archive {
+        uint64_t device, inode; /* of the environment's directory */
+        uint64_t held_bytes;
+        uint64_t flags;                 /* enum xac_archive_flags */
+        char path[MANIFEST_PATH_BYTES]; /* empty: nowhere */
 };
 
 struct manifest {
@@ -63,6 +73,7 @@ struct manifest {
         uint32_t history; /* 0, or the incarnation of the last session without a log: what is logged after it does not
                            * go on from what was logged before */
         uint32_t unused;  /* zero: there is no padding */
+        struct manifest_archive archive;
 
         char file_name[MANIFEST_FILES][MANIFEST_NAME_BYTES]; /* index = file number */
         struct manifest_place file_place[MANIFEST_FILES];

@@ -43,7 +43,12 @@ enum {
         AT_SESSION_POSITION = AT_TIME + 24,
         AT_SESSION_TIME = AT_TIME + 32,
         AT_SESSION_PARENT = AT_TIME + 40,
-        AT_END = AT_TIME + 48,
+        AT_ARCHIVE_DEVICE = AT_TIME + 48,
+        AT_ARCHIVE_INODE = AT_TIME + 56,
+        AT_ARCHIVE_HELD = AT_TIME + 64,
+        AT_ARCHIVE_FLAGS = AT_TIME + 72,
+        AT_ARCHIVE_PATH = AT_TIME + 80,
+        AT_END = AT_ARCHIVE_PATH + MANIFEST_PATH_BYTES,
 
         UNITS_MAX = 1 << 30, /* so that addresses have 64 bits */
 
@@ -95,6 +100,15 @@ static void session_fields_encode(unsigned char *slot, const struct manifest *ma
         bytes_put_u64(slot + AT_SESSION_PARENT, manifest->session.parent_ns);
 }
 
+static void archive_fields_encode(unsigned char *slot, const struct manifest_archive *archive)
+{
+        bytes_put_u64(slot + AT_ARCHIVE_DEVICE, archive->device);
+        bytes_put_u64(slot + AT_ARCHIVE_INODE, archive->inode);
+        bytes_put_u64(slot + AT_ARCHIVE_HELD, archive->held_bytes);
+        bytes_put_u64(slot + AT_ARCHIVE_FLAGS, archive->flags);
+        memcpy(slot + AT_ARCHIVE_PATH, archive->path, strlen(archive->path));
+}
+
 static void place_encode(unsigned char *bytes, const struct manifest_place *place)
 {
         bytes_put_u32(bytes, place->first);
@@ -104,7 +118,7 @@ static void place_encode(unsigned char *bytes, const struct manifest_place *plac
 /* That has what the manifest says: so an older library may open what it understands. */
 static uint32_t lowest_version(const struct manifest *manifest)
 {
-        if (manifest->session.incarnation || manifest->history || manifest->time_ns)
+        if (manifest->session.incarnation || manifest->history || manifest->time_ns || manifest->archive.path[0])
                 return SESSION_SINCE;
         return manifest->target_sequence ? TARGET_SINCE : PLACES_SINCE;
 }
@@ -122,6 +136,7 @@ void manifest_slot_encode(unsigned char *slot, const struct manifest *manifest, 
         bytes_put_u32(slot + AT_FILE_COUNT, manifest->file_count);
         log_fields_encode(slot, manifest);
         session_fields_encode(slot, manifest);
+        archive_fields_encode(slot, &manifest->archive);
         /* Copied as strings, so that no byte behind a name's end gets into the file. */
         for (uint32_t file = 0; file < manifest->file_count; file++) {
                 const char *name = manifest->file_name[file];
@@ -179,6 +194,18 @@ static void session_fields_decode(const unsigned char *slot, struct manifest *ma
         manifest->session.parent_ns = bytes_get_u64(slot + AT_SESSION_PARENT);
 }
 
+static void archive_fields_decode(const unsigned char *slot, struct manifest_archive *archive)
+{
+        memset(archive, 0, sizeof(*archive));
+        if (manifest_slot_version(slot) < SESSION_SINCE)
+                return;
+        archive->device = bytes_get_u64(slot + AT_ARCHIVE_DEVICE);
+        archive->inode = bytes_get_u64(slot + AT_ARCHIVE_INODE);
+        archive->held_bytes = bytes_get_u64(slot + AT_ARCHIVE_HELD);
+        archive->flags = bytes_get_u64(slot + AT_ARCHIVE_FLAGS);
+        memcpy(archive->path, slot + AT_ARCHIVE_PATH, sizeof(archive->path));
+}
+
 static void slot_decode(const unsigned char *slot, struct manifest *manifest)
 {
         manifest->generation = bytes_get_u64(slot + AT_GENERATION);
@@ -189,6 +216,7 @@ static void slot_decode(const unsigned char *slot, struct manifest *manifest)
         manifest->file_count = bytes_get_u32(slot + AT_FILE_COUNT);
         log_fields_decode(slot, manifest);
         session_fields_decode(slot, manifest);
+        archive_fields_decode(slot, &manifest->archive);
         memcpy(manifest->file_name, slot + AT_NAMES, sizeof(manifest->file_name));
         memset(manifest->file_place, 0, sizeof(manifest->file_place));
         for (uint32_t file = 0; file < MANIFEST_FILES && manifest_slot_version(slot) >= PLACES_SINCE; file++) {
@@ -258,7 +286,7 @@ bool manifest_makes_sense(const struct manifest *manifest)
         for (uint32_t file = 0; file < manifest->file_count; file++)
                 if (!name_makes_sense(manifest->file_name[file]) || !place_makes_sense(&manifest->file_place[file]))
                         return false;
-        return log_fields_make_sense(manifest);
+        return memchr(manifest->archive.path, '\0', MANIFEST_PATH_BYTES) && log_fields_make_sense(manifest);
 }
 
 enum manifest_slot_state manifest_slot_judge(const unsigned char *slot, struct manifest *manifest)

@@ -73,7 +73,9 @@ static void make_slot(struct fuzz_input *input, unsigned char *slot, uint32_t tu
         if (more & 1)
                 manifest.target_sequence = manifest.base_sequence + (more >> 4);
         if (more & 2)
-                manifest.session = (struct manifest_session){ more >> 6, 1, 65536, 77 };
+                manifest.session = (struct manifest_session){ more >> 6, 1, 65536, 77, 76 };
+        if (more & 8)
+                memset(manifest.archive.path, 'p', 1 + more);
         if (more & 4)
                 manifest.history = more >> 6;
         for (uint32_t i = 0; i < manifest.file_count; i++) {
@@ -166,7 +168,8 @@ static bool session_is_right(const unsigned char *slot)
 
         return bytes_get_u32(slot + 8) < SESSION_SINCE ||
                (position % 4096 == 0 && position <= bytes_get_u64(slot + 80) &&
-                bytes_get_u32(slot + TIME + 12) <= incarnation && bytes_get_u32(slot + TIME + 8) <= incarnation);
+                bytes_get_u32(slot + TIME + 12) <= incarnation && bytes_get_u32(slot + TIME + 8) <= incarnation &&
+                memchr(slot + TIME + 80, 0, MANIFEST_PATH_BYTES));
 }
 
 static bool log_is_right(const unsigned char *slot)

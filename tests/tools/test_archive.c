@@ -248,6 +248,44 @@ static void a_backup_goes_on_to_any_commit(void)
         check_xac(2, "restore", archive, "--until=never", scratch_path("backup"), scratch_path("none"));
 }
 
+/* A backup and a scrub open what nobody has open, and are in nobody's way; what a killed program has left is archived
+ * before its log is given up. */
+static void backups_keep_the_archive(void)
+{
+        char archive[512];
+        xac_options options = { .archive = ARCHIVE };
+        int silence = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        const char *const slow[] = { "scrub", "--rate=4K", TOOL_ENV, NULL };
+        xac_env *env;
+
+        make_archive();
+        tool_archive = strdup(ARCHIVE);
+        check_ok(xac_open(TOOL_ENV, XAC_CREATE, &options, &env));
+        check_ok(xac_close(env));
+        check_xac(0, "backup", TOOL_ENV, scratch_path("first"));
+        tool_work(0, 20, TOOL_KILL);
+        tool_power_cut();
+        check_xac(0, "backup", TOOL_ENV, scratch_path("backup"));
+        pid_t pid = tool_start(slow, silence);
+        usleep(300000);
+        tool_work(0, 5, TOOL_CLOSE);
+        kill(pid, SIGKILL);
+        check_equal(waitpid(pid, NULL, 0), pid);
+        tool_work(0, 5, TOOL_CLOSE);
+        check_xac(0, "archive", "--list", ARCHIVE);
+        check_not_said("GAP");
+        snprintf(archive, sizeof(archive), "--archive=%s", ARCHIVE);
+        check_xac(0, "restore", archive, scratch_path("first"), COPY);
+        check_equal(sum_of(COPY), 30);
+        check_equal(rename(ARCHIVE, scratch_path("moved")), 0);
+        check_xac(0, "backup", TOOL_ENV, scratch_path("second"));
+        check_said("make the directory first");
+        check_said("going on without its archive");
+        copy_env(); /* lies elsewhere: has nothing to do with it */
+        check_xac(0, "scrub", COPY);
+        check_not_said("archive");
+}
+
 /* The directory is there as of the moment that was asked for, or not at all. */
 static void a_restore_that_is_killed_leaves_nothing(void)
 {
@@ -348,6 +386,7 @@ int main(void)
                 isolated_test(changes_by_others_are_a_gap),
                 isolated_test(what_is_old_is_removed),
                 isolated_test(a_backup_goes_on_to_any_commit),
+                isolated_test(backups_keep_the_archive),
                 isolated_test(a_restore_that_is_killed_leaves_nothing),
                 isolated_test(a_crash_in_between_leaves_no_gap),
                 isolated_test(stat_tells_of_it),

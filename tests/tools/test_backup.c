@@ -170,7 +170,10 @@ static void root_is_careful_with_what_is_others(void)
         check_equal(chown(TOOL_ENV, 12345, 12345), 0);
         check_xac(1, "backup", TOOL_ENV, scratch_path("copy"));
         check_said("belongs to user 12345");
+        check_xac(1, "scrub", TOOL_ENV);
+        check_said("belongs to user 12345");
         check_xac(0, "backup", "--force", TOOL_ENV, scratch_path("copy"));
+        check_xac(0, "scrub", "--force", TOOL_ENV);
 }
 
 static void the_command_line_is_checked(void)

@@ -137,9 +137,11 @@ unsigned tool_count_said(const char *text)
 
 /* ---- Environments ---- */
 
+const char *tool_archive;
+
 uint64_t *tool_open(int flags, xac_env **env)
 {
-        const xac_options options = { .pool_bytes = 8 << 20, .log_bytes = 64 << 20 };
+        const xac_options options = { .pool_bytes = 8 << 20, .log_bytes = 64 << 20, .archive = tool_archive };
         uint64_t *words;
 
         check_ok(xac_open(TOOL_ENV, XAC_CREATE | flags, &options, env));

@@ -58,6 +58,7 @@ enum { TOOL_PAGES = 16, TOOL_SEGMENT = 65536 };
 
 /* Opens, creates if need be, and maps the words. */
 uint64_t *tool_open(int flags, xac_env **env);
+extern const char *tool_archive; /* with it; NULL: with none */
 /* One commit: adds 1 to a word of page `page`; the flags of xbegin. */
 void tool_commit(xac_env *env, uint64_t *words, unsigned page, int flags);
 

@@ -5,17 +5,16 @@
  * program does, and leaves the rest to xac_backup().
  */
 
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <xac/xac.h>
 
 #include "base/sys.h"
 #include "tools/xac/json.h"
 #include "tools/xac/meter.h"
+#include "tools/xac/opening.h"
 #include "tools/xac/tool.h"
 
 const char backup_help[] =
@@ -108,41 +107,13 @@ static enum tool_exit back_up(xac_env *env, const struct backup_call *call)
         return TOOL_DONE;
 }
 
-/* Who opens it may have to make a piece of its log, or recover it. */
-static bool is_others(const struct backup_call *call)
-{
-        struct stat st;
-
-        if (call->is_forced || geteuid() != 0 || stat(call->directory, &st) || st.st_uid == 0)
-                return false;
-        tool_complain("%s belongs to user %u, who could not open files that root makes in it: run 'xac backup' as that "
-                      "user, or with --force",
-                      call->directory, (unsigned)st.st_uid);
-        return true;
-}
-
-/* As those have it open that use it. */
-static int open_environment(const char *directory, xac_env **env)
-{
-        int err = xac_open(directory, XAC_UNCHANGED, NULL, env); /* damage is not taken for what others changed */
-
-        return err == -EINVAL ? xac_open(directory, XAC_UNCHANGED | XAC_VOLATILE, NULL, env) : err;
-}
-
 static enum tool_exit open_and_back_up(const struct backup_call *call)
 {
         xac_env *env;
         enum tool_exit result;
         int err;
 
-        if (is_others(call))
-                return TOOL_FAILED;
-        err = open_environment(call->directory, &env);
-        if (err == -ENOENT && access(call->directory, F_OK) == 0)
-                tool_complain("%s is no environment: it has no xac.manifest", call->directory);
-        else if (err)
-                tool_complain("%s: %s", call->directory, tool_explain(err));
-        if (err)
+        if (opening_open(call->directory, "backup", call->is_forced, &env) != TOOL_DONE)
                 return TOOL_FAILED;
         result = back_up(env, call);
         err = xac_close(env);

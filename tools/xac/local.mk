@@ -62,6 +62,8 @@ TRACE_READER = \
         %D%/maps.h \
         %D%/meter.c \
         %D%/meter.h \
+        %D%/opening.c \
+        %D%/opening.h \
         %D%/moment.c \
         %D%/moment.h \
         %D%/place.c \

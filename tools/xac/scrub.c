@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * xac scrub: compares every page at home with its checksum, while others use the environment (xac_scrub). It opens it
- * as any program does; a file that somebody has changed while it was closed is damage here.
+ * xac scrub: compares every page at home with its checksum, while others use the environment (xac_scrub). A file that
+ * somebody has changed while it was closed is damage here.
  */
 
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 #include <xac/xac.h>
 
 #include "tools/xac/json.h"
 #include "tools/xac/meter.h"
+#include "tools/xac/opening.h"
 #include "tools/xac/tool.h"
 
 const char scrub_help[] =
@@ -25,6 +24,7 @@ const char scrub_help[] =
         "  --rate=BYTES  reads so many bytes a second, at most; K, M or G behind it: KiB, MiB, GiB\n"
         "  --sum         makes the checksums that pages do not have yet, of what they are\n"
         "  --json        says what it found as JSON\n"
+        "  --force       although root is not its owner, who could not open the files that root makes in it\n"
         "  --help        this text\n"
         "\n"
         "Exit status: 0 sound, 1 damaged, or it could not be looked at, 2 usage.\n";
@@ -35,6 +35,7 @@ struct scrub {
         struct meter meter;
         struct json json;
         bool is_json;
+        bool is_forced;
         const char *path;
 };
 
@@ -102,14 +103,6 @@ static void print_json(struct scrub *scrub)
 
 /* ---- Open and look ---- */
 
-/* In the way in which others have it open. */
-static int open_as_it_is(const char *path, xac_env **env)
-{
-        int err = xac_open(path, XAC_UNCHANGED, NULL, env);
-
-        return err == -EINVAL ? xac_open(path, XAC_UNCHANGED | XAC_VOLATILE, NULL, env) : err;
-}
-
 static int look(struct scrub *scrub, xac_env *env)
 {
         int err;
@@ -133,16 +126,10 @@ static enum tool_exit scrub_place(struct scrub *scrub)
 {
         xac_env *env;
         int close_err;
-        int err = open_as_it_is(scrub->path, &env);
 
-        if (err) {
-                if (err == -ENOENT && access(scrub->path, F_OK) == 0)
-                        tool_complain("%s is no environment: it has no xac.manifest", scrub->path);
-                else
-                        tool_complain("%s: %s", scrub->path, tool_explain(err));
+        if (opening_open(scrub->path, "scrub", scrub->is_forced, &env) != TOOL_DONE)
                 return TOOL_FAILED;
-        }
-        err = look(scrub, env);
+        int err = look(scrub, env);
         if (err && err != XAC_CORRUPT)
                 tool_complain("%s: %s", scrub->path, tool_explain(err));
         close_err = xac_close(env);
@@ -156,6 +143,7 @@ enum tool_exit scrub_main(int argc, char **argv)
         static const struct option known[] = { { "rate", required_argument, NULL, 'r' },
                                                { "sum", no_argument, NULL, 's' },
                                                { "json", no_argument, NULL, 'j' },
+                                               { "force", no_argument, NULL, 'f' },
                                                { "help", no_argument, NULL, 'h' },
                                                { 0 } };
         static struct scrub scrub;
@@ -176,6 +164,9 @@ enum tool_exit scrub_main(int argc, char **argv)
                         break;
                 case 'j':
                         scrub.is_json = true;
+                        break;
+                case 'f':
+                        scrub.is_forced = true;
                         break;
                 default:
                         return tool_usage("scrub");

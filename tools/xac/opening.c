@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/xac/opening.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/sys.h"
+#include "recovery/manifest.h"
+
+enum { XAC_ERRORS = -5000 /* and below: not of a system call */ };
+
+/* Who opens it may have to make a piece of its log, or recover it. */
+static bool is_others(const char *path, const char *command)
+{
+        struct stat st;
+
+        if (geteuid() != 0 || stat(path, &st) || st.st_uid == 0)
+                return false;
+        tool_complain("%s belongs to user %u, who could not open files that root makes in it: run 'xac %s' as that "
+                      "user, or with --force",
+                      path, (unsigned)st.st_uid, command);
+        return true;
+}
+
+/* Of a copy it is not: that lies in another directory. */
+static bool find_archive(const char *path, struct manifest_archive *archive)
+{
+        static struct manifest manifest;
+        struct stat st;
+        int directory;
+
+        if (sys_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0, &directory))
+                return false;
+        bool is_found = !manifest_read(directory, &manifest) && !sys_stat(directory, &st);
+        sys_close(directory);
+        *archive = manifest.archive;
+        return is_found && archive->path[0] && archive->device == st.st_dev && archive->inode == st.st_ino;
+}
+
+static int open_as_it_is(const char *path, xac_env **env)
+{
+        static struct manifest_archive archive;
+        int err;
+
+        if (find_archive(path, &archive)) {
+                const xac_options options = { .archive = archive.path,
+                                              .archive_held_bytes = archive.held_bytes,
+                                              .archive_flags = archive.flags };
+
+                err = xac_open(path, XAC_UNCHANGED, &options, env);
+                if (!err || err <= XAC_ERRORS)
+                        return err;
+                tool_complain("%s: going on without its archive %s", path, archive.path);
+        }
+        err = xac_open(path, XAC_UNCHANGED, NULL, env);
+        return err == -EINVAL ? xac_open(path, XAC_UNCHANGED | XAC_VOLATILE, NULL, env) : err;
+}
+
+enum tool_exit opening_open(const char *path, const char *command, bool is_forced, xac_env **env)
+{
+        if (!is_forced && is_others(path, command))
+                return TOOL_FAILED;
+        int err = open_as_it_is(path, env);
+        if (!err)
+                return TOOL_DONE;
+        if (err == -ENOENT && access(path, F_OK) == 0)
+                tool_complain("%s is no environment: it has no " MANIFEST_NAME, path);
+        else
+                tool_complain("%s: %s", path, tool_explain(err));
+        return TOOL_FAILED;
+}
