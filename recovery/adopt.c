@@ -102,6 +102,31 @@ static int adopt_missing(struct adopt *adopt, int directory)
         return judge_size(adopt, false, 0);
 }
 
+bool adopt_expects_sums(const struct manifest *manifest)
+{
+        return manifest->session.incarnation || manifest->history;
+}
+
+/* A file that nobody got to has none. */
+static int adopt_unsummed(const struct adopt *adopt, int directory)
+{
+        const struct manifest *manifest = adopt->manifest;
+        char finding[96], name[SUMS_NAME_BYTES];
+        struct stat st;
+        int err = sys_stat_at(directory, manifest->file_name[adopt->file_no], &st);
+
+        if (err || !st.st_size || !adopt_expects_sums(manifest))
+                return err;
+        sums_name(adopt->file_no, name);
+        (void)snprintf(finding, sizeof(finding), "its checksums (%s) are missing or damaged", name);
+        tell(adopt, finding,
+             adopt->adoption->is_refused ? "nobody can tell whether it was changed while the environment was closed, "
+                                           "and it is not opened (XAC_UNCHANGED)"
+                                         : "it is taken as it is, and pages get checksums as they are written, or all "
+                                           "of them by xac scrub --sum");
+        return adopt->adoption->is_refused ? XAC_CORRUPT : 0;
+}
+
 /* ---- Changed ---- */
 
 static int compare(struct adopt *adopt, bool is_writing)
@@ -204,8 +229,10 @@ static int adopt_file(const struct adoption *adoption, const struct manifest *ma
         err = open_both(adoption->recovery->directory, manifest, i, &adopt.compare, &adopt.note);
         if (adopt.compare.data_fd < 0)
                 return adopt_missing(&adopt, adoption->recovery->directory);
+        if (err == -ENOENT)
+                return adopt_unsummed(&adopt, adoption->recovery->directory);
         if (err)
-                return err == -ENOENT ? 0 : err;
+                return err;
         err = adopt_opened(&adopt);
         sys_close(adopt.compare.sums_fd);
         sys_close(adopt.compare.data_fd);

@@ -31,6 +31,9 @@ int adopt_run(const struct adoption *adoption, const struct manifest *manifest);
 /* What was recovered has its size and time noted, as if it had been closed: nothing that fails does harm. */
 void adopt_note_recovered(int directory, const struct manifest *manifest);
 
+/* Has a session of a version that makes checksums had it open? */
+bool adopt_expects_sums(const struct manifest *manifest);
+
 /* The identity of the sums of file number i. */
 struct sums_id adopt_sums_id(const struct manifest *manifest, uint32_t i);
 

@@ -215,6 +215,11 @@ static int check_file(struct check *check, uint32_t file_no)
                 err = 0;
         } else if (err == -ENOENT) {
                 check->recovery->sums_missing++;
+                if (manifest->is_clean && adopt_expects_sums(manifest))
+                        note(check,
+                             "%s: its checksums (" SUMS_NAME_PREFIX
+                             "%u) are missing, so that nobody can tell whether it was changed",
+                             manifest->file_name[file_no], file_no);
                 err = 0;
         }
         sys_close(compare->data_fd);

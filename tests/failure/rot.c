@@ -535,6 +535,9 @@ static void what_has_no_sums_gets_them(void)
 
         make_closed(0);
         check_equal(unlink(path_in("env", "xac.sums.0")), 0);
+        hear();
+        check_code(xac_open(env_path(), XAC_UNCHANGED, &options, &seat.env), XAC_CORRUPT);
+        check(was_heard("env/first: its checksums (xac.sums.0) are missing") && was_heard("XAC_UNCHANGED"));
         open_seat(0, &seat);
         check_ok(xac_scrub(seat.env, NULL, &result));
         check_equal(result.unknown, 256); /* what lies in the hole behind the data is known: asked in steps of 64 KiB */

@@ -113,7 +113,8 @@ static enum tool_exit open_and_back_up(const struct backup_call *call)
         enum tool_exit result;
         int err;
 
-        if (opening_open(call->directory, "backup", call->is_forced, &env) != TOOL_DONE)
+        const struct opening opening = { .path = call->directory, .command = "backup", .is_forced = call->is_forced };
+        if (opening_open(&opening, &env) != TOOL_DONE)
                 return TOOL_FAILED;
         result = back_up(env, call);
         err = xac_close(env);

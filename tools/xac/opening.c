@@ -11,15 +11,15 @@
 enum { XAC_ERRORS = -5000 /* and below: not of a system call */ };
 
 /* Who opens it may have to make a piece of its log, or recover it. */
-static bool is_others(const char *path, const char *command)
+static bool is_others(const struct opening *opening)
 {
         struct stat st;
 
-        if (geteuid() != 0 || stat(path, &st) || st.st_uid == 0)
+        if (opening->is_forced || geteuid() != 0 || stat(opening->path, &st) || st.st_uid == 0)
                 return false;
         tool_complain("%s belongs to user %u, who could not open files that root makes in it: run 'xac %s' as that "
                       "user, or with --force",
-                      path, (unsigned)st.st_uid, command);
+                      opening->path, (unsigned)st.st_uid, opening->command);
         return true;
 }
 
@@ -38,9 +38,11 @@ static bool find_archive(const char *path, struct manifest_archive *archive)
         return is_found && archive->path[0] && archive->device == st.st_dev && archive->inode == st.st_ino;
 }
 
-static int open_as_it_is(const char *path, xac_env **env)
+static int open_as_it_is(const struct opening *opening, xac_env **env)
 {
         static struct manifest_archive archive;
+        const char *path = opening->path;
+        const int flags = opening->may_adopt ? 0 : XAC_UNCHANGED;
         int err;
 
         if (find_archive(path, &archive)) {
@@ -48,25 +50,30 @@ static int open_as_it_is(const char *path, xac_env **env)
                                               .archive_held_bytes = archive.held_bytes,
                                               .archive_flags = archive.flags };
 
-                err = xac_open(path, XAC_UNCHANGED, &options, env);
+                err = xac_open(path, flags, &options, env);
                 if (!err || err <= XAC_ERRORS)
                         return err;
                 tool_complain("%s: going on without its archive %s", path, archive.path);
         }
-        err = xac_open(path, XAC_UNCHANGED, NULL, env);
-        return err == -EINVAL ? xac_open(path, XAC_UNCHANGED | XAC_VOLATILE, NULL, env) : err;
+        err = xac_open(path, flags, NULL, env);
+        return err == -EINVAL ? xac_open(path, flags | XAC_VOLATILE, NULL, env) : err;
 }
 
-enum tool_exit opening_open(const char *path, const char *command, bool is_forced, xac_env **env)
+enum tool_exit opening_open(const struct opening *opening, xac_env **env)
 {
-        if (!is_forced && is_others(path, command))
+        if (is_others(opening))
                 return TOOL_FAILED;
-        int err = open_as_it_is(path, env);
+        int err = open_as_it_is(opening, env);
         if (!err)
                 return TOOL_DONE;
-        if (err == -ENOENT && access(path, F_OK) == 0)
-                tool_complain("%s is no environment: it has no " MANIFEST_NAME, path);
+        if (err == XAC_CORRUPT && !opening->may_adopt)
+                tool_complain("%s: damaged, or not as it was closed: 'xac check' says where; to take it as it is, open "
+                              "it once "
+                              "with a program",
+                              opening->path);
+        else if (err == -ENOENT && access(opening->path, F_OK) == 0)
+                tool_complain("%s is no environment: it has no " MANIFEST_NAME, opening->path);
         else
-                tool_complain("%s: %s", path, tool_explain(err));
+                tool_complain("%s: %s", opening->path, tool_explain(err));
         return TOOL_FAILED;
 }

@@ -5,7 +5,7 @@
 /*
  * An environment that a subcommand opens as a program does, and changes nothing in: in the way in which those have it
  * open that use it, and with the archive that they named last. So it neither keeps them from opening it meanwhile, nor
- * gives up log that their archive does not have. What is not as it was closed is not taken as it is (XAC_UNCHANGED).
+ * gives up log that their archive does not have.
  */
 
 #include <stdbool.h>
@@ -14,8 +14,14 @@
 
 #include "tools/xac/tool.h"
 
-/* `command`: for people. is_forced: although this is root, and the owner is not, who could not open files that are made
- * on the way. Complains if it fails. */
-enum tool_exit opening_open(const char *path, const char *command, bool is_forced, xac_env **env);
+struct opening {
+        const char *path;
+        const char *command; /* for people */
+        bool is_forced;      /* although this is root, and the owner, who is not, could not open the files it makes */
+        bool may_adopt;      /* what others have changed while it was closed is taken as it is */
+};
+
+/* Complains if it fails. */
+enum tool_exit opening_open(const struct opening *opening, xac_env **env);
 
 #endif

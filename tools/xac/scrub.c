@@ -126,8 +126,12 @@ static enum tool_exit scrub_place(struct scrub *scrub)
 {
         xac_env *env;
         int close_err;
+        const struct opening opening = { .path = scrub->path,
+                                         .command = "scrub",
+                                         .is_forced = scrub->is_forced,
+                                         .may_adopt = scrub->options.flags & XAC_SCRUB_SUM };
 
-        if (opening_open(scrub->path, "scrub", scrub->is_forced, &env) != TOOL_DONE)
+        if (opening_open(&opening, &env) != TOOL_DONE)
                 return TOOL_FAILED;
         int err = look(scrub, env);
         if (err && err != XAC_CORRUPT)
@@ -140,12 +144,11 @@ static enum tool_exit scrub_place(struct scrub *scrub)
 
 enum tool_exit scrub_main(int argc, char **argv)
 {
-        static const struct option known[] = { { "rate", required_argument, NULL, 'r' },
-                                               { "sum", no_argument, NULL, 's' },
-                                               { "json", no_argument, NULL, 'j' },
-                                               { "force", no_argument, NULL, 'f' },
-                                               { "help", no_argument, NULL, 'h' },
-                                               { 0 } };
+        static const struct option known[] = {
+                { "rate", required_argument, NULL, 'r' }, { "sum", no_argument, NULL, 's' },
+                { "json", no_argument, NULL, 'j' },       { "force", no_argument, NULL, 'f' },
+                { "help", no_argument, NULL, 'h' },       { 0 }
+        };
         static struct scrub scrub;
         int option;
 
