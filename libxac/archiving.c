@@ -32,7 +32,7 @@ static int open_archive(const char *path, uint32_t mode, bool is_packed, struct 
 
 /* ---- Open ---- */
 
-/* xac_open's codes do not tell an error of the archive from one of the environment. */
+/* Codes do not tell an error of the archive from one of the environment. */
 static int refuse(const struct xac_env *env, int err, const char *archive, const char *why)
 {
         fprintf(stderr, "libxac: %s: archive %s: %s\n", env->identity.path, archive, why);
@@ -193,6 +193,17 @@ static int keep_up_to(const struct archive *archive, struct xac_env *env, uint64
         return err;
 }
 
+/* Once, not each time that it is tried: by whoever notices. */
+static void tell_if_new(const struct xac_env *env, int before, int err)
+{
+        const char *path = env->shared.control->archive;
+        if (err && err != before)
+                fprintf(stderr, "libxac: %s: archive %s takes nothing: %s; the log grows until it does\n",
+                        env->identity.path, path, xac_strerror(err));
+        else if (!err && before)
+                fprintf(stderr, "libxac: %s: archive %s takes the log again\n", env->identity.path, path);
+}
+
 static int keep(struct xac_env *env, uint64_t to, bool has_tail)
 {
         struct control *control = env->shared.control;
@@ -202,7 +213,7 @@ static int keep(struct xac_env *env, uint64_t to, bool has_tail)
                 err = keep_up_to(&archive, env, to, has_tail);
                 sys_close(archive.directory);
         }
-        atomic_store(&env->shared.log.shared->table.held_why, err);
+        tell_if_new(env, atomic_exchange(&env->shared.log.shared->table.held_why, err), err);
         atomic_store(&control->archive_again_ns, err ? sys_monotonic_ns() + AFTER_FAILURE_NS : 0);
         return err;
 }

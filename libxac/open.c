@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backup/backup_index.h"
 #include "base/sys.h"
 #include "libxac/archiving.h"
 #include "libxac/checkpoint.h"
@@ -99,10 +100,14 @@ static int create_manifest(struct xac_env *env, const xac_options *options, stru
 static int is_of_an_environment(void *arg, const char *name)
 {
         (void)arg;
-        return strncmp(name, LOG_FILE_PREFIX, strlen(LOG_FILE_PREFIX)) == 0 || sums_is_name(name) ? XAC_CORRUPT : 0;
+        if (strncmp(name, LOG_FILE_PREFIX, strlen(LOG_FILE_PREFIX)) == 0 || sums_is_name(name) ||
+            strcmp(name, BACKUP_INDEX_NAME) == 0)
+                return XAC_CORRUPT;
+        return 0;
 }
 
-/* Where log or checksums lie, somebody has taken the manifest away: a new one would make commits worthless. */
+/* Where log or checksums lie, somebody has taken the manifest away: a new one would make commits worthless. A backup
+ * that continues another has none. */
 static int create_manifest_if_new(struct xac_env *env, const xac_options *options, struct manifest *manifest)
 {
         int err = sys_list(env->directory, is_of_an_environment, NULL);

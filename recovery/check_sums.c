@@ -165,6 +165,19 @@ static void report_rest(const struct check *check)
                                    (unsigned long long)(check->differing - TOLD_MAX));
 }
 
+/* Others may change a file that is closed, but what they cut is gone. */
+static int report_cut(const struct check *check, const struct sums_note *noted)
+{
+        struct stat st;
+        int err = sys_stat(check->compare.data_fd, &st);
+
+        if (!err && noted->state == SUMS_CLOSED && (uint64_t)st.st_size < noted->size)
+                (void)findings_add(check->findings, "%s has %llu bytes, and had %llu when it was closed: it was cut",
+                                   check->manifest->file_name[check->file_no], (unsigned long long)st.st_size,
+                                   (unsigned long long)noted->size);
+        return err;
+}
+
 static int compare_file(struct check *check, const struct sums_note *noted)
 {
         const struct manifest *manifest = check->manifest;
@@ -174,6 +187,8 @@ static int compare_file(struct check *check, const struct sums_note *noted)
 
         if (may_be_changed)
                 err = sums_is_unchanged(check->compare.data_fd, noted, &is_unchanged);
+        if (!err && may_be_changed)
+                err = report_cut(check, noted);
         check->is_changed = !is_unchanged;
         check->differing = 0;
         check->last_lost = 0;

@@ -31,6 +31,8 @@ static xac_env *make_chain(void)
         put_all(env, view, "one", 1);
         stand_put(env, stand_map(env, "late", STAND_PAGE), "a new file", 0);
         stand_back_up(env, "first", "full");
+        xac_env *none;
+        check_code(xac_open(scratch_path("first"), XAC_CREATE, NULL, &none), XAC_CORRUPT); /* it is no environment */
         check_equal(stand_result.pages_copied, PAGES + 1);
         check(stand_is_there("first/xac.pages.2"));
         put_all(env, view, "two", 100);

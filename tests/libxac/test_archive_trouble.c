@@ -441,13 +441,16 @@ static void a_full_archive_holds_the_log(void)
         unsigned char *view = xac_mmap(env, "a", STAND_FILE_BYTES, 0);
         sys_fail = fail_archive;
         failing_with = -ENOSPC;
+        hear();
         commit_words(stand, env, view, 60, &err);
         check_ok(err);
         wait_for_archive(env, -ENOSPC);
+        check(is_heard_soon("/archive takes nothing: no space left"));
         commit_words(stand, env, view, 1000, &err);
         check_equal(err, -ENOSPC);
         failing_with = 0;
         wait_for_archive(env, 0);
+        check(is_heard_soon("/archive takes the log again"));
         commit_words(stand, env, view, 200, &err);
         check_ok(err);
         memcpy(content, view, sizeof(content));

@@ -34,4 +34,12 @@ static inline bool was_heard(const char *text)
         return strstr(heard, text) != NULL;
 }
 
+/* Another thread says it. */
+static inline bool is_heard_soon(const char *text)
+{
+        for (int i = 0; i < 500 && !was_heard(text); i++)
+                usleep(10000);
+        return was_heard(text);
+}
+
 #endif

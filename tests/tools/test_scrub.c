@@ -129,39 +129,71 @@ static void a_damaged_file_of_sums_is_told(void)
         check_xac(0, "check", TOOL_ENV);
 }
 
+static const char *from_backup(void)
+{
+        static char option[300];
+
+        snprintf(option, sizeof(option), "--from=%s", scratch_path("backup"));
+        return option;
+}
+
 static void a_page_is_taken_from_a_backup(void)
 {
-        char backup[300];
-
         tool_work(0, 20, TOOL_CLOSE);
         copy_to_backup();
-        snprintf(backup, sizeof(backup), "--from=%s", scratch_path("backup"));
         rot(TOOL_FILE, 5 * 4096 + 40);
-        check_xac(0, "repair", "--dry-run", backup, TOOL_ENV);
+        check_xac(0, "repair", "--dry-run", from_backup(), TOOL_ENV);
         check_said("accounts: offset 20480: the page is taken from the backup\n");
         check_said("nothing was changed");
         check_xac(1, "check", TOOL_ENV);
-        check_xac(0, "repair", backup, TOOL_ENV);
+        check_xac(0, "repair", from_backup(), TOOL_ENV);
         check_said("repaired      1 page, 0 checksums\n");
         check_xac(0, "check", TOOL_ENV);
         check_not_said("note");
-        check_xac(0, "repair", backup, TOOL_ENV);
+        check_xac(0, "repair", from_backup(), TOOL_ENV);
         check_said("repaired      0 pages, 0 checksums\n");
         check_equal(tool_sum(), 20);
+}
+
+/* Their checksums tell what was there. */
+static void files_that_are_missing_or_cut_are_put_together(void)
+{
+        for (int is_cut = 0; is_cut < 2; is_cut++) {
+                scratch_clear();
+                tool_work(0, 20, TOOL_CLOSE);
+                check_xac(0, "backup", TOOL_ENV, scratch_path("backup"));
+                if (is_cut)
+                        check_equal(truncate(tool_path(TOOL_FILE), 5000), 0);
+                else
+                        check_equal(unlink(tool_path(TOOL_FILE)), 0);
+                check_xac(1, "check", TOOL_ENV);
+                check_said(is_cut ? "accounts has 5000 bytes, and had 65536 when it was closed: it was cut"
+                                  : "DAMAGED: accounts");
+                check_xac(0, "repair", "--dry-run", from_backup(), TOOL_ENV);
+                check_said(is_cut ? "1 file, 14 pages" : "1 file, ");
+                check_xac(1, "check", TOOL_ENV);
+                check_xac(0, "repair", from_backup(), TOOL_ENV);
+                check_said(is_cut ? "accounts: 65536 bytes long" : "accounts: is missing: made anew");
+                check_xac(0, "check", TOOL_ENV);
+                check_not_said("note");
+                check_equal(tool_sum(), 20);
+        }
+        check_equal(unlink(tool_path(TOOL_FILE)), 0);
+        check_equal(unlink(tool_path("xac.sums.0")), 0);
+        check_xac(1, "repair", from_backup(), TOOL_ENV);
+        check_said("so are its checksums: left as it is");
+        check_equal(access(tool_path(TOOL_FILE), F_OK), -1);
 }
 
 /* The page has changed since. */
 static void another_page_is_not_taken(void)
 {
-        char backup[300];
-
         tool_work(0, 20, TOOL_CLOSE);
         copy_to_backup();
-        snprintf(backup, sizeof(backup), "--from=%s", scratch_path("backup"));
         tool_work(0, 6, TOOL_CLOSE);
         rot(TOOL_FILE, 5 * 4096 + 40);
         rot(TOOL_FILE, 9 * 4096 + 40);
-        check_xac(1, "repair", backup, TOOL_ENV);
+        check_xac(1, "repair", from_backup(), TOOL_ENV);
         check_said("accounts: offset 20480: the backup's page is another than the checksum is of: left as it is\n");
         check_said("accounts: offset 36864: the page is taken from the backup\n");
         check_said("left          1\n");
@@ -169,13 +201,10 @@ static void another_page_is_not_taken(void)
 
 static void a_damaged_checksum_is_put_right(void)
 {
-        char backup[300];
-
         tool_work(0, 20, TOOL_CLOSE);
         copy_to_backup();
-        snprintf(backup, sizeof(backup), "--from=%s", scratch_path("backup"));
         rot("xac.sums.0", 8192 + 8);
-        check_xac(0, "repair", backup, TOOL_ENV);
+        check_xac(0, "repair", from_backup(), TOOL_ENV);
         check_said("repaired      0 pages, 16 checksums\n");
         check_xac(0, "check", TOOL_ENV);
         check_not_said("note");
@@ -184,35 +213,30 @@ static void a_damaged_checksum_is_put_right(void)
 /* Recovery refuses to go on from a damaged page; once it is repaired it does. */
 static void recovery_goes_on_after_a_repair(void)
 {
-        char backup[300];
-
         tool_work(0, 20, TOOL_CLOSE);
         copy_to_backup();
-        snprintf(backup, sizeof(backup), "--from=%s", scratch_path("backup"));
         tool_work(0, 6, TOOL_KILL);
         tool_power_cut();
         rot(TOOL_FILE, 5 * 4096 + 1000);
         check_xac(1, "recover", TOOL_ENV);
         check_said("accounts: offset 20480: the page is not what its checksum says");
-        check_xac(0, "repair", backup, TOOL_ENV);
+        check_xac(0, "repair", from_backup(), TOOL_ENV);
         check_xac(0, "recover", TOOL_ENV);
         check_equal(tool_sum(), 26);
 }
 
 static void what_is_in_use_is_not_repaired(void)
 {
-        char backup[300];
         xac_env *env;
 
         tool_work(0, 20, TOOL_CLOSE);
         copy_to_backup();
-        snprintf(backup, sizeof(backup), "--from=%s", scratch_path("backup"));
         (void)tool_open(0, &env);
-        check_xac(3, "repair", backup, TOOL_ENV);
+        check_xac(3, "repair", from_backup(), TOOL_ENV);
         check_said("in use");
         check_ok(xac_close(env));
         tool_work(0, 6, TOOL_KILL);
-        check_xac(3, "repair", backup, TOOL_ENV);
+        check_xac(3, "repair", from_backup(), TOOL_ENV);
         check_said("without xac_close");
         check_equal(tool_sum(), 26);
         check_xac(2, "repair", TOOL_ENV);
@@ -229,6 +253,7 @@ int main(void)
                 isolated_test(what_has_no_sums_gets_them),
                 isolated_test(a_damaged_file_of_sums_is_told),
                 isolated_test(a_page_is_taken_from_a_backup),
+                isolated_test(files_that_are_missing_or_cut_are_put_together),
                 isolated_test(another_page_is_not_taken),
                 isolated_test(a_damaged_checksum_is_put_right),
                 isolated_test(recovery_goes_on_after_a_repair),

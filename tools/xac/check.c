@@ -219,9 +219,10 @@ static void report_result(const struct place *place, enum tool_exit result, bool
         tool_label("result");
         if (result != TOOL_DONE)
                 printf("DAMAGED, in %s. Nothing was changed.\n"
-                       "Copy the directory before anything else. An open would stop at the same place. Put\n"
-                       "undamaged copies of the files named above in their place, all of one moment, or\n"
-                       "restore the whole directory from a backup.\n",
+                       "Copy the directory before anything else. An open may stop at the same place, or go on\n"
+                       "with what is wrong. 'xac repair' takes files and pages that are not what their checksums\n"
+                       "say from a backup. Otherwise restore the whole directory: a file from another moment does\n"
+                       "not go with the rest.\n",
                        tool_count(check_damage_count(), "place", "places"));
         else
                 printf("sound%s\n", what_is_next(place, has_remains));

@@ -2,8 +2,9 @@
 
 /*
  * xac repair: pages of an environment at rest that are not what their checksums say are taken from a backup, where that
- * has the very page: the checksum is of it. Where page and backup agree, it is the checksum that was damaged. Anything
- * else is left as it is. May be ended at any time and run again.
+ * has the very page: the checksum is of it. Where page and backup agree, it is the checksum that was damaged. A file
+ * that is missing is made, one that was cut gets its length back. Anything else is left as it is. May be ended at any
+ * time and run again.
  *
  * What the double-write area holds is left to recovery, which puts it right in any case.
  */
@@ -27,7 +28,8 @@ const char repair_help[] =
         "Usage: xac repair [--dry-run] --from=BACKUP DIR\n"
         "Takes each page of DIR that is not what its checksum says from BACKUP, the directory of another\n"
         "environment (a backup, a copy), if the checksum is that of the page there. Where both pages are the\n"
-        "same it puts the checksum right. Leaves all else as it is, and says so. DIR must not be in use.\n"
+        "same it puts the checksum right. Files that are missing, or were cut, are put together like that.\n"
+        "Leaves all else as it is, and says so. DIR must not be in use.\n"
         "\n"
         "  --dry-run  says what it would do\n"
         "  --help     this text\n"
@@ -39,7 +41,8 @@ struct repair {
         struct place backup;
         struct area_contents area;
         bool is_dry;
-        uint64_t pages, sums, left; /* so far: taken from the backup, put right, left as they are */
+        /* So far: made or lengthened, taken from the backup, put right, left as they are. */
+        uint64_t files, pages, sums, left;
         /* The file at hand. */
         uint32_t file_no;
         int backup_fd; /* -1: the backup has none */
@@ -157,18 +160,57 @@ static int settle(const struct repair *repair)
         return err ? err : sums_put_note(repair->compare.sums_fd, &note);
 }
 
-static int repair_opened(struct repair *repair)
+/* What stands behind what is left are zeros, or pages that come from the backup. */
+static int lengthen(struct repair *repair, const struct sums_note *note)
 {
-        const uint64_t done = repair->pages + repair->sums;
+        struct stat st;
+        int err = sys_stat(repair->compare.data_fd, &st);
+
+        if (err || note->state != SUMS_CLOSED || (uint64_t)st.st_size >= note->size)
+                return err;
+        repair->files++;
+        printf("%s: %llu bytes long, as it was closed\n", repair->place.manifest.file_name[repair->file_no],
+               (unsigned long long)note->size);
+        return repair->is_dry ? 0 : sys_truncate(repair->compare.data_fd, note->size);
+}
+
+static int repair_opened(struct repair *repair, const struct sums_note *note)
+{
+        const uint64_t done = repair->files + repair->pages + repair->sums;
         int err = open_backup_file(repair, repair->place.manifest.file_name[repair->file_no], &repair->backup_fd);
 
         if (!err)
+                err = lengthen(repair, note);
+        if (!err)
                 err = sums_compare(&repair->compare);
-        if (!err && !repair->is_dry && repair->pages + repair->sums != done)
+        if (!err && !repair->is_dry && repair->files + repair->pages + repair->sums != done)
                 err = settle(repair);
         if (repair->backup_fd >= 0)
                 sys_close(repair->backup_fd);
         return err;
+}
+
+/* By its checksums all of it can be taken from the backup. -ENOENT: it is not made. */
+static int make_file(struct repair *repair, const char *name)
+{
+        const struct sums_id id = adopt_sums_id(&repair->place.manifest, repair->file_no);
+        const mode_t mode = (mode_t)repair->place.manifest.mode;
+        struct sums_note note;
+
+        if (sums_open(repair->place.directory, &id, O_RDONLY, &repair->compare.sums_fd, &note)) {
+                printf("%s: is missing, and so are its checksums: left as it is\n", name);
+                repair->left++;
+                return -ENOENT;
+        }
+        sys_close(repair->compare.sums_fd);
+        printf("%s: is missing: made anew\n", name);
+        repair->files++;
+        if (repair->is_dry)
+                return -ENOENT;
+        int err = sys_open(repair->place.directory, name, O_RDWR | O_CREAT, mode, &repair->compare.data_fd);
+        if (!err)
+                err = sys_chmod(repair->compare.data_fd, mode);
+        return err ? err : sys_sync(repair->place.directory);
 }
 
 static int repair_file(struct repair *repair, uint32_t file_no)
@@ -181,11 +223,13 @@ static int repair_file(struct repair *repair, uint32_t file_no)
                            &repair->compare.data_fd);
 
         repair->file_no = file_no;
+        if (err == -ENOENT)
+                err = make_file(repair, manifest->file_name[file_no]);
         if (err)
-                return err;
+                return err == -ENOENT ? 0 : err;
         err = sums_open(repair->place.directory, &id, access, &repair->compare.sums_fd, &note);
         if (!err) {
-                err = repair_opened(repair);
+                err = repair_opened(repair, &note);
                 sys_close(repair->compare.sums_fd);
         } else if (err == XAC_CORRUPT || err == -ENOENT) {
                 printf("%s: " SUMS_NAME_PREFIX "%" PRIu32
@@ -226,6 +270,8 @@ static enum tool_exit report(const struct repair *repair, int err)
                 return TOOL_FAILED;
         }
         tool_label("repaired");
+        if (repair->files)
+                printf("%s, ", tool_count(repair->files, "file", "files"));
         printf("%s, ", tool_count(repair->pages, "page", "pages"));
         printf("%s%s\n", tool_count(repair->sums, "checksum", "checksums"),
                repair->is_dry ? " (nothing was changed)" : "");
