@@ -41,7 +41,8 @@ enum {
         AT_PLACE = 256, /* in a file's row */
         AT_BYTE_LEN = 264,
 
-        MAGIC_BYTES = 8
+        MAGIC_BYTES = 8,
+        PAGE_NO_BITS = 28 /* of a page's name (log_format.h) */
 };
 
 _Static_assert((int)ARCHIVE_FIXED_BYTES + (int)MANIFEST_FILES * (int)ARCHIVE_FILE_BYTES <= (int)ARCHIVE_HEADER_MAX,
@@ -134,14 +135,15 @@ static void part_decode(const unsigned char *bytes, struct archive_part *part)
         memcpy(part->uuid, bytes + AT_UUID, sizeof(part->uuid));
 }
 
-static bool file_decode(const unsigned char *row, struct archive_file *file)
+static bool file_decode(const unsigned char *row, uint32_t page_bytes, struct archive_file *file)
 {
         memcpy(file->name, row, MANIFEST_NAME_BYTES);
         file->place = (struct manifest_place){ bytes_get_u32(row + AT_PLACE), bytes_get_u32(row + AT_PLACE + 4) };
         file->byte_len = bytes_get_u64(row + AT_BYTE_LEN);
         return memchr(file->name, 0, MANIFEST_NAME_BYTES) && file->name[0] && !strchr(file->name, '/') &&
                strcmp(file->name, ".") != 0 && strcmp(file->name, "..") != 0 &&
-               strncmp(file->name, OWN_PREFIX, strlen(OWN_PREFIX)) != 0 && file->byte_len <= NUMBER_MAX;
+               strncmp(file->name, OWN_PREFIX, strlen(OWN_PREFIX)) != 0 &&
+               file->byte_len <= (uint64_t)page_bytes << PAGE_NO_BITS;
 }
 
 /* ---- Sense ---- */
@@ -197,7 +199,8 @@ int archive_header_decode(const unsigned char *bytes, size_t byte_len, struct ar
         if (!sizes_make_sense(part) || !range_makes_sense(part) || !content_makes_sense(part))
                 return XAC_CORRUPT;
         for (uint32_t i = 0; files && i < count; i++)
-                if (!file_decode(bytes + ARCHIVE_FIXED_BYTES + (size_t)i * ARCHIVE_FILE_BYTES, &files->file[i]))
+                if (!file_decode(bytes + ARCHIVE_FIXED_BYTES + (size_t)i * ARCHIVE_FILE_BYTES, part->page_bytes,
+                                 &files->file[i]))
                         return XAC_CORRUPT;
         if (files)
                 files->count = count;

@@ -181,7 +181,8 @@ static void any_bytes_do_no_harm(void)
                 snprintf(path, sizeof(path), "archive/%s", name);
                 scratch_write_file(scratch_path(path), bytes, byte_len);
                 int err = stand_restore("base", RESTORE_NEWEST, 0, &restore);
-                check(err == 0 || err == XAC_CORRUPT || err == -ERANGE || err == -ENOENT);
+                if (err && err != XAC_CORRUPT && err != -ERANGE && err != -ENOENT)
+                        check_failed(__FILE__, __LINE__, "%s: %s, %s", name, xac_strerror(err), restore.damage);
                 restored += !err;
                 stand_shell("rm -rf '%s' && mv '%s' '%s'", scratch_path("archive"), scratch_path("whole"),
                             scratch_path("archive"));
