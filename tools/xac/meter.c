@@ -10,8 +10,8 @@
 
 enum { BAR = 40, DRAW_EVERY_NS = 100000000 };
 
-#define SILENT_NS UINT64_C(10000000000) /* where nobody looks on, short work says nothing: cron would send it by mail \
-                                         */
+/* Where nobody looks on, short work says nothing: cron would send it by mail. */
+#define SILENT_NS UINT64_C(10000000000)
 
 #define ERASE_LINE "\r\033[K"
 
