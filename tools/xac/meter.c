@@ -10,9 +10,6 @@
 
 enum { BAR = 40, DRAW_EVERY_NS = 100000000 };
 
-/* Where nobody looks on, short work says nothing: cron would send it by mail. */
-#define SILENT_NS UINT64_C(10000000000)
-
 #define ERASE_LINE "\r\033[K"
 
 void meter_begin(struct meter *meter)
@@ -62,7 +59,7 @@ static void draw_bar(struct meter *meter, const struct meter_part *part, uint64_
 
 static void print_quarter(struct meter *meter, const struct meter_part *part, uint64_t total, unsigned percent)
 {
-        if (percent / 25 <= meter->quarter || part->took_ns < SILENT_NS)
+        if (percent / 25 <= meter->quarter)
                 return;
         meter->quarter = percent / 25;
         fprintf(stderr, "%s: %u %% of %s\n", part->what, percent, amount(part, total));
