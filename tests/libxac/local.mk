@@ -15,6 +15,7 @@ LIBXAC_UNIT_TESTS = \
         %D%/test_archive_trouble \
         %D%/test_backlog \
         %D%/test_backlog_others \
+        %D%/test_checkpoint_parts \
         %D%/test_checkpoint_reuse \
         %D%/test_commit \
         %D%/test_exclusion \
@@ -57,6 +58,8 @@ UNIT_STAGE = tests/libxac/stage.h $(UNIT_ENGINE)
 %C%_test_backlog_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_backlog_others_SOURCES = %D%/test_backlog_others.c %D%/backlog_stand.h
 %C%_test_backlog_others_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_test_checkpoint_parts_SOURCES = %D%/test_checkpoint_parts.c
+%C%_test_checkpoint_parts_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_checkpoint_reuse_SOURCES = %D%/test_checkpoint_reuse.c
 %C%_test_checkpoint_reuse_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_commit_SOURCES = %D%/test_commit.c $(UNIT_STAGE)
@@ -120,7 +123,6 @@ CONTRACT_TESTS = \
         %D%/test_alive \
         %D%/test_attach \
         %D%/test_checkpoint \
-        %D%/test_checkpoint_parts \
         %D%/test_conflicts \
         %D%/test_declared \
         %D%/test_durable \
@@ -177,8 +179,6 @@ EXTRA_DIST += %D%/exceptions.cc
 %C%_test_attach_LDADD = $(CONTRACT_LIBS)
 %C%_test_checkpoint_SOURCES = %D%/test_checkpoint.c
 %C%_test_checkpoint_LDADD = $(CONTRACT_LIBS)
-%C%_test_checkpoint_parts_SOURCES = %D%/test_checkpoint_parts.c
-%C%_test_checkpoint_parts_LDADD = $(CONTRACT_LIBS)
 %C%_test_conflicts_SOURCES = %D%/test_conflicts.c
 %C%_test_conflicts_LDADD = $(CONTRACT_LIBS)
 %C%_test_declared_SOURCES = %D%/test_declared.c

@@ -3,13 +3,17 @@
 /* Checkpoints of more pages than the double-write areas may have: what stands in the files, and how long the areas are.
  */
 
+#include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <xac/xac.h>
 
+#include "base/sys.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
 #include "tests/support/isolate.h"
@@ -113,6 +117,81 @@ static void a_reader_holds_pages_back(void)
         expect_file(0, PAGES, 60000);
 }
 
+/* ---- Who goes on ---- */
+
+static unsigned area_writes; /* so far */
+static unsigned fails_at;    /* that one */
+static uint64_t home_bytes;  /* written before the first area */
+
+static bool is_of_file(int fd, const char *name)
+{
+        struct stat of_fd, of_name;
+
+        return fstat(fd, &of_fd) == 0 && stat(scratch_path(name), &of_name) == 0 && of_fd.st_ino == of_name.st_ino;
+}
+
+static void supersede(int index, void *arg)
+{
+        (void)index, (void)arg;
+        uint64_t *view = xac_mmap(env, "words", (size_t)PAGES * PAGE, XAC_ANYWHERE);
+
+        check(view != MAP_FAILED);
+        check_ok(xbegin(env, XAC_NOSYNC));
+        for (unsigned page = 0; page < PAGES; page++) {
+                uint64_t *at = xac_page_write(env, view + (size_t)page * WORDS);
+
+                check(at != NULL);
+                at[0] = 20000 + page;
+        }
+        check_ok(xend(env));
+}
+
+static bool is_of_area(int fd)
+{
+        return is_of_file(fd, "env/xac.area.0") || is_of_file(fd, "env/xac.area.1");
+}
+
+/* All pages get other versions while the first area is written, and the write of a later area fails. */
+static int let_one_fail(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
+{
+        (void)offset, (void)byte_len;
+        if (call != SYS_PWRITE || !is_of_area(fd))
+                return 0;
+        if (area_writes++ == 0)
+                crew_threads(1, supersede, NULL);
+        return area_writes == fails_at ? -ENOMEM : 0;
+}
+
+static void count_home(const struct sys_change *change)
+{
+        if (!change->is_done || change->call != SYS_PWRITE)
+                return;
+        area_writes += is_of_area(change->fd);
+        if (!area_writes && is_of_file(change->fd, "env/words"))
+                home_bytes += (uint64_t)change->result;
+}
+
+/* P11: what the parts before have brought home is not written again. */
+static void who_goes_on_writes_what_the_named_area_has(void)
+{
+        enter(PAGES);
+        write_all(0, PAGES, 10000);
+        fails_at = 11; /* of some part in the middle */
+        sys_fail = let_one_fail;
+        check_equal(xac_checkpoint(env), -ENOMEM);
+        sys_fail = NULL;
+        area_writes = 0;
+        sys_record = count_home;
+        check_ok(xac_checkpoint(env));
+        sys_record = NULL;
+        check(area_writes > 0 && home_bytes > 0);
+        if (home_bytes > AREA_MAX)
+                check_failed(__FILE__, __LINE__, "%llu pages were written home before the next area",
+                             (unsigned long long)home_bytes / PAGE);
+        leave();
+        expect_file(0, PAGES, 20000);
+}
+
 static void commit_moves_and_die(int index, void *arg)
 {
         (void)index;
@@ -148,6 +227,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 isolated_test(the_areas_stay_small),
                 isolated_test(a_reader_holds_pages_back),
+                isolated_test(who_goes_on_writes_what_the_named_area_has),
                 isolated_timed(more_moves_than_can_be_noted, SECONDS),
         };
 
