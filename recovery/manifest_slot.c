@@ -115,19 +115,23 @@ static void place_encode(unsigned char *bytes, const struct manifest_place *plac
         bytes_put_u32(bytes + 4, place->units);
 }
 
-/* That has what the manifest says: so an older library may open what it understands. */
-static uint32_t lowest_version(const struct manifest *manifest)
+static bool are_zeros(const unsigned char *bytes, size_t byte_len)
 {
-        if (manifest->session.incarnation || manifest->history || manifest->time_ns || manifest->archive.path[0])
+        return !bytes[0] && memcmp(bytes, bytes + 1, byte_len - 1) == 0;
+}
+
+/* That has what the slot says: so an older library may open what it understands. */
+static uint32_t lowest_version(const unsigned char *slot)
+{
+        if (!are_zeros(slot + AT_TIME, AT_END - AT_TIME))
                 return SESSION_SINCE;
-        return manifest->target_sequence ? TARGET_SINCE : PLACES_SINCE;
+        return bytes_get_u64(slot + AT_TARGET_SEQUENCE) ? TARGET_SINCE : PLACES_SINCE;
 }
 
 void manifest_slot_encode(unsigned char *slot, const struct manifest *manifest, uint32_t turn)
 {
         memset(slot, 0, MANIFEST_SLOT_BYTES);
         memcpy(slot + AT_MAGIC, magic, sizeof(magic));
-        bytes_put_u32(slot + AT_VERSION, lowest_version(manifest));
         bytes_put_u64(slot + AT_GENERATION, manifest->generation);
         memcpy(slot + AT_UUID, manifest->uuid, sizeof(manifest->uuid));
         bytes_put_u32(slot + AT_PAGE_BYTES, manifest->page_bytes);
@@ -144,6 +148,7 @@ void manifest_slot_encode(unsigned char *slot, const struct manifest *manifest, 
                 memcpy(slot + AT_NAMES + (size_t)file * MANIFEST_NAME_BYTES, name, strlen(name));
                 place_encode(slot + AT_PLACES + (size_t)file * PLACE_BYTES, &manifest->file_place[file]);
         }
+        bytes_put_u32(slot + AT_VERSION, lowest_version(slot));
         manifest_slot_set_turn(slot, turn);
 }
 
