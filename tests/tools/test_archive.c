@@ -218,9 +218,10 @@ static void what_is_old_is_removed(void)
         check_said("commits 27 to 31");
 }
 
-static void a_backup_goes_on_to_any_commit(void)
+/* 5 commits, "backup", and so many more; the option for `xac restore`. */
+static const char *archive_behind_a_backup(unsigned commits)
 {
-        char archive[512], until[64];
+        static char option[512];
         xac_options options = { .archive = ARCHIVE };
         xac_env *env;
 
@@ -230,9 +231,17 @@ static void a_backup_goes_on_to_any_commit(void)
         tool_work(0, 5, TOOL_CLOSE);
         check_xac(0, "archive", TOOL_ENV, ARCHIVE);
         check_xac(0, "backup", TOOL_ENV, scratch_path("backup"));
-        tool_work(0, 20, TOOL_CLOSE);
+        tool_work(0, commits, TOOL_CLOSE);
         check_xac(0, "archive", TOOL_ENV, ARCHIVE);
-        snprintf(archive, sizeof(archive), "--archive=%s", ARCHIVE);
+        snprintf(option, sizeof(option), "--archive=%s", ARCHIVE);
+        return option;
+}
+
+static void a_backup_goes_on_to_any_commit(void)
+{
+        const char *archive = archive_behind_a_backup(20);
+        char until[64];
+
         snprintf(until, sizeof(until), "--until=%d", 17);
         check_xac(0, "restore", archive, until, scratch_path("backup"), COPY);
         check_said("sequence      17");
@@ -289,20 +298,9 @@ static void backups_keep_the_archive(void)
 /* The directory is there as of the moment that was asked for, or not at all. */
 static void a_restore_that_is_killed_leaves_nothing(void)
 {
-        char archive[512];
-        xac_options options = { .archive = ARCHIVE };
-        xac_env *env;
+        const char *archive = archive_behind_a_backup(200);
         unsigned whole = 0;
 
-        make_archive();
-        check_ok(xac_open(TOOL_ENV, XAC_CREATE, &options, &env));
-        check_ok(xac_close(env));
-        tool_work(0, 5, TOOL_CLOSE);
-        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
-        check_xac(0, "backup", TOOL_ENV, scratch_path("backup"));
-        tool_work(0, 200, TOOL_CLOSE);
-        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
-        snprintf(archive, sizeof(archive), "--archive=%s", ARCHIVE);
         for (unsigned i = 0; i < 60; i++) {
                 int silence = open("/dev/null", O_WRONLY | O_CLOEXEC);
                 const char *const args[] = { "restore", archive, scratch_path("backup"), COPY, NULL };

@@ -67,9 +67,8 @@ enum tool_exit opening_open(const struct opening *opening, xac_env **env)
         if (!err)
                 return TOOL_DONE;
         if (err == XAC_CORRUPT && !opening->may_adopt)
-                tool_complain("%s: damaged, or not as it was closed: 'xac check' says where; to take it as it is, open "
-                              "it once "
-                              "with a program",
+                tool_complain("%s: damaged, or not as it was closed: 'xac check' says where; to take it as it is, "
+                              "open it once with a program",
                               opening->path);
         else if (err == -ENOENT && access(opening->path, F_OK) == 0)
                 tool_complain("%s is no environment: it has no " MANIFEST_NAME, opening->path);
