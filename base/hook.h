@@ -109,6 +109,7 @@ enum hook_bug {
         HOOK_BUG_RECYCLED_UNARCHIVED,   /* before the archive has it at all */
         HOOK_BUG_SUMS_NOT_SYNCED,       /* checksums of pages that went home are not (R29) */
         HOOK_BUG_SUMS_NOT_RESTORED,     /* recovery leaves those of the area's pages as they are */
+        HOOK_BUG_FRAGMENTS_LOST,        /* a commit does not look whether its fragments have lapsed (R35) */
         HOOK_BUGS
 };
 

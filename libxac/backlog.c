@@ -10,7 +10,10 @@
 #include "libxac/redo.h"
 #include "libxac/version.h"
 
-enum { PAUSE_COMMITS = 65536 }; /* of all kinds */
+enum {
+        PAUSE_COMMITS = 65536, /* of all kinds */
+        LAPSED = 1
+};
 
 /* In memory of its own: this may run in the fault handler, on a small stack. */
 struct merge {
@@ -117,6 +120,7 @@ static int log_pages(struct merge *merge)
 
 /* ---- Logging it ---- */
 
+/* LAPSED: its fragments have (R35), and all is to be logged again. */
 static int decide(struct merge *merge)
 {
         struct redo *redo = &merge->redo;
@@ -124,6 +128,10 @@ static int decide(struct merge *merge)
         int err = redo_lock_with_room(redo, merge->self);
         if (err)
                 return err;
+        if (redo_has_lapsed_locked(redo, merge->self)) {
+                publish_unlock(merge->shared);
+                return LAPSED;
+        }
         uint64_t end = redo_stage_merged_locked(redo, merge->self, merge->until);
         hook_step(HOOK_MERGE_STAGED);
         publish_merge_locked(merge->shared, end);
@@ -137,9 +145,11 @@ static int log_pinned(struct merge *merge)
         if (err)
                 return err;
         dirty_sort(&merge->dirty);
-        err = log_pages(merge);
-        if (!err)
-                err = decide(merge);
+        do {
+                err = log_pages(merge);
+                if (!err)
+                        err = decide(merge);
+        } while (err == LAPSED);
         redo_finish(&merge->redo, merge->self);
         return err;
 }

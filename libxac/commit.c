@@ -64,14 +64,31 @@ static int validate_early(struct txn *txn, uint64_t *validated)
         return validate(txn, txn->pages.snapshot, *validated);
 }
 
-/* Is there anything in the way of the record (R19, I5)? A commit that does not wait then goes without one. */
-static bool is_ready_locked(struct txn *txn, bool *meets_backlog)
+/* What is in the way of a record (R19, R35, I5). */
+enum obstacle { NO_OBSTACLE, BACKLOG, LAPSED_FRAGMENTS, NO_ROOM };
+
+/* A commit that does not wait goes without a record where there is a backlog. */
+static enum obstacle find_obstacle_locked(struct txn *txn)
 {
         struct shared *shared = txn->self->shared;
-        *meets_backlog = txn->is_logged && backlog_exists(shared) && !hook_has_bug(HOOK_BUG_BACKLOG_OVERTAKEN);
-        if (*meets_backlog && !txn->is_waiting)
-                txn->is_logged = *meets_backlog = false;
-        return !txn->is_logged || (!*meets_backlog && redo_has_room_locked(&txn->redo, shared));
+        if (!txn->is_logged)
+                return NO_OBSTACLE;
+        if (backlog_exists(shared) && !hook_has_bug(HOOK_BUG_BACKLOG_OVERTAKEN)) {
+                txn->is_logged = txn->is_waiting;
+                return txn->is_waiting ? BACKLOG : NO_OBSTACLE;
+        }
+        if (redo_has_lapsed_locked(&txn->redo, txn->self))
+                return LAPSED_FRAGMENTS;
+        return redo_has_room_locked(&txn->redo, shared) ? NO_OBSTACLE : NO_ROOM;
+}
+
+static int keep_others_out(struct txn *txn)
+{
+        if (exclusion_holds(txn->self))
+                return 0;
+        int err = exclusion_begin(txn->self);
+        txn->is_exclusive = !err;
+        return err;
 }
 
 /* The log gets what it lacks before this commit. When others have committed meanwhile, it is done again without them,
@@ -81,23 +98,41 @@ static int clear_backlog(struct txn *txn)
         struct participant *self = txn->self;
         backlog_pause(self->shared);
         int err = backlog_log(self, txn->files);
-        if (err || !backlog_exists(self->shared) || exclusion_holds(self))
-                return err;
-        err = exclusion_begin(self);
-        txn->is_exclusive = !err;
-        return err;
+        return err || !backlog_exists(self->shared) ? err : keep_others_out(txn);
+}
+
+/* Others have logged so much meanwhile that the log was not kept for its fragments: this time without the others. */
+static int log_again(struct txn *txn)
+{
+        int err = keep_others_out(txn);
+        return err ? err : redo_prepare(&txn->redo, &txn->pages);
+}
+
+static int overcome(struct txn *txn, enum obstacle obstacle)
+{
+        switch (obstacle) {
+        case BACKLOG:
+                return clear_backlog(txn);
+        case LAPSED_FRAGMENTS:
+                return log_again(txn);
+        case NO_ROOM:
+                return redo_make_room(&txn->redo, txn->self);
+        case NO_OBSTACLE:
+                break;
+        }
+        return 0;
 }
 
 /* The lock, with all that the commit needs. */
 static int lock_when_ready(struct txn *txn)
 {
         for (;;) {
-                bool meets_backlog;
                 int err = exclusion_lock(txn->self);
-                if (err || is_ready_locked(txn, &meets_backlog))
+                enum obstacle obstacle = err ? NO_OBSTACLE : find_obstacle_locked(txn);
+                if (obstacle == NO_OBSTACLE)
                         return err;
                 publish_unlock(txn->self->shared);
-                err = meets_backlog ? clear_backlog(txn) : redo_make_room(&txn->redo, txn->self);
+                err = overcome(txn, obstacle);
                 if (err)
                         return err;
         }

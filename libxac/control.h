@@ -28,7 +28,7 @@
 #include "recovery/parts.h"
 
 enum {
-        CONTROL_VERSION = 13,
+        CONTROL_VERSION = 14,
         CACHE_LINE = 64,
         FILES_MAX = MANIFEST_FILES,
         PARTICIPANTS_MAX = 32768,
@@ -78,6 +78,7 @@ struct row {
         _Atomic uint64_t ring_sequence;  /* the newest commit that is in the ring, or was too large */
         _Atomic uint64_t ring_lap;       /* the newest commit that was too large for the ring */
         _Atomic uint64_t fragment_start; /* where the log has the first fragment of this commit; 0: nowhere */
+        _Atomic uint64_t fragment_last;  /* and where the last one ends (R35) */
         _Atomic uint32_t frames;         /* private slots that its views keep between transactions (view.h) */
 
         alignas(CACHE_LINE) _Atomic uint64_t commits;

@@ -13,9 +13,10 @@
 #include "libxac/version.h"
 
 enum {
-        SAMPLES = 16,        /* words of a page */
-        LIKELY_GAIN = 4,     /* so many more of them must be equal in another page */
-        LIKELY_PAGES_MAX = 8 /* written by the transaction; more are too many to compare */
+        SAMPLES = 16,         /* words of a page */
+        LIKELY_GAIN = 4,      /* so many more of them must be equal in another page */
+        LIKELY_PAGES_MAX = 8, /* written by the transaction; more are too many to compare */
+        LAPSE_LOGS = 4        /* fragments lapse when so many times log_bytes were logged after the last of them */
 };
 
 /* ---- the log's host ---- */
@@ -193,12 +194,28 @@ void redo_push(struct participant *self)
                 log_push(&self->shared->log, self->owner);
 }
 
+/* R35. He may be stopped; or he is slow, and logs them again when he goes on. */
+static bool has_lapsed(const struct shared *shared, const struct row *row)
+{
+        return log_end(&shared->log) - atomic_load(&row->fragment_last) > LAPSE_LOGS * shared->control->log_bytes;
+}
+
+/* 0: nothing. */
+static uint64_t held_from_locked(const struct shared *shared, struct row *row)
+{
+        uint64_t start = atomic_load(&row->fragment_start);
+        if (!start || !has_lapsed(shared, row))
+                return start;
+        atomic_store(&row->fragment_start, 0);
+        return 0;
+}
+
 uint64_t redo_point_locked(const struct shared *shared)
 {
         uint64_t point = log_end(&shared->log);
         uint32_t rows_used = atomic_load(&shared->control->rows_used);
         for (uint32_t i = 0; i < rows_used; i++) {
-                uint64_t start = atomic_load(&shared->rows[i].fragment_start);
+                uint64_t start = held_from_locked(shared, &shared->rows[i]);
                 if (start && start < point)
                         point = start;
         }

@@ -60,6 +60,8 @@ int redo_reserve(struct redo *redo, struct participant *self);
 void redo_add(struct redo *redo, const struct shared *shared, const struct redo_page *page);
 void redo_sum_up(struct redo *redo);
 
+/* Has a checkpoint given up the fragments (R35)? Then all is to be prepared again. */
+bool redo_has_lapsed_locked(const struct redo *redo, const struct participant *self);
 /* Is there room for the record? If not, redo_make_room, without the lock, and look again. */
 bool redo_has_room_locked(const struct redo *redo, const struct shared *shared);
 int redo_make_room(const struct redo *redo, struct participant *self);
@@ -82,7 +84,8 @@ bool redo_wants_push(const struct shared *shared);
 /* After such a commit: writes it when the background thread has not. */
 void redo_push(struct participant *self);
 
-/* Where replay would have to begin: the oldest fragment of an undecided transaction, or the end of the log. */
+/* Where replay would have to begin: the oldest fragment of an undecided transaction, or the end of the log. Those of
+ * somebody who has added none for long lapse (R35). */
 uint64_t redo_point_locked(const struct shared *shared);
 
 #endif

@@ -79,11 +79,20 @@ void redo_sum_up(struct redo *redo)
 /* A checkpoint that begins now must leave the fragments in the log: fragment_start is stored before the log covers the
  * first. When a transaction that waits with fragments of its own logs the backlog, its own are the older ones, and hold
  * back both. */
-static void hold_log(struct redo *redo, struct participant *self)
+static void hold_log_locked(struct redo *redo, struct participant *self)
 {
         redo->first_fragment = log_end(&self->shared->log);
         if (!atomic_load(&self->row->fragment_start))
                 atomic_store(&self->row->fragment_start, redo->first_fragment);
+}
+
+static void stage_fragment_locked(struct redo *redo, struct participant *self)
+{
+        if (!redo->first_fragment)
+                hold_log_locked(redo, self);
+        uint64_t end = stage_locked(redo, self, LOG_FRAGMENT, redo->header_len, 0);
+        atomic_store(&self->row->fragment_last, end);
+        log_publish_locked(&self->shared->log, end);
 }
 
 /* What has been collected goes into the log ahead of the commit. */
@@ -93,9 +102,7 @@ static int append_fragment(struct redo *redo, struct participant *self)
         int err = redo_lock_with_room(redo, self);
         if (err)
                 return err;
-        if (!redo->first_fragment)
-                hold_log(redo, self);
-        log_publish_locked(&self->shared->log, stage_locked(redo, self, LOG_FRAGMENT, redo->header_len, 0));
+        stage_fragment_locked(redo, self);
         publish_unlock(self->shared);
         hook_step(HOOK_FRAGMENT_APPENDED);
         redo->payload.count = redo->header_len;
@@ -168,6 +175,12 @@ void redo_add(struct redo *redo, const struct shared *shared, const struct redo_
                         (struct parts_move){ .target = page->page, .source = page->from };
         log_entry_encode(at, page->page, kind, (uint32_t)byte_len);
         redo->payload.count += LOG_ENTRY_HEADER + (uint32_t)byte_len;
+}
+
+bool redo_has_lapsed_locked(const struct redo *redo, const struct participant *self)
+{
+        return redo->first_fragment && !atomic_load(&self->row->fragment_start) &&
+               !hook_has_bug(HOOK_BUG_FRAGMENTS_LOST);
 }
 
 bool redo_has_room_locked(const struct redo *redo, const struct shared *shared)

@@ -45,6 +45,7 @@ enum {
         DOWN_PERCENT = 20,
         PATIENCE_MS = 20000,
         PLACE_MS = 5000,
+        KEPT_LOGS = 16, /* so many times log_bytes, at most */
         MS = 1000000
 };
 
@@ -175,11 +176,11 @@ static struct {
         uint64_t stops, leads, longest_ns, over; /* 300 ms */
 } found[SECTIONS];
 
-static uint32_t section_of(pid_t pid, bool *leads)
+/* NULL: the manifest on disk and the shared memory differ, as somebody was stopped while it wrote that. */
+static struct inspection *inspect(void)
 {
         struct inspection *inspection = NULL;
         struct manifest manifest;
-        uint32_t locks = 0;
         int directory, lock_fd, err = -ENOENT;
 
         check_ok(sys_open(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0, &directory));
@@ -190,13 +191,20 @@ static uint32_t section_of(pid_t pid, bool *leads)
                 if (err)
                         crew_sleep_ms(1);
         }
-        if (err) { /* the manifest on disk and the shared memory differ: it was stopped while it wrote that */
+        if (err)
                 check_code_at(__FILE__, __LINE__, "inspect_take", err, -ENOENT);
-                sys_close(lock_fd);
-                sys_close(directory);
+        sys_close(lock_fd);
+        sys_close(directory);
+        return err ? NULL : inspection;
+}
+
+static uint32_t section_of(pid_t pid, bool *leads)
+{
+        struct inspection *inspection = inspect();
+        uint32_t locks = 0;
+
+        if (!inspection)
                 return INSPECT_FILE_LOCK;
-        }
-        /* cppcheck-suppress nullPointer ; it is there unless there was an error */
         for (uint32_t i = 0; i < inspection->participant_count; i++)
                 if (inspection->participant[i].pid == (uint32_t)pid) {
                         locks |= inspection->participant[i].holding.locks;
@@ -206,12 +214,24 @@ static uint32_t section_of(pid_t pid, bool *leads)
                 if (inspection->process[i].pid == (uint32_t)pid)
                         locks |= inspection->process[i].holding.locks;
         inspect_free(inspection);
-        sys_close(lock_fd);
-        sys_close(directory);
         for (uint32_t i = 0; i < INSPECT_LOCKS; i++)
                 if (locks & 1u << i)
                         return i;
         return NO_LOCK;
+}
+
+/* Whoever holds no lock keeps no log for long, also between the fragments of a commit (R35). */
+static void check_log(void)
+{
+        struct inspection *inspection = inspect();
+        uint64_t kept;
+
+        if (!inspection)
+                return;
+        kept = inspection->log_end - inspection->log_low;
+        if (kept > KEPT_LOGS * inspection->log_bytes)
+                check_failed(__FILE__, __LINE__, "%" PRIu64 " bytes of log are kept", kept);
+        inspect_free(inspection);
 }
 
 /* ---- the director ---- */
@@ -239,6 +259,8 @@ static void note_stop(int stopped, pid_t pid, const char *where)
         uint32_t section = section_of(pid, &leads);
 
         crew_sleep_ms((unsigned)options.stop_ms);
+        if (section == NO_LOCK)
+                check_log();
         uint64_t took_ns = longest_ns(stopped);
         found[section].stops++;
         found[section].leads += leads;
@@ -358,6 +380,7 @@ static const struct {
         { "commit-locked", HOOK_COMMIT_LOCKED },
         { "decided", HOOK_DECIDED },
         { "commit-unlocked", HOOK_COMMIT_UNLOCKED },
+        { "fragment-appended", HOOK_FRAGMENT_APPENDED },
         { "turn-taken", HOOK_TURN_TAKEN },
         { "group-closed", HOOK_GROUP_CLOSED },
         { "group-opened", HOOK_GROUP_OPENED },

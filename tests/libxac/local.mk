@@ -21,6 +21,7 @@ LIBXAC_UNIT_TESTS = \
         %D%/test_exclusion \
         %D%/test_fault \
         %D%/test_files \
+        %D%/test_fragments \
         %D%/test_frames \
         %D%/test_handlers \
         %D%/test_home \
@@ -70,6 +71,8 @@ UNIT_STAGE = tests/libxac/stage.h $(UNIT_ENGINE)
 %C%_test_fault_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_files_SOURCES = %D%/test_files.c %D%/engine_stand.h $(UNIT_ENGINE)
 %C%_test_files_LDADD = $(UNIT_LIBS)
+%C%_test_fragments_SOURCES = %D%/test_fragments.c %D%/backlog_stand.h
+%C%_test_fragments_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_frames_SOURCES = %D%/test_frames.c %D%/view_sync_stand.h %D%/view_stand.h $(UNIT_STAGE)
 %C%_test_frames_LDADD = $(UNIT_LIBS)
 %C%_test_handlers_SOURCES = %D%/test_handlers.c
