@@ -26,11 +26,10 @@ struct verify {
         uint64_t file_page;      /* of the data file, of which the next page is that number */
 };
 
-static void tell(struct verify *verify, uint64_t pages)
+static int tell(struct verify *verify, uint64_t pages)
 {
         verify->done += pages;
-        if (verify->progress->tell)
-                verify->progress->tell(verify->progress->arg, "verify", verify->done, verify->total);
+        return backup_progress_tell(verify->progress, verify->trouble, "verify", verify->done, verify->total);
 }
 
 /* Pages that lie one after the other, in the file `name`. */
@@ -54,7 +53,8 @@ static int verify_pages(struct verify *verify, int fd, const char *name, uint64_
                                                      sums_of(verify->bytes + k * page_bytes, page_bytes));
                 }
                 i += step;
-                tell(verify, step);
+                if (!err)
+                        err = tell(verify, step);
                 pace_step(verify->pace, step * page_bytes);
         }
         return err == -ENODATA ? trouble_say(verify->trouble, XAC_CORRUPT, "%s was cut while it was verified", name)

@@ -8,11 +8,7 @@
 
 #include "backup/backup_index.h"
 #include "backup/pace.h"
-
-struct backup_progress {
-        void (*tell)(void *arg, const char *what, uint64_t done, uint64_t total); /* may be NULL */
-        void *arg;
-};
+#include "backup/backup_progress.h"
 
 /* The data files of a directory hold what the index says. XAC_CORRUPT: they do not. Makes the checksums of their pages
  * (recovery/sums.h), which belong to the environment of `manifest`. */

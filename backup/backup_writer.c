@@ -169,12 +169,9 @@ static int put_run(struct backup_writer *writer, uint64_t page_no, const unsigne
         return err ? err : (int)run;
 }
 
-static void tell(const struct backup_writer *writer)
+static int tell(const struct backup_writer *writer)
 {
-        const struct backup_progress *progress = &writer->order->progress;
-
-        if (progress->tell)
-                progress->tell(progress->arg, "backup", writer->done, writer->total);
+        return backup_progress_tell(&writer->order->progress, writer->trouble, "backup", writer->done, writer->total);
 }
 
 int backup_writer_put(struct backup_writer *writer, uint64_t page_no, const void *bytes, uint32_t count,
@@ -191,15 +188,14 @@ int backup_writer_put(struct backup_writer *writer, uint64_t page_no, const void
                 i += run ? (uint32_t)run : 1;
         }
         writer->done += count;
-        tell(writer);
         pace_step(writer->order->pace, read_bytes);
-        return 0;
+        return tell(writer);
 }
 
-void backup_writer_skip(struct backup_writer *writer, uint64_t count)
+int backup_writer_skip(struct backup_writer *writer, uint64_t count)
 {
         writer->done += count;
-        tell(writer);
+        return tell(writer);
 }
 
 int backup_writer_end_file(struct backup_writer *writer)

@@ -48,7 +48,7 @@ int backup_writer_begin_file(struct backup_writer *writer, uint32_t file_no, uin
 int backup_writer_put(struct backup_writer *writer, uint64_t page_no, const void *bytes, uint32_t count,
                       uint64_t read_bytes);
 /* So many pages are zeros. */
-void backup_writer_skip(struct backup_writer *writer, uint64_t count);
+int backup_writer_skip(struct backup_writer *writer, uint64_t count);
 int backup_writer_end_file(struct backup_writer *writer);
 /* Makes it whole, or, if err is an error that came before, removes it. Returns err or its own. The index stays, until
  * backup_writer_close(). */

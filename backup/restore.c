@@ -185,15 +185,17 @@ static int read_page(struct restore *restore, uint32_t file_no, uint64_t page_no
 static int write_pages(struct restore *restore)
 {
         const uint32_t page_bytes = wanted(restore)->manifest.page_bytes;
-        const struct backup_progress *progress = &restore->order->progress;
         const uint32_t pages = restore->pages;
+        int err;
 
         restore->pages = 0;
         restore->done += pages;
-        if (progress->tell && pages)
-                progress->tell(progress->arg, "restore", restore->done, restore->total);
-        if (!pages || !restore->order->destination)
+        if (!pages)
                 return 0;
+        err = backup_progress_tell(&restore->order->progress, restore->trouble, "restore", restore->done,
+                                   restore->total);
+        if (err || !restore->order->destination)
+                return err;
         return sink_write(&restore->sink, restore->bytes, (size_t)pages * page_bytes, restore->first * page_bytes);
 }
 

@@ -92,7 +92,7 @@ static void backup_name(const struct experiment *experiment, uint64_t number, ch
         snprintf(name, SCRATCH_PATH + 32, "%s-backup-%" PRIu64, experiment->scratch.directory, number);
 }
 
-static void count_pages(void *last, const char *what, uint64_t done, uint64_t total)
+static int count_pages(void *last, const char *what, uint64_t done, uint64_t total)
 {
         uint64_t *before = last;
 
@@ -100,6 +100,7 @@ static void count_pages(void *last, const char *what, uint64_t done, uint64_t to
         if (done > *before)
                 atomic_fetch_add(&common->pages, done - *before);
         *before = done;
+        return 0;
 }
 
 /* Until it is killed. */

@@ -184,7 +184,7 @@ static int copy_pages(struct backup *backup)
                 if (!err && backup->read_bytes)
                         err = backup_writer_put(&backup->writer, page_no, backup->bytes, count, backup->read_bytes);
                 else if (!err)
-                        backup_writer_skip(&backup->writer, hole ? hole : count);
+                        err = backup_writer_skip(&backup->writer, hole ? hole : count);
                 page_no += hole ? hole : count;
         }
         return err;

@@ -183,8 +183,8 @@ typedef struct xac_backup_options {
          * somebody does. UINT64_MAX: as fast as it goes, whatever that costs others. */
         uint64_t bytes_per_second;
         int stream; /* where the destination "-" writes to; default: standard output */
-        /* "backup" and "verify": pages. */
-        void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total);
+        /* "backup" and "verify": pages. What is not 0 ends it, and is returned. */
+        int (*progress)(void *arg, const char *what, uint64_t done, uint64_t total);
         void *progress_arg;
         xac_backup_result *result; /* out */
         uint64_t reserved[6];      /* for options to come: zero */

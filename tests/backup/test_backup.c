@@ -159,13 +159,14 @@ struct going_home {
         int calls;
 };
 
-static void go_home(void *going_home_, const char *what, uint64_t done, uint64_t total)
+static int go_home(void *going_home_, const char *what, uint64_t done, uint64_t total)
 {
         struct going_home *going_home = going_home_;
 
         (void)what, (void)done, (void)total;
         if (++going_home->calls == 2)
                 check_ok(xac_checkpoint(going_home->env));
+        return 0;
 }
 
 /* Where there was a hole when it began, and a file that ended in the middle of a page. */
@@ -269,7 +270,7 @@ static void a_forked_child_has_to_open_it_first(void)
         check_ok(xac_close(env));
 }
 
-static void close_it(void *env_, const char *what, uint64_t done, uint64_t total)
+static int close_it(void *env_, const char *what, uint64_t done, uint64_t total)
 {
         xac_env **env = env_;
 
@@ -277,6 +278,7 @@ static void close_it(void *env_, const char *what, uint64_t done, uint64_t total
         if (*env)
                 check_ok(xac_close(*env));
         *env = NULL;
+        return 0;
 }
 
 /* By another thread, say. */
@@ -395,7 +397,7 @@ struct seen {
         uint64_t done[2], total[2], calls;
 };
 
-static void take_progress(void *seen_, const char *what, uint64_t done, uint64_t total)
+static int take_progress(void *seen_, const char *what, uint64_t done, uint64_t total)
 {
         struct seen *seen = seen_;
         int which = strcmp(what, "verify") == 0;
@@ -408,6 +410,7 @@ static void take_progress(void *seen_, const char *what, uint64_t done, uint64_t
         seen->calls++;
         check_ok(xac_stat(seen->env, &stats));
         check_equal(stats.participants, which ? 1 : 2); /* the snapshot is open while it copies, and no longer */
+        return 0;
 }
 
 static void the_rate_is_kept_and_progress_is_told(void)
@@ -431,6 +434,57 @@ static void the_rate_is_kept_and_progress_is_told(void)
         check_equal(seen.done[0], MANY);
         check_equal(seen.done[1], MANY);
         check(seen.calls > 4);
+        check_ok(xac_close(env));
+}
+
+/* ---- Ended early ---- */
+
+static int end_after(void *calls_, const char *what, uint64_t done, uint64_t total)
+{
+        int *calls = calls_;
+
+        (void)what, (void)done, (void)total;
+        return --*calls ? 0 : -ECANCELED;
+}
+
+/* Full, or what has changed since another. Returns how many calls it took to let it come to its end. */
+static int end_after_each(xac_env *env, const char *since)
+{
+        xac_backup_result result = { 0 };
+        struct stat st;
+        int calls = 0, left, err;
+
+        do {
+                const xac_backup_options options = { .since = since ? scratch_path(since) : NULL,
+                                                     .progress = end_after,
+                                                     .progress_arg = &left,
+                                                     .result = &result };
+
+                left = ++calls;
+                err = xac_backup(env, scratch_path("ended"), &options);
+                check_equal(stat(scratch_path("ended"), &st) == 0, !err);
+                check(stat(scratch_path(".ended.partial"), &st) != 0);
+                check(!err || (err == -ECANCELED && strstr(result.problem, "ended")));
+        } while (err);
+        return calls;
+}
+
+static void one_that_is_ended_leaves_nothing(void)
+{
+        enum { MANY = 1024 };
+        xac_env *env = stand_open("env", XAC_CREATE, NULL);
+        unsigned char *view = stand_map(env, "file", (size_t)MANY * STAND_PAGE);
+
+        check_ok(xbegin(env, 0));
+        for (int i = 0; i < MANY; i++)
+                view[(size_t)i * STAND_PAGE] = 1;
+        check_ok(xend(env));
+        check_ok(xac_backup(env, scratch_path("full"), NULL));
+        check(end_after_each(env, NULL) > 4);
+        stand_expect("ended", "file", (size_t)MANY * STAND_PAGE, 0, "\1");
+        check_equal(rename(scratch_path("ended"), scratch_path("not ended")), 0);
+        stand_put(env, view, "text", 0);
+        check(end_after_each(env, "full") > 2);
         check_ok(xac_close(env));
 }
 
@@ -498,6 +552,7 @@ int main(void)
                 isolated_test(a_poisoned_environment_can_be_backed_up),
                 isolated_test(log_and_pool_stay_bounded),
                 isolated_test(the_rate_is_kept_and_progress_is_told),
+                isolated_test(one_that_is_ended_leaves_nothing),
         };
         return cmocka_run_group_tests_name("xac_backup", tests, NULL, NULL);
 }

@@ -164,7 +164,7 @@ static void look(xac_env *env)
 }
 
 /* Until the writer has changed twice as large a share of the pages as has been copied. */
-static void hold_up(void *env, const char *what, uint64_t done, uint64_t total)
+static int hold_up(void *env, const char *what, uint64_t done, uint64_t total)
 {
         const uint64_t all = PASSES * commits_of_a_pass();
         const uint64_t wanted = what[0] != 'b' ? all : all * done / total;
@@ -174,6 +174,7 @@ static void hold_up(void *env, const char *what, uint64_t done, uint64_t total)
                 look(env);
                 crew_sleep_ms(LOOK_MS);
         }
+        return 0;
 }
 
 static void back_up(int unused, void *arg)

@@ -7,8 +7,9 @@
  * on, or is killed, or all are killed while it is stopped, and the shared memory is removed, so that the log has to be
  * replayed. Each writer's pages must then have what it was told to be committed, and be whole.
  *
- *      stopped [--rounds N] [--stop-ms N] [--log-kib N] [--disk] [--each-step] [--verbose]
+ *      stopped [--rounds N] [--stop-ms N] [--log-kib N] [--disk] [--each-step] [--compare] [--verbose]
  *
+ * --compare: after each stop, as long again without one, as disks and machines have moments, too.
  * --each-step (with hooks): stops at each step that is named below instead of at random ones.
  */
 
@@ -51,7 +52,7 @@ enum {
 
 static struct {
         uint64_t rounds, stop_ms, log_kib;
-        bool is_on_disk, is_each_step, is_verbose;
+        bool is_on_disk, is_each_step, is_compared, is_verbose;
 } options = { .rounds = 8, .stop_ms = 300, .log_kib = 1024 };
 
 /* In memory that outlives them. */
@@ -159,9 +160,9 @@ static void writer_main(int index, void *unused)
 
 /* ---- what a stopped one holds ---- */
 
-enum { NO_LOCK = INSPECT_LOCKS, SECTIONS };
+enum { NO_LOCK = INSPECT_LOCKS, NO_STOP, SECTIONS };
 
-static const char *const section_names[SECTIONS] = {
+static const char *const section_names[NO_STOP] = {
         [INSPECT_COMMIT_LOCK] = "the commit lock",
         [INSPECT_POOL_LOCK] = "the pool lock",
         [INSPECT_FILE_LOCK] = "the file lock",
@@ -253,6 +254,23 @@ static uint64_t longest_ns(int stopped)
         return longest;
 }
 
+static void note_longest(uint32_t section, uint64_t took_ns)
+{
+        found[section].stops++;
+        found[section].over += took_ns > UINT64_C(300) * MS;
+        if (took_ns > found[section].longest_ns)
+                found[section].longest_ns = took_ns;
+}
+
+static void note_no_stop(void)
+{
+        crew_sleep_ms((unsigned)options.stop_ms);
+        uint64_t took_ns = longest_ns(-1);
+        note_longest(NO_STOP, took_ns);
+        if (options.is_verbose)
+                printf("nobody stopped: the longest commit took %" PRIu64 " ms\n", took_ns / MS);
+}
+
 static void note_stop(int stopped, pid_t pid, const char *where)
 {
         bool leads = false;
@@ -262,11 +280,8 @@ static void note_stop(int stopped, pid_t pid, const char *where)
         if (section == NO_LOCK)
                 check_log();
         uint64_t took_ns = longest_ns(stopped);
-        found[section].stops++;
+        note_longest(section, took_ns);
         found[section].leads += leads;
-        found[section].over += took_ns > UINT64_C(300) * MS;
-        if (took_ns > found[section].longest_ns)
-                found[section].longest_ns = took_ns;
         if (where || options.is_verbose)
                 printf("%-20s held %s%s: the others' longest commit took %" PRIu64 " ms\n", where ? where : "stopped",
                        section_names[section], leads ? ", writing the log" : "", took_ns / MS);
@@ -350,6 +365,21 @@ static void await_stop(pid_t pid)
         check(WIFSTOPPED(status));
 }
 
+static void report(void)
+{
+        for (uint32_t i = 0; i < NO_STOP; i++)
+                if (found[i].stops)
+                        printf("%4" PRIu64 " stops, %3" PRIu64
+                               " of them writing the log, with %s: the others' longest commit "
+                               "took %" PRIu64 " ms; more than 300 ms after %" PRIu64 "\n",
+                               found[i].stops, found[i].leads, section_names[i], found[i].longest_ns / MS,
+                               found[i].over);
+        if (found[NO_STOP].stops)
+                printf("%4" PRIu64 " times as long without a stop: the longest commit took %" PRIu64
+                       " ms; more than 300 ms %" PRIu64 " times\n",
+                       found[NO_STOP].stops, found[NO_STOP].longest_ns / MS, found[NO_STOP].over);
+}
+
 static void stop_some(pid_t pid[WRITERS])
 {
         for (uint64_t i = 0; i < options.rounds; i++) {
@@ -360,14 +390,10 @@ static void stop_some(pid_t pid[WRITERS])
                 await_stop(pid[stopped]);
                 note_stop(stopped, pid[stopped], NULL);
                 end_stop(pid, stopped);
+                if (options.is_compared)
+                        note_no_stop();
         }
-        for (uint32_t i = 0; i < SECTIONS; i++)
-                if (found[i].stops)
-                        printf("%4" PRIu64 " stops, %3" PRIu64
-                               " of them writing the log, with %s: the others' longest commit "
-                               "took %" PRIu64 " ms; more than 300 ms after %" PRIu64 "\n",
-                               found[i].stops, found[i].leads, section_names[i], found[i].longest_ns / MS,
-                               found[i].over);
+        report();
 }
 
 #ifdef XAC_TEST_HOOKS
@@ -466,13 +492,10 @@ static void direct(int unused, void *unused_too)
 }
 
 static const struct program_option known[] = {
-        { "rounds", .number = &options.rounds },
-        { "stop-ms", .number = &options.stop_ms },
-        { "log-kib", .number = &options.log_kib },
-        { "disk", .flag = &options.is_on_disk },
-        { "each-step", .flag = &options.is_each_step },
-        { "verbose", .flag = &options.is_verbose },
-        { 0 },
+        { "rounds", .number = &options.rounds },        { "stop-ms", .number = &options.stop_ms },
+        { "log-kib", .number = &options.log_kib },      { "disk", .flag = &options.is_on_disk },
+        { "each-step", .flag = &options.is_each_step }, { "compare", .flag = &options.is_compared },
+        { "verbose", .flag = &options.is_verbose },     { 0 },
 };
 
 int main(int argc, char **argv)

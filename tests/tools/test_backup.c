@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/tools/json_check.h"
@@ -23,12 +24,9 @@ static bool is_there(const char *path)
         return lstat(path, &st) == 0;
 }
 
-/* Behind the progress, which is on the other stream. */
 static void check_json(void)
 {
-        const char *text = strchr(tool.said, '{');
-
-        check(text && json_check(text, strlen(text)));
+        check(tool.said[0] == '{' && json_check(tool.said, tool.said_len));
 }
 
 /* Adds up the words of the environment `name`, which takes the place of the one that is there. */
@@ -133,6 +131,20 @@ static void a_stream_is_unpacked_by_tar(void)
         check_xac(0, "restore", "--check", scratch_path("unpacked"));
 }
 
+static void who_reads_the_stream_may_go(void)
+{
+        const char *builddir = getenv("builddir");
+        char command[9000];
+
+        tool_work(0, 20, TOOL_CLOSE);
+        snprintf(command, sizeof(command), "%s/tools/xac/xac backup --quiet '%s' - | head -c 100 >'%s'",
+                 builddir ? builddir : ".", TOOL_ENV, scratch_path("begin"));
+        check_equal(system(command), 0);
+        check_equal(scratch_file_size(scratch_path("begin")), 100);
+        check_xac(0, "recover", TOOL_ENV);
+        check_said("Nothing to do");
+}
+
 static void results_are_json_on_request(void)
 {
         tool_work(0, 20, TOOL_CLOSE);
@@ -144,6 +156,46 @@ static void results_are_json_on_request(void)
         check_xac(0, "restore", "--json", scratch_path("copy"), scratch_path("restored"));
         check_said("\"bytes\": 65536,");
         check_json();
+}
+
+static void it_is_quiet_on_request(void)
+{
+        tool_work(0, 20, TOOL_CLOSE);
+        check_xac(0, "backup", "--quiet", TOOL_ENV, scratch_path("copy"));
+        check_equal(tool.said_len, 0);
+        check_xac(0, "restore", "--quiet", scratch_path("copy"), scratch_path("restored"));
+        check_equal(tool.said_len, 0);
+        check_xac(0, "scrub", "--quiet", TOOL_ENV);
+        check_equal(tool.said_len, 0);
+        check_xac(1, "backup", "--quiet", TOOL_ENV, scratch_path("copy"));
+        check_said("is there already");
+}
+
+/* The backup and the environment: no file is left of the one, nothing to recover of the other. */
+static void check_interrupted(int signal_no)
+{
+        pid_t pid = tool_start(tool_args("backup", "--rate", "40K", TOOL_ENV, scratch_path("copy")), STDERR_FILENO);
+        int status;
+
+        for (int ms = 0; !is_there(scratch_path(".copy.partial/" TOOL_FILE)); ms++) {
+                check(ms < 5000);
+                crew_sleep_ms(1);
+        }
+        check_equal(kill(pid, signal_no), 0);
+        status = crew_status(pid);
+        check(WIFSIGNALED(status) && WTERMSIG(status) == signal_no);
+        check(!is_there(scratch_path("copy")));
+        check(!is_there(scratch_path(".copy.partial")));
+        check_xac(0, "recover", TOOL_ENV);
+        check_said("Nothing to do");
+}
+
+static void what_is_interrupted_leaves_nothing(void)
+{
+        tool_work(0, 20, TOOL_CLOSE);
+        check_interrupted(SIGINT);
+        check_interrupted(SIGTERM);
+        check_xac(0, "backup", TOOL_ENV, scratch_path("copy"));
 }
 
 static void it_says_why_not(void)
@@ -205,7 +257,10 @@ int main(void)
                 isolated_test(a_chain_is_restored),
                 isolated_test(damage_is_told),
                 isolated_test(a_stream_is_unpacked_by_tar),
+                isolated_test(who_reads_the_stream_may_go),
                 isolated_test(results_are_json_on_request),
+                isolated_test(it_is_quiet_on_request),
+                isolated_test(what_is_interrupted_leaves_nothing),
                 isolated_test(it_says_why_not),
                 isolated_test(root_is_careful_with_what_is_others),
                 isolated_test(the_command_line_is_checked),

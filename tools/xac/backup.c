@@ -5,6 +5,7 @@
  * program does, and leaves the rest to xac_backup().
  */
 
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include <xac/xac.h>
 
 #include "base/sys.h"
+#include "tools/xac/interrupt.h"
 #include "tools/xac/json.h"
 #include "tools/xac/meter.h"
 #include "tools/xac/opening.h"
@@ -31,7 +33,8 @@ const char backup_help[] =
         "                  xac.backup is enough. 'xac restore' puts them together\n"
         "  --rate BYTES    reads no more than that in a second; K, M or G behind it: KiB, MiB, GiB\n"
         "  --force         although root is not its owner, who could not open the files that root makes in it\n"
-        "  --json          says what was done as JSON\n"
+        "  --quiet         says nothing unless it fails\n"
+        "  --json          says what was done as JSON, and nothing else\n"
         "  --help          this text\n"
         "\n"
         "Exit status: 0 done, 1 failed, and nothing is left, 2 usage.\n";
@@ -39,7 +42,7 @@ const char backup_help[] =
 struct backup_call {
         const char *directory;
         const char *destination;
-        bool is_json;
+        bool is_json, is_quiet;
         bool is_forced;
         xac_backup_options options;
 };
@@ -85,6 +88,12 @@ static void print_report(const struct backup_call *call, const xac_backup_result
 
 /* ---- The backup ---- */
 
+static int go_on(void *meter, const char *what, uint64_t done, uint64_t total)
+{
+        meter_tell(meter, what, done, total);
+        return interrupt_check();
+}
+
 static enum tool_exit back_up(xac_env *env, const struct backup_call *call)
 {
         xac_backup_result result;
@@ -93,17 +102,19 @@ static enum tool_exit back_up(xac_env *env, const struct backup_call *call)
         const uint64_t begun_ns = sys_monotonic_ns();
         int err;
 
-        meter_begin(&meter);
+        meter_begin(&meter, call->is_quiet || call->is_json);
         options.result = &result;
-        options.progress = meter_tell;
+        options.progress = go_on;
         options.progress_arg = &meter;
         err = xac_backup(env, call->destination, &options);
         meter_end(&meter);
         if (err) {
-                tool_complain("%s", result.problem);
+                tool_complain("%s", err == -ECANCELED ? "interrupted; nothing is left of the backup" : result.problem);
                 return TOOL_FAILED;
         }
-        (call->is_json ? print_json : print_report)(call, &result, (double)(sys_monotonic_ns() - begun_ns) / 1e9);
+        if (call->is_json || !call->is_quiet)
+                (call->is_json ? print_json : print_report)(call, &result,
+                                                            (double)(sys_monotonic_ns() - begun_ns) / 1e9);
         return TOOL_DONE;
 }
 
@@ -114,12 +125,15 @@ static enum tool_exit open_and_back_up(const struct backup_call *call)
         int err;
 
         const struct opening opening = { .path = call->directory, .command = "backup", .is_forced = call->is_forced };
+        interrupt_catch();
         if (opening_open(&opening, &env) != TOOL_DONE)
                 return TOOL_FAILED;
         result = back_up(env, call);
         err = xac_close(env);
         if (err)
                 tool_complain("%s: closing it: %s", call->directory, tool_explain(err));
+        if (result != TOOL_DONE)
+                interrupt_follow();
         return result;
 }
 
@@ -136,6 +150,9 @@ static bool take_option(int option, struct backup_call *call)
         case 'j':
                 call->is_json = true;
                 return true;
+        case 'q':
+                call->is_quiet = true;
+                return true;
         case 'f':
                 call->is_forced = true;
                 return true;
@@ -146,11 +163,13 @@ static bool take_option(int option, struct backup_call *call)
 
 enum tool_exit backup_main(int argc, char **argv)
 {
-        static const struct option known[] = {
-                { "since", required_argument, NULL, 's' }, { "rate", required_argument, NULL, 'r' },
-                { "json", no_argument, NULL, 'j' },        { "force", no_argument, NULL, 'f' },
-                { "help", no_argument, NULL, 'h' },        { 0 }
-        };
+        static const struct option known[] = { { "since", required_argument, NULL, 's' },
+                                               { "rate", required_argument, NULL, 'r' },
+                                               { "json", no_argument, NULL, 'j' },
+                                               { "quiet", no_argument, NULL, 'q' },
+                                               { "force", no_argument, NULL, 'f' },
+                                               { "help", no_argument, NULL, 'h' },
+                                               { 0 } };
         struct backup_call call = { 0 };
         int option;
 

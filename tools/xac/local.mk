@@ -48,6 +48,8 @@ TRACE_READER = \
         %D%/heap.c \
         %D%/hot_pages.c \
         %D%/hot_pages.h \
+        %D%/interrupt.c \
+        %D%/interrupt.h \
         %D%/listen.c \
         %D%/listen.h \
         %D%/live.c \

@@ -12,9 +12,10 @@ enum { BAR = 40, DRAW_EVERY_NS = 100000000 };
 
 #define ERASE_LINE "\r\033[K"
 
-void meter_begin(struct meter *meter)
+void meter_begin(struct meter *meter, bool is_quiet)
 {
         memset(meter, 0, sizeof(*meter));
+        meter->is_quiet = is_quiet;
         meter->is_terminal = isatty(STDERR_FILENO);
         meter->begun_ns = sys_monotonic_ns();
 }
@@ -73,6 +74,8 @@ void meter_tell(void *arg, const char *what, uint64_t done, uint64_t total)
 
         part->done = done;
         part->took_ns = sys_monotonic_ns() - meter->begun_ns;
+        if (meter->is_quiet)
+                return;
         if (meter->is_terminal)
                 draw_bar(meter, part, total, percent);
         else
@@ -81,7 +84,7 @@ void meter_tell(void *arg, const char *what, uint64_t done, uint64_t total)
 
 void meter_end(struct meter *meter)
 {
-        if (meter->is_terminal && meter->part_count)
+        if (!meter->is_quiet && meter->is_terminal && meter->part_count)
                 fputs(ERASE_LINE, stderr);
         fflush(stderr);
 }

@@ -19,6 +19,7 @@ struct meter_part {
 };
 
 struct meter {
+        bool is_quiet; /* only takes the times */
         bool is_terminal;
         uint64_t begun_ns; /* the part that is running */
         uint64_t drawn_ns;
@@ -27,7 +28,7 @@ struct meter {
         struct meter_part part[METER_PARTS];
 };
 
-void meter_begin(struct meter *meter);
+void meter_begin(struct meter *meter, bool is_quiet);
 /* A recover_progress; the meter is its argument. */
 void meter_tell(void *arg, const char *what, uint64_t done, uint64_t total);
 /* Leaves the cursor at the beginning of a line. */

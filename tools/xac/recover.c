@@ -158,7 +158,7 @@ static enum tool_exit run(struct place *place)
                        place->manifest.base_sequence);
                 return TOOL_DONE;
         }
-        meter_begin(&meter);
+        meter_begin(&meter, false);
         err = recover_run(&recovery, &place->manifest);
         meter_end(&meter);
         if (err) {

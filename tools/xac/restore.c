@@ -11,6 +11,7 @@
 
 #include "backup/restore.h"
 #include "base/sys.h"
+#include "tools/xac/interrupt.h"
 #include "tools/xac/json.h"
 #include "tools/xac/meter.h"
 #include "tools/xac/restore_until.h"
@@ -29,7 +30,8 @@ const char restore_help[] =
         "  --archive=ARCHIVE  where the log is kept\n"
         "  --until=MOMENT     how far; as far as it goes if this is not given\n"
         "  --check  reads and compares everything, and writes nothing\n"
-        "  --json   says what was done as JSON\n"
+        "  --quiet  says nothing unless it fails\n"
+        "  --json   says what was done as JSON, and nothing else\n"
         "  --help   this text\n"
         "\n"
         "Exit status: 0 done, 1 failed, and nothing is left, 2 usage.\n";
@@ -37,7 +39,7 @@ const char restore_help[] =
 struct restore_call {
         struct restore_order order;
         bool is_check;
-        bool is_json;
+        bool is_json, is_quiet;
         const char *archive; /* NULL: no further */
         struct moment until;
 };
@@ -79,7 +81,8 @@ static enum tool_exit begin_further(const struct restore_call *call, struct rest
 
         *further = (struct restore_further){ .path = call->order.destination,
                                              .archive = call->archive,
-                                             .moment = &call->until };
+                                             .moment = &call->until,
+                                             .is_quiet = call->is_quiet };
         if (backup_index_load(&index, call->order.backups[call->order.count - 1], &trouble)) {
                 tool_complain("%s", trouble.text);
                 return TOOL_FAILED;
@@ -99,10 +102,24 @@ static int go_further(void *further_, int directory)
         struct restore_further *further = further_;
 
         further->restore.directory = directory;
-        return restore_further_run(further) == TOOL_DONE ? 0 : -ECANCELED;
+        return restore_further_run(further) == TOOL_DONE ? interrupt_check() : -ECANCELED;
 }
 
 /* ---- All of it ---- */
+
+static int go_on(void *meter, const char *what, uint64_t done, uint64_t total)
+{
+        meter_tell(meter, what, done, total);
+        return interrupt_check();
+}
+
+static void report(const struct restore_call *call, const struct restore_result *result, double seconds)
+{
+        if (call->is_json)
+                print_json(call, result, seconds);
+        else if (!call->is_quiet)
+                print_report(call, result, seconds);
+}
 
 static enum tool_exit restore(const struct restore_call *call)
 {
@@ -120,17 +137,21 @@ static enum tool_exit restore(const struct restore_call *call)
                 order.go_on = go_further;
                 order.go_on_arg = &further;
         }
-        meter_begin(&meter);
-        order.progress = (struct backup_progress){ meter_tell, &meter };
+        interrupt_catch();
+        meter_begin(&meter, call->is_quiet || call->is_json);
+        order.progress = (struct backup_progress){ go_on, &meter };
         err = restore_run(&order, &result, &trouble);
         meter_end(&meter);
         if (err) {
-                if (err != -ECANCELED)
+                if (interrupt_check())
+                        tool_complain("interrupted; nothing is left of what was restored");
+                else if (err != -ECANCELED)
                         tool_complain("%s", trouble.text);
+                interrupt_follow();
                 return TOOL_FAILED;
         }
-        (call->is_json ? print_json : print_report)(call, &result, (double)(sys_monotonic_ns() - begun_ns) / 1e9);
-        if (call->archive)
+        report(call, &result, (double)(sys_monotonic_ns() - begun_ns) / 1e9);
+        if (call->archive && !call->is_quiet)
                 restore_further_report(&further);
         return TOOL_DONE;
 }
@@ -162,6 +183,9 @@ static bool take_option(int option, struct restore_call *call)
         case 'j':
                 call->is_json = true;
                 return true;
+        case 'q':
+                call->is_quiet = true;
+                return true;
         case 'a':
                 call->archive = optarg;
                 return true;
@@ -187,11 +211,13 @@ static bool is_sensible(const struct restore_call *call)
 
 enum tool_exit restore_main(int argc, char **argv)
 {
-        static const struct option known[] = {
-                { "check", no_argument, NULL, 'c' },         { "json", no_argument, NULL, 'j' },
-                { "archive", required_argument, NULL, 'a' }, { "until", required_argument, NULL, 'u' },
-                { "help", no_argument, NULL, 'h' },          { 0 }
-        };
+        static const struct option known[] = { { "check", no_argument, NULL, 'c' },
+                                               { "json", no_argument, NULL, 'j' },
+                                               { "archive", required_argument, NULL, 'a' },
+                                               { "until", required_argument, NULL, 'u' },
+                                               { "quiet", no_argument, NULL, 'q' },
+                                               { "help", no_argument, NULL, 'h' },
+                                               { 0 } };
         struct restore_call call = { 0 };
         int option;
 

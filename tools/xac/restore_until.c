@@ -68,7 +68,7 @@ enum tool_exit restore_further_run(struct restore_further *further)
         }
         restore->kind = further->moment->kind;
         restore->target = further->moment->value;
-        meter_begin(&meter);
+        meter_begin(&meter, further->is_quiet);
         restore->progress = meter_tell;
         /* cppcheck-suppress autoVariables ; nobody calls it later */
         restore->progress_arg = &meter;

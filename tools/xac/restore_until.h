@@ -16,6 +16,7 @@ struct restore_further {
         const char *path; /* for people */
         const char *archive;
         const struct moment *moment;
+        bool is_quiet;
         struct restore_until restore; /* uuid, history, session and time of the base; then the results */
 };
 

@@ -5,11 +5,13 @@
  * somebody has changed while it was closed is damage here.
  */
 
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <string.h>
 #include <xac/xac.h>
 
+#include "tools/xac/interrupt.h"
 #include "tools/xac/json.h"
 #include "tools/xac/meter.h"
 #include "tools/xac/opening.h"
@@ -23,7 +25,8 @@ const char scrub_help[] =
         "\n"
         "  --rate=BYTES  reads so many bytes a second, at most; K, M or G behind it: KiB, MiB, GiB\n"
         "  --sum         makes the checksums that pages do not have yet, of what they are\n"
-        "  --json        says what it found as JSON\n"
+        "  --quiet       says nothing unless something is damaged or fails\n"
+        "  --json        says what it found as JSON, and nothing else\n"
         "  --force       although root is not its owner, who could not open the files that root makes in it\n"
         "  --help        this text\n"
         "\n"
@@ -34,7 +37,7 @@ struct scrub {
         xac_scrub_result result;
         struct meter meter;
         struct json json;
-        bool is_json;
+        bool is_json, is_quiet;
         bool is_forced;
         const char *path;
 };
@@ -44,9 +47,8 @@ static int tell_progress(void *arg, const char *file, uint64_t done, uint64_t to
         struct scrub *scrub = arg;
 
         (void)file;
-        if (!scrub->is_json)
-                meter_tell(&scrub->meter, "scrub", done / 4096, total / 4096);
-        return 0;
+        meter_tell(&scrub->meter, "scrub", done / 4096, total / 4096);
+        return interrupt_check();
 }
 
 static void tell_of_damage(void *arg, const char *file, uint64_t offset)
@@ -112,12 +114,12 @@ static int look(struct scrub *scrub, xac_env *env)
                 json_open(&scrub->json, NULL, '{');
                 json_open(&scrub->json, "damage", '[');
         }
-        meter_begin(&scrub->meter);
+        meter_begin(&scrub->meter, scrub->is_quiet || scrub->is_json);
         err = xac_scrub(env, &scrub->options, &scrub->result);
         meter_end(&scrub->meter);
         if (scrub->is_json)
                 print_json(scrub);
-        else
+        else if (!scrub->is_quiet || err)
                 print_result(scrub);
         return err;
 }
@@ -131,24 +133,29 @@ static enum tool_exit scrub_place(struct scrub *scrub)
                                          .is_forced = scrub->is_forced,
                                          .may_adopt = scrub->options.flags & XAC_SCRUB_SUM };
 
+        interrupt_catch();
         if (opening_open(&opening, &env) != TOOL_DONE)
                 return TOOL_FAILED;
         int err = look(scrub, env);
         if (err && err != XAC_CORRUPT)
-                tool_complain("%s: %s", scrub->path, tool_explain(err));
+                tool_complain("%s: %s", scrub->path, err == -ECANCELED ? "interrupted" : tool_explain(err));
         close_err = xac_close(env);
         if (close_err)
                 tool_complain("%s: %s", scrub->path, tool_explain(close_err));
+        if (err)
+                interrupt_follow();
         return err || close_err ? TOOL_FAILED : TOOL_DONE;
 }
 
 enum tool_exit scrub_main(int argc, char **argv)
 {
-        static const struct option known[] = {
-                { "rate", required_argument, NULL, 'r' }, { "sum", no_argument, NULL, 's' },
-                { "json", no_argument, NULL, 'j' },       { "force", no_argument, NULL, 'f' },
-                { "help", no_argument, NULL, 'h' },       { 0 }
-        };
+        static const struct option known[] = { { "rate", required_argument, NULL, 'r' },
+                                               { "sum", no_argument, NULL, 's' },
+                                               { "json", no_argument, NULL, 'j' },
+                                               { "quiet", no_argument, NULL, 'q' },
+                                               { "force", no_argument, NULL, 'f' },
+                                               { "help", no_argument, NULL, 'h' },
+                                               { 0 } };
         static struct scrub scrub;
         int option;
 
@@ -167,6 +174,9 @@ enum tool_exit scrub_main(int argc, char **argv)
                         break;
                 case 'j':
                         scrub.is_json = true;
+                        break;
+                case 'q':
+                        scrub.is_quiet = true;
                         break;
                 case 'f':
                         scrub.is_forced = true;
