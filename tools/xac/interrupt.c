@@ -12,16 +12,24 @@ static void note(int signal_no)
         came = signal_no;
 }
 
-/* Those that are ignored stay so, as with nohup. */
-void interrupt_catch(void)
+/* If it is ignored, as with nohup, it stays so. */
+static void catch_one(int signal_no, int flags)
 {
-        static const int caught[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
-        struct sigaction action = { .sa_handler = note, .sa_flags = (int)(SA_RESTART | SA_RESETHAND) }, before;
+        struct sigaction action = { .sa_handler = note, .sa_flags = (int)SA_RESTART | flags }, before;
 
         sigemptyset(&action.sa_mask);
+        if (!sigaction(signal_no, NULL, &before) && before.sa_handler != SIG_IGN)
+                sigaction(signal_no, &action, NULL);
+}
+
+/* The second one ends it; but for SIGPIPE, which each further write may bring. */
+void interrupt_catch(void)
+{
+        static const int caught[] = { SIGINT, SIGTERM, SIGHUP };
+
         for (size_t i = 0; i < sizeof(caught) / sizeof(caught[0]); i++)
-                if (!sigaction(caught[i], NULL, &before) && before.sa_handler != SIG_IGN)
-                        sigaction(caught[i], &action, NULL);
+                catch_one(caught[i], (int)SA_RESETHAND);
+        catch_one(SIGPIPE, 0);
 }
 
 int interrupt_check(void)
@@ -31,6 +39,8 @@ int interrupt_check(void)
 
 void interrupt_follow(void)
 {
-        if (came)
-                raise(came);
+        if (!came)
+                return;
+        signal(came, SIG_DFL);
+        raise(came);
 }
