@@ -14,7 +14,7 @@ struct backup_progress {
         void *arg;
 };
 
-/* What was said. */
+/* What was said. To be called again as long as one rests. */
 static inline int backup_progress_tell(const struct backup_progress *progress, struct trouble *trouble,
                                        const char *what, uint64_t done, uint64_t total)
 {

@@ -28,8 +28,13 @@ struct verify {
 
 static int tell(struct verify *verify, uint64_t pages)
 {
+        int err;
+
         verify->done += pages;
-        return backup_progress_tell(verify->progress, verify->trouble, "verify", verify->done, verify->total);
+        do
+                err = backup_progress_tell(verify->progress, verify->trouble, "verify", verify->done, verify->total);
+        while (!err && pace_rest(verify->pace));
+        return err;
 }
 
 /* Pages that lie one after the other, in the file `name`. */
@@ -53,9 +58,9 @@ static int verify_pages(struct verify *verify, int fd, const char *name, uint64_
                                                      sums_of(verify->bytes + k * page_bytes, page_bytes));
                 }
                 i += step;
+                pace_step(verify->pace, step * page_bytes);
                 if (!err)
                         err = tell(verify, step);
-                pace_step(verify->pace, step * page_bytes);
         }
         return err == -ENODATA ? trouble_say(verify->trouble, XAC_CORRUPT, "%s was cut while it was verified", name)
                                : err;

@@ -29,7 +29,8 @@ static int check_since(struct backup_writer *writer)
         if (since->sequence > writer->index.sequence)
                 return trouble_say(writer->trouble, -EINVAL,
                                    "%s is of commit %" PRIu64 ", and the environment is at %" PRIu64
-                                   ": it is older than its backup; make a full one",
+                                   ": it was set back since, or was open without a log (XAC_VOLATILE) then; make a "
+                                   "full one",
                                    name, since->sequence, writer->index.sequence);
         memcpy(writer->index.since, since->id, BACKUP_ID_BYTES);
         writer->index.since_sequence = since->sequence;
@@ -171,7 +172,13 @@ static int put_run(struct backup_writer *writer, uint64_t page_no, const unsigne
 
 static int tell(const struct backup_writer *writer)
 {
-        return backup_progress_tell(&writer->order->progress, writer->trouble, "backup", writer->done, writer->total);
+        int err;
+
+        do
+                err = backup_progress_tell(&writer->order->progress, writer->trouble, "backup", writer->done,
+                                           writer->total);
+        while (!err && pace_rest(writer->order->pace));
+        return err;
 }
 
 int backup_writer_put(struct backup_writer *writer, uint64_t page_no, const void *bytes, uint32_t count,

@@ -3,7 +3,7 @@
 
 #include "base/sys.h"
 
-enum { PATIENCE = 7, REST_NS_MAX = 500000000, SLEEP_NS_MAX = 900000000 };
+enum { PATIENCE = 7, REST_NS_MAX = 500000000, SLEEP_NS_MAX = 200000000 };
 
 #define SECOND_NS UINT64_C(1000000000)
 
@@ -19,35 +19,46 @@ void pace_begin(struct pace *pace)
         pace->seen = count_commits(pace);
 }
 
-static void sleep_until(uint64_t end_ns)
-{
-        for (uint64_t now_ns = sys_monotonic_ns(); now_ns < end_ns; now_ns = sys_monotonic_ns())
-                sys_sleep_ns(end_ns - now_ns < SLEEP_NS_MAX ? end_ns - now_ns : SLEEP_NS_MAX);
-}
-
-static void keep_rate(const struct pace *pace)
+/* When the bytes so far are due. */
+static uint64_t at_rate(const struct pace *pace)
 {
         const double due = (double)pace->bytes / (double)pace->bytes_per_second * (double)SECOND_NS;
 
-        sleep_until(pace->begun_ns + (uint64_t)due);
+        return pace->begun_ns + (uint64_t)due;
 }
 
 /* A step that took long because the machine was busy is no reason to sleep for long. */
-static void leave_room(struct pace *pace)
+static uint64_t with_room(const struct pace *pace)
 {
         const uint64_t now_ns = sys_monotonic_ns(), rest_ns = (now_ns - pace->rested_ns) * PATIENCE;
 
-        if (count_commits(pace) != pace->seen)
-                sleep_until(now_ns + (rest_ns < REST_NS_MAX ? rest_ns : REST_NS_MAX));
-        pace->rested_ns = sys_monotonic_ns();
-        pace->seen = count_commits(pace);
+        if (count_commits(pace) == pace->seen)
+                return now_ns;
+        return now_ns + (rest_ns < REST_NS_MAX ? rest_ns : REST_NS_MAX);
 }
 
 void pace_step(struct pace *pace, uint64_t bytes)
 {
         pace->bytes += bytes;
         if (!pace->bytes_per_second)
-                leave_room(pace);
+                pace->rests_until_ns = with_room(pace);
         else if (pace->bytes_per_second != PACE_HEEDLESS)
-                keep_rate(pace);
+                pace->rests_until_ns = at_rate(pace);
+}
+
+bool pace_rest(struct pace *pace)
+{
+        uint64_t now_ns = sys_monotonic_ns();
+
+        if (now_ns < pace->rests_until_ns) {
+                const uint64_t left_ns = pace->rests_until_ns - now_ns;
+
+                sys_sleep_ns(left_ns < SLEEP_NS_MAX ? left_ns : SLEEP_NS_MAX);
+                now_ns = sys_monotonic_ns();
+        }
+        if (now_ns < pace->rests_until_ns)
+                return true;
+        pace->rested_ns = now_ns;
+        pace->seen = count_commits(pace);
+        return false;
 }

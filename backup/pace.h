@@ -10,6 +10,7 @@
  * most. While nobody commits it goes as fast as it can.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,10 +27,13 @@ struct pace {
         uint64_t bytes;     /* in all steps so far */
         uint64_t seen;      /* commits, */
         uint64_t rested_ns; /* and the time, when the last step began */
+        uint64_t rests_until_ns;
 };
 
 void pace_begin(struct pace *pace);
-/* A step is done, in which so many bytes were read or written. */
+/* A step is done, in which so many bytes were read or written. Then rest, as long as pace_rest() is true: it sleeps a
+ * little, so that one may be asked to end meanwhile. */
 void pace_step(struct pace *pace, uint64_t bytes);
+bool pace_rest(struct pace *pace);
 
 #endif

@@ -70,8 +70,11 @@ int sink_put_file(struct sink *sink, const char *name, const void *bytes, size_t
                 const size_t step = byte_len - at < PACE_STEP_BYTES ? byte_len - at : PACE_STEP_BYTES;
 
                 err = sink_write(sink, (const char *)bytes + at, step, at);
-                if (sink->pace)
-                        pace_step(sink->pace, 0);
+                if (!sink->pace)
+                        continue;
+                pace_step(sink->pace, 0);
+                while (pace_rest(sink->pace))
+                        ;
         }
         return err ? err : sink_end_file(sink);
 }

@@ -39,6 +39,13 @@ static int refuse(const struct xac_env *env, int err, const char *archive, const
         return err;
 }
 
+static const char *why_not(int err)
+{
+        return err == -ENOENT   ? "it is not there: mount it, or make the directory"
+               : err == -ENOSPC ? "no space left there"
+                                : xac_strerror(err);
+}
+
 int archiving_identify(struct xac_env *env, const xac_options *options)
 {
         char *path;
@@ -50,8 +57,7 @@ int archiving_identify(struct xac_env *env, const xac_options *options)
         path = realpath(options->archive, NULL);
         if (!path) {
                 err = -errno;
-                return refuse(env, err, options->archive,
-                              err == -ENOENT ? "make the directory first" : xac_strerror(err));
+                return refuse(env, err, options->archive, why_not(err));
         }
         if (strlen(path) >= sizeof(env->identity.archive))
                 err = -ENAMETOOLONG;
@@ -199,7 +205,7 @@ static void tell_if_new(const struct xac_env *env, int before, int err)
         const char *path = env->shared.control->archive;
         if (err && err != before)
                 fprintf(stderr, "libxac: %s: archive %s takes nothing: %s; the log grows until it does\n",
-                        env->identity.path, path, xac_strerror(err));
+                        env->identity.path, path, why_not(err));
         else if (!err && before)
                 fprintf(stderr, "libxac: %s: archive %s takes the log again\n", env->identity.path, path);
 }

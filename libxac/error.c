@@ -37,8 +37,9 @@ static const struct {
           "not valid here (the man page of the call says what is): NULL, an unknown flag, a value out of range, a "
           "reserved field that is not zero, a wait in XAC_RDONLY, or XAC_VOLATILE unlike those who have the "
           "environment open" },
-        { -ENOSPC, "no space left: on the disk, or in /dev/shm, which holds the shared memory ('df' says which; "
-                   "containers: --shm-size; 'xac clean' removes what nobody uses)" },
+        { -ENOSPC,
+          "no space left: on the disk, or in /dev/shm, which holds the shared memory ('df' says which; "
+          "containers: --shm-size; 'xac clean' removes what nobody uses); or an archive takes nothing ('xac stat')" },
         { -ENOMEM, "out of memory: of memory itself, of address space (reserve_bytes), or of mappings "
                    "(vm.max_map_count)" },
         { -EADDRNOTAVAIL, "the file's address is taken in this process (a line on standard error says by what): "

@@ -27,6 +27,10 @@ struct manifest_place {
         uint32_t units;
 };
 
+/* In the place of the history, in a backup that was made while the environment was open without a log: nothing that is
+ * logged goes on from what it has, whatever the numbers of the commits are. */
+#define MANIFEST_NO_HISTORY UINT32_MAX
+
 /* The last time that the environment was open with a log: which part of the log that session wrote, and as what. It
  * begins at `position`, is of `incarnation`, and ends where the log goes on. */
 struct manifest_session {

@@ -520,11 +520,21 @@ static int check_sizes(struct run *run)
                                       part->page_bytes, run->manifest.page_bytes);
 }
 
+static int check_base(struct run *run)
+{
+        if (run->restore->history != MANIFEST_NO_HISTORY)
+                return 0;
+        return findings_add(&run->findings, "the backup was made while the environment was open without a log "
+                                            "(XAC_VOLATILE): no archive goes on from there");
+}
+
 static int steps(struct run *run)
 {
         const struct restore_until *restore = run->restore;
         int err = archive_line_open(&run->line, restore->archive, restore->uuid, &run->findings);
 
+        if (!err)
+                err = check_base(run);
         if (!err)
                 err = check_sizes(run);
         if (!err)

@@ -212,7 +212,7 @@ static void another_environment_is_refused(void)
         check(was_heard("/other: archive ") && was_heard("/archive: of another environment"));
         options.archive = scratch_path("nowhere");
         check_equal(try_open("third", XAC_CREATE, &options), -ENOENT);
-        check(was_heard("/nowhere: make the directory first"));
+        check(was_heard("/nowhere: it is not there: mount it, or make the directory"));
         options = stand_options();
         check_equal(try_open("env", XAC_VOLATILE, &options), -EINVAL);
         check(was_heard("a volatile environment has no log"));

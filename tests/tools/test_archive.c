@@ -287,8 +287,15 @@ static void backups_keep_the_archive(void)
         check_xac(0, "restore", archive, scratch_path("first"), COPY);
         check_equal(sum_of(COPY), 30);
         check_equal(rename(ARCHIVE, scratch_path("moved")), 0);
-        check_xac(0, "backup", TOOL_ENV, scratch_path("second"));
-        check_said("make the directory first");
+        check_xac(1, "backup", TOOL_ENV, scratch_path("second"));
+        check_said("cannot be reached");
+        check_xac(1, "scrub", TOOL_ENV);
+        check_equal(rename(scratch_path("moved"), ARCHIVE), 0);
+        tool_work(0, 1, TOOL_CLOSE);
+        check_xac(0, "archive", "--list", ARCHIVE);
+        check_not_said("GAP");
+        check_equal(rename(ARCHIVE, scratch_path("moved")), 0);
+        check_xac(0, "backup", "--force", TOOL_ENV, scratch_path("second"));
         check_said("going on without its archive");
         copy_env(); /* lies elsewhere: has nothing to do with it */
         check_xac(0, "scrub", COPY);

@@ -103,6 +103,30 @@ static void a_chain_is_restored(void)
         check_xac(1, "check", scratch_path("monday"));
 }
 
+/* Its numbers come again, with a log, for other commits. */
+static void what_has_no_log_goes_into_no_archive(void)
+{
+        xac_env *env;
+        uint64_t *words;
+
+        check_equal(mkdir(scratch_path("archive"), 0700), 0);
+        tool_archive = scratch_path("archive");
+        tool_work(0, 10, TOOL_CLOSE);
+        tool_archive = NULL;
+        words = tool_open(XAC_VOLATILE, &env);
+        tool_commit(env, words, 3, 0);
+        check_xac(0, "backup", TOOL_ENV, scratch_path("copy"));
+        check_ok(xac_close(env));
+        tool_archive = scratch_path("archive");
+        tool_work(0, 5, TOOL_CLOSE);
+        check_xac(1, "restore", "--archive", tool_archive, scratch_path("copy"), scratch_path("restored"));
+        check_said("open without a log (XAC_VOLATILE)");
+        check(!is_there(scratch_path("restored")));
+        tool_archive = NULL;
+        check_xac(0, "restore", scratch_path("copy"), scratch_path("restored"));
+        check_equal(sum_of("restored"), 11);
+}
+
 static void damage_is_told(void)
 {
         tool_work(0, 20, TOOL_CLOSE);
@@ -174,15 +198,17 @@ static void it_is_quiet_on_request(void)
 /* The backup and the environment: no file is left of the one, nothing to recover of the other. */
 static void check_interrupted(int signal_no)
 {
-        pid_t pid = tool_start(tool_args("backup", "--rate", "40K", TOOL_ENV, scratch_path("copy")), STDERR_FILENO);
+        pid_t pid = tool_start(tool_args("backup", "--rate", "100", TOOL_ENV, scratch_path("copy")), STDERR_FILENO);
         int status;
 
         for (int ms = 0; !is_there(scratch_path(".copy.partial/" TOOL_FILE)); ms++) {
                 check(ms < 5000);
                 crew_sleep_ms(1);
         }
+        const uint64_t begun_ns = crew_clock_ns();
         check_equal(kill(pid, signal_no), 0);
         status = crew_status(pid);
+        check(crew_clock_ns() - begun_ns < 20 * UINT64_C(1000000000)); /* at that rate it would be eleven minutes */
         check(WIFSIGNALED(status) && WTERMSIG(status) == signal_no);
         check(!is_there(scratch_path("copy")));
         check(!is_there(scratch_path(".copy.partial")));
@@ -251,19 +277,13 @@ static void the_command_line_is_checked(void)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                isolated_test(what_nobody_has_open_is_copied),
-                isolated_test(what_is_in_use_is_copied),
-                isolated_test(what_lost_its_power_is_copied),
-                isolated_test(a_chain_is_restored),
-                isolated_test(damage_is_told),
-                isolated_test(a_stream_is_unpacked_by_tar),
-                isolated_test(who_reads_the_stream_may_go),
-                isolated_test(results_are_json_on_request),
-                isolated_test(it_is_quiet_on_request),
-                isolated_test(what_is_interrupted_leaves_nothing),
-                isolated_test(it_says_why_not),
-                isolated_test(root_is_careful_with_what_is_others),
-                isolated_test(the_command_line_is_checked),
+                isolated_test(what_nobody_has_open_is_copied),       isolated_test(what_is_in_use_is_copied),
+                isolated_test(what_lost_its_power_is_copied),        isolated_test(a_chain_is_restored),
+                isolated_test(what_has_no_log_goes_into_no_archive), isolated_test(damage_is_told),
+                isolated_test(a_stream_is_unpacked_by_tar),          isolated_test(who_reads_the_stream_may_go),
+                isolated_test(results_are_json_on_request),          isolated_test(it_is_quiet_on_request),
+                isolated_test(what_is_interrupted_leaves_nothing),   isolated_test(it_says_why_not),
+                isolated_test(root_is_careful_with_what_is_others),  isolated_test(the_command_line_is_checked),
         };
         return cmocka_run_group_tests_name("xac backup, xac restore", tests, NULL, NULL);
 }

@@ -102,7 +102,7 @@ static void what_has_no_sums_gets_them(void)
         check_said("accounts: its checksums (xac.sums.0) are missing");
         check_xac(1, "scrub", TOOL_ENV);
         check_said("are missing or damaged");
-        check_said("to take it as it is, open it once with a program");
+        check_said("as it is, open it once with a program");
         tool_work(0, 0, TOOL_CLOSE);
         check_xac(0, "scrub", TOOL_ENV);
         check_said("unknown       16 pages without a checksum");

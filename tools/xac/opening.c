@@ -7,8 +7,12 @@
 
 #include "base/sys.h"
 #include "recovery/manifest.h"
+#include "tools/xac/place.h"
 
-enum { XAC_ERRORS = -5000 /* and below: not of a system call */ };
+enum {
+        XAC_ERRORS = -5000, /* and below: not of a system call */
+        REFUSED = 1         /* a complaint was made */
+};
 
 /* Who opens it may have to make a piece of its log, or recover it. */
 static bool is_others(const struct opening *opening)
@@ -38,6 +42,27 @@ static bool find_archive(const char *path, struct manifest_archive *archive)
         return is_found && archive->path[0] && archive->device == st.st_dev && archive->inode == st.st_ino;
 }
 
+/* A mount that is away for a while: what the archive does not have yet would be given up. Who has it open meanwhile is
+ * the one to keep that. */
+static bool is_unreachable(const struct opening *opening, const struct manifest_archive *archive)
+{
+        static struct place place;
+        struct stat st;
+
+        if (opening->is_forced || (!stat(archive->path, &st) && S_ISDIR(st.st_mode)))
+                return false;
+        if (place_open(&place, opening->path) != TOOL_DONE)
+                return true;
+        bool is_in_use = place_is_in_use(&place) == 1;
+        place_close(&place);
+        if (!is_in_use)
+                tool_complain(
+                        "%s: its archive %s cannot be reached, and may lack log that would be given up: mount it; "
+                        "or go on without it by --force",
+                        opening->path, archive->path);
+        return !is_in_use;
+}
+
 static int open_as_it_is(const struct opening *opening, xac_env **env)
 {
         static struct manifest_archive archive;
@@ -50,6 +75,8 @@ static int open_as_it_is(const struct opening *opening, xac_env **env)
                                               .archive_held_bytes = archive.held_bytes,
                                               .archive_flags = archive.flags };
 
+                if (is_unreachable(opening, &archive))
+                        return REFUSED;
                 err = xac_open(path, flags, &options, env);
                 if (!err || err <= XAC_ERRORS)
                         return err;
@@ -66,9 +93,11 @@ enum tool_exit opening_open(const struct opening *opening, xac_env **env)
         int err = open_as_it_is(opening, env);
         if (!err)
                 return TOOL_DONE;
+        if (err == REFUSED)
+                return TOOL_FAILED;
         if (err == XAC_CORRUPT && !opening->may_adopt)
-                tool_complain("%s: damaged, or not as it was closed: 'xac check' says where; to take it as it is, "
-                              "open it once with a program",
+                tool_complain("%s: damaged, or not as it was closed: 'xac check' says where; to take what others "
+                              "have changed as it is, open it once with a program",
                               opening->path);
         else if (err == -ENOENT && access(opening->path, F_OK) == 0)
                 tool_complain("%s is no environment: it has no " MANIFEST_NAME, opening->path);

@@ -27,7 +27,8 @@ const char scrub_help[] =
         "  --sum         makes the checksums that pages do not have yet, of what they are\n"
         "  --quiet       says nothing unless something is damaged or fails\n"
         "  --json        says what it found as JSON, and nothing else\n"
-        "  --force       although root is not its owner, who could not open the files that root makes in it\n"
+        "  --force       although root is not its owner, who could not open the files that root makes in it; or\n"
+        "                although its archive cannot be reached, which then lacks what is given up of the log\n"
         "  --help        this text\n"
         "\n"
         "Exit status: 0 sound, 1 damaged, or it could not be looked at, 2 usage.\n";
