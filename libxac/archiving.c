@@ -18,6 +18,8 @@
 
 enum { AFTER_FAILURE_NS = 1000000000 };
 
+#define TAIL_NS UINT64_C(60000000000) /* so long a segment may take to fill; then what there is of it is archived */
+
 static bool has_archive(const struct shared *shared)
 {
         return shared->control->archive[0] != 0;
@@ -140,6 +142,7 @@ void archiving_begin(struct xac_env *env, const struct manifest *manifest)
         control->session = manifest->session;
         atomic_store(&control->archive_record, manifest->session.position);
         atomic_store(&control->archive_sequence, manifest->base_sequence);
+        atomic_store(&control->archived_ns, sys_monotonic_ns());
         table->held_most = env->identity.archive_held;
         table->held_may_drop = env->identity.archive_may_drop;
         atomic_store(&table->held, manifest->session.position);
@@ -221,6 +224,8 @@ static int keep(struct xac_env *env, uint64_t to, bool has_tail)
         }
         tell_if_new(env, atomic_exchange(&env->shared.log.shared->table.held_why, err), err);
         atomic_store(&control->archive_again_ns, err ? sys_monotonic_ns() + AFTER_FAILURE_NS : 0);
+        if (!err)
+                atomic_store(&control->archived_ns, sys_monotonic_ns());
         return err;
 }
 
@@ -238,11 +243,23 @@ int archiving_finish(struct xac_env *env)
 
 /* ---- The thread ---- */
 
-static bool is_due(const struct shared *shared)
+/* What is there of a segment, once a minute: a restore reaches what is older than that. */
+static bool is_tail_due(const struct shared *shared)
+{
+        return atomic_load(&shared->log.shared->table.held) < log_durable(&shared->log) &&
+               sys_monotonic_ns() - atomic_load(&shared->control->archived_ns) >= TAIL_NS;
+}
+
+static bool is_segment_due(const struct shared *shared)
 {
         const struct log_table *table = &shared->log.shared->table;
         uint64_t segment_no = atomic_load(&table->held) / table->segment_bytes;
-        return (segment_no + 1) * table->segment_bytes <= log_durable(&shared->log) &&
+        return (segment_no + 1) * table->segment_bytes <= log_durable(&shared->log);
+}
+
+static bool is_due(const struct shared *shared)
+{
+        return (is_segment_due(shared) || is_tail_due(shared)) &&
                sys_monotonic_ns() >= atomic_load(&shared->control->archive_again_ns);
 }
 
@@ -252,7 +269,7 @@ static void work(struct xac_env *env)
         if (shlock_try(&shared->control->archive_lock, control_owner_of_process(shared->process_no)))
                 return;
         if (is_due(shared))
-                (void)keep(env, log_durable(&shared->log), false);
+                (void)keep(env, log_durable(&shared->log), is_tail_due(shared));
         shlock_unlock(&shared->control->archive_lock);
 }
 

@@ -19,6 +19,7 @@
 #include <xac/xac.h>
 
 #include "base/sys.h"
+#include "libxac/archiving.h"
 #include "libxac/env.h"
 #include "recovery/restore_until.h"
 #include "tests/support/chance.h"
@@ -173,6 +174,14 @@ static inline void stand_commit(struct stand_session *session)
                 atomic_store(&session->env->shared.control->backlog_pause, 0);
 }
 
+/* As if a minute had passed. */
+static inline void stand_archive_tail(xac_env *env)
+{
+        archiving_stop(env);
+        check_ok(archiving_finish(env));
+        archiving_start(env);
+}
+
 static inline void stand_work(struct stand_session *session, unsigned commits)
 {
         struct stand *stand = session->stand;
@@ -181,6 +190,8 @@ static inline void stand_work(struct stand_session *session, unsigned commits)
                 stand_commit(session);
                 if (chance_percent(&stand->chance, 3))
                         check_ok(xac_checkpoint(session->env));
+                if (chance_percent(&stand->chance, 2))
+                        stand_archive_tail(session->env);
                 if (stand->files < STAND_FILES && chance_percent(&stand->chance, 2)) {
                         stand->files++;
                         stand_map(session);
