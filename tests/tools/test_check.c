@@ -55,7 +55,7 @@ static void what_was_killed_is_sound(void)
         check_said("needs no recovery: the next open goes on with the shared memory");
         check_xac(3, "recover", TOOL_ENV); /* as it was told */
         check_said("needs no recovery");
-        check_said("Open it with a program");
+        check_said("Open it with a program (xac scrub is one)");
         check_equal(tool_sum(), 20);
 }
 

@@ -90,7 +90,8 @@ static enum tool_exit check_remains(struct place *place, bool is_discarding)
         if (is_discarding || !remains_are_there(place))
                 return TOOL_DONE;
         tool_complain("%s needs no recovery: its processes ended without xac_close (killed, or never closed), and all "
-                      "their commits are in shared memory. Open it with a program, which goes on with them: nothing is "
+                      "their commits are in shared memory. Open it with a program (xac scrub is one), which goes on "
+                      "with them: nothing is "
                       "lost. 'xac recover --discard' would give them up, recover from the log alone, and lose those "
                       "that were not yet on disk.",
                       place->path);
