@@ -138,14 +138,11 @@ static bool is_wanted(const struct archive_part *part, uint64_t sequence, uint64
         return time_ns && part->last_ns > time_ns;
 }
 
-int archive_line_forget(const struct archive_line *line, int directory, uint64_t sequence, uint64_t time_ns,
-                        uint64_t *removed)
+uint32_t archive_line_old(const struct archive_line *line, uint64_t sequence, uint64_t time_ns)
 {
         uint64_t needed = UINT64_MAX;
-        char name[ARCHIVE_NAME_BYTES];
-        int err = 0;
+        uint32_t count = 0;
 
-        *removed = 0;
         /* All behind a part that is wanted stay, and what the fragments of their commits need. */
         for (uint32_t i = 0; i < line->count; i++) {
                 const struct archive_part *part = &line->piece[i].part;
@@ -155,7 +152,20 @@ int archive_line_forget(const struct archive_line *line, int directory, uint64_t
                 needed = part->from < needed ? part->from : needed;
                 needed = part->oldest < needed ? part->oldest : needed;
         }
-        for (uint32_t i = 0; !err && i < line->count && line->piece[i].part.to <= needed; i++) {
+        while (count < line->count && line->piece[count].part.to <= needed)
+                count++;
+        return count;
+}
+
+int archive_line_forget(const struct archive_line *line, int directory, uint64_t sequence, uint64_t time_ns,
+                        uint64_t *removed)
+{
+        const uint32_t count = archive_line_old(line, sequence, time_ns);
+        char name[ARCHIVE_NAME_BYTES];
+        int err = 0;
+
+        *removed = 0;
+        for (uint32_t i = 0; !err && i < count; i++) {
                 const struct archive_part *part = &line->piece[i].part;
 
                 archive_file_name(name, part->from, part->to, part->session.incarnation);

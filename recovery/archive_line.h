@@ -33,9 +33,11 @@ struct archive_line {
 int archive_line_open(struct archive_line *line, int directory, const uint8_t uuid[16], struct findings *findings);
 void archive_line_close(struct archive_line *line);
 
-/* Retention: removes the parts, the oldest first, that nobody needs who has a backup of commit `sequence` (0: any), or
- * of time_ns (0: any), or a later one. The newest part of all stays, which tells where the archive goes on. *removed
- * files. */
+/* Retention: how many pieces, from the first one on, nobody needs who has a backup of commit `sequence` (0: any), or of
+ * time_ns (0: any), or a later one. The newest part of all is never among them, as it tells where the archive goes on.
+ */
+uint32_t archive_line_old(const struct archive_line *line, uint64_t sequence, uint64_t time_ns);
+/* Removes their files, the oldest first: *removed of them. */
 int archive_line_forget(const struct archive_line *line, int directory, uint64_t sequence, uint64_t time_ns,
                         uint64_t *removed);
 

@@ -25,6 +25,7 @@ struct archive_reader {
         uint32_t first; /* piece to begin with */
         uint32_t next;  /* that is put into the window next */
         uint32_t piece; /* in which `position` lies */
+        uint32_t culprit;
         uint64_t position;
 
         unsigned char *window; /* [window_at, window_end) of the log */
@@ -78,11 +79,12 @@ void archive_reader_close(struct archive_reader *reader)
 
 /* ---- What is wrong ---- */
 
-static int complain(const struct archive_reader *reader, uint32_t piece, const char *what)
+static int complain(struct archive_reader *reader, uint32_t piece, const char *what)
 {
         const struct archive_part *part = &reader->line->piece[piece].part;
         char name[ARCHIVE_NAME_BYTES];
 
+        reader->culprit = piece;
         archive_file_name(name, part->from, part->to, part->session.incarnation);
         return findings_add(reader->findings, "%s: %s (position %" PRIu64 ")", name, what, reader->position);
 }
@@ -218,4 +220,14 @@ int archive_reader_next(struct archive_reader *reader, struct log_record *record
         *piece = reader->piece;
         reader->position += record->byte_len;
         return 1;
+}
+
+uint32_t archive_reader_culprit(const struct archive_reader *reader)
+{
+        return reader->culprit;
+}
+
+uint32_t archive_reader_unpacked(const struct archive_reader *reader)
+{
+        return reader->next;
 }

@@ -256,23 +256,37 @@ static int judge_time(struct run *run, struct search *search)
         return 0;
 }
 
+/* Up to the target, or as far as the archive goes without a gap and without damage: search->newest. */
+static int seek_target(struct run *run, struct search *search)
+{
+        const struct restore_until *restore = run->restore;
+        const bool is_behind = restore->kind != RESTORE_SEQUENCE || restore->target > restore->base;
+        int err = is_behind ? find_first(run) : 0;
+
+        if (!err && is_behind && run->first < run->line.count)
+                err = walk(run, search);
+        if (err)
+                return err;
+        search->is_end |= is_behind && run->first == run->line.count;
+        if (restore->kind == RESTORE_SEQUENCE && search->newest == restore->target)
+                return 0;
+        /* Reported: the part that is damaged may have what is wanted. */
+        return run->line.is_end_lost && search->is_end ? XAC_CORRUPT : 0;
+}
+
 static int find_target(struct run *run)
 {
         struct restore_until *restore = run->restore;
         struct search search = { .newest = restore->base };
-        bool is_behind = restore->kind != RESTORE_SEQUENCE || restore->target > restore->base;
-        int err = is_behind ? find_first(run) : 0;
+        int err = seek_target(run, &search);
 
-        if (!err && is_behind && run->first < run->line.count)
-                err = walk(run, &search);
+        if (err == XAC_CORRUPT)
+                restore->before = search.newest;
         if (err)
                 return err;
-        /* Reported: the part that is damaged may have what is wanted. */
-        if (run->line.is_end_lost && is_behind && (search.is_end || run->first == run->line.count))
-                return XAC_CORRUPT;
         run->findings.count = 0;
         restore->damage[0] = 0;
-        restore->is_end = is_behind && (search.is_end || run->first == run->line.count);
+        restore->is_end = search.is_end;
         if (restore->kind == RESTORE_SEQUENCE)
                 return judge_sequence(run, &search);
         if (restore->kind == RESTORE_TIME)

@@ -11,6 +11,7 @@ TESTS += $(SUITE_tools)
 TOOL_TESTS = \
         %D%/test_backup \
         %D%/test_archive \
+        %D%/test_archive_care \
         %D%/test_calibrate \
         %D%/test_check \
         %D%/test_clean \
@@ -41,6 +42,8 @@ TRACE_TESTED = %D%/json_check.c %D%/json_check.h %D%/trace_chew.c %D%/trace_chew
 %C%_ledger_LDADD = libxac.la
 %C%_test_archive_SOURCES = %D%/test_archive.c $(TOOL_COMMON)
 %C%_test_archive_LDADD = $(CONTRACT_LIBS)
+%C%_test_archive_care_SOURCES = %D%/test_archive_care.c $(TOOL_COMMON)
+%C%_test_archive_care_LDADD = $(CONTRACT_LIBS)
 %C%_test_calibrate_SOURCES = %D%/test_calibrate.c $(TOOL_COMMON)
 %C%_test_calibrate_LDADD = tests/support/libsupport.la $(SEND_CORE_LIBS) $(CMOCKA_LIBS)
 %C%_test_check_SOURCES = %D%/test_check.c $(TOOL_COMMON)

@@ -13,55 +13,53 @@
 #include <string.h>
 #include <xac/xac.h>
 
+#include "backup/backup_index.h"
 #include "base/sys.h"
 #include "recovery/archive_keep.h"
-#include "recovery/archive_line.h"
 #include "recovery/log_files.h"
+#include "tools/xac/archive_check.h"
+#include "tools/xac/archive_list.h"
 #include "tools/xac/moment.h"
 #include "tools/xac/place.h"
 #include "tools/xac/restore_until.h"
 #include "tools/xac/tool.h"
 
 const char archive_help[] =
-        "Usage: xac archive [--plain] DIR ARCHIVE\n"
+        "Usage: xac archive [--plain] [--quiet] DIR ARCHIVE\n"
         "       xac archive --list [--files] ARCHIVE\n"
-        "       xac archive --keep-since=MOMENT ARCHIVE\n"
-        "       xac archive --until=MOMENT ARCHIVE DIR\n"
+        "       xac archive --check [--quiet] ARCHIVE\n"
+        "       xac archive --keep-since=MOMENT [--dry-run | --quiet] ARCHIVE\n"
+        "       xac archive --until=MOMENT [--quiet] ARCHIVE DIR\n"
         "Keeps the log of the environment DIR in the directory ARCHIVE: the segments that are full and on disk now,\n"
         "and of a closed environment all. Programs that open it with xac_options.archive do so by themselves,\n"
         "and lose none; this here gets what no checkpoint has given up yet.\n"
         "A MOMENT is the number of a commit, or a time: '2026-11-26 13:04:05', '@SECONDS' since 1970; 'newest'.\n"
         "\n"
         "  --plain              do not compress\n"
-        "  --list               which commits an archive has, of when, and what is missing in between\n"
+        "  --list               which commits an archive has, of when, and what is missing in between; it reads the\n"
+        "                       headers of the files only\n"
         "  --files              likewise, file by file\n"
+        "  --check              reads all of an archive, and says what is damaged or missing, with its commits\n"
         "  --keep-since=MOMENT  removes what nobody needs who has a backup of that moment\n"
+        "  --dry-run            says what would be removed, and removes nothing\n"
         "  --until=MOMENT       brings DIR, a copy of the environment when it was closed, on to that moment: to the\n"
         "                       newest commit that is not later. It becomes an environment of its own\n"
+        "  --quiet              says nothing unless it fails, or the archive ends before the time of --until\n"
         "  --help               this text\n"
         "\n"
-        "Exit status: 0 done, 1 failed, or (--list) damaged or with gaps, 2 usage, 3 in use; a checkpoint was "
-        "quicker.\n";
+        "Exit status: 0 done, 1 failed, or with gaps, or damaged (--list sees that of headers, --check all), 2 usage,\n"
+        "3 in use; a checkpoint was quicker.\n";
 
 struct archive_call {
-        bool is_plain;
-        bool is_list;
-        bool has_files;
+        bool is_plain, is_quiet, is_dry;
+        bool is_list, has_files;
+        bool is_check;
         bool is_forget;
         bool is_restore;
         struct moment moment;
 };
 
 enum { TRIES = 3 };
-
-static int open_directory(const char *path, int *directory)
-{
-        int err = sys_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0, directory);
-
-        if (err)
-                tool_complain("%s: %s", path, tool_explain(err));
-        return err;
-}
 
 /* ---- Keeping ---- */
 
@@ -92,7 +90,7 @@ static int find_durable(const struct place *place, uint64_t *durable)
         return more;
 }
 
-static int keep(struct place *place, const struct archive *archive, struct archive_mark *mark)
+static int keep(struct place *place, const struct archive *archive, struct archive_mark *mark, bool *has_taken)
 {
         const struct manifest *manifest = &place->manifest;
         struct log_files files;
@@ -117,7 +115,10 @@ static int keep(struct place *place, const struct archive *archive, struct archi
 
                 if (there > mark->position && there != UINT64_MAX)
                         *mark = (struct archive_mark){ .position = there };
+                const uint64_t begin = mark->position;
+
                 err = archive_keep(archive, &source, to, manifest->is_clean, mark);
+                *has_taken |= mark->position > begin && mark->next_record; /* 0 is behind a gap */
         }
         log_files_close(&files);
         return err;
@@ -138,32 +139,77 @@ static enum tool_exit complain_of_keep(const struct place *place, const char *pa
         return err == XAC_CORRUPT ? TOOL_BUSY : TOOL_FAILED;
 }
 
+/* Others have files of their own there: an environment, a backup. Complains if it fails. */
+static int open_archive(const char *path, int *directory)
+{
+        static const char *const taken[] = { MANIFEST_NAME, BACKUP_INDEX_NAME };
+        struct stat st;
+        int err = sys_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0, directory);
+
+        if (err) {
+                tool_complain("%s: %s", path, tool_explain(err));
+                return err;
+        }
+        for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
+                if (sys_stat_at(*directory, taken[i], &st) != -ENOENT) {
+                        tool_complain("%s has a file %s, and so is no place for an archive: give it a directory of its "
+                                      "own",
+                                      path, taken[i]);
+                        sys_close(*directory);
+                        return -EEXIST;
+                }
+        return 0;
+}
+
+static bool has_session(const struct place *place)
+{
+        if (place->manifest.session.incarnation)
+                return true;
+        tool_complain("%s has no log yet that can be archived: it was not open since it was made or restored, or only "
+                      "as XAC_VOLATILE, or with an older version. Open it once",
+                      place->path);
+        return false;
+}
+
+static void report_keep(const struct archive_mark *mark, bool has_taken)
+{
+        tool_label("archived");
+        if (!has_taken)
+                printf("nothing, as there was nothing new to take: ");
+        printf("up to position %" PRIu64, mark->position);
+        printf(mark->last ? ", commit %" PRIu64 "\n" : "\n", mark->last);
+}
+
+/* A checkpoint may be quicker. */
+static int keep_with_patience(struct place *place, const struct archive *archive, struct archive_mark *mark,
+                              bool *has_taken)
+{
+        int err = XAC_CORRUPT;
+
+        for (int i = 0; i < TRIES && err == XAC_CORRUPT; i++) {
+                err = manifest_read(place->directory, &place->manifest);
+                if (!err)
+                        err = keep(place, archive, mark, has_taken);
+        }
+        return err;
+}
+
 static enum tool_exit keep_place(struct place *place, const char *path, const struct archive_call *call)
 {
         struct archive archive = { .mode = place->manifest.mode, .is_packed = !call->is_plain };
         struct archive_mark mark = { 0 };
-        int err = XAC_CORRUPT;
+        bool has_taken = false;
 
-        if (!place->manifest.session.incarnation) {
-                tool_complain("%s was last open with an older version, whose log has no times: open it once",
-                              place->path);
-                return TOOL_FAILED;
-        }
-        if (open_directory(path, &archive.directory))
+        if (!has_session(place) || open_archive(path, &archive.directory))
                 return TOOL_FAILED;
         if (place->manifest.is_clean)
                 (void)place_hold(place);
-        for (int i = 0; i < TRIES && err == XAC_CORRUPT; i++) {
-                err = manifest_read(place->directory, &place->manifest);
-                if (!err)
-                        err = keep(place, &archive, &mark);
-        }
+        int err = keep_with_patience(place, &archive, &mark, &has_taken);
         sys_close(archive.directory);
         if (err)
                 return complain_of_keep(place, path, err);
-        tool_label("archived");
-        printf("up to position %" PRIu64, mark.position);
-        printf(mark.last ? ", commit %" PRIu64 "\n" : "\n", mark.last);
+        if (!call->is_quiet)
+                report_keep(&mark, has_taken);
         return TOOL_DONE;
 }
 
@@ -179,157 +225,79 @@ static enum tool_exit run_keep(const char *dir, const char *path, const struct a
         return result;
 }
 
-/* ---- Listing ---- */
-
-static void print_sentence(void *arg, const char *sentence)
-{
-        (void)arg;
-        tool_complain("%s", sentence);
-}
-
-/* Pieces that go on from one another, of one session. */
-struct stretch {
-        uint64_t first;
-        uint64_t last;
-        uint64_t first_ns;
-        uint64_t last_ns;
-        uint64_t parts;
-        uint64_t bytes;
-};
-
-static void stretch_add(struct stretch *stretch, const struct archive_part *part)
-{
-        if (part->last && !stretch->first)
-                stretch->first = part->before + 1;
-        if (part->last)
-                stretch->last = part->last;
-        if (!stretch->first_ns)
-                stretch->first_ns = part->first_ns;
-        if (part->last_ns)
-                stretch->last_ns = part->last_ns;
-        stretch->parts++;
-        stretch->bytes += part->header_bytes + part->packed_bytes;
-}
-
-static void stretch_print(struct stretch *stretch)
-{
-        char commits[64] = "no commit";
-
-        if (!stretch->parts)
-                return;
-        if (stretch->first)
-                snprintf(commits, sizeof(commits), "commits %" PRIu64 " to %" PRIu64, stretch->first, stretch->last);
-        printf("%s, %s to %s, %s, %s\n", commits, moment_time(stretch->first_ns), moment_time(stretch->last_ns),
-               tool_count(stretch->parts, "file", "files"), tool_bytes(stretch->bytes));
-        *stretch = (struct stretch){ 0 };
-}
-
-static uint64_t print_line(const struct archive_line *line, bool has_files)
-{
-        struct stretch stretch = { 0 };
-        uint64_t gaps = 0;
-
-        for (uint32_t i = 0; i < line->count; i++) {
-                const struct archive_piece *piece = &line->piece[i];
-                char name[ARCHIVE_NAME_BYTES];
-
-                if (has_files || piece->gap ||
-                    (i && piece->part.session.incarnation != piece[-1].part.session.incarnation))
-                        stretch_print(&stretch);
-                if (piece->gap)
-                        printf("GAP: %s\n", piece->gap);
-                gaps += piece->gap != NULL;
-                if (has_files) {
-                        archive_file_name(name, piece->part.from, piece->part.to, piece->part.session.incarnation);
-                        printf("%s: ", name);
-                }
-                stretch_add(&stretch, &piece->part);
-        }
-        stretch_print(&stretch);
-        return gaps;
-}
-
-static int open_line(const char *path, int directory, struct archive_line *line, struct findings *findings)
-{
-        int err = archive_line_open(line, directory, NULL, findings);
-
-        if (err == -ENOENT)
-                tool_complain("%s holds no archive", path);
-        else if (err && err != XAC_CORRUPT)
-                tool_complain("%s: %s", path, tool_explain(err));
-        return err;
-}
-
-static enum tool_exit run_on_line(const char *path, const struct archive_call *call)
-{
-        struct findings findings = { .report = print_sentence };
-        struct archive_line line;
-        uint64_t gaps = 0, removed;
-        int directory;
-
-        if (open_directory(path, &directory))
-                return TOOL_FAILED;
-        int err = open_line(path, directory, &line, &findings);
-        if (!err && call->is_list) {
-                gaps = print_line(&line, call->has_files);
-        } else if (!err) {
-                bool is_time = call->moment.kind == RESTORE_TIME;
-
-                err = archive_line_forget(&line, directory, is_time ? 0 : call->moment.value,
-                                          is_time ? call->moment.value : 0, &removed);
-                if (err)
-                        tool_complain("%s: %s", path, tool_explain(err));
-                tool_label("removed");
-                printf("%s\n", tool_count(removed, "file", "files"));
-        }
-        archive_line_close(&line);
-        sys_close(directory);
-        return err || gaps || findings.count ? TOOL_FAILED : TOOL_DONE;
-}
-
 /* ---- Command line ---- */
+
+static bool is_of_archive_alone(const struct archive_call *call)
+{
+        return call->is_list || call->is_check || call->is_forget;
+}
+
+static enum tool_exit run_on_archive(const char *path, const struct archive_call *call)
+{
+        const struct archive_forget forget = { call->moment, call->is_dry, call->is_quiet };
+
+        if (call->is_forget)
+                return archive_forget_run(path, &forget);
+        return call->is_check ? archive_check_run(path, call->is_quiet) : archive_list_run(path, call->has_files);
+}
 
 static enum tool_exit run(int argc, char **argv, const struct archive_call *call)
 {
-        int wanted = call->is_list || call->is_forget ? 1 : 2;
+        int wanted = is_of_archive_alone(call) ? 1 : 2;
 
         if (argc - optind != wanted) {
                 tool_complain(wanted == 1 ? "an archive, please" : "an environment and an archive, please");
                 return tool_usage("archive");
         }
         if (wanted == 1)
-                return run_on_line(argv[optind], call);
-        return call->is_restore ? restore_until_moment(argv[optind + 1], argv[optind], &call->moment)
+                return run_on_archive(argv[optind], call);
+        return call->is_restore ? restore_until_moment(argv[optind + 1], argv[optind], &call->moment, call->is_quiet)
                                 : run_keep(argv[optind], argv[optind + 1], call);
+}
+
+/* Those without an argument. */
+static bool take_flag(int option, struct archive_call *call)
+{
+        bool *const flag = option == 'p'   ? &call->is_plain
+                           : option == 'q' ? &call->is_quiet
+                           : option == 'n' ? &call->is_dry
+                           : option == 'l' ? &call->is_list
+                           : option == 'f' ? &call->has_files
+                           : option == 'c' ? &call->is_check
+                                           : NULL;
+
+        if (flag)
+                *flag = true;
+        call->is_list |= call->has_files;
+        return flag;
 }
 
 /* False, after a complaint. */
 static bool take_option(int option, struct archive_call *call)
 {
         switch (option) {
-        case 'p':
-                call->is_plain = true;
-                return true;
-        case 'f':
-                call->has_files = true;
-                call->is_list = true;
-                return true;
-        case 'l':
-                call->is_list = true;
-                return true;
         case 'k':
                 call->is_forget = true;
-                if (!moment_parse(optarg, "--keep-since", &call->moment))
-                        return false;
-                if (call->moment.kind == RESTORE_NEWEST)
-                        call->moment.value = UINT64_MAX;
-                return true;
+                return moment_parse(optarg, "--keep-since", &call->moment);
         case 'u':
                 call->is_restore = true;
                 return moment_parse(optarg, "--until", &call->moment);
         default:
-                return false;
+                return take_flag(option, call);
         }
+}
+
+static bool is_sensible(const struct archive_call *call)
+{
+        if (call->is_list + call->is_check + call->is_forget + call->is_restore > 1)
+                tool_complain("one thing at a time: --list, --check, --keep-since or --until");
+        else if (call->is_dry && !call->is_forget)
+                tool_complain("--dry-run is for --keep-since");
+        else if (call->is_quiet && (call->is_list || call->is_dry))
+                tool_complain("--list and --dry-run are there to say something: not with --quiet");
+        else
+                return true;
+        return false;
 }
 
 enum tool_exit archive_main(int argc, char **argv)
@@ -337,8 +305,11 @@ enum tool_exit archive_main(int argc, char **argv)
         static const struct option known[] = { { "plain", no_argument, NULL, 'p' },
                                                { "list", no_argument, NULL, 'l' },
                                                { "files", no_argument, NULL, 'f' },
+                                               { "check", no_argument, NULL, 'c' },
                                                { "keep-since", required_argument, NULL, 'k' },
+                                               { "dry-run", no_argument, NULL, 'n' },
                                                { "until", required_argument, NULL, 'u' },
+                                               { "quiet", no_argument, NULL, 'q' },
                                                { "help", no_argument, NULL, 'h' },
                                                { NULL, 0, NULL, 0 } };
         struct archive_call call = { 0 };
@@ -352,9 +323,5 @@ enum tool_exit archive_main(int argc, char **argv)
                 if (!take_option(option, &call))
                         return tool_usage("archive");
         }
-        if (call.is_list + call.is_forget + call.is_restore > 1) {
-                tool_complain("one thing at a time: --list, --keep-since or --until");
-                return tool_usage("archive");
-        }
-        return run(argc, argv, &call);
+        return is_sensible(&call) ? run(argc, argv, &call) : tool_usage("archive");
 }

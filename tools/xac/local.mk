@@ -36,6 +36,10 @@ TRACE_READER = \
         %D%/address.h \
         %D%/backup.c \
         %D%/archive.c \
+        %D%/archive_check.c \
+        %D%/archive_check.h \
+        %D%/archive_list.c \
+        %D%/archive_list.h \
         %D%/calibration.c \
         %D%/calibration.h \
         %D%/check.c \

@@ -44,6 +44,13 @@ static bool parse_seconds(const char *text, uint64_t *ns)
         return *rest == 0;
 }
 
+/* The calendar makes December of the 31st of November; who typed that meant something else. */
+static bool is_same_date(const struct tm *typed, const struct tm *made)
+{
+        return typed->tm_year == made->tm_year && typed->tm_mon == made->tm_mon && typed->tm_mday == made->tm_mday &&
+               typed->tm_hour == made->tm_hour && typed->tm_min == made->tm_min && typed->tm_sec == made->tm_sec;
+}
+
 static bool parse_date(const char *text, uint64_t *ns)
 {
         struct tm tm = { .tm_isdst = -1 };
@@ -58,7 +65,10 @@ static bool parse_date(const char *text, uint64_t *ns)
                 fraction = parse_fraction(rest, &rest);
         if (!rest || (*rest && strcmp(rest, "Z") != 0))
                 return false;
+        const struct tm typed = tm;
         time_t seconds = *rest ? timegm(&tm) : mktime(&tm);
+        if (!is_same_date(&typed, &tm))
+                return false;
         *ns = (uint64_t)seconds * NS_PER_SECOND + fraction;
         return seconds >= 0 && (uint64_t)seconds <= SECONDS_MAX;
 }

@@ -18,7 +18,7 @@ struct moment {
 
 /* "1234", "newest", "2026-11-26 13:04[:05[.678]]" (T in place of the blank, and a Z at the end for UTC, are fine too),
  * or
- * "@SECONDS" since 1970. False, after a complaint. */
+ * "@SECONDS" since 1970. False, after a complaint; also of a date that is in no calendar. */
 bool moment_parse(const char *text, const char *option, struct moment *moment);
 /* The local time, with milliseconds; "-": not known. Lasts until the fourth call after it. */
 const char *moment_time(uint64_t time_ns);

@@ -18,19 +18,19 @@
 #include "tools/xac/tool.h"
 
 const char restore_help[] =
-        "Usage: xac restore [OPTION]... BACKUP [INCREMENTAL]... DIR\n"
-        "       xac restore --archive=ARCHIVE [--until=MOMENT] BACKUP [INCREMENTAL]... DIR\n"
-        "       xac restore --check BACKUP [INCREMENTAL]...\n"
+        "Usage: xac restore [--quiet] [--json] BACKUP [INCREMENTAL]... DIR\n"
+        "       xac restore --archive=ARCHIVE [--until=MOMENT] [--quiet] BACKUP [INCREMENTAL]... DIR\n"
+        "       xac restore --check [--quiet] [--json] BACKUP [INCREMENTAL]...\n"
         "Puts a full backup, and those that continue it ('xac backup --since'), in their order, together to a\n"
         "new environment in the directory DIR, as of the last of them. Each page is compared with what was\n"
         "backed up; the environment is there as a whole or not at all. The backups stay as they are.\n"
         "\n"
         "With an archive of the log it is then taken on to a later commit or time (xac help archive).\n"
         "\n"
-        "  --archive=ARCHIVE  where the log is kept\n"
+        "  --archive=ARCHIVE  where the log is kept; goes neither with --check nor with --json\n"
         "  --until=MOMENT     how far; as far as it goes if this is not given\n"
         "  --check  reads and compares everything, and writes nothing\n"
-        "  --quiet  says nothing unless it fails\n"
+        "  --quiet  says nothing unless it fails, or the archive ends before that time\n"
         "  --json   says what was done as JSON, and nothing else\n"
         "  --help   this text\n"
         "\n"
@@ -153,6 +153,8 @@ static enum tool_exit restore(const struct restore_call *call)
         report(call, &result, (double)(sys_monotonic_ns() - begun_ns) / 1e9);
         if (call->archive && !call->is_quiet)
                 restore_further_report(&further);
+        if (call->archive)
+                restore_further_warn(&further);
         return TOOL_DONE;
 }
 

@@ -23,6 +23,20 @@ static enum tool_exit complain_of_range(const char *path, const struct restore_u
         return TOOL_FAILED;
 }
 
+/* A gap or damage: people want to know how far it goes all the same. */
+static void complain_of_damage(const char *archive, const struct restore_until *restore)
+{
+        const char *why = restore->damage[0] ? restore->damage : "it is damaged";
+
+        if (!restore->before)
+                tool_complain("%s: %s", archive, why);
+        else if (restore->before == restore->base)
+                tool_complain("%s: %s; no commit after %" PRIu64 ", that of the backup, can be reached", archive, why,
+                              restore->base);
+        else
+                tool_complain("%s: %s; --until=%" PRIu64 " goes as far as it goes", archive, why, restore->before);
+}
+
 static enum tool_exit complain(const char *path, const char *archive, const struct restore_until *restore, int err)
 {
         if (err == -ERANGE)
@@ -30,7 +44,7 @@ static enum tool_exit complain(const char *path, const char *archive, const stru
         if (err == -ENOENT)
                 tool_complain("%s holds no archive", archive);
         else if (err == XAC_CORRUPT)
-                tool_complain("%s: %s", archive, restore->damage[0] ? restore->damage : "it is damaged");
+                complain_of_damage(archive, restore);
         else if (err == -EOPNOTSUPP)
                 tool_complain("%s is compressed by zstd, which this build does not have", archive);
         else
@@ -49,10 +63,15 @@ void restore_further_report(const struct restore_further *further)
         tool_label("replayed");
         printf("%s, %s changed\n", tool_count(restore->commits, "commit", "commits"),
                tool_count(restore->pages, "page", "pages"));
+}
+
+void restore_further_warn(const struct restore_further *further)
+{
+        const struct restore_until *restore = &further->restore;
+
         if (restore->kind == RESTORE_TIME && restore->is_end)
                 tool_complain("%s ends there: if there were commits after %" PRIu64
-                              " and up to that time, it does not have "
-                              "them",
+                              " and up to that time, it does not have them",
                               further->archive, restore->sequence);
 }
 
@@ -99,7 +118,7 @@ static enum tool_exit hold(struct place *place, struct restore_until *restore)
         return TOOL_FAILED;
 }
 
-enum tool_exit restore_until_moment(const char *path, const char *archive, const struct moment *moment)
+enum tool_exit restore_until_moment(const char *path, const char *archive, const struct moment *moment, bool is_quiet)
 {
         static struct place place;
         static struct restore_further further;
@@ -108,12 +127,14 @@ enum tool_exit restore_until_moment(const char *path, const char *archive, const
 
         if (result != TOOL_DONE)
                 return result;
-        further = (struct restore_further){ .path = path, .archive = archive, .moment = moment };
+        further = (struct restore_further){ .path = path, .archive = archive, .moment = moment, .is_quiet = is_quiet };
         result = hold(&place, &further.restore);
         if (result == TOOL_DONE)
                 result = restore_further_run(&further);
-        if (result == TOOL_DONE)
+        if (result == TOOL_DONE && !is_quiet)
                 restore_further_report(&further);
+        if (result == TOOL_DONE)
+                restore_further_warn(&further);
         else if (sys_stat_at(place.directory, MANIFEST_NAME, &st) == -ENOENT)
                 tool_complain("%s is no environment any more: begin again, with another copy", path);
         place_close(&place);

@@ -23,8 +23,10 @@ struct restore_further {
 /* Complains if it fails. */
 enum tool_exit restore_further_run(struct restore_further *further);
 void restore_further_report(const struct restore_further *further);
+/* Says, however quiet it is to be, if commits of before that time may be missing: nobody else will. */
+void restore_further_warn(const struct restore_further *further);
 
 /* The same for a directory at rest, of which its own manifest tells. */
-enum tool_exit restore_until_moment(const char *path, const char *archive, const struct moment *moment);
+enum tool_exit restore_until_moment(const char *path, const char *archive, const struct moment *moment, bool is_quiet);
 
 #endif
