@@ -7,8 +7,8 @@
  */
 
 #include "backup/backup_index.h"
-#include "backup/pace.h"
 #include "backup/backup_progress.h"
+#include "backup/pace.h"
 
 /* The data files of a directory hold what the index says. XAC_CORRUPT: they do not. Makes the checksums of their pages
  * (recovery/sums.h), which belong to the environment of `manifest`. */

@@ -20,7 +20,7 @@ struct opening {
         /* Although this is root, and the owner, who is not, could not open the files it makes; and although the archive
          * cannot be reached, so that it lacks what is given up meanwhile. */
         bool is_forced;
-        bool may_adopt;      /* what others have changed while it was closed is taken as it is */
+        bool may_adopt; /* what others have changed while it was closed is taken as it is */
 };
 
 /* Complains if it fails. */
