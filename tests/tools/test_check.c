@@ -106,6 +106,7 @@ static void two_are_damage(void)
         tool_damage("xac.manifest", SLOT_BYTES + 40, 1);
         check_check(1);
         check_said("DAMAGED: xac.manifest");
+        check_said("restore the environment from a backup ('xac restore')");
         check_equal(truncate(tool_path("xac.manifest"), 100), 0);
         check_check(1);
         check_said("DAMAGED: xac.manifest");

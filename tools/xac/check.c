@@ -107,7 +107,8 @@ static enum tool_exit check_manifest(struct place *place)
                 tool_complain("%s is no environment: it has no " MANIFEST_NAME, place->path);
         else if (err == XAC_CORRUPT)
                 check_damage(MANIFEST_NAME ": neither slot (offsets 0 and %d) is valid, so nothing is known of the "
-                                           "rest; restore the file from a copy of this environment",
+                                           "rest; restore the environment from a backup ('xac restore'): a manifest "
+                                           "of another time belongs to files of that time",
                              MANIFEST_SLOT_BYTES);
         else if (err == XAC_FORMAT)
                 check_damage(MANIFEST_NAME ": made by another version of libxac; use the xac of that version");
