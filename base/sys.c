@@ -337,16 +337,21 @@ int sys_chmod(int fd, mode_t mode)
         return err;
 }
 
-int sys_chgrp(int fd, gid_t group)
+int sys_chown(int fd, uid_t owner, gid_t group)
 {
         int err;
 
         do {
                 err = injected(SYS_CHMOD, fd, 0, 0);
                 if (!err)
-                        err = status(fchown(fd, (uid_t)-1, group));
+                        err = status(fchown(fd, owner, group));
         } while (err == -EINTR);
         return err;
+}
+
+int sys_chgrp(int fd, gid_t group)
+{
+        return sys_chown(fd, (uid_t)-1, group);
 }
 
 int sys_truncate(int fd, uint64_t byte_len)

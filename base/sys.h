@@ -94,6 +94,7 @@ int sys_rename_new(int directory, const char *from, const char *to);
  * returns that. A name made or removed meanwhile may be seen or not. */
 int sys_list(int directory, int (*visit)(void *arg, const char *name), void *arg);
 int sys_chmod(int fd, mode_t mode);
+int sys_chown(int fd, uid_t owner, gid_t group);
 int sys_chgrp(int fd, gid_t group);
 int sys_truncate(int fd, uint64_t byte_len);
 int sys_allocate(int fd, uint64_t offset, uint64_t byte_len);

@@ -75,12 +75,21 @@ static void tell_of_pages(const struct adopt *adopt, const char *what)
 #define REFUSED \
         "it was changed by others, or damaged, while the environment was closed, and is not opened (XAC_UNCHANGED)"
 
+/* What is missing is what a repair had not got to: with zeros there, nobody would see that it is. */
+static int judge_repair(const struct adopt *adopt, uint64_t size)
+{
+        if (adopt->note.state != SUMS_REPAIR || size >= adopt->note.size)
+                return 0;
+        tell(adopt, "a part of it is missing, and its repair was cut short", "run xac repair again");
+        return XAC_CORRUPT;
+}
+
 static int judge_size(const struct adopt *adopt, bool is_there, uint64_t size)
 {
         char finding[96];
 
         if (adopt->note.state != SUMS_CLOSED || size >= adopt->note.size)
-                return 0;
+                return judge_repair(adopt, size);
         if (is_there)
                 (void)snprintf(finding, sizeof(finding), "it has %llu bytes, and had %llu when it was closed",
                                (unsigned long long)size, (unsigned long long)adopt->note.size);
@@ -178,8 +187,13 @@ static int adopt_changed(struct adopt *adopt)
 static int adopt_opened(struct adopt *adopt)
 {
         bool is_unchanged;
+        struct stat st;
         int err = sums_is_unchanged(adopt->compare.data_fd, &adopt->note, &is_unchanged);
 
+        if (!err)
+                err = sys_stat(adopt->compare.data_fd, &st);
+        if (!err)
+                err = judge_repair(adopt, (uint64_t)st.st_size);
         return err || is_unchanged ? err : adopt_changed(adopt);
 }
 

@@ -171,7 +171,7 @@ static int report_cut(const struct check *check, const struct sums_note *noted)
         struct stat st;
         int err = sys_stat(check->compare.data_fd, &st);
 
-        if (!err && noted->state == SUMS_CLOSED && (uint64_t)st.st_size < noted->size)
+        if (!err && (noted->state == SUMS_CLOSED || noted->state == SUMS_REPAIR) && (uint64_t)st.st_size < noted->size)
                 (void)findings_add(check->findings, "%s has %llu bytes, and had %llu when it was closed: it was cut",
                                    check->manifest->file_name[check->file_no], (unsigned long long)st.st_size,
                                    (unsigned long long)noted->size);
@@ -197,6 +197,9 @@ static int compare_file(struct check *check, const struct sums_note *noted)
                      SUMS_NAME_PREFIX
                      "%u: offset 4096: what it notes of %s is harmed: the next open compares all pages",
                      check->file_no, manifest->file_name[check->file_no]);
+        if (noted->state == SUMS_REPAIR && may_be_changed)
+                note(check, "a repair of %s was cut short: run 'xac repair' again",
+                     manifest->file_name[check->file_no]);
         if (!err)
                 err = sums_compare(&check->compare);
         check->recovery->sums_pages += check->compare.pages;

@@ -126,7 +126,7 @@ static void note_decode(const unsigned char *at, struct sums_note *note)
         uint32_t state = bytes_get_u32(at + NOTE_AT_STATE);
 
         *note = (struct sums_note){ .state = SUMS_OPEN };
-        if (checksum_crc32c(0, at, NOTE_AT_CHECKSUM) != bytes_get_u32(at + NOTE_AT_CHECKSUM) || state > SUMS_MADE) {
+        if (checksum_crc32c(0, at, NOTE_AT_CHECKSUM) != bytes_get_u32(at + NOTE_AT_CHECKSUM) || state > SUMS_REPAIR) {
                 note->is_lost = true;
                 return;
         }
@@ -575,5 +575,7 @@ int sums_is_unchanged(int data_fd, const struct sums_note *note, bool *is_unchan
 
         *is_unchanged = !err && note->state == SUMS_CLOSED && note->size == (uint64_t)st.st_size &&
                         note->seconds == st.st_mtim.tv_sec && note->nanoseconds == (uint32_t)st.st_mtim.tv_nsec;
+        if (!err && note->state == SUMS_REPAIR)
+                *is_unchanged = true;
         return err;
 }

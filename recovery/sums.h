@@ -50,7 +50,9 @@ enum sums_state {
         SUMS_OPEN = 0,     /* somebody has it open, or the header's size and time mean nothing */
         SUMS_CLOSED = 1,   /* the data file was so large, and changed then, when the environment was closed */
         SUMS_VOLATILE = 2, /* pages were going home without a log: after a crash they may be of any age, or torn */
-        SUMS_MADE = 3      /* the file of sums is being made: a header that is not right is one that was not finished */
+        SUMS_MADE = 3,     /* the file of sums is being made: a header that is not right is one that was not finished */
+        SUMS_REPAIR = 4 /* xac repair changes the data file, or was cut short: what is not as its sum says is damaged,
+                         * whatever the file's time says. The size is the one that it is to get, or 0 */
 };
 
 struct sums_id {
@@ -124,7 +126,8 @@ int sums_put_note(int fd, const struct sums_note *note);
 /* What the header is to say of a data file that nobody will write any more. Syncs it, so that its time is on disk, too,
  * and waits until the next write would give it another one (milliseconds). */
 int sums_note_of(int data_fd, struct sums_note *note);
-/* Is a data file as it was when the environment was closed, as far as size and time tell? */
+/* Is a data file as it was when the environment was closed, as far as size and time tell? While it is repaired they
+ * tell nothing: nobody else has changed it. */
 int sums_is_unchanged(int data_fd, const struct sums_note *note, bool *is_unchanged);
 
 #endif

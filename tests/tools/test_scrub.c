@@ -2,17 +2,25 @@
 
 /*
  * xac scrub and xac repair: damaged pages are found while others use the environment, with file and offset; they are
- * taken from a backup where it has the very page, and left alone elsewhere.
+ * taken from a backup where it has the very page, and left alone elsewhere. What is left stays damaged, whatever
+ * happens to a repair.
  */
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "recovery/sums.h"
 #include "tests/tools/tool.h"
+
+static void keep_time(const char *name, const struct stat *st)
+{
+        check_equal(utimensat(AT_FDCWD, tool_path(name), (struct timespec[2]){ st->st_atim, st->st_mtim }, 0), 0);
+}
 
 /* Bits that change by themselves leave a file its time. */
 static void rot(const char *name, uint64_t offset)
@@ -21,7 +29,17 @@ static void rot(const char *name, uint64_t offset)
 
         check_equal(stat(tool_path(name), &st), 0);
         tool_damage(name, offset, 1);
-        check_equal(utimensat(AT_FDCWD, tool_path(name), (struct timespec[2]){ st.st_atim, st.st_mtim }, 0), 0);
+        keep_time(name, &st);
+}
+
+/* And so does this one, who cuts it. */
+static void cut(const char *name, uint64_t byte_len)
+{
+        struct stat st;
+
+        check_equal(stat(tool_path(name), &st), 0);
+        check_equal(truncate(tool_path(name), (off_t)byte_len), 0);
+        keep_time(name, &st);
 }
 
 static void copy_to_backup(void)
@@ -170,7 +188,8 @@ static void files_that_are_missing_or_cut_are_put_together(void)
                 check_said(is_cut ? "accounts has 5000 bytes, and had 65536 when it was closed: it was cut"
                                   : "DAMAGED: accounts");
                 check_xac(0, "repair", "--dry-run", from_backup(), TOOL_ENV);
-                check_said(is_cut ? "1 file, 14 pages" : "1 file, ");
+                check_said(is_cut ? "1 file, 14 pages, 0 checksums (nothing"
+                                  : "1 file, 16 pages, 0 checksums (nothing");
                 check_xac(1, "check", TOOL_ENV);
                 check_xac(0, "repair", from_backup(), TOOL_ENV);
                 check_said(is_cut ? "accounts: 65536 bytes long" : "accounts: is missing: made anew");
@@ -243,6 +262,267 @@ static void what_is_in_use_is_not_repaired(void)
         check_said("--from");
 }
 
+/* ---- A backup that is damaged itself ---- */
+
+static void rot_in_both_is_not_believed(void)
+{
+        tool_work(0, 20, TOOL_CLOSE);
+        rot(TOOL_FILE, 5 * 4096 + 40);
+        copy_to_backup();
+        check_xac(1, "repair", from_backup(), TOOL_ENV);
+        check_said("accounts: offset 20480: the backup's page is not what the backup's own checksum says: left as it "
+                   "is\n");
+        check_said("repaired      0 pages, 0 checksums\n");
+        check_said("left          1\n");
+        check_xac(1, "check", TOOL_ENV);
+        check_equal(unlink(scratch_path("backup/xac.sums.0")), 0);
+        check_xac(1, "repair", from_backup(), TOOL_ENV);
+        check_said("accounts: offset 20480: both pages are the same, but the backup has no checksum of its own: left");
+        check_xac(1, "check", TOOL_ENV);
+}
+
+/* Whoever has the very page, it is the page. */
+static void the_very_page_needs_no_checksum_of_the_backup(void)
+{
+        tool_work(0, 20, TOOL_CLOSE);
+        copy_to_backup();
+        rot(TOOL_FILE, 5 * 4096 + 40);
+        check_equal(unlink(scratch_path("backup/xac.sums.0")), 0);
+        check_xac(0, "repair", from_backup(), TOOL_ENV);
+        check_said("accounts: offset 20480: the page is taken from the backup\n");
+        check_xac(0, "check", TOOL_ENV);
+}
+
+/* Its sums stand in the file of the backup, too. */
+static void a_backup_without_checksums_is_believed_by_its_index(void)
+{
+        tool_work(0, 20, TOOL_CLOSE);
+        check_xac(0, "backup", TOOL_ENV, scratch_path("backup"));
+        check_equal(unlink(scratch_path("backup/xac.sums.0")), 0);
+        rot("xac.sums.0", 8192 + 8);
+        check_xac(0, "repair", from_backup(), TOOL_ENV);
+        check_said("accounts: offset 0, 16 pages: the pages are the backup's: their checksums are made anew\n");
+        check_said("repaired      0 pages, 16 checksums\n");
+        check_xac(0, "check", TOOL_ENV);
+        rot(TOOL_FILE, 5 * 4096 + 40);
+        tool_copy_file(tool_path(TOOL_FILE), scratch_path("backup/" TOOL_FILE));
+        check_xac(1, "repair", from_backup(), TOOL_ENV);
+        check_said("not what the backup's own checksum says");
+        check_xac(1, "check", TOOL_ENV);
+}
+
+static void a_directory_does_not_repair_itself(void)
+{
+        char option[300];
+
+        tool_work(0, 20, TOOL_CLOSE);
+        rot(TOOL_FILE, 5 * 4096 + 40);
+        snprintf(option, sizeof(option), "--from=%s/../env", TOOL_ENV);
+        check_xac(1, "repair", option, TOOL_ENV);
+        check_said("are the same directory");
+        check_xac(1, "check", TOOL_ENV);
+}
+
+/* ---- What is left stays damaged ---- */
+
+/* A commit to that page. */
+static int commit_to(unsigned page)
+{
+        xac_env *env;
+        uint64_t *words = tool_open(0, &env);
+        int err;
+
+        check_ok(xbegin(env, 0));
+        words[page * 512 + 5]++;
+        err = xend(env);
+        check_ok(xac_close(env));
+        return err;
+}
+
+/* Pages 0 to 5 are others than the backup's. */
+static void work_and_back_up(void)
+{
+        tool_work(0, 20, TOOL_CLOSE);
+        copy_to_backup();
+        tool_work(0, 6, TOOL_CLOSE);
+}
+
+static void check_left(unsigned page)
+{
+        check_xac(1, "check", TOOL_ENV);
+        check_said("DAMAGED: accounts: offset");
+        check_not_said("was changed since");
+        check_code(commit_to(page), XAC_CORRUPT);
+        check_xac(1, "check", TOOL_ENV);
+}
+
+static void pages_that_are_left_stay_damaged(void)
+{
+        work_and_back_up();
+        rot(TOOL_FILE, 4 * 4096 + 40);
+        rot(TOOL_FILE, 5 * 4096 + 40);
+        rot(TOOL_FILE, 9 * 4096 + 40);
+        check_xac(1, "repair", from_backup(), TOOL_ENV);
+        check_said("accounts: offset 16384, 2 pages: the backup's pages are others than the checksums are of: left as "
+                   "they are\n");
+        check_said("left          2\n");
+        check_left(5);
+        check_ok(commit_to(9));
+        check_xac(1, "check", TOOL_ENV);
+        check_equal(utimensat(AT_FDCWD, tool_path(TOOL_FILE), NULL, 0), 0); /* somebody takes it as it is */
+        check_xac(0, "check", TOOL_ENV);
+        check_ok(commit_to(5));
+}
+
+static void so_do_those_of_files_that_are_missing_or_cut(void)
+{
+        for (int is_cut = 0; is_cut < 2; is_cut++) {
+                scratch_clear();
+                work_and_back_up();
+                if (is_cut)
+                        cut(TOOL_FILE, 5000);
+                else
+                        check_equal(unlink(tool_path(TOOL_FILE)), 0);
+                check_xac(1, "repair", from_backup(), TOOL_ENV);
+                check_said(is_cut ? "accounts: offset 8192, 4 pages: the backup's pages are others"
+                                  : "accounts: offset 0, 6 pages: the backup's pages are others");
+                check_said("accounts: offset 24576, 10 pages: taken from the backup\n");
+                check_said("repaired      1 file, 10 pages, 0 checksums\n");
+                check_left(5);
+                check_ok(commit_to(9));
+                check_code(commit_to(2), XAC_CORRUPT);
+        }
+}
+
+/* Zeros in the backup are not what was cut off here. */
+static void zeros_are_no_proof(void)
+{
+        tool_work(0, 4, TOOL_CLOSE);
+        copy_to_backup();
+        tool_work(0, 16, TOOL_CLOSE);
+        cut(TOOL_FILE, 8 * 4096);
+        check_xac(1, "repair", from_backup(), TOOL_ENV);
+        check_said("accounts: offset 32768, 8 pages: the backup's pages are others");
+        check_left(9);
+}
+
+static void what_had_no_checksums_is_missed_too(void)
+{
+        tool_work(0, 20, TOOL_CLOSE);
+        copy_to_backup();
+        check_equal(unlink(tool_path("xac.sums.0")), 0);
+        tool_work(0, 0, TOOL_CLOSE);
+        cut(TOOL_FILE, 8 * 4096);
+        check_xac(1, "repair", from_backup(), TOOL_ENV);
+        check_said("left          8\n");
+        check_left(9);
+        check_ok(commit_to(7));
+}
+
+static void and_so_is_what_lost_them(void)
+{
+        tool_work(0, 20, TOOL_CLOSE);
+        copy_to_backup();
+        rot("xac.sums.0", 8192 + 8);
+        cut(TOOL_FILE, 8 * 4096);
+        check_xac(1, "repair", from_backup(), TOOL_ENV);
+        check_said("accounts: offset 0, 8 pages: the pages are the backup's: their checksums are made anew\n");
+        check_said("left          8\n");
+        check_left(9);
+        check_ok(commit_to(7));
+}
+
+/* The system ends it where a file would get longer than `byte_len`. */
+static void repair_until(uint64_t byte_len)
+{
+        const struct rlimit none = { 0, RLIM_INFINITY };
+        struct rlimit before, core, least = { byte_len, RLIM_INFINITY };
+
+        check_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+        check_equal(getrlimit(RLIMIT_CORE, &core), 0);
+        least.rlim_max = before.rlim_max;
+        check_equal(setrlimit(RLIMIT_FSIZE, &least), 0);
+        check_equal(setrlimit(RLIMIT_CORE, &(struct rlimit){ none.rlim_cur, core.rlim_max }), 0);
+        int status = tool_xac(tool_args("repair", from_backup(), TOOL_ENV));
+        check_equal(setrlimit(RLIMIT_CORE, &core), 0);
+        check_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+        check_equal(status, -SIGXFSZ);
+}
+
+static void a_repair_that_is_ended_midway_hides_nothing(void)
+{
+        work_and_back_up();
+        rot(TOOL_FILE, 3 * 4096 + 40);
+        rot(TOOL_FILE, 9 * 4096 + 40);
+        rot(TOOL_FILE, 14 * 4096 + 40);
+        repair_until(12 * 4096); /* 9 is repaired, 14 is not */
+        check_xac(1, "check", TOOL_ENV);
+        check_said("a repair of accounts was cut short");
+        check_said("DAMAGED, in 2 places");
+        check_code(commit_to(3), XAC_CORRUPT);
+        check_code(commit_to(14), XAC_CORRUPT);
+        check_xac(1, "repair", from_backup(), TOOL_ENV);
+        check_said("repaired      1 page, 0 checksums\n");
+        check_ok(commit_to(14));
+        check_left(3);
+}
+
+static void the_next_one_ends_it(void)
+{
+        work_and_back_up();
+        rot(TOOL_FILE, 9 * 4096 + 40);
+        rot(TOOL_FILE, 14 * 4096 + 40);
+        repair_until(12 * 4096);
+        rot(TOOL_FILE, 14 * 4096 + 40); /* it is what it was */
+        check_xac(0, "check", TOOL_ENV);
+        check_said("a repair of accounts was cut short");
+        check_xac(0, "repair", from_backup(), TOOL_ENV);
+        check_said("repaired      0 pages, 0 checksums\n");
+        check_xac(0, "check", TOOL_ENV);
+        check_not_said("note");
+}
+
+/* With its old checksums, but without its pages, nobody opens it. */
+static void nor_does_one_of_a_file_that_is_missing_or_cut(void)
+{
+        xac_env *env;
+
+        for (int is_cut = 0; is_cut < 2; is_cut++) {
+                scratch_clear();
+                work_and_back_up();
+                if (is_cut)
+                        cut(TOOL_FILE, 5000);
+                else
+                        check_equal(unlink(tool_path(TOOL_FILE)), 0);
+                repair_until(8 * 4096); /* it does not get its length */
+                check_xac(1, "check", TOOL_ENV);
+                check_said("DAMAGED: accounts");
+                check_code(xac_open(TOOL_ENV, 0, NULL, &env), XAC_CORRUPT);
+                check_xac(1, "repair", from_backup(), TOOL_ENV);
+                check_left(5);
+                check_ok(commit_to(9));
+        }
+}
+
+static void a_file_that_root_makes_is_its_owners(void)
+{
+        enum { SOMEBODY = 12345 };
+        struct stat manifest, made;
+
+        if (geteuid() != 0)
+                isolate_skip("only root may give files away");
+        tool_work(0, 20, TOOL_CLOSE);
+        copy_to_backup();
+        check_equal(chown(tool_path("xac.manifest"), SOMEBODY, SOMEBODY), 0);
+        check_equal(unlink(tool_path(TOOL_FILE)), 0);
+        check_xac(0, "repair", from_backup(), TOOL_ENV);
+        check_equal(stat(tool_path("xac.manifest"), &manifest), 0);
+        check_equal(stat(tool_path(TOOL_FILE), &made), 0);
+        check_equal(made.st_uid, SOMEBODY);
+        check_equal(made.st_gid, SOMEBODY);
+        check_equal(made.st_mode, manifest.st_mode);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -258,6 +538,19 @@ int main(void)
                 isolated_test(a_damaged_checksum_is_put_right),
                 isolated_test(recovery_goes_on_after_a_repair),
                 isolated_test(what_is_in_use_is_not_repaired),
+                isolated_test(rot_in_both_is_not_believed),
+                isolated_test(the_very_page_needs_no_checksum_of_the_backup),
+                isolated_test(a_backup_without_checksums_is_believed_by_its_index),
+                isolated_test(a_directory_does_not_repair_itself),
+                isolated_test(pages_that_are_left_stay_damaged),
+                isolated_test(so_do_those_of_files_that_are_missing_or_cut),
+                isolated_test(zeros_are_no_proof),
+                isolated_test(what_had_no_checksums_is_missed_too),
+                isolated_test(and_so_is_what_lost_them),
+                isolated_test(a_repair_that_is_ended_midway_hides_nothing),
+                isolated_test(the_next_one_ends_it),
+                isolated_test(nor_does_one_of_a_file_that_is_missing_or_cut),
+                isolated_test(a_file_that_root_makes_is_its_owners),
         };
         return cmocka_run_group_tests_name("xac scrub, xac repair", tests, NULL, NULL);
 }

@@ -83,6 +83,12 @@ TRACE_READER = \
         %D%/restore_until.c \
         %D%/restore_until.h \
         %D%/repair.c \
+        %D%/repair_file.c \
+        %D%/repair_file.h \
+        %D%/repair_line.c \
+        %D%/repair_line.h \
+        %D%/repair_source.c \
+        %D%/repair_source.h \
         %D%/sampler.c \
         %D%/sampler.h \
         %D%/screen.c \

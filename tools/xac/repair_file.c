@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/xac/repair_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <xac/xac.h>
+
+#include "base/sys.h"
+#include "recovery/adopt.h"
+#include "recovery/check_sums.h"
+
+static const char *name_of(const struct repair *repair)
+{
+        return repair->place.manifest.file_name[repair->file_no];
+}
+
+/* ---- Beginning and end of a file ----
+ *
+ * Who opens an environment that was closed takes a file whose time or size is not the noted one for changed by others,
+ * and makes new checksums for it. Repair changes both. So that no damaged page gets a checksum like that:
+ *
+ *      1. before the first change the note says SUMS_REPAIR, on disk: time and size tell nothing, checksums count
+ *      2. pages, checksums, length
+ *      3. these are on disk before the note says SUMS_CLOSED, with the time and the size that the file has now
+ *
+ * Whoever ends repair between 1 and 3 leaves pages that are not as their checksums say, which is what they were. What
+ * repair leaves gets 3., too: it stays damaged. Before recovery none of this is needed: nobody adopts anything.
+ */
+
+enum { NO_SUCH_SUM = 1 }; /* the sum of zeros is 0 */
+
+static bool is_at_rest(const struct repair *repair)
+{
+        return repair->place.manifest.is_clean && repair->place.manifest.area < 0;
+}
+
+static int mark_begun(struct repair *repair)
+{
+        const struct sums_note note = { .state = SUMS_REPAIR, .size = repair->note.size };
+
+        if (repair->is_begun || repair->is_dry || !is_at_rest(repair))
+                return 0;
+        repair->is_begun = true;
+        return sums_put_note(repair->compare.sums_fd, &note);
+}
+
+/* Has this repair, or one that was cut short, changed anything, or left anything? */
+static bool is_to_settle(const struct repair *repair, bool is_changed)
+{
+        if (repair->is_dry)
+                return false;
+        return is_changed || repair->is_made || repair->is_begun || repair->note.state == SUMS_REPAIR ||
+               repair->left != repair->left_so_far;
+}
+
+static int settle(struct repair *repair, bool is_changed)
+{
+        struct sums_note note;
+        int err = 0;
+
+        if (!is_to_settle(repair, is_changed))
+                return 0;
+        err = sys_sync(repair->compare.data_fd);
+        if (!err)
+                err = sys_sync_data(repair->compare.sums_fd);
+        if (err || !is_at_rest(repair))
+                return err;
+        err = sums_note_of(repair->compare.data_fd, &note);
+        return err ? err : sums_put_note(repair->compare.sums_fd, &note);
+}
+
+/* ---- One page ---- */
+
+static uint64_t offset_of(const struct repair *repair, const struct sums_page *page)
+{
+        return page->page_no * repair->place.manifest.page_bytes;
+}
+
+static int take_page(struct repair *repair, const struct sums_page *page)
+{
+        int err = mark_begun(repair);
+
+        repair->pages++;
+        repair_line_add(&repair->line, page->page_no, &repair_page_taken);
+        if (err || repair->is_dry)
+                return err;
+        return sys_write_all(repair->compare.data_fd, repair->page, repair->place.manifest.page_bytes,
+                             offset_of(repair, page));
+}
+
+static int put_sum(struct repair *repair, const struct sums_page *page, uint32_t sum)
+{
+        int err = mark_begun(repair);
+
+        return err || repair->is_dry ? err : sums_write(repair->compare.sums_fd, page->page_no, &sum, 1);
+}
+
+/* Was the page, or a part of it, cut off with the end of the file? */
+static bool was_cut(const struct repair *repair, const struct sums_page *page)
+{
+        return offset_of(repair, page) + repair->place.manifest.page_bytes > repair->cut_at;
+}
+
+/* Zeros in the place of a page of which nothing is known are damage all the same. */
+static int leave(struct repair *repair, const struct sums_page *page, const struct repair_outcome *why)
+{
+        repair->left++;
+        repair_line_add(&repair->line, page->page_no, why);
+        return page->is_lost && was_cut(repair, page) ? put_sum(repair, page, NO_SUCH_SUM) : 0;
+}
+
+/* The pages are the same, but zeros may be what a disk, or who cut the file, has left of a page. */
+static bool is_same(const struct repair *repair, const struct sums_page *page)
+{
+        if (page->is_lost ? was_cut(repair, page) : page->sum == 0)
+                return false;
+        return page->bytes && memcmp(page->bytes, repair->page, repair->place.manifest.page_bytes) == 0;
+}
+
+/* The backup's page is not the one that the checksum is of. */
+static int judge_other(struct repair *repair, const struct sums_page *page)
+{
+        enum repair_trust trust;
+        int err = repair_source_judge(&repair->source, page->page_no, repair->page, &trust);
+
+        if (err)
+                return err;
+        if (trust == REPAIR_ROTTEN)
+                return leave(repair, page, &repair_rotten);
+        if (!is_same(repair, page))
+                return leave(repair, page, page->is_lost ? &repair_another_lost : &repair_another);
+        if (trust == REPAIR_NO_SUM)
+                return leave(repair, page, &repair_unsure);
+        repair->sums++;
+        repair_line_add(&repair->line, page->page_no, &repair_sum_made);
+        return put_sum(repair, page, page->sum);
+}
+
+static int visit_page(void *arg, const struct sums_page *page)
+{
+        struct repair *repair = arg;
+        const uint64_t id = (uint64_t)repair->file_no << PLACE_PAGE_NO_BITS | page->page_no;
+        int err;
+
+        if (area_pages_has(&repair->area, id, id) || (page->expected == SUMS_UNKNOWN && !page->is_lost))
+                return 0;
+        if (repair->source.data_fd < 0)
+                return leave(repair, page, &repair_no_file);
+        err = repair_source_read(&repair->source, page->page_no, repair->page);
+        if (err)
+                return err;
+        if (sums_of(repair->page, repair->place.manifest.page_bytes) == page->expected)
+                return take_page(repair, page);
+        return judge_other(repair, page);
+}
+
+/* ---- A file that is missing, or was cut ---- */
+
+/* Pages there whose checksums are not known get some that are not those of zeros. Where the checksums are damaged
+ * leave() does that, once the pages before have got theirs. */
+static int mark_cut(const struct repair *repair, uint64_t size)
+{
+        const uint32_t page_bytes = repair->place.manifest.page_bytes;
+        const uint64_t end = (repair->note.size + page_bytes - 1) / page_bytes;
+        uint32_t sums[SUMS_SECTOR_PAGES];
+        int err = 0;
+
+        for (uint64_t first = size / page_bytes, count; !err && first < end; first += count) {
+                uint64_t lost;
+
+                count = SUMS_SECTOR_PAGES - first % SUMS_SECTOR_PAGES;
+                if (count > end - first)
+                        count = end - first;
+                err = sums_read(repair->compare.sums_fd, first, sums, count, &lost);
+                for (uint64_t i = 0; !err && !lost && i < count; i++)
+                        if (sums[i] == SUMS_UNKNOWN)
+                                err = sums_write(repair->compare.sums_fd, first + i, &(const uint32_t){ NO_SUCH_SUM },
+                                                 1);
+        }
+        return err ? err : sys_sync_data(repair->compare.sums_fd);
+}
+
+/* Where the note does not tell it, the file ends with the last page that is known not to be zeros. */
+static int find_size(struct repair *repair)
+{
+        struct sums_note *note = &repair->note;
+        uint32_t sums[SUMS_SECTOR_PAGES];
+        uint64_t entries;
+        int err = sums_count(repair->compare.sums_fd, &entries);
+
+        if (err || !is_at_rest(repair) || note->state == SUMS_CLOSED || note->state == SUMS_REPAIR)
+                return err;
+        note->size = 0;
+        for (uint64_t first = 0; !err && first < entries; first += SUMS_SECTOR_PAGES) {
+                err = sums_read(repair->compare.sums_fd, first, sums, SUMS_SECTOR_PAGES, NULL);
+                for (uint64_t i = 0; !err && i < SUMS_SECTOR_PAGES; i++)
+                        if (sums[i] != SUMS_UNKNOWN && sums[i] != 0)
+                                note->size = (first + i + 1) * repair->place.manifest.page_bytes;
+        }
+        return err;
+}
+
+/* What stands behind what is left are zeros, or pages that come from the backup. */
+static int lengthen(struct repair *repair)
+{
+        const struct sums_note *note = &repair->note;
+        struct stat st;
+        int err = sys_stat(repair->compare.data_fd, &st);
+
+        if (err || (uint64_t)st.st_size >= note->size)
+                return err;
+        repair->cut_at = (uint64_t)st.st_size;
+        if (!repair->is_made) {
+                repair->files++;
+                printf("%s: %llu bytes long, as it was closed\n", name_of(repair), (unsigned long long)note->size);
+        }
+        if (repair->is_dry)
+                return 0;
+        err = mark_begun(repair);
+        if (!err)
+                err = mark_cut(repair, (uint64_t)st.st_size);
+        return err ? err : sys_truncate(repair->compare.data_fd, note->size);
+}
+
+/* Root makes it for those whom the manifest belongs to. Others give away what they may. */
+static int make_file(struct repair *repair)
+{
+        const int directory = repair->place.directory;
+        const mode_t mode = (mode_t)repair->place.manifest.mode;
+        struct stat st;
+        int fd;
+        int err = sys_stat_at(directory, MANIFEST_NAME, &st);
+
+        if (!err)
+                err = mark_begun(repair);
+        if (!err)
+                err = sys_open(directory, name_of(repair), O_RDWR | O_CREAT | O_EXCL, mode, &fd);
+        if (err)
+                return err;
+        err = sys_chown(fd, st.st_uid, st.st_gid);
+        if (!err || err == -EPERM)
+                err = sys_chmod(fd, mode);
+        if (!err)
+                err = sys_sync(directory);
+        if (err)
+                sys_close(fd);
+        else
+                repair->compare.data_fd = fd;
+        return err;
+}
+
+/* By its checksums all of it can be taken from the backup. Where nothing is to be changed it is looked at as if it were
+ * there, and empty. */
+static int remake_file(struct repair *repair)
+{
+        printf("%s: is missing: made anew\n", name_of(repair));
+        repair->files++;
+        repair->is_made = true;
+        return repair->is_dry ? sys_open(AT_FDCWD, "/dev/null", O_RDONLY, 0, &repair->compare.data_fd)
+                              : make_file(repair);
+}
+
+/* ---- One file ---- */
+
+/* Its checksums are open. */
+static int repair_opened(struct repair *repair)
+{
+        const uint64_t done = repair->files + repair->pages + repair->sums;
+        int err = repair_source_open_file(&repair->source, name_of(repair));
+
+        repair->cut_at = UINT64_MAX;
+        if (!err)
+                err = lengthen(repair);
+        if (!err)
+                err = sums_compare(&repair->compare);
+        repair_line_end(&repair->line);
+        if (!err)
+                err = settle(repair, repair->files + repair->pages + repair->sums != done);
+        repair_source_close_file(&repair->source);
+        return err;
+}
+
+static void leave_file(struct repair *repair, bool is_there, int err)
+{
+        repair->left++;
+        if (!is_there)
+                printf("%s: is missing, and so are its checksums: left as it is\n", name_of(repair));
+        else
+                printf("%s: " SUMS_NAME_PREFIX "%" PRIu32
+                       " %s: nothing is known of its pages (remove it, and 'xac scrub --sum' makes new ones)\n",
+                       name_of(repair), repair->file_no,
+                       err == -ENOENT ? "is missing" : "is damaged, or another environment's");
+}
+
+static int repair_summed(struct repair *repair, bool is_there)
+{
+        int err = find_size(repair);
+
+        if (!err && !is_there)
+                err = remake_file(repair);
+        if (err)
+                return err;
+        err = repair_opened(repair);
+        if (!is_there)
+                sys_close(repair->compare.data_fd);
+        return err;
+}
+
+int repair_file(struct repair *repair, uint32_t file_no)
+{
+        const struct manifest *manifest = &repair->place.manifest;
+        const struct sums_id id = adopt_sums_id(manifest, file_no);
+        const int access = repair->is_dry ? O_RDONLY : O_RDWR;
+
+        repair->file_no = file_no;
+        repair->compare =
+                (struct sums_compare){ .page_bytes = manifest->page_bytes, .visit = visit_page, .arg = repair };
+        repair->is_made = false;
+        repair->is_begun = false;
+        repair->left_so_far = repair->left;
+        repair->line = (struct repair_line){ .name = name_of(repair), .page_bytes = manifest->page_bytes };
+        int err = sys_open(repair->place.directory, name_of(repair), access | O_NONBLOCK, 0, &repair->compare.data_fd);
+        const bool is_there = !err;
+
+        if (err && err != -ENOENT)
+                return err;
+        err = sums_open(repair->place.directory, &id, access, &repair->compare.sums_fd, &repair->note);
+        if (!err) {
+                err = repair_summed(repair, is_there);
+                sys_close(repair->compare.sums_fd);
+        } else if (err == XAC_CORRUPT || err == -ENOENT) {
+                leave_file(repair, is_there, err);
+                err = 0;
+        }
+        if (is_there)
+                sys_close(repair->compare.data_fd);
+        return err;
+}

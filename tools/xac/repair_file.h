@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TOOLS_XAC_REPAIR_FILE_H
+#define TOOLS_XAC_REPAIR_FILE_H
+
+/* xac repair, one data file: its length, its pages, their checksums, and the note that says what may be believed. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "recovery/area.h"
+#include "recovery/sums.h"
+#include "recovery/sums_compare.h"
+#include "tools/xac/place.h"
+#include "tools/xac/repair_line.h"
+#include "tools/xac/repair_source.h"
+
+struct repair {
+        struct place place;
+        struct repair_source source;
+        struct area_contents area;
+        bool is_dry;
+        /* So far: made or lengthened, taken from the backup, put right, left as they are. */
+        uint64_t files, pages, sums, left;
+        /* The file at hand. */
+        uint32_t file_no;
+        bool is_made;
+        bool is_begun;        /* mark_begun */
+        uint64_t left_so_far; /* when it began */
+        uint64_t cut_at;      /* it had so many bytes before it got its length back */
+        struct sums_note note;
+        struct repair_line line;
+        unsigned char *page;
+        struct sums_compare compare;
+};
+
+/* Caller has read the area, and holds both environments. 0 also if something is left. */
+int repair_file(struct repair *repair, uint32_t file_no);
+
+#endif
