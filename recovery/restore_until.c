@@ -192,23 +192,23 @@ static int find_first(struct run *run)
 {
         const struct restore_until *restore = run->restore;
         const struct archive_line *line = &run->line;
-        const struct archive_part *other = NULL;
+        const struct archive_part *first = NULL, *other = NULL;
 
         for (run->first = 0; run->first < line->count; run->first++) {
                 const struct archive_part *part = &line->piece[run->first].part;
 
                 if (!follows(restore, part))
                         continue;
-                if (goes_on(restore, part))
+                first = goes_on(restore, part) ? part : NULL;
+                if (first)
                         break;
                 other = other ? other : part;
         }
-        if (run->first == line->count)
+        if (!first)
                 return other ? refuse_other(run, other) : 0;
-        const struct archive_part *part = &line->piece[run->first].part;
-        if (part->before > restore->base)
-                return report_missing(run, part);
-        if (part->session.history == restore->history)
+        if (first->before > restore->base)
+                return report_missing(run, first);
+        if (first->session.history == restore->history)
                 return 0;
         return findings_add(
                 &run->findings,
