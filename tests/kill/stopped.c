@@ -46,7 +46,8 @@ enum {
         DOWN_PERCENT = 20,
         PATIENCE_MS = 20000,
         PLACE_MS = 5000,
-        KEPT_LOGS = 16, /* so many times log_bytes, at most */
+        NOBODY = WRITERS, /* who is stopped */
+        KEPT_LOGS = 16,   /* so many times log_bytes, at most */
         MS = 1000000
 };
 
@@ -265,7 +266,7 @@ static void note_longest(uint32_t section, uint64_t took_ns)
 static void note_no_stop(void)
 {
         crew_sleep_ms((unsigned)options.stop_ms);
-        uint64_t took_ns = longest_ns(-1);
+        uint64_t took_ns = longest_ns(NOBODY);
         note_longest(NO_STOP, took_ns);
         if (options.is_verbose)
                 printf("nobody stopped: the longest commit took %" PRIu64 " ms\n", took_ns / MS);
