@@ -46,8 +46,8 @@ enum {
         DOWN_PERCENT = 20,
         PATIENCE_MS = 20000,
         PLACE_MS = 5000,
-        NOBODY = WRITERS, /* who is stopped */
-        KEPT_LOGS = 16,   /* so many times log_bytes, at most */
+        NOBODY = -1,    /* who is stopped */
+        KEPT_LOGS = 16, /* so many times log_bytes, at most */
         MS = 1000000
 };
 
@@ -244,12 +244,14 @@ static uint64_t longest_ns(int stopped)
         uint64_t longest = 0;
 
         for (int i = 0; i < WRITERS; i++) {
+                if (i == stopped)
+                        continue;
                 uint64_t begun = atomic_load(&tally->writer[i].begun_ns), now = crew_clock_ns();
                 uint64_t waited = begun && begun < now ? now - begun : 0;
                 uint64_t took = atomic_load(&tally->writer[i].longest_ns);
 
                 took = waited > took ? waited : took;
-                if (i != stopped && took > longest)
+                if (took > longest)
                         longest = took;
         }
         return longest;
