@@ -320,10 +320,10 @@ static int begin(struct backup *backup, const struct backup_order *order)
         if (err)
                 return err;
         err = manifest_read(backup->env->directory, &backup->manifest);
-        if (!err && shared_is_durable(&backup->env->shared))
-                backup->manifest.base_position = log_end(&backup->env->shared.log); /* at least as of the snapshot */
-        else
+        if (!shared_is_durable(&backup->env->shared))
                 backup->manifest.history = MANIFEST_NO_HISTORY;
+        else if (!err)
+                backup->manifest.base_position = log_end(&backup->env->shared.log); /* at least as of the snapshot */
         if (!err)
                 err = count_pages(backup, &pages);
         if (!err)

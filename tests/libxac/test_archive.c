@@ -9,6 +9,7 @@
  */
 
 #include "tests/libxac/archive_stand.h"
+#include "tests/support/crew.h"
 
 static uint64_t commits = 300, targets = 120;
 
@@ -117,11 +118,38 @@ static void a_base_of_any_close(void)
         check_equal(stand_restore("base", RESTORE_TIME, stand->state[base].before_ns - 1, &restore), -ERANGE);
 }
 
+static bool is_archived(const struct stand_session *session)
+{
+        return atomic_load(&session->env->shared.control->archive_sequence) == session->stand->newest;
+}
+
+/* Although it fills no segment. */
+static void after_a_minute_it_is_archived(void)
+{
+        struct stand_session session = { .stand = stand_new(chance_seed(), 100) };
+        xac_options options = stand_options();
+
+        options.log_bytes = 0;
+        stand_open(&session, &options);
+        for (int i = 0; i < 5; i++)
+                stand_commit(&session);
+        check_ok(xac_sync(session.env));
+        crew_sleep_ms(1500); /* the thread looks once a second */
+        check(!is_archived(&session));
+        atomic_store(&session.env->shared.control->archived_ns, sys_monotonic_ns() - UINT64_C(61000000000));
+        for (int ms = 0; !is_archived(&session); ms++) {
+                check(ms < 10000);
+                crew_sleep_ms(1);
+        }
+        check_ok(xac_close(session.env));
+}
+
 int main(int argc, char **argv)
 {
         const struct CMUnitTest tests[] = {
                 stand_test(any_sequence_and_time, 600),
                 isolated_test(a_base_of_any_close),
+                isolated_test(after_a_minute_it_is_archived),
         };
 
         if (argc > 1)

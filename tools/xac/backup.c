@@ -89,12 +89,6 @@ static void print_report(const struct backup_call *call, const xac_backup_result
 
 /* ---- The backup ---- */
 
-static int go_on(void *meter, const char *what, uint64_t done, uint64_t total)
-{
-        meter_tell(meter, what, done, total);
-        return interrupt_check();
-}
-
 static enum tool_exit back_up(xac_env *env, const struct backup_call *call)
 {
         xac_backup_result result;
@@ -105,7 +99,7 @@ static enum tool_exit back_up(xac_env *env, const struct backup_call *call)
 
         meter_begin(&meter, call->is_quiet || call->is_json);
         options.result = &result;
-        options.progress = go_on;
+        options.progress = meter_go_on;
         options.progress_arg = &meter;
         err = xac_backup(env, call->destination, &options);
         meter_end(&meter);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/sys.h"
+#include "tools/xac/interrupt.h"
 #include "tools/xac/tool.h"
 
 enum { BAR = 40, DRAW_EVERY_NS = 100000000 };
@@ -80,6 +81,12 @@ void meter_tell(void *arg, const char *what, uint64_t done, uint64_t total)
                 draw_bar(meter, part, total, percent);
         else
                 print_quarter(meter, part, total, percent);
+}
+
+int meter_go_on(void *arg, const char *what, uint64_t done, uint64_t total)
+{
+        meter_tell(arg, what, done, total);
+        return interrupt_check();
 }
 
 void meter_end(struct meter *meter)

@@ -31,6 +31,8 @@ struct meter {
 void meter_begin(struct meter *meter, bool is_quiet);
 /* A recover_progress; the meter is its argument. */
 void meter_tell(void *arg, const char *what, uint64_t done, uint64_t total);
+/* The same for what ends when a signal has come: -ECANCELED then, else 0. */
+int meter_go_on(void *arg, const char *what, uint64_t done, uint64_t total);
 /* Leaves the cursor at the beginning of a line. */
 void meter_end(struct meter *meter);
 /* How long that part took; 0: it never came to it. */

@@ -107,12 +107,6 @@ static int go_further(void *further_, int directory)
 
 /* ---- All of it ---- */
 
-static int go_on(void *meter, const char *what, uint64_t done, uint64_t total)
-{
-        meter_tell(meter, what, done, total);
-        return interrupt_check();
-}
-
 static void report(const struct restore_call *call, const struct restore_result *result, double seconds)
 {
         if (call->is_json)
@@ -139,7 +133,7 @@ static enum tool_exit restore(const struct restore_call *call)
         }
         interrupt_catch();
         meter_begin(&meter, call->is_quiet || call->is_json);
-        order.progress = (struct backup_progress){ go_on, &meter };
+        order.progress = (struct backup_progress){ meter_go_on, &meter };
         err = restore_run(&order, &result, &trouble);
         meter_end(&meter);
         if (err) {

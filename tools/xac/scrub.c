@@ -48,8 +48,7 @@ static int tell_progress(void *arg, const char *file, uint64_t done, uint64_t to
         struct scrub *scrub = arg;
 
         (void)file;
-        meter_tell(&scrub->meter, "scrub", done / 4096, total / 4096);
-        return interrupt_check();
+        return meter_go_on(&scrub->meter, "scrub", done / 4096, total / 4096);
 }
 
 static void tell_of_damage(void *arg, const char *file, uint64_t offset)
