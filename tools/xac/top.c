@@ -136,9 +136,10 @@ static enum tool_exit complain(struct top *top, int err)
 /* One sample after the other. */
 static enum tool_exit run(struct top *top)
 {
-        uint64_t interval_ns = (uint64_t)(top->interval * 1e9), due_ns = sys_monotonic_ns(), now_ns;
+        uint64_t interval_ns = (uint64_t)(top->interval * 1e9), due_ns, now_ns;
         int err = sampler_take(&top->sampler);
 
+        due_ns = top->sampler.sample.at_ns; /* the first sample may take a while: an interval follows it */
         if (!err && screen_lines())
                 err = show(top);
         while (!err) {
