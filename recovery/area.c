@@ -40,6 +40,7 @@ enum {
         AT_TABLE_CHECKSUM = 52,
         AT_LISTED = 56,
         AT_LIST_CHECKSUM = 64,
+        AT_IS_END = 68,
         AT_POSITION = 72,
         AT_REDO = 80,
 
@@ -118,6 +119,7 @@ static void header_encode(unsigned char *header, const struct area_id *id, uint6
                               checksum_crc32c(0, list, part->listed_count * sizeof(uint64_t)));
         bytes_put_u64(header + AT_POSITION, part->position);
         bytes_put_u64(header + AT_REDO, part->redo);
+        bytes_put_u32(header + AT_IS_END, part->is_end);
         bytes_put_u32(header + AT_CHECKSUM, header_checksum(header));
 }
 
@@ -242,6 +244,7 @@ struct area_reader {
         uint64_t listed_count;
         uint64_t position;
         uint64_t redo;
+        bool is_end;
         uint32_t table_checksum;
         uint32_t list_checksum;
         uint64_t pages_at;
@@ -288,6 +291,7 @@ static int read_lengths(struct area_reader *reader, const unsigned char *header)
         reader->listed_count = bytes_get_u64(header + AT_LISTED);
         reader->position = bytes_get_u64(header + AT_POSITION);
         reader->redo = bytes_get_u64(header + AT_REDO);
+        reader->is_end = bytes_get_u32(header + AT_IS_END) != 0;
         reader->table_checksum = bytes_get_u32(header + AT_TABLE_CHECKSUM);
         reader->list_checksum = bytes_get_u32(header + AT_LIST_CHECKSUM);
         if (reader->count > pages || reader->listed_count > reader->size / sizeof(uint64_t))
@@ -461,6 +465,7 @@ int area_read_contents(int directory, int which, const struct area_id *id, uint3
                 err = read_list(&reader, &contents->listed);
         contents->position = reader.position;
         contents->redo = reader.redo;
+        contents->is_end = reader.is_end;
         reader_close(&reader);
         return err;
 }

@@ -19,7 +19,7 @@
  *              52   4   CRC-32C of the table
  *              56   8   pages in the list
  *              64   4   CRC-32C of the list
- *              68   4   zero
+ *              68   4   1: recovery's part: the log has nothing beyond; else zero
  *              72   8   of a part: the end of the log as of the checkpoint; else zero
  *              80   8   of a part: where replay begins once the checkpoint is whole; else zero
  *      table    0   8   page: file number << 28 | page number
@@ -34,6 +34,7 @@
  * of the table, the table those of the pages: another checkpoint's bytes are never taken for what is named.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/vector.h"
@@ -53,6 +54,7 @@ struct area_part {
         uint64_t position; /* the end of the log as of the checkpoint; 0: the area is the whole checkpoint's, or the
                               last */
         uint64_t redo;
+        bool is_end;            /* recovery has decided that the log ends there (P12) */
         const uint64_t *listed; /* pages that stand at the checkpoint already, ascending */
         uint64_t listed_count;
 };
@@ -94,6 +96,7 @@ struct area_contents {
         struct vector listed; /* and those that stand at the checkpoint already */
         uint64_t position;    /* as in struct area_part */
         uint64_t redo;
+        bool is_end;
 };
 
 /* Results as area_read. Does not use malloc. */

@@ -31,6 +31,7 @@ void findings_begin(struct recovery *recovery)
         recovery->sums_unknown = 0;
         recovery->has_torn_tail = false;
         recovery->time_ns = 0;
+        recovery->has_given_up = false;
         memset(recovery->damage, 0, sizeof(recovery->damage));
 }
 

@@ -78,6 +78,7 @@ static int find_files(struct log_reader *reader, int directory)
                         .file_no = culprit,
                         .position = range->position,
                         .what = "a segment file is another environment's, or a copy of another one",
+                        .is_stray = true,
                 };
         if (err)
                 return err;

@@ -20,6 +20,7 @@ struct log_damage {
         uint64_t offset;  /* in that file */
         uint64_t position;
         const char *what; /* a static sentence; NULL: no damage */
+        bool is_stray;    /* a file that does not belong there: what the log has is not known */
 };
 
 /* What to read: from `position` on, records of `incarnation`. */

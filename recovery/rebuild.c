@@ -23,16 +23,24 @@ static void name_place(char where[WHERE_BYTES], uint32_t file_no, uint64_t offse
                                (unsigned long long)offset, (unsigned long long)position);
 }
 
-static int report_damaged_log(const struct rebuild *rebuild, const struct log_reader *reader)
+/* R36. The log ends here, if that is wanted. Pages that went home as of a commit need it up to there. */
+static int give_up(const struct rebuild *rebuild, int err)
+{
+        rebuild->recovery->has_given_up = rebuild->recovery->gives_up_damaged && !rebuild->until;
+        return rebuild->recovery->has_given_up ? 0 : err;
+}
+
+static int end_at_damage(const struct rebuild *rebuild, const struct log_reader *reader)
 {
         struct log_damage damage;
         char where[WHERE_BYTES];
+        int err;
 
         log_reader_damage(reader, &damage);
         name_place(where, damage.file_no, damage.offset, damage.position);
-        return findings_add(rebuild->findings, "%s: %s; commits after %llu are lost", where, damage.what,
-                            (unsigned long long)(rebuild->replay ? replay_sequence(rebuild->replay)
-                                                                 : rebuild->manifest->base_sequence));
+        err = findings_add(rebuild->findings, "%s: %s; commits after %llu are lost", where, damage.what,
+                           (unsigned long long)replay_sequence(rebuild->replay));
+        return damage.is_stray ? err : give_up(rebuild, err);
 }
 
 static uint32_t file_of(const struct log_reader *reader, uint64_t segment_no)
@@ -86,14 +94,7 @@ static int open_reader(const struct rebuild *rebuild, struct log_reader **reader
         memcpy(range.uuid, manifest->uuid, sizeof(range.uuid));
         *reader = NULL;
         err = log_reader_open(rebuild->recovery->directory, &range, reader);
-        if (err != XAC_CORRUPT)
-                return err;
-        if (*reader)
-                return report_damaged_log(rebuild, *reader);
-        return findings_add(rebuild->findings,
-                            "log position %llu, where replay begins: its segment is missing or damaged; commits "
-                            "after %llu are lost",
-                            (unsigned long long)range.position, (unsigned long long)manifest->base_sequence);
+        return err == XAC_CORRUPT ? 0 : err; /* the first look for a record says it again */
 }
 
 static int replay_one(const struct rebuild *rebuild, const struct log_reader *reader, const struct log_record *record,
@@ -153,26 +154,38 @@ static int replay_all(const struct rebuild *rebuild, struct log_reader *reader)
                 progress_tell(&progress, log_reader_end(reader) - begin, limit - begin);
         }
         if (err)
-                return err == XAC_CORRUPT ? report_damaged_log(rebuild, reader) : err;
+                return err == XAC_CORRUPT ? end_at_damage(rebuild, reader) : err;
         progress_tell(&progress, log_reader_end(reader) - begin, log_reader_end(reader) - begin);
         return 0;
 }
 
-/* The checkpoint was taken when the log was on disk up to its base; and every page has a home. */
+/* The checkpoint was taken when the log was on disk up to its base. */
+static int judge_end(struct rebuild *rebuild, const struct log_reader *reader)
+{
+        const struct manifest *manifest = rebuild->manifest;
+        int err = 0;
+
+        rebuild->end = log_round_up(log_reader_end(reader));
+        if (rebuild->until ? is_there(rebuild) : rebuild->end >= manifest->base_position)
+                return 0;
+        if (!rebuild->recovery->has_given_up)
+                err = give_up(rebuild, report_position(rebuild, reader, log_reader_end(reader),
+                                                       "the log ends before the checkpoint's end, which was on disk"));
+        rebuild->end = manifest->base_position;
+        return err;
+}
+
+/* And every page has a home. */
 static int judge_result(struct rebuild *rebuild, const struct log_reader *reader)
 {
-        if (log_round_up(log_reader_end(reader)) < rebuild->manifest->base_position ||
-            (rebuild->until && !is_there(rebuild)))
-                return report_position(rebuild, reader, log_reader_end(reader),
-                                       "the log ends before the checkpoint's end, which was on disk");
-        rebuild->pages = replay_finish(rebuild->replay);
-        for (uint64_t i = 0; i < rebuild->pages; i++) {
-                int err = home_files_need(rebuild->homes, replay_page(rebuild->replay, i).page);
+        int err = judge_end(rebuild, reader);
 
-                if (err)
-                        return err;
-        }
-        return 0;
+        if (err)
+                return err;
+        rebuild->pages = replay_finish(rebuild->replay);
+        for (uint64_t i = 0; !err && i < rebuild->pages; i++)
+                err = home_files_need(rebuild->homes, replay_page(rebuild->replay, i).page);
+        return err;
 }
 
 int rebuild_run(struct rebuild *rebuild)
@@ -196,7 +209,6 @@ int rebuild_run(struct rebuild *rebuild)
                 recovery->log_bytes += log_reader_end(reader) - manifest->redo_position;
                 recovery->has_torn_tail = log_reader_has_torn_tail(reader);
                 recovery->time_ns = log_reader_time(reader);
-                rebuild->end = log_round_up(log_reader_end(reader));
         }
         if (reader)
                 log_reader_close(reader);

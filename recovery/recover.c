@@ -90,7 +90,7 @@ static int restore_area(struct recover *recover)
 
 /* ---- 2. to 5. ---- */
 
-/* Up to the goal, which is filled in where it is the end of the log. */
+/* Up to the goal, which is filled in where it is the newest commit. */
 static int bring_home(struct recover *recover, struct recover_goal *goal, struct vector *listed)
 {
         struct rebuild *rebuild = &recover->rebuild;
@@ -103,7 +103,7 @@ static int bring_home(struct recover *recover, struct recover_goal *goal, struct
                                      .listed = listed->items,
                                      .listed_count = listed->count };
         int err = rebuild_run(rebuild);
-        if (!err && goal->is_newest)
+        if (!err && !goal->sequence)
                 *goal = (struct recover_goal){ replay_sequence(rebuild->replay), rebuild->end, rebuild->end, true };
         if (!err) {
                 const struct recover_home home = { recover->recovery, &recover->manifest, &recover->homes, rebuild,
@@ -115,14 +115,15 @@ static int bring_home(struct recover *recover, struct recover_goal *goal, struct
         return err;
 }
 
-/* P5: a checkpoint that was going home in parts. */
+/* P5: a checkpoint that was going home in parts. P12: where that was recovery's, the log has been looked at, and ends there:
+ * looked at from there on, what is left of a group that was being written may look like more. */
 static int finish_target(struct recover *recover)
 {
         const struct manifest *manifest = &recover->manifest;
         struct area_contents contents;
         int err = recover_area_contents(recover->recovery->directory, manifest, &recover->homes, &recover->findings,
                                         &contents);
-        struct recover_goal goal = { manifest->target_sequence, contents.position, contents.redo, false };
+        struct recover_goal goal = { manifest->target_sequence, contents.position, contents.redo, contents.is_end };
 
         if (!err)
                 err = bring_home(recover, &goal, &contents.listed);
@@ -132,7 +133,7 @@ static int finish_target(struct recover *recover)
 
 static int bring_newest_home(struct recover *recover)
 {
-        struct recover_goal goal = { .is_newest = true };
+        struct recover_goal goal = { 0 };
         struct vector listed = { 0 };
         int err = bring_home(recover, &goal, &listed);
 

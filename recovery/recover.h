@@ -20,6 +20,10 @@
  *
  * On damage nothing on disk has been changed but for step 1, which is repeatable, and which is not begun
  * unless the whole area is sound and the files are long enough for it.
+ *
+ * R36. Who would rather lose what lies behind damage in the log than all that is not home (gives_up_damaged) gets the
+ * commits before it, and a log that goes on in another history: a backup may have commits that are lost, of which
+ * nothing that is logged from now on is a continuation.
  */
 
 #include <stdbool.h>
@@ -37,6 +41,7 @@ struct recovery {
         uint64_t area_bytes;       /* in: what both areas together may take; 0: the default */
         recover_progress progress; /* in: may be NULL */
         void *progress_arg;
+        bool gives_up_damaged; /* in: where the log is damaged it ends, and what lies behind is given up (R36) */
         /* recover_check: */
         void (*note)(void *arg, const char *sentence); /* in: what is worth knowing, and no damage; may be NULL */
         void *note_arg;
@@ -50,7 +55,8 @@ struct recovery {
         uint64_t log_bytes;            /* out: of valid log that was read */
         bool has_torn_tail;            /* out */
         uint64_t time_ns;              /* out: of the newest group that was read, 0: not known */
-        char damage[RECOVER_SENTENCE]; /* out: after XAC_CORRUPT what is damaged and where, for people; else "" */
+        bool has_given_up;             /* out: the log was damaged, and ends there now */
+        char damage[RECOVER_SENTENCE]; /* out: of that, or after XAC_CORRUPT, what is damaged and where, for people */
 };
 
 /* Caller holds the environment alone (byte 0 of its lock file, nobody else alive). *manifest is as read, and

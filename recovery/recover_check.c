@@ -57,6 +57,7 @@ static int replay(struct check *check, const struct area_contents *contents)
                 .findings = &check->findings,
                 .listed = contents->listed.items,
                 .listed_count = contents->listed.count,
+                .until = contents->is_end ? check->manifest->target_sequence : 0,
         };
         int err = rebuild_run(&rebuild);
 

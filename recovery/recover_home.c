@@ -48,6 +48,7 @@ static int write_area(struct work *work, int which, uint32_t *checksum)
         struct area_id id = recover_area_id(home->manifest);
         struct area_part part = { .position = work->goal->position,
                                   .redo = work->goal->redo,
+                                  .is_end = work->goal->is_end,
                                   .listed = home->listed->items,
                                   .listed_count = home->listed->count };
 
@@ -61,17 +62,24 @@ static int write_area(struct work *work, int which, uint32_t *checksum)
 
 /* ---- 4. manifest ---- */
 
-static void name_goal(struct manifest *manifest, const struct recover_goal *goal, uint64_t time_ns)
+/* The log ends there. That is so from the first part on, whoever goes on from it. */
+static void name_end(struct manifest *manifest, const struct recovery *recovery)
+{
+        if (recovery->has_given_up)
+                manifest->history = manifest->incarnation; /* R36 */
+        if (recovery->time_ns > manifest->time_ns)
+                manifest->time_ns = recovery->time_ns;
+}
+
+static void name_goal(struct manifest *manifest, const struct recover_goal *goal)
 {
         manifest->target_sequence = 0;
         manifest->base_sequence = goal->sequence;
         manifest->base_position = goal->position;
         manifest->redo_position = goal->redo;
-        if (!goal->is_newest)
+        if (!goal->is_end)
                 return;
         manifest->incarnation++;
-        if (time_ns > manifest->time_ns)
-                manifest->time_ns = time_ns;
         manifest->is_clean = 1; /* also while its pages are still in the area only */
 }
 
@@ -81,8 +89,10 @@ static int name_part(const struct work *work, int area, uint32_t checksum)
 
         manifest->area = area;
         manifest->area_checksum = checksum;
+        if (work->goal->is_end)
+                name_end(manifest, work->home->recovery);
         if (work->is_last)
-                name_goal(manifest, work->goal, work->home->recovery->time_ns);
+                name_goal(manifest, work->goal);
         else
                 manifest->target_sequence = work->goal->sequence;
         int err = manifest_write(work->home->recovery->directory, manifest);

@@ -13,10 +13,10 @@
 #include "recovery/rebuild.h"
 
 struct recover_goal {
-        uint64_t sequence; /* the commit as of which the pages are */
+        uint64_t sequence; /* the commit as of which the pages are; 0: the newest that the log has */
         uint64_t position; /* the end of the log as of that commit */
         uint64_t redo;     /* where replay begins then */
-        bool is_newest; /* the log has nothing beyond: it is not needed any more, and goes on as another incarnation */
+        bool is_end; /* the log has nothing beyond: it is not needed any more, and goes on as another incarnation */
 };
 
 struct recover_home {

@@ -11,6 +11,9 @@ checkpoint, one commit more, and another checkpoint. After each step the power f
 arrives, does not, or arrives torn. Recovery is cut in the same way and run again. Wrong is whatever is not the content that
 was acknowledged.
 
+The log may end in a group that was being written: whole records, one that is lost, and whole ones again. What is appended
+later begins at the next block, so that is where a recovery says that replay would go on.
+
 Pages may be held back: a reader needs what is at home, so they stand in the area only. And a checkpointer may die, and
 another one goes on: what the dead one wrote and did not sync may arrive or not.
 
@@ -28,6 +31,7 @@ The rules; each is left out by its name, and is then found out:
     carry     P9  a page that is held back is in every area from its part on
     again     P10 who goes on for a dead checkpointer first brings home what the named area has
     named     P11 ... and nothing else of what stands at C: a write of the same bytes may arrive torn, and no area has them
+    end       P12 the areas of a recovery say that the log has nothing beyond C: it is not looked at again from there on
 
     python3 checkpoint_parts.py               expects 0 wrong
     python3 checkpoint_parts.py RULE...       without these
@@ -40,6 +44,7 @@ import sys
 OUT = set(sys.argv[1:])
 PAGES = "XYZ"
 TORN = ("torn",)
+BLOCK = 2  # records; a group that was closed ends at a block all the same
 
 
 class Disk:
@@ -129,9 +134,10 @@ def write_home(pages, memory, home, held):
             yield "write", ("home", page, memory[page])
 
 
-def checkpoint(disk, log, base, target, memory, home, listed, held=frozenset()):
+def checkpoint(disk, log, base, target, memory, home, listed, held=frozenset(), redo=None):
     """Steps: ('write', w), ('sync', kind). `home`: what home has, as it goes; `listed`: pages that stand at `target`;
-    `held`: pages that stay in the area."""
+    `held`: pages that stay in the area; `redo`: of a recovery, where the log would go on."""
+    ending = (redo or target + 1, redo is not None)
     generation, _, area, unfinished = disk.manifest()
     slot = disk.slot.index(disk.manifest())
     named = set(disk.area[area][1]) if area is not None else set()
@@ -147,7 +153,7 @@ def checkpoint(disk, log, base, target, memory, home, listed, held=frozenset()):
         area = 1 - area if area is not None else 0
         listed = set(group) if "keep" in OUT else listed | set(group)
         images = {page: memory[page] for page in carried | set(group)}
-        yield "write", ("area", area, (target, images, frozenset(listed)))
+        yield "write", ("area", area, (target, images, frozenset(listed), *ending))
         yield "sync", "area"
         generation += 1
         entry = (generation, target, area, None) if is_last or "base" in OUT else (generation, base, area, target)
@@ -164,11 +170,11 @@ def checkpoint(disk, log, base, target, memory, home, listed, held=frozenset()):
 def recover(disk):
     """Steps as above; returns (content, newest commit), or (what is wrong, 0)."""
     _, base, area, target = disk.manifest()
-    content, listed = dict(disk.home), set()
+    content, listed, redo, is_end = dict(disk.home), set(), None, False
     if area is not None:
         if disk.area[area] in (None, TORN):
             return "the area is lost", 0
-        _, pages, listed = disk.area[area]
+        _, pages, listed, redo, is_end = disk.area[area]
         for page, value in pages.items():
             content[page] = value
             yield "write", ("home", page, value)
@@ -178,17 +184,23 @@ def recover(disk):
     if target is None or "list" in OUT:
         listed = frozenset()
     home, newest = dict(content), base
-    log = {}
-    while newest + 1 in disk.log and disk.log[newest + 1] != TORN:
-        newest += 1
-        log[newest] = disk.log[newest]
+    log, at = {}, base + 1
+    while at in disk.log and disk.log[at] != TORN:
+        if at != newest + 1:
+            return "a commit is missing", 0
+        newest = at
+        log[newest] = disk.log[at]
+        at += 1
         wrong = apply(log[newest], content, listed if target is not None and newest <= target else (), newest)
         if wrong:
             return wrong, 0
         if newest == target and "finish" not in OUT:
-            yield from checkpoint(disk, log, base, target, dict(content), home, listed)
-            base = target
-    yield from checkpoint(disk, log, base, newest, dict(content), home, frozenset())
+            ends_there = redo if is_end and "end" not in OUT else None
+            yield from checkpoint(disk, log, base, target, dict(content), home, listed, redo=ends_there)
+            base, at = target, redo
+            if ends_there:
+                return content, target
+    yield from checkpoint(disk, log, base, newest, dict(content), home, frozenset(), redo=at + -at % BLOCK)
     return content, newest
 
 
@@ -247,7 +259,7 @@ class Judge:
         content, newest = drive(after, recover(after), visit)
         if isinstance(content, str):
             self.wrong.setdefault(content, program)
-        elif newest < least or content != wanted[newest]:
+        elif newest < least or content != wanted.get(newest):
             self.wrong.setdefault("other content", program)
         elif after.home != content:
             self.wrong.setdefault("not all is at home", program)
@@ -268,6 +280,19 @@ class World:
         apply(self.log[number], self.memory, (), number)
         self.wanted[number] = dict(self.memory)
         self.disk.log[number] = self.log[number]
+
+    def tail(self, shape, whole):
+        """A group that was being written: so many whole records, one that is lost, and a whole one."""
+        memory = dict(self.memory)
+        number = len(self.log)
+        for _ in range(whole + 2):
+            number += 1
+            record = record_of(SHAPES[shape], memory)
+            apply(record, memory, (), number)
+            self.wanted[number] = dict(memory)
+            self.disk.log[number] = record
+        self.disk.log[number - 1] = TORN
+        del self.wanted[number - 1], self.wanted[number]
 
     def steps(self, target, held, listed=frozenset()):
         memory = self.wanted[target]
@@ -311,6 +336,15 @@ class World:
         return True
 
 
+def crash_with_tail(first, whole, judge):
+    """Commits, and a group that was being written."""
+    world = World(judge)
+    for shape in first:
+        world.commit(shape)
+    world.tail(first[0], whole)
+    judge.look(world.disk, (), world.wanted, len(world.log), 1, f"{first}, and a group with {whole} whole")
+
+
 def run(first, then, held, judge, later=None):
     """Commits, a checkpoint that holds pages back, commits, and a checkpoint in parts; perhaps one commit more."""
     program = f"{first} then {then}, held {sorted(held)}, later {later}"
@@ -340,6 +374,9 @@ def main():
                 run(first, None if then is None else (then,), frozenset(held), judge, first[0] if then is None else None)
                 if judge.wrong:
                     break
+    for first in itertools.product(shapes, repeat=2):
+        for whole in (0, 1):
+            crash_with_tail(first, whole, judge)
     if not judge.wrong:
         for first in itertools.product(shapes, repeat=3):
             run(first, None, frozenset(), judge)
@@ -348,7 +385,7 @@ def main():
 
 
 def expect_all():
-    rules = ["order", "together", "list", "keep", "finish", "sync", "base", "first", "carry", "again", "named"]
+    rules = ["order", "together", "list", "keep", "finish", "sync", "base", "first", "carry", "again", "named", "end"]
     failures = 0
     for left_out in [[]] + [[rule] for rule in rules]:
         code = subprocess.call([sys.executable, __file__, *left_out])

@@ -125,7 +125,9 @@ static void make(struct fuzz_input *input, uint8_t mode, const struct area_id *i
                 fuzz_noise(fuzz_u8(input), made.bytes[i], id->page_bytes);
         }
         const uint64_t stand[] = { 1 + page / 2, 5 + page };
-        const struct area_part part = { 4096, 8, stand, page % 3 };
+        const struct area_part part = {
+                .position = 4096, .redo = 8, .is_end = page & 4, .listed = stand, .listed_count = page % 3
+        };
         struct area_id written = *id;
 
         written.part = mode & MODE_PART ? &part : NULL;

@@ -434,9 +434,14 @@ static void test_read_with_every_call_failing(void **state)
 static const uint64_t listed[] = { 1, 4, 9, UINT64_C(5) << 28 };
 enum { LISTED = sizeof(listed) / sizeof(listed[0]) };
 
+/* One with nothing but the list is recovery's. */
 static uint32_t part_written(uint64_t count)
 {
-        const struct area_part part = { .position = 70000, .redo = 66000, .listed = listed, .listed_count = LISTED };
+        const struct area_part part = { .position = 70000,
+                                        .redo = 66000,
+                                        .is_end = !count,
+                                        .listed = listed,
+                                        .listed_count = LISTED };
         struct area_id id = sample;
         uint32_t checksum;
 
@@ -460,6 +465,7 @@ static void assert_contents(uint32_t checksum, uint64_t count, bool is_part)
                 assert_memory_equal(contents.listed.items, listed, sizeof(listed));
         assert_int_equal(contents.position, is_part ? 70000 : 0);
         assert_int_equal(contents.redo, is_part ? 66000 : 0);
+        assert_int_equal(contents.is_end, is_part && !count);
         area_contents_free(&contents);
 }
 

@@ -10,9 +10,14 @@
 
 #include "base/hook.h"
 
+/* So little that its checkpoint goes home in many parts. */
+enum { SMALL_AREA = 2 * AREA_PAGES_MIN * CRASHED_PAGE };
+
+static uint64_t area_bytes; /* 0: the default */
+
 static int recover(struct manifest *manifest)
 {
-        struct recovery recovery = { .directory = directory };
+        struct recovery recovery = { .directory = directory, .area_bytes = area_bytes };
         int err = manifest_read(directory, manifest);
 
         return err ? err : recover_run(&recovery, manifest);
@@ -242,6 +247,49 @@ static void test_interrupted_anywhere_and_run_again(void **state)
         assert_true(nth > 12); /* steps 1 to 6 all write and sync something */
 }
 
+/* A group that was being written: its first record is whole, a sector of the second is not there, and where the next block
+ * begins a whole record stands, as any of them may. So the log ends behind the first, also for a recovery that goes on
+ * from the middle of another. */
+static void log_tail_with_whole_records(void)
+{
+        static unsigned char payload[2 * LOG_BLOCK];
+        uint64_t begin_at = crashed->valid_end;
+
+        memset(crashed_at(crashed, begin_at), 0, sizeof(crashed->log) - (begin_at - CRASHED_SEGMENT));
+        crashed_abandon_fragment(crashed);
+        memset(payload, 0xcd, sizeof(payload));
+        crashed_append(crashed, LOG_FRAGMENT, 0, UINT64_MAX, payload,
+                       (uint32_t)(log_round_up(crashed->end) - crashed->end - LOG_RECORD_HEADER));
+        assert_int_equal(crashed->end % LOG_BLOCK, 0);
+        memset(crashed_at(crashed, crashed->end - LOG_SECTOR), 0, LOG_SECTOR);
+        log_entry_encode(payload, crashed_page_id(0, 2), LOG_CLEARED, 0);
+        crashed_append(crashed, LOG_COMMIT, CRASHED_NEWEST + 2, 0, payload, LOG_ENTRY_HEADER);
+        crashed_close_group(crashed);
+        crashed->end = crashed->durable = begin_at;
+        crashed->valid_end = begin_at + 2 * LOG_BLOCK;
+}
+
+static void test_interrupted_between_parts(void **state)
+{
+        static unsigned char log[sizeof(crashed->log)];
+        uint64_t valid_end = crashed->valid_end;
+        bool is_interrupted = true;
+
+        (void)state;
+        memcpy(log, crashed->log, sizeof(log));
+        log_tail_with_whole_records();
+        area_bytes = SMALL_AREA;
+        for (int nth = 1; is_interrupted; nth++) {
+                crashed_files_put_back(&begin, directory);
+                crashed_store_log(crashed);
+                is_interrupted = recover_until(nth, nth % 2);
+                recover_to_the_end();
+        }
+        area_bytes = 0;
+        memcpy(crashed->log, log, sizeof(log));
+        crashed->valid_end = valid_end;
+}
+
 /* And the recovery of that is interrupted, too: at every other place, in turn. */
 static void test_interrupted_twice(void **state)
 {
@@ -389,6 +437,7 @@ int main(void)
                 RECOVER_TEST(test_a_log_without_commits),
                 RECOVER_TEST(test_the_manifest_is_settled_first),
                 RECOVER_TEST(test_interrupted_anywhere_and_run_again),
+                RECOVER_TEST(test_interrupted_between_parts),
                 RECOVER_TEST(test_interrupted_twice),
                 RECOVER_TEST(test_with_every_call_failing_once),
                 RECOVER_TEST(test_a_full_disk),

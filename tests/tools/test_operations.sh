@@ -44,6 +44,19 @@ ${AWK:-awk} -v to="$work/blocks/" '
         inside    { print >file }' "$srcdir/docs/OPERATIONS.md"
 [ "$(ls "$work/blocks" | wc -l)" -ge 10 ] || complain "the blocks of docs/OPERATIONS.md were not found"
 
+# The directory `crashed`: after a crash, with a byte of the log changed behind some ten lines.
+ledger before run "$work/told" &
+writer=$!
+until [ -s "$work/told" ] && [ "$(tr -d ' \n' <"$work/told")" -gt 100 ]; do
+        sleep 0.1
+done
+kill -STOP $writer
+cp -a before crashed
+kill -KILL $writer
+wait $writer 2>/dev/null
+writer=
+printf x | dd of=crashed/xac.log.1 bs=1 seek=$((4096 * 10 + 100)) conv=notrunc status=none
+
 mkdir archive
 LEDGER_ARCHIVE=archive
 export LEDGER_ARCHIVE

@@ -28,16 +28,19 @@ const char recover_help[] =
         "area, replays the log, writes everything home. The next open does the same. May be interrupted\n"
         "and run again. Does nothing to an environment that is clean.\n"
         "\n"
-        "  --discard  although processes that ended without xac_close left their commits in shared memory:\n"
-        "             gives it up, as 'xac clean --force' does. Those not yet on disk are lost\n"
-        "  --force    although root is not its owner\n"
-        "  --help     this text\n"
+        "  --discard          although processes that ended without xac_close left their commits in shared\n"
+        "                     memory: gives it up, as 'xac clean --force' does. Those not yet on disk are lost\n"
+        "  --give-up-damaged  if the log is damaged: recovers the commits before the damage. Those behind it\n"
+        "                     are lost, though they were durable. Copy the directory before\n"
+        "  --force            although root is not its owner\n"
+        "  --help             this text\n"
         "\n"
         "Exit status: 0 done, or nothing to do, 1 damaged or failed, 2 usage,\n"
         "3 in use, or the commits are in shared memory: nothing to recover.\n";
 
 struct recover_options {
         bool is_discarding;
+        bool gives_up_damaged;
         bool is_forced;
 };
 
@@ -124,6 +127,10 @@ static void print_done(const struct place *place, const struct recovery *recover
         tool_label("replayed");
         printf("%s, %s changed; %s of log\n", tool_count(recovery->commits, "commit", "commits"),
                tool_count(recovery->pages, "page", "pages"), tool_bytes(recovery->log_bytes));
+        if (recovery->has_given_up) {
+                tool_label("GIVEN UP");
+                printf("%s\n", recovery->damage);
+        }
         if (recovery->has_torn_tail) {
                 tool_label("");
                 printf("behind them a torn tail, which was dropped: never acknowledged as durable\n");
@@ -136,8 +143,9 @@ static void complain_of_failure(const struct place *place, const struct recovery
 {
         if (err == XAC_CORRUPT)
                 tool_complain("%s is damaged: %s. Trying has lost nothing. Copy the directory before "
-                              "anything else; "
-                              "'xac check' looks for more damage.",
+                              "anything else; 'xac check' looks for more damage. Where the log is damaged, a backup and "
+                              "an archive may have all ('xac restore'); 'xac recover --give-up-damaged' makes do with "
+                              "the commits before.",
                               place->path, recovery->damage[0] ? recovery->damage : "its files do not fit together");
         else if (err == -ENOSPC)
                 tool_complain("%s: no space. Nothing is lost: make room on its file system and run it again",
@@ -147,10 +155,13 @@ static void complain_of_failure(const struct place *place, const struct recovery
                               tool_explain(err));
 }
 
-static enum tool_exit run(struct place *place)
+static enum tool_exit run(struct place *place, bool gives_up_damaged)
 {
         struct meter meter;
-        struct recovery recovery = { .directory = place->directory, .progress = meter_tell, .progress_arg = &meter };
+        struct recovery recovery = { .directory = place->directory,
+                                     .progress = meter_tell,
+                                     .progress_arg = &meter,
+                                     .gives_up_damaged = gives_up_damaged };
         uint64_t begun_ns = sys_monotonic_ns();
         int err;
 
@@ -186,7 +197,7 @@ static enum tool_exit recover_place(const char *path, const struct recover_optio
         if (result == TOOL_DONE)
                 result = check_remains(&place, options->is_discarding);
         if (result == TOOL_DONE)
-                result = run(&place);
+                result = run(&place, options->gives_up_damaged);
         place_close(&place);
         return result;
 }
@@ -194,6 +205,7 @@ static enum tool_exit recover_place(const char *path, const struct recover_optio
 enum tool_exit recover_main(int argc, char **argv)
 {
         static const struct option longs[] = { { "discard", no_argument, NULL, 'd' },
+                                               { "give-up-damaged", no_argument, NULL, 'g' },
                                                { "force", no_argument, NULL, 'f' },
                                                { "help", no_argument, NULL, 'h' },
                                                { NULL, 0, NULL, 0 } };
@@ -210,6 +222,8 @@ enum tool_exit recover_main(int argc, char **argv)
                         return tool_usage("recover");
                 if (option == 'd')
                         options.is_discarding = true;
+                else if (option == 'g')
+                        options.gives_up_damaged = true;
                 else
                         options.is_forced = true;
         }
