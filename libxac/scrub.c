@@ -29,6 +29,8 @@ struct scrub {
         uint64_t first;
         uint32_t count;
         bool is_home[PIECE_PAGES_MAX];
+        bool is_sum_lost[PIECE_PAGES_MAX];
+        uint64_t told_sector; /* of sums, and 1: the last one that was told of; 0: none */
         uint32_t expected[PIECE_PAGES_MAX];
         unsigned char bytes[PIECE_BYTES];
 };
@@ -49,6 +51,38 @@ static void look(struct scrub *scrub, uint64_t snapshot)
         }
 }
 
+/* Sums are written under the checkpoint lock. Whoever died with it is taken over from by others. */
+static void lock_checkpoints(struct scrub *scrub)
+{
+        while (shlock_try(&scrub->shared->control->checkpoint_lock, scrub->self.owner)) {
+                takeover_dead(scrub->shared, scrub->self.owner);
+                sys_sleep_ns(NAP_NS);
+        }
+}
+
+/* A sector that is being written may look damaged. */
+static int read_sums_again(struct scrub *scrub)
+{
+        const int fd = file_of(scrub)->sums.fd;
+        lock_checkpoints(scrub);
+        int err = sums_read(fd, scrub->first, scrub->expected, scrub->count, NULL);
+        for (uint32_t i = 0; !err && i < scrub->count; i++) {
+                int worth = scrub->expected[i] == SUMS_UNKNOWN ? sums_judge_sector(fd, scrub->first + i) : SUMS_SOUND;
+                scrub->is_sum_lost[i] = worth == SUMS_LOST;
+                err = worth < 0 ? worth : 0;
+        }
+        shlock_unlock(&scrub->shared->control->checkpoint_lock);
+        return err;
+}
+
+static int read_sums(struct scrub *scrub)
+{
+        uint64_t lost;
+        int err = sums_read(file_of(scrub)->sums.fd, scrub->first, scrub->expected, scrub->count, &lost);
+        memset(scrub->is_sum_lost, 0, sizeof(scrub->is_sum_lost));
+        return !err && lost ? read_sums_again(scrub) : err;
+}
+
 /* What the last page lacks at the file's end is zeros. */
 static int read_piece(struct scrub *scrub)
 {
@@ -64,7 +98,7 @@ static int read_piece(struct scrub *scrub)
         memset(scrub->bytes + there, 0, byte_len - there);
         err = sys_read_all(file_of(scrub)->fd, scrub->bytes, there, offset);
         if (!err)
-                err = sums_read(file_of(scrub)->sums.fd, scrub->first, scrub->expected, scrub->count, NULL);
+                err = read_sums(scrub);
         scrub->read_bytes += there;
         return err;
 }
@@ -77,13 +111,17 @@ static void tell_of_damage(const struct scrub *scrub, uint32_t i)
                                 (scrub->first + i) << scrub->shared->page_shift);
 }
 
-/* Sums are written under the checkpoint lock. Whoever died with it is taken over from by others. */
-static void lock_checkpoints(struct scrub *scrub)
+/* Once for a sector. */
+static void tell_of_damaged_sums(struct scrub *scrub, uint32_t i)
 {
-        while (shlock_try(&scrub->shared->control->checkpoint_lock, scrub->self.owner)) {
-                takeover_dead(scrub->shared, scrub->self.owner);
-                sys_sleep_ns(NAP_NS);
-        }
+        const xac_scrub_options *options = scrub->options;
+        const uint64_t sector = (scrub->first + i) / SUMS_SECTOR_PAGES;
+        char name[SUMS_NAME_BYTES];
+        if (!options->damage || scrub->told_sector == sector + 1)
+                return;
+        scrub->told_sector = sector + 1;
+        sums_name(scrub->file_no, name);
+        options->damage(options->arg, name, sums_offset(sector * SUMS_SECTOR_PAGES));
 }
 
 static int make_sum(struct scrub *scrub, uint32_t i, uint32_t sum)
@@ -105,6 +143,9 @@ static int judge(struct scrub *scrub, uint32_t i)
         } else if (scrub->expected[i] == SUMS_UNKNOWN && scrub->options->flags & XAC_SCRUB_SUM) {
                 result->summed++;
                 return make_sum(scrub, i, sum);
+        } else if (scrub->is_sum_lost[i]) {
+                result->sums_damaged++;
+                tell_of_damaged_sums(scrub, i);
         } else if (scrub->expected[i] == SUMS_UNKNOWN) {
                 result->unknown++;
         } else if (sum == scrub->expected[i]) {
@@ -157,6 +198,7 @@ static int scrub_file(struct scrub *scrub, uint32_t file_no)
         struct files *files = &scrub->env->files;
         const uint32_t piece = PIECE_BYTES >> scrub->shared->page_shift;
         scrub->file_no = file_no;
+        scrub->told_sector = 0;
         int err = files_attach(files, file_no);
         if (!err && !shared_map_heads(scrub->shared, file_no))
                 err = -ENOMEM;
@@ -216,5 +258,5 @@ int scrub_env(struct xac_env *env, const xac_scrub_options *options, xac_scrub_r
         int close_err = close_release(env);
         if (!err)
                 err = close_err;
-        return !err && result->damaged ? XAC_CORRUPT : err;
+        return !err && (result->damaged || result->sums_damaged) ? XAC_CORRUPT : err;
 }

@@ -228,6 +228,8 @@ static const char *archive_behind_a_backup(unsigned commits)
         make_archive();
         check_ok(xac_open(TOOL_ENV, XAC_CREATE, &options, &env));
         check_ok(xac_close(env));
+        check_xac(0, "stat", TOOL_ENV);
+        check_said("archive, which the last session named");
         tool_work(0, 5, TOOL_CLOSE);
         check_xac(0, "archive", TOOL_ENV, ARCHIVE);
         check_xac(0, "backup", TOOL_ENV, scratch_path("backup"));

@@ -101,6 +101,37 @@ static void a_chain_is_restored(void)
         check_said("does not continue");
         check(!is_there(scratch_path("wrong")));
         check_xac(1, "check", scratch_path("monday"));
+        check_said("is a backup that goes on from another");
+}
+
+static void what_a_backup_is_can_be_asked(void)
+{
+        char id[16] = "", expected[80];
+
+        tool_work(0, 20, TOOL_CLOSE);
+        check_xac(0, "stat", TOOL_ENV);
+        check_not_said("backup");
+        check_xac(0, "backup", TOOL_ENV, scratch_path("sunday"));
+        tool_work(0, 3, TOOL_CLOSE);
+        check_xac(0, "backup", "--since", scratch_path("sunday"), TOOL_ENV, scratch_path("monday"));
+        check_xac(0, "stat", scratch_path("sunday"));
+        check_said("at rest, clean");
+        check_said(", of commit 21, made 20");
+        check_said("full: opens as it is");
+        check_not_said("no backup any more");
+        check_equal(sscanf(strstr(tool.said, "backup        "), "backup %8[0-9a-f]", id), 1);
+        check_xac(0, "stat", scratch_path("monday"));
+        check_said(", of commit 24, made 20");
+        snprintf(expected, sizeof(expected), "goes on from backup %s, of commit 21: 3 pages that changed since", id);
+        check_said(expected);
+        check_equal(rename(TOOL_ENV, scratch_path("aside")), 0);
+        check_equal(rename(scratch_path("sunday"), TOOL_ENV), 0);
+        tool_work(0, 1, TOOL_CLOSE);
+        check_xac(0, "stat", TOOL_ENV);
+        check_said("it is no backup any more");
+        check_equal(truncate(scratch_path("monday/xac.backup"), 100), 0);
+        check_xac(1, "stat", scratch_path("monday"));
+        check_said("is damaged");
 }
 
 /* Its numbers come again, with a log, for other commits. */
@@ -279,6 +310,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 isolated_test(what_nobody_has_open_is_copied),       isolated_test(what_is_in_use_is_copied),
                 isolated_test(what_lost_its_power_is_copied),        isolated_test(a_chain_is_restored),
+                isolated_test(what_a_backup_is_can_be_asked),
                 isolated_test(what_has_no_log_goes_into_no_archive), isolated_test(damage_is_told),
                 isolated_test(a_stream_is_unpacked_by_tar),          isolated_test(who_reads_the_stream_may_go),
                 isolated_test(results_are_json_on_request),          isolated_test(it_is_quiet_on_request),

@@ -138,7 +138,16 @@ static void a_damaged_file_of_sums_is_told(void)
         rot("xac.sums.0", 8192 + 100);
         check_xac(1, "check", TOOL_ENV);
         check_said("DAMAGED: xac.sums.0: offset 8192: the checksums of accounts from offset 0 to 520192 are damaged");
-        rot("xac.sums.0", 8192 + 100);
+        check_xac(1, "scrub", TOOL_ENV);
+        check_said("DAMAGED: xac.sums.0: offset 8192: checksums of up to 127 pages\n");
+        check_equal(tool_count_said("xac.sums.0"), 1);
+        check_said("DAMAGED       16 pages whose checksums are damaged;");
+        check_xac(1, "scrub", "--json", TOOL_ENV);
+        check_said("\"sums_damaged\": 16");
+        check_xac(0, "scrub", "--sum", TOOL_ENV);
+        check_said("summed        16 pages");
+        check_xac(0, "scrub", TOOL_ENV);
+        check_said("verified      16 pages\n");
         rot("xac.sums.0", 20);
         check_xac(1, "check", TOOL_ENV);
         check_said("DAMAGED: xac.sums.0: its header is damaged");

@@ -104,7 +104,7 @@ static enum tool_exit check_manifest(struct place *place)
                 return TOOL_DONE;
         }
         if (err == -ENOENT)
-                tool_complain("%s is no environment: it has no " MANIFEST_NAME, place->path);
+                place_complain_of_none(place);
         else if (err == XAC_CORRUPT)
                 check_damage(MANIFEST_NAME ": neither slot (offsets 0 and %d) is valid, so nothing is known of the "
                                            "rest; restore the environment from a backup ('xac restore'): a manifest "

@@ -101,6 +101,8 @@ TRACE_READER = \
         %D%/serve_list.c \
         %D%/serve_list.h \
         %D%/stat.c \
+        %D%/stat_backup.c \
+        %D%/stat_backup.h \
         %D%/tool.c \
         %D%/tool.h \
         %D%/top.c \

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <xac/xac.h>
 
+#include "backup/backup_index.h"
 #include "base/sys.h"
 
 static int open_lock_file(struct place *place)
@@ -40,10 +41,24 @@ enum tool_exit place_open(struct place *place, const char *path)
         return TOOL_FAILED;
 }
 
-static void complain_of_manifest(const char *path, int err)
+void place_complain_of_none(const struct place *place)
 {
+        struct stat st;
+
+        if (!sys_stat_at(place->directory, BACKUP_INDEX_NAME, &st))
+                tool_complain("%s is a backup that goes on from another ('xac stat' says from which): 'xac restore' puts "
+                              "them together",
+                              place->path);
+        else
+                tool_complain("%s is no environment: it has no " MANIFEST_NAME, place->path);
+}
+
+static void complain_of_manifest(const struct place *place, int err)
+{
+        const char *path = place->path;
+
         if (err == -ENOENT)
-                tool_complain("%s is no environment: it has no " MANIFEST_NAME, path);
+                place_complain_of_none(place);
         else if (err == XAC_CORRUPT)
                 tool_complain("%s/" MANIFEST_NAME " is damaged ('xac check' says how)", path);
         else
@@ -60,7 +75,7 @@ enum tool_exit place_open_with_manifest(struct place *place, const char *path)
         err = manifest_read(place->directory, &place->manifest);
         if (!err)
                 return TOOL_DONE;
-        complain_of_manifest(path, err);
+        complain_of_manifest(place, err);
         place_close(place);
         return TOOL_FAILED;
 }

@@ -33,6 +33,8 @@ enum tool_exit place_open(struct place *place, const char *path);
 /* The same, and the manifest. */
 enum tool_exit place_open_with_manifest(struct place *place, const char *path);
 void place_close(struct place *place);
+/* It has no manifest. */
+void place_complain_of_none(const struct place *place);
 
 /* Has any process the environment open? 1, 0, or -errno. */
 int place_is_in_use(const struct place *place);

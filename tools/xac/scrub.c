@@ -11,6 +11,7 @@
 #include <string.h>
 #include <xac/xac.h>
 
+#include "recovery/sums.h"
 #include "tools/xac/interrupt.h"
 #include "tools/xac/json.h"
 #include "tools/xac/meter.h"
@@ -56,7 +57,8 @@ static void tell_of_damage(void *arg, const char *file, uint64_t offset)
         struct scrub *scrub = arg;
 
         if (!scrub->is_json) {
-                printf("DAMAGED: %s: offset %" PRIu64 ": the page is not what its checksum says\n", file, offset);
+                printf("DAMAGED: %s: offset %" PRIu64 ": %s\n", file, offset,
+                       sums_is_name(file) ? "checksums of up to 127 pages" : "the page is not what its checksum says");
                 return;
         }
         json_open(&scrub->json, NULL, '{');
@@ -86,6 +88,10 @@ static void print_result(const struct scrub *scrub)
                 print_count("unknown", result->unknown, " without a checksum ('xac scrub --sum' makes it)");
         if (result->damaged)
                 print_count("DAMAGED", result->damaged, "; 'xac repair' may take them from a backup");
+        if (result->sums_damaged)
+                print_count("DAMAGED", result->sums_damaged,
+                            " whose checksums are damaged; 'xac repair' compares them with a backup, 'xac scrub "
+                            "--sum' takes them for sound");
 }
 
 static void print_json(struct scrub *scrub)
@@ -99,6 +105,7 @@ static void print_json(struct scrub *scrub)
         json_number(&scrub->json, "unknown", result->unknown);
         json_number(&scrub->json, "summed", result->summed);
         json_number(&scrub->json, "in_pool", result->in_pool);
+        json_number(&scrub->json, "sums_damaged", result->sums_damaged);
         json_close(&scrub->json, '}');
         printf("\n");
 }

@@ -18,13 +18,15 @@
 #include "tools/xac/live.h"
 #include "tools/xac/machine.h"
 #include "tools/xac/place.h"
+#include "tools/xac/stat_backup.h"
 #include "tools/xac/tool.h"
 
 const char stat_help[] =
         "Usage: xac stat [DIR]\n"
         "Says whether the environment is in use, and what it holds. At rest: checkpoint, files, log,\n"
         "and whether it needs recovery. In use: sequence, log, pool, dirty pages, processes with their\n"
-        "mappings, participants with the age of their snapshots. Changes nothing.\n"
+        "mappings, participants with the age of their snapshots. Of a backup: of which commit, and what it\n"
+        "goes on from. Changes nothing.\n"
         "Without DIR: which environments have shared memory on this machine, and which of it is left over.\n"
         "\n"
         "  --help  this text\n"
@@ -33,12 +35,6 @@ const char stat_help[] =
 
 /* ---- What is the same in use and at rest ---- */
 
-static void print_uuid(const uint8_t uuid[16])
-{
-        for (int i = 0; i < 16; i++)
-                printf("%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
-}
-
 static void print_identity(const struct place *place)
 {
         const struct manifest *manifest = &place->manifest;
@@ -46,7 +42,7 @@ static void print_identity(const struct place *place)
         tool_label("environment");
         printf("%s\n", place->path);
         tool_label("uuid");
-        print_uuid(manifest->uuid);
+        stat_print_uuid(manifest->uuid);
         printf("\n");
         tool_label("made for");
         printf("pages of %" PRIu32 " bytes, %" PRIu32 " participants, permissions %04" PRIo32 "\n",
@@ -155,7 +151,18 @@ static void print_files(const struct place *place)
         }
 }
 
-static void print_at_rest(const struct place *place)
+/* A copy lies in another directory, and has no archive. */
+static void print_archive(const struct place *place)
+{
+        const struct manifest_archive *archive = &place->manifest.archive;
+
+        if (!archive->path[0] || archive->device != place->st.st_dev || archive->inode != place->st.st_ino)
+                return;
+        tool_label("archive");
+        printf("%s, which the last session named\n", archive->path);
+}
+
+static enum tool_exit print_at_rest(const struct place *place)
 {
         tool_label("sequence");
         printf("%" PRIu64 " as of the checkpoint\n", place->manifest.base_sequence);
@@ -163,7 +170,9 @@ static void print_at_rest(const struct place *place)
                 print_log(place);
         print_segments(place);
         print_area(place);
+        print_archive(place);
         print_files(place);
+        return stat_backup_print(place, true) < 0 ? TOOL_FAILED : TOOL_DONE;
 }
 
 /* ---- Which of the two ---- */
@@ -200,6 +209,7 @@ static void print_state(const struct place *place, const struct inspection *insp
 static enum tool_exit print_all(struct place *place)
 {
         struct inspection *inspection = NULL;
+        enum tool_exit result = TOOL_DONE;
         int in_use = place_is_in_use(place);
         int err = place->lock_fd < 0 ? -ENOENT : live_take(place, &inspection);
 
@@ -212,10 +222,10 @@ static enum tool_exit print_all(struct place *place)
         if (inspection)
                 live_print(place, inspection);
         else
-                print_at_rest(place);
+                result = print_at_rest(place);
         inspect_free(inspection);
         if (!err || err == -ENOENT)
-                return TOOL_DONE;
+                return result;
         tool_complain("%s: its shared memory cannot be read: %s", place->path, tool_explain(err));
         return TOOL_FAILED;
 }
@@ -233,6 +243,21 @@ static void hint_at_leftovers(const char *path)
         free(all);
         if (gone > 0)
                 tool_complain("%s: its shared memory is left: xac clean %s", path, path);
+}
+
+/* One that goes on from another has pages alone. */
+static bool is_part_of_backups(const char *path)
+{
+        static struct place place;
+        struct stat st;
+        bool is_part = false;
+
+        if (stat(path, &st) || !S_ISDIR(st.st_mode) || place_open(&place, path) != TOOL_DONE)
+                return false;
+        if (sys_stat_at(place.directory, MANIFEST_NAME, &st) == -ENOENT)
+                is_part = stat_backup_print(&place, false) == 1;
+        place_close(&place);
+        return is_part;
 }
 
 /* ---- Command line ---- */
@@ -256,6 +281,8 @@ enum tool_exit stat_main(int argc, char **argv)
         path = tool_operand(argc, argv, "stat");
         if (!path)
                 return tool_usage("stat");
+        if (is_part_of_backups(path))
+                return TOOL_DONE;
         result = place_open_with_manifest(&place, path);
         if (result != TOOL_DONE) {
                 hint_at_leftovers(path);
