@@ -8,6 +8,9 @@ environment has the pages that go home in an area, which the manifest names befo
 after each step the power fails, with every choice of what was not synced yet. Recovery is cut in the same way and run again.
 Then every page must be what its sum says, or its sum unknown, and what was committed.
 
+Besides, a closed environment with two damaged pages is repaired from a backup that has one of them; cut at any step, opened, or
+repaired again. What is damaged must never get a checksum of what it is.
+
 Besides, in each state one page rots while nobody has it open: it must not pass for sound.
 
 The rules; each is left out by its name, and is then found out:
@@ -29,6 +32,8 @@ The rules; each is left out by its name, and is then found out:
                   sound
     only      S12 a file that only has another time gets another header, and no sums, not even of pages that were not known: a
                   sector that is harmed then would look like a change by others
+    begun     S13 before a repair changes anything the header says so: size and time tell nothing then, and nothing is adopted
+    settled   S14 what it has changed is on disk before the header says "closed" again, with the time that the file has now
 
     python3 sums.py               expects 0 wrong
     python3 sums.py RULE...       without these
@@ -44,7 +49,7 @@ FIRST = {"X": 5, "Y": 0, "Z": 9}
 UNKNOWN = None
 GARBAGE = "garbage"
 ZEROS = {page: 0 for page in PAGES}
-RULES = ["with", "restore", "sync", "readers", "note", "unclean", "volatile", "anew", "own", "zeros", "once", "only"]
+RULES = ["with", "restore", "sync", "readers", "note", "unclean", "volatile", "anew", "own", "zeros", "once", "only", "begun", "settled"]
 
 
 def torn(old, new):
@@ -206,7 +211,7 @@ def open_again(disk):
     if "unclean" not in OUT and (area is not None or not is_closed):
         yield from close(disk, base)
         return "recovered"
-    if disk.header[0] == ("closed", disk.time):
+    if disk.header[0] == ("closed", disk.time) or disk.header[0][0] == "repair":
         return "as it was"
     if disk.header[0][0] == "volatile":
         yield from sum_anew(disk)
@@ -333,6 +338,52 @@ def try_copied():
     run(disk, open_again(disk), seen)
 
 
+def repair(disk):
+    """Takes X from a backup, leaves Y, and puts the sum of Z right."""
+    if "begun" not in OUT:
+        yield "write", ("header", 0, ("repair", None))
+        yield "sync", ("header",)
+    sector = disk.sector()
+    yield "write", ("home", "X", FIRST["X"])
+    yield "write", ("sums", 0, dict(sector, Z=FIRST["Z"]))
+    if "settled" not in OUT:
+        yield "sync", ("home", "sums")
+        yield "write", ("header", 0, ("closed", disk.time))
+    else:
+        yield "write", ("header", 0, ("closed", disk.time + 1))  # as it is in the page cache
+    yield "sync", ("header",)
+
+
+def judge_repair(disk):
+    sector = disk.sector()
+    for page in PAGES:
+        if disk.home[page] != FIRST[page] and sector[page] == disk.home[page]:
+            fail("a damaged page got a checksum")
+
+
+def try_repair():
+    disk = Disk()
+    disk.home.update(X="rot", Y="rot, too")
+    disk.sums[0]["Z"] = 4
+
+    def seen(now, pending):
+        for cut in cuts(now, pending):
+            opened = cut.copy()
+            run(opened, open_again(opened), lambda *_: None)
+            judge_repair(opened)
+            run(opened, durable(opened, [{"Z": 3}]), lambda *_: None)
+            run(opened, close(opened, 1), lambda *_: None)
+            run(opened, open_again(opened), lambda *_: None)
+            if opened.home["Y"] == opened.sector()["Y"]:
+                fail("a damaged page got a checksum")
+            run(cut, repair(cut), lambda *_: None)
+            judge_repair(cut)
+            if cut.home["X"] != FIRST["X"]:
+                fail("a page was not repaired")
+
+    run(disk, repair(disk), seen)
+
+
 def try_readers():
     """A reader copies a page from home and compares, between any two steps of a checkpoint."""
     order = ["page", "sum", "flip"] if "readers" not in OUT else ["flip", "page", "sum"]
@@ -361,6 +412,7 @@ def main():
         try_volatile(checkpoints)
     try_others(7)
     try_copied()
+    try_repair()
     try_readers()
     for what, count in sorted(wrong.items()):
         print(f"{count} times: {what};", end=" ")
