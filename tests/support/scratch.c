@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/support/check.h"
@@ -20,6 +21,7 @@
 #define SHARED_MEMORY_PREFIX "xac."
 
 static char scratch_dir[PATH_MAX];
+static struct timespec made; /* by the clock that files are stamped with */
 
 int scratch_make(int in_memory)
 {
@@ -28,6 +30,7 @@ int scratch_make(int in_memory)
         if (parent == NULL)
                 parent = "/tmp";
         snprintf(scratch_dir, sizeof(scratch_dir), "%s/xac-test-XXXXXX", in_memory ? SHARED_MEMORY_DIR : parent);
+        clock_gettime(CLOCK_REALTIME_COARSE, &made);
         return mkdtemp(scratch_dir) != NULL ? 0 : -errno;
 }
 
@@ -60,6 +63,16 @@ const char *scratch_path(const char *name)
         return path;
 }
 
+/* A directory gets the number of one that was removed, and whose shared memory somebody may have left. */
+static int is_ours(const char *path)
+{
+        struct stat st;
+
+        if (stat(path, &st) != 0)
+                return 0;
+        return st.st_mtim.tv_sec != made.tv_sec ? st.st_mtim.tv_sec > made.tv_sec : st.st_mtim.tv_nsec >= made.tv_nsec;
+}
+
 /* Shared memory is named after the device and inode of its directory (R15). */
 static int names_directory(const char *name, const struct stat *dir)
 {
@@ -84,6 +97,8 @@ static int for_shared_memory(const struct stat *st, void (*visit)(const char *pa
                 if (!names_directory(entry->d_name, st))
                         continue;
                 snprintf(path, sizeof(path), "%s/%s", SHARED_MEMORY_DIR, entry->d_name);
+                if (!is_ours(path))
+                        continue;
                 visit(path, arg);
                 count++;
         }
