@@ -48,8 +48,8 @@ static const char *gap_between(const struct archive_piece *before, const struct 
         if (!goes_on(&before->part.session, &piece->part.session))
                 return "a copy of the environment went on by itself, or sessions in between are missing";
         if (before->part.session.history != piece->part.session.history)
-                return "a session without a log (XAC_VOLATILE) came in between, others changed the files, or a damaged log was "
-                       "given up in part";
+                return "a session without a log (XAC_VOLATILE) came in between, others changed the files, or a damaged "
+                       "log was given up in part";
         return NULL;
 }
 

@@ -115,8 +115,8 @@ static int bring_home(struct recover *recover, struct recover_goal *goal, struct
         return err;
 }
 
-/* P5: a checkpoint that was going home in parts. P12: where that was recovery's, the log has been looked at, and ends there:
- * looked at from there on, what is left of a group that was being written may look like more. */
+/* P5: a checkpoint that was going home in parts. P12: where that was recovery's, the log has been looked at, and ends
+ * there: looked at from there on, what is left of a group that was being written may look like more. */
 static int finish_target(struct recover *recover)
 {
         const struct manifest *manifest = &recover->manifest;

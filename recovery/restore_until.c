@@ -210,10 +210,10 @@ static int find_first(struct run *run)
                 return report_missing(run, first);
         if (first->session.history == restore->history)
                 return 0;
-        return findings_add(
-                &run->findings,
-                "a session without a log (XAC_VOLATILE), a change by others, or damage of the log that was given up lies "
-                "between the backup and what the archive has: no log leads from the one to the other");
+        return findings_add(&run->findings,
+                            "a session without a log (XAC_VOLATILE), a change by others, or damage of the log that was "
+                            "given up lies between the backup and what the archive has: no log leads from the one "
+                            "to the other");
 }
 
 static int judge_sequence(struct run *run, const struct search *search)

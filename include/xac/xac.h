@@ -306,9 +306,9 @@ typedef struct xac_scrub_result {
         uint64_t pages; /* in all; each is one of the following */
         uint64_t verified;
         uint64_t damaged;
-        uint64_t unknown; /* no checksum yet: files that were there before there were any, or are not ours */
-        uint64_t summed;  /* got one (XAC_SCRUB_SUM) */
-        uint64_t in_pool; /* newer ones are on their way */
+        uint64_t unknown;      /* no checksum yet: files that were there before there were any, or are not ours */
+        uint64_t summed;       /* got one (XAC_SCRUB_SUM) */
+        uint64_t in_pool;      /* newer ones are on their way */
         uint64_t sums_damaged; /* the checksum itself is damaged; XAC_SCRUB_SUM makes a new one */
         uint64_t reserved[3];
 } xac_scrub_result;

@@ -437,11 +437,9 @@ enum { LISTED = sizeof(listed) / sizeof(listed[0]) };
 /* One with nothing but the list is recovery's. */
 static uint32_t part_written(uint64_t count)
 {
-        const struct area_part part = { .position = 70000,
-                                        .redo = 66000,
-                                        .is_end = !count,
-                                        .listed = listed,
-                                        .listed_count = LISTED };
+        const struct area_part part = {
+                .position = 70000, .redo = 66000, .is_end = !count, .listed = listed, .listed_count = LISTED
+        };
         struct area_id id = sample;
         uint32_t checksum;
 

@@ -247,9 +247,9 @@ static void test_interrupted_anywhere_and_run_again(void **state)
         assert_true(nth > 12); /* steps 1 to 6 all write and sync something */
 }
 
-/* A group that was being written: its first record is whole, a sector of the second is not there, and where the next block
- * begins a whole record stands, as any of them may. So the log ends behind the first, also for a recovery that goes on
- * from the middle of another. */
+/* A group that was being written: its first record is whole, a sector of the second is not there, and where the next
+ * block begins a whole record stands, as any of them may. So the log ends behind the first, also for a recovery that
+ * goes on from the middle of another. */
 static void log_tail_with_whole_records(void)
 {
         static unsigned char payload[2 * LOG_BLOCK];

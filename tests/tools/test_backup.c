@@ -308,14 +308,21 @@ static void the_command_line_is_checked(void)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                isolated_test(what_nobody_has_open_is_copied),       isolated_test(what_is_in_use_is_copied),
-                isolated_test(what_lost_its_power_is_copied),        isolated_test(a_chain_is_restored),
+                isolated_test(what_nobody_has_open_is_copied),
+                isolated_test(what_is_in_use_is_copied),
+                isolated_test(what_lost_its_power_is_copied),
+                isolated_test(a_chain_is_restored),
                 isolated_test(what_a_backup_is_can_be_asked),
-                isolated_test(what_has_no_log_goes_into_no_archive), isolated_test(damage_is_told),
-                isolated_test(a_stream_is_unpacked_by_tar),          isolated_test(who_reads_the_stream_may_go),
-                isolated_test(results_are_json_on_request),          isolated_test(it_is_quiet_on_request),
-                isolated_test(what_is_interrupted_leaves_nothing),   isolated_test(it_says_why_not),
-                isolated_test(root_is_careful_with_what_is_others),  isolated_test(the_command_line_is_checked),
+                isolated_test(what_has_no_log_goes_into_no_archive),
+                isolated_test(damage_is_told),
+                isolated_test(a_stream_is_unpacked_by_tar),
+                isolated_test(who_reads_the_stream_may_go),
+                isolated_test(results_are_json_on_request),
+                isolated_test(it_is_quiet_on_request),
+                isolated_test(what_is_interrupted_leaves_nothing),
+                isolated_test(it_says_why_not),
+                isolated_test(root_is_careful_with_what_is_others),
+                isolated_test(the_command_line_is_checked),
         };
         return cmocka_run_group_tests_name("xac backup, xac restore", tests, NULL, NULL);
 }

@@ -46,8 +46,8 @@ void place_complain_of_none(const struct place *place)
         struct stat st;
 
         if (!sys_stat_at(place->directory, BACKUP_INDEX_NAME, &st))
-                tool_complain("%s is a backup that goes on from another ('xac stat' says from which): 'xac restore' puts "
-                              "them together",
+                tool_complain("%s is a backup that goes on from another ('xac stat' says from which): 'xac restore' "
+                              "puts them together",
                               place->path);
         else
                 tool_complain("%s is no environment: it has no " MANIFEST_NAME, place->path);

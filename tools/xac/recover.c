@@ -142,10 +142,10 @@ static void print_done(const struct place *place, const struct recovery *recover
 static void complain_of_failure(const struct place *place, const struct recovery *recovery, int err)
 {
         if (err == XAC_CORRUPT)
-                tool_complain("%s is damaged: %s. Trying has lost nothing. Copy the directory before "
-                              "anything else; 'xac check' looks for more damage. Where the log is damaged, a backup and "
-                              "an archive may have all ('xac restore'); 'xac recover --give-up-damaged' makes do with "
-                              "the commits before.",
+                tool_complain("%s is damaged: %s. Trying has lost nothing. Copy the directory before anything else; "
+                              "'xac check' looks for more damage. Where the log is damaged, a backup and an archive "
+                              "may have all ('xac restore'); 'xac recover --give-up-damaged' makes do with the "
+                              "commits before.",
                               place->path, recovery->damage[0] ? recovery->damage : "its files do not fit together");
         else if (err == -ENOSPC)
                 tool_complain("%s: no space. Nothing is lost: make room on its file system and run it again",

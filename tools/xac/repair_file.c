@@ -21,8 +21,8 @@ static const char *name_of(const struct repair *repair)
 /* ---- Beginning and end of a file ----
  *
  * Who opens an environment that was closed takes a file whose time or size is not the noted one for changed by others,
- * and makes new checksums for it. Repair changes both. So that no damaged page gets a checksum like that (S13 and S14 of
- * docs/models/sums.py):
+ * and makes new checksums for it. Repair changes both. So that no damaged page gets a checksum like that (S13 and S14
+ * of docs/models/sums.py):
  *
  *      1. before the first change the note says SUMS_REPAIR, on disk: time and size tell nothing, checksums count
  *      2. pages, checksums, length

@@ -8,8 +8,8 @@
 
 #include "tools/xac/place.h"
 
-/* 1: it is one, and was told of; 0: it is none; or an error, which was complained of. `place` has no manifest if it goes
- * on from another one (has_manifest: it has). */
+/* 1: it is one, and was told of; 0: it is none; or an error, which was complained of. `place` has no manifest if it
+ * goes on from another one (has_manifest: it has). */
 int stat_backup_print(const struct place *place, bool has_manifest);
 
 /* As people write it. */
