@@ -17,7 +17,7 @@ RUNTIME_FILES = \
         %D%/runtime/memory.c \
         %D%/runtime/string.c
 EXTRA_DIST += $(PASS_FILES) $(RUNTIME_FILES) %D%/pass.h %D%/runtime/runtime.h \
-        %D%/runtime/containers.cc %D%/xac-cc.in
+        %D%/runtime/containers.cc %D%/xac-cc.in man/xac-cc.1 man/xac-c++.1
 
 if COMPILER
 
@@ -54,22 +54,23 @@ $(RUNTIME_OBJECTS): %D%/runtime/%.o: %D%/runtime/%.c %D%/runtime/runtime.h inclu
 
 # The commands, and the same in the build folder, for tests.
 bin_SCRIPTS = %D%/xac-cc %D%/xac-c++
-dist_man1_MANS += man/xac-cc.1 man/xac-c++.1
+man1_MANS = man/xac-cc.1 man/xac-c++.1
 noinst_SCRIPTS = %D%/build-cc %D%/build-c++
 CLEANFILES += $(bin_SCRIPTS) $(noinst_SCRIPTS)
-WRAPPER = $(SED) -e 's|[@]versions[@]|$(XAC_LLVM)|; s|[@]fault_libs[@]|$(FAULT_LIBS) $(ZSTD_LIBS)|' $(srcdir)/%D%/xac-cc.in
+WRAPPER = -e 's|[@]versions[@]|$(XAC_LLVM)|; s|[@]fault_libs[@]|$(FAULT_LIBS) $(ZSTD_LIBS)|' $(srcdir)/%D%/xac-cc.in
 INSTALLED = -e 's|[@]plugins[@]|$(plugindir)|; s|[@]libs[@]|$(libdir)|; s|[@]include[@]|$(includedir)|'
 BUILT = -e 's|[@]plugins[@]|$(abs_builddir)/%D%|; s|[@]libs[@]|$(abs_builddir)/.libs|' \
         -e 's|[@]include[@]|$(abs_top_srcdir)/include|; s|$$plugins/containers.h|$(abs_srcdir)/%D%/runtime/containers.h|; s|/libxacrt.a|/../%D%/libxacrt.a|'
-AS_CXX = -e 's|[@]plus[@]|++|; s|xac-cc|xac-c++|g'
-AS_CC = -e 's|[@]plus[@]||'
+# Before paths come in, which may have the name in them, too.
+AS_CXX = $(SED) -e 's|[@]plus[@]|++|; s|xac-cc|xac-c++|g'
+AS_CC = $(SED) -e 's|[@]plus[@]||'
 %D%/xac-cc: %D%/xac-cc.in Makefile
-	$(AM_V_GEN)$(MKDIR_P) %D% && $(WRAPPER) $(INSTALLED) $(AS_CC) >$@ && chmod +x $@
+	$(AM_V_GEN)$(MKDIR_P) %D% && $(AS_CC) $(INSTALLED) $(WRAPPER) >$@ && chmod +x $@
 %D%/xac-c++: %D%/xac-cc.in Makefile
-	$(AM_V_GEN)$(MKDIR_P) %D% && $(WRAPPER) $(INSTALLED) $(AS_CXX) >$@ && chmod +x $@
+	$(AM_V_GEN)$(MKDIR_P) %D% && $(AS_CXX) $(INSTALLED) $(WRAPPER) >$@ && chmod +x $@
 %D%/build-cc: %D%/xac-cc.in Makefile
-	$(AM_V_GEN)$(MKDIR_P) %D% && $(WRAPPER) $(BUILT) $(AS_CC) >$@ && chmod +x $@
+	$(AM_V_GEN)$(MKDIR_P) %D% && $(AS_CC) $(BUILT) $(WRAPPER) >$@ && chmod +x $@
 %D%/build-c++: %D%/xac-cc.in Makefile
-	$(AM_V_GEN)$(MKDIR_P) %D% && $(WRAPPER) $(BUILT) $(AS_CXX) >$@ && chmod +x $@
+	$(AM_V_GEN)$(MKDIR_P) %D% && $(AS_CXX) $(BUILT) $(WRAPPER) >$@ && chmod +x $@
 
 endif

@@ -266,12 +266,20 @@ static int write_everything(struct checkpoint *checkpoint)
         return err ? err : write_pages(checkpoint);
 }
 
+/* Commits that failed have left fragments: a segment of them is worth a checkpoint. */
+static bool frees_log(const struct checkpoint *checkpoint)
+{
+        const struct shared *shared = checkpoint->shared;
+        const uint64_t segment_bytes = shared->log.shared->table.segment_bytes;
+        return checkpoint->redo / segment_bytes > atomic_load(&shared->control->redo_position) / segment_bytes;
+}
+
 /* Anything to do? Also when nothing was committed since: pages may have been held back then. */
 static bool is_needed(struct checkpoint *checkpoint)
 {
         struct pool_census census;
         pool_count(checkpoint->shared, &census);
-        return census.published ||
+        return census.published || frees_log(checkpoint) ||
                checkpoint->sequence != atomic_load(&checkpoint->shared->control->checkpoint_sequence);
 }
 

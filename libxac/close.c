@@ -41,6 +41,10 @@ static int bring_home(struct xac_env *env)
                                       .progress_arg = env->progress_arg,
                                       .may_wait = true };
         err = checkpoint_run(&writer);
+        /* A commit that failed may have left fragments behind the last group. The log goes on behind all that is said
+         * to be in it (checkpoint_mark_clean), whoever attaches before it is gone. */
+        if (!err && shared_is_durable(&env->shared))
+                err = redo_wait(&self, log_end(&env->shared.log));
         reclaim_hand_over(&self);
         pool_flush(&self);
         participant_leave(&self);

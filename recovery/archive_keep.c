@@ -161,6 +161,12 @@ static void list_files(struct keep *keep)
         }
 }
 
+/* R36. Where the log was damaged, and that was given up, there are no records: a gap, as where a segment is missing. */
+static bool was_given_up(const struct archive_source *source)
+{
+        return source->manifest->history != source->session.history;
+}
+
 static int keep_part(struct keep *keep, uint64_t to, bool is_end)
 {
         const struct archive_source *source = keep->source;
@@ -176,7 +182,7 @@ static int keep_part(struct keep *keep, uint64_t to, bool is_end)
         int err = source->read(source->arg, mark->position, keep->bytes, to - mark->position);
         if (!err)
                 err = look_through(keep, is_end);
-        if (err == -ENOENT) { /* a gap */
+        if (err == -ENOENT || (err == XAC_CORRUPT && was_given_up(source))) { /* a gap */
                 mark->next_record = 0;
                 mark->position = to;
                 return 0;

@@ -36,7 +36,8 @@ struct archive_mark {
 int archive_mark_find(const struct archive *archive, const struct archive_source *source, struct archive_mark *mark);
 
 /* Archives whole segments up to `to`; has_tail: also the last, partly filled one. A segment that is missing is passed
- * over: its place in the archive remains a gap. XAC_CORRUPT: no valid records stand there. */
+ * over: its place in the archive remains a gap. XAC_CORRUPT: no valid records stand there, and nobody has given up what
+ * was damaged. */
 int archive_keep(const struct archive *archive, const struct archive_source *source, uint64_t to, bool has_tail,
                  struct archive_mark *mark);
 

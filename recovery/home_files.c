@@ -287,14 +287,17 @@ static int write_run(struct home_files *homes)
 {
         struct home_file *file = &homes->file[page_file(homes->run_page)];
         uint32_t pages = homes->run_pages;
+        uint64_t offset = home_files_offset(homes, homes->run_page);
+        size_t byte_len = (size_t)pages * homes->page_bytes;
         int err;
 
         if (!pages)
                 return 0;
         homes->run_pages = 0;
         file->is_written = true;
-        err = sys_write_all(file->fd, homes->run, (size_t)pages * homes->page_bytes,
-                            home_files_offset(homes, homes->run_page));
+        err = sys_write_all(file->fd, homes->run, byte_len, offset);
+        if (!err && file->size < offset + byte_len)
+                file->size = offset + byte_len; /* its last page was not whole, and is read again by replay */
         if (err || file->sums_fd < 0 || hook_has_bug(HOOK_BUG_SUMS_NOT_RESTORED))
                 return err;
         return write_sums(homes, file, pages);

@@ -171,7 +171,7 @@ static int judge_end(struct rebuild *rebuild, const struct log_reader *reader)
         if (!rebuild->recovery->has_given_up)
                 err = give_up(rebuild, report_position(rebuild, reader, log_reader_end(reader),
                                                        "the log ends before the checkpoint's end, which was on disk"));
-        rebuild->end = manifest->base_position;
+        rebuild->end = log_round_up(manifest->base_position);
         return err;
 }
 

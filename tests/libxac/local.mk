@@ -19,13 +19,16 @@ LIBXAC_UNIT_TESTS = \
         %D%/test_checkpoint_reuse \
         %D%/test_commit \
         %D%/test_exclusion \
+        %D%/test_failed_fragments \
         %D%/test_fault \
         %D%/test_files \
         %D%/test_fragments \
         %D%/test_frames \
+        %D%/test_given_up \
         %D%/test_handlers \
         %D%/test_home \
         %D%/test_lending \
+        %D%/test_odd_length \
         %D%/test_participant \
         %D%/test_patience \
         %D%/test_pool \
@@ -71,6 +74,12 @@ UNIT_STAGE = tests/libxac/stage.h $(UNIT_ENGINE)
 %C%_test_fault_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_files_SOURCES = %D%/test_files.c %D%/engine_stand.h $(UNIT_ENGINE)
 %C%_test_files_LDADD = $(UNIT_LIBS)
+%C%_test_failed_fragments_SOURCES = %D%/test_failed_fragments.c %D%/backlog_stand.h
+%C%_test_failed_fragments_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_test_given_up_SOURCES = %D%/test_given_up.c %D%/backlog_stand.h
+%C%_test_given_up_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_test_odd_length_SOURCES = %D%/test_odd_length.c %D%/backlog_stand.h
+%C%_test_odd_length_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_fragments_SOURCES = %D%/test_fragments.c %D%/backlog_stand.h
 %C%_test_fragments_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_frames_SOURCES = %D%/test_frames.c %D%/view_sync_stand.h %D%/view_stand.h $(UNIT_STAGE)

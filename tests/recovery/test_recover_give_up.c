@@ -130,6 +130,22 @@ static void test_damage_before_the_checkpoint(void **state)
         }
 }
 
+/* A checkpoint may end within a group; the log goes on at a block. */
+static void test_the_checkpoint_ends_within_a_block(void **state)
+{
+        struct recovery recovery = { .gives_up_damaged = true };
+        struct manifest manifest = crashed->manifest;
+
+        (void)state;
+        manifest.base_position -= 8;
+        assert_int_equal(manifest_write(directory, &manifest), 0);
+        memcpy(expected, crashed->base, sizeof(expected));
+        flip_log(crashed->position[34] + 9);
+        assert_int_equal(recover(&recovery, &manifest), 0);
+        crashed_assert_home(crashed, expected);
+        assert_int_equal(manifest.base_position, crashed->manifest.base_position);
+}
+
 /* The newest commit that has its whole record before the segment. */
 static uint64_t newest_before(uint64_t segment_no)
 {
@@ -305,6 +321,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 GIVE_UP_TEST(test_what_lies_before_the_damage_comes_back),
                 GIVE_UP_TEST(test_damage_before_the_checkpoint),
+                GIVE_UP_TEST(test_the_checkpoint_ends_within_a_block),
                 GIVE_UP_TEST(test_missing_segments),
                 GIVE_UP_TEST(test_a_log_that_ends_before_the_checkpoint),
                 GIVE_UP_TEST(test_a_sound_log_is_recovered_as_ever),
