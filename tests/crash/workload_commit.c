@@ -4,8 +4,22 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "libxac/env.h"
 
 /* ---- A seat ---- */
+
+/* Mapped with a length, a file gets it. After a crash one may be shorter than it was to be, or missing. */
+static size_t length_to_map(const struct seat_of_world *seat, const char *name, unsigned pages)
+{
+        const size_t whole = (size_t)(pages - 1) * WORLD_PAGE;
+        struct stat st;
+
+        if (!seat->world->workload->is_odd || fstatat(seat->env->directory, name, &st, 0) != 0)
+                return whole + WORLD_PAGE;
+        return (size_t)st.st_size > whole ? 0 : whole + WORLD_PAGE;
+}
 
 static int map_file(struct seat_of_world *seat, unsigned file, unsigned pages, struct trace *trace)
 {
@@ -13,7 +27,7 @@ static int map_file(struct seat_of_world *seat, unsigned file, unsigned pages, s
         void *view;
 
         world_file_name(file, name);
-        view = xac_mmap(seat->env, name, (size_t)pages * WORLD_PAGE, 0);
+        view = xac_mmap(seat->env, name, length_to_map(seat, name, pages), 0);
         if (view == MAP_FAILED)
                 return -errno;
         seat->views[file] = view;

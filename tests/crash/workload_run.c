@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/crash/workloads.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -283,6 +284,31 @@ void workload_remove_shared_memory(const char *directory)
         }
 }
 
+/* As long as they are to be, but for most of the last page. */
+static void make_odd_file(const struct workload *workload, int directory, unsigned file)
+{
+        static const unsigned char zeros[WORLD_PAGES * WORLD_PAGE];
+        char name[16];
+        int fd;
+
+        world_file_name(file, name);
+        check_ok(sys_open(directory, name, O_RDWR | O_CREAT | O_EXCL, 0600, &fd));
+        check_ok(sys_write_all(fd, zeros, (size_t)(workload->pages - 1) * WORLD_PAGE + 10, 0));
+        check_ok(sys_sync(fd));
+        sys_close(fd);
+}
+
+static void make_odd_files(const struct world *world, const char *path)
+{
+        int directory;
+
+        check_ok(sys_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0, &directory));
+        for (unsigned file = 0; file < world_files(world->workload); file++)
+                make_odd_file(world->workload, directory, file);
+        check_ok(sys_sync(directory));
+        sys_close(directory);
+}
+
 void workload_record(const struct world *world, const char *directory, struct trace *trace)
 {
         const struct workload *workload = world->workload;
@@ -296,6 +322,8 @@ void workload_record(const struct world *world, const char *directory, struct tr
         for (unsigned lane = 0; lane < workload->lanes; lane++)
                 trace_allowed(trace, lane, 0);
         recorder_start(trace, directory);
+        if (workload->is_odd)
+                make_odd_files(world, directory);
         run_processes(run);
         recorder_stop();
         workload_remove_shared_memory(directory);

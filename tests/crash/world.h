@@ -51,6 +51,7 @@ struct workload {
         unsigned nosync_percent; /* single commits */
         bool is_nested;
         bool is_view; /* plain pointers */
+        bool is_odd;  /* somebody else has made the files, whose last page is not whole */
         bool is_tree; /* the commits are deeds on trees (tests/trees/deeds.h): no files, pages, words; not nested by
                          itself */
         enum xtree_kind tree;         /* of this kind */
