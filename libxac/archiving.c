@@ -112,6 +112,15 @@ static int keep_rest(const struct archive *archive, struct xac_env *env, const s
         return err;
 }
 
+static void note_directory(struct shared_identity *identity, int directory)
+{
+        struct stat st;
+        if (sys_stat(directory, &st))
+                return;
+        identity->archive_device = st.st_dev;
+        identity->archive_inode = st.st_ino;
+}
+
 int archiving_catch_up(struct xac_env *env, const struct manifest *manifest)
 {
         const struct shared_identity *identity = &env->identity;
@@ -120,6 +129,7 @@ int archiving_catch_up(struct xac_env *env, const struct manifest *manifest)
                 return 0;
         int err = open_archive(identity->archive, manifest->mode, identity->archive_is_packed, &archive);
         if (!err) {
+                note_directory(&env->identity, archive.directory);
                 err = keep_rest(&archive, env, manifest);
                 sys_close(archive.directory);
         }
@@ -140,6 +150,8 @@ void archiving_begin(struct xac_env *env, const struct manifest *manifest)
         if (!has_archive(&env->shared))
                 return;
         control->session = manifest->session;
+        control->archive_device = env->identity.archive_device;
+        control->archive_inode = env->identity.archive_inode;
         atomic_store(&control->archive_record, manifest->session.position);
         atomic_store(&control->archive_sequence, manifest->base_sequence);
         atomic_store(&control->archived_ns, sys_monotonic_ns());
@@ -213,13 +225,32 @@ static void tell_if_new(const struct xac_env *env, int before, int err)
                 fprintf(stderr, "libxac: %s: archive %s takes the log again\n", env->identity.path, path);
 }
 
+/* Where an archive was unmounted, there is another directory of that name, which is empty. Mounted again it may have
+ * another device number: then it has parts of this environment. */
+static int check_directory(const struct control *control, int directory)
+{
+        struct archive_part newest;
+        struct stat st;
+        int err = sys_stat(directory, &st);
+        if (err || !control->archive_inode)
+                return err;
+        if (st.st_dev == control->archive_device && st.st_ino == control->archive_inode)
+                return 0;
+        err = archive_newest(directory, &newest);
+        if (!err && memcmp(newest.uuid, control->uuid, sizeof(newest.uuid)) != 0)
+                err = -ENOENT;
+        return err;
+}
+
 static int keep(struct xac_env *env, uint64_t to, bool has_tail)
 {
         struct control *control = env->shared.control;
         struct archive archive;
         int err = open_archive(control->archive, control->mode, control->archive_is_packed, &archive);
         if (!err) {
-                err = keep_up_to(&archive, env, to, has_tail);
+                err = check_directory(control, archive.directory);
+                if (!err)
+                        err = keep_up_to(&archive, env, to, has_tail);
                 sys_close(archive.directory);
         }
         tell_if_new(env, atomic_exchange(&env->shared.log.shared->table.held_why, err), err);

@@ -28,7 +28,7 @@
 #include "recovery/parts.h"
 
 enum {
-        CONTROL_VERSION = 14,
+        CONTROL_VERSION = 15,
         CACHE_LINE = 64,
         FILES_MAX = MANIFEST_FILES,
         PARTICIPANTS_MAX = 32768,
@@ -132,6 +132,8 @@ struct control {
         char boot_id[40];
         char archive[CONTROL_PATH_BYTES]; /* the directory; empty: there is none (archiving.h) */
         struct manifest_session session;  /* that is archived */
+        uint64_t archive_device;          /* of that directory; 0: it could not be reached yet */
+        uint64_t archive_inode;
         uint32_t archive_is_packed;
         char path[CONTROL_PATH_BYTES]; /* of the directory when this was made: to find it by; empty: not known */
         _Atomic uint32_t is_ready;     /* [who created it] */

@@ -143,6 +143,21 @@ int file_sums_grow(struct file_sums *sums, int data_fd, uint64_t before, uint64_
         return err;
 }
 
+int file_sums_find(struct shared *shared, int directory, uint32_t file_no, uint64_t first, uint64_t *page_no)
+{
+        const struct file_sums sums = { .shared = shared, .file_no = file_no };
+        const struct sums_id id = id_of(&sums);
+        struct sums_note note;
+        int fd;
+        int err = sums_open(directory, &id, O_RDONLY, &fd, &note);
+        *page_no = UINT64_MAX;
+        if (err)
+                return err == -ENOENT || err == XAC_CORRUPT ? 0 : err;
+        err = sums_find(fd, first, page_no);
+        sys_close(fd);
+        return err;
+}
+
 /* ---- Home is written ---- */
 
 int file_sums_begin(struct file_sums *sums)

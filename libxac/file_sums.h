@@ -52,6 +52,10 @@ int file_sums_sync(struct file_sums *sums);
 int file_sums_note(struct file_sums *sums, int data_fd);
 bool file_sums_is_changed(const struct shared *shared, uint32_t file_no);
 
+/* Whether the file is attached or not: the first page from `first` on that has a checksum, which is not that of zeros;
+ * UINT64_MAX: none. */
+int file_sums_find(struct shared *shared, int directory, uint32_t file_no, uint64_t first, uint64_t *page_no);
+
 /* Is the content what home is to have? The caller's snapshot sees the page at home. Async-signal-safe, like the next
  * two. false: the mapping of the sums may be what is wrong. */
 bool file_sums_agree(const struct file_sums *sums, uint64_t page_no, const void *bytes);

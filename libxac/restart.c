@@ -30,8 +30,11 @@ static void name_session(struct manifest *manifest)
                                                        .position = manifest->base_position,
                                                        .time_ns = now_ns,
                                                        .parent_ns = manifest_logged_last(manifest) };
-        if (now_ns <= manifest->time_ns)
-                manifest->session.time_ns = manifest->time_ns + 1;
+        if (now_ns <= manifest->time_ns) {
+                uint32_t apart = 0; /* from the time that a copy takes, which cannot ask the clock either */
+                (void)sys_random(&apart, sizeof(apart));
+                manifest->session.time_ns = manifest->time_ns + 1 + apart;
+        }
         manifest->time_ns = manifest->session.time_ns;
 }
 
@@ -55,7 +58,8 @@ _Static_assert((int)CONTROL_PATH_BYTES <= (int)MANIFEST_PATH_BYTES, "the manifes
 
 struct told {
         const struct xac_env *env;
-        bool is_any;
+        struct manifest *manifest;
+        bool is_any, has_begun;
 };
 
 static void tell_of_adoption(void *arg, const char *sentence)
@@ -65,20 +69,31 @@ static void tell_of_adoption(void *arg, const char *sentence)
         fprintf(stderr, "libxac: %s/%s\n", told->env->identity.path, sentence);
 }
 
-/* Were the data files changed while nobody had them open (R29)? What an archive has does not lead there. */
+/* What an archive has does not lead there. A volatile session has a history of its number already. */
+static int begin_adoption(void *arg)
+{
+        struct told *told = arg;
+        if (told->has_begun)
+                return 0;
+        told->manifest->history = ++told->manifest->incarnation;
+        told->has_begun = true;
+        return manifest_write(told->env->directory, told->manifest);
+}
+
+/* Were the data files changed while nobody had them open (R29)? */
 static int adopt(struct xac_env *env, struct manifest *manifest)
 {
-        struct told told = { .env = env };
+        struct told told = { .env = env, .manifest = manifest };
         struct recovery recovery = { .directory = env->directory,
                                      .progress = env->progress,
                                      .progress_arg = env->progress_arg };
-        const struct adoption adoption = {
-                .recovery = &recovery, .is_refused = env->flags & XAC_UNCHANGED, .tell = tell_of_adoption, .arg = &told
-        };
+        const struct adoption adoption = { .recovery = &recovery,
+                                           .is_refused = env->flags & XAC_UNCHANGED,
+                                           .tell = tell_of_adoption,
+                                           .begin = begin_adoption,
+                                           .arg = &told };
         int err = adopt_run(&adoption, manifest);
-        if (told.is_any)
-                manifest->history = manifest->incarnation;
-        return err;
+        return !err && told.is_any ? begin_adoption(&told) : err;
 }
 
 /* Only what was closed cleanly may have been changed by others: what was not is recovered, and must agree. */

@@ -193,6 +193,22 @@ static int tell_progress(const struct scrub *scrub, uint64_t pages)
                                  (scrub->first + scrub->count) << shift, pages << shift);
 }
 
+/* A file that was cut, after a crash or before it was opened, ends before pages that have checksums. */
+static int find_cut(struct scrub *scrub, uint64_t pages)
+{
+        const struct files *files = &scrub->env->files;
+        uint64_t beyond;
+        int err = file_sums_find(scrub->shared, scrub->env->directory, scrub->file_no, pages, &beyond);
+        if (err || beyond == UINT64_MAX ||
+            beyond < files_byte_len(files, scrub->file_no) >> scrub->shared->page_shift) /* it has grown since */
+                return err;
+        scrub->first = beyond;
+        scrub->result->pages++;
+        scrub->result->damaged++;
+        tell_of_damage(scrub, 0);
+        return 0;
+}
+
 static int scrub_file(struct scrub *scrub, uint32_t file_no)
 {
         struct files *files = &scrub->env->files;
@@ -215,6 +231,8 @@ static int scrub_file(struct scrub *scrub, uint32_t file_no)
                 if (!err)
                         wait_for_rate(scrub);
         }
+        if (!err)
+                err = find_cut(scrub, pages);
         if (!err && scrub->result->summed != summed)
                 err = file_sums_sync(&files->file[file_no].sums);
         return err;
@@ -233,6 +251,8 @@ static int scrub_files(struct scrub *scrub)
         const uint32_t count = atomic_load(&shared->control->file_count);
         for (uint32_t i = 0; !err && i < count; i++) {
                 err = scrub_file(scrub, i);
+                if (err == -EINVAL) /* it has no length: it never got one, or was cut */
+                        err = find_cut(scrub, 0);
                 if (err == -ENOENT) /* nobody has made it again */
                         err = 0;
         }

@@ -70,7 +70,8 @@ struct shared_identity {
         char archive[CONTROL_PATH_BYTES]; /* empty: none is wanted */
         bool archive_is_packed;
         bool archive_may_drop;
-        uint64_t archive_held; /* log that is kept while the archive takes nothing */
+        uint64_t archive_held;                  /* log that is kept while the archive takes nothing */
+        uint64_t archive_device, archive_inode; /* as in the control part */
 };
 
 /* Whoever is attached shares byte 0 of the control part, which the kernel gives up when all descriptors and mappings of

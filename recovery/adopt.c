@@ -157,30 +157,36 @@ static int settle(struct adopt *adopt)
         return err ? err : sums_put_note(adopt->compare.sums_fd, &adopt->note);
 }
 
-static int adopt_changed(struct adopt *adopt)
+/* S15. That the log does not lead there is on disk before the sums agree. */
+static int take_over(struct adopt *adopt)
 {
         const bool is_volatile = adopt->note.state == SUMS_VOLATILE;
+        int err;
+
+        if (adopt->adoption->is_refused && !is_volatile) {
+                tell_of_pages(adopt, REFUSED);
+                return XAC_CORRUPT;
+        }
+        tell_of_pages(adopt, is_volatile
+                                     ? "the machine went down in a volatile session, so that they may be of any age; "
+                                       "they get new checksums"
+                                     : "it was changed by others while the environment was closed; it is taken as it "
+                                       "is, and they get new checksums");
+        err = adopt->adoption->begin(adopt->adoption->arg);
+        return err ? err : compare(adopt, true);
+}
+
+static int adopt_changed(struct adopt *adopt)
+{
         struct stat st;
         int err = sys_stat(adopt->compare.data_fd, &st);
 
         if (!err)
                 err = judge_size(adopt, true, (uint64_t)st.st_size);
-        if (!err && adopt->adoption->is_refused && !is_volatile) {
-                err = compare(adopt, false);
-                if (!err && adopt->compare.differing) {
-                        tell_of_pages(adopt, REFUSED);
-                        return XAC_CORRUPT;
-                }
-        }
         if (!err)
-                err = compare(adopt, true);
+                err = compare(adopt, false);
         if (!err && adopt->compare.differing)
-                tell_of_pages(adopt,
-                              is_volatile
-                                      ? "the machine went down in a volatile session, so that they may be of any age; "
-                                        "they got new checksums"
-                                      : "it was changed by others while the environment was closed; it is taken as "
-                                        "it is, and they got new checksums");
+                err = take_over(adopt);
         return err ? err : settle(adopt);
 }
 

@@ -22,6 +22,8 @@ struct adoption {
         bool is_refused;           /* changes by others are XAC_CORRUPT */
         /* Told of each file that was adopted, or refused; the sentence begins with its name. */
         void (*tell)(void *arg, const char *sentence);
+        /* Before the first sum is written: whoever opens it after that finds nothing changed. */
+        int (*begin)(void *arg);
         void *arg;
 };
 

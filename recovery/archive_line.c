@@ -131,12 +131,28 @@ out:
         return err;
 }
 
-/* Has the part a commit that is to stay within reach? */
-static bool is_wanted(const struct archive_part *part, uint64_t sequence, uint64_t time_ns)
+/* The time of its newest commit: its group may end in a later part. */
+static uint64_t newest_time(const struct archive_line *line, uint32_t i)
 {
-        if (sequence && part->last > sequence)
+        const struct archive_part *part = &line->piece[i].part;
+
+        for (uint32_t next = i + 1; next < line->count && !line->piece[next].gap; next++) {
+                const struct archive_part *later = &line->piece[next].part;
+
+                if (later->session.incarnation != part->session.incarnation)
+                        break;
+                if (later->first_ns)
+                        return later->first_ns;
+        }
+        return part->last_ns;
+}
+
+/* Has the part a commit that is to stay within reach? */
+static bool is_wanted(const struct archive_line *line, uint32_t i, uint64_t sequence, uint64_t time_ns)
+{
+        if (sequence && line->piece[i].part.last > sequence)
                 return true;
-        return time_ns && part->last_ns > time_ns;
+        return time_ns && newest_time(line, i) > time_ns;
 }
 
 uint32_t archive_line_old(const struct archive_line *line, uint64_t sequence, uint64_t time_ns)
@@ -148,7 +164,7 @@ uint32_t archive_line_old(const struct archive_line *line, uint64_t sequence, ui
         for (uint32_t i = 0; i < line->count; i++) {
                 const struct archive_part *part = &line->piece[i].part;
 
-                if (i + 1 < line->count && needed == UINT64_MAX && !is_wanted(part, sequence, time_ns))
+                if (i + 1 < line->count && needed == UINT64_MAX && !is_wanted(line, i, sequence, time_ns))
                         continue;
                 needed = part->from < needed ? part->from : needed;
                 needed = part->oldest < needed ? part->oldest : needed;

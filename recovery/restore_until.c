@@ -95,6 +95,25 @@ static void pass_time(const struct restore_until *restore, struct search *search
         search->reached_piece = search->piece;
 }
 
+static int report_missing(struct run *run, const struct archive_part *part)
+{
+        return findings_add(&run->findings,
+                            "commits %" PRIu64 " to %" PRIu64 ", which follow the backup, are not in the archive",
+                            run->restore->base + 1, part->before);
+}
+
+/* By their numbers its commits would follow. */
+static int refuse_other(struct run *run, const struct archive_part *part)
+{
+        if (part->before > run->restore->base)
+                return report_missing(run, part);
+        return findings_add(&run->findings,
+                            "the archive's commits after %" PRIu64
+                            " are not those that follow the backup: one of them is of a copy of the environment that "
+                            "went on by itself, or the environment was set back since",
+                            run->restore->base);
+}
+
 static int pass_commit(struct run *run, struct search *search, const struct log_record *record, uint64_t before,
                        uint32_t piece)
 {
@@ -106,6 +125,8 @@ static int pass_commit(struct run *run, struct search *search, const struct log_
                                     " were logged merged, as they did not wait for the disk, and the backup stands "
                                     "between them",
                                     before + 1, record->sequence);
+        if (before < restore->base && run->line.piece[piece].part.session.time_ns != restore->session_ns)
+                return refuse_other(run, &run->line.piece[piece].part);
         /* Commits up to the base only tell its time. */
         if (restore->kind == RESTORE_SEQUENCE && record->sequence > restore->target && before >= restore->base &&
             search->newest != restore->target) {
@@ -162,29 +183,27 @@ static bool follows(const struct restore_until *restore, const struct archive_pa
         return part->last > restore->base || (part->last == restore->base && part->session.history == restore->history);
 }
 
-static int report_missing(struct run *run, const struct archive_part *part)
-{
-        return findings_add(&run->findings,
-                            "commits %" PRIu64 " to %" PRIu64 ", which follow the backup, are not in the archive",
-                            run->restore->base + 1, part->before);
-}
-
-/* By their numbers its commits would follow. */
-static int refuse_other(struct run *run, const struct archive_part *part)
-{
-        if (part->before > run->restore->base)
-                return report_missing(run, part);
-        return findings_add(&run->findings,
-                            "the archive's commits after %" PRIu64
-                            " are not those that follow the backup: one of them is of a copy of the environment that "
-                            "went on by itself",
-                            run->restore->base);
-}
-
 /* Is it of the session that wrote the base, or of one that went on from there? */
 static bool goes_on(const struct restore_until *restore, const struct archive_part *part)
 {
         return part->session.time_ns == restore->session_ns || part->session.parent_ns == restore->session_ns;
+}
+
+/* A session that went on from the base's begins behind the base; unless the environment was set back in between, to a
+ * copy of before the base. */
+static bool begins_behind(const struct run *run, const struct archive_part *first)
+{
+        const struct archive_line *line = &run->line;
+
+        if (first->session.time_ns == run->restore->session_ns)
+                return true;
+        for (uint32_t i = 0; i < run->first; i++) {
+                const struct archive_part *part = &line->piece[i].part;
+
+                if (part->session.time_ns == first->session.time_ns && part->last && part->before < run->restore->base)
+                        return false;
+        }
+        return first->before >= run->restore->base;
 }
 
 /* The piece to begin with; there may be none. */
@@ -209,7 +228,7 @@ static int find_first(struct run *run)
         if (first->before > restore->base)
                 return report_missing(run, first);
         if (first->session.history == restore->history)
-                return 0;
+                return begins_behind(run, first) ? 0 : refuse_other(run, first);
         return findings_add(&run->findings,
                             "a session without a log (XAC_VOLATILE), a change by others, or damage of the log that was "
                             "given up lies between the backup and what the archive has: no log leads from the one "
@@ -238,12 +257,6 @@ static int judge_time(struct run *run, struct search *search)
         struct restore_until *restore = run->restore;
         uint64_t base_ns = search->base_ns ? search->base_ns : restore->base_ns;
 
-        /* The end of the archive may lack the end of a group. */
-        if (!search->is_over && search->undated) {
-                search->reached = search->newest;
-                search->reached_ns = 0;
-                search->reached_piece = search->piece;
-        }
         if (search->reached < restore->base) {
                 if (base_ns > restore->target)
                         return out_of_range(run, 0, restore->base, "the backup is of a later time");

@@ -540,6 +540,25 @@ int sums_read(int fd, uint64_t first, uint32_t *values, uint64_t count, uint64_t
         return err;
 }
 
+int sums_find(int fd, uint64_t first, uint64_t *page_no)
+{
+        uint32_t values[SUMS_SECTOR_PAGES];
+        uint64_t entries;
+        int err = sums_count(fd, &entries);
+
+        *page_no = UINT64_MAX;
+        for (uint64_t count; !err && first < entries; first += count) {
+                count = SUMS_SECTOR_PAGES - first % SUMS_SECTOR_PAGES;
+                err = sums_read(fd, first, values, count, NULL);
+                for (uint64_t i = 0; !err && i < count; i++)
+                        if (values[i] != 0 && values[i] != SUMS_UNKNOWN) {
+                                *page_no = first + i;
+                                return 0;
+                        }
+        }
+        return err;
+}
+
 /* ---- Changed by others? ---- */
 
 static bool is_before_now(const struct stat *st)

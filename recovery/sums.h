@@ -106,6 +106,8 @@ int sums_write_unknown(int fd, uint64_t first, uint64_t count);
 int sums_write_block(int fd, uint64_t first, const uint32_t *values);
 /* SUMS_UNKNOWN, too, where a sector knows nothing, of which *lost tells: how many pages; may be NULL. */
 int sums_read(int fd, uint64_t first, uint32_t *values, uint64_t count, uint64_t *lost);
+/* The first page from `first` on that is known to be no zeros; UINT64_MAX: none. */
+int sums_find(int fd, uint64_t first, uint64_t *page_no);
 /* What the sector with this page is worth, or an error. */
 enum sums_worth { SUMS_SOUND, SUMS_HOLE /* all of it is zeros */, SUMS_LOST };
 int sums_judge_sector(int fd, uint64_t page_no);

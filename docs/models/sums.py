@@ -34,6 +34,7 @@ The rules; each is left out by its name, and is then found out:
                   sector that is harmed then would look like a change by others
     begun     S13 before a repair changes anything the header says so: size and time tell nothing then, and nothing is adopted
     settled   S14 what it has changed is on disk before the header says "closed" again, with the time that the file has now
+    history   S15 that others have changed a file, so that no log leads there, is on disk before its new sums are
 
     python3 sums.py               expects 0 wrong
     python3 sums.py RULE...       without these
@@ -49,7 +50,7 @@ FIRST = {"X": 5, "Y": 0, "Z": 9}
 UNKNOWN = None
 GARBAGE = "garbage"
 ZEROS = {page: 0 for page in PAGES}
-RULES = ["with", "restore", "sync", "readers", "note", "unclean", "volatile", "anew", "own", "zeros", "once", "only", "begun", "settled"]
+RULES = ["with", "restore", "sync", "readers", "note", "unclean", "volatile", "anew", "own", "zeros", "once", "only", "begun", "settled", "history"]
 
 
 def torn(old, new):
@@ -66,11 +67,12 @@ class Disk:
         self.area = {0: None, 1: None}
         self.manifest = {0: (0, None, True)}
         self.header = {0: ("closed", 0)}
+        self.history = {0: 0}
         self.time = 0
 
     def copy(self):
         disk = Disk.__new__(Disk)
-        for name in ("home", "sums", "area", "manifest", "header"):
+        for name in ("home", "sums", "area", "manifest", "header", "history"):
             setattr(disk, name, dict(getattr(self, name)))
         disk.time = self.time
         return disk
@@ -93,7 +95,7 @@ class Disk:
         return dict(self.sums[0])
 
     def state(self):
-        return repr((self.home, self.sums, self.area, self.manifest, self.header, self.time))
+        return repr((self.home, self.sums, self.area, self.manifest, self.header, self.history, self.time))
 
 
 FATES = {"home": (0, 1, 2), "sums": (0, 1, 2, 3)}
@@ -218,8 +220,11 @@ def open_again(disk):
         return "summed"
     sector = disk.sector()
     is_changed = any(sector[page] not in (UNKNOWN, disk.home[page]) for page in PAGES)
+    raise_history = [("write", ("history", 0, 1)), ("sync", ("history",))] if is_changed else []
     if is_changed or "only" in OUT:
+        yield from raise_history if "history" not in OUT else []
         yield from sum_anew(disk)
+        yield from raise_history if "history" in OUT else []
     else:
         yield "write", ("header", 0, ("closed", disk.time))
         yield "sync", ("header",)
@@ -319,6 +324,10 @@ def try_others(value):
 
     def seen(now, pending):
         recovered(now, pending, None)
+        for cut in cuts(now, pending):
+            run(cut, open_again(cut), lambda *_: None)
+            if not cut.history[0]:
+                fail("a log leads to what others have changed")
 
     how = run(disk, open_again(disk), seen)
     judge(disk, how, None, True)

@@ -134,6 +134,33 @@ static void what_a_backup_is_can_be_asked(void)
         check_said("is damaged");
 }
 
+/* Whoever cuts a file, in use or after a crash: a backup of what is left would look sound. */
+static void a_file_that_was_cut_is_no_backup(void)
+{
+        xac_env *env;
+        uint64_t *words = tool_open(0, &env);
+
+        for (unsigned i = 0; i < TOOL_PAGES; i++)
+                tool_commit(env, words, i, 0);
+        check_ok(xac_checkpoint(env));
+        check_equal(truncate(tool_path(TOOL_FILE), 0), 0);
+        check_xac(1, "backup", TOOL_ENV, scratch_path("backup"));
+        check_said("was cut by somebody else");
+        (void)xac_close(env);
+        for (int whole = 0; whole < 2; whole++) {
+                scratch_clear();
+                scratch_shared_memory_left(1);
+                tool_work(0, TOOL_PAGES, TOOL_CLOSE);
+                tool_work(0, 1, TOOL_KILL);
+                tool_power_cut();
+                check_equal(truncate(tool_path(TOOL_FILE), whole ? 4096 : 32768), 0);
+                check_xac(1, "backup", TOOL_ENV, scratch_path("backup"));
+                check_said("was cut by somebody else");
+                check_xac(1, "scrub", TOOL_ENV);
+                check_said(whole ? "DAMAGED: accounts: offset 4096:" : "DAMAGED: accounts: offset 32768:");
+        }
+}
+
 /* Its numbers come again, with a log, for other commits. */
 static void what_has_no_log_goes_into_no_archive(void)
 {
@@ -308,21 +335,14 @@ static void the_command_line_is_checked(void)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                isolated_test(what_nobody_has_open_is_copied),
-                isolated_test(what_is_in_use_is_copied),
-                isolated_test(what_lost_its_power_is_copied),
-                isolated_test(a_chain_is_restored),
-                isolated_test(what_a_backup_is_can_be_asked),
-                isolated_test(what_has_no_log_goes_into_no_archive),
-                isolated_test(damage_is_told),
-                isolated_test(a_stream_is_unpacked_by_tar),
-                isolated_test(who_reads_the_stream_may_go),
-                isolated_test(results_are_json_on_request),
-                isolated_test(it_is_quiet_on_request),
-                isolated_test(what_is_interrupted_leaves_nothing),
-                isolated_test(it_says_why_not),
-                isolated_test(root_is_careful_with_what_is_others),
-                isolated_test(the_command_line_is_checked),
+                isolated_test(what_nobody_has_open_is_copied),       isolated_test(what_is_in_use_is_copied),
+                isolated_test(what_lost_its_power_is_copied),        isolated_test(a_chain_is_restored),
+                isolated_test(what_a_backup_is_can_be_asked),        isolated_test(a_file_that_was_cut_is_no_backup),
+                isolated_test(what_has_no_log_goes_into_no_archive), isolated_test(damage_is_told),
+                isolated_test(a_stream_is_unpacked_by_tar),          isolated_test(who_reads_the_stream_may_go),
+                isolated_test(results_are_json_on_request),          isolated_test(it_is_quiet_on_request),
+                isolated_test(what_is_interrupted_leaves_nothing),   isolated_test(it_says_why_not),
+                isolated_test(root_is_careful_with_what_is_others),  isolated_test(the_command_line_is_checked),
         };
         return cmocka_run_group_tests_name("xac backup, xac restore", tests, NULL, NULL);
 }
