@@ -47,6 +47,10 @@ look()
                 if [ $status -eq 1 ] && grep -Eq "$says" "$out"; then
                         return 0
                 fi
+                # One process has found it, and others wait for what it was to do.
+                if [ $status -eq 124 ] && grep -q '\[process [0-9]*\]' "$out"; then
+                        return 0
+                fi
                 next=$((next + 1))
         done
         return 1
