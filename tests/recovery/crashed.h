@@ -301,6 +301,27 @@ static inline void crashed_store_area(struct crashed *crashed)
         crashed->manifest.area = 1;
 }
 
+/* A bit of a file. */
+static inline void crashed_flip(int directory, const char *name, uint64_t offset)
+{
+        int fd = openat(directory, name, O_RDWR | O_CLOEXEC);
+        unsigned char byte;
+
+        assert_int_equal(pread(fd, &byte, 1, (off_t)offset), 1);
+        byte ^= 4;
+        assert_int_equal(pwrite(fd, &byte, 1, (off_t)offset), 1);
+        close(fd);
+}
+
+/* What stands at a position of the log, in the file that holds it. */
+static inline void crashed_flip_log(int directory, uint64_t position)
+{
+        char name[LOG_NAME_BYTES];
+
+        log_file_name(name, crashed_file_of(position / CRASHED_SEGMENT));
+        crashed_flip(directory, name, LOG_HEADER_BYTES + position % CRASHED_SEGMENT);
+}
+
 /* ---- All of it ---- */
 
 /* A state to begin with: random pages, the second file's last one as a file of odd length has it. */

@@ -97,26 +97,6 @@ static void expect_recovery(void)
         assert_int_equal(look(), 0);
 }
 
-static void flip(const char *name, uint64_t offset)
-{
-        int fd = openat(directory, name, O_RDWR | O_CLOEXEC);
-        unsigned char byte;
-
-        assert_int_equal(pread(fd, &byte, 1, (off_t)offset), 1);
-        byte ^= 4;
-        assert_int_equal(pwrite(fd, &byte, 1, (off_t)offset), 1);
-        close(fd);
-}
-
-/* What stands at a position of the log, in the file that holds it. */
-static void flip_log(uint64_t position)
-{
-        char name[LOG_NAME_BYTES];
-
-        log_file_name(name, crashed_file_of(position / CRASHED_SEGMENT));
-        flip(name, LOG_HEADER_BYTES + position % CRASHED_SEGMENT);
-}
-
 static void resize(const char *name, off_t byte_len)
 {
         int fd = openat(directory, name, O_RDWR | O_CLOEXEC);
@@ -165,9 +145,9 @@ static void test_a_damaged_area(void **state)
 
         (void)state;
         for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
-                flip(AREA_NAME_1, offsets[i]);
+                crashed_flip(directory, AREA_NAME_1, offsets[i]);
                 expect_damage_and_no_change(AREA_NAME_1 ": offset ");
-                flip(AREA_NAME_1, offsets[i]);
+                crashed_flip(directory, AREA_NAME_1, offsets[i]);
         }
         expect_recovery();
 }
@@ -178,11 +158,11 @@ static void test_a_damaged_page_in_the_area(void **state)
         char part[80];
 
         (void)state;
-        flip(AREA_NAME_1, 8192 + last * CRASHED_PAGE + 5);
+        crashed_flip(directory, AREA_NAME_1, 8192 + last * CRASHED_PAGE + 5);
         snprintf(part, sizeof(part), AREA_NAME_1 ": offset %d: ", (int)(8192 + last * CRASHED_PAGE));
         expect_damage_and_no_change(part);
         expect_damage_and_no_change("wrote to two at offset ");
-        flip(AREA_NAME_1, 8192 + last * CRASHED_PAGE + 5);
+        crashed_flip(directory, AREA_NAME_1, 8192 + last * CRASHED_PAGE + 5);
         expect_recovery();
 }
 
@@ -294,7 +274,7 @@ static void test_a_damaged_log(void **state)
         (void)state;
         for (int commit = 34; commit < 80; commit += 5) {
                 position = crashed->position[commit];
-                flip_log(position + (uint64_t)commit);
+                crashed_flip_log(directory, position + (uint64_t)commit);
                 snprintf(part, sizeof(part),
                          "xac.log.%u: offset %d (position %d): ", crashed_file_of(position / CRASHED_SEGMENT),
                          (int)(LOG_HEADER_BYTES + position % CRASHED_SEGMENT), (int)position);
@@ -303,13 +283,13 @@ static void test_a_damaged_log(void **state)
                          commit > CRASHED_BASE ? commit - 1 : CRASHED_BASE);
                 expect_sentence(part);
                 crashed_assert_home(crashed, crashed->base); /* step 1 is all that was done */
-                flip_log(position + (uint64_t)commit);
+                crashed_flip_log(directory, position + (uint64_t)commit);
         }
         manifest.area = -1; /* without an area nothing at all is done */
         assert_int_equal(manifest_write(directory, &manifest), 0);
-        flip_log(position);
+        crashed_flip_log(directory, position);
         expect_damage_and_no_change("xac.log.");
-        flip_log(position);
+        crashed_flip_log(directory, position);
         expect_recovery();
 }
 
@@ -397,8 +377,8 @@ static void test_senseless_records(void **state)
 static void test_all_damage_is_reported(void **state)
 {
         (void)state;
-        flip(AREA_NAME_1, 8192 + 99);
-        flip_log(crashed->position[50]);
+        crashed_flip(directory, AREA_NAME_1, 8192 + 99);
+        crashed_flip_log(directory, crashed->position[50]);
         assert_int_equal(renameat(directory, "one", directory, "elsewhere"), 0);
         assert_int_equal(look(), XAC_CORRUPT);
         expect_sentence(AREA_NAME_1 ": offset ");

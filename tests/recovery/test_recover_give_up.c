@@ -83,25 +83,6 @@ static void give_up(uint64_t area_bytes, uint64_t sequence)
 
 /* ---- Damage ---- */
 
-static void flip(const char *name, uint64_t offset)
-{
-        int fd = openat(directory, name, O_RDWR | O_CLOEXEC);
-        unsigned char byte;
-
-        assert_int_equal(pread(fd, &byte, 1, (off_t)offset), 1);
-        byte ^= 4;
-        assert_int_equal(pwrite(fd, &byte, 1, (off_t)offset), 1);
-        close(fd);
-}
-
-static void flip_log(uint64_t position)
-{
-        char name[LOG_NAME_BYTES];
-
-        log_file_name(name, crashed_file_of(position / CRASHED_SEGMENT));
-        flip(name, LOG_HEADER_BYTES + position % CRASHED_SEGMENT);
-}
-
 /* The commit's record is damaged: the newest one before it, or the checkpoint. */
 static uint64_t before(uint64_t commit)
 {
@@ -113,7 +94,7 @@ static void test_what_lies_before_the_damage_comes_back(void **state)
         (void)state;
         for (uint64_t commit = CRASHED_BASE + 1; commit < 90; commit += 4) {
                 expect_state_before(crashed->position[commit]);
-                flip_log(crashed->position[commit] + commit % 40);
+                crashed_flip_log(directory, crashed->position[commit] + commit % 40);
                 give_up(0, before(commit));
         }
 }
@@ -125,7 +106,7 @@ static void test_damage_before_the_checkpoint(void **state)
         memcpy(expected, crashed->base, sizeof(expected));
         for (uint64_t commit = 34; commit <= CRASHED_BASE; commit += 3) {
                 crashed_files_put_back(&begin, directory);
-                flip_log(crashed->position[commit] + 9);
+                crashed_flip_log(directory, crashed->position[commit] + 9);
                 give_up(0, CRASHED_BASE);
         }
 }
@@ -140,7 +121,7 @@ static void test_the_checkpoint_ends_within_a_block(void **state)
         manifest.base_position -= 8;
         assert_int_equal(manifest_write(directory, &manifest), 0);
         memcpy(expected, crashed->base, sizeof(expected));
-        flip_log(crashed->position[34] + 9);
+        crashed_flip_log(directory, crashed->position[34] + 9);
         assert_int_equal(recover(&recovery, &manifest), 0);
         crashed_assert_home(crashed, expected);
         assert_int_equal(manifest.base_position, crashed->manifest.base_position);
@@ -219,8 +200,8 @@ static void test_other_damage_is_refused(void **state)
         struct manifest own = crashed->manifest;
 
         (void)state;
-        flip(AREA_NAME_1, 8192 + 99);
-        flip_log(crashed->position[60]);
+        crashed_flip(directory, AREA_NAME_1, 8192 + 99);
+        crashed_flip_log(directory, crashed->position[60]);
         expect_refusal();
         crashed_files_put_back(&begin, directory);
         assert_int_equal(unlinkat(directory, "two", 0), 0);
@@ -241,7 +222,7 @@ static void test_in_parts(void **state)
 {
         (void)state;
         expect_state_before(crashed->position[80]);
-        flip_log(crashed->position[80]);
+        crashed_flip_log(directory, crashed->position[80]);
         give_up(SMALL_AREA, 79);
 }
 
@@ -304,7 +285,7 @@ static void test_interrupted_anywhere_and_run_again(void **state)
 
                 for (; is_cut; nth++) {
                         crashed_files_put_back(&begin, directory);
-                        flip_log(crashed->position[80]);
+                        crashed_flip_log(directory, crashed->position[80]);
                         is_cut = is_interrupted_at(nth, area_bytes[i]);
                         if (nth % 2)
                                 run_again_untold();

@@ -20,41 +20,16 @@
 #define ARCHIVE scratch_path("archive")
 #define COPY    scratch_path("copy")
 
-static void shell(const char *format, ...)
-{
-        char command[4096];
-        va_list args;
-
-        va_start(args, format);
-        vsnprintf(command, sizeof(command), format, args);
-        va_end(args);
-        check_equal(system(command), 0);
-}
-
 /* Of the environment, which is closed. */
 static void copy_env(void)
 {
-        shell("rm -rf '%s' && cp -r '%s' '%s' && rm -f '%s'/xac.lock '%s'/xac.log.*", COPY, TOOL_ENV, COPY, COPY, COPY);
+        tool_shell("rm -rf '%s' && cp -r '%s' '%s' && rm -f '%s'/xac.lock '%s'/xac.log.*", COPY, TOOL_ENV, COPY, COPY,
+                   COPY);
 }
 
 static void make_archive(void)
 {
         check_equal(mkdir(ARCHIVE, 0700), 0);
-}
-
-static uint64_t sum_of(const char *dir)
-{
-        static uint64_t words[1 << 16];
-        char path[512];
-        uint64_t sum = 0;
-
-        snprintf(path, sizeof(path), "%s/" TOOL_FILE, dir);
-        long long size = scratch_file_size(path);
-        check(size > 0 && (size_t)size <= sizeof(words));
-        scratch_read_file(path, words, (size_t)size);
-        for (size_t i = 0; i < (size_t)size / sizeof(*words); i++)
-                sum += words[i];
-        return sum;
 }
 
 /* Each of tool_work's commits adds 1: sequence 1 has sum 0. */
@@ -77,13 +52,13 @@ static void a_copy_goes_on_to_any_commit(void)
         check_xac(0, "archive", "--until=17", ARCHIVE, COPY);
         check_said("sequence      17");
         check_said("replayed      11 commits");
-        check_equal(sum_of(COPY), 16);
+        check_equal(tool_sum_of_file(COPY), 16);
         check_xac(0, "check", COPY);
         check_said("result        sound");
         check_xac(1, "archive", COPY, ARCHIVE); /* never opened: nothing is known of its log */
         copy_env();
         check_xac(0, "archive", "--until", "newest", ARCHIVE, COPY);
-        check_equal(sum_of(COPY), 25);
+        check_equal(tool_sum_of_file(COPY), 25);
 }
 
 static void it_is_another_environment_then(void)
@@ -104,7 +79,7 @@ static void changes_by_others_are_a_gap(void)
         tool_work(0, 5, TOOL_CLOSE);
         copy_env();
         check_xac(0, "archive", TOOL_ENV, ARCHIVE);
-        shell("sleep 0.01; printf x | dd of='%s'/" TOOL_FILE " bs=1 seek=5000 conv=notrunc status=none", TOOL_ENV);
+        tool_shell("sleep 0.01; printf x | dd of='%s'/" TOOL_FILE " bs=1 seek=5000 conv=notrunc status=none", TOOL_ENV);
         tool_work(0, 5, TOOL_CLOSE);
         check_xac(0, "archive", TOOL_ENV, ARCHIVE);
         check_xac(1, "archive", "--list", ARCHIVE);
@@ -136,7 +111,7 @@ static void a_copy_goes_on_to_any_time(void)
         gmtime_r(&middle.tv_sec, &tm);
         tm.tm_year++;
         strftime(until, sizeof(until), "--until=%Y-%m-%dT%H:%M:%SZ", &tm);
-        shell("cp '%s'/xac.manifest '%s'/keep", COPY, COPY);
+        tool_shell("cp '%s'/xac.manifest '%s'/keep", COPY, COPY);
         check_xac(0, "archive", until, ARCHIVE, COPY);
         check_said("sequence      11");
         copy_env();
@@ -212,7 +187,7 @@ static void what_is_old_is_removed(void)
         check_said("commits 22 to 26");
         check_not_said("commits 17 to 21");
         check_xac(0, "archive", "--until=31", ARCHIVE, COPY);
-        check_equal(sum_of(COPY), 30);
+        check_equal(tool_sum_of_file(COPY), 30);
         check_xac(0, "archive", "--keep-since=newest", ARCHIVE);
         check_xac(0, "archive", "--list", ARCHIVE);
         check_said("commits 27 to 31");
@@ -247,11 +222,11 @@ static void a_backup_goes_on_to_any_commit(void)
         snprintf(until, sizeof(until), "--until=%d", 17);
         check_xac(0, "restore", archive, until, scratch_path("backup"), COPY);
         check_said("sequence      17");
-        check_equal(sum_of(COPY), 16);
+        check_equal(tool_sum_of_file(COPY), 16);
         check_xac(0, "check", COPY);
         check_equal(scratch_file_size(scratch_path("copy/xac.backup")), -ENOENT);
         check_xac(0, "restore", archive, scratch_path("backup"), scratch_path("newest"));
-        check_equal(sum_of(scratch_path("newest")), 25);
+        check_equal(tool_sum_of_file(scratch_path("newest")), 25);
         check_xac(1, "restore", archive, "--until=3", scratch_path("backup"), scratch_path("early"));
         check_said("the backup is of a later commit");
         check_equal(scratch_file_size(scratch_path("early")), -ENOENT);
@@ -287,7 +262,7 @@ static void backups_keep_the_archive(void)
         check_not_said("GAP");
         snprintf(archive, sizeof(archive), "--archive=%s", ARCHIVE);
         check_xac(0, "restore", archive, scratch_path("first"), COPY);
-        check_equal(sum_of(COPY), 30);
+        check_equal(tool_sum_of_file(COPY), 30);
         check_equal(rename(ARCHIVE, scratch_path("moved")), 0);
         check_xac(1, "backup", TOOL_ENV, scratch_path("second"));
         check_said("cannot be reached");
@@ -322,12 +297,12 @@ static void a_restore_that_is_killed_leaves_nothing(void)
                 if (access(COPY, F_OK) != 0)
                         continue;
                 whole++;
-                check_equal(sum_of(COPY), 205);
+                check_equal(tool_sum_of_file(COPY), 205);
                 check_xac(0, "check", COPY);
-                shell("rm -r '%s'", COPY);
+                tool_shell("rm -r '%s'", COPY);
         }
         check_xac(0, "restore", archive, scratch_path("backup"), COPY);
-        check_equal(sum_of(COPY), 205);
+        check_equal(tool_sum_of_file(COPY), 205);
         printf("%u of 60 were done before\n", whole);
 }
 
@@ -347,9 +322,9 @@ static void a_crash_in_between_leaves_no_gap(void)
         check_xac(0, "archive", TOOL_ENV, ARCHIVE);
         check_xac(0, "archive", "--list", ARCHIVE);
         check_xac(0, "archive", "--until=20", ARCHIVE, COPY);
-        check_equal(sum_of(COPY), 19);
+        check_equal(tool_sum_of_file(COPY), 19);
         copy_env();
-        check_equal(sum_of(COPY), 30);
+        check_equal(tool_sum_of_file(COPY), 30);
 }
 
 static void stat_tells_of_it(void)

@@ -19,17 +19,6 @@
 
 enum { GROUP = 4096, GROUPS = (1 << 20) / GROUP /* in a segment */ };
 
-static void shell(const char *format, ...)
-{
-        char command[4096];
-        va_list args;
-
-        va_start(args, format);
-        vsnprintf(command, sizeof(command), format, args);
-        va_end(args);
-        check_equal(system(command), 0);
-}
-
 static void crash_after(unsigned commits)
 {
         tool_work(0, commits, TOOL_KILL);
@@ -121,26 +110,10 @@ static void lose_some(void)
         check_xac(0, "archive", TOOL_ENV, ARCHIVE);
         check_xac(0, "backup", TOOL_ENV, BACKUP);
         crash_after(20);
-        shell("cp -r '%s' '%s'", TOOL_ENV, COPY);
+        tool_shell("cp -r '%s' '%s'", TOOL_ENV, COPY);
         damage_commit(8 + 5); /* groups begin where the session before ended, at the next one */
         check_xac(0, "recover", "--give-up-damaged", TOOL_ENV);
         check_xac(0, "archive", TOOL_ENV, ARCHIVE);
-}
-
-static uint64_t sum_of_restored(void)
-{
-        static uint64_t words[1 << 16];
-        char path[512];
-        uint64_t sum = 0;
-        long long size;
-
-        snprintf(path, sizeof(path), "%s/restored/" TOOL_FILE, scratch_path("."));
-        size = scratch_file_size(path);
-        check(size > 0 && (size_t)size <= sizeof(words));
-        scratch_read_file(path, words, (size_t)size);
-        for (size_t i = 0; i < (size_t)size / sizeof(*words); i++)
-                sum += words[i];
-        return sum;
 }
 
 static void a_backup_of_what_was_lost_is_taken_nowhere(void)
@@ -169,14 +142,14 @@ static void an_archive_has_a_gap_there(void)
         check_said("a damaged log was given up in part");
         check_xac(1, "restore", "--archive", ARCHIVE, BACKUP, scratch_path("restored"));
         check_xac(0, "restore", "--until=9", "--archive", ARCHIVE, BACKUP, scratch_path("restored"));
-        check_equal(sum_of_restored(), 8);
+        check_equal(tool_sum_of_file(scratch_path("restored")), 8);
         /* And from there on. */
         check_xac(0, "backup", TOOL_ENV, scratch_path("new"));
         tool_work(0, 5, TOOL_CLOSE);
         check_xac(0, "archive", TOOL_ENV, ARCHIVE);
-        shell("rm -r '%s'", scratch_path("restored"));
+        tool_shell("rm -r '%s'", scratch_path("restored"));
         check_xac(0, "restore", "--archive", ARCHIVE, scratch_path("new"), scratch_path("restored"));
-        check_equal(sum_of_restored(), kept + 45);
+        check_equal(tool_sum_of_file(scratch_path("restored")), kept + 45);
 }
 
 int main(void)

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -296,6 +297,32 @@ uint64_t tool_fingerprint(const char *dir)
                         sum += fingerprint_of_file(dirfd(all), entry->d_name);
         closedir(all);
         return sum;
+}
+
+uint64_t tool_sum_of_file(const char *dir)
+{
+        static uint64_t words[1 << 16];
+        char path[512];
+        uint64_t sum = 0;
+
+        snprintf(path, sizeof(path), "%s/" TOOL_FILE, dir);
+        long long size = scratch_file_size(path);
+        check(size > 0 && (size_t)size <= sizeof(words));
+        scratch_read_file(path, words, (size_t)size);
+        for (size_t i = 0; i < (size_t)size / sizeof(*words); i++)
+                sum += words[i];
+        return sum;
+}
+
+void tool_shell(const char *format, ...)
+{
+        char command[4096];
+        va_list args;
+
+        va_start(args, format);
+        vsnprintf(command, sizeof(command), format, args);
+        va_end(args);
+        check_equal(system(command), 0);
 }
 
 uint64_t tool_state_of_everything(void)
