@@ -192,21 +192,13 @@ static int copy_pages(struct backup *backup)
 
 /* ---- Files ---- */
 
-static uint64_t pages_of_file(const struct backup *backup)
-{
-        return files_byte_len(&backup->env->files, backup->file_no) >> backup->env->shared.page_shift;
-}
-
 /* A file that was cut while nobody had it open, or after a crash, has less than its checksums are of. */
 static int check_sums(struct backup *backup)
 {
-        struct xac_env *env = backup->env;
-        uint64_t beyond;
-        int err = file_sums_find(&env->shared, env->directory, backup->file_no, backup->pages, &beyond);
+        uint64_t page_no;
+        int err = files_find_cut(&backup->env->files, backup->file_no, backup->pages, &page_no);
 
-        if (err || beyond == UINT64_MAX || beyond < pages_of_file(backup)) /* it has grown since */
-                return err;
-        return say_cut(backup);
+        return err || page_no == UINT64_MAX ? err : say_cut(backup);
 }
 
 /* A file that never got a length has no pages, and cannot be opened. */
@@ -222,7 +214,7 @@ static int open_file(struct backup *backup, uint32_t file_no, struct stat *st)
         if (!err && found_no != file_no)
                 err = XAC_CORRUPT;
         backup->file_no = file_no;
-        backup->pages = err ? 0 : pages_of_file(backup);
+        backup->pages = err ? 0 : files_byte_len(&env->files, file_no) >> env->shared.page_shift;
         backup->data_begin = backup->data_end = 0;
         if (!err && backup->pages && !st->st_size)
                 return say_cut(backup);

@@ -417,3 +417,11 @@ void files_close_all(struct files *files)
                 file->home = NULL;
         }
 }
+
+int files_find_cut(struct files *files, uint32_t file_no, uint64_t pages, uint64_t *page_no)
+{
+        int err = file_sums_find(files->shared, files->directory, file_no, pages, page_no);
+        if (!err && *page_no < files_byte_len(files, file_no) >> files->shared->page_shift)
+                *page_no = UINT64_MAX; /* it has grown since */
+        return err;
+}

@@ -84,6 +84,10 @@ static inline uint64_t files_byte_len(const struct files *files, uint32_t file_n
         return atomic_load_explicit(&files->shared->control->file[file_no].byte_len, memory_order_acquire);
 }
 
+/* Somebody has cut a file that had `pages` pages when it was looked at, or before: the first page behind them that has
+ * a checksum. UINT64_MAX: nobody has. */
+int files_find_cut(struct files *files, uint32_t file_no, uint64_t pages, uint64_t *page_no);
+
 /* The content of a version: a slot's, or home's. The file is open here. */
 static inline char *files_version_bytes(const struct files *files, uint64_t page, uint32_t slot)
 {

@@ -196,13 +196,11 @@ static int tell_progress(const struct scrub *scrub, uint64_t pages)
 /* A file that was cut, after a crash or before it was opened, ends before pages that have checksums. */
 static int find_cut(struct scrub *scrub, uint64_t pages)
 {
-        const struct files *files = &scrub->env->files;
-        uint64_t beyond;
-        int err = file_sums_find(scrub->shared, scrub->env->directory, scrub->file_no, pages, &beyond);
-        if (err || beyond == UINT64_MAX ||
-            beyond < files_byte_len(files, scrub->file_no) >> scrub->shared->page_shift) /* it has grown since */
+        uint64_t page_no;
+        int err = files_find_cut(&scrub->env->files, scrub->file_no, pages, &page_no);
+        if (err || page_no == UINT64_MAX)
                 return err;
-        scrub->first = beyond;
+        scrub->first = page_no;
         scrub->result->pages++;
         scrub->result->damaged++;
         tell_of_damage(scrub, 0);
