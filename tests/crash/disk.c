@@ -133,13 +133,8 @@ static void put_bytes(struct disk_file *file, uint64_t offset, uint64_t byte_len
 
 static void apply_write(struct disk_file *file, const struct trace_event *event, uint64_t place)
 {
-        uint64_t end = event->offset + event->bytes_len;
-
         put_bytes(file, event->offset, event->bytes_len, event->bytes, place, false);
-        if (end > cell_value(&file->size)) {
-                cell_add_value(&file->size, end, place);
-                file->size.versions[file->size.count - 1].done_at = UINT64_MAX;
-        }
+        cell_add_end(&file->size, event->offset + event->bytes_len, place);
 }
 
 /* What lies beyond the new end reads as zeros should the file grow again. */

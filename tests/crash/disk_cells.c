@@ -59,6 +59,33 @@ void cell_add_value(struct cell *cell, uint64_t value, uint64_t place)
         version->is_whole = true;
 }
 
+/* How many versions are below those in flight that reach as far as `end`, or further. */
+static unsigned count_below(const struct cell *cell, uint64_t end)
+{
+        unsigned at = cell->count;
+
+        while (at > 0 && cell->versions[at - 1].done_at == UINT64_MAX && cell->versions[at - 1].value >= end)
+                at--;
+        return at;
+}
+
+/* What is in flight may never end: its writer may have died. What this write makes certain comes below that. */
+void cell_add_end(struct cell *cell, uint64_t end, uint64_t place)
+{
+        unsigned below = count_below(cell, end);
+        struct version *newest, added;
+
+        if ((below > 0 ? cell->versions[below - 1].value : cell->base_value) >= end)
+                return;
+        newest = add_version(cell, place, false);
+        newest->value = end;
+        newest->is_whole = true;
+        added = *newest;
+        below = count_below(cell, end);
+        memmove(cell->versions + below + 1, cell->versions + below, (cell->count - 1 - below) * sizeof(added));
+        cell->versions[below] = added;
+}
+
 static const unsigned char *newest_bytes(const struct cell *cell)
 {
         return cell->count ? cell->versions[cell->count - 1].bytes : cell->base;

@@ -35,6 +35,8 @@ void cell_free(struct cell *cell);
 
 /* A version more, put over the newest one. */
 void cell_add_value(struct cell *cell, uint64_t value, uint64_t place);
+/* The same of a size, that a write up to `end` makes at least that long once it is done. */
+void cell_add_end(struct cell *cell, uint64_t end, uint64_t place);
 void cell_add_bytes(struct cell *cell, uint64_t in_sector, uint64_t byte_len, const unsigned char *bytes,
                     uint64_t place, bool is_done);
 /* The versions of a write that failed were never there. */

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { IMAGE_FILES = 64, IMAGE_NAME_BYTES = 64 };
+enum { IMAGE_FILES = 128 /* an archive that lags has each segment twice */, IMAGE_NAME_BYTES = 64 };
 
 struct image_file {
         char name[IMAGE_NAME_BYTES];

@@ -269,6 +269,29 @@ static void test_sizes_may_be_stale(void **state)
         assert_true(has_state(&states, "abc00"));
 }
 
+/* The writer of the first one dies in it; another writes the same again. */
+static void test_a_write_that_never_ended_leaves_no_doubt_about_the_next(void **state)
+{
+        struct states states;
+
+        (void)state;
+        begin_file();
+        (void)add_write(3 * DISK_SECTOR, "de");
+        write_done(3 * DISK_SECTOR, "D", 0);
+        sync_done(FILE_NO);
+        states = all_states();
+        assert_true(has_state(&states, "abcD"));
+        assert_true(has_state(&states, "abcDe"));
+        assert_false(has_state(&states, "abc"));
+        write_done(3 * DISK_SECTOR, "DE", 0);
+        sync_done(FILE_NO);
+        disk_free(disk);
+        disk = disk_new(DIRECTORY_NO);
+        states = all_states();
+        assert_int_equal(states.count, 1);
+        assert_true(has_state(&states, "abcDE"));
+}
+
 static void test_removed_and_renamed_names_may_come_back(void **state)
 {
         unsigned cells;
@@ -499,6 +522,8 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_a_durable_write_is_uncertain_only_in_flight, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_a_failed_write_was_never_there, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_sizes_may_be_stale, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_write_that_never_ended_leaves_no_doubt_about_the_next, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(test_removed_and_renamed_names_may_come_back, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_bytes_that_change_while_written_are_reported, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_a_choice_is_the_same_after_printing_and_parsing, setup, teardown),
