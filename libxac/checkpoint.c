@@ -393,7 +393,8 @@ int checkpoint_run(const struct home_writer *writer)
         tracing_checkpoint(self, atomic_load(&shared->control->checkpoint_sequence), err, begin_ticks);
         atomic_fetch_add(&shared->control->checkpoints, !err);
         reclaim_everything(self);
-        pool_set_room_wanted(shared);
+        if (!writer->is_in_use) /* else there may be more, once its transaction has ended */
+                pool_set_room_wanted(shared);
         shlock_unlock(lock);
         return err;
 }

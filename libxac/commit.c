@@ -253,16 +253,22 @@ static void look_for_the_dead(struct participant *self)
         takeover_dead(self->shared, self->owner);
 }
 
+static void send_home(struct txn *txn, bool may_wait)
+{
+        struct home_writer writer = { .self = txn->self, .files = txn->files, .may_wait = may_wait };
+        (void)checkpoint_run(&writer); /* what does not succeed now is tried again by later ones */
+}
+
 void commit_tidy(struct txn *txn)
 {
         struct participant *self = txn->self;
         reclaim_after_commit(self);
         look_for_the_dead(self);
-        if (checkpoint_is_due(self->shared)) {
-                /* In a durable environment it waits for one that runs: others' transactions need the room too. */
-                struct home_writer writer = { .self = self,
-                                              .files = txn->files,
-                                              .may_wait = shared_is_durable(self->shared) };
-                checkpoint_run(&writer); /* what does not succeed now is tried again by later commits */
-        }
+        if (checkpoint_is_due(self->shared)) /* in a durable one it waits: others' transactions need the room too */
+                send_home(txn, shared_is_durable(self->shared));
+}
+
+void commit_make_room(struct txn *txn)
+{
+        send_home(txn, true);
 }

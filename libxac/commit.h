@@ -17,5 +17,8 @@ int commit_wait(struct txn *txn);
 /* After a commit, with no snapshot published: what it displaced is reclaimed, and pages go home
  * when the pool is nearly full. */
 void commit_tidy(struct txn *txn);
+/* After a transaction that found no room, the same way: while it was open, the pages that its own views show could not
+ * go home (touch_make_room). */
+void commit_make_room(struct txn *txn);
 
 #endif

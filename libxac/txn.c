@@ -217,7 +217,10 @@ static void undo_outermost(struct txn *txn)
         hide_private(txn);
         views_hide_writes(&txn->views); /* stray pages */
         txn_pages_drop(&txn->pages);
+        const bool is_for_room = txn->doom == XAC_FULL && !txn->is_read_only;
         become_idle(txn);
+        if (is_for_room)
+                commit_make_room(txn); /* for its next try */
 }
 
 /* It is decided how the outermost level ends. */

@@ -203,6 +203,36 @@ static void sixteen_mebibytes_are_enough(void)
         check_ok(xac_close(room.env));
 }
 
+/* The views of the only thread show most of the pool, which cannot go home while its transaction is open. */
+static void check_the_next_try_has_room(int flags)
+{
+        const xac_options options = { .pool_bytes = 16 * MIB };
+        struct room room;
+        unsigned tries = 0;
+
+        check_ok(xac_open(scratch_path("env"), XAC_CREATE | flags, &options, &room.env));
+        room.bytes = xac_mmap(room.env, "bytes", (size_t)PAGES * PAGE, 0);
+        check(room.bytes != MAP_FAILED);
+        for (unsigned part = 0; part < 11; part++)
+                check_ok(store_part(&room, part, 1));
+        room.bytes += (size_t)11 * PART_PAGES * PAGE;
+        while (store_pages(&room, 6 * PART_PAGES, 2) == XAC_FULL)
+                check(++tries < 3);
+        check_equal(room.bytes[(size_t)(6 * PART_PAGES - 1) * PAGE], 2);
+        check_equal(room.bytes[-PAGE], 1);
+        check_ok(xac_close(room.env));
+}
+
+static void what_found_no_room_has_some_the_next_time(void)
+{
+        check_the_next_try_has_room(0);
+}
+
+static void so_it_has_in_a_volatile_environment(void)
+{
+        check_the_next_try_has_room(XAC_VOLATILE);
+}
+
 static void where_nothing_fits_the_open_says_so(void)
 {
         xac_env *env;
@@ -223,6 +253,8 @@ int main(void)
                 isolated_timed(what_others_use_is_not_counted_on, 120),
                 isolated_timed(two_environments_share_what_there_is, 120),
                 isolated_timed(sixteen_mebibytes_are_enough, 120),
+                isolated_timed(what_found_no_room_has_some_the_next_time, 120),
+                isolated_timed(so_it_has_in_a_volatile_environment, 120),
                 isolated_test(where_nothing_fits_the_open_says_so),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
