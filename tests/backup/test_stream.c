@@ -13,18 +13,6 @@
 
 enum { PAGES = 300, BYTES = PAGES * STAND_PAGE, CUTS = 60 };
 
-__attribute__((format(printf, 1, 2))) static void run(const char *format, ...)
-{
-        char command[9000];
-
-        va_list args;
-
-        va_start(args, format);
-        vsnprintf(command, sizeof(command), format, args);
-        va_end(args);
-        check_equal(system(command), 0);
-}
-
 static void stream_into(xac_env *env, const char *name, const char *since)
 {
         int fd = open(scratch_path(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -57,10 +45,10 @@ static void tar_unpacks_it(void)
         stream_into(env, "archive", NULL);
         stand_back_up(env, "copy", NULL);
         check_equal(mkdir(scratch_path("unpacked"), 0700), 0);
-        run("tar -xf '%s' -C '%s'", scratch_path("archive"), scratch_path("unpacked"));
-        run("cmp '%s/file' '%s/file'", scratch_path("unpacked"), scratch_path("copy"));
-        run("diff -r -x xac.backup -x xac.manifest -x xac.lock -x 'xac.sums.*' '%s' '%s'", scratch_path("unpacked"),
-            scratch_path("copy"));
+        scratch_shell("tar -xf '%s' -C '%s'", scratch_path("archive"), scratch_path("unpacked"));
+        scratch_shell("cmp '%s/file' '%s/file'", scratch_path("unpacked"), scratch_path("copy"));
+        scratch_shell("diff -r -x xac.backup -x xac.manifest -x xac.lock -x 'xac.sums.*' '%s' '%s'",
+                      scratch_path("unpacked"), scratch_path("copy"));
         check_ok(stand_restore(stand_names("unpacked"), "restored"));
         stand_expect("unpacked", name, STAND_PAGE, 0, "second");
         stand_expect("unpacked", "file", BYTES, (size_t)200 * STAND_PAGE, "text");
@@ -77,7 +65,7 @@ static void what_continues_another_is_one_too(void)
         stream_into(env, "archive", scratch_path("full"));
         check_equal(stand_result.pages_copied, 1);
         check_equal(mkdir(scratch_path("next"), 0700), 0);
-        run("tar -xf '%s' -C '%s'", scratch_path("archive"), scratch_path("next"));
+        scratch_shell("tar -xf '%s' -C '%s'", scratch_path("archive"), scratch_path("next"));
         check_ok(stand_restore(stand_names("full", "next"), "restored"));
         stand_expect("restored", "second", STAND_PAGE, 0, "changed");
         check_ok(xac_close(env));
@@ -108,7 +96,7 @@ static void what_was_cut_does_not_open(void)
                 }
                 check(err == 0 || err == -ENOENT || err == XAC_CORRUPT);
                 check(err || length * i / CUTS > length - 50000);
-                run("rm -rf '%s'", scratch_path("cut"));
+                scratch_shell("rm -rf '%s'", scratch_path("cut"));
         }
         check(opened > 0);
         check_ok(xac_close(env));
@@ -137,7 +125,7 @@ static void large_files_have_their_size(void)
 
         check(tar.fd > 0);
         check_ok(tar_begin_file(&tar, "large", UINT64_C(20) << 30, 0600));
-        run("tar -tvf '%s' >'%s' 2>/dev/null; true", scratch_path("heads"), scratch_path("list"));
+        scratch_shell("tar -tvf '%s' >'%s' 2>/dev/null; true", scratch_path("heads"), scratch_path("list"));
         list = fopen(scratch_path("list"), "re");
         check(list && fgets(line, sizeof(line), list));
         fclose(list);

@@ -250,27 +250,16 @@ static inline void stand_run(struct stand *stand)
 
 /* ---- Copies and restoring ---- */
 
-static inline void stand_shell(const char *format, ...)
-{
-        char command[8192];
-        va_list args;
-
-        va_start(args, format);
-        vsnprintf(command, sizeof(command), format, args);
-        va_end(args);
-        check_equal(system(command), 0);
-}
-
 static inline void stand_copy(const char *from, const char *to)
 {
-        stand_shell("rm -rf '%s' && cp -r '%s' '%s'", scratch_path(to), scratch_path(from), scratch_path(to));
+        scratch_shell("rm -rf '%s' && cp -r '%s' '%s'", scratch_path(to), scratch_path(from), scratch_path(to));
 }
 
 /* A base: what a backup would have. */
 static inline void stand_base(const char *name)
 {
         stand_copy("env", name);
-        stand_shell("cd '%s' && rm -f xac.lock xac.log.* xac.area.*", scratch_path(name));
+        scratch_shell("cd '%s' && rm -f xac.lock xac.log.* xac.area.*", scratch_path(name));
 }
 
 static inline int stand_restore(const char *base, enum restore_kind kind, uint64_t target,

@@ -170,8 +170,8 @@ static void any_bytes_do_no_harm(void)
                 char name[256], path[300];
 
                 check(byte_len <= sizeof(bytes));
-                stand_shell("rm -rf '%s' && cp -r '%s' '%s'", scratch_path("whole"), scratch_path("archive"),
-                            scratch_path("whole"));
+                scratch_shell("rm -rf '%s' && cp -r '%s' '%s'", scratch_path("whole"), scratch_path("archive"),
+                              scratch_path("whole"));
                 scratch_read_file(part_path(which), bytes, byte_len);
                 check_ok(unlink(part_path(which)));
                 snprintf(name, sizeof(name), "%s", part_name[which]);
@@ -184,8 +184,8 @@ static void any_bytes_do_no_harm(void)
                 if (err && err != XAC_CORRUPT && err != -ERANGE && err != -ENOENT)
                         check_failed(__FILE__, __LINE__, "%s: %s, %s", name, xac_strerror(err), restore.damage);
                 restored += !err;
-                stand_shell("rm -rf '%s' && mv '%s' '%s'", scratch_path("archive"), scratch_path("whole"),
-                            scratch_path("archive"));
+                scratch_shell("rm -rf '%s' && mv '%s' '%s'", scratch_path("archive"), scratch_path("whole"),
+                              scratch_path("archive"));
         }
         check_ok(stand_restore("base", RESTORE_NEWEST, 0, &restore));
         stand_check_restored(stand, stand->newest);

@@ -217,7 +217,7 @@ static void check_the_next_try_has_room(int flags)
                 check_ok(store_part(&room, part, 1));
         room.bytes += (size_t)11 * PART_PAGES * PAGE;
         while (store_pages(&room, 6 * PART_PAGES, 2) == XAC_FULL)
-                check(++tries < 3);
+                check(++tries < 10);
         check_equal(room.bytes[(size_t)(6 * PART_PAGES - 1) * PAGE], 2);
         check_equal(room.bytes[-PAGE], 1);
         check_ok(xac_close(room.env));

@@ -7,6 +7,7 @@
 #include <ftw.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,4 +200,15 @@ long long scratch_file_size(const char *path)
         struct stat st;
 
         return stat(path, &st) == 0 ? (long long)st.st_size : -errno;
+}
+
+void scratch_shell(const char *format, ...)
+{
+        char command[9000];
+        va_list args;
+
+        va_start(args, format);
+        vsnprintf(command, sizeof(command), format, args);
+        va_end(args);
+        check_equal(system(command), 0);
 }

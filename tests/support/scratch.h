@@ -36,4 +36,7 @@ void scratch_write_file(const char *path, const void *bytes, size_t byte_len);
 void scratch_read_file(const char *path, void *bytes, size_t byte_len);
 long long scratch_file_size(const char *path); /* -errno if there is none */
 
+/* A command of the shell, which must succeed. */
+void scratch_shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 #endif

@@ -23,8 +23,8 @@
 /* Of the environment, which is closed. */
 static void copy_env(void)
 {
-        tool_shell("rm -rf '%s' && cp -r '%s' '%s' && rm -f '%s'/xac.lock '%s'/xac.log.*", COPY, TOOL_ENV, COPY, COPY,
-                   COPY);
+        scratch_shell("rm -rf '%s' && cp -r '%s' '%s' && rm -f '%s'/xac.lock '%s'/xac.log.*", COPY, TOOL_ENV, COPY,
+                      COPY, COPY);
 }
 
 static void make_archive(void)
@@ -79,7 +79,8 @@ static void changes_by_others_are_a_gap(void)
         tool_work(0, 5, TOOL_CLOSE);
         copy_env();
         check_xac(0, "archive", TOOL_ENV, ARCHIVE);
-        tool_shell("sleep 0.01; printf x | dd of='%s'/" TOOL_FILE " bs=1 seek=5000 conv=notrunc status=none", TOOL_ENV);
+        scratch_shell("sleep 0.01; printf x | dd of='%s'/" TOOL_FILE " bs=1 seek=5000 conv=notrunc status=none",
+                      TOOL_ENV);
         tool_work(0, 5, TOOL_CLOSE);
         check_xac(0, "archive", TOOL_ENV, ARCHIVE);
         check_xac(1, "archive", "--list", ARCHIVE);
@@ -111,7 +112,7 @@ static void a_copy_goes_on_to_any_time(void)
         gmtime_r(&middle.tv_sec, &tm);
         tm.tm_year++;
         strftime(until, sizeof(until), "--until=%Y-%m-%dT%H:%M:%SZ", &tm);
-        tool_shell("cp '%s'/xac.manifest '%s'/keep", COPY, COPY);
+        scratch_shell("cp '%s'/xac.manifest '%s'/keep", COPY, COPY);
         check_xac(0, "archive", until, ARCHIVE, COPY);
         check_said("sequence      11");
         copy_env();
@@ -299,7 +300,7 @@ static void a_restore_that_is_killed_leaves_nothing(void)
                 whole++;
                 check_equal(tool_sum_of_file(COPY), 205);
                 check_xac(0, "check", COPY);
-                tool_shell("rm -r '%s'", COPY);
+                scratch_shell("rm -r '%s'", COPY);
         }
         check_xac(0, "restore", archive, scratch_path("backup"), COPY);
         check_equal(tool_sum_of_file(COPY), 205);

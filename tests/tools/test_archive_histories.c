@@ -7,7 +7,6 @@
  */
 
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +37,8 @@ static void restore(int status, const char *said)
 
 static void change_by_others(void)
 {
-        tool_shell("sleep 0.05; printf xyz | dd of='%s'/" TOOL_FILE " bs=1 seek=5000 conv=notrunc status=none",
-                   TOOL_ENV);
+        scratch_shell("sleep 0.05; printf xyz | dd of='%s'/" TOOL_FILE " bs=1 seek=5000 conv=notrunc status=none",
+                      TOOL_ENV);
 }
 
 static void in_a_process(void (*body)(int commits, void *arg), int commits, void *arg)
@@ -81,7 +80,7 @@ static void a_change_after_a_volatile_session_is_told_from_it(void)
         tool_work(0, 5, TOOL_CLOSE);
         check_xac(0, "archive", TOOL_ENV, ARCHIVE);
         tool_work(XAC_VOLATILE, 5, TOOL_CLOSE);
-        tool_shell("cp -r '%s' '%s' && rm -f '%s'/xac.lock '%s'/xac.log.*", TOOL_ENV, COPY, COPY, COPY);
+        scratch_shell("cp -r '%s' '%s' && rm -f '%s'/xac.lock '%s'/xac.log.*", TOOL_ENV, COPY, COPY, COPY);
         change_by_others();
         tool_work(0, 5, TOOL_CLOSE);
         check_xac(0, "archive", TOOL_ENV, ARCHIVE);
@@ -100,7 +99,7 @@ static void be_copied(int commits, void *unused)
         (void)unused;
         for (int i = 0; i < commits; i++) {
                 if (i == 5)
-                        tool_shell("cp -r '%s' '%s'", TOOL_ENV, scratch_path("snapshot"));
+                        scratch_shell("cp -r '%s' '%s'", TOOL_ENV, scratch_path("snapshot"));
                 tool_commit(env, words, i < 10 ? 1 : 2, 0);
                 if (i == 14)
                         check_ok(xac_backup(env, BACKUP, NULL));
@@ -114,7 +113,7 @@ static void set_back(unsigned sessions)
         begin_archive();
         tool_work(0, 5, TOOL_CLOSE);
         in_a_process(be_copied, 20, NULL);
-        tool_shell("rm -r '%s' && cp -r '%s' '%s'", TOOL_ENV, scratch_path("snapshot"), TOOL_ENV);
+        scratch_shell("rm -r '%s' && cp -r '%s' '%s'", TOOL_ENV, scratch_path("snapshot"), TOOL_ENV);
         for (unsigned i = 0; i < sessions; i++)
                 tool_work(0, 40 / sessions, TOOL_CLOSE);
         restore(1, "set back");
@@ -162,7 +161,7 @@ static void copies_are_told_apart_while_the_clock_is_behind(void)
         begin_archive();
         tool_work(0, 5, TOOL_CLOSE);
         let_the_clock_have_been_ahead();
-        tool_shell("cp -r '%s' '%s'", TOOL_ENV, scratch_path("second"));
+        scratch_shell("cp -r '%s' '%s'", TOOL_ENV, scratch_path("second"));
         in_a_process(be_other, 5, strdup(scratch_path("second")));
         check_xac(0, "backup", scratch_path("second"), BACKUP);
         tool_work(0, 10, TOOL_CLOSE);
@@ -290,12 +289,12 @@ static void no_commit_is_of_a_later_time(void)
 
         for (int part = 0; part < 6; part++) {
                 for (int i = 2; i < MOMENTS; i++) {
-                        tool_shell("rm -rf '%s'", COPY);
+                        scratch_shell("rm -rf '%s'", COPY);
                         (void)tool_xac(tool_args("restore", "--archive", ARCHIVE, at_time("--until", &moments[i]),
                                                  BACKUP, COPY));
                         check(said_last("sequence      ") <= moments[i].sequence);
                 }
-                tool_shell("rm \"$(ls '%s'/xac.archive.0* | tail -1)\"", ARCHIVE);
+                scratch_shell("rm \"$(ls '%s'/xac.archive.0* | tail -1)\"", ARCHIVE);
         }
 }
 
@@ -307,8 +306,8 @@ static void retention_leaves_what_comes_after_a_time(void)
         for (int i = 0; i + 1 < MOMENTS; i++) {
                 uint64_t reached;
 
-                tool_shell("rm -rf '%s' '%s' && cp -r '%s' '%s'", COPY, scratch_path("kept"), ARCHIVE,
-                           scratch_path("kept"));
+                scratch_shell("rm -rf '%s' '%s' && cp -r '%s' '%s'", COPY, scratch_path("kept"), ARCHIVE,
+                              scratch_path("kept"));
                 check_xac(0, "restore", "--archive", ARCHIVE, at_time("--until", &moments[i]), BACKUP, COPY);
                 reached = said_last("sequence      ");
                 check_xac(0, "archive", at_time("--keep-since", &moments[i]), scratch_path("kept"));

@@ -5,7 +5,6 @@
  * backup that has what was lost for one that they follow.
  */
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -110,7 +109,7 @@ static void lose_some(void)
         check_xac(0, "archive", TOOL_ENV, ARCHIVE);
         check_xac(0, "backup", TOOL_ENV, BACKUP);
         crash_after(20);
-        tool_shell("cp -r '%s' '%s'", TOOL_ENV, COPY);
+        scratch_shell("cp -r '%s' '%s'", TOOL_ENV, COPY);
         damage_commit(8 + 5); /* groups begin where the session before ended, at the next one */
         check_xac(0, "recover", "--give-up-damaged", TOOL_ENV);
         check_xac(0, "archive", TOOL_ENV, ARCHIVE);
@@ -147,7 +146,7 @@ static void an_archive_has_a_gap_there(void)
         check_xac(0, "backup", TOOL_ENV, scratch_path("new"));
         tool_work(0, 5, TOOL_CLOSE);
         check_xac(0, "archive", TOOL_ENV, ARCHIVE);
-        tool_shell("rm -r '%s'", scratch_path("restored"));
+        scratch_shell("rm -r '%s'", scratch_path("restored"));
         check_xac(0, "restore", "--archive", ARCHIVE, scratch_path("new"), scratch_path("restored"));
         check_equal(tool_sum_of_file(scratch_path("restored")), kept + 45);
 }

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -312,17 +311,6 @@ uint64_t tool_sum_of_file(const char *dir)
         for (size_t i = 0; i < (size_t)size / sizeof(*words); i++)
                 sum += words[i];
         return sum;
-}
-
-void tool_shell(const char *format, ...)
-{
-        char command[4096];
-        va_list args;
-
-        va_start(args, format);
-        vsnprintf(command, sizeof(command), format, args);
-        va_end(args);
-        check_equal(system(command), 0);
 }
 
 uint64_t tool_state_of_everything(void)

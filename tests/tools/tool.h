@@ -78,8 +78,6 @@ const char *tool_path(const char *name);
 void tool_copy_file(const char *from, const char *to); /* paths */
 /* The words of the data file in that directory added up, as they are on disk. */
 uint64_t tool_sum_of_file(const char *dir);
-/* A command of the shell, which must succeed. */
-void tool_shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A number that changes when anything in the directory does: names, sizes, bytes, times. */
 uint64_t tool_fingerprint(const char *dir);
 /* The same of the environment, with memory and time stamps of its shared memory, which must be there. */
