@@ -63,6 +63,7 @@ struct crashed {
         uint64_t last_group; /* where the newest whole group begins; it proves that all before it were on disk */
         uint64_t valid_end;  /* of the log, without the torn tail */
         uint64_t position[CRASHED_NEWEST + 1]; /* of the commits' records */
+        uint64_t position_end[CRASHED_NEWEST + 1];
 };
 
 static inline uint64_t crashed_page_id(uint64_t file, uint64_t page)
@@ -204,6 +205,15 @@ static inline uint32_t crashed_move(struct crashed *crashed, unsigned char *payl
         return crashed_put_move(crashed, payload, len, crashed_page_id(file, from), LOG_CLEARED, 0, zeros);
 }
 
+static inline void crashed_append_commit(struct crashed *crashed, uint64_t transaction, const unsigned char *payload,
+                                         uint32_t len)
+{
+        const uint64_t sequence = ++crashed->sequence;
+
+        crashed->position[sequence] = crashed_append(crashed, LOG_COMMIT, sequence, transaction, payload, len);
+        crashed->position_end[sequence] = crashed->end;
+}
+
 static inline void crashed_commit(struct crashed *crashed)
 {
         static unsigned char payload[CRASHED_PAYLOAD_MAX];
@@ -212,8 +222,7 @@ static inline void crashed_commit(struct crashed *crashed)
 
         for (uint64_t i = 0; i < count; i++)
                 len = crashed_change(crashed, payload, len);
-        ++crashed->sequence;
-        crashed->position[crashed->sequence] = crashed_append(crashed, LOG_COMMIT, crashed->sequence, 0, payload, len);
+        crashed_append_commit(crashed, 0, payload, len);
         if (crashed->sequence % 10 == 0 || chance_percent(&crashed->chance, 40))
                 crashed_close_group(crashed);
 }
@@ -404,7 +413,7 @@ static inline void crashed_make(struct crashed *crashed, int directory, uint64_t
         memset(crashed->page[1][22], 0x11, CRASHED_PAGE);
         crashed->is_touched[1][22] = true;
         len = crashed_change(crashed, payload, 0);
-        crashed_append(crashed, LOG_COMMIT, ++crashed->sequence, transaction, payload, len);
+        crashed_append_commit(crashed, transaction, payload, len);
         crashed_tear_tail(crashed);
 
         crashed_store_log(crashed);

@@ -130,9 +130,9 @@ static void test_the_checkpoint_ends_within_a_block(void **state)
 /* The newest commit that has its whole record before the segment. */
 static uint64_t newest_before(uint64_t segment_no)
 {
-        uint64_t commit = CRASHED_NEWEST - 2; /* the last ones are in the newest group */
+        uint64_t commit = CRASHED_NEWEST;
 
-        while (commit > CRASHED_BASE && crashed->position[commit + 1] > segment_no * CRASHED_SEGMENT)
+        while (commit > CRASHED_BASE && crashed->position_end[commit] > segment_no * CRASHED_SEGMENT)
                 commit--;
         return commit;
 }
@@ -141,16 +141,17 @@ static void test_missing_segments(void **state)
 {
         (void)state;
         for (uint64_t no = 1; no < crashed->last_group / CRASHED_SEGMENT; no++) {
+                const uint64_t newest = newest_before(no);
                 char name[LOG_NAME_BYTES];
 
-                if (newest_before(no) == CRASHED_BASE)
+                if (newest == CRASHED_BASE)
                         memcpy(expected, crashed->base, sizeof(expected));
                 else
-                        expect_state_before(no * CRASHED_SEGMENT);
+                        expect_state_before(crashed->position[newest + 1]);
                 crashed_files_put_back(&begin, directory);
                 log_file_name(name, crashed_file_of(no));
                 assert_int_equal(unlinkat(directory, name, 0), 0);
-                give_up(0, newest_before(no));
+                give_up(0, newest);
         }
 }
 

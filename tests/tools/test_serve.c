@@ -581,7 +581,7 @@ static int lock_directory(void)
         return directory;
 }
 
-/* SIGTERM is blocked, as the kernel tells it. */
+/* SIGTERM is blocked, as the kernel tells it; not all signals are, as they are while a thread is made. */
 static int blocks_the_end(pid_t pid)
 {
         char path[64], line[200];
@@ -593,7 +593,7 @@ static int blocks_the_end(pid_t pid)
         while (fgets(line, sizeof(line), status))
                 sscanf(line, "SigBlk: %llx", &blocked);
         fclose(status);
-        return blocked >> (SIGTERM - 1) & 1;
+        return (blocked >> (SIGTERM - 1) & 1) && !(blocked >> (SIGHUP - 1) & 1);
 }
 
 static void await_blocked(pid_t pid)
