@@ -292,6 +292,7 @@ static void step(struct walk *walk, const struct trace_event *event)
         atomic_fetch_add(&walk->engine->tally->violations, 1);
         printf("VIOLATION in workload %s, seed %" PRIu64 ", at event %" PRIu64 ": %s\n", walk->trace->workload,
                walk->trace->seed, walk->cut, wrong);
+        fflush(stdout); /* workers end without it */
 }
 
 /* Before the base there was no crash. */
