@@ -35,70 +35,81 @@ fi
 # ---- Build ----
 
 mkdir -p "$build"
-base='checksum hook shlock sys vector'
 sanitizers='-fsanitize=address,undefined -fno-sanitize-recover=all'
 flags="-std=gnu11 -D_GNU_SOURCE -DPACKAGE_VERSION=\"fuzz\" -O1 -g -fno-omit-frame-pointer -I$srcdir/include -I$srcdir"
 
-# compile KIND SOURCE...: prints the objects. Loops over every byte are no news for the fuzzer: they are
-# compiled without its counters, KIND quiet.
-compile()
+# sources KIND SOURCE...: lines for compile. Loops over every byte are no news for the fuzzer: they are compiled without its
+# counters, KIND quiet.
+sources()
 {
         kind=$1
         shift
-        counters=-fsanitize=fuzzer-no-link
-        if [ "$kind" = quiet ]; then
-                counters=
-        fi
-        for source in "$@"; do
-                object=$build/$(echo "$source" | tr / _).o
-                # shellcheck disable=SC2086 # lists of words
-                $clang $flags $sanitizers $counters -c "$srcdir/$source" -o "$object"
-                echo "$object"
+        printf "$kind %s\n" "$@"
+}
+
+# below FOLDER...: their sources, as paths from $srcdir.
+below()
+{
+        (cd "$srcdir" && find "$@" -maxdepth 1 -name '*.c')
+}
+
+all_sources()
+{
+        sources quiet base/checksum.c
+        sources counted base/hook.c base/shlock.c base/sys.c base/vector.c
+        # without libzstd: an archive is the one thing that it packs
+        sources counted $(below recovery | grep -v '/zstd\.c$')
+        sources counted $(below pages trees heap) send/cells.c $(below send | grep '/range') send/rows.c send/segment.c \
+                send/send_list.c send/send_request.c
+        sources quiet $(below rewire trace backup) $(below libxac | grep -v '/fault_sigsegv\.c$')
+        sources quiet tests/fuzz/fuzz.c tests/fuzz/model.c tests/fuzz/log_image.c tests/support/chance.c \
+                tests/support/check.c tests/trees/sorted.c tests/trees/xtree.c tests/trees/xtree_hash.c tests/send/stream.c \
+                tests/tools/json_check.c tests/tools/trace_chew.c tests/tools/trace_make.c tools/xac/tool.c
+        for source in histogram json text trace_cursor trace_file trace_json trace_list trace_perfetto trace_ranges \
+                trace_report trace_sum trace_winner trace_words; do
+                sources counted "tools/xac/$source.c"
         done
 }
 
-echo "check-fuzz: building with $clang"
-objects=$(
-        for module in $base; do
-                if [ "$module" = checksum ]; then
-                        compile quiet base/checksum.c
-                else
-                        compile counted "base/$module.c"
-                fi
-        done
-        for source in "$srcdir"/recovery/*.c; do
-                # without libzstd: an archive is the one thing that it packs
-                [ "$(basename "$source")" = zstd.c ] || compile counted "recovery/$(basename "$source")"
-        done
-        for source in "$srcdir"/pages/*.c "$srcdir"/trees/*.c "$srcdir"/heap/*.c \
-                "$srcdir"/send/cells.c "$srcdir"/send/range*.c "$srcdir"/send/rows.c "$srcdir"/send/segment.c \
-                "$srcdir"/send/send_list.c "$srcdir"/send/send_request.c; do
-                compile counted "${source#"$srcdir/"}"
-        done
-        for source in "$srcdir"/rewire/*.c "$srcdir"/trace/*.c "$srcdir"/backup/*.c; do
-                compile quiet "${source#"$srcdir/"}"
-        done
-        for source in "$srcdir"/libxac/*.c; do
-                [ "$(basename "$source")" = fault_sigsegv.c ] || compile quiet "libxac/$(basename "$source")"
-        done
-        compile quiet tests/fuzz/fuzz.c tests/fuzz/model.c tests/fuzz/log_image.c tests/support/chance.c \
-                tests/support/check.c tests/trees/sorted.c tests/trees/xtree.c tests/trees/xtree_hash.c tests/send/stream.c tests/tools/json_check.c \
-                tests/tools/trace_chew.c tests/tools/trace_make.c tools/xac/tool.c
-        for source in histogram json text trace_cursor trace_file trace_json trace_list trace_perfetto trace_ranges \
-                trace_report trace_sum trace_winner trace_words; do
-                compile counted "tools/xac/$source.c"
-        done
-)
-for target in $targets; do
-        more=
-        case $target in
-        bptree | cobtree) more="$srcdir/tests/fuzz/fuzz_tree.c $srcdir/tests/fuzz/stage.c" ;;
-        ehash) more=$srcdir/tests/fuzz/stage.c ;;
+# object SOURCE
+object()
+{
+        echo "$build/$(echo "$1" | tr / _).o"
+}
+
+# On all processors; xargs gives each shell one line, of two words.
+compile_all()
+{
+        # shellcheck disable=SC2016 # for the shells that xargs starts
+        all_sources | xargs -P "$(nproc)" -L 1 sh -c '
+                counters=-fsanitize=fuzzer-no-link
+                [ "$3" = counted ] || counters=
+                $0 $counters -c "$1/$4" -o "$2/$(echo "$4" | tr / _).o" || exit 255' \
+                "$clang $flags $sanitizers" "$srcdir" "$build"
+}
+
+# What each target has of its own.
+more_of()
+{
+        case $1 in
+        bptree | cobtree) echo "$srcdir/tests/fuzz/fuzz_tree.c $srcdir/tests/fuzz/stage.c" ;;
+        ehash) echo "$srcdir/tests/fuzz/stage.c" ;;
         esac
+}
+
+link_all()
+{
+        objects=$(all_sources | while read -r kind source; do object "$source"; done)
         # shellcheck disable=SC2086 # lists of words
-        $clang $flags $sanitizers -fsanitize=fuzzer "$srcdir/tests/fuzz/fuzz_$target.c" $more $objects -lurcu-common -lpthread \
-                -o "$build/fuzz_$target"
-done
+        for target in $targets; do
+                echo "$srcdir/tests/fuzz/fuzz_$target.c" $(more_of "$target") $objects -lurcu-common -lpthread \
+                        -o "$build/fuzz_$target"
+        done | xargs -P "$(nproc)" -L 1 $clang $flags $sanitizers -fsanitize=fuzzer
+}
+
+echo "check-fuzz: building with $clang"
+compile_all
+link_all
 
 # ---- Run ----
 
