@@ -25,6 +25,7 @@ check_LTLIBRARIES += %D%/support/libsupport.la
         %D%/support/isolate.h \
         %D%/support/own_shm.c \
         %D%/support/own_shm.h \
+        %D%/support/places.h \
         %D%/support/program.c \
         %D%/support/program.h \
         %D%/support/scratch.c \

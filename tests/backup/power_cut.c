@@ -29,6 +29,7 @@
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
+#include "tests/support/places.h"
 #include "tests/support/program.h"
 #include "tests/support/scratch.h"
 
@@ -219,7 +220,7 @@ static void judge_all(const char *what,
                                  .seed = seed,
                                  .workers = 1,
                                  .stride = 1,
-                                 .keep_in = "/tmp",
+                                 .keep_in = places_kept(),
                                  .command = "power_cut" };
 
         check(tally != NULL);

@@ -27,16 +27,16 @@
 #include <unistd.h>
 
 #include "base/sys.h"
+#include "tests/support/places.h"
 
 /* ---- Directories ---- */
 
 /* A descriptor of a new directory; *state is for scratch_remove. */
 static inline int scratch_make(void **state)
 {
-        const char *base = getenv("TMPDIR");
         char *name = NULL;
 
-        if (asprintf(&name, "%s/xac-unit-XXXXXX", base && *base ? base : "/tmp") < 0 || !mkdtemp(name))
+        if (asprintf(&name, "%s/xac-unit-XXXXXX", places_files()) < 0 || !mkdtemp(name))
                 return -1;
         *state = name;
         return open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

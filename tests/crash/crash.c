@@ -12,7 +12,7 @@
  *      crash --trace F --cut N --choice C         one image again; a violation prints the line
  *
  * With --events that prints the trace as well. CRASH_IMAGES stands for --images, XAC_TEST_SEED for --seed.
- * Images lie in /dev/shm.
+ * Images lie in memory.
  */
 
 #include <dirent.h>
@@ -34,6 +34,7 @@
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
+#include "tests/support/places.h"
 
 enum {
         TRACE_BYTES = 256 << 20,
@@ -63,13 +64,6 @@ struct round {
         unsigned pass;
         const char *directory;
 };
-
-static const char *temporary_files(void)
-{
-        const char *directory = getenv("TMPDIR");
-
-        return directory && *directory ? directory : "/tmp";
-}
 
 /* ---- Going through ---- */
 
@@ -137,8 +131,7 @@ static void record(struct round *round, const struct workload *workload, uint64_
         struct world world = { .workload = workload, .seed = seed };
         char directory[512];
 
-        snprintf(directory, sizeof(directory), "%s/xac-crash-XXXXXX",
-                 is_on_disk ? temporary_files() : round->directory);
+        snprintf(directory, sizeof(directory), "%s/xac-crash-XXXXXX", is_on_disk ? places_files() : round->directory);
         check(mkdtemp(directory) != NULL);
         workload_record(&world, directory, trace);
         image_erase(directory);
@@ -270,7 +263,7 @@ static void take_options(struct orders *orders, int argc, char **argv)
         int option;
 
         *orders = (struct orders){
-                .workers = 2, .deeper_every = 50, .choice = "new", .keep_in = temporary_files(), .command = argv[0]
+                .workers = 2, .deeper_every = 50, .choice = "new", .keep_in = places_kept(), .command = argv[0]
         };
         orders->images = images ? strtoull(images, NULL, 0) : 0;
         while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
@@ -354,12 +347,13 @@ static void clean_up(const char *directory)
 
 int main(int argc, char **argv)
 {
-        char directory[] = "/dev/shm/xac-crash-XXXXXX";
+        char directory[512];
         struct orders orders;
         struct round round = { .orders = &orders, .directory = directory };
         int status;
 
         take_options(&orders, argc, argv);
+        snprintf(directory, sizeof(directory), "%s/xac-crash-XXXXXX", places_memory());
         check(mkdtemp(directory) != NULL);
         working = crew_fork(run_orders, 0, &round);
         signal(SIGTERM, pass_on);

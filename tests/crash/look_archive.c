@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "recovery/restore_until.h"
+#include "tests/support/places.h"
 
 /*
  * The archive has every commit since the environment was made: with an empty directory for a backup it leads to the
@@ -84,9 +85,10 @@ static void make_base(struct life_of_image *life, int directory, const struct ma
 
 void look_inside_archive(struct life_of_image *life)
 {
-        char path[] = "/dev/shm/xac-archive-XXXXXX";
+        char path[512];
         struct manifest *manifest = malloc(sizeof(*manifest));
         int environment = open(life->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        snprintf(path, sizeof(path), "%s/xac-archive-XXXXXX", places_memory());
         int directory = mkdtemp(path) ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
         struct restore_until restore = { .kind = RESTORE_NEWEST, .archive = environment };
         struct findings findings = { .report = take_sentence, .arg = life };

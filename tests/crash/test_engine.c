@@ -10,6 +10,7 @@
 #include "tests/crash/choices.h"
 #include "tests/crash/engine.h"
 #include "tests/crash/recorder.h"
+#include "tests/support/places.h"
 
 enum { FILE_NO = 7, DIRECTORY_NO = 1, TRACE_ROOM = 1 << 20 };
 
@@ -389,7 +390,7 @@ enum toy_fault {
 };
 
 static enum toy_fault fault;
-static char toy_directory[] = "/tmp/xac-toy-XXXXXX";
+static char toy_directory[512];
 
 enum { TOY_COUNT = 6, TOY_WORDS = DISK_SECTOR / 8 };
 
@@ -466,7 +467,8 @@ static bool toy_is_found_sound(void)
                                  .command = "crash" };
         bool is_sound;
 
-        assert_non_null(mkdtemp(strcpy(toy_directory, "/tmp/xac-toy-XXXXXX")));
+        snprintf(toy_directory, sizeof(toy_directory), "%s/xac-toy-XXXXXX", places_files());
+        assert_non_null(mkdtemp(toy_directory));
         toy_run();
         is_sound = engine_pass(&engine, trace, 0) && engine_pass(&engine, trace, 1);
         assert_in_range(seen_count(engine.distinct), 1, 1000);
@@ -509,10 +511,11 @@ static void test_a_trace_survives_being_saved(void **state)
 {
         const struct trace_event *event = NULL, *back = NULL;
         struct trace *loaded;
-        char path[] = "/tmp/xac-trace-XXXXXX";
-        int fd = mkstemp(path);
+        char path[512];
 
         (void)state;
+        snprintf(path, sizeof(path), "%s/xac-trace-XXXXXX", places_files());
+        int fd = mkstemp(path);
         assert_true(fd >= 0);
         begin_file();
         trace->seed = 77;

@@ -23,6 +23,7 @@
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
 #include "tests/support/isolate.h"
+#include "tests/support/places.h"
 #include "tests/support/scratch.h"
 
 /* ---- Shared memory that somebody left ---- */
@@ -278,6 +279,6 @@ int main(void)
                 isolated_test(a_manifest_of_another_version_is_xac_format),
         };
 
-        setenv("TMPDIR", "/dev/shm", 0); /* many syncs */
+        places_prefer_memory(); /* many syncs */
         return cmocka_run_group_tests_name("damaged", tests, NULL, NULL);
 }

@@ -18,6 +18,7 @@
 #include "tests/failure/world.h"
 #include "tests/support/check.h"
 #include "tests/support/isolate.h"
+#include "tests/support/places.h"
 #include "tests/support/scratch.h"
 
 enum { PAGES = WORLD_USUAL_PAGES, PAGE_BYTES = 4096 };
@@ -233,6 +234,6 @@ int main(void)
                 isolated_test(own_files_that_are_none_are_refused),
         };
 
-        setenv("TMPDIR", "/dev/shm", 0); /* many syncs */
+        places_prefer_memory(); /* many syncs */
         return cmocka_run_group_tests_name("data files", tests, NULL, NULL);
 }

@@ -30,6 +30,7 @@
 #include "tests/support/crash.h"
 #include "tests/support/crew.h"
 #include "tests/support/isolate.h"
+#include "tests/support/places.h"
 #include "tests/support/scratch.h"
 
 enum {
@@ -317,7 +318,7 @@ int main(void)
 
         if (getenv("XAC_TEST_CASE"))
                 return cmocka_run_group_tests_name("every_call", replay, NULL, NULL);
-        setenv("TMPDIR", "/dev/shm", 0); /* tens of thousands of syncs */
+        places_prefer_memory(); /* tens of thousands of syncs */
         for (int i = 0; i < script_count; i++) {
                 if (scripts[i].where != SCRIPT_DURABLE) {
                         add_test(&tests[count], &isolated[count], i, scripts[i].name);

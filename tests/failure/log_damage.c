@@ -28,6 +28,7 @@
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
 #include "tests/support/isolate.h"
+#include "tests/support/places.h"
 #include "tests/support/scratch.h"
 
 enum { SAMPLES = 600, LONG_SAMPLES = 20000, SECONDS = 120, LONG_SECONDS = 3600 };
@@ -527,6 +528,6 @@ int main(void)
                 damage_test(a_directory_that_may_not_be_written),
         };
 
-        setenv("TMPDIR", "/dev/shm", 0); /* many syncs */
+        places_prefer_memory(); /* many syncs */
         return cmocka_run_group_tests_name("log_damage", tests, NULL, NULL);
 }

@@ -23,6 +23,7 @@
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
 #include "tests/support/isolate.h"
+#include "tests/support/places.h"
 #include "tests/support/scratch.h"
 
 enum {
@@ -379,6 +380,6 @@ int main(void)
                 isolated_timed(a_program_that_takes_them_itself_gets_codes, SECONDS),
         };
 
-        setenv("TMPDIR", "/dev/shm", 0); /* gigabytes, for a moment */
+        places_prefer_memory(); /* gigabytes, for a moment */
         return cmocka_run_group_tests_name("mappings", tests, NULL, NULL);
 }

@@ -29,6 +29,7 @@
 #include "tests/support/crew.h"
 #include "tests/support/fd.h"
 #include "tests/support/isolate.h"
+#include "tests/support/places.h"
 #include "tests/support/scratch.h"
 
 enum {
@@ -482,6 +483,6 @@ int main(void)
                 { "everything_acknowledged_survives_a_storm", isolate_run, NULL, NULL, &storm },
         };
 
-        setenv("TMPDIR", "/dev/shm", 0); /* many syncs */
+        places_prefer_memory(); /* many syncs */
         return cmocka_run_group_tests_name("poison", tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 
 #include "recovery/bytes.h"
 #include "tests/support/chance.h"
+#include "tests/support/places.h"
 
 static void remove_directory(void);
 
@@ -159,13 +160,11 @@ static void remove_directory(void)
 
 int fuzz_directory(void)
 {
-        const char *parent = getenv("TMPDIR");
-
         if (directory >= 0)
                 return directory;
-        if (!parent)
-                parent = access("/dev/shm", W_OK | X_OK) ? "/tmp" : "/dev/shm";
-        snprintf(directory_path, sizeof(directory_path), "%s/xac-fuzz-XXXXXX", parent);
+        if (access("/dev/shm", W_OK | X_OK) == 0)
+                places_prefer_memory();
+        snprintf(directory_path, sizeof(directory_path), "%s/xac-fuzz-XXXXXX", places_files());
         fuzz_check(mkdtemp(directory_path) != NULL);
         directory = open(directory_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         fuzz_check(directory >= 0);

@@ -114,12 +114,12 @@ link_all
 # ---- Run ----
 
 # In memory, and removed also when a target ends by a signal.
-scratch=$(mktemp -d /dev/shm/xac-fuzz-XXXXXX 2>/dev/null || mktemp -d)
+scratch=$(mktemp -d "${XAC_TEST_RUN:-/dev/shm}/xac-fuzz-XXXXXX" 2>/dev/null || mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 1' HUP INT TERM
-TMPDIR=$scratch
+TMPDIR=$scratch XAC_TEST_QUICK=$scratch
 ASAN_OPTIONS=quarantine_size_mb=4:${ASAN_OPTIONS-}
-export TMPDIR ASAN_OPTIONS
+export TMPDIR XAC_TEST_QUICK ASAN_OPTIONS
 
 run_one()
 {

@@ -20,7 +20,7 @@ case ${1-} in
 esac
 
 # Where syncs are cheap: what the disk does is not the matter here.
-XAC_TEST_DURABLE=1 TMPDIR=${TMPDIR:-/dev/shm}
+XAC_TEST_DURABLE=1 TMPDIR=${XAC_TEST_QUICK:-${TMPDIR:-/dev/shm}}
 export XAC_TEST_DURABLE TMPDIR
 
 out=$(mktemp) || exit 2

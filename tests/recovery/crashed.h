@@ -30,6 +30,7 @@
 #include "recovery/manifest.h"
 #include "recovery/recover.h"
 #include "tests/support/chance.h"
+#include "tests/support/places.h"
 
 enum {
         CRASHED_PAGE = 4096,
@@ -85,7 +86,7 @@ static inline uint64_t crashed_touched_pages(const struct crashed *crashed)
 static inline int crashed_scratch(void **state)
 {
         if (access("/dev/shm", W_OK | X_OK) == 0)
-                setenv("TMPDIR", "/dev/shm", 0);
+                places_prefer_memory();
         return scratch_make(state);
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/checksum.h"
 #include "recovery/log_writer.h"
+#include "tests/support/places.h"
 
 enum { STAND_OWNERS = 32, STAND_RING = 64 << 10, STAND_SEGMENT = 64 << 10, STAND_INCARNATION = 7 };
 
@@ -129,7 +130,7 @@ static inline int stand_setup_in_memory(void **state)
         char *saved = before ? strdup(before) : NULL;
 
         if (access("/dev/shm", W_OK) == 0)
-                setenv("TMPDIR", "/dev/shm", 1);
+                setenv("TMPDIR", places_memory(), 1);
         int err = stand_setup(state);
         if (saved)
                 setenv("TMPDIR", saved, 1);

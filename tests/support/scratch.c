@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "tests/support/check.h"
+#include "tests/support/places.h"
 
 #define SHARED_MEMORY_DIR    "/dev/shm"
 #define SHARED_MEMORY_PREFIX "xac."
@@ -26,11 +27,7 @@ static struct timespec made; /* by the clock that files are stamped with */
 
 int scratch_make(int in_memory)
 {
-        const char *parent = getenv("TMPDIR");
-
-        if (parent == NULL)
-                parent = "/tmp";
-        snprintf(scratch_dir, sizeof(scratch_dir), "%s/xac-test-XXXXXX", in_memory ? SHARED_MEMORY_DIR : parent);
+        snprintf(scratch_dir, sizeof(scratch_dir), "%s/xac-test-XXXXXX", in_memory ? places_memory() : places_files());
         clock_gettime(CLOCK_REALTIME_COARSE, &made);
         return mkdtemp(scratch_dir) != NULL ? 0 : -errno;
 }

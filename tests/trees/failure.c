@@ -23,6 +23,7 @@
 #include "tests/support/crash.h"
 #include "tests/support/crew.h"
 #include "tests/support/isolate.h"
+#include "tests/support/places.h"
 #include "tests/trees/failing.h"
 #include "tests/trees/failure_script.h"
 
@@ -154,7 +155,7 @@ int main(void)
         struct CMUnitTest tests[EACH];
         const struct CMUnitTest replay[] = { isolated_test(replay_one) };
 
-        setenv("TMPDIR", "/dev/shm", 0); /* many syncs */
+        places_prefer_memory(); /* many syncs */
         if (getenv("XAC_TEST_CASE"))
                 return cmocka_run_group_tests_name("failure", replay, NULL, NULL);
         for (int i = 0; i < EACH; i++) {
