@@ -122,7 +122,7 @@ dist_check_SCRIPTS += tools/check-examples
 dist_noinst_SCRIPTS += tools/demo.sh
 
 demo: $(DEMO_PROGRAMS) examples/words $(COMPILER_IN_PLACE)
-	@$(SHELL) $(srcdir)/tools/demo.sh .
+	@TMPDIR="$${TMPDIR:-/var/tmp}" $(TEST_RUN) $(SHELL) $(srcdir)/tools/demo.sh .
 
 # Lua's interpreter in a heap in a file. It is not ours: examples/lua/package and examples/lua/source find it.
 dist_noinst_SCRIPTS += examples/lua/build examples/lua/demo examples/lua/measure examples/lua/package examples/lua/source
@@ -146,7 +146,7 @@ EXTRA_DIST += \
         examples/uthash/accounts.c
 
 lua-demo: libxac.la libxacheap.la $(COMPILER_IN_PLACE)
-	@CC='$(CC)' $(SHELL) $(srcdir)/examples/lua/demo .
+	@CC='$(CC)' $(TEST_RUN) $(SHELL) $(srcdir)/examples/lua/demo .
 
 # Boost's containers in a heap, and a program for Boost.Interprocess before and after: compiled by tests/programs/test_boost.sh.
 EXTRA_DIST += \

@@ -162,8 +162,8 @@ EXTRA_DIST += \
 dist_noinst_SCRIPTS += labs/instructor/check
 
 LABS_OPTIONS = --sample
-check-labs: libxac.la libxactrees.la libxacheap.la
+check-labs: libxac.la libxactrees.la libxacheap.la $(SWEEP)
 	@MAKE='$(MAKE)' CC='$(CC)' OUT='$(abs_builddir)/build-labs' SEED="$${XAC_TEST_SEED-}" \
-	        XAC_BUILD='$(abs_builddir)' XAC_SOURCE='$(abs_srcdir)' $(SHELL) $(srcdir)/labs/instructor/check $(LABS_OPTIONS)
+	        XAC_BUILD='$(abs_builddir)' XAC_SOURCE='$(abs_srcdir)' $(TEST_RUN) $(SHELL) $(srcdir)/labs/instructor/check $(LABS_OPTIONS)
 
 .PHONY: check-labs

@@ -48,7 +48,7 @@ EXTRA_DIST += \
 # PYTHON: which one. PYTEST_OPTIONS: --slow, or some of the tests.
 PYTHON = python3
 PYTEST_OPTIONS =
-check-python: libxac.la libxactrees.la libxacsend.la tools/xac/xac %D%/examples/orders_writer %D%/examples/orders_sum
-	@PYTHON='$(PYTHON)' srcdir='$(srcdir)' builddir=. $(SHELL) $(srcdir)/tools/check-python $(PYTEST_OPTIONS)
+check-python: libxac.la libxactrees.la libxacsend.la tools/xac/xac %D%/examples/orders_writer %D%/examples/orders_sum $(SWEEP)
+	@PYTHON='$(PYTHON)' srcdir='$(srcdir)' builddir=. $(TEST_RUN) $(SHELL) $(srcdir)/tools/check-python $(PYTEST_OPTIONS)
 
 .PHONY: check-python

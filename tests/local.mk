@@ -33,6 +33,11 @@ check_LTLIBRARIES += %D%/support/libsupport.la
         %D%/support/seat.c \
         %D%/support/seat.h
 
+# Removes what a run of tests left (tools/test-run).
+SWEEP = %D%/support/sweep$(EXEEXT)
+check_PROGRAMS += %D%/support/sweep
+%C%_support_sweep_SOURCES = %D%/support/sweep.c
+
 CONTRACT_LIBS = %D%/support/libsupport.la $(CHECK_LIBS)
 
 include tests/base/local.mk

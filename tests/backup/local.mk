@@ -45,7 +45,7 @@ BACKUPS = 50
 BACKUP_KILLS = 200
 BACKUP_PASSES = 50
 BACKUP_MIB = 2048
-check-backups: %D%/history %D%/power_cut %D%/twice
-	$(AM_TESTS_ENVIRONMENT) %D%/twice --mib $(BACKUP_MIB) --log-mib 256
-	$(AM_TESTS_ENVIRONMENT) %D%/power_cut --passes $(BACKUP_PASSES)
-	$(AM_TESTS_ENVIRONMENT) %D%/history --backups $(BACKUPS) --kills $(BACKUP_KILLS)
+check-backups: %D%/history %D%/power_cut %D%/twice $(SWEEP)
+	$(AM_TESTS_ENVIRONMENT) $(TEST_RUN) %D%/twice --mib $(BACKUP_MIB) --log-mib 256
+	$(AM_TESTS_ENVIRONMENT) $(TEST_RUN) %D%/power_cut --passes $(BACKUP_PASSES)
+	$(AM_TESTS_ENVIRONMENT) $(TEST_RUN) %D%/history --backups $(BACKUPS) --kills $(BACKUP_KILLS)

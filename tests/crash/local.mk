@@ -56,5 +56,5 @@ SUITE_system += $(CRASH_TESTS)
 # So many images, or for so long.
 CRASH_IMAGES = 100000
 CRASH_SECONDS =
-check-crash: %D%/crash
-	$(AM_TESTS_ENVIRONMENT) %D%/crash $(if $(CRASH_SECONDS),--seconds $(CRASH_SECONDS),--images $(CRASH_IMAGES))
+check-crash: %D%/crash $(SWEEP)
+	$(AM_TESTS_ENVIRONMENT) $(TEST_RUN) %D%/crash $(if $(CRASH_SECONDS),--seconds $(CRASH_SECONDS),--images $(CRASH_IMAGES))

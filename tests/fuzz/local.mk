@@ -73,5 +73,5 @@ dist_check_SCRIPTS += %D%/run.sh %D%/make_corpus.sh
 EXTRA_DIST += %D%/corpus
 
 FUZZ_RUNS = 1000000
-check-fuzz:
-	srcdir='$(srcdir)' FUZZ_RUNS='$(FUZZ_RUNS)' $(SHELL) $(srcdir)/%D%/run.sh
+check-fuzz: $(SWEEP)
+	srcdir='$(srcdir)' FUZZ_RUNS='$(FUZZ_RUNS)' $(TEST_RUN) $(SHELL) $(srcdir)/%D%/run.sh

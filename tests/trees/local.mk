@@ -134,8 +134,8 @@ TREES_DAMAGED = %D%/damaged.c %D%/damaged.h $(TREES_WAYS)
 dist_check_SCRIPTS += %D%/run-model.sh
 # For long: make check-trees-model TREES_OPERATIONS=10000000
 TREES_OPERATIONS = 1000000
-check-trees-model: %D%/test_tree_model
-	$(SHELL) $(srcdir)/%D%/run-model.sh --operations $(TREES_OPERATIONS)
+check-trees-model: %D%/test_tree_model $(SWEEP)
+	$(TEST_RUN) $(SHELL) $(srcdir)/%D%/run-model.sh --operations $(TREES_OPERATIONS)
 
 # Sees inside the library, for what its commits write.
 %C%_test_tree_patterns_SOURCES = %D%/test_tree_patterns.c %D%/patterns.c %D%/patterns.h $(TREES_WAYS)
