@@ -38,6 +38,14 @@ SWEEP = %D%/support/sweep$(EXEEXT)
 check_PROGRAMS += %D%/support/sweep
 %C%_support_sweep_SOURCES = %D%/support/sweep.c
 
+# For long: RUN_KILLS times `make check-RUN_KILLS_SUITE` is killed.
+RUN_KILLS = 10
+RUN_KILLS_SUITE = libxac
+check-run-kills: all $(SWEEP)
+	+$(MAKE) $(AM_MAKEFLAGS) $(filter $(check_PROGRAMS),$(SUITE_$(RUN_KILLS_SUITE))) $(SUITE_$(RUN_KILLS_SUITE)_NEEDS)
+	+MAKE='$(MAKE)' $(SHELL) $(srcdir)/%D%/support/killed_runs.sh --kills $(RUN_KILLS) --suite $(RUN_KILLS_SUITE)
+dist_noinst_SCRIPTS += %D%/support/killed_runs.sh
+
 CONTRACT_LIBS = %D%/support/libsupport.la $(CHECK_LIBS)
 
 include tests/base/local.mk
