@@ -39,33 +39,50 @@ static void remove_directory(const char *path)
         nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
+/* Where that of libxac lies, and where that of others: with a run of tests it goes, whatever becomes of the process
+ * (tools/test-run). */
+#define SHARED_MEMORY "/dev/shm"
+
+static const char *memory_of_others(void)
+{
+        const char *run = getenv("XAC_TEST_RUN");
+
+        return run ? run : SHARED_MEMORY;
+}
+
 /* Shared memory is named after the device and inode of its directory. */
-static int name_memory(const char *directory, const char *name, char path[SCRATCH_PATH])
+static int name_memory(const char *place, const char *directory, const char *name, char path[SCRATCH_PATH])
 {
         struct stat st;
 
         if (stat(directory, &st) != 0)
                 return -errno;
-        snprintf(path, SCRATCH_PATH, "/dev/shm/xac.%" PRIxMAX ".%" PRIxMAX ".%s", (uintmax_t)st.st_dev,
+        snprintf(path, SCRATCH_PATH, "%s/xac.%" PRIxMAX ".%" PRIxMAX ".%s", place, (uintmax_t)st.st_dev,
                  (uintmax_t)st.st_ino, name);
         return 0;
 }
 
-void scratch_remove_memory(const char *directory)
+static void remove_memory_in(const char *place, const char *directory)
 {
         glob_t found;
         char pattern[SCRATCH_PATH];
 
-        if (name_memory(directory, "*", pattern) || glob(pattern, 0, NULL, &found) != 0)
+        if (name_memory(place, directory, "*", pattern) || glob(pattern, 0, NULL, &found) != 0)
                 return;
         for (size_t i = 0; i < found.gl_pathc; i++)
                 remove_directory(found.gl_pathv[i]);
         globfree(&found);
 }
 
+void scratch_remove_memory(const char *directory)
+{
+        remove_memory_in(memory_of_others(), directory);
+        remove_memory_in(SHARED_MEMORY, directory);
+}
+
 void scratch_memory_directory(const char *directory, const char *name, char path[SCRATCH_PATH])
 {
-        must(name_memory(directory, name, path), directory);
+        must(name_memory(memory_of_others(), directory, name, path), directory);
         if (mkdir(path, 0700) != 0 && errno != EEXIST)
                 scratch_fail(-errno, path);
 }

@@ -6,8 +6,8 @@
 #
 #       killed_runs.sh [--kills N] [--suite NAME] [--within SECONDS] [--seed S]
 #
-# By turns `make` alone is killed, all processes at once, and `make` with those below it that a shell's `kill -9 %1` hits: its
-# group. Run it in the build directory, with all tests built (make check-run-kills).
+# By turns `make` alone is killed, its group, and all that it has started, one after the other. Run it in the
+# build directory, with all tests of the suite built (make check-run-kills).
 
 set -u
 
@@ -105,6 +105,7 @@ random_awk='BEGIN { state = (seed + number * 7919) % 2147483646 + 1
 # all_below PID: it and all that it has started, the youngest first.
 all_below()
 {
+        # shellcheck disable=SC2013 # words
         for child in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
                 all_below "$child"
         done
@@ -114,9 +115,10 @@ all_below()
 kill_run()
 {
         case $(($1 % 3)) in
-        1) kill -KILL "$leader" ;;
-        2) kill -s KILL -- "-$leader" ;;
+        1) how="$how, make alone," && kill -KILL "$leader" ;;
+        2) how="$how, its group," && kill -s KILL -- "-$leader" ;;
         0)
+                how="$how, all that it had started,"
                 # shellcheck disable=SC2046 # numbers
                 kill -KILL $(all_below "$leader")
                 ;;
@@ -126,27 +128,29 @@ kill_run()
 # one_round NUMBER
 one_round()
 {
+        how='with SIGKILL'
         moment=$(awk -v seed="$seed" -v number="$1" -v within="$within" "$random_awk")
-        before=$(runs_now)
+        before=" $(runs_now | tr '\n' ' ')"
         ls -d /dev/shm/xac-trace.* >"$work/rings" 2>/dev/null
         in_places setsid make -s -j2 "check-$suite" >"$work/killed.log" 2>&1 &
         leader=$!
         sleep "$moment"
         killed=
         for name in $(runs_now); do
-                case " $(echo $before) " in
+                case $before in
                 *" $name "*) ;;
                 *) killed="$killed $name" ;;
                 esac
         done
         had=$(list_environments '' | wc -l)
+        kill -0 "$leader" 2>/dev/null || how='by itself, before it was to be killed'
         kill_run "$1"
         wait "$leader" 2>/dev/null
         leader=
         in_places "$test_run" true 2>"$work/said.log"
         # shellcheck disable=SC2086 # a list of words
         left=$(list_left $killed)
-        echo "round $1: killed after $moment s, with $had environments: ${left:-nothing is left}"
+        echo "round $1: ended $how after $moment s, with $had environments: ${left:-nothing is left}"
         sed -n 's/.*no more): /        /p' "$work/said.log"
         [ -z "$left" ]
 }
@@ -156,6 +160,7 @@ one_round()
 # The programs of the suite by themselves: two of `make` would write the same logs.
 begin_beside()
 {
+        # shellcheck disable=SC2016 # for make
         make -s --eval 'programs: ; @echo $(filter $(check_PROGRAMS:%$(EXEEXT)=%),$(SUITE_'"$suite"'))' programs >"$work/programs"
         cat >"$work/beside.sh" <<'SCRIPT'
 for program in $(cat "$1"); do
