@@ -55,6 +55,7 @@ clean_up()
                 kill -s KILL -- "-$group" 2>/dev/null
         done
         in_places "$test_run" true
+        "$XAC_TEST_SWEEP" "$memory" "$work/tmp" # of what has failed
         rm -rf "$work" "$memory"
 }
 trap clean_up EXIT

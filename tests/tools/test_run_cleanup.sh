@@ -30,6 +30,7 @@ clean_up()
                 kill -s KILL -- "-$leader" 2>/dev/null
         done
         "$test_run" true
+        "$XAC_TEST_SWEEP" "$memory" "$TMPDIR" # of what has failed
         rm -f "$(parts_of "$work/user/env")"control "$(parts_of "$work/user/env")"heads "$(parts_of "$work/user/env")"pool
         rm -rf "$work" "$memory"
 }
