@@ -133,7 +133,7 @@ one_round()
         moment=$(awk -v seed="$seed" -v number="$1" -v within="$within" "$random_awk")
         before=" $(runs_now | tr '\n' ' ')"
         ls -d /dev/shm/xac-trace.* >"$work/rings" 2>/dev/null
-        in_places setsid make -s -j2 "check-$suite" >"$work/killed.log" 2>&1 &
+        TMPDIR=$work/tmp XAC_TEST_RUN=$memory setsid make -s -j2 "check-$suite" >"$work/killed.log" 2>&1 &
         leader=$!
         sleep "$moment"
         killed=
@@ -158,17 +158,18 @@ one_round()
 
 # ---- Beside ----
 
-# The programs of the suite by themselves: two of `make` would write the same logs.
+# Every fourth program of the suite, by itself: two of `make` would write the same logs.
 begin_beside()
 {
         # shellcheck disable=SC2016 # for make
-        make -s --eval 'programs: ; @echo $(filter $(check_PROGRAMS:%$(EXEEXT)=%),$(SUITE_'"$suite"'))' programs >"$work/programs"
+        make -s --eval 'programs: ; @echo $(filter $(check_PROGRAMS:%$(EXEEXT)=%),$(SUITE_'"$suite"'))' programs |
+                tr ' ' '\n' | awk 'NR % 4 == 1' >"$work/programs"
         cat >"$work/beside.sh" <<'SCRIPT'
 for program in $(cat "$1"); do
         $program >"$2" 2>&1 </dev/null || { status=$?; [ $status -eq 77 ] || { cat "$2"; echo "$program: $status"; exit 1; }; }
 done
 SCRIPT
-        in_places setsid "$test_run" sh "$work/beside.sh" "$work/programs" "$work/beside.out" >"$work/beside.log" 2>&1 &
+        TMPDIR=$work/tmp XAC_TEST_RUN=$memory setsid "$test_run" sh "$work/beside.sh" "$work/programs" "$work/beside.out" >"$work/beside.log" 2>&1 &
         beside=$!
         sleep 1
 }
