@@ -23,6 +23,8 @@ check_LTLIBRARIES += %D%/support/libsupport.la
         %D%/support/heard.h \
         %D%/support/isolate.c \
         %D%/support/isolate.h \
+        %D%/support/leeway.c \
+        %D%/support/leeway.h \
         %D%/support/own_shm.c \
         %D%/support/own_shm.h \
         %D%/support/places.h \
@@ -45,6 +47,7 @@ check-run-kills: all $(SWEEP)
 	+$(MAKE) $(AM_MAKEFLAGS) $(filter $(check_PROGRAMS),$(SUITE_$(RUN_KILLS_SUITE))) $(SUITE_$(RUN_KILLS_SUITE)_NEEDS)
 	+MAKE='$(MAKE)' $(SHELL) $(srcdir)/%D%/support/killed_runs.sh --kills $(RUN_KILLS) --suite $(RUN_KILLS_SUITE)
 dist_noinst_SCRIPTS += %D%/support/killed_runs.sh
+EXTRA_DIST += %D%/support/leeway.sh
 
 CONTRACT_LIBS = %D%/support/libsupport.la $(CHECK_LIBS)
 

@@ -27,8 +27,9 @@ void crew_join(pid_t pid);  /* it must end with status 0 */
 int crew_status(pid_t pid); /* waits; the status as waitpid(2) tells it */
 void crew_kill(pid_t pid);  /* SIGKILL, and waits */
 
-/* This process is killed (SIGKILL) if it is not done within so many seconds from now; 0: no longer.
- * An alarm(2) would wait as long as a fault is being handled: libsigsegv blocks it meanwhile. */
+/* This process is killed (SIGKILL) if it hangs: if it is not done within twice so many seconds from now, and more if
+ * the machine is busy (leeway.h); 0: no longer. An alarm(2) would wait as long as a fault is being handled: libsigsegv
+ * blocks it meanwhile. */
 void crew_limit_s(unsigned seconds);
 
 /* Ends this process as a test process ends: leaks looked for, coverage written, no exit

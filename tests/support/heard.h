@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tests/support/check.h"
+#include "tests/support/leeway.h"
 #include "tests/support/scratch.h"
 
 /* It goes to a file from here on, and what was there is forgotten. */
@@ -37,8 +38,8 @@ static inline bool was_heard(const char *text)
 /* Another thread says it. */
 static inline bool is_heard_soon(const char *text)
 {
-        for (int i = 0; i < 500 && !was_heard(text); i++)
-                usleep(10000);
+        for (struct leeway left = leeway_of(5000); !was_heard(text) && leeway_pause(&left);)
+                ;
         return was_heard(text);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/support/isolate.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,17 +12,10 @@
 #include <unistd.h>
 
 #include "tests/support/crew.h"
+#include "tests/support/leeway.h"
 #include "tests/support/scratch.h"
 
-enum {
-        ISOLATE_SECONDS = 40,
-        ISOLATE_SKIPPED = 77,
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-        ISOLATE_SLOWER = 4
-#else
-        ISOLATE_SLOWER = 1
-#endif
-};
+enum { ISOLATE_SECONDS = 40, ISOLATE_SKIPPED = 77, LOOK_EVERY_MS = 250 };
 
 /* XAC_TEST_ONLY=pattern runs the tests whose names match it. */
 __attribute__((constructor)) static void filter_tests(void)
@@ -60,26 +52,18 @@ static _Noreturn void isolated_main(const struct isolated *test)
         crew_exit(0);
 }
 
-static unsigned time_limit_s(const struct isolated *test)
-{
-        const char *factor = getenv("XAC_TEST_PATIENCE");
-        unsigned seconds = test->seconds != 0 ? test->seconds : ISOLATE_SECONDS;
-
-        seconds *= ISOLATE_SLOWER;
-        return factor != NULL ? seconds * (unsigned)atoi(factor) : seconds;
-}
-
-/* Waits; false when the time was up (the test has then been ended). The group is ended in
- * any case: whatever a failed test left running. */
+/* Waits; 0 when the time was up (the test has then been ended): `seconds` of an idle machine. The group is ended in any
+ * case: whatever a failed test left running. */
 static int wait_limited(pid_t pid, unsigned seconds, int *status)
 {
         int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
         struct pollfd end = { .fd = pidfd, .events = POLLIN };
+        struct leeway left = leeway_of((uint64_t)seconds * 1000);
         int ready;
 
         do
-                ready = poll(&end, 1, (int)seconds * 1000);
-        while (ready < 0 && errno == EINTR);
+                ready = poll(&end, 1, LOOK_EVERY_MS);
+        while (ready <= 0 && leeway_is_left(&left));
         kill(-pid, SIGKILL);
         waitpid(pid, status, 0);
         close(pidfd);
@@ -89,6 +73,7 @@ static int wait_limited(pid_t pid, unsigned seconds, int *status)
 void isolate_run(void **state)
 {
         const struct isolated *test = *state;
+        unsigned limit_s = test->seconds != 0 ? test->seconds : ISOLATE_SECONDS;
         int status = 0;
         int in_time, left;
         pid_t pid;
@@ -99,12 +84,12 @@ void isolate_run(void **state)
         assert_true(pid >= 0);
         if (pid == 0)
                 isolated_main(test);
-        in_time = wait_limited(pid, time_limit_s(test), &status);
+        in_time = wait_limited(pid, limit_s, &status);
         left = scratch_shared_memory_left(1);
         scratch_remove();
 
         if (!in_time)
-                fail_msg("it hung: ended after %u s", time_limit_s(test));
+                fail_msg("it hung: ended after %u s, each as long as this machine is busy", limit_s);
         if (WIFSIGNALED(status))
                 fail_msg("it was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
         if (WEXITSTATUS(status) == ISOLATE_SKIPPED)

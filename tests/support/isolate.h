@@ -41,7 +41,7 @@ struct isolated {
         void (*once)(void);
         void (*each)(int way);
         int way;
-        unsigned seconds; /* time limit; 0 = the default */
+        unsigned seconds; /* time limit, of an idle machine; 0 = the default */
         int in_memory;    /* its scratch directory is in shared memory: for large files */
 };
 
