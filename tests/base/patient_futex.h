@@ -3,7 +3,7 @@
 #define TESTS_UNIT_PATIENT_FUTEX_H
 
 /*
- * Sleeps that would soon end by themselves last until somebody wakes the sleeper, if it is not for ten seconds: so lost
+ * Sleeps that would soon end by themselves last until somebody wakes the sleeper, if it is not for a minute: so lost
  * wake-ups show, and a busy machine does not. For programs that are linked with -Wl,--wrap=sys_futex_wait.
  */
 
@@ -12,9 +12,9 @@
 
 #include "base/sys.h"
 
-#define PATIENT_SLEEP_NS UINT64_C(10000000000)
+#define PATIENT_SLEEP_NS UINT64_C(60000000000)
 /* Whoever was woken has come that soon. */
-#define PATIENT_WAKE_NS UINT64_C(5000000000)
+#define PATIENT_WAKE_NS UINT64_C(40000000000)
 
 /* Sleeps of as much and more are drawn out; 0: none. */
 static _Atomic uint64_t patient_from_ns;

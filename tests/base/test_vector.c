@@ -4,6 +4,7 @@
 /* The array that grows without malloc. */
 
 #include "tests/base/scratch.h"
+#include "tests/support/leeway.h"
 
 struct item {
         uint64_t number;
@@ -87,6 +88,6 @@ int main(void)
                 cmocka_unit_test(test_a_failure_loses_nothing),
         };
 
-        alarm(60);
+        leeway_alarm(60);
         return cmocka_run_group_tests_name("base/vector", tests, NULL, NULL);
 }

@@ -16,6 +16,7 @@
 
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/chance.h"
+#include "tests/support/leeway.h"
 
 enum { INPUT_MAX = 64 * 1024, INPUTS_MAX = 4096, ROUNDS = 3000, PATIENCE_S = 300 };
 
@@ -167,7 +168,7 @@ int main(int argc, char **argv)
         finding_prepare();
         for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
                 signal(signals[i], keep_current);
-        alarm(PATIENCE_S + (unsigned)(rounds / 100));
+        leeway_alarm(PATIENCE_S + (unsigned)(rounds / 100));
         for (int i = 1; i < argc; i++)
                 run_path(argv[i]);
         if (argc == 1)

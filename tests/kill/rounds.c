@@ -39,6 +39,7 @@
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
+#include "tests/support/leeway.h"
 #include "tests/support/program.h"
 #include "tests/support/scratch.h"
 
@@ -190,13 +191,13 @@ static void let_them_work(pid_t pid[SEATS])
         const uint64_t began = operations();
         uint64_t until = began + chance_below(&chance, OPERATIONS_MAX);
         bool is_cut_short = chance_percent(&chance, CUT_SHORT_PERCENT);
-        uint64_t ms = is_cut_short ? chance_below(&chance, 12) : PATIENCE_MS;
-        uint64_t end_ns = crew_clock_ns() + ms * 1000000;
+        uint64_t end_ns = crew_clock_ns() + chance_below(&chance, 12) * 1000000;
+        struct leeway left = leeway_of(PATIENCE_MS);
 
         while (operations() < until) {
                 if (crew_clock_ns() >= end_ns && is_cut_short)
                         return;
-                if (crew_clock_ns() >= end_ns)
+                if (!leeway_is_left(&left))
                         nobody_gets_on(pid, began);
                 replace_leavers(pid);
                 usleep(300);

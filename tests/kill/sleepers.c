@@ -24,6 +24,7 @@
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
+#include "tests/support/leeway.h"
 #include "tests/support/program.h"
 #include "tests/support/scratch.h"
 
@@ -105,14 +106,15 @@ static void await_turns(uint64_t count)
         uint64_t turns = atomic_load(&tally->turns), last = turns;
         const uint64_t goal = turns + count;
 
-        for (unsigned quiet_ms = 0; turns < goal; quiet_ms++) {
-                if (quiet_ms > PATIENCE_MS)
+        struct leeway quiet = leeway_of(PATIENCE_MS);
+
+        while (turns < goal) {
+                if (!leeway_pause(&quiet))
                         check_failed(__FILE__, __LINE__, "turn %" PRIu64 " was the last: somebody sleeps for ever",
                                      turns);
-                crew_sleep_ms(1);
                 turns = atomic_load(&tally->turns);
                 if (turns != last)
-                        quiet_ms = 0;
+                        quiet = leeway_of(PATIENCE_MS);
                 last = turns;
         }
 }

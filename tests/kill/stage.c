@@ -16,6 +16,7 @@
 #include "tests/kill/audit.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
+#include "tests/support/leeway.h"
 #include "tests/support/scratch.h"
 
 enum {
@@ -341,13 +342,12 @@ void stage_check_watcher(struct stage *stage)
 {
         uint64_t number = 0;
 
-        for (int ms = 0; ms < 2 * STAGE_PATIENCE_MS; ms++) {
+        for (struct leeway left = leeway_of(2 * STAGE_PATIENCE_MS); leeway_pause(&left);) {
                 if (!actor_do(stage->auditor, is_any_commit_pending, 0)) {
                         number = (uint64_t)actor_do(stage->auditor, read_number, STAGE_VICTIMS);
                         if (atomic_load(&stage_told->watched) == number)
                                 return;
                 }
-                crew_sleep_ms(1);
         }
         check_failed(__FILE__, __LINE__, "the victims' number is %llu, and who waits for it knows %llu",
                      (unsigned long long)number, (unsigned long long)atomic_load(&stage_told->watched));
@@ -434,7 +434,7 @@ void stage_survivor_commits(struct stage *stage)
 
         if (took_ms > stage->longest_ms)
                 stage->longest_ms = (unsigned)took_ms;
-        check(took_ms <= STAGE_PATIENCE_MS);
+        check((uint64_t)took_ms <= leeway_ms(STAGE_PATIENCE_MS));
 }
 
 void stage_survivor_scatters(struct stage *stage)

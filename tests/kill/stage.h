@@ -31,9 +31,9 @@
 
 enum {
         STAGE_PAGE_BYTES = 4096,
-        STAGE_PAGES = 3,       /* that hold the numbers: two in "north", one in "south" */
-        STAGE_FILE_PAGES = 32, /* of north and south */
-        STAGE_PATIENCE_MS = 1000
+        STAGE_PAGES = 3,         /* that hold the numbers: two in "north", one in "south" */
+        STAGE_FILE_PAGES = 32,   /* of north and south */
+        STAGE_PATIENCE_MS = 1000 /* of an idle machine (leeway.h) */
 };
 
 /* Which number. */
@@ -95,7 +95,7 @@ void stage_commit(enum stage_whose whose);
 void stage_tell(void);
 void stage_promise(void);
 
-/* After a death: a survivor commits within a second, the numbers hold, a newcomer can open and
+/* After a death: a survivor commits within a second (of an idle machine), the numbers hold, a newcomer can open and
  * commit, the audit finds nothing; then pages go home, and all is still the same. `turn` varies
  * who comes first: the survivor, on one page or another, a new process, the audit, a new thread
  * of the survivor. Victims have `untold` commits at most more than they were told; they have been

@@ -34,6 +34,7 @@
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
+#include "tests/support/leeway.h"
 #include "tests/support/program.h"
 #include "tests/support/scratch.h"
 
@@ -303,11 +304,10 @@ static void await_commits(void)
         for (int i = 0; i < WRITERS; i++)
                 before[i] = atomic_load(&tally->writer[i].acknowledged);
         for (int i = 0; i < WRITERS; i++)
-                for (unsigned ms = 0; atomic_load(&tally->writer[i].acknowledged) < before[i] + 2; ms++) {
-                        if (ms > PATIENCE_MS)
+                for (struct leeway left = leeway_of(PATIENCE_MS);
+                     atomic_load(&tally->writer[i].acknowledged) < before[i] + 2;)
+                        if (!leeway_pause(&left))
                                 check_failed(__FILE__, __LINE__, "writer %d does not get on", i);
-                        crew_sleep_ms(1);
-                }
         for (int i = 0; i < WRITERS; i++)
                 atomic_store(&tally->writer[i].longest_ns, 0);
 }
@@ -435,8 +435,8 @@ static int await_place(const pid_t pid[WRITERS], enum hook_step step)
 {
         atomic_store(&tally->stopped_pid, 0);
         atomic_store(&tally->wanted, step);
-        for (int ms = 0; !atomic_load(&tally->stopped_pid) && ms < PLACE_MS; ms++)
-                crew_sleep_ms(1);
+        for (struct leeway left = leeway_of(PLACE_MS); !atomic_load(&tally->stopped_pid) && leeway_pause(&left);)
+                ;
         uint32_t wanted = step;
         if (atomic_compare_exchange_strong(&tally->wanted, &wanted, HOOK_NOWHERE))
                 return -1;

@@ -10,7 +10,7 @@
 #include "tests/kill/tally.h"
 
 void watch_start(struct tally *tally, uint64_t patience_ms);
-/* The number of a teller that is stuck, or -1. */
+/* The number of a teller that is stuck, or -1. Milliseconds are those of an idle machine (leeway.h). */
 int watch_look(void);
 /* A worker at this seat has gone: its tellers' time begins anew. */
 void watch_forget(int seat);

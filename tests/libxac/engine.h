@@ -9,6 +9,7 @@
  */
 
 #include "tests/base/scratch.h"
+#include "tests/support/leeway.h"
 
 #include <stdbool.h>
 
@@ -60,7 +61,7 @@ static inline struct engine *engine_start(uint32_t pool_slots)
         struct engine *engine = calloc(1, sizeof(*engine));
         struct shared *shared = &engine->shared;
 
-        alarm(200); /* a chain or list that became a circle must not hang the whole check */
+        leeway_alarm(200); /* a chain or list that became a circle must not hang the whole check */
         engine->directory = scratch_make(&engine->scratch);
         assert_true(engine->directory >= 0);
         engine->manifest = (struct manifest){

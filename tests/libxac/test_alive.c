@@ -19,6 +19,7 @@
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
 #include "tests/support/isolate.h"
+#include "tests/support/leeway.h"
 #include "tests/support/scratch.h"
 
 /* ---- The stage: one environment, and processes that say their names ---- */
@@ -247,8 +248,8 @@ static void who_became_another_program_is_gone(void)
         check_equal(pipe(ends), 0);
         pid = crew_fork(become_another_program, 0, ends);
         crew_turn_await(&meeting->turn, 1);
-        for (int i = 0; i < 1000 && xac_alive(env, meeting->name[0]); i++)
-                crew_sleep_ms(10);
+        for (struct leeway left = leeway_of(10000); xac_alive(env, meeting->name[0]) && leeway_pause(&left);)
+                ;
         check_equal(xac_alive(env, meeting->name[0]), 0);
         check_equal(kill(pid, 0), 0);
         close(ends[0]);

@@ -10,6 +10,7 @@
 
 #include "tests/libxac/archive_stand.h"
 #include "tests/support/crew.h"
+#include "tests/support/leeway.h"
 
 static uint64_t commits = 300, targets = 120;
 
@@ -137,10 +138,8 @@ static void after_a_minute_it_is_archived(void)
         crew_sleep_ms(1500); /* the thread looks once a second */
         check(!is_archived(&session));
         atomic_store(&session.env->shared.control->archived_ns, sys_monotonic_ns() - UINT64_C(61000000000));
-        for (int ms = 0; !is_archived(&session); ms++) {
-                check(ms < 10000);
-                crew_sleep_ms(1);
-        }
+        for (struct leeway left = leeway_of(10000); !is_archived(&session);)
+                check(leeway_pause(&left));
         check_ok(xac_close(session.env));
 }
 

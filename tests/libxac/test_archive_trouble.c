@@ -11,6 +11,7 @@
 #include "base/checksum.h"
 #include "recovery/bytes.h"
 #include "tests/libxac/archive_stand.h"
+#include "tests/support/leeway.h"
 
 /* ---- Files of the archive ---- */
 
@@ -413,11 +414,10 @@ static void wait_for_archive(xac_env *env, int error)
 {
         xac_stats stats;
 
-        for (unsigned i = 0; i < 1000; i++) {
+        for (struct leeway left = leeway_of(10000); leeway_pause(&left);) {
                 check_ok(xac_stat(env, &stats));
                 if (stats.archive_error == error)
                         return;
-                usleep(10000);
         }
         check_failed(__FILE__, __LINE__, "the archive has error %lld, not %d", (long long)stats.archive_error, error);
 }

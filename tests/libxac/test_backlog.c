@@ -7,6 +7,7 @@
  */
 
 #include "tests/libxac/backlog_stand.h"
+#include "tests/support/leeway.h"
 
 enum { FEW = 3, MANY_COMMITS = 1000 };
 
@@ -365,11 +366,8 @@ static void the_library_logs_it_before_long(void)
         enter_with(8, 0);
         commit(XAC_NOSYNC, 9, 9);
         commit(XAC_NOSYNC, 9, 10);
-        const uint64_t begun_ns = crew_clock_ns();
-        while (atomic_load(&control()->durable_sequence) < 3) {
-                check(crew_clock_ns() - begun_ns < 20000000000U);
-                crew_sleep_ms(10);
-        }
+        for (struct leeway left = leeway_of(20000); atomic_load(&control()->durable_sequence) < 3;)
+                check(leeway_pause(&left));
         check_equal(atomic_load(&control()->backlog_base), 0);
         leave();
 }

@@ -21,6 +21,7 @@
 #include "tests/support/crash.h"
 #include "tests/support/crew.h"
 #include "tests/support/isolate.h"
+#include "tests/support/leeway.h"
 #include "tests/support/scratch.h"
 #include "tests/support/seat.h"
 
@@ -323,16 +324,16 @@ static void parent_forks_and_dies(int index, void *turn)
 static void a_lingering_child_does_not_keep_a_dead_parent_alive(void)
 {
         struct crew_turn *turn = crew_shared(sizeof(*turn));
-        uint64_t deadline;
+        struct leeway left;
 
         crew_status(crew_fork(parent_forks_and_dies, 0, turn));
         seat_take(0);
         check_equal(seat_commit_get(0), 1);
         check_equal(seat_commit_add(0), 2);
-        deadline = crew_clock_ns() + 5000000000u;
+        left = leeway_of(5000);
         while (seat_stat(participants) > 1) {
                 seat_commit_add(1);
-                check(crew_clock_ns() < deadline);
+                check(leeway_is_left(&left));
         }
         seat_leave(0);
         check_equal(scratch_shared_memory_of(scratch_path("env")), 0);

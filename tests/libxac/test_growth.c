@@ -13,6 +13,7 @@
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
 #include "tests/support/isolate.h"
+#include "tests/support/leeway.h"
 #include "tests/support/scratch.h"
 #include "tests/support/seat.h"
 
@@ -164,10 +165,8 @@ static void audit_once(void)
 /* However busy the machine is: an auditor has its look before all is done. */
 static void await_an_audit(struct growing *growing)
 {
-        enum { PATIENCE_MS = 20000 };
-
-        for (int ms = 0; ms < PATIENCE_MS && !atomic_load(&growing->audits); ms++)
-                crew_sleep_ms(1);
+        for (struct leeway left = leeway_of(20000); !atomic_load(&growing->audits) && leeway_pause(&left);)
+                ;
 }
 
 static void growing_member(int index, void *growing_)

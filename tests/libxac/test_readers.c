@@ -343,7 +343,7 @@ static long long change_late(uint64_t count)
 /* A scan before, of the same view, hides nothing from who waits. */
 static void a_change_is_waited_for_after_a_scan(void)
 {
-        const struct timespec long_enough = { 10, 0 }, a_moment = { 0, 30000000 };
+        const struct timespec long_enough = { 100, 0 }, a_moment = { 0, 30000000 };
         struct actor *actor = other_start(0);
         struct stand stand = large;
         uint64_t number = (uint64_t)actor_do(actor, change, 70);

@@ -12,6 +12,7 @@
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
 #include "tests/support/isolate.h"
+#include "tests/support/leeway.h"
 #include "tests/support/seat.h"
 
 struct body {
@@ -157,7 +158,9 @@ static void an_inner_run_hands_conflicts_outwards(int way)
  * for the same word.
  */
 
-enum { FAST_WRITERS = 3, LONG_ATTEMPTS_MAX = 20 };
+/* From its 17th attempt on it is exclusive. That lapses when it does not get the processor for a tenth of a second,
+ * which may happen to it where the machine is busy. */
+enum { FAST_WRITERS = 3, LOSSES = 16, LAPSES = 4 };
 
 struct race {
         int way;
@@ -215,7 +218,7 @@ static void long_runner(struct race *race)
                 crew_sleep_ms(1);
         result = xac_run(seat.env, 0, long_body, race);
         check_equal(result, race->calls == race->fail_on_call ? 42 : 0);
-        check(race->calls <= LONG_ATTEMPTS_MAX);
+        check(race->calls <= LOSSES + (int)(LAPSES * leeway_factor()));
         /* The others go on afterwards, also when it gave up while it ran exclusively. */
         goal = atomic_load(&race->fast_commits) + 50;
         while (atomic_load(&race->fast_commits) < goal)

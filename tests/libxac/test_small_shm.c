@@ -15,6 +15,7 @@
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
 #include "tests/support/isolate.h"
+#include "tests/support/leeway.h"
 #include "tests/support/own_shm.h"
 #include "tests/support/scratch.h"
 
@@ -165,7 +166,7 @@ static void two_environments_share_what_there_is(void)
         check_ok(xac_close(room.env));
 }
 
-enum { PART_PAGES = 256, PARTS = 8, TRIES = 500 };
+enum { PART_PAGES = 256, PARTS = 8, ROOM_MS = 5000 };
 
 static int store_part(const struct room *room, unsigned part, char value)
 {
@@ -181,10 +182,8 @@ static void store_part_when_there_is_room(const struct room *room, unsigned part
 {
         int err = store_part(room, part, value);
 
-        for (int tries = 0; err == XAC_FULL && tries < TRIES; tries++) {
-                crew_sleep_ms(10);
+        for (struct leeway left = leeway_of(ROOM_MS); err == XAC_FULL && leeway_pause(&left);)
                 err = store_part(room, part, value);
-        }
         check_ok(err);
 }
 

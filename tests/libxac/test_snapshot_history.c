@@ -19,6 +19,7 @@
 #include "tests/support/chance.h"
 #include "tests/support/crew.h"
 #include "tests/support/isolate.h"
+#include "tests/support/leeway.h"
 
 enum {
         SLOTS = 5,      /* snapshots that the threads of a process share */
@@ -301,10 +302,11 @@ static uint64_t used_when_quiet(struct stand *stand)
 /* All of the others are gone: of what they had nothing is left. */
 static void check_given_back(struct stand *stand, uint64_t used)
 {
+        struct leeway left = leeway_of(10000);
         uint64_t now;
 
-        for (int tries = 0; (now = used_when_quiet(stand)) > used; tries++) {
-                if (tries > 100)
+        while ((now = used_when_quiet(stand)) > used) {
+                if (!leeway_is_left(&left))
                         check_failed(__FILE__, __LINE__, "%llu bytes of the pool are used, %llu were before",
                                      (unsigned long long)now, (unsigned long long)used);
                 crew_sleep_ms(20);

@@ -11,6 +11,7 @@
 #include "tests/support/chance.h"
 #include "tests/support/crew.h"
 #include "tests/support/isolate.h"
+#include "tests/support/leeway.h"
 
 static const struct stand small = { .stamped = { 1, 4096, 600 } };
 
@@ -317,10 +318,9 @@ static void nobody_holds_other_numbers(void)
 /* What becomes of the number when all who held it are dead is seen when they are taken over. */
 static void check_becomes_stale(struct actor *actor, uint64_t sequence)
 {
-        for (int tries = 0; actor_do(actor, join, sequence) == 0; tries++) {
+        for (struct leeway left = leeway_of(5000); actor_do(actor, join, sequence) == 0;) {
                 check_equal(actor_do(actor, drop, 0), 0);
-                check(tries < 500);
-                crew_sleep_ms(10);
+                check(leeway_pause(&left));
                 actor_do(actor, change, 1);
         }
         check_equal(actor_do(actor, join, sequence), -ESTALE);

@@ -17,14 +17,15 @@
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
 #include "tests/support/isolate.h"
+#include "tests/support/leeway.h"
 #include "tests/support/scratch.h"
 #include "tests/support/seat.h"
 
-enum { LOSSES = 16, LAPSE_MS = 100, SOON_MS = 5000 /* on a busy machine */ };
+enum { LOSSES = 16, LAPSE_MS = 100, SOON_MS = 5000 };
 
 /* ---- A loop ---- */
 
-enum { LOOPS = 4, LOOP_MS = 2000, LONGEST_RUN = 32 };
+enum { LOOPS = 4, LOOP_MS = 2000 };
 
 struct loops {
         int way;
@@ -80,7 +81,8 @@ static void a_loop_does_not_starve(int way)
         seat_take((uint64_t)way);
         check_equal(seat_commit_get(0), atomic_load(&loops->commits));
         seat_leave(0);
-        if (atomic_load(&loops->longest_run) > LONGEST_RUN)
+        /* Who is exclusive and gets no processor for a tenth of a second may lose once more. */
+        if (atomic_load(&loops->longest_run) > LOSSES + LOSSES * leeway_factor())
                 check_failed(__FILE__, __LINE__, "it lost %u times in a row", atomic_load(&loops->longest_run));
 }
 
@@ -116,7 +118,7 @@ static unsigned commit_ms(uint64_t word)
         seat_commit_add(word);
         ms = (unsigned)((crew_clock_ns() - begun_ns) / 1000000);
         seat_commit_add(word);
-        check((crew_clock_ns() - begun_ns) / 1000000 < SOON_MS);
+        check((crew_clock_ns() - begun_ns) / 1000000 < leeway_ms(SOON_MS));
         return ms;
 }
 
@@ -165,7 +167,7 @@ static void a_forgotten_end_holds_nobody_up(int way)
                 seat_commit_add(0);
                 check_ok((int)actor_do(holder, seat_end, 0));
         }
-        check(commit_ms(0) < SOON_MS);
+        check(commit_ms(0) < leeway_ms(SOON_MS));
         check_code((int)actor_do(holder, close_unended, 0), XAC_UNENDED);
         check_equal(seat_commit_get(0), LOSSES + 104);
         actor_stop(holder);
@@ -211,9 +213,9 @@ static void an_abort_lets_others_go_on(int way)
 
         make_exclusive(holder);
         check_ok((int)actor_do(holder, seat_abort, 0));
-        check(commit_ms(0) < SOON_MS);
+        check(commit_ms(0) < leeway_ms(SOON_MS));
         check_ok((int)actor_do(holder, seat_begin, 0)); /* forgotten */
-        check(commit_ms(0) < SOON_MS);
+        check(commit_ms(0) < leeway_ms(SOON_MS));
         check_ok((int)actor_do(holder, seat_end, 0));
         stop_holder(holder);
 }
@@ -225,7 +227,7 @@ static void so_does_its_death(int way)
         make_exclusive(holder);
         actor_do(holder, seat_add, 0);
         actor_kill(holder);
-        check(commit_ms(0) < SOON_MS);
+        check(commit_ms(0) < leeway_ms(SOON_MS));
         check_equal(seat_commit_get(0), LOSSES + 2);
         seat_leave(0);
 }
@@ -345,7 +347,7 @@ static void exclusive_ones_do_not_wait_for_each_other(void)
         check_ok(xac_open(scratch_path("two"), seat_open_flags(0), NULL, &crossing.env[1]));
         begun_ns = crew_clock_ns();
         crew_threads(2, crosser_main, &crossing);
-        check((crew_clock_ns() - begun_ns) / 1000000 < SOON_MS);
+        check((crew_clock_ns() - begun_ns) / 1000000 < leeway_ms(SOON_MS));
         check_ok(xac_close(crossing.env[0]));
         check_ok(xac_close(crossing.env[1]));
 }

@@ -19,6 +19,7 @@
 
 #include "tests/base/step.h"
 #include "tests/support/chance.h"
+#include "tests/support/leeway.h"
 
 enum { PAGES = 10, DEAD = 2, HEIR = 1, DEAD_PROCESS = 40 };
 
@@ -253,7 +254,7 @@ static void kill_and_take_over(struct victim *victim)
         pid_t child = scratch_fork(work_until_killed, victim);
         int status;
 
-        alarm(200); /* for each death: there may be thousands */
+        leeway_alarm(200); /* for each death: there may be thousands */
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
         takeover_dead(&engine->shared, engine->participant[HEIR].owner);

@@ -25,6 +25,7 @@
 #include "tests/model/worker.h"
 #include "tests/model/world.h"
 #include "tests/support/chance.h"
+#include "tests/support/leeway.h"
 #include "tests/support/scratch.h"
 
 enum {
@@ -210,14 +211,14 @@ static int round_run(struct run *run, uint32_t round)
         uint64_t left = world->options.transactions - run->transactions;
         uint64_t size = left < world->options.round ? left : world->options.round;
         uint32_t done = (round + 1) * (uint32_t)world->options.processes;
-        unsigned waited = 0;
+        struct leeway time_left = leeway_of(HANG_MS);
 
         world->quota = (size + (uint64_t)world_workers(world) - 1) / (uint64_t)world_workers(world);
         crew_turn_pass(&world->rounds_begun);
         while (!crew_turn_await_ms(&world->workers_done, done, 500)) {
                 if (!workers_are_well(run))
                         return -1;
-                if ((waited += 500) >= HANG_MS) {
+                if (!leeway_is_left(&time_left)) {
                         printf("DIFFERENCE: the round hangs\n");
                         return -1;
                 }

@@ -5,6 +5,7 @@
 /* One crashed environment (crashed.h) for a group of tests; each begins with its files as the crash left them. */
 
 #include "tests/recovery/crashed.h"
+#include "tests/support/leeway.h"
 
 static int directory;
 static struct crashed *crashed;
@@ -16,7 +17,7 @@ static inline int group_setup(void **state)
         crashed = malloc(sizeof(*crashed));
         if (directory < 0 || !crashed)
                 return -1;
-        alarm(300);
+        leeway_alarm(300);
         crashed_make(crashed, directory, chance_seed());
         crashed_files_keep(&begin, directory);
         return 0;

@@ -9,6 +9,7 @@
  */
 
 #include "tests/base/scratch.h"
+#include "tests/support/leeway.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -119,7 +120,7 @@ static inline int stand_setup(void **state)
         directory = scratch_make(&stand_scratch);
         arena = scratch_shared(sizeof(*arena));
         stand_ring = scratch_shared(STAND_RING);
-        alarm(120);
+        leeway_alarm(120);
         return directory < 0 || stand_load(STAND_SEGMENT, STAND_SEGMENT);
 }
 
@@ -144,7 +145,7 @@ static inline int stand_teardown(void **state)
 {
         (void)state;
         sys_fail = NULL;
-        alarm(0);
+        leeway_alarm(0);
         scratch_remove(directory, &stand_scratch);
         munmap(arena, sizeof(*arena));
         return munmap(stand_ring, STAND_RING);

@@ -13,6 +13,7 @@
 #include "recovery/bytes.h"
 #include "recovery/log_format.h"
 #include "tests/support/chance.h"
+#include "tests/support/leeway.h"
 
 enum { PAGE = 4096, PAGE_MAX = 65536, OUT_MAX = 2 * PAGE_MAX };
 
@@ -471,6 +472,6 @@ int main(void)
                 cmocka_unit_test(test_any_bytes_stay_inside),
         };
 
-        alarm(200);
+        leeway_alarm(200);
         return cmocka_run_group_tests(tests, group_setup, NULL);
 }

@@ -7,6 +7,7 @@
  */
 
 #include "tests/recovery/hand_reader.h"
+#include "tests/support/leeway.h"
 
 #include "base/hook.h"
 
@@ -269,6 +270,6 @@ int main(void)
 #endif
         };
 
-        alarm(200);
+        leeway_alarm(200);
         return cmocka_run_group_tests(tests, group_setup, directory_teardown);
 }

@@ -7,6 +7,7 @@
  */
 
 #include "tests/recovery/hand_reader.h"
+#include "tests/support/leeway.h"
 
 #include "recovery/log_files.h"
 
@@ -471,6 +472,6 @@ int main(void)
                 cmocka_unit_test_setup(test_reading_goes_on_after_a_failure, directory_empty),
         };
 
-        alarm(200);
+        leeway_alarm(200);
         return cmocka_run_group_tests(tests, group_setup, directory_teardown);
 }

@@ -7,6 +7,7 @@
  */
 
 #include "tests/recovery/commit_stand.h"
+#include "tests/support/leeway.h"
 
 /* ---- Alone ---- */
 
@@ -279,7 +280,7 @@ static int crowd_process(void *owner)
         struct log log;
 
         stand_open(&log);
-        alarm(50);
+        leeway_alarm(50);
         return commit_often(&log, (uint32_t)(uintptr_t)owner, EACH) ? 0 : 1;
 }
 

@@ -7,6 +7,7 @@
  */
 
 #include "tests/recovery/replay_stand.h"
+#include "tests/support/leeway.h"
 
 #include "recovery/replay_pages.h"
 
@@ -339,6 +340,6 @@ int main(void)
                 cmocka_unit_test(test_buffers_do_not_overlap),
         };
 
-        alarm(200);
+        leeway_alarm(200);
         return cmocka_run_group_tests(tests, group_setup, NULL);
 }

@@ -4,6 +4,7 @@
 /* Replay refuses what makes no sense without touching memory that is not its own. */
 
 #include "tests/recovery/replay_stand.h"
+#include "tests/support/leeway.h"
 
 static void assert_corrupt(uint32_t kind, uint64_t transaction)
 {
@@ -141,6 +142,6 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_any_bytes_may_be_given, setup, teardown),
         };
 
-        alarm(200);
+        leeway_alarm(200);
         return cmocka_run_group_tests(tests, group_setup, NULL);
 }

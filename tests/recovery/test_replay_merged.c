@@ -7,6 +7,7 @@
  */
 
 #include "tests/recovery/replay_stand.h"
+#include "tests/support/leeway.h"
 
 /* ---- Sound logs ---- */
 
@@ -248,6 +249,6 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_malformed_payloads, setup, teardown),
         };
 
-        alarm(200);
+        leeway_alarm(200);
         return cmocka_run_group_tests(tests, group_setup, NULL);
 }

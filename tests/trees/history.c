@@ -24,6 +24,7 @@
 
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
+#include "tests/support/leeway.h"
 #include "tests/support/scratch.h"
 #include "tests/trees/history_desk.h"
 #include "tests/trees/history_judge.h"
@@ -236,7 +237,7 @@ static bool play_round(struct run *run)
         uint64_t left = world->options.transactions - run->transactions;
         uint64_t size = left < world->options.round ? left : world->options.round;
         uint32_t done = (run->round + 1) * (uint32_t)world->options.processes;
-        uint64_t begun_ns = crew_clock_ns();
+        struct leeway time_left = leeway_of(HANG_MS);
 
         world->quota = (size + workers - 1) / workers;
         crew_turn_pass(&world->rounds_begun);
@@ -245,7 +246,7 @@ static bool play_round(struct run *run)
                         return false;
                 desk_check(&run->desk);
                 run->looks++;
-                if (crew_clock_ns() - begun_ns >= HANG_MS * UINT64_C(1000000)) {
+                if (!leeway_is_left(&time_left)) {
                         printf("DIFFERENCE (run seed %" PRIu64 ", round %u): the round hangs\n", world->options.seed,
                                run->round);
                         return false;

@@ -30,6 +30,7 @@
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
 #include "tests/support/crew.h"
+#include "tests/support/leeway.h"
 #include "tests/support/scratch.h"
 #include "tests/trees/deeds.h"
 
@@ -343,14 +344,15 @@ static void wait_a_moment(void)
 /* Fails when nobody has got on for too long. */
 static void look_after_all(void)
 {
-        static uint64_t seen, seen_at_ns;
-        uint64_t done = atomic_load(&ledger->deeds_done), now_ns = crew_clock_ns();
+        static uint64_t seen = UINT64_MAX;
+        static struct leeway left;
+        uint64_t done = atomic_load(&ledger->deeds_done);
 
-        if (done != seen || !seen_at_ns) {
+        if (done != seen) {
                 seen = done;
-                seen_at_ns = now_ns;
+                left = leeway_of(PATIENCE_MS);
         }
-        if (now_ns - seen_at_ns > PATIENCE_MS * UINT64_C(1000000))
+        if (!leeway_is_left(&left))
                 check_failed(__FILE__, __LINE__, "nobody gets on");
 }
 
