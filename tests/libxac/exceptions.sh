@@ -36,6 +36,6 @@ else
         link="$libs/libxac.so -Wl,-rpath,$(cd "$libs" && pwd)"
 fi
 # shellcheck disable=SC2086 # lists of words
-"$cxx" -std=c++11 -Wall -Wextra -Werror $flags -I"$srcdir/include" -o "$work/exceptions" \
+sh "$srcdir/tests/support/compile-again.sh" "$cxx" -std=c++11 -Wall -Wextra -Werror $flags -I"$srcdir/include" -o "$work/exceptions" \
         "$srcdir/tests/libxac/exceptions.cc" $link
 "$work/exceptions" "$work/env"

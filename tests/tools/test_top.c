@@ -14,6 +14,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "tests/support/leeway.h"
 #include "tests/tools/tool.h"
 
 /* ---- Reading what it said ---- */
@@ -110,7 +111,7 @@ static void rates_are_those_of_the_program(void)
         pid_t writer = crew_fork(commit_steadily, 0, stage);
         uint32_t before;
         uint64_t begun_ns;
-        double rate;
+        double rate, uneven;
 
         crew_turn_await(&stage->turn, 1);
         before = stage->commits;
@@ -121,11 +122,13 @@ static void rates_are_those_of_the_program(void)
         crew_join(writer);
         check_equal(tool_count_said("\n"), 2);
         check_equal(tool_count_said("\"state\":\"in use\",\"processes\":1,"), 2);
+        /* On a busy machine the writer gets more of the processor in one interval than in the other. */
+        uneven = 3 * leeway_factor();
         for (unsigned line = 0; line < 2; line++) {
-                check_between(rate / 3, number_of(line, "\"total\"", "commits"), rate * 3);
+                check_between(rate / uneven, number_of(line, "\"total\"", "commits"), rate * uneven);
                 check_equal(number_of(line, "\"total\"", "conflicts"), 0);
                 check_equal(number_of(line, "\"participants\"", "pid"), writer);
-                check_between(rate / 3, number_of(line, "\"participants\"", "commits"), rate * 3);
+                check_between(rate / uneven, number_of(line, "\"participants\"", "commits"), rate * uneven);
         }
 }
 
@@ -134,7 +137,7 @@ static void the_pages_that_change_most_are_found(void)
         struct stage *stage = crew_shared(sizeof(*stage));
         pid_t writer = crew_fork(commit_steadily, 0, stage);
         char expected[80];
-        double all, hot, other;
+        double all, hot, other, few;
 
         crew_turn_await(&stage->turn, 1);
         check_xac(0, "top", "--json", "--interval", "2", "--count", "1", TOOL_ENV);
@@ -145,8 +148,12 @@ static void the_pages_that_change_most_are_found(void)
         all = number_of(0, "\"total\"", "commits");
         hot = number_of(0, "\"page\":3,", "changes");
         other = number_of(0, "\"page\":5,", "changes");
-        check_between(all * 0.7, hot, all * 1.5);  /* at each look its newest version is that of the newest commit */
-        check_between(all / 16, other, all / 1.5); /* every fourth */
+        /* At each look the newest version of the one is that of the newest commit; of the other it is every fourth. The
+         * looks are fewer on a busy machine. */
+        few = leeway_factor();
+        check_between(all * 0.7 / few, hot, all * 1.5 * few);
+        check_between(all / 16 / few, other, all / 1.5 * few);
+        check(other < hot);
         check_equal(tool_count_said("\"page\":"), 2);
 }
 
@@ -169,7 +176,8 @@ static void who_holds_the_oldest_snapshot_is_told(void)
         snprintf(expected, sizeof(expected), "snapshot 1 of row 0, pid %d: ", (int)reader);
         check_said(expected);
         check_said("in use by 2 processes, 2 participants");
-        check_said("  in a transaction for 0.1 s\n");
+        check_said("  in a transaction for ");
+        check(atof(strstr(tool.said, "  in a transaction for ") + strlen("  in a transaction for ")) >= 0.1);
         stage->is_over = 1;
         crew_join(reader);
         crew_join(writer);
@@ -197,45 +205,42 @@ static void log_and_pool_are_told(void)
 
 /* ---- Participants and environments that come and go ---- */
 
+/* Reads what it says, until it has said that; of processes there are two at most, all the time. */
+static void await_said(int from, const char *text)
+{
+        tool.said_len = 0;
+        do {
+                ssize_t part = read(from, tool.said + tool.said_len, sizeof(tool.said) - 1 - tool.said_len);
+
+                check(part > 0);
+                tool.said_len += (size_t)part;
+                tool.said[tool.said_len] = '\0';
+        } while (!strstr(tool.said, text) || tool.said[tool.said_len - 1] != '\n');
+        for (unsigned line = 0; line < tool_count_said("\n"); line++)
+                check_between(0, number_of(line, "{", "processes"), 2);
+}
+
 static void participants_that_come_and_die_are_counted(void)
 {
         struct stage *stages[2] = { crew_shared(sizeof(*stages[0])), crew_shared(sizeof(*stages[0])) };
         pid_t first = crew_fork(commit_steadily, 0, stages[0]);
-        const char *args[] = { "top", "--json", "--interval", "0.1", "--count", "12", TOOL_ENV, NULL };
-        pid_t second;
+        pid_t second, watcher;
         int ends[2];
 
         crew_turn_await(&stages[0]->turn, 1);
-        check_equal(pipe(ends), 0);
-        fflush(NULL);
-        pid_t watcher = fork();
-        check(watcher >= 0);
-        if (watcher == 0) {
-                int status = tool_xac(args);
-
-                check(write(ends[1], tool.said, tool.said_len) == (ssize_t)tool.said_len);
-                _exit(status);
-        }
-        close(ends[1]);
-        crew_sleep_ms(300);
+        check_equal(pipe2(ends, O_CLOEXEC), 0);
+        watcher = tool_start(tool_args("top", "--json", "--interval", "0.1", TOOL_ENV), ends[1]);
+        await_said(ends[0], "\"processes\":1,");
         second = crew_fork(commit_steadily, 0, stages[1]);
-        crew_turn_await(&stages[1]->turn, 1);
-        crew_sleep_ms(300);
+        await_said(ends[0], "\"processes\":2,");
         crew_kill(second);
-        crew_sleep_ms(200);
+        await_said(ends[0], "\"processes\":1,");
         stages[0]->is_over = 1;
         crew_join(first);
-        tool.said_len = 0;
-        for (ssize_t part;
-             (part = read(ends[0], tool.said + tool.said_len, sizeof(tool.said) - 1 - tool.said_len)) > 0;)
-                tool.said_len += (size_t)part;
-        tool.said[tool.said_len] = '\0';
-        crew_join(watcher);
-        check_equal(tool_count_said("\n"), 12);
-        check(tool_count_said("\"processes\":2,") >= 1);
-        check(tool_count_said("\"state\":\"at rest\"") >= 1); /* the last close removed what the dead one had left */
-        for (unsigned line = 0; line < 12; line++)
-                check_between(0, number_of(line, "{", "processes"), 2);
+        await_said(ends[0], "\"state\":\"at rest\""); /* the last close removed what the dead one had left */
+        crew_kill(watcher);
+        close(ends[0]);
+        close(ends[1]);
 }
 
 static void what_is_at_rest_or_abandoned_is_told(void)

@@ -11,6 +11,7 @@ builddir=${builddir:-.}
 xac=$builddir/tools/xac/xac
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+. "$srcdir/tests/support/leeway.sh"
 
 browser=
 for name in ${CHROMIUM:-} chromium chromium-browser google-chrome; do
@@ -39,7 +40,7 @@ open_page()
                 cat "$srcdir/tests/tools/trace_page_checks.js"
                 printf '</script>\n</body>\n</html>\n'
         } >>"$work/$1-checked.html"
-        timeout 60 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --window-size=1200,700 \
+        timeout "$(leeway_s 60)" "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --window-size=1200,700 \
                 --user-data-dir="$work/profile" --enable-logging=stderr --virtual-time-budget=5000 --dump-dom \
                 "file://$work/$1-checked.html" >"$work/$1.dom" 2>"$work/$1.console" || fail "$browser ended with $?"
         if grep CONSOLE "$work/$1.console"; then
