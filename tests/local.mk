@@ -48,6 +48,8 @@ check-run-kills: all $(SWEEP)
 	+MAKE='$(MAKE)' $(SHELL) $(srcdir)/%D%/support/killed_runs.sh --kills $(RUN_KILLS) --suite $(RUN_KILLS_SUITE)
 dist_noinst_SCRIPTS += %D%/support/killed_runs.sh
 EXTRA_DIST += %D%/support/leeway.sh
+EXTRA_DIST += %D%/support/compile-again.sh %D%/support/leeway.sh
+CLEANFILES += compile.lock
 
 CONTRACT_LIBS = %D%/support/libsupport.la $(CHECK_LIBS)
 

@@ -18,7 +18,7 @@ export builddir # for programs that find no way on
 # run COMMAND...: what it says is in $work/said. Waits for all its processes, which hold the pipe.
 run()
 {
-        (cd "$work" && timeout $((seconds + 60)) "$@" 2>&1; echo $? >"$work/ended") 2>&1 | cat >"$work/said"
+        (cd "$work" && timeout $((seconds + $(leeway_s 60))) "$@" 2>&1; echo $? >"$work/ended") 2>&1 | cat >"$work/said"
         return "$(cat "$work/ended")"
 }
 

@@ -114,7 +114,7 @@ build_and_run()
         "$@" >said 2>&1 && [ -x modes ] || return 125
         library=
         [ "$1" != in_library ] || library=./libmodes.so
-        timeout 60 ./modes env $library >said 2>&1
+        timeout "$(leeway_s 60)" ./modes env $library >said 2>&1
         status_of_run=$?
         remove_env env
         return $status_of_run

@@ -11,8 +11,15 @@ builddir=$(cd "${builddir:-.}" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 . "$srcdir/tests/support/remove-env.sh"
+. "$srcdir/tests/support/leeway.sh"
 . "$srcdir/tools/find-cxx"
 status=0
+
+# again COMPILER ARGUMENT...: once more if it was killed because there is no memory left.
+again()
+{
+        sh "$srcdir/tests/support/compile-again.sh" "$@"
+}
 
 find_cxx || {
         echo 'there is no compiler for C++17'
@@ -26,12 +33,12 @@ try()
         way=$2
         shift 2
         mkdir "$work/$name"
-        if ! "$@" -std=c++17 -O2 -g -Wall -Wextra -Wshadow -Werror "-I$srcdir/include" "-I$srcdir" \
+        if ! again "$@" -std=c++17 -O2 -g -Wall -Wextra -Wshadow -Werror "-I$srcdir/include" "-I$srcdir" \
                 "$srcdir/tests/cxx/$name.cc" -o "$work/program" $link >"$work/said" 2>&1; then
                 echo "FAILED: $name, $way: it does not compile"
                 head -n 20 "$work/said"
                 status=1
-        elif timeout 300 "$work/program" "$work/$name" >"$work/said" 2>&1; then
+        elif timeout "$(leeway_s 300)" "$work/program" "$work/$name" >"$work/said" 2>&1; then
                 echo "ok: $name, $way: $(grep -c '^ok:' "$work/said") tests"
         else
                 echo "FAILED: $name, $way: exit status $?"
@@ -48,7 +55,7 @@ try()
 refuse()
 {
         printf '#include <xac/xac.hpp>\nvoid f(xac::environment &env)\n{\n        %s\n}\n' "$2" >"$work/refused.cc"
-        if ! $cxx -std=c++17 "-I$srcdir/include" -fsyntax-only "$work/refused.cc" 2>&1 | grep -q "$1"; then
+        if ! again $cxx -std=c++17 "-I$srcdir/include" -fsyntax-only "$work/refused.cc" 2>&1 | grep -q "$1"; then
                 echo "FAILED: it is not said of this that \"$1\": $2"
                 status=1
         fi

@@ -12,10 +12,18 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # shellcheck source=tests/support/remove-env.sh
 . "$srcdir/tests/support/remove-env.sh"
+# shellcheck source=tests/support/leeway.sh
+. "$srcdir/tests/support/leeway.sh"
 # shellcheck source=tools/find-cxx
 . "$srcdir/tools/find-cxx"
 examples=$srcdir/examples/boost
 status=0
+
+# again COMPILER ARGUMENT...: once more if it was killed because there is no memory left.
+again()
+{
+        sh "$srcdir/tests/support/compile-again.sh" "$@"
+}
 
 fail()
 {
@@ -33,7 +41,7 @@ compile()
 {
         name=$(basename "$1" .cc)
         # shellcheck disable=SC2086 # lists of words
-        $compiler -std=c++17 -Wall -Wextra -Wshadow -Werror $quiet "-I$srcdir/include" "-I$srcdir" "$@" -o "$work/$name" $link \
+        again $compiler -std=c++17 -Wall -Wextra -Wshadow -Werror $quiet "-I$srcdir/include" "-I$srcdir" "$@" -o "$work/$name" $link \
                 >"$work/$name.said" 2>&1 || rm -f "$work/$name"
 }
 
@@ -51,7 +59,7 @@ example()
 {
         is_there "$1" || return
         mkdir "$work/folder"
-        if ! (cd "$work/folder" && timeout 60 "$work/$1") >"$work/said" 2>&1; then
+        if ! (cd "$work/folder" && timeout "$(leeway_s 60)" "$work/$1") >"$work/said" 2>&1; then
                 fail "$1, $way: exit status $?"
         elif ! cmp "$work/said" "$2"; then
                 fail "$1, $way: it does not say what it should"
@@ -66,7 +74,7 @@ program()
 {
         is_there "$1" || return
         mkdir "$work/folder"
-        if timeout 150 "$work/$1" "$work/folder" >"$work/said" 2>&1; then
+        if timeout "$(leeway_s 150)" "$work/$1" "$work/folder" >"$work/said" 2>&1; then
                 sed "s/^/$1, $way: /" "$work/said"
         else
                 fail "$1, $way: exit status $?"
@@ -117,7 +125,7 @@ echo '#include <boost/version.hpp>' | $cxx -x c++ -fsyntax-only - 2>/dev/null ||
         exit 77
 }
 # shellcheck disable=SC2046 # a list of words
-${CC:-cc} $(cxx_flags) -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE "-I$srcdir/include" "-I$srcdir" \
+again ${CC:-cc} $(cxx_flags) -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE "-I$srcdir/include" "-I$srcdir" \
         -c "$srcdir/tests/programs/deaths.c" -o "$work/deaths.o" || exit 1
 count_changed_lines
 way='with Boost.Interprocess' compiler=$cxx link=-lpthread

@@ -13,9 +13,16 @@ compiler=$builddir/compiler/build-cc
 work=$(mktemp -d "${TMPDIR:-/tmp}/xac-programs.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 . "$srcdir/tests/support/remove-env.sh"
+. "$srcdir/tests/support/leeway.sh"
 . "$srcdir/tools/find-cxx"
 flags="-O2 -g -Wall -Wextra -Wshadow -Werror -D_GNU_SOURCE -I$srcdir -I$srcdir/include"
 status=0
+
+# again COMPILER ARGUMENT...: once more if it was killed because there is no memory left.
+again()
+{
+        sh "$srcdir/tests/support/compile-again.sh" "$@"
+}
 
 # there_is HEADER PACKAGE: or says that it is not.
 there_is()
@@ -31,17 +38,17 @@ try()
         way=$1
         shift
         # shellcheck disable=SC2086 # words
-        if ! "$@" $flags "$srcdir/examples/support/workers.c" $link -o "$work/program" >"$work/said" 2>&1; then
+        if ! again "$@" $flags "$srcdir/examples/support/workers.c" $link -o "$work/program" >"$work/said" 2>&1; then
                 echo "FAILED: $way: it does not compile"
                 head -n 20 "$work/said"
                 status=1
                 return
         fi
-        timeout 60 "$work/program" -v "$work/$way" run 2 500 >"$work/said" 2>&1
+        timeout "$(leeway_s 60)" "$work/program" -v "$work/$way" run 2 500 >"$work/said" 2>&1
         said=$?
         remove_env "$work/$way"
         if [ $said -eq 0 ] && faults_as_said "$way" &&
-                timeout 150 "$builddir/tests/programs/killed" --program "$work/program" >>"$work/said" 2>&1; then
+                timeout "$(leeway_s 150)" "$builddir/tests/programs/killed" --program "$work/program" >>"$work/said" 2>&1; then
                 echo "ok: $way: $(grep ' page faults' "$work/said")"
                 sed -n 's/^seed/    seed/p; /killed, all is there/,$s/^/    /p' "$work/said"
         else

@@ -11,6 +11,8 @@
 
 set -u
 
+. "$(dirname "$0")/leeway.sh"
+
 tests=${builddir:-.}/tests
 seeds=1
 seed=${XAC_TEST_SEED:-}
@@ -56,10 +58,10 @@ look()
         return 1
 }
 
-# expect BUG SECONDS NAME COMMAND...
+# expect BUG SECONDS NAME COMMAND...: seconds of an idle machine.
 expect()
 {
-        bug=$1 seconds=$2 name=$3 found=0 slowest=0 i=0
+        bug=$1 seconds=$(leeway_s "$2") name=$3 found=0 slowest=0 i=0
         shift 3
         if [ -n "$only" ] && [ "$only" != "$bug" ]; then
                 return

@@ -11,6 +11,8 @@
 # printed as a command that repeats it.
 
 RUN_LIMIT_S=240
+# shellcheck source=tests/support/leeway.sh
+. "$(dirname "$0")/../support/leeway.sh"
 
 # For options_of SEED NUMBER, which prints the options of a run. The generator is the minimal standard one (Park and
 # Miller 1988): the same in every awk.
@@ -35,9 +37,9 @@ random_usage()
 # one_run PROGRAM OPTIONS...
 one_run()
 {
-        if ! timeout "$RUN_LIMIT_S" "$@" </dev/null >"$log" 2>&1; then
+        if ! timeout "$(leeway_s "$RUN_LIMIT_S")" "$@" </dev/null >"$log" 2>&1; then
                 cat "$log"
-                echo "failed, or took longer than $RUN_LIMIT_S s; replay: $*"
+                echo "failed, or took longer than $RUN_LIMIT_S s of an idle machine; replay: $*"
                 exit 1
         fi
         grep -h ' transactions, [0-9]* differences$' "$log"

@@ -212,8 +212,9 @@ int main(void)
 }
 END
 below=$(cd "$srcdir" && echo "$PWD"/rewire/*.c "$PWD"/base/sys.c "$PWD"/base/vector.c)
+again=$(cd "$srcdir" && pwd)/tests/support/compile-again.sh
 # shellcheck disable=SC2086 # words
-(cd "$work" && ${CC:-cc} -std=gnu11 -O1 -D_GNU_SOURCE -I"$work/serial" -I"$(cd "$OLDPWD" && cd "$srcdir" && pwd)/include" \
+(cd "$work" && sh "$again" ${CC:-cc} -std=gnu11 -O1 -D_GNU_SOURCE -I"$work/serial" -I"$(cd "$OLDPWD" && cd "$srcdir" && pwd)/include" \
         -I"$(cd "$OLDPWD" && cd "$srcdir" && pwd)" -pthread -o serial.out serial.c serial/pages/*.c serial/trees/*.c $below \
         -lurcu-common && ./serial.out) || fail "the serial tree does not work"
 
