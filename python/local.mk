@@ -28,6 +28,7 @@ EXTRA_DIST += \
         %D%/libxac/snapshot.py \
         %D%/libxac/transaction.py \
         %D%/tests/conftest.py \
+        %D%/tests/leeway.py \
         %D%/tests/faulting.py \
         %D%/tests/interrupted.py \
         %D%/tests/test_arrow.py \

@@ -43,6 +43,10 @@ _Noreturn void grader_fail(const char *format, ...) __attribute__((format(printf
 /* grader_fail() unless `is_good`. */
 void grader_check(int is_good, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* So many times longer than alone may things take now: the processes that want to run per processor, and
+ * GRADER_PATIENCE. At least 1. */
+int grader_patience(void);
+
 /* 0 to below - 1. */
 uint32_t grader_random(uint32_t below);
 

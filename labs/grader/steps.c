@@ -136,9 +136,10 @@ static bool await_first(void)
         return got == 1;
 }
 
-/* Whether it has ended within so long. It is not reaped. */
-static bool ends_within(pid_t pid, int limit_ms)
+/* Whether it has ended within so long, and longer on a busy machine. It is not reaped. */
+static bool ends_within(pid_t pid, int idle_ms)
 {
+        int limit_ms = idle_ms * grader_patience();
         for (int ms = 0; ms < limit_ms; ms++) {
                 if (worker_has_ended(pid))
                         return true;

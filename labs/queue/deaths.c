@@ -19,7 +19,8 @@ enum { STEPS_MOST = 120, SHOWN_BYTES = 2500, WAIT_MS = 300, START_MS = 3000, CRE
 /* Waits until it is 1, for a while, or until the worker has ended. */
 static void await(const atomic_int *value, pid_t worker)
 {
-        for (int ms = 0; *value == 0 && ms < START_MS && !worker_has_ended(worker); ms++)
+        int limit_ms = START_MS * grader_patience();
+        for (int ms = 0; *value == 0 && ms < limit_ms && !worker_has_ended(worker); ms++)
                 poll(NULL, 0, 1);
         if (*value == 0 && worker_has_ended(worker))
                 worker_join(worker, "a worker");

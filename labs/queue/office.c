@@ -49,9 +49,10 @@ void office_begin(int tasks)
 
 void office_join(pid_t worker, const char *what, const char *waits)
 {
-        for (int ms = 0; ms < JOIN_MS && !worker_has_ended(worker); ms++)
+        int limit_ms = JOIN_MS * grader_patience();
+        for (int ms = 0; ms < limit_ms && !worker_has_ended(worker); ms++)
                 poll(NULL, 0, 1);
-        grader_check(worker_has_ended(worker), "%s still waits after %d s, %s", what, JOIN_MS / 1000, waits);
+        grader_check(worker_has_ended(worker), "%s still waits after %d s, %s", what, limit_ms / 1000, waits);
         worker_join(worker, what);
 }
 

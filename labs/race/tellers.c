@@ -174,7 +174,8 @@ void tellers_killed(int tellers, int rounds)
 {
         pid_t pids[TELLERS_MOST];
         bool changed = false;
-        for (int round = 0; round < rounds; round++) {
+        /* More rounds where so busy that nobody has come to a transfer. */
+        for (int round = 0; round < rounds || (!changed && round < 4 * rounds); round++) {
                 begin_work(tellers, 0);
                 for (int i = 0; i < tellers; i++)
                         pids[i] = worker_start(round * tellers + i + 1, transfer_for_ever, NULL);

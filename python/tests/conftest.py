@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import libxac
+from leeway import leeway
 
 TREE = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("LIBXAC_BUILD", TREE))  # where `make` has put its programs
@@ -36,7 +37,7 @@ def check_files(path):
     """`xac check`, if it has been built here."""
     tool = BUILD / "tools" / "xac" / "xac"
     if tool.exists() and path.exists():
-        done = subprocess.run([tool, "check", path], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([tool, "check", path], capture_output=True, text=True, timeout=leeway(60))
         assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -65,7 +66,7 @@ def seed():
 def run_program(name, *arguments, timeout=60, options=(), **environment):
     """Runs a program of this folder by this interpreter, and returns what became of it."""
     command = [sys.executable, *options, str(HERE / name), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env={**os.environ, **environment})
+    return subprocess.run(command, capture_output=True, text=True, timeout=leeway(timeout), env={**os.environ, **environment})
 
 
 @pytest.fixture

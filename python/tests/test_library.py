@@ -12,6 +12,7 @@ from libxac import Code, Flag, _library, _send_library
 from libxac.constants import Way
 
 from conftest import BUILD, TREE
+from leeway import leeway
 
 HEADERS = TREE / "include" / "xac"
 
@@ -19,7 +20,7 @@ HEADERS = TREE / "include" / "xac"
 def import_with(library):
     environment = {"LIBXAC_LIBRARY": library, "PYTHONPATH": ":".join(sys.path)}
     return subprocess.run(
-        [sys.executable, "-c", "import libxac"], capture_output=True, text=True, timeout=60, env=environment
+        [sys.executable, "-c", "import libxac"], capture_output=True, text=True, timeout=leeway(60), env=environment
     )
 
 

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from conftest import BUILD, TREE, check_files
+from leeway import leeway
 
 pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")
@@ -23,7 +24,7 @@ def run_example(tmp_path, seconds):
     plot = tmp_path / "plot.svg"
     command = [sys.executable, EXAMPLE, "--seconds", str(seconds), "--plot", plot, tmp_path / "shop.xac"]
     environment = {**os.environ, "LIBXAC_BUILD": str(BUILD)}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds * 3 + 60, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=leeway(seconds * 3 + 60), env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     print(done.stdout)
     try:

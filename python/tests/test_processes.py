@@ -8,6 +8,7 @@ import time
 import pytest
 
 import libxac
+from leeway import leeway
 import writers
 
 spawn = multiprocessing.get_context("spawn")
@@ -33,7 +34,7 @@ def test_no_increment_is_lost(path, flags):
         counts = env.array("counts", "i8", 16)
         with running(writers.add_many, *[(path, flags, 0, 100)] * 4) as processes:
             for process in processes:
-                process.join(60)
+                process.join(leeway(60))
                 assert process.exitcode == 0
         with env.transaction(libxac.RDONLY):
             assert counts[0] == 400
@@ -60,7 +61,7 @@ def test_all_writers_killed(path, seed):
     with libxac.Environment(path) as env:
         writers.fill(env)
     with running(writers.move_for_ever, *[(path, 0, seed + i) for i in range(2)]):
-        end = time.monotonic() + 60
+        end = time.monotonic() + leeway(60)
         while libxac_moves(path) < 20:
             assert time.monotonic() < end
             time.sleep(0.05)
@@ -85,6 +86,6 @@ def test_snapshot_of_another_process(path, seed):
                 writers.wait_for_moves(env, 10)
                 process = spawn.Process(target=writers.sum_at, args=(path, libxac.VOLATILE, snapshot.sequence, results))
                 process.start()
-                assert results.get(timeout=60) == 1000 * writers.ROWS
-                process.join(60)
+                assert results.get(timeout=leeway(60)) == 1000 * writers.ROWS
+                process.join(leeway(60))
                 assert snapshot.array("moves", "i8", 1)[0] == moved

@@ -26,6 +26,7 @@ from libxac import _library, _send_library
 from libxac.constants import Way
 
 from conftest import BUILD, TREE
+from leeway import leeway
 from trees import Server, Tree
 
 WAYS = [way.name.lower() for way in Way]
@@ -286,7 +287,7 @@ def test_threads_use_one_range(shop, server):
         time.sleep(0.01)
     stop.set()
     for thread in pool:
-        thread.join(60)
+        thread.join(leeway(60))
     orders.close()
     assert {struct.pack("<d", 19)} in seen
     assert all(len(prices) == 1 or len(prices) == 600 for prices in seen)
@@ -373,7 +374,7 @@ class Impostor:
 
     def __exit__(self, *exception):
         self._listener.shutdown(socket.SHUT_RDWR)
-        self._thread.join(60)
+        self._thread.join(leeway(60))
         for connection in (self._listener, *self._connections):
             connection.close()
         os.unlink("impostor.sock")
@@ -512,7 +513,7 @@ def test_library_is_beside_the_other_one(tmp_path):
     alone = shutil.copy(os.path.realpath(_library.path), tmp_path / "libxac.so.1")
     program = "import libxac\ntry:\n libxac.Range('x', 'y', 'z')\nexcept ImportError as error:\n print(error)"
     environment = {"LIBXAC_LIBRARY": str(alone), "PYTHONPATH": ":".join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, env=environment)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=leeway(60), env=environment)
     assert done.returncode == 0, done.stderr
     assert "libxacsend's shared library cannot be loaded" in done.stdout
     assert str(tmp_path / "libxacsend.so.0") in done.stdout and "make install" in done.stdout

@@ -10,6 +10,7 @@ import pytest
 
 import libxac
 from conftest import TREE
+from leeway import leeway
 from trees import Server, Tree
 
 pytest.importorskip("duckdb")
@@ -35,6 +36,6 @@ def test_code_of_readme(tmp_path, trades):
     code = "".join(re.findall(r"```python\n(.*?)```", text, re.S))
     printed = "".join(re.findall(r"```text\n(.*?)```", text, re.S))
     assert code.count("\n") > 25
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=leeway(60), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout == printed

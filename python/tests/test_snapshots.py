@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import libxac
+from leeway import leeway
 
 
 @pytest.fixture
@@ -212,10 +213,10 @@ def test_threads_read_one_snapshot_while_others_write(env, counts, seed):
             for thread in readers:
                 thread.start()
             for thread in readers:
-                thread.join(60)
+                thread.join(leeway(60))
     stop.set()
     for thread in pool:
-        thread.join(60)
+        thread.join(leeway(60))
     assert sums == [1 << 20] * 100
 
 

@@ -7,6 +7,7 @@ import threading
 import pytest
 
 import libxac
+from leeway import leeway
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def in_thread(function):
 
     thread = threading.Thread(target=run)
     thread.start()
-    thread.join(60)
+    thread.join(leeway(60))
     if caught:
         raise caught[0]
 
@@ -206,7 +207,7 @@ def test_decorated_function_loses_no_update(env, counts):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(leeway(60))
     with env.transaction():
         assert counts[0] == 800
 

@@ -6,6 +6,7 @@ import time
 import numpy as np
 
 import libxac
+from leeway import leeway
 
 ROWS = 100_000
 
@@ -51,7 +52,7 @@ def fill(env):
 def wait_for_moves(env, more=1, seconds=60):
     """Until others have committed so many more. Returns how many there are."""
     moves = env.array("moves", "i8", 1)
-    end = time.monotonic() + seconds
+    end = time.monotonic() + leeway(seconds)
     first = None
     while time.monotonic() < end:
         with env.transaction(libxac.RDONLY):
