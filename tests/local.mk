@@ -82,3 +82,4 @@ include tests/crash/local.mk
 include tests/fuzz/local.mk
 
 include tests/tools/local.mk
+include tests/load/local.mk
