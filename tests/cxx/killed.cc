@@ -153,12 +153,19 @@ void kill_all(std::vector<std::unique_ptr<process>> &crowd)
         }
 }
 
-void leave_nothing()
+/* Of how many transactions they were told. */
+long told_of()
 {
-        world world;
         long sum = 0;
         for (unsigned who = 0; who < PROCESSES; who++)
                 sum += promised->told[who];
+        return sum;
+}
+
+void leave_nothing()
+{
+        world world;
+        const long sum = told_of();
         CHECK(sum > 0);
         std::printf("%ld transactions in %u rounds\n", sum, ROUNDS);
         std::fflush(stdout);
@@ -176,13 +183,14 @@ void all_die_at_once()
         promised = static_cast<promises *>(
                 mmap(nullptr, sizeof(promises), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
         CHECK(promised != MAP_FAILED);
-        for (unsigned round = 0; round < ROUNDS; round++) {
+        /* More rounds, and longer ones, where so busy that nobody has come to the end of a transaction. */
+        for (unsigned round = 0; round < ROUNDS || (told_of() == 0 && round < 5 * ROUNDS); round++) {
                 std::vector<std::unique_ptr<process>> crowd;
                 for (unsigned who = 0; who < PROCESSES; who++) {
                         const unsigned own = unsigned(random());
                         crowd.push_back(std::make_unique<process>([=] { work(who, own); }));
                 }
-                usleep(10000 + random() % 80000);
+                usleep((10000 + random() % 80000) * (1 + round / ROUNDS));
                 kill_all(crowd);
                 if (round % 3 == 2)
                         remove_shared_memory();

@@ -2,8 +2,10 @@
 
 /* Environments, views and transactions: values, exceptions, levels, races. */
 
+#include <atomic>
 #include <memory>
 #include <stdexcept>
+#include <sys/mman.h>
 
 #include "tests/cxx/cxx_test.h"
 
@@ -222,21 +224,29 @@ void a_lost_transaction_says_why()
 void waiting_ends_with_a_change()
 {
         world world;
-        process other([] {
+        auto *has_looked = static_cast<std::atomic<bool> *>(
+                mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+        CHECK(has_looked != MAP_FAILED);
+        process other([has_looked] {
                 struct world theirs;
-                usleep(100000);
+                while (!*has_looked)
+                        usleep(1000);
+                usleep(20000); /* it sleeps by then, most times */
                 xac::atomically(theirs.env, [&] { theirs.word[5] = 1; });
         });
         int tries = 0;
         xac::atomically(world.env, [&] {
                 tries++;
                 xac::atomically(world.env, [&] { /* also from an inner level */
-                                                 if (!world.word[5])
+                                                 if (!world.word[5]) {
+                                                         *has_looked = true;
                                                          xac::wait_for_change(world.env);
+                                                 }
                 });
                 world.word[5] = 2;
         });
         other.must_succeed();
+        munmap(has_looked, 4096);
         CHECK(tries >= 2 && world.read(5) == 2);
         const timespec moment{ 0, 1000000 };
         CHECK(code_of([&] {

@@ -152,10 +152,8 @@ static bool read_options(int argc, char **argv)
 /* The kernel may have ended the one that fills memory: it is there again after a while. */
 static void keep_filling(void)
 {
-        pid_t pid;
-
         for (;;) {
-                if (options.memory_percent > 0 && (pid = start()) == 0)
+                if (options.memory_percent > 0 && start() == 0)
                         fill();
                 while (wait(NULL) < 0 && errno == EINTR)
                         ;
