@@ -47,7 +47,6 @@ check-run-kills: all $(SWEEP)
 	+$(MAKE) $(AM_MAKEFLAGS) $(filter $(check_PROGRAMS),$(SUITE_$(RUN_KILLS_SUITE))) $(SUITE_$(RUN_KILLS_SUITE)_NEEDS)
 	+MAKE='$(MAKE)' $(SHELL) $(srcdir)/%D%/support/killed_runs.sh --kills $(RUN_KILLS) --suite $(RUN_KILLS_SUITE)
 dist_noinst_SCRIPTS += %D%/support/killed_runs.sh
-EXTRA_DIST += %D%/support/leeway.sh
 EXTRA_DIST += %D%/support/compile-again.sh %D%/support/leeway.sh
 CLEANFILES += compile.lock
 

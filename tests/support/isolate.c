@@ -30,11 +30,13 @@ void isolate_skip(const char *why)
         _exit(ISOLATE_SKIPPED);
 }
 
-/* cmocka catches these to report a crash of its own process; here the crash is reported by
- * the parent, and the library must find the disposition a plain program has. */
+/* cmocka catches the first of these to report a crash of its own process; here the crash is reported by the parent, and
+ * the library must find the disposition a plain program has. The others are ignored in what a shell started in the
+ * background, or nohup. */
 static void signals_restore(void)
 {
-        static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGSYS };
+        static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE,  SIGILL,  SIGSYS,
+                                       SIGHUP,  SIGINT, SIGQUIT, SIGTERM, SIGPIPE };
 
         for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
                 signal(signals[i], SIG_DFL);
