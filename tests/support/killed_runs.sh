@@ -99,9 +99,11 @@ runs_now()
 
 # ---- Killing ----
 
-random_awk='BEGIN { state = (seed + number * 7919) % 2147483646 + 1
-        for (i = 0; i < 20; i++) state = state * 16807 % 2147483647
-        printf "%.2f", 1 + state / 2147483647 * within }'
+# moment_of NUMBER: in seconds.
+moment_of()
+{
+        echo "$seed $1" | cksum | awk -v within="$within" '{ printf "%.2f", 1 + $1 / 4294967296 * within }'
+}
 
 # all_below PID: it and all that it has started, the youngest first.
 all_below()
@@ -130,7 +132,7 @@ kill_run()
 one_round()
 {
         how='with SIGKILL'
-        moment=$(awk -v seed="$seed" -v number="$1" -v within="$within" "$random_awk")
+        moment=$(moment_of "$1")
         before=" $(runs_now | tr '\n' ' ')"
         ls -d /dev/shm/xac-trace.* >"$work/rings" 2>/dev/null
         TMPDIR=$work/tmp XAC_TEST_RUN=$memory setsid make -s -j2 "check-$suite" >"$work/killed.log" 2>&1 &
