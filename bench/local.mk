@@ -202,6 +202,7 @@ bench_transfers_LDADD = bench/libbench.la bench/libtraced.la $(XAC_LIBS) $(URCU_
 bench_transfers_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset,--wrap=memcmp
 endif
 
+include bench/cost/local.mk
 include bench/htap/local.mk
 include bench/serial/local.mk
 include bench/programs/local.mk
