@@ -21,6 +21,8 @@ static _Atomic uint64_t limit;
 static _Atomic(char *) ballast;
 static _Atomic(char *) pebbles[PEBBLES];
 
+_Atomic bool mappings_lack_spare = true;
+
 void mappings_count(int64_t more)
 {
         atomic_fetch_add_explicit(&in_use, (uint64_t)more, memory_order_relaxed);
@@ -83,18 +85,34 @@ static void prepare_spare(_Atomic(char *) *spare, uint64_t pages)
                 sys_munmap(mine, pages * BALLAST_PAGE_BYTES); /* another thread was first */
 }
 
+/* It says so once it is gone (mappings_make_spare). */
 static bool drop_spare(_Atomic(char *) *spare, uint64_t pages)
 {
         char *area = atomic_exchange(spare, NULL);
+        if (area)
+                atomic_store(&mappings_lack_spare, true);
         return area && !sys_munmap(area, pages * BALLAST_PAGE_BYTES);
 }
 
-void mappings_prepare(void)
+static bool is_all_there(void)
+{
+        bool is_there = atomic_load(&ballast) != NULL;
+        for (uint32_t i = 0; i < PEBBLES; i++)
+                is_there &= atomic_load(&pebbles[i]) != NULL;
+        return is_there;
+}
+
+/* Until all is there, other threads come here as well. What is dropped meanwhile is missed by the last look, or says
+ * so after us. */
+void mappings_make_spare(void)
 {
         if (!atomic_load_explicit(&limit, memory_order_relaxed))
                 atomic_store(&limit, read_limit());
         prepare_spare(&ballast, BALLAST_PAGES);
         mappings_make_pebble();
+        atomic_store(&mappings_lack_spare, false);
+        if (!is_all_there())
+                atomic_store(&mappings_lack_spare, true); /* the next one tries again */
 }
 
 bool mappings_drop_ballast(void)

@@ -10,6 +10,7 @@
  * that there is ballast: mappings that exist only to be given up then.
  */
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -20,8 +21,14 @@ bool mappings_are_scarce(void);
 /* Would they be, with so many more? */
 bool mappings_would_be_scarce(uint64_t more);
 
-/* Reads the limit, and takes ballast on board if there is none. Not for the handler. */
-void mappings_prepare(void);
+/* Reads the limit, and takes on board what is lacking of ballast and pebbles. Not for the handler. */
+void mappings_make_spare(void);
+extern _Atomic bool mappings_lack_spare; /* perhaps */
+static inline void mappings_prepare(void)
+{
+        if (__builtin_expect(atomic_load_explicit(&mappings_lack_spare, memory_order_acquire), 0))
+                mappings_make_spare();
+}
 /* False: it was given up before. Async-signal-safe. */
 bool mappings_drop_ballast(void);
 
