@@ -453,7 +453,7 @@ static int hide(struct regions *regions, uint64_t first, uint64_t end, enum hidi
 }
 
 /* Neighbours of one kind together. What lies between them may be shown page by page. */
-int regions_hide(struct regions *regions)
+int regions_hide_shown(struct regions *regions)
 {
         const uint64_t count = regions_count(regions);
         int err = 0;

@@ -95,7 +95,11 @@ static inline bool regions_is_byte_shown(const struct regions *regions, uint64_t
 int regions_show(struct regions *regions, uint64_t no, uint64_t sequence, uint64_t file_len);
 
 /* Nothing is shown any more. -ENOMEM: all still is. Not for the fault handler. */
-int regions_hide(struct regions *regions);
+int regions_hide_shown(struct regions *regions);
+static inline int regions_hide(struct regions *regions)
+{
+        return atomic_load_explicit(&regions->shown, memory_order_relaxed) ? regions_hide_shown(regions) : 0;
+}
 /* The same for one region. */
 int regions_hide_one(struct regions *regions, uint64_t no);
 /* In the fault handler. */

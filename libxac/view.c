@@ -484,10 +484,8 @@ int view_protect_writes(struct view *view)
         return 0;
 }
 
-int view_hide_writes(struct view *view)
+int view_hide_written(struct view *view)
 {
-        if (!view->writable.count)
-                return 0;
         int err = change_writes(view, VIEW_STRAY, view_hide_run);
         if (!err)
                 err = change_writes(view, VIEW_WRITABLE, view_hide_run);
@@ -496,18 +494,13 @@ int view_hide_writes(struct view *view)
         return err;
 }
 
-int view_hide_contended(struct view *view)
+int view_hide_fleeting(struct view *view)
 {
         int err = 0;
         for (uint32_t i = 0; !err && i < view->fleeting.count; i++)
                 err = view_hide(view, ((uint32_t *)view->fleeting.items)[i]);
         view->fleeting.count = 0;
         return err;
-}
-
-void view_keep_contended(struct view *view)
-{
-        view->fleeting.count = 0;
 }
 
 int view_note_change(struct view *view, uint64_t page_no, uint32_t *hidden)

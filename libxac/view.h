@@ -146,11 +146,22 @@ int view_hide_run(struct view *view, uint64_t page_no, uint64_t count);
 /* Makes every writable page read-only; stray ones stay. */
 int view_protect_writes(struct view *view);
 /* Hides every page that is writable or stray. */
-int view_hide_writes(struct view *view);
+int view_hide_written(struct view *view);
+static inline int view_hide_writes(struct view *view)
+{
+        return view->writable.count ? view_hide_written(view) : 0;
+}
 /* Between attempts: hides the contended pages of the last one. */
-int view_hide_contended(struct view *view);
+int view_hide_fleeting(struct view *view);
+static inline int view_hide_contended(struct view *view)
+{
+        return view->fleeting.count ? view_hide_fleeting(view) : 0;
+}
 /* Instead, where M does not matter: they stay. */
-void view_keep_contended(struct view *view);
+static inline void view_keep_contended(struct view *view)
+{
+        view->fleeting.count = 0;
+}
 /* Another one has changed a page: it is hidden, and contended. Adds 1 to `hidden` if it was shown. */
 int view_note_change(struct view *view, uint64_t page_no, uint32_t *hidden);
 /* The same for the region that shows it, which is hidden only by the second call: with others, if there are many
