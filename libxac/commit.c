@@ -210,11 +210,8 @@ static int commit_prepared(struct txn *txn, uint64_t validated)
         return err;
 }
 
-int commit_run(struct txn *txn, bool is_waiting)
+int commit_written(struct txn *txn, bool is_waiting)
 {
-        txn->log_end = 0;
-        if (!txn->pages.writes.count)
-                return 0; /* it has read one snapshot: as of then it is serializable */
         uint64_t validated;
         txn->is_waiting = is_waiting;
         txn->is_logged = is_waiting || backlog_is_paused(txn->self->shared, txn->pages.snapshot);
@@ -230,10 +227,8 @@ int commit_run(struct txn *txn, bool is_waiting)
         return err;
 }
 
-int commit_wait(struct txn *txn)
+int commit_wait_for_log(struct txn *txn)
 {
-        if (!txn->log_end)
-                return 0;
         if (txn->is_waiting)
                 return redo_wait(txn->self, txn->log_end);
         redo_push(txn->self);
