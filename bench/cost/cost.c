@@ -13,6 +13,7 @@
 enum { PAGES = 256 };
 
 /* These two take the place of the C library's, for libxac, too. */
+// NOLINTNEXTLINE(readability-*): its names of parameters are reserved
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*begin)(void *arg), void *arg)
 {
         (void)thread;
@@ -22,6 +23,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
         return EAGAIN;
 }
 
+// NOLINTNEXTLINE(readability-*)
 int clock_gettime(clockid_t clock, struct timespec *time)
 {
         (void)clock;

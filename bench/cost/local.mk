@@ -19,6 +19,7 @@ if COMPILER
 COST_COMPILED = bench/cost/compiled
 CLEANFILES += $(COST_COMPILED)
 $(COST_COMPILED): bench/cost/cost.c bench/cost/cost.h bench/cost/cost_compiled.c bench/libbench.la $(COMPILER_IN_PLACE)
+	@$(MKDIR_P) bench/cost
 	$(AM_V_CC)compiler/build-cc -std=gnu11 -O2 -D_GNU_SOURCE -I$(srcdir) -I$(srcdir)/include $(srcdir)/bench/cost/cost.c \
 	        $(srcdir)/bench/cost/cost_compiled.c bench/.libs/libbench.a -Wl,--strip-debug -lxac -lpthread -o $@
 endif
