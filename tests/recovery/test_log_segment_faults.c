@@ -116,7 +116,7 @@ static void die_stepwise(void (*body)(void *arg), int stride)
 {
         bool has_died = true;
 
-        for (int nth = 4; has_died; nth += stride) {
+        for (int nth = 4; has_died; nth += stride * STEP_SPREAD) {
                 start_anew();
                 assert_int_equal(extend_to(4), 0);
                 has_died = child_died(DEAD, step_and_die, &(struct stepping){ nth, body });

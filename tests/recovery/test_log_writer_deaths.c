@@ -66,7 +66,7 @@ static void die_stepwise(void (*body)(void *arg), int stride)
 {
         bool has_died = true;
 
-        for (int nth = 4; has_died; nth += stride) {
+        for (int nth = 4; has_died; nth += stride * STEP_SPREAD) {
                 (void)stage(100);
                 has_died = child_died(DEAD, step_and_die, &(struct stepping){ nth, body });
                 if (shlock_owner(&arena->lock) == DEAD)
