@@ -102,7 +102,7 @@ runs_now()
 # moment_of NUMBER: in seconds.
 moment_of()
 {
-        echo "$seed $1" | cksum | awk -v within="$within" '{ printf "%.2f", 1 + $1 / 4294967296 * within }'
+        echo "$seed $1" | cksum | awk -v within="$within" '{ printf "%.2f", 1 + $1 % 100003 / 100003 * within }'
 }
 
 # all_below PID: it and all that it has started, the youngest first.
