@@ -330,7 +330,7 @@ static void clean_up(const char *directory)
 {
         DIR *all = opendir(directory);
         struct dirent *entry;
-        char path[600];
+        char path[800];
 
         check(all != NULL);
         while ((entry = readdir(all)) != NULL) {

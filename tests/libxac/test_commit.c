@@ -128,7 +128,7 @@ static void test_a_blind_write_depends_on_the_page(void **state)
         assert_true(find(false).is_lost);
 }
 
-/* ---- commit_run ---- */
+/* ---- commit_written ---- */
 
 static void test_a_commit_that_wrote_nothing_takes_nothing(void **state)
 {

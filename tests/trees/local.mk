@@ -140,7 +140,7 @@ check-trees-model: %D%/test_tree_model $(SWEEP)
 # Sees inside the library, for what its commits write.
 %C%_test_tree_patterns_SOURCES = %D%/test_tree_patterns.c %D%/patterns.c %D%/patterns.h $(TREES_WAYS)
 %C%_test_tree_patterns_LDADD = $(TREES_INSIDE_LIBS)
-%C%_test_tree_patterns_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=commit_run -Wl,--wrap=arena_move
+%C%_test_tree_patterns_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=commit_written -Wl,--wrap=arena_move
 dist_check_SCRIPTS += %D%/test_history.sh %D%/run-history.sh
 
 # Deaths: briefly here, for long by make check-kill.

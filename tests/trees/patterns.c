@@ -56,17 +56,17 @@ const char *const pattern_record_names[RECORDS_KINDS] = {
 static struct pattern_tally *counted; /* NULL: nobody wants to know */
 
 /* The linker's names. NOLINTBEGIN(bugprone-reserved-identifier) */
-int __real_commit_run(struct txn *txn);
-int __wrap_commit_run(struct txn *txn);
+int __real_commit_written(struct txn *txn, bool is_waiting);
+int __wrap_commit_written(struct txn *txn, bool is_waiting);
 int __real_arena_move(const struct page_arena *arena, page_no to, page_no from);
 int __wrap_arena_move(const struct page_arena *arena, page_no to, page_no from);
 /* NOLINTEND(bugprone-reserved-identifier) */
 
 /* NOLINTNEXTLINE(bugprone-reserved-identifier) */
-int __wrap_commit_run(struct txn *txn)
+int __wrap_commit_written(struct txn *txn, bool is_waiting)
 {
         uint64_t pages = txn->pages.writes.count;
-        int err = __real_commit_run(txn);
+        int err = __real_commit_written(txn, is_waiting);
 
         if (!counted || err || !pages)
                 return err;
