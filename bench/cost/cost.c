@@ -78,10 +78,9 @@ int cost_main(int argc, char **argv, const struct cost_loops *const *kinds)
         options_parse(argc, argv, "Loops whose instructions bench/cost/run counts.", options);
 
         const struct cost_loop *loop = find(kinds, name);
-        if (!name)
-                return EXIT_SUCCESS;
-        if (!loop)
+        if (loop)
+                measure(loop);
+        else if (name)
                 options_refuse("no such loop", name);
-        measure(loop);
         return EXIT_SUCCESS;
 }

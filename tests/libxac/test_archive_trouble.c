@@ -412,7 +412,7 @@ static void commit_words(struct stand *stand, xac_env *env, unsigned char *view,
 
 static void wait_for_archive(xac_env *env, int error)
 {
-        xac_stats stats;
+        xac_stats stats = { 0 };
 
         for (struct leeway left = leeway_of(10000); leeway_pause(&left);) {
                 check_ok(xac_stat(env, &stats));
