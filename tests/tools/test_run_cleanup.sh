@@ -9,6 +9,8 @@ set -u
 
 srcdir=$(cd "${srcdir:-.}" && pwd)
 builddir=$(cd "${builddir:-.}" && pwd)
+# shellcheck source=tests/support/leeway.sh
+. "$srcdir/tests/support/leeway.sh"
 test_run="$srcdir/tools/test-run"
 ledger=$builddir/tests/tools/ledger
 XAC_TEST_SWEEP=$builddir/tests/support/sweep
@@ -49,13 +51,12 @@ parts_of()
         echo "/dev/shm/xac.$(stat -c %D "$1").$(printf %x "$(stat -c %i "$1")")."
 }
 
-# wait_for COMMAND...: for ten seconds at most.
+# wait_for COMMAND...: for a minute at most, of a machine that is not busy.
 wait_for()
 {
-        tries=0
+        end=$(($(date +%s) + $(leeway_s 60)))
         until "$@" 2>/dev/null; do
-                tries=$((tries + 1))
-                [ $tries -lt 200 ] || { complain "in vain: $*"; return 1; }
+                [ "$(date +%s)" -lt "$end" ] || { complain "in vain: $*"; return 1; }
                 sleep 0.05
         done
 }
