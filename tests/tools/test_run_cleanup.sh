@@ -94,7 +94,7 @@ begin()
         setsid make -s -j3 -f "$work/Makefile" >"$work/$1.log" 2>&1 &
         leader=$!
         leaders="$leaders $leader"
-        wait_for is_begun
+        wait_for is_begun || { cat "$work/$1.log" >&2; exit 1; }
         files=$TMPDIR/$run run=$memory/$run
 }
 
