@@ -64,4 +64,5 @@ link()
 
 [ -x "$build/compiler/build-cc" ] || { echo 'programs: xac-cc was not built' >&2; exit 77; }
 version=$(sed -n "s/^versions='\([0-9]*\).*/\1/p" "$build/compiler/build-cc")
-flags="-O2 -g -fno-pie -D_GNU_SOURCE -I$source -I$source/include"
+level=${LEVEL:--O2}
+flags="$level -g -fno-pie -D_GNU_SOURCE -I$source -I$source/include"

@@ -716,11 +716,14 @@ static const struct form *form;
 static byte *place_in_view, *place_in_memory;
 static uint64_t seed_of_run;
 
+/* Most of the program's time. */
 static APART void fill(byte *bytes, uint64_t seed)
 {
-        for (size_t i = 0; i < AREA; i++) {
+        uint64_t *words = (uint64_t *)bytes;
+
+        for (size_t i = 0; i < AREA / sizeof(*words); i++) {
                 seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
-                bytes[i] = (byte)(seed >> 56);
+                words[i] = seed ^ seed >> 32;
         }
 }
 

@@ -39,7 +39,7 @@
 enum {
         TRACE_BYTES = 256 << 20,
         SEEN_MAX = 1 << 21,
-        FEW = 1500,  /* images */
+        FEW = 500,   /* images */
         SHARE = 300, /* images of a workload, each time it is recorded, when the time is given and not their number */
         WORKERS_MAX = 16,
         PASSES = 4

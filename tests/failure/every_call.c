@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * P7, for every system call and every allocation: each script runs once for each call k that it
- * makes and each error that call k may give, with that one call failing, and again with
- * that call and all later ones of its kind failing. Whatever the calls of the library return
- * then, the program goes on; and once nothing fails any more, everything committed is there,
- * views show it, new transactions commit, no slot, descriptor or mapping is lost, and the
- * plain files are right after the last close.
+ * P7, for every system call and every allocation: each script runs once for each call k that it makes, with that call
+ * failing. It gives one of the errors that it may give, alone or with all later calls of its kind: the seed chooses this
+ * way. With XAC_TEST_LONG it is each of these ways. Whatever the calls of the library return then, the program goes on;
+ * and once nothing fails any more, everything committed is there, views show it, new transactions commit, no slot,
+ * descriptor or mapping is lost, and the plain files are right after the last close.
  *
  * The same in a durable environment, where half of the cases end with the machine going down: everything that was
  * acknowledged is there, and the commit that ended in XAC_POISONED is there as a whole or not at all. These are
- * many more calls, so SAMPLES of them fail, each in one way, both chosen by the seed, unless XAC_TEST_LONG is set.
+ * many more calls, so that only SAMPLES of them fail, chosen by the seed, unless XAC_TEST_LONG is set.
  *
  * Replay one case: XAC_TEST_CASE=script,k,errno,mode (as printed).
  */
@@ -218,7 +217,6 @@ static bool is_long(void)
 static void try_number(const struct job *job, const char *directory, int nth)
 {
         int kind = job->calls->kind[nth];
-        bool is_sampled = job->script >= DURABLE && !is_long();
         uint64_t ways = 0, way = 0;
 
         for (const int *with = inject_errors(kind); *with; with++)
@@ -228,7 +226,7 @@ static void try_number(const struct job *job, const char *directory, int nth)
                 for (enum inject_mode mode = INJECT_ONCE; mode <= INJECT_FOR_GOOD; mode++) {
                         const struct fault_case this = { job->script, { nth, *with, mode }, kind, directory };
 
-                        if (!is_sampled || way++ == chosen)
+                        if (is_long() || way++ == chosen)
                                 try_case(&this);
                 }
 }
@@ -267,7 +265,7 @@ static int count_kind(const struct script_calls *calls, int kind)
 
 static void try_script(int script)
 {
-        struct job job = { .script = script, .seed = script >= DURABLE ? chance_seed() : 0 };
+        struct job job = { .script = script, .seed = is_long() ? 0 : chance_seed() };
         const struct fault_case nothing_fails = { .script = script, .directory = scratch_path("env") };
 
         tally = crew_shared(sizeof(*tally));

@@ -35,8 +35,8 @@ fail()
 # What GCC says of Boost's own headers, with sanitizers. Not every compiler knows it.
 quiet='-Wno-unknown-warning-option -Wno-maybe-uninitialized'
 
-# compile SOURCE ARGUMENT...: makes the program $work/NAME by $compiler and $link, and $work/NAME.said. It is not optimised,
-# if no argument says so: Boost's headers are large.
+# compile SOURCE ARGUMENT...: makes the program $work/NAME by $compiler and $link, and $work/NAME.said. It is not optimised:
+# Boost's headers are large.
 compile()
 {
         name=$(basename "$1" .cc)
@@ -107,7 +107,7 @@ all()
         compile "$examples/managed_file.cc" &
         compile "$examples/containers.cc" &
         compile "$srcdir/tests/programs/boost_heaps.cc" &
-        compile "$srcdir/tests/programs/boost_killed.cc" -O1 "$work/deaths.o" \
+        compile "$srcdir/tests/programs/boost_killed.cc" "$work/deaths.o" \
                 "$builddir/tests/support/.libs/libsupport.a" &
         wait
         example managed_file "$examples/managed_file.txt"

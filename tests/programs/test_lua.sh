@@ -32,7 +32,7 @@ try()
         shift 3
         ways=$((ways + 1))
         # shellcheck disable=SC2086 # a list of words
-        if ! { again sh "$srcdir/examples/lua/build" "$its_lua" "$work/lua-$ways" "$@" -O1 -w &&
+        if ! { again sh "$srcdir/examples/lua/build" "$its_lua" "$work/lua-$ways" "$@" -O0 -w &&
                 again "$@" -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE -no-pie -Wl,--build-id "-I$srcdir/include" "-I$srcdir" \
                         "$srcdir/tests/programs/lua_killed.c" "$work/deaths.o" "$work/lua-$ways/liblua-in-file.a" \
                         "$builddir/tests/support/.libs/libsupport.a" $link -lm -o "$work/lua_killed"; } >"$work/said" 2>&1; then

@@ -513,7 +513,7 @@ static long long other_deletes(uint64_t number)
  * what was put into it meanwhile would be lost without a conflict. */
 static void nothing_is_put_into_a_leaf_that_has_gone(int way)
 {
-        enum { KEYS = 1500, AHEAD = 45 };
+        enum { KEYS = 500, AHEAD = 45 };
         struct actor *other = start_other(way);
         unsigned conflicts = 0;
         uint64_t left = KEYS / 2;
