@@ -2,10 +2,10 @@
 
 /*
  * P7, for every system call and every allocation: each script runs once for each call k that it makes, with that call
- * failing. It gives one of the errors that it may give, alone or with all later calls of its kind: the seed chooses this
- * way. With XAC_TEST_LONG it is each of these ways. Whatever the calls of the library return then, the program goes on;
- * and once nothing fails any more, everything committed is there, views show it, new transactions commit, no slot,
- * descriptor or mapping is lost, and the plain files are right after the last close.
+ * failing. It gives one of the errors that it may give, alone or with all later calls of its kind: the seed chooses
+ * this way. With XAC_TEST_LONG it is each of these ways. Whatever the calls of the library return then, the program
+ * goes on; and once nothing fails any more, everything committed is there, views show it, new transactions commit, no
+ * slot, descriptor or mapping is lost, and the plain files are right after the last close.
  *
  * The same in a durable environment, where half of the cases end with the machine going down: everything that was
  * acknowledged is there, and the commit that ended in XAC_POISONED is there as a whole or not at all. These are
