@@ -87,7 +87,6 @@ int ehash_read_seed(struct ehash *table)
         if (err)
                 return err;
         table->seed = root->seed;
-        table->has_seed = true;
         return 0;
 }
 
@@ -97,14 +96,24 @@ static int seed_body(void *arg)
         return handle_settle(&learning->result, ehash_read_seed(learning->table));
 }
 
+/* E5 */
+static bool is_seed_known(const struct ehash *table)
+{
+        return table->seed_in == SEED_FOR_GOOD || (table->seed_in && table->seed_in == arena_txn(table->arena));
+}
+
 int ehash_enter(struct ehash *table)
 {
         struct learning learning = { .table = table };
         int err = handle_enter(&table->handle);
-        if (err || table->has_seed)
+        if (err || is_seed_known(table))
                 return err;
         err = arena_run(table->arena, XAC_RDONLY, seed_body, &learning);
-        return err ? err : learning.result;
+        if (!err)
+                err = learning.result;
+        if (!err)
+                table->seed_in = table->handle.confirm ? arena_txn(table->arena) : SEED_FOR_GOOD;
+        return err;
 }
 
 /* ---- lookups ---- */

@@ -38,6 +38,9 @@
  *      another kind, before it is freed.
  *  E4  A node with a node below it has EHASH_NODE_BITS bits; levels count up from 0, the root's, to less than
  *      EHASH_LEVELS.
+ *  E5  A table made anew in the place of one that was undone may have its name, root and id, but has another seed. So
+ *      a handle reads the seed anew in each transaction, and each level of one, until the table is confirmed (T1), and
+ *      once more then.
  */
 
 #include <errno.h>
@@ -53,6 +56,8 @@
 #include "trees/leaf_cursor.h"
 
 enum { EHASH_NODE_BITS = 9, EHASH_LEVELS = 7 };
+
+#define SEED_FOR_GOOD UINT64_MAX /* ehash.seed_in, once the table is confirmed (handle.h) */
 
 /* A page of the directory. */
 struct ehash_node {
@@ -70,7 +75,7 @@ struct ehash {
         page_no root;
         struct bpnode_shape shape; /* of the buckets */
         uint64_t seed;
-        bool has_seed;
+        uint64_t seed_in; /* arena_txn() in which it is the table's; 0: in none yet */
         struct ehash_cache cache;
         struct ehash_shortcut *shortcut; /* NULL: the table was opened without */
         uint64_t buckets;                /* with a shortcut: how many there are */

@@ -3,7 +3,7 @@
 # The trees: unit tests that see inside, and tests of the public functions by all three ways in.
 
 SUITES += trees
-SUITE_trees = $(TREES_TESTS) %D%/count_lines.sh %D%/test_history.sh %D%/failure %D%/killed %D%/room %D%/large
+SUITE_trees = $(TREES_TESTS) %D%/count_lines.sh %D%/test_history.sh %D%/failure %D%/killed %D%/made_again %D%/room %D%/large
 SUITE_trees_NEEDS = %D%/history
 TESTS += $(SUITE_trees)
 
@@ -145,6 +145,9 @@ dist_check_SCRIPTS += %D%/test_history.sh %D%/run-history.sh
 
 # Deaths: briefly here, for long by make check-kill.
 TREES_DEEDS = %D%/deeds.c %D%/deeds.h $(TREES_SORTED) $(TREES_EITHER)
+check_PROGRAMS += %D%/made_again
+%C%_made_again_SOURCES = %D%/made_again.c $(TREES_WAYS)
+%C%_made_again_LDADD = $(TREES_TEST_LIBS)
 check_PROGRAMS += %D%/killed
 %C%_killed_SOURCES = %D%/killed.c tests/kill/audit.c tests/kill/audit.h $(TREES_DEEDS)
 %C%_killed_LDADD = $(TREES_INSIDE_LIBS)

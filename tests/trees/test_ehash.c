@@ -782,6 +782,109 @@ static void a_cursor_goes_on_while_buckets_are_split(int way)
         end();
 }
 
+/* ---- made again in the place of one that was undone (E5) ---- */
+
+static void put_numbers(ehash *into, uint64_t first, uint64_t count)
+{
+        for (uint64_t key = first; key < first + count; key++)
+                check_ok(ehash_put(into, &key, 8, &key, 8, EHASH_NOOVERWRITE));
+}
+
+static void check_numbers(ehash *from, uint64_t count)
+{
+        for (uint64_t key = 0, value; key < count; key++) {
+                check_ok(ehash_get(from, &key, 8, &value, 8, NULL));
+                check_equal(value, key);
+        }
+}
+
+/* What a handle that knows nothing finds. */
+static void check_numbers_anew(int way, uint64_t count)
+{
+        struct actor *actor = actor_start(way & WAYS_PROCESSES ? WAY_PROCESS : 0);
+
+        actor_do(actor, ways_enter, (uint64_t)way);
+        actor_do(actor, their_open, 0);
+        actor_do(actor, their_gets, count);
+        actor_do(actor, their_close, 0);
+        actor_do(actor, ways_leave, 0);
+        actor_stop(actor);
+}
+
+static void a_table_is_made_again_after_an_abort(int way)
+{
+        const ehash_options options = { 8, 8 };
+        ehash *again;
+
+        arena = ways_open(way & ~WAYS_PROCESSES);
+        check_ok(xbegin(ways.env, 0));
+        check_ok(ehash_open(arena, "table", EHASH_CREATE, &options, &table));
+        put_numbers(table, 0, 10);
+        check_ok(xabort(ways.env));
+        check_ok(ehash_open(arena, "table", EHASH_CREATE | EHASH_EXCL, &options, &again));
+        put_numbers(again, 0, 1000);
+        put_numbers(table, 1000, 1000);
+        check_numbers(again, 2000);
+        check_numbers_anew(way, 2000);
+        ehash_close(again);
+        end();
+}
+
+/* The outer transaction makes it again, and later ones find it. */
+static void a_table_is_made_again_after_an_inner_abort(int way)
+{
+        const ehash_options options = { 8, 8 };
+        ehash *again;
+
+        arena = ways_open(way & ~WAYS_PROCESSES);
+        check_ok(xbegin(ways.env, 0));
+        check_ok(xbegin(ways.env, 0));
+        check_ok(ehash_open(arena, "table", EHASH_CREATE, &options, &table));
+        put_numbers(table, 0, 10);
+        check_ok(xabort(ways.env));
+        check_ok(ehash_open(arena, "table", EHASH_CREATE | EHASH_EXCL, &options, &again));
+        put_numbers(again, 0, 1000);
+        check_ok(xend(ways.env));
+        check_numbers(table, 1000);
+        put_numbers(table, 1000, 1000);
+        check_numbers_anew(way, 2000);
+        ehash_close(again);
+        end();
+}
+
+static long long they_make_it(uint64_t count)
+{
+        const ehash_options options = { 8, 8 };
+
+        check_ok(ehash_open(ways.arena, "table", EHASH_CREATE | EHASH_EXCL, &options, &theirs));
+        put_numbers(theirs, 0, count);
+        return 0;
+}
+
+/* Ours loses to theirs; our handle stays open. */
+static void two_make_the_same_table(int way)
+{
+        const ehash_options options = { 8, 8 };
+        struct actor *actor;
+        uint64_t key = 0;
+
+        arena = ways_open(way & ~WAYS_PROCESSES);
+        actor = actor_start(way & WAYS_PROCESSES ? WAY_PROCESS : 0);
+        actor_do(actor, ways_enter, (uint64_t)way);
+        check_ok(xbegin(ways.env, 0));
+        check_ok(ehash_open(arena, "table", EHASH_CREATE, &options, &table));
+        check_ok(ehash_put(table, &key, 8, &key, 8, 0));
+        actor_do(actor, they_make_it, 1000);
+        check_code(xend(ways.env), XAC_CONFLICT);
+        check_numbers(table, 1000);
+        put_numbers(table, 1000, 1000);
+        actor_do(actor, their_gets, 2000);
+        actor_do(actor, their_close, 0);
+        actor_do(actor, ways_leave, 0);
+        actor_stop(actor);
+        end();
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -810,6 +913,9 @@ int main(void)
                 isolated_test(each_invariant_is_checked),
                 ways_crowd(others_change_the_directory),
                 ways_all(a_cursor_goes_on_while_buckets_are_split),
+                ways_crowd(a_table_is_made_again_after_an_abort),
+                ways_crowd(a_table_is_made_again_after_an_inner_abort),
+                ways_crowd(two_make_the_same_table),
         };
         return cmocka_run_group_tests_name("ehash", tests, NULL, NULL);
 }
