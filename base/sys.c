@@ -28,6 +28,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/low_descriptors.h"
+
 sys_failure_hook sys_fail;
 sys_record_hook sys_record;
 
@@ -64,11 +66,14 @@ static void record_end(struct sys_change *change, long result)
 
 static int open_once(int directory, const char *name, int flags, mode_t mode, int *fd)
 {
+        struct low_descriptors low;
         int err = injected(SYS_OPEN, directory, 0, 0);
 
         if (err)
                 return err;
-        *fd = (int)syscall(SYS_openat, directory, name, flags | O_CLOEXEC, mode);
+        low_descriptors_hold(&low);
+        *fd = low_descriptors_leave((int)syscall(SYS_openat, directory, name, flags | O_CLOEXEC, mode));
+        low_descriptors_release(&low);
         return status(*fd);
 }
 
@@ -391,10 +396,13 @@ int sys_allocate(int fd, uint64_t offset, uint64_t byte_len)
 static int memory_file(const char *name, uint64_t byte_len, unsigned int flags, int *fd)
 {
         int err = injected(SYS_OPEN, -1, 0, byte_len);
+        struct low_descriptors low;
 
         if (err)
                 return err;
-        *fd = memfd_create(name, MFD_CLOEXEC | flags);
+        low_descriptors_hold(&low);
+        *fd = low_descriptors_leave(memfd_create(name, MFD_CLOEXEC | flags));
+        low_descriptors_release(&low);
         if (*fd < 0)
                 return -errno;
         err = status(ftruncate(*fd, (off_t)byte_len));

@@ -71,8 +71,8 @@ struct sys_change {
 typedef void (*sys_record_hook)(const struct sys_change *change);
 extern sys_record_hook sys_record;
 
-/* Files. Descriptors are close-on-exec; symbolic links are not followed in the last part of
- * the name, but for a directory (O_DIRECTORY). `directory` is a descriptor or AT_FDCWD. */
+/* Files. Descriptors are close-on-exec, and above 2 (low_descriptors.h); symbolic links are not followed in the last
+ * part of the name, but for a directory (O_DIRECTORY). `directory` is a descriptor or AT_FDCWD. */
 int sys_open(int directory, const char *name, int flags, mode_t mode, int *fd);
 void sys_close(int fd);
 int sys_stat(int fd, struct stat *st);

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/low_descriptors.h"
 #include "pages/page_alloc.h"
 
 enum { PAGE_BYTES_MIN = 4096, PAGE_BYTES_MAX = 65536 };
@@ -139,8 +140,11 @@ int page_arena_open_rewired(uint64_t max_bytes, uint32_t page_bytes, page_arena 
 /* A file that is empty becomes long enough to be looked at. */
 static int file_map(struct page_arena *arena, const char *path)
 {
+        struct low_descriptors low;
         struct stat st;
-        arena->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        low_descriptors_hold(&low);
+        arena->fd = low_descriptors_leave(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+        low_descriptors_release(&low);
         if (arena->fd < 0 || fstat(arena->fd, &st))
                 return -errno;
         if (!S_ISREG(st.st_mode))

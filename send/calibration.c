@@ -20,6 +20,8 @@
 
 #include <xac/send.h>
 
+#include "base/low_descriptors.h"
+
 enum { LINE = 128, KIND = 16, NUMBER = 16, LINES_MAX = 16 };
 
 struct line {
@@ -82,13 +84,22 @@ static bool says_nothing(const char *text)
         return text[0] == '#' || strspn(text, " \t\r\n") == strlen(text);
 }
 
+static FILE *open_stream(const char *path, const char *mode)
+{
+        struct low_descriptors low;
+        low_descriptors_hold(&low);
+        FILE *file = fopen(path, mode);
+        low_descriptors_release(&low);
+        return file;
+}
+
 /* *count: before, how many there is room for. */
 static int read_lines(const char *path, struct line *lines, unsigned *count)
 {
         const unsigned room = *count;
         char text[LINE];
         int err = 0;
-        FILE *file = fopen(path, "re");
+        FILE *file = open_stream(path, "re");
         *count = 0;
         if (!file)
                 return -errno;
@@ -115,7 +126,7 @@ static int write_lines(const char *path, const struct line *lines, unsigned coun
         char new_path[4096];
         if (snprintf(new_path, sizeof(new_path), "%s.new", path) >= (int)sizeof(new_path))
                 return -ENAMETOOLONG;
-        FILE *file = fopen(new_path, "we");
+        FILE *file = open_stream(new_path, "we");
         if (!file)
                 return -errno;
         fputs("# made by xac send --calibrate\n", file);

@@ -5,6 +5,8 @@
 #include <liburing.h>
 #include <stdlib.h>
 
+#include "base/low_descriptors.h"
+
 /* Of Linux 6.2; headers may be older. */
 #ifndef IORING_SEND_ZC_REPORT_USAGE
 #define IORING_SEND_ZC_REPORT_USAGE  (1U << 3)
@@ -30,7 +32,10 @@ int uring_open(struct uring **ring)
 {
         struct io_uring_params params = { .flags = IORING_SETUP_CQSIZE, .cq_entries = ANSWERS };
         struct uring *made = calloc(1, sizeof(*made));
+        struct low_descriptors low;
+        low_descriptors_hold(&low);
         int err = made ? io_uring_queue_init_params(CALLS, &made->uring, &params) : -ENOMEM;
+        low_descriptors_release(&low);
         if (!err && !knows_the_call(made)) {
                 io_uring_queue_exit(&made->uring);
                 err = -ENOTSUP;

@@ -137,6 +137,7 @@ CONTRACT_TESTS = \
         %D%/test_checkpoint \
         %D%/test_conflicts \
         %D%/test_declared \
+        %D%/test_descriptors \
         %D%/test_durable \
         %D%/test_fork \
         %D%/test_full \
@@ -195,6 +196,8 @@ EXTRA_DIST += %D%/exceptions.cc
 %C%_test_conflicts_LDADD = $(CONTRACT_LIBS)
 %C%_test_declared_SOURCES = %D%/test_declared.c
 %C%_test_declared_LDADD = $(CONTRACT_LIBS)
+%C%_test_descriptors_SOURCES = %D%/test_descriptors.c
+%C%_test_descriptors_LDADD = $(CONTRACT_LIBS)
 %C%_test_durable_SOURCES = %D%/test_durable.c
 %C%_test_durable_LDADD = $(CONTRACT_LIBS)
 %C%_test_fork_SOURCES = %D%/test_fork.c

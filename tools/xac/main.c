@@ -4,7 +4,10 @@
  * xac: looks after environments from outside. One program, one file for each subcommand.
  */
 
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
+
 #include <xac/xac.h>
 
 #include "tools/xac/tool.h"
@@ -106,9 +109,19 @@ static enum tool_exit dispatch(int argc, char **argv)
         return subcommand ? subcommand->main(argc - 1, argv + 1) : unknown(name);
 }
 
+/* A number that is closed is taken, so that no file of an environment gets it. Whoever prints there is still told that
+ * it failed: /dev/null is open there for the other direction. */
+static void take_low_descriptors(void)
+{
+        for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+                if (fcntl(fd, F_GETFD) < 0)
+                        (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 /* What could not be printed was not done: the disk under a redirected report may be full. */
 int main(int argc, char **argv)
 {
+        take_low_descriptors();
         enum tool_exit result = dispatch(argc, argv);
 
         if (fflush(stdout) != 0 || ferror(stdout)) {
