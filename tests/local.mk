@@ -40,6 +40,11 @@ SWEEP = %D%/support/sweep$(EXEEXT)
 check_PROGRAMS += %D%/support/sweep
 %C%_support_sweep_SOURCES = %D%/support/sweep.c
 
+# Each test of `make check` is run by it.
+LIMIT = %D%/support/limit$(EXEEXT)
+check_PROGRAMS += %D%/support/limit
+%C%_support_limit_SOURCES = %D%/support/limit.c
+
 # For long: RUN_KILLS times `make check-RUN_KILLS_SUITE` is killed.
 RUN_KILLS = 10
 RUN_KILLS_SUITE = libxac
