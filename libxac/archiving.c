@@ -121,12 +121,25 @@ static void note_directory(struct shared_identity *identity, int directory)
         identity->archive_inode = st.st_ino;
 }
 
+/* Once: the session that begins names no archive. Of a copy it is not: that lies in another directory. */
+static void tell_if_left(const struct xac_env *env, const struct manifest_archive *archive)
+{
+        const struct shared_identity *identity = &env->identity;
+        if (archive->path[0] && archive->device == identity->device && archive->inode == identity->inode)
+                fprintf(stderr,
+                        "libxac: %s: opened without the archive that it was used with, %s, which will lack log from "
+                        "now on\n",
+                        identity->path, archive->path);
+}
+
 int archiving_catch_up(struct xac_env *env, const struct manifest *manifest)
 {
         const struct shared_identity *identity = &env->identity;
         struct archive archive;
-        if (!identity->archive[0])
+        if (!identity->archive[0]) {
+                tell_if_left(env, &manifest->archive);
                 return 0;
+        }
         int err = open_archive(identity->archive, manifest->mode, identity->archive_is_packed, &archive);
         if (!err) {
                 note_directory(&env->identity, archive.directory);

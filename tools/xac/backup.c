@@ -33,7 +33,7 @@ const char backup_help[] =
         "                  xac.backup is enough. 'xac restore' puts them together\n"
         "  --rate BYTES    reads no more than that in a second; K, M or G behind it: KiB, MiB, GiB\n"
         "  --force         although root is not its owner, who could not open the files that root makes in it; or\n"
-        "                  although its archive cannot be reached, which then lacks what is given up of the log\n"
+        "                  although its archive takes nothing, which then lacks what is given up of the log\n"
         "  --quiet         says nothing unless it fails\n"
         "  --json          says what was done as JSON, and nothing else\n"
         "  --help          this text\n"
@@ -119,7 +119,9 @@ static enum tool_exit open_and_back_up(const struct backup_call *call)
         enum tool_exit result;
         int err;
 
-        const struct opening opening = { .path = call->directory, .command = "backup", .is_forced = call->is_forced };
+        const struct opening opening = {
+                .path = call->directory, .command = "backup", .is_forced = call->is_forced, .may_be_volatile = true
+        };
         interrupt_catch();
         if (opening_open(&opening, &env) != TOOL_DONE)
                 return TOOL_FAILED;

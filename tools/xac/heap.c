@@ -12,14 +12,17 @@
 #include <unistd.h>
 #include <xac/heap.h>
 
+#include "tools/xac/opening.h"
 #include "tools/xac/tool.h"
 
 const char heap_help[] =
-        "Usage: xac heap DIR FILE\n"
+        "Usage: xac heap [--force] DIR FILE\n"
         "Checks the heap in the environment's FILE, and says how full it is and what its roots are. It opens\n"
         "the environment as a program does, which recovers it after a crash; others may use it meanwhile.\n"
         "\n"
-        "  --help  this text\n"
+        "  --force  although root is not its owner, who could not open the files that root makes in it; or although\n"
+        "           its archive takes nothing, which then lacks what is given up of the log\n"
+        "  --help   this text\n"
         "\n"
         "Exit status: 0 sound, 1 damaged, or it could not be looked at, 2 usage.\n";
 
@@ -80,38 +83,43 @@ static int look(xac_env *env, const char *file)
         return err;
 }
 
-static enum tool_exit look_at(const char *directory, const char *file)
+static enum tool_exit look_at(const struct opening *opening, const char *file)
 {
+        const char *directory = opening->path;
         xac_env *env;
-        int err = xac_open(directory, 0, NULL, &env);
 
-        if (err == -ENOENT && access(directory, F_OK) == 0)
-                tool_complain("%s is no environment: it has no xac.manifest", directory);
-        else if (err)
-                tool_complain("%s: %s", directory, tool_explain(err));
-        if (err)
+        if (opening_open(opening, &env) != TOOL_DONE)
                 return TOOL_FAILED;
-        err = is_file(directory, file) ? look(env, file) : -ENOENT;
+        const int err = is_file(directory, file) ? look(env, file) : -ENOENT;
         if (err)
                 tool_complain("%s in %s: %s", file, directory, err == -ENOENT ? "there is no heap" : tool_explain(err));
-        xac_close(env);
-        return err ? TOOL_FAILED : TOOL_DONE;
+        const int close_err = xac_close(env);
+        if (close_err)
+                tool_complain("%s: closing it: %s", directory, tool_explain(close_err));
+        return err || close_err ? TOOL_FAILED : TOOL_DONE;
 }
 
 enum tool_exit heap_main(int argc, char **argv)
 {
-        static const struct option known[] = { { "help", no_argument, NULL, 'h' }, { 0 } };
+        static const struct option known[] = { { "force", no_argument, NULL, 'f' },
+                                               { "help", no_argument, NULL, 'h' },
+                                               { 0 } };
+        struct opening opening = { .command = "heap", .may_adopt = true, .may_be_volatile = true };
         int option;
 
         while ((option = getopt_long(argc, argv, "h", known, NULL)) != -1) {
-                if (option != 'h')
+                if (option == 'h') {
+                        fputs(heap_help, stdout);
+                        return TOOL_DONE;
+                }
+                if (option != 'f')
                         return tool_usage("heap");
-                fputs(heap_help, stdout);
-                return TOOL_DONE;
+                opening.is_forced = true;
         }
         if (argc - optind != 2) {
                 tool_complain("an environment's directory and a file of it, please");
                 return tool_usage("heap");
         }
-        return look_at(argv[optind], argv[optind + 1]);
+        opening.path = argv[optind];
+        return look_at(&opening, argv[optind + 1]);
 }

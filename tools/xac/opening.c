@@ -42,25 +42,46 @@ static bool find_archive(const char *path, struct manifest_archive *archive)
         return is_found && archive->path[0] && archive->device == st.st_dev && archive->inode == st.st_ino;
 }
 
-/* A mount that is away for a while: what the archive does not have yet would be given up. Who has it open meanwhile is
- * the one to keep that. */
-static bool is_unreachable(const struct opening *opening, const struct manifest_archive *archive)
+/* Who has it open meanwhile is the one to keep its archive. */
+static bool is_in_use(const struct opening *opening)
 {
         static struct place place;
+
+        if (place_open(&place, opening->path) != TOOL_DONE)
+                return false;
+        const bool is_used = place_is_in_use(&place) == 1;
+        place_close(&place);
+        return is_used;
+}
+
+/* What the archive does not have yet would be given up. */
+static bool may_go_without(const struct opening *opening, const struct manifest_archive *archive, const char *why)
+{
+        if (!opening->is_forced && !is_in_use(opening)) {
+                tool_complain("%s: with its archive %s: %s; without it, log that it lacks would be given up: correct "
+                              "that, or go on without it by --force",
+                              opening->path, archive->path, why);
+                return false;
+        }
+        tool_complain("%s: going on without its archive %s: %s", opening->path, archive->path, why);
+        return true;
+}
+
+/* A mount that is away for a while may leave an empty directory: then the open finds that it is another one. */
+static bool is_reachable(const struct manifest_archive *archive)
+{
         struct stat st;
 
-        if (opening->is_forced || (!stat(archive->path, &st) && S_ISDIR(st.st_mode)))
-                return false;
-        if (place_open(&place, opening->path) != TOOL_DONE)
-                return true;
-        bool is_in_use = place_is_in_use(&place) == 1;
-        place_close(&place);
-        if (!is_in_use)
-                tool_complain(
-                        "%s: its archive %s cannot be reached, and may lack log that would be given up: mount it; "
-                        "or go on without it by --force",
-                        opening->path, archive->path);
-        return !is_in_use;
+        return !stat(archive->path, &st) && S_ISDIR(st.st_mode);
+}
+
+static int open_with(const struct manifest_archive *archive, const char *path, int flags, xac_env **env)
+{
+        const xac_options options = { .archive = archive->path,
+                                      .archive_held_bytes = archive->held_bytes,
+                                      .archive_flags = archive->flags };
+
+        return xac_open(path, flags, &options, env);
 }
 
 static int open_as_it_is(const struct opening *opening, xac_env **env)
@@ -71,19 +92,14 @@ static int open_as_it_is(const struct opening *opening, xac_env **env)
         int err;
 
         if (find_archive(path, &archive)) {
-                const xac_options options = { .archive = archive.path,
-                                              .archive_held_bytes = archive.held_bytes,
-                                              .archive_flags = archive.flags };
-
-                if (is_unreachable(opening, &archive))
-                        return REFUSED;
-                err = xac_open(path, flags, &options, env);
+                err = is_reachable(&archive) ? open_with(&archive, path, flags, env) : -ENOENT;
                 if (!err || err <= XAC_ERRORS)
                         return err;
-                tool_complain("%s: going on without its archive %s", path, archive.path);
+                if (!may_go_without(opening, &archive, err == -ENOENT ? "it cannot be reached" : tool_explain(err)))
+                        return REFUSED;
         }
         err = xac_open(path, flags, NULL, env);
-        return err == -EINVAL ? xac_open(path, flags | XAC_VOLATILE, NULL, env) : err;
+        return err == -EINVAL && opening->may_be_volatile ? xac_open(path, flags | XAC_VOLATILE, NULL, env) : err;
 }
 
 enum tool_exit opening_open(const struct opening *opening, xac_env **env)
@@ -102,6 +118,7 @@ enum tool_exit opening_open(const struct opening *opening, xac_env **env)
         else if (err == -ENOENT && access(opening->path, F_OK) == 0)
                 tool_complain("%s is no environment: it has no " MANIFEST_NAME, opening->path);
         else
-                tool_complain("%s: %s", opening->path, tool_explain(err));
+                tool_complain("%s: %s%s", opening->path, tool_explain(err),
+                              err == -EINVAL ? " (programs have it open with XAC_VOLATILE?)" : "");
         return TOOL_FAILED;
 }

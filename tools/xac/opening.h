@@ -18,9 +18,10 @@ struct opening {
         const char *path;
         const char *command; /* for people */
         /* Although this is root, and the owner, who is not, could not open the files it makes; and although the archive
-         * cannot be reached, so that it lacks what is given up meanwhile. */
+         * takes nothing, so that it lacks what is given up meanwhile. */
         bool is_forced;
-        bool may_adopt; /* what others have changed while it was closed is taken as it is */
+        bool may_adopt;       /* what others have changed while it was closed is taken as it is */
+        bool may_be_volatile; /* programs may have it open with XAC_VOLATILE */
 };
 
 /* Complains if it fails. */

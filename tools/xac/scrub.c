@@ -29,7 +29,7 @@ const char scrub_help[] =
         "  --quiet       says nothing unless something is damaged or fails\n"
         "  --json        says what it found as JSON, and nothing else\n"
         "  --force       although root is not its owner, who could not open the files that root makes in it; or\n"
-        "                although its archive cannot be reached, which then lacks what is given up of the log\n"
+        "                although its archive takes nothing, which then lacks what is given up of the log\n"
         "  --help        this text\n"
         "\n"
         "Exit status: 0 sound, 1 damaged, or it could not be looked at, 2 usage.\n";
@@ -138,7 +138,8 @@ static enum tool_exit scrub_place(struct scrub *scrub)
         const struct opening opening = { .path = scrub->path,
                                          .command = "scrub",
                                          .is_forced = scrub->is_forced,
-                                         .may_adopt = scrub->options.flags & XAC_SCRUB_SUM };
+                                         .may_adopt = scrub->options.flags & XAC_SCRUB_SUM,
+                                         .may_be_volatile = true };
 
         interrupt_catch();
         if (opening_open(&opening, &env) != TOOL_DONE)

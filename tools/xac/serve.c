@@ -18,6 +18,7 @@
 
 #include "tools/xac/calibration.h"
 #include "tools/xac/listen.h"
+#include "tools/xac/opening.h"
 #include "tools/xac/serve_client.h"
 #include "tools/xac/tool.h"
 
@@ -35,6 +36,8 @@ const char serve_help[] =
         "  --calibration=FILE  sizes of pieces that 'xac send --calibrate' has found\n"
         "  --way=WAY           for requests that leave it open: auto, copy, gather, zerocopy or pages (auto)\n"
         "  --any-address       HOST may be an address that other machines can reach\n"
+        "  --force             although root is not DIR's owner, who could not open what root makes in it; or\n"
+        "                      although its archive takes nothing, which then lacks what is given up of the log\n"
         "  --verbose           a line for each response, and for each error\n"
         "  --help              this text\n"
         "\n"
@@ -46,7 +49,7 @@ struct server {
         const char *address;
         uint64_t clients_max, deadline_ms, rest_mib;
         double idle_s;
-        bool is_any_address;
+        bool is_any_address, is_forced;
 
         struct serve_settings settings;
         struct listener listener;
@@ -263,16 +266,17 @@ static enum tool_exit open_and_serve(struct server *server)
                 tool_complain("%s: %s (xac send --calibrate makes it)", calibration, tool_explain(err));
                 return TOOL_FAILED;
         }
-        err = xac_open(server->settings.directory, 0, NULL, &server->settings.env);
-
-        if (err) {
-                tool_complain("%s: %s%s", server->settings.directory, tool_explain(err),
-                              err == -EINVAL ? " (programs have it open with XAC_VOLATILE?)" : "");
+        const struct opening opening = { .path = server->settings.directory,
+                                         .command = "serve",
+                                         .is_forced = server->is_forced,
+                                         .may_adopt = true };
+        if (opening_open(&opening, &server->settings.env) != TOOL_DONE)
                 return TOOL_FAILED;
-        }
         result = serve(server);
-        xac_close(server->settings.env);
-        return result;
+        err = xac_close(server->settings.env);
+        if (err)
+                tool_complain("%s: closing it: %s", server->settings.directory, tool_explain(err));
+        return err ? TOOL_FAILED : result;
 }
 
 static bool take_option(struct server *server, int option, const char *value)
@@ -293,6 +297,8 @@ static bool take_option(struct server *server, int option, const char *value)
                 return (server->settings.way = tool_way(value)) >= 0;
         case 'a':
                 return server->is_any_address = true;
+        case 'o':
+                return server->is_forced = true;
         case 'v':
                 return server->settings.is_verbose = true;
         default:
@@ -309,6 +315,7 @@ enum tool_exit serve_main(int argc, char **argv)
                                                { "calibration", required_argument, NULL, 'f' },
                                                { "way", required_argument, NULL, 'w' },
                                                { "any-address", no_argument, NULL, 'a' },
+                                               { "force", no_argument, NULL, 'o' },
                                                { "verbose", no_argument, NULL, 'v' },
                                                { "help", no_argument, NULL, 'h' },
                                                { 0 } };
