@@ -16,6 +16,8 @@ check_LTLIBRARIES += %D%/support/libsupport.la
         %D%/support/check.h \
         %D%/support/crash.c \
         %D%/support/crash.h \
+        %D%/support/closed.c \
+        %D%/support/closed.h \
         %D%/support/crew.c \
         %D%/support/crew.h \
         %D%/support/fd.c \

@@ -10,6 +10,7 @@ SEND_TESTS = \
         %D%/test_alloc \
         %D%/test_calibration \
         %D%/test_changes \
+        %D%/test_descriptors \
         %D%/test_plan \
         %D%/test_range \
         %D%/test_request \
@@ -30,6 +31,8 @@ SENT_MODEL = %D%/sent_model.c %D%/sent_model.h %D%/stream.c %D%/stream.h
 %C%_test_calibration_LDADD = $(SEND_TEST_LIBS)
 %C%_test_changes_SOURCES = %D%/test_changes.c
 %C%_test_changes_LDADD = $(SEND_TEST_LIBS)
+%C%_test_descriptors_SOURCES = %D%/test_descriptors.c $(SOCKETS)
+%C%_test_descriptors_LDADD = libxacheap.la $(SEND_TEST_LIBS)
 %C%_test_plan_SOURCES = %D%/test_plan.c
 %C%_test_plan_LDADD = $(SEND_TEST_LIBS)
 %C%_test_range_SOURCES = %D%/test_range.c $(SENT_MODEL)

@@ -4,8 +4,10 @@
  * The command line of xac: help, versions, mistakes, and directories that are no environments.
  */
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +15,8 @@
 #include "tests/tools/tool.h"
 
 static const char *const commands[] = { "stat", "top", "log", "check", "recover", "clean" };
+
+#define XAC "\"${builddir:-.}\"/tools/xac/xac" /* for a shell */
 
 enum { COMMANDS = 6, CLEAN = 5, ON_ENVIRONMENTS = 5 /* without "clean" */ };
 
@@ -86,11 +90,46 @@ static void a_full_disk_under_the_output_is_a_failure(void)
         int status;
 
         tool_work(0, 3, TOOL_CLOSE);
-        snprintf(command, sizeof(command), "\"${builddir:-.}\"/tools/xac/xac stat '%s' >/dev/full 2>/dev/null",
-                 TOOL_ENV);
+        snprintf(command, sizeof(command), XAC " stat '%s' >/dev/full 2>/dev/null", TOOL_ENV);
         status = system(command);
         check(WIFEXITED(status));
         check_equal(WEXITSTATUS(status), 1);
+}
+
+/* Numbers that whoever calls it has closed. */
+static void check_taken(pid_t pid)
+{
+        for (int fd = 0; fd < 3; fd++) {
+                char path[64], name[64] = "";
+
+                snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, fd);
+                check(readlink(path, name, sizeof(name) - 1) > 0);
+                check_equal(strcmp(name, "/dev/null"), 0);
+        }
+}
+
+static void no_file_gets_a_descriptor_that_is_printed_to(void)
+{
+        char command[1024];
+
+        tool_work(0, 5, TOOL_CLOSE);
+        snprintf(command, sizeof(command), "exec " XAC " serve '%s' '%s' <&- >&- 2>&-", TOOL_ENV,
+                 scratch_path("socket"));
+        pid_t pid = fork();
+        check(pid >= 0);
+        if (pid == 0) {
+                execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+                _exit(127);
+        }
+        while (access(scratch_path("socket"), F_OK) != 0)
+                check_equal(waitpid(pid, NULL, WNOHANG), 0);
+        check_taken(pid);
+        check_ok(kill(pid, SIGTERM));
+        check_equal(waitpid(pid, NULL, 0), pid);
+        scratch_shell(XAC " backup --quiet '%s' '%s' <&- 2>&-", TOOL_ENV, scratch_path("backup"));
+        check_xac(0, "check", TOOL_ENV);
+        check_xac(0, "check", scratch_path("backup"));
+        check_equal(tool_sum(), 5);
 }
 
 int main(void)
@@ -101,6 +140,7 @@ int main(void)
                 isolated_test(mistakes_are_explained),
                 isolated_test(what_is_no_environment_is_left_alone),
                 isolated_test(a_full_disk_under_the_output_is_a_failure),
+                isolated_test(no_file_gets_a_descriptor_that_is_printed_to),
         };
         return cmocka_run_group_tests_name("xac", tests, NULL, NULL);
 }
