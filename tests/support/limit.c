@@ -60,14 +60,17 @@ static void find_below(pid_t pid)
         closedir(threads);
 }
 
+#define STACKS                                                            \
+        "command -v gdb >/dev/null && timeout 60 gdb -nx -batch -p $pid " \
+        "-ex 'thread apply all backtrace 24' 2>/dev/null | grep '^[T#]'"
+
 static void show(pid_t pid)
 {
         char command[LINE_ROOM];
 
         snprintf(command, sizeof(command),
-                 "echo \"-- process %d: $(tr '\\0' ' ' </proc/%d/cmdline | cut -c 1-160)\"; command -v gdb >/dev/null && "
-                 "timeout 60 gdb -nx -batch -p %d -ex 'thread apply all backtrace 24' 2>/dev/null | grep -E '^(Thread|#)'",
-                 (int)pid, (int)pid, (int)pid);
+                 "pid=%d; echo \"-- process $pid: $(tr '\\0' ' ' </proc/$pid/cmdline | cut -c 1-160)\"; " STACKS,
+                 (int)pid);
         if (system(command) == -1)
                 perror("limit: system");
 }
