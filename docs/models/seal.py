@@ -19,14 +19,15 @@ The rules; each is left out by its name, and is then found out:
 
     digest    M1 the manifest has a digest of the file's sums
     flight    M2 ... but not of those that share a block with a page of its area: these are being written
-    beside    M3 the pages of such blocks that are not in the area have a digest of their own: if it is wrong, nobody knows who
-                 has done that
+    beside    M3 the pages of such blocks that are not in the area have a digest of their own: if it differs, a power cut or
+                 somebody else may have changed the sums, and the verdict is "unknown"
     grown     M4 a file that grows has its new length in the note of its sums before a commit can reach it; a closed one as well
     number    M5 the session has a number, in manifest and note: an open of what was closed looks at no sums, and must see that
                  they are of another session
     later     M6 a log of a later session than the manifest's is another moment's
 
-The end of a log has no mate: what was cut from it, or is of an earlier time, is taken for commits that never were.
+Nothing says how long the log was: if its end is cut off, or it is an earlier one of the same session, recovery takes the
+commits that are missing for ones that were never made.
 
     python3 seal.py               expects 0 wrong
     python3 seal.py RULE...       without these
