@@ -254,7 +254,9 @@ struct area_reader {
 
 static int is_damaged(const struct area_reader *reader, uint64_t offset, const char *what)
 {
-        *reader->damage = (struct area_damage){ .offset = offset, .page = UINT64_MAX, .what = what };
+        reader->damage->offset = offset;
+        reader->damage->page = UINT64_MAX;
+        reader->damage->what = what;
         return XAC_CORRUPT;
 }
 
@@ -349,27 +351,34 @@ static int read_table(struct area_reader *reader)
         return err;
 }
 
-/* Page number i of the area, whose content is in memory. */
-static int visit_page(const struct area_reader *reader, uint64_t i, const unsigned char *bytes,
-                      int (*visit)(void *arg, const struct page_image *image), void *arg)
+/* Page number i of the area, whose content is in memory. P13: where that is damaged, the same page from elsewhere takes
+ * its place, by its CRC: one of another time would not do. */
+static int visit_page(const struct area_reader *reader, uint64_t i, unsigned char *bytes,
+                      const struct area_visitor *visitor)
 {
         const unsigned char *entry = (const unsigned char *)reader->table.items + i * ENTRY_BYTES;
-        uint32_t page_bytes = reader->id->page_bytes;
-        struct page_image image = {
+        const uint32_t page_bytes = reader->id->page_bytes, expected = bytes_get_u32(entry + ENTRY_AT_CHECKSUM);
+        const uint64_t offset = reader->pages_at + i * page_bytes;
+        const struct page_image image = {
                 .page = table_page(reader, i),
                 .sequence = bytes_get_u64(entry + ENTRY_AT_SEQUENCE),
                 .bytes = bytes,
         };
 
-        if (checksum_crc32c(0, bytes, page_bytes) == bytes_get_u32(entry + ENTRY_AT_CHECKSUM))
-                return visit(arg, &image);
-        (void)is_damaged(reader, reader->pages_at + i * page_bytes, "a page's checksum is wrong");
+        if (checksum_crc32c(0, bytes, page_bytes) == expected)
+                return visitor->visit(visitor->arg, &image);
+        if (visitor->find && visitor->find(visitor->arg, image.page, expected, bytes) == 0 &&
+            checksum_crc32c(0, bytes, page_bytes) == expected) {
+                if (!reader->damage->found++)
+                        reader->damage->found_offset = offset;
+                return visitor->visit(visitor->arg, &image);
+        }
+        (void)is_damaged(reader, offset, "a page's checksum is wrong");
         reader->damage->page = image.page;
         return XAC_CORRUPT;
 }
 
-static int visit_pages(const struct area_reader *reader, int (*visit)(void *arg, const struct page_image *image),
-                       void *arg)
+static int visit_pages(const struct area_reader *reader, const struct area_visitor *visitor)
 {
         uint32_t page_bytes = reader->id->page_bytes;
         uint64_t run_pages = RUN_BYTES / page_bytes;
@@ -383,7 +392,7 @@ static int visit_pages(const struct area_reader *reader, int (*visit)(void *arg,
                         run_pages = left;
                 err = read_part(reader, run, (size_t)(run_pages * page_bytes), reader->pages_at + i * page_bytes);
                 for (uint64_t j = 0; !err && j < run_pages; j++)
-                        err = visit_page(reader, i + j, run + j * page_bytes, visit, arg);
+                        err = visit_page(reader, i + j, run + j * page_bytes, visitor);
         }
         free(run);
         return err;
@@ -406,15 +415,15 @@ static void reader_close(struct area_reader *reader)
                 sys_close(reader->fd);
 }
 
-int area_read(int directory, int which, const struct area_id *id, uint32_t checksum,
-              int (*visit)(void *arg, const struct page_image *image), void *arg, struct area_damage *damage)
+int area_read(int directory, int which, const struct area_id *id, uint32_t checksum, const struct area_visitor *visitor,
+              struct area_damage *damage)
 {
         struct area_reader reader = { .fd = -1, .id = id, .damage = damage };
 
         *damage = (struct area_damage){ .page = UINT64_MAX };
         int err = reader_open(&reader, directory, which, checksum);
         if (!err)
-                err = visit_pages(&reader, visit, arg);
+                err = visit_pages(&reader, visitor);
         reader_close(&reader);
         return err;
 }

@@ -78,17 +78,28 @@ int area_write(int directory, int which, const struct area_id *id, uint64_t coun
 
 /* Where an area is damaged. */
 struct area_damage {
-        uint64_t offset;  /* in its file */
-        uint64_t page;    /* that is lost; UINT64_MAX: all of them */
-        const char *what; /* a static sentence; NULL if `visit` was the one that said XAC_CORRUPT */
+        uint64_t offset;       /* in its file */
+        uint64_t page;         /* that is lost; UINT64_MAX: all of them */
+        const char *what;      /* a static sentence; NULL if `visit` was the one that said XAC_CORRUPT */
+        uint64_t found;        /* images that are damaged, in whose place others were visited (P13) */
+        uint64_t found_offset; /* the first of them */
+};
+
+struct area_visitor {
+        int (*visit)(void *arg, const struct page_image *image);
+        /* Of an image that is damaged: fills in the page that has this CRC. Not 0: there is none. NULL: nobody looks.
+         */
+        int (*find)(void *arg, uint64_t page, uint32_t checksum, void *bytes);
+        void *arg;
 };
 
 /* Calls `visit` for each page of an area, its CRC checked; the bytes are good during the call; a non-zero
- * result ends it and is returned. XAC_CORRUPT, with *damage: not the area that `id` and `checksum` name, or
- * damaged; nothing has been visited unless a page itself is the damaged one: then the pages before it have
+ * result ends it and is returned. P13: where an image is damaged, a page that has the CRC that the table names
+ * is visited in its place. XAC_CORRUPT, with *damage: not the area that `id` and `checksum`
+ * name, or damaged; nothing has been visited unless a page itself is the damaged one: then the pages before it have
  * been. Any bytes may be in the file. */
-int area_read(int directory, int which, const struct area_id *id, uint32_t checksum,
-              int (*visit)(void *arg, const struct page_image *image), void *arg, struct area_damage *damage);
+int area_read(int directory, int which, const struct area_id *id, uint32_t checksum, const struct area_visitor *visitor,
+              struct area_damage *damage);
 
 /* What an area says of its pages, without their content; free it in any case. */
 struct area_contents {

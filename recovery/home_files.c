@@ -8,6 +8,7 @@
 
 #include <xac/xac.h>
 
+#include "base/checksum.h"
 #include "base/hook.h"
 #include "base/sys.h"
 #include "recovery/sums.h"
@@ -178,21 +179,37 @@ static int verify(struct home_files *homes, const struct home_file *file, uint64
                             file->name, (unsigned long long)offset);
 }
 
+/* Of a page that is there. */
+static int read_there(const struct home_files *homes, const struct home_file *file, uint64_t page, void *bytes)
+{
+        uint64_t offset = home_files_offset(homes, page);
+        uint64_t left = file->size - offset;
+
+        if (left > homes->page_bytes)
+                left = homes->page_bytes;
+        memset((char *)bytes + left, 0, homes->page_bytes - left);
+        return sys_read_all(file->fd, bytes, (size_t)left, offset);
+}
+
+int home_files_find(const struct home_files *homes, uint64_t page, uint32_t checksum, void *bytes)
+{
+        const uint32_t file_no = page_file(page);
+
+        if (file_no >= homes->count || homes->file[file_no].fd < 0 ||
+            home_files_offset(homes, page) >= homes->file[file_no].size)
+                return -ENODATA;
+        int err = read_there(homes, &homes->file[file_no], page, bytes);
+        return err || checksum_crc32c(0, bytes, homes->page_bytes) == checksum ? err : -ENODATA;
+}
+
 int home_files_read(struct home_files *homes, uint64_t page, void *bytes)
 {
-        struct home_file *file;
-        uint64_t offset = home_files_offset(homes, page);
-        uint64_t left;
         int err = home_files_need(homes, page);
 
         if (err)
                 return err;
-        file = &homes->file[page_file(page)];
-        left = file->size - offset;
-        if (left > homes->page_bytes)
-                left = homes->page_bytes;
-        memset((char *)bytes + left, 0, homes->page_bytes - left);
-        err = sys_read_all(file->fd, bytes, (size_t)left, offset);
+        const struct home_file *file = &homes->file[page_file(page)];
+        err = read_there(homes, file, page, bytes);
         return err ? err : verify(homes, file, page, bytes);
 }
 

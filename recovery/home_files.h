@@ -62,6 +62,10 @@ uint64_t home_files_offset(const struct home_files *homes, uint64_t page);
  * write, it is compared with its checksum: XAC_CORRUPT, reported, if it is another page (R29). */
 int home_files_read(struct home_files *homes, uint64_t page, void *bytes);
 
+/* Reads the page if it has this CRC, whatever its checksum in the sums says. -ENODATA, unreported: it has another, or
+ * is not there. */
+int home_files_find(const struct home_files *homes, uint64_t page, uint32_t checksum, void *bytes);
+
 /* Writes pages home, in runs, and their checksums: `bytes` may change after the call. On disk after home_files_sync
  * only. */
 int home_files_put(struct home_files *homes, const struct page_image *image);

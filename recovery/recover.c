@@ -66,6 +66,13 @@ static int restore_page(void *arg, const struct page_image *image)
         return err;
 }
 
+static int find_at_home(void *arg, uint64_t page, uint32_t checksum, void *bytes)
+{
+        const struct restore *restore = arg;
+
+        return home_files_find(restore->homes, page, checksum, bytes);
+}
+
 static int restore_area(struct recover *recover)
 {
         struct recovery *recovery = recover->recovery;
@@ -73,15 +80,17 @@ static int restore_area(struct recover *recover)
                 .homes = &recover->homes,
                 .progress = { .recovery = recovery, .what = "restore", .step = PROGRESS_PAGES },
         };
+        const struct area_visitor visitor = { restore_page, find_at_home, &restore };
+        struct area_damage damage;
         int err;
 
         if (recover->manifest.area < 0)
                 return 0;
-        err = recover_area_check(recovery->directory, &recover->manifest, &recover->homes, &recover->findings,
-                                 &restore.total);
+        err = recover_area_check(recovery, &recover->manifest, &recover->homes, &recover->findings);
+        restore.total = recovery->restored;
         if (!err)
-                err = recover_area_read(recovery->directory, &recover->manifest, restore_page, &restore,
-                                        &recover->homes, &recover->findings);
+                err = recover_area_read(recovery->directory, &recover->manifest, &visitor, &recover->homes,
+                                        &recover->findings, &damage);
         if (!err)
                 err = home_files_sync(&recover->homes);
         recovery->restored = restore.done;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recovery/recover_area.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <xac/xac.h>
@@ -34,15 +35,13 @@ static int report(const struct manifest *manifest, const struct home_files *home
                             (unsigned long long)home_files_offset(homes, damage->page));
 }
 
-int recover_area_read(int directory, const struct manifest *manifest,
-                      int (*visit)(void *arg, const struct page_image *image), void *arg,
-                      const struct home_files *homes, struct findings *findings)
+int recover_area_read(int directory, const struct manifest *manifest, const struct area_visitor *visitor,
+                      const struct home_files *homes, struct findings *findings, struct area_damage *damage)
 {
         struct area_id id = recover_area_id(manifest);
-        struct area_damage damage;
-        int err = area_read(directory, manifest->area, &id, manifest->area_checksum, visit, arg, &damage);
+        int err = area_read(directory, manifest->area, &id, manifest->area_checksum, visitor, damage);
 
-        return err == XAC_CORRUPT && damage.what ? report(manifest, homes, findings, &damage) : err;
+        return err == XAC_CORRUPT && damage->what ? report(manifest, homes, findings, damage) : err;
 }
 
 int recover_area_contents(int directory, const struct manifest *manifest, const struct home_files *homes,
@@ -75,12 +74,37 @@ static int check_page(void *arg, const struct page_image *image)
         return 0;
 }
 
-int recover_area_check(int directory, const struct manifest *manifest, struct home_files *homes,
-                       struct findings *findings, uint64_t *pages)
+static int find_at_home(void *arg, uint64_t page, uint32_t checksum, void *bytes)
+{
+        const struct check *check = arg;
+
+        return home_files_find(check->homes, page, checksum, bytes);
+}
+
+/* P13 */
+static void note_found(const struct manifest *manifest, struct recovery *recovery, const struct area_damage *damage)
+{
+        char sentence[RECOVER_SENTENCE];
+
+        if (!damage->found || !recovery->note)
+                return;
+        (void)snprintf(sentence, sizeof(sentence),
+                       "%s: %llu of its pages are damaged, the first at offset %llu, and stand at home as they were: "
+                       "nothing is lost",
+                       manifest->area ? AREA_NAME_1 : AREA_NAME_0, (unsigned long long)damage->found,
+                       (unsigned long long)damage->found_offset);
+        recovery->note(recovery->note_arg, sentence);
+}
+
+int recover_area_check(struct recovery *recovery, const struct manifest *manifest, struct home_files *homes,
+                       struct findings *findings)
 {
         struct check check = { .homes = homes };
-        int err = recover_area_read(directory, manifest, check_page, &check, homes, findings);
+        struct area_damage damage;
+        const struct area_visitor visitor = { check_page, find_at_home, &check };
+        int err = recover_area_read(recovery->directory, manifest, &visitor, homes, findings, &damage);
 
-        *pages = check.pages;
+        recovery->restored = check.pages;
+        note_found(manifest, recovery, &damage);
         return err ? err : check.err;
 }

@@ -12,18 +12,17 @@
 struct area_id recover_area_id(const struct manifest *manifest);
 
 /* area_read, with its damage reported. `homes` knows the files' names. */
-int recover_area_read(int directory, const struct manifest *manifest,
-                      int (*visit)(void *arg, const struct page_image *image), void *arg,
-                      const struct home_files *homes, struct findings *findings);
+int recover_area_read(int directory, const struct manifest *manifest, const struct area_visitor *visitor,
+                      const struct home_files *homes, struct findings *findings, struct area_damage *damage);
 
 /* What the area says of its pages: `listed` has all that stand at the manifest's target, with those of the area. Free
  * it in any case. */
 int recover_area_contents(int directory, const struct manifest *manifest, const struct home_files *homes,
                           struct findings *findings, struct area_contents *contents);
 
-/* Is all of the area sound, and are the files there and long enough for its pages? *pages is how many it
- * holds. */
-int recover_area_check(int directory, const struct manifest *manifest, struct home_files *homes,
-                       struct findings *findings, uint64_t *pages);
+/* Is all of the area sound, or stands at home what is not (P13), and are the files there and long enough for its pages?
+ * recovery->restored is how many pages it holds. */
+int recover_area_check(struct recovery *recovery, const struct manifest *manifest, struct home_files *homes,
+                       struct findings *findings);
 
 #endif

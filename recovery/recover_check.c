@@ -42,8 +42,7 @@ static int check_area(struct check *check)
 {
         if (check->manifest->area < 0)
                 return 0;
-        int err = recover_area_check(check->recovery->directory, check->manifest, &check->homes, &check->findings,
-                                     &check->recovery->restored);
+        int err = recover_area_check(check->recovery, check->manifest, &check->homes, &check->findings);
         check->is_area_damaged = err == XAC_CORRUPT;
         return unless_damage(err);
 }

@@ -14,6 +14,8 @@ was acknowledged.
 The log may end in a group that was being written: whole records, one that is lost, and whole ones again. What is appended
 later begins at the next block, so that is where a recovery says that replay would go on.
 
+An image in the area may rot meanwhile; its checksum, in the table, tells. Recovery may be refused then, but never be wrong.
+
 Pages may be held back: a reader needs what is at home, so they stand in the area only. And a checkpointer may die, and
 another one goes on: what the dead one wrote and did not sync may arrive or not.
 
@@ -32,6 +34,8 @@ The rules; each is left out by its name, and is then found out:
     again     P10 who goes on for a dead checkpointer first brings home what the named area has
     named     P11 ... and nothing else of what stands at C: a write of the same bytes may arrive torn, and no area has them
     end       P12 the areas of a recovery say that the log has nothing beyond C: it is not looked at again from there on
+    stands    P13 an image that has rotted is passed over where the page at home is what the table says it was; else all is
+                  refused
 
     python3 checkpoint_parts.py               expects 0 wrong
     python3 checkpoint_parts.py RULE...       without these
@@ -44,6 +48,8 @@ import sys
 OUT = set(sys.argv[1:])
 PAGES = "XYZ"
 TORN = ("torn",)
+ROTTEN = "rotten"  # (ROTTEN, what it was): an image, and its checksum
+REFUSED = "refused"
 BLOCK = 2  # records; a group that was closed ends at a block all the same
 
 
@@ -176,6 +182,10 @@ def recover(disk):
             return "the area is lost", 0
         _, pages, listed, redo, is_end = disk.area[area]
         for page, value in pages.items():
+            if value[0] == ROTTEN:
+                if disk.home[page] != value[1] and "stands" not in OUT:
+                    return REFUSED, 0
+                value = disk.home[page]
             content[page] = value
             yield "write", ("home", page, value)
         yield "sync", "home"
@@ -236,6 +246,17 @@ def cuts_of(disk, pending):
         yield cut
 
 
+def rotten(disk):
+    """The disk with each image of the area that the manifest names, rotten."""
+    area = disk.manifest()[2]
+    if area is None or disk.area[area] in (None, TORN):
+        return
+    for page, value in disk.area[area][1].items():
+        rot = disk.copy()
+        rot.area[area] = (disk.area[area][0], {**disk.area[area][1], page: (ROTTEN, value)}, *disk.area[area][2:])
+        yield rot
+
+
 class Judge:
     def __init__(self):
         self.wrong, self.seen, self.recoveries = {}, set(), 0
@@ -249,6 +270,11 @@ class Judge:
                 self.recover(cut, wanted, least, depth, program)
 
     def recover(self, disk, wanted, least, depth, program):
+        self.recover_as_it_is(disk, wanted, least, depth, program)
+        for rot in rotten(disk):
+            self.recover_as_it_is(rot, wanted, least, depth, program + ", an image rotten")
+
+    def recover_as_it_is(self, disk, wanted, least, depth, program):
         self.recoveries += 1
         after = disk.copy()
 
@@ -257,6 +283,8 @@ class Judge:
                 self.look(now, pending, wanted, least, depth - 1, program)
 
         content, newest = drive(after, recover(after), visit)
+        if content == REFUSED:
+            return
         if isinstance(content, str):
             self.wrong.setdefault(content, program)
         elif newest < least or content != wanted.get(newest):
@@ -385,7 +413,7 @@ def main():
 
 
 def expect_all():
-    rules = ["order", "together", "list", "keep", "finish", "sync", "base", "first", "carry", "again", "named", "end"]
+    rules = ["order", "together", "list", "keep", "finish", "sync", "base", "first", "carry", "again", "named", "end", "stands"]
     failures = 0
     for left_out in [[]] + [[rule] for rule in rules]:
         code = subprocess.call([sys.executable, __file__, *left_out])

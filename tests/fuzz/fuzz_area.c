@@ -134,7 +134,8 @@ static void make(struct fuzz_input *input, uint8_t mode, const struct area_id *i
         fuzz_remove(name_of(mode));
         fuzz_check(area_write(fuzz_directory(), which, &written, count, made_image, &made, checksum) == 0);
         made.count = 0;
-        fuzz_check(area_read(fuzz_directory(), which, id, *checksum, visit_made, &made, &damage) == 0);
+        const struct area_visitor visitor = { .visit = visit_made, .arg = &made };
+        fuzz_check(area_read(fuzz_directory(), which, id, *checksum, &visitor, &damage) == 0);
         fuzz_check(made.count == count);
         for (uint32_t i = 0; i < count; i++)
                 free(made.bytes[i]);
@@ -304,7 +305,8 @@ static void compare(uint8_t mode, const struct area_id *id, uint32_t checksum, u
         struct area_damage damage;
         bool is_sound;
         uint64_t expected = expect(id, checksum, &is_sound);
-        int err = area_read(fuzz_directory(), mode & MODE_WHICH ? 1 : 0, id, checksum, visit, &visits, &damage);
+        const struct area_visitor visitor = { .visit = visit, .arg = &visits };
+        int err = area_read(fuzz_directory(), mode & MODE_WHICH ? 1 : 0, id, checksum, &visitor, &damage);
 
         if (stop_at < expected) {
                 fuzz_check(err == -ECANCELED && visits.count == stop_at + 1);

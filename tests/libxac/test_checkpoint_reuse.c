@@ -81,8 +81,8 @@ static void check_area(void)
         int directory = open(scratch_path("env"), O_RDONLY | O_DIRECTORY);
         check_ok(manifest_read(directory, &manifest));
         struct area_id id = recover_area_id(&manifest);
-        check_ok(area_read(directory, manifest.area, &id, manifest.area_checksum, expect_not_newer, &id.sequence,
-                           &damage));
+        const struct area_visitor visitor = { .visit = expect_not_newer, .arg = &id.sequence };
+        check_ok(area_read(directory, manifest.area, &id, manifest.area_checksum, &visitor, &damage));
         close(directory);
 }
 

@@ -95,7 +95,8 @@ static uint64_t visited;
 static int read_area(const struct area_id *id, int which, uint32_t checksum)
 {
         struct sink sink = { .page_bytes = id->page_bytes };
-        int err = area_read(directory, which, id, checksum, compare, &sink, &damage);
+        const struct area_visitor visitor = { .visit = compare, .arg = &sink };
+        int err = area_read(directory, which, id, checksum, &visitor, &damage);
 
         visited = sink.count;
         return err;
@@ -199,9 +200,10 @@ static void test_a_visit_may_end_it(void **state)
 {
         uint32_t checksum = written(0, 20);
         struct sink sink = { .page_bytes = PAGE_BYTES, .stop_at = 3 };
+        const struct area_visitor visitor = { .visit = compare, .arg = &sink };
 
         (void)state;
-        assert_int_equal(area_read(directory, 0, &sample, checksum, compare, &sink, &damage), -ECANCELED);
+        assert_int_equal(area_read(directory, 0, &sample, checksum, &visitor, &damage), -ECANCELED);
         assert_int_equal(sink.count, 3);
         assert_null(damage.what);
 }

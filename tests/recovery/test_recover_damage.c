@@ -166,6 +166,50 @@ static void test_a_damaged_page_in_the_area(void **state)
         expect_recovery();
 }
 
+static uint64_t table_page(uint64_t i)
+{
+        uint64_t page;
+        int fd = openat(directory, AREA_NAME_1, O_RDONLY | O_CLOEXEC);
+
+        assert_int_equal(pread(fd, &page, sizeof(page), (off_t)(4096 + 24 * i)), sizeof(page));
+        close(fd);
+        return page;
+}
+
+/* A page of the area goes home. */
+static void put_home(uint64_t i)
+{
+        const uint64_t page = table_page(i);
+        char bytes[CRASHED_PAGE];
+        int from = openat(directory, AREA_NAME_1, O_RDONLY | O_CLOEXEC);
+        int to = openat(directory, page >> 28 ? "two" : "one", O_WRONLY | O_CLOEXEC);
+
+        assert_int_equal(pread(from, bytes, sizeof(bytes), (off_t)(8192 + i * CRASHED_PAGE)), CRASHED_PAGE);
+        assert_int_equal(pwrite(to, bytes, sizeof(bytes), (off_t)((page & 0xfffffff) * CRASHED_PAGE)), CRASHED_PAGE);
+        close(from);
+        close(to);
+}
+
+/* P13: the page stands at home. Another page that stands there does not help. */
+static void test_a_damaged_page_that_stands_at_home(void **state)
+{
+        (void)state;
+        for (uint64_t i = 0; i < crashed->area_pages; i++) {
+                put_home(i);
+                crashed_flip(directory, AREA_NAME_1, 8192 + i * CRASHED_PAGE + 4095);
+                assert_int_equal(look(), 0);
+                crashed_flip(directory, AREA_NAME_1, 4096 + i * 24 + 16); /* of its CRC, in the table */
+                expect_damage_and_no_change(AREA_NAME_1 ": offset 4096: the table's checksum is wrong");
+                crashed_flip(directory, AREA_NAME_1, 4096 + i * 24 + 16);
+                expect_recovery();
+                crashed_files_put_back(&begin, directory);
+                put_home(i);
+                crashed_flip(directory, AREA_NAME_1, 8192 + (i + 1) % crashed->area_pages * CRASHED_PAGE);
+                expect_damage_and_no_change(AREA_NAME_1 ": offset ");
+                crashed_files_put_back(&begin, directory);
+        }
+}
+
 static void test_a_missing_or_short_area(void **state)
 {
         (void)state;
@@ -415,15 +459,25 @@ static void test_check_with_every_call_failing(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                DAMAGE_TEST(test_a_crash_is_no_damage),    DAMAGE_TEST(test_the_other_area_may_hold_anything),
-                DAMAGE_TEST(test_a_damaged_area),          DAMAGE_TEST(test_a_damaged_page_in_the_area),
-                DAMAGE_TEST(test_a_missing_or_short_area), DAMAGE_TEST(test_a_foreign_area),
-                DAMAGE_TEST(test_a_cut_data_file),         DAMAGE_TEST(test_a_file_cut_below_a_page_of_the_log),
-                DAMAGE_TEST(test_a_missing_data_file),     DAMAGE_TEST(test_a_missing_file_without_commits),
-                DAMAGE_TEST(test_a_page_of_no_file),       DAMAGE_TEST(test_a_damaged_log),
-                DAMAGE_TEST(test_a_missing_segment),       DAMAGE_TEST(test_a_log_that_ends_before_the_base),
-                DAMAGE_TEST(test_a_foreign_segment),       DAMAGE_TEST(test_senseless_records),
-                DAMAGE_TEST(test_all_damage_is_reported),  DAMAGE_TEST(test_check_with_every_call_failing),
+                DAMAGE_TEST(test_a_crash_is_no_damage),
+                DAMAGE_TEST(test_the_other_area_may_hold_anything),
+                DAMAGE_TEST(test_a_damaged_area),
+                DAMAGE_TEST(test_a_damaged_page_in_the_area),
+                DAMAGE_TEST(test_a_damaged_page_that_stands_at_home),
+                DAMAGE_TEST(test_a_missing_or_short_area),
+                DAMAGE_TEST(test_a_foreign_area),
+                DAMAGE_TEST(test_a_cut_data_file),
+                DAMAGE_TEST(test_a_file_cut_below_a_page_of_the_log),
+                DAMAGE_TEST(test_a_missing_data_file),
+                DAMAGE_TEST(test_a_missing_file_without_commits),
+                DAMAGE_TEST(test_a_page_of_no_file),
+                DAMAGE_TEST(test_a_damaged_log),
+                DAMAGE_TEST(test_a_missing_segment),
+                DAMAGE_TEST(test_a_log_that_ends_before_the_base),
+                DAMAGE_TEST(test_a_foreign_segment),
+                DAMAGE_TEST(test_senseless_records),
+                DAMAGE_TEST(test_all_damage_is_reported),
+                DAMAGE_TEST(test_check_with_every_call_failing),
         };
 
         return cmocka_run_group_tests_name("recovery/recover: damage", tests, group_setup, group_teardown);
