@@ -375,7 +375,7 @@ static int visit_page(const struct area_reader *reader, uint64_t i, unsigned cha
         }
         (void)is_damaged(reader, offset, "a page's checksum is wrong");
         reader->damage->page = image.page;
-        return XAC_CORRUPT;
+        return visitor->lose ? visitor->lose(visitor->arg, reader->damage) : XAC_CORRUPT;
 }
 
 static int visit_pages(const struct area_reader *reader, const struct area_visitor *visitor)

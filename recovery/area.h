@@ -90,6 +90,8 @@ struct area_visitor {
         /* Of an image that is damaged: fills in the page that has this CRC. Not 0: there is none. NULL: nobody looks.
          */
         int (*find)(void *arg, uint64_t page, uint32_t checksum, void *bytes);
+        /* Of one that is nowhere: a result of 0 goes on. NULL: it ends the reading. */
+        int (*lose)(void *arg, const struct area_damage *damage);
         void *arg;
 };
 

@@ -32,6 +32,7 @@ void findings_begin(struct recovery *recovery)
         recovery->has_torn_tail = false;
         recovery->time_ns = 0;
         recovery->has_given_up = false;
+        recovery->is_area_damaged = false;
         memset(recovery->damage, 0, sizeof(recovery->damage));
 }
 

@@ -80,7 +80,7 @@ static int restore_area(struct recover *recover)
                 .homes = &recover->homes,
                 .progress = { .recovery = recovery, .what = "restore", .step = PROGRESS_PAGES },
         };
-        const struct area_visitor visitor = { restore_page, find_at_home, &restore };
+        const struct area_visitor visitor = { .visit = restore_page, .find = find_at_home, .arg = &restore };
         struct area_damage damage;
         int err;
 
@@ -88,6 +88,7 @@ static int restore_area(struct recover *recover)
                 return 0;
         err = recover_area_check(recovery, &recover->manifest, &recover->homes, &recover->findings);
         restore.total = recovery->restored;
+        recovery->is_area_damaged = err == XAC_CORRUPT;
         if (!err)
                 err = recover_area_read(recovery->directory, &recover->manifest, &visitor, &recover->homes,
                                         &recover->findings, &damage);
@@ -133,6 +134,8 @@ static int finish_target(struct recover *recover)
         int err = recover_area_contents(recover->recovery->directory, manifest, &recover->homes, &recover->findings,
                                         &contents);
         struct recover_goal goal = { manifest->target_sequence, contents.position, contents.redo, contents.is_end };
+
+        recover->recovery->is_area_damaged = err == XAC_CORRUPT;
 
         if (!err)
                 err = bring_home(recover, &goal, &contents.listed);

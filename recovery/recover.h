@@ -56,6 +56,7 @@ struct recovery {
         bool has_torn_tail;            /* out */
         uint64_t time_ns;              /* out: of the newest group that was read, 0: not known */
         bool has_given_up;             /* out: the log was damaged, and ends there now */
+        bool is_area_damaged;          /* out: XAC_CORRUPT is that of the double-write area, or of files it is for */
         char damage[RECOVER_SENTENCE]; /* out: of that, or after XAC_CORRUPT, what is damaged and where, for people */
 };
 

@@ -57,9 +57,11 @@ int recover_area_contents(int directory, const struct manifest *manifest, const 
 }
 
 struct check {
+        const struct manifest *manifest;
         struct home_files *homes;
+        struct findings *findings;
         uint64_t pages;
-        int err; /* of a file: the area's other pages are looked at all the same */
+        int err; /* of a page or a file: the area's other pages are looked at all the same */
 };
 
 static int check_page(void *arg, const struct page_image *image)
@@ -71,6 +73,14 @@ static int check_page(void *arg, const struct page_image *image)
         check->pages++;
         if (err)
                 check->err = err;
+        return 0;
+}
+
+static int lose(void *arg, const struct area_damage *damage)
+{
+        struct check *check = arg;
+
+        check->err = report(check->manifest, check->homes, check->findings, damage);
         return 0;
 }
 
@@ -99,9 +109,9 @@ static void note_found(const struct manifest *manifest, struct recovery *recover
 int recover_area_check(struct recovery *recovery, const struct manifest *manifest, struct home_files *homes,
                        struct findings *findings)
 {
-        struct check check = { .homes = homes };
+        struct check check = { .manifest = manifest, .homes = homes, .findings = findings };
         struct area_damage damage;
-        const struct area_visitor visitor = { check_page, find_at_home, &check };
+        const struct area_visitor visitor = { check_page, find_at_home, lose, &check };
         int err = recover_area_read(recovery->directory, manifest, &visitor, homes, findings, &damage);
 
         recovery->restored = check.pages;

@@ -17,6 +17,7 @@ TOOL_TESTS = \
         %D%/test_calibrate \
         %D%/test_check \
         %D%/test_clean \
+        %D%/test_damaged_area \
         %D%/test_give_up \
         %D%/test_heap \
         %D%/test_log \
@@ -58,6 +59,8 @@ TRACE_TESTED = %D%/json_check.c %D%/json_check.h %D%/trace_chew.c %D%/trace_chew
 %C%_test_clean_LDADD = $(CONTRACT_LIBS)
 %C%_test_serve_SOURCES = %D%/test_serve.c $(TOOL_COMMON)
 %C%_test_serve_LDADD = tests/support/libsupport.la $(SEND_CORE_LIBS) $(CMOCKA_LIBS)
+%C%_test_damaged_area_SOURCES = %D%/test_damaged_area.c $(TOOL_COMMON)
+%C%_test_damaged_area_LDADD = $(CONTRACT_LIBS)
 %C%_test_give_up_SOURCES = %D%/test_give_up.c $(TOOL_COMMON)
 %C%_test_give_up_LDADD = $(CONTRACT_LIBS)
 %C%_test_heap_SOURCES = %D%/test_heap.c $(TOOL_COMMON)

@@ -170,6 +170,7 @@ static void a_damaged_area_is_told_with_its_offset(void)
         check_said("area          xac.area.");
         check_said("sound; needs recovery");
         tool_damage(area_in_use(), 8192 + 3 * 4096 + 77, 1); /* header, table, the fourth page */
+        tool_damage(TOOL_FILE, 3 * 4096 + 77, 1);            /* else nothing would be lost */
         check_check(1);
         check_said("DAMAGED: xac.area.");
         check_said("20480");

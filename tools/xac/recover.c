@@ -141,7 +141,15 @@ static void print_done(const struct place *place, const struct recovery *recover
 
 static void complain_of_failure(const struct place *place, const struct recovery *recovery, int err)
 {
-        if (err == XAC_CORRUPT)
+        if (err == XAC_CORRUPT && recovery->is_area_damaged)
+                tool_complain(
+                        "%s is damaged: %s. Trying has lost nothing. Copy the directory before anything else. What "
+                        "the double-write area has is nowhere else but in a backup: 'xac repair --from=BACKUP' "
+                        "takes such pages from one that has them as they were; else restore a backup ('xac "
+                        "restore', with an archive up to the newest commit). --give-up-damaged gives up log, and "
+                        "is of no use here.",
+                        place->path, recovery->damage);
+        else if (err == XAC_CORRUPT)
                 tool_complain("%s is damaged: %s. Trying has lost nothing. Copy the directory before anything else; "
                               "'xac check' looks for more damage. Where the log is damaged, a backup and an archive "
                               "may have all ('xac restore'); 'xac recover --give-up-damaged' makes do with the "

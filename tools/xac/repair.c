@@ -20,6 +20,7 @@
 #include "recovery/check_sums.h"
 #include "tools/xac/place.h"
 #include "tools/xac/remains.h"
+#include "tools/xac/repair_area.h"
 #include "tools/xac/repair_file.h"
 #include "tools/xac/repair_source.h"
 #include "tools/xac/tool.h"
@@ -29,8 +30,8 @@ const char repair_help[] =
         "Takes each page of DIR that is not what its checksum says from BACKUP, the directory of another\n"
         "environment (a backup, a copy), if the checksum is that of the page there. Where both pages are the\n"
         "same, and what BACKUP's own checksum says, it puts the checksum right. Files that are missing, or\n"
-        "were cut, are put together like that. Leaves all else as it is, damaged, and says so. DIR must not\n"
-        "be in use.\n"
+        "were cut, are put together like that, and so are pages that the double-write area should have, after\n"
+        "a crash. Leaves all else as it is, damaged, and says so. DIR must not be in use.\n"
         "\n"
         "  --dry-run  says what it would do\n"
         "  --help     this text\n"
@@ -42,12 +43,16 @@ const char repair_help[] =
 static int repair_files(struct repair *repair)
 {
         const struct manifest *manifest = &repair->place.manifest;
-        int err = area_pages_read(repair->place.directory, manifest, &repair->area);
+        int err;
 
         repair->page = malloc(manifest->page_bytes);
-        if (!err && !repair->page)
-                err = -ENOMEM;
-        for (uint32_t i = 0; !err && i < manifest->file_count; i++)
+        if (!repair->page)
+                return -ENOMEM;
+        bool is_known;
+        err = repair_area(repair, &is_known);
+        if (!err && is_known)
+                err = area_pages_read(repair->place.directory, manifest, &repair->area);
+        for (uint32_t i = 0; !err && is_known && i < manifest->file_count; i++)
                 err = repair_file(repair, i);
         free(repair->page);
         area_contents_free(&repair->area);
