@@ -59,6 +59,9 @@ CLEANFILES += compile.lock
 
 CONTRACT_LIBS = %D%/support/libsupport.la $(CHECK_LIBS)
 
+# The longest tests are of the suite system: they begin first, so that no processor waits for them in the end.
+TESTS += $(SUITE_system)
+
 include tests/base/local.mk
 include tests/recovery/local.mk
 include tests/rewire/local.mk
@@ -80,7 +83,6 @@ include tests/formats/local.mk
 SUITES += system
 SUITE_system =
 SUITE_system_NEEDS = tests/model/model
-TESTS += $(SUITE_system)
 include tests/failure/local.mk
 include tests/model/local.mk
 include tests/kill/local.mk
