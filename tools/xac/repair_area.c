@@ -119,8 +119,7 @@ static int lose(void *repair_, const struct area_damage *damage)
 
         repair->left++;
         printf("%s: offset %llu: the page, which the double-write area should have (its offset %llu), is damaged "
-               "there, "
-               "and neither at home nor in the backup as it was: left as it is\n",
+               "there, and neither at home nor in the backup as it was: left as it is\n",
                name_of(repair, damage->page),
                (unsigned long long)(number_in_file(damage->page) * repair->place.manifest.page_bytes),
                (unsigned long long)damage->offset);
