@@ -13,6 +13,7 @@
 #include "base/sys.h"
 #include "recovery/manifest_slot.h"
 #include "recovery/recover.h"
+#include "recovery/seal.h"
 
 /* ---- Begin ---- */
 
@@ -232,10 +233,12 @@ static int check_environment(int directory, struct trouble *trouble)
         return err ? err : recover_check(&recovery, &manifest, take_finding, trouble);
 }
 
-int backup_make_environment(int directory, const struct manifest *manifest, struct trouble *trouble)
+int backup_make_environment(int directory, struct manifest *manifest, struct trouble *trouble)
 {
-        int err = manifest_create_as(directory, manifest);
+        int err = seal_close(directory, manifest, false);
 
+        if (!err)
+                err = manifest_create_as(directory, manifest);
         return err ? err : check_environment(directory, trouble);
 }
 
@@ -265,7 +268,7 @@ static int end_stream(struct backup_writer *writer, const struct manifest *manif
         return err ? err : tar_finish(&writer->sink.tar);
 }
 
-static int end_directory(struct backup_writer *writer, const struct manifest *manifest)
+static int end_directory(struct backup_writer *writer, struct manifest *manifest)
 {
         struct partial *partial = &writer->sink.partial;
         const struct backup_progress *progress = &writer->order->progress;

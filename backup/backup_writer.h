@@ -56,7 +56,7 @@ int backup_writer_finish(struct backup_writer *writer, int err);
 void backup_writer_close(struct backup_writer *writer);
 
 /* Step 4, of a directory that is synced; also for what is put together from backups. */
-int backup_make_environment(int directory, const struct manifest *manifest, struct trouble *trouble);
+int backup_make_environment(int directory, struct manifest *manifest, struct trouble *trouble);
 /* The manifest of a new environment with the same files and content. */
 int backup_new_manifest(const struct backup_index *index, struct manifest *manifest);
 

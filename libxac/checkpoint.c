@@ -18,6 +18,7 @@
 #include "libxac/redo.h"
 #include "libxac/tracing.h"
 #include "libxac/version.h"
+#include "recovery/seal.h"
 
 enum { LOG_OVERDUE = 4 /* so many times log_bytes, and committers wait for a checkpoint of their own */ };
 
@@ -141,15 +142,17 @@ static void name_base(const struct checkpoint *checkpoint, struct manifest *mani
         manifest->redo_position = checkpoint->redo;
 }
 
-int checkpoint_name_area(struct checkpoint *checkpoint, bool is_part)
+/* The seals follow the sums that the checkpoint before has written (seal.h). */
+static int write_name_locked(struct checkpoint *checkpoint, bool is_part)
 {
-        struct shared *shared = checkpoint->shared;
         struct manifest *manifest = &checkpoint->manifest;
-        int directory = checkpoint->writer->files->directory;
-        int32_t area = manifest->area;
-        uint32_t area_checksum = manifest->area_checksum;
-        shared_lock_as_process(shared, &shared->control->file_lock);
+        const int directory = checkpoint->writer->files->directory;
+        const int32_t area = manifest->area;
+        const uint32_t area_checksum = manifest->area_checksum;
+        struct seal_change change = { .is_lost = false };
         int err = manifest_read(directory, manifest); /* there may be new names */
+        if (!err)
+                err = seal_change_begin(&change, directory, manifest);
         if (!err) {
                 manifest->area = area;
                 manifest->area_checksum = area_checksum;
@@ -157,8 +160,17 @@ int checkpoint_name_area(struct checkpoint *checkpoint, bool is_part)
                         manifest->target_sequence = checkpoint->sequence;
                 else
                         name_base(checkpoint, manifest);
-                err = shared_write_manifest_locked(shared, directory, manifest);
+                err = seal_change_end(&change, directory, manifest);
         }
+        seal_change_free(&change);
+        return err ? err : shared_write_manifest_locked(checkpoint->shared, directory, manifest);
+}
+
+int checkpoint_name_area(struct checkpoint *checkpoint, bool is_part)
+{
+        struct shared *shared = checkpoint->shared;
+        shared_lock_as_process(shared, &shared->control->file_lock);
+        int err = write_name_locked(checkpoint, is_part);
         shared_unlock_as_process(shared, &shared->control->file_lock);
         hook_step(HOOK_MANIFEST_NAMED);
         if (err || is_part)
@@ -185,25 +197,40 @@ int checkpoint_mark_unclean(struct shared *shared, int directory)
         return err;
 }
 
+static void name_end(const struct shared *shared, struct manifest *manifest)
+{
+        manifest->area = -1;
+        manifest->area_checksum = 0;
+        manifest->base_sequence = atomic_load(&shared->control->sequence);
+        manifest->base_position = log_round_up(log_end(&shared->log));
+        manifest->redo_position = manifest->base_position;
+        manifest->is_clean = 1;
+        manifest->time_ns = atomic_load(&shared->log.shared->time_ns);
+}
+
+static int write_clean_locked(struct shared *shared, int directory)
+{
+        struct seal_change change = { .is_lost = false };
+        struct manifest manifest;
+        int err = manifest_read_settled(directory, &manifest);
+        if (!err)
+                err = seal_change_begin(&change, directory, &manifest);
+        if (!err && shared_is_durable(shared))
+                name_end(shared, &manifest);
+        if (!err)
+                err = seal_change_end(&change, directory, &manifest);
+        if (!err)
+                err = seal_close(directory, &manifest, !shared_is_durable(shared));
+        seal_change_free(&change);
+        return err ? err : shared_write_manifest_locked(shared, directory, &manifest);
+}
+
 int checkpoint_mark_clean(struct shared *shared, int directory)
 {
-        struct manifest manifest;
-        if (!shared_is_durable(shared))
-                return 0;
         shared_lock_as_process(shared, &shared->control->file_lock);
-        int err = manifest_read_settled(directory, &manifest);
-        if (!err) {
-                manifest.area = -1;
-                manifest.area_checksum = 0;
-                manifest.base_sequence = atomic_load(&shared->control->sequence);
-                manifest.base_position = log_round_up(log_end(&shared->log));
-                manifest.redo_position = manifest.base_position;
-                manifest.is_clean = 1;
-                manifest.time_ns = atomic_load(&shared->log.shared->time_ns);
-                err = shared_write_manifest_locked(shared, directory, &manifest);
-        }
+        int err = write_clean_locked(shared, directory);
         shared_unlock_as_process(shared, &shared->control->file_lock);
-        if (!err)
+        if (!err && shared_is_durable(shared))
                 area_clear(directory);
         return err;
 }

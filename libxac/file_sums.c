@@ -78,6 +78,7 @@ static void tell_of_loss(const struct file_sums *sums)
 
 /* ---- Attach ---- */
 
+/* 1: they were made. */
 static int open_or_make(struct file_sums *sums, int directory, uint64_t unknown)
 {
         const struct sums_id id = id_of(sums);
@@ -88,9 +89,10 @@ static int open_or_make(struct file_sums *sums, int directory, uint64_t unknown)
         if (err == XAC_CORRUPT)
                 tell_of_loss(sums);
         err = sums_make(directory, &id, unknown, &sums->fd);
-        if (!err)
-                atomic_fetch_or(changes_of(sums), CHANGED);
-        return err;
+        if (err)
+                return err;
+        atomic_fetch_or(changes_of(sums), CHANGED);
+        return 1;
 }
 
 static int map(struct file_sums *sums, uint64_t pages)
@@ -109,18 +111,21 @@ int file_sums_attach(struct file_sums *sums, struct shared *shared, int director
 {
         sums->shared = shared;
         sums->file_no = file_no;
-        int err = open_or_make(sums, directory, pages_of(sums, found->data_end));
-        if (err)
-                return err;
-        if (!found->size)
+        int made = open_or_make(sums, directory, pages_of(sums, found->data_end));
+        int err = 0;
+        if (made < 0)
+                return made;
+        if (!found->size) {
                 err = sums_cut(sums->fd, 0);
+                made = 1;
+        }
         if (!err)
                 err = sums_grow(sums->fd, pages_of(sums, found->byte_len));
         if (!err)
                 err = map(sums, pages_of(sums, found->reserve_bytes));
         if (err)
                 sys_close(sums->fd);
-        return err;
+        return err ? err : made;
 }
 
 void file_sums_detach(struct file_sums *sums)
@@ -132,6 +137,19 @@ void file_sums_detach(struct file_sums *sums)
         sums->map = NULL;
 }
 
+/* M4 of seal.h. Its number stays: nobody has closed it. */
+static int note_size(const struct file_sums *sums, enum sums_state state, uint64_t byte_len)
+{
+        struct sums_note note = { .is_lost = false };
+        int err = sums_get_note(sums->fd, &note);
+        if (err && err != XAC_CORRUPT)
+                return err;
+        note = (struct sums_note){ .state = note.state == SUMS_VOLATILE ? SUMS_VOLATILE : state,
+                                   .size = byte_len,
+                                   .number = note.number };
+        return sums_put_note(sums->fd, &note);
+}
+
 /* Bytes that a grower who died has left are a hole; others are somebody else's. */
 int file_sums_grow(struct file_sums *sums, int data_fd, uint64_t before, uint64_t others, uint64_t after)
 {
@@ -140,7 +158,7 @@ int file_sums_grow(struct file_sums *sums, int data_fd, uint64_t before, uint64_
         if (!err && others > before && sys_is_hole_from(data_fd, before) != 1)
                 err = sums_write_unknown(sums->fd, pages_of(sums, before),
                                          pages_of(sums, others) - pages_of(sums, before));
-        return err;
+        return err ? err : note_size(sums, SUMS_OPEN, after);
 }
 
 int file_sums_find(struct shared *shared, int directory, uint32_t file_no, uint64_t first, uint64_t *page_no)
@@ -162,10 +180,10 @@ int file_sums_find(struct shared *shared, int directory, uint32_t file_no, uint6
 
 int file_sums_begin(struct file_sums *sums)
 {
-        static const struct sums_note note = { .state = SUMS_VOLATILE };
+        const struct file_entry *entry = &sums->shared->control->file[sums->file_no];
         if (atomic_load(changes_of(sums)) & BEGUN)
                 return 0;
-        int err = shared_is_durable(sums->shared) ? 0 : sums_put_note(sums->fd, &note);
+        int err = shared_is_durable(sums->shared) ? 0 : note_size(sums, SUMS_VOLATILE, atomic_load(&entry->byte_len));
         if (!err)
                 atomic_fetch_or(changes_of(sums), CHANGED | BEGUN);
         return err;

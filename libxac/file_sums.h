@@ -34,7 +34,7 @@ struct file_sums_found {
         uint64_t reserve_bytes; /* that it may grow to */
 };
 
-/* Opens the sums of a file, or makes them. Caller holds the file lock. */
+/* Opens the sums of a file, or makes them. 1: it has, and what they were is gone. Caller holds the file lock. */
 int file_sums_attach(struct file_sums *sums, struct shared *shared, int directory, uint32_t file_no,
                      const struct file_sums_found *found);
 void file_sums_detach(struct file_sums *sums);

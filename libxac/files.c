@@ -10,6 +10,7 @@
 #include "base/hook.h"
 #include "base/sys.h"
 #include "libxac/window.h"
+#include "recovery/seal.h"
 
 #define OWN_PREFIX "xac."
 
@@ -67,8 +68,31 @@ static int write_name_locked(struct files *files, struct manifest *manifest, con
         char *entry = manifest->file_name[manifest->file_count];
         memset(entry, 0, MANIFEST_NAME_BYTES);
         strcpy(entry, name);
+        seal_begin_file(manifest, manifest->file_count);
         manifest->file_place[manifest->file_count++] = place;
         return shared_write_manifest_locked(files->shared, files->directory, manifest);
+}
+
+/* The file's sums are to change, or have changed, in a way that the manifest does not follow (seal.h). */
+static int break_seal_locked(struct files *files, uint32_t file_no)
+{
+        struct manifest manifest;
+        int err = manifest_read(files->directory, &manifest);
+        if (err || !seal_is_there(&manifest, file_no))
+                return err;
+        err = manifest_read_settled(files->directory, &manifest);
+        if (err)
+                return err;
+        seal_break(&manifest, file_no);
+        return shared_write_manifest_locked(files->shared, files->directory, &manifest);
+}
+
+int files_break_seal(struct files *files, uint32_t file_no)
+{
+        shared_lock_as_process(files->shared, &files->shared->control->file_lock);
+        int err = break_seal_locked(files, file_no);
+        shared_unlock_as_process(files->shared, &files->shared->control->file_lock);
+        return err;
 }
 
 /* Commits will rely on it: a sync that failed may have lost what it was to save, and the next one would not tell. */
@@ -178,6 +202,8 @@ static int grow_locked(struct files *files, uint32_t file_no, uint64_t byte_len)
                 err = sys_truncate(file->fd, byte_len);
         if (!err)
                 err = sync_or_poison(files, file->fd);
+        if (!err && (uint64_t)st.st_size > files_byte_len(files, file_no))
+                err = break_seal_locked(files, file_no);
         if (!err)
                 err = file_sums_grow(&file->sums, file->fd, files_byte_len(files, file_no), (uint64_t)st.st_size,
                                      byte_len);
@@ -226,7 +252,13 @@ static int attach_sums_locked(struct files *files, uint32_t file_no, int fd, uin
                                                .data_end = find_data_end(fd, size),
                                                .byte_len = files_byte_len(files, file_no),
                                                .reserve_bytes = reserve };
-        return file_sums_attach(&files->file[file_no].sums, files->shared, files->directory, file_no, &found);
+        int err = file_sums_attach(&files->file[file_no].sums, files->shared, files->directory, file_no, &found);
+        if (err != 1)
+                return err;
+        err = size ? break_seal_locked(files, file_no) : 0; /* of a file that is new, it is that of no sums */
+        if (err)
+                file_sums_detach(&files->file[file_no].sums);
+        return err;
 }
 
 static int attach_locked(struct files *files, uint32_t file_no, int fd, uint64_t size, uint64_t reserve)

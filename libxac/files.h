@@ -52,6 +52,8 @@ int files_open_in_place(struct files *files, const char *name, uint64_t byte_len
 /* Opens file number file_no if this process has not yet. */
 int files_attach(struct files *files, uint32_t file_no);
 void files_close_all(struct files *files);
+/* Before sums change outside of a checkpoint, and before the next one: the caller holds the checkpoint lock. */
+int files_break_seal(struct files *files, uint32_t file_no);
 /* XAC_CORRUPT: somebody else has cut the file, and writing up to `end` would make a hole of what was lost. */
 int files_check_cut(struct files *files, uint32_t file_no, uint64_t end);
 

@@ -10,6 +10,8 @@
 #include "libxac/participant.h"
 #include "libxac/takeover.h"
 #include "libxac/version.h"
+#include "recovery/check_sums.h"
+#include "recovery/seal.h"
 #include "recovery/sums.h"
 
 enum { PIECE_BYTES = 256 * 1024, PIECE_PAGES_MAX = PIECE_BYTES / 4096, NAP_NS = 1000000, NAP_LONGEST_NS = 100000000 };
@@ -30,6 +32,8 @@ struct scrub {
         uint32_t count;
         bool is_home[PIECE_PAGES_MAX];
         bool is_sum_lost[PIECE_PAGES_MAX];
+        bool is_to_sum[PIECE_PAGES_MAX];
+        uint32_t sum[PIECE_PAGES_MAX];
         uint64_t told_sector; /* of sums, and 1: the last one that was told of; 0: none */
         uint32_t expected[PIECE_PAGES_MAX];
         unsigned char bytes[PIECE_BYTES];
@@ -124,25 +128,38 @@ static void tell_of_damaged_sums(struct scrub *scrub, uint32_t i)
         options->damage(options->arg, name, sums_offset(sector * SUMS_SECTOR_PAGES));
 }
 
-static int make_sum(struct scrub *scrub, uint32_t i, uint32_t sum)
+/* The next checkpoint seals them. */
+static int make_sums(struct scrub *scrub)
 {
+        bool is_any = false;
+        for (uint32_t i = 0; i < scrub->count; i++)
+                is_any |= scrub->is_to_sum[i];
+        if (!is_any)
+                return 0;
         lock_checkpoints(scrub);
-        int err = file_sums_put(&file_of(scrub)->sums, scrub->first + i, &sum, 1);
+        int err = files_break_seal(&scrub->env->files, scrub->file_no);
+        for (uint32_t i = 0; i < scrub->count && !err; i++) {
+                if (!scrub->is_to_sum[i])
+                        continue;
+                err = file_sums_put(&file_of(scrub)->sums, scrub->first + i, &scrub->sum[i], 1);
+                scrub->result->summed += !err;
+        }
         shlock_unlock(&scrub->shared->control->checkpoint_lock);
         return err;
 }
 
-static int judge(struct scrub *scrub, uint32_t i)
+static void judge(struct scrub *scrub, uint32_t i)
 {
         const uint32_t page_bytes = scrub->shared->page_bytes;
         const uint32_t sum = sums_of(scrub->bytes + (size_t)i * page_bytes, page_bytes);
         xac_scrub_result *result = scrub->result;
         result->pages++;
+        scrub->sum[i] = sum;
+        scrub->is_to_sum[i] = false;
         if (!scrub->is_home[i]) {
                 result->in_pool++;
         } else if (scrub->expected[i] == SUMS_UNKNOWN && scrub->options->flags & XAC_SCRUB_SUM) {
-                result->summed++;
-                return make_sum(scrub, i, sum);
+                scrub->is_to_sum[i] = true;
         } else if (scrub->is_sum_lost[i]) {
                 result->sums_damaged++;
                 tell_of_damaged_sums(scrub, i);
@@ -154,7 +171,6 @@ static int judge(struct scrub *scrub, uint32_t i)
                 result->damaged++;
                 tell_of_damage(scrub, i);
         }
-        return 0;
 }
 
 static int scrub_piece(struct scrub *scrub)
@@ -162,7 +178,9 @@ static int scrub_piece(struct scrub *scrub)
         look(scrub, participant_begin(&scrub->self));
         int err = read_piece(scrub);
         for (uint32_t i = 0; !err && i < scrub->count; i++)
-                err = judge(scrub, i);
+                judge(scrub, i);
+        if (!err)
+                err = make_sums(scrub);
         participant_end(&scrub->self);
         return err;
 }
@@ -193,6 +211,39 @@ static int tell_progress(const struct scrub *scrub, uint64_t pages)
                                  (scrub->first + scrub->count) << shift, pages << shift);
 }
 
+static int judge_seal(struct scrub *scrub, const struct manifest *manifest)
+{
+        struct area_contents area;
+        enum seal_verdict verdict = SEAL_WHOLE;
+        int err = area_pages_read(scrub->env->directory, manifest, &area);
+        if (!err && seal_is_there(manifest, scrub->file_no))
+                err = seal_judge(manifest, scrub->file_no, file_of(scrub)->sums.fd, &area, &verdict);
+        area_contents_free(&area);
+        if (err || verdict == SEAL_WHOLE || verdict == SEAL_LOST) /* lost sectors are told of, each */
+                return err;
+        if (scrub->options->flags & XAC_SCRUB_SUM)
+                return files_break_seal(&scrub->env->files, scrub->file_no);
+        scrub->result->sums_changed++;
+        if (scrub->options->damage) {
+                char name[SUMS_NAME_BYTES];
+                sums_name(scrub->file_no, name);
+                scrub->options->damage(scrub->options->arg, name, 0);
+        }
+        return 0;
+}
+
+/* Are its sums those that the last checkpoint, or close, has left? */
+static int check_seal(struct scrub *scrub)
+{
+        struct manifest manifest;
+        lock_checkpoints(scrub);
+        int err = manifest_read(scrub->env->directory, &manifest);
+        if (!err)
+                err = judge_seal(scrub, &manifest);
+        shlock_unlock(&scrub->shared->control->checkpoint_lock);
+        return err;
+}
+
 /* A file that was cut, after a crash or before it was opened, ends before pages that have checksums. */
 static int find_cut(struct scrub *scrub, uint64_t pages)
 {
@@ -216,6 +267,8 @@ static int scrub_file(struct scrub *scrub, uint32_t file_no)
         int err = files_attach(files, file_no);
         if (!err && !shared_map_heads(scrub->shared, file_no))
                 err = -ENOMEM;
+        if (!err)
+                err = check_seal(scrub);
         if (err)
                 return err;
         const uint64_t summed = scrub->result->summed;
@@ -276,5 +329,5 @@ int scrub_env(struct xac_env *env, const xac_scrub_options *options, xac_scrub_r
         int close_err = close_release(env);
         if (!err)
                 err = close_err;
-        return !err && (result->damaged || result->sums_damaged) ? XAC_CORRUPT : err;
+        return !err && (result->damaged || result->sums_damaged || result->sums_changed) ? XAC_CORRUPT : err;
 }

@@ -10,18 +10,21 @@
 
 #include "base/sys.h"
 #include "recovery/findings.h"
+#include "recovery/seal.h"
 #include "recovery/sums_compare.h"
 
 enum { PROGRESS_PAGES = 4096 };
 
 struct adopt {
         const struct adoption *adoption;
-        const struct manifest *manifest;
+        struct manifest *manifest;
         uint32_t file_no;
         struct sums_note note;
         struct sums_compare compare;
         struct progress progress;
         bool is_writing;
+        bool is_whole;      /* its sums are those that the manifest was written for */
+        bool is_of_another; /* or they, or its note, are of another moment (M1, M5) */
 };
 
 struct sums_id adopt_sums_id(const struct manifest *manifest, uint32_t i)
@@ -105,6 +108,7 @@ static int adopt_missing(struct adopt *adopt, int directory)
         struct sums_id id = adopt_sums_id(adopt->manifest, adopt->file_no);
         int err = sums_open(directory, &id, O_RDONLY, &adopt->compare.sums_fd, &adopt->note);
 
+        seal_break(adopt->manifest, adopt->file_no);
         if (err)
                 return err == -ENOENT || err == XAC_CORRUPT ? 0 : err;
         sys_close(adopt->compare.sums_fd);
@@ -119,11 +123,12 @@ bool adopt_expects_sums(const struct manifest *manifest)
 /* A file that nobody got to has none. */
 static int adopt_unsummed(const struct adopt *adopt, int directory)
 {
-        const struct manifest *manifest = adopt->manifest;
+        struct manifest *manifest = adopt->manifest;
         char finding[96], name[SUMS_NAME_BYTES];
         struct stat st;
         int err = sys_stat_at(directory, manifest->file_name[adopt->file_no], &st);
 
+        seal_break(manifest, adopt->file_no);
         if (err || !st.st_size || !adopt_expects_sums(manifest))
                 return err;
         sums_name(adopt->file_no, name);
@@ -145,16 +150,22 @@ static int compare(struct adopt *adopt, bool is_writing)
         return sums_compare(&adopt->compare);
 }
 
-/* The new sums are on disk before the header says that they belong to the file as it is. */
+/* The new sums are on disk before the header says that they belong to the file as it is. Where none is new the note
+ * keeps its number: until the manifest is written this is the file that it is of (M5). */
 static int settle(struct adopt *adopt)
 {
+        const struct manifest_seal *seal = &adopt->manifest->seal[adopt->file_no];
         int err = adopt->compare.differing ? sums_cut(adopt->compare.sums_fd, adopt->compare.pages) : 0;
 
         if (!err)
                 err = sys_sync_data(adopt->compare.sums_fd);
         if (!err)
                 err = sums_note_of(adopt->compare.data_fd, &adopt->note);
-        return err ? err : sums_put_note(adopt->compare.sums_fd, &adopt->note);
+        if (adopt->is_whole && !adopt->compare.differing)
+                adopt->note.number = seal->number;
+        if (!err)
+                err = sums_put_note(adopt->compare.sums_fd, &adopt->note);
+        return err ? err : seal_renew(adopt->adoption->recovery->directory, adopt->manifest, adopt->file_no);
 }
 
 /* S15. That the log does not lead there is on disk before the sums agree. */
@@ -176,6 +187,31 @@ static int take_over(struct adopt *adopt)
         return err ? err : compare(adopt, true);
 }
 
+/* M5. Its pages are as its sums say, but both are not those that the manifest is of. */
+static int take_of_another(struct adopt *adopt)
+{
+        char finding[96], name[SUMS_NAME_BYTES];
+
+        sums_name(adopt->file_no, name);
+        (void)snprintf(finding, sizeof(finding), "its checksums (%s) are of another moment than " MANIFEST_NAME, name);
+        tell(adopt, finding, adopt->adoption->is_refused ? REFUSED : "an older copy? It is taken as it is");
+        return adopt->adoption->is_refused ? XAC_CORRUPT : adopt->adoption->begin(adopt->adoption->arg);
+}
+
+/* A volatile session that did not end has changed sums, too, without the manifest. */
+static int judge_seal(struct adopt *adopt)
+{
+        static const struct area_contents none;
+        enum seal_verdict verdict;
+        int err = seal_judge(adopt->manifest, adopt->file_no, adopt->compare.sums_fd, &none, &verdict);
+
+        if (!seal_is_there(adopt->manifest, adopt->file_no))
+                return err;
+        adopt->is_whole = !err && verdict == SEAL_WHOLE && !adopt->is_of_another;
+        adopt->is_of_another |= verdict == SEAL_BROKEN && adopt->note.state != SUMS_VOLATILE;
+        return err;
+}
+
 static int adopt_changed(struct adopt *adopt)
 {
         struct stat st;
@@ -184,9 +220,13 @@ static int adopt_changed(struct adopt *adopt)
         if (!err)
                 err = judge_size(adopt, true, (uint64_t)st.st_size);
         if (!err)
+                err = judge_seal(adopt);
+        if (!err)
                 err = compare(adopt, false);
         if (!err && adopt->compare.differing)
                 err = take_over(adopt);
+        else if (!err && adopt->is_of_another)
+                err = take_of_another(adopt);
         return err ? err : settle(adopt);
 }
 
@@ -200,7 +240,8 @@ static int adopt_opened(struct adopt *adopt)
                 err = sys_stat(adopt->compare.data_fd, &st);
         if (!err)
                 err = judge_repair(adopt, (uint64_t)st.st_size);
-        return err || is_unchanged ? err : adopt_changed(adopt);
+        adopt->is_of_another = seal_is_of_another(adopt->manifest, adopt->file_no, &adopt->note);
+        return err || (is_unchanged && !adopt->is_of_another) ? err : adopt_changed(adopt);
 }
 
 static int open_data(int directory, const char *name, int *fd)
@@ -235,7 +276,7 @@ static int open_both(int directory, const struct manifest *manifest, uint32_t i,
         return err == XAC_CORRUPT ? -ENOENT : err;
 }
 
-static int adopt_file(const struct adoption *adoption, const struct manifest *manifest, uint32_t i)
+static int adopt_file(const struct adoption *adoption, struct manifest *manifest, uint32_t i)
 {
         struct adopt adopt = { .adoption = adoption,
                                .manifest = manifest,
@@ -259,7 +300,7 @@ static int adopt_file(const struct adoption *adoption, const struct manifest *ma
         return err;
 }
 
-int adopt_run(const struct adoption *adoption, const struct manifest *manifest)
+int adopt_run(const struct adoption *adoption, struct manifest *manifest)
 {
         int err = 0;
 
@@ -268,7 +309,7 @@ int adopt_run(const struct adoption *adoption, const struct manifest *manifest)
         return err;
 }
 
-void adopt_note_recovered(int directory, const struct manifest *manifest)
+void adopt_note_recovered(int directory, struct manifest *manifest)
 {
         for (uint32_t i = 0; i < manifest->file_count; i++) {
                 struct sums_compare both;
@@ -276,8 +317,8 @@ void adopt_note_recovered(int directory, const struct manifest *manifest)
 
                 if (open_both(directory, manifest, i, &both, &note))
                         continue;
-                if (!sums_note_of(both.data_fd, &note))
-                        (void)sums_put_note(both.sums_fd, &note);
+                if (!sums_note_of(both.data_fd, &note) && !sums_put_note(both.sums_fd, &note))
+                        manifest->seal[i].number = note.number;
                 sys_close(both.sums_fd);
                 sys_close(both.data_fd);
         }

@@ -27,11 +27,13 @@ struct adoption {
         void *arg;
 };
 
-/* Caller holds the environment alone, and the manifest says that it is clean and has no area. Changes no data file. */
-int adopt_run(const struct adoption *adoption, const struct manifest *manifest);
+/* Caller holds the environment alone, and the manifest says that it is clean and has no area. Changes no data file. The
+ * manifest gets the seals of what was adopted, and is the caller's to write. */
+int adopt_run(const struct adoption *adoption, struct manifest *manifest);
 
-/* What was recovered has its size and time noted, as if it had been closed: nothing that fails does harm. */
-void adopt_note_recovered(int directory, const struct manifest *manifest);
+/* What was recovered has its size and time noted, as if it had been closed: nothing that fails does harm. The manifest
+ * gets the notes' numbers, and is the caller's to write. */
+void adopt_note_recovered(int directory, struct manifest *manifest);
 
 /* Has a session of a version that makes checksums had it open? */
 bool adopt_expects_sums(const struct manifest *manifest);

@@ -11,6 +11,7 @@
 #include "base/sys.h"
 #include "recovery/adopt.h"
 #include "recovery/recover_area.h"
+#include "recovery/seal.h"
 
 enum { TOLD_MAX = 20, PROGRESS_PAGES = 4096, PAGE_NO_BITS = 28 };
 
@@ -51,7 +52,10 @@ struct check {
         struct findings *findings;
         struct area_contents area;
         uint32_t file_no;
+        bool is_at_rest; /* closed: others may have changed its files */
         bool is_changed; /* by others, as its time says: what differs is no damage */
+        bool is_taken;   /* an open takes it as it is */
+        bool is_unknown; /* what is known of it may have been harmed */
         uint64_t differing;
         uint64_t last_lost; /* the sector of sums that was reported last; 0: none */
         struct sums_compare compare;
@@ -165,47 +169,123 @@ static void report_rest(const struct check *check)
                                    (unsigned long long)(check->differing - TOLD_MAX));
 }
 
-/* Others may change a file that is closed, but what they cut is gone. */
+/* M4. Others may change a file that is closed, but what they cut is gone. */
 static int report_cut(const struct check *check, const struct sums_note *noted)
 {
         struct stat st;
         int err = sys_stat(check->compare.data_fd, &st);
 
-        if (!err && (noted->state == SUMS_CLOSED || noted->state == SUMS_REPAIR) && (uint64_t)st.st_size < noted->size)
-                (void)findings_add(check->findings, "%s has %llu bytes, and had %llu when it was closed: it was cut",
+        if (!err && noted->state != SUMS_MADE && (uint64_t)st.st_size < noted->size)
+                (void)findings_add(check->findings, "%s has %llu bytes, and had %llu%s: it was cut",
                                    check->manifest->file_name[check->file_no], (unsigned long long)st.st_size,
-                                   (unsigned long long)noted->size);
+                                   (unsigned long long)noted->size, check->is_at_rest ? " when it was closed" : "");
         return err;
 }
 
+static void note_state(struct check *check, const struct sums_note *noted)
+{
+        const char *name = check->manifest->file_name[check->file_no];
+
+        if (noted->is_lost) { /* a power cut may have done that: who adopts a file, or lengthens it, notes it anew */
+                check->is_unknown = true;
+                note(check, SUMS_NAME_PREFIX "%u: offset 4096: what it notes of %s is harmed%s", check->file_no, name,
+                     check->is_at_rest ? ": the next open compares all pages" : "");
+        }
+        if (noted->state == SUMS_REPAIR && check->is_at_rest)
+                note(check, "a repair of %s was cut short: run 'xac repair' again", name);
+}
+
+/* ---- Its seal ---- */
+
+#define SUMS_OF_ANOTHER                                                                                        \
+        SUMS_NAME_PREFIX "%u and %s are of another moment than " MANIFEST_NAME ": an older copy? An open takes " \
+                         "them as they are, unless the program says XAC_UNCHANGED"
+
+/* Where the file's time says that nobody has changed it, nobody had a reason to change its sums. */
+static void report_broken(struct check *check, const struct sums_note *noted)
+{
+        const char *name = check->manifest->file_name[check->file_no];
+
+        if (noted->state == SUMS_VOLATILE && check->is_at_rest)
+                note(check,
+                     "the machine went down while %s was written in a volatile session (XAC_VOLATILE): its pages may "
+                     "be of any age",
+                     name);
+        else if (check->is_changed)
+                note(check, SUMS_OF_ANOTHER, check->file_no, name);
+        else
+                (void)findings_add(check->findings,
+                                   SUMS_NAME_PREFIX "%u: the checksums of %s are not those that " MANIFEST_NAME
+                                                    " was written for: they were changed, or are of another moment",
+                                   check->file_no, name);
+}
+
+static int check_seal(struct check *check, int sums_fd, const struct sums_note *noted)
+{
+        const char *name = check->manifest->file_name[check->file_no];
+        enum seal_verdict verdict;
+
+        if (!seal_is_there(check->manifest, check->file_no))
+                return 0;
+        int err = seal_judge(check->manifest, check->file_no, sums_fd, &check->area, &verdict);
+        if (err)
+                return err;
+        if (check->is_at_rest && seal_is_of_another(check->manifest, check->file_no, noted)) {
+                check->is_changed = check->is_taken = true;
+                if (verdict == SEAL_WHOLE)
+                        note(check, SUMS_OF_ANOTHER, check->file_no, name);
+        }
+        check->is_taken |= check->is_changed && verdict == SEAL_BROKEN;
+        if (verdict == SEAL_BROKEN)
+                report_broken(check, noted);
+        if (verdict == SEAL_BROKEN_BESIDE) {
+                check->is_unknown = true;
+                note(check,
+                     SUMS_NAME_PREFIX "%u: some checksums of %s beside those that were being written are not what they "
+                                      "were: a power cut may have done that, or somebody else",
+                     check->file_no, name);
+        }
+        return 0;
+}
+
+/* ---- All of it ---- */
+
 static int compare_file(struct check *check, const struct sums_note *noted)
 {
-        const struct manifest *manifest = check->manifest;
-        const bool may_be_changed = manifest->is_clean && manifest->area < 0;
         bool is_unchanged = true;
         int err = 0;
 
-        if (may_be_changed)
+        if (check->is_at_rest)
                 err = sums_is_unchanged(check->compare.data_fd, noted, &is_unchanged);
-        if (!err && may_be_changed)
+        if (!err)
                 err = report_cut(check, noted);
         check->is_changed = !is_unchanged;
-        check->differing = 0;
-        check->last_lost = 0;
-        if (noted->is_lost && may_be_changed) /* a power cut may have done that: who adopts a file notes it anew */
-                note(check,
-                     SUMS_NAME_PREFIX
-                     "%u: offset 4096: what it notes of %s is harmed: the next open compares all pages",
-                     check->file_no, manifest->file_name[check->file_no]);
-        if (noted->state == SUMS_REPAIR && may_be_changed)
-                note(check, "a repair of %s was cut short: run 'xac repair' again",
-                     manifest->file_name[check->file_no]);
+        note_state(check, noted);
+        if (!err)
+                err = check_seal(check, check->compare.sums_fd, noted);
         if (!err)
                 err = sums_compare(&check->compare);
         check->recovery->sums_pages += check->compare.pages;
         if (!err)
                 report_rest(check);
         return err;
+}
+
+/* A file without any is one that nobody got to, or whose sums somebody has removed. */
+static int check_unsummed(struct check *check)
+{
+        static const struct sums_note none = { .state = SUMS_OPEN };
+        const struct manifest *manifest = check->manifest;
+
+        check->recovery->sums_missing++;
+        if (manifest->is_clean && adopt_expects_sums(manifest)) {
+                check->is_unknown = true;
+                note(check,
+                     "%s: its checksums (" SUMS_NAME_PREFIX
+                     "%u) are missing, so that nobody can tell whether it was changed",
+                     manifest->file_name[check->file_no], check->file_no);
+        }
+        return check->is_at_rest ? 0 : check_seal(check, -1, &none);
 }
 
 static int check_file(struct check *check, uint32_t file_no)
@@ -219,6 +299,9 @@ static int check_file(struct check *check, uint32_t file_no)
 
         check->file_no = file_no;
         check->progress.told = 0;
+        check->is_changed = check->is_taken = check->is_unknown = false;
+        check->differing = 0;
+        check->last_lost = 0;
         if (err)
                 return 0; /* somebody else's finding */
         err = sums_open(check->recovery->directory, &id, O_RDONLY, &compare->sums_fd, &noted);
@@ -232,15 +315,11 @@ static int check_file(struct check *check, uint32_t file_no)
                                    file_no);
                 err = 0;
         } else if (err == -ENOENT) {
-                check->recovery->sums_missing++;
-                if (manifest->is_clean && adopt_expects_sums(manifest))
-                        note(check,
-                             "%s: its checksums (" SUMS_NAME_PREFIX
-                             "%u) are missing, so that nobody can tell whether it was changed",
-                             manifest->file_name[file_no], file_no);
-                err = 0;
+                err = check_unsummed(check);
         }
         sys_close(compare->data_fd);
+        check->recovery->files_changed += check->is_taken || (check->is_changed && check->differing);
+        check->recovery->files_unknown += check->is_unknown;
         return err;
 }
 
@@ -251,6 +330,7 @@ int check_sums(struct recovery *recovery, const struct manifest *manifest, struc
         struct check check = { .recovery = recovery,
                                .manifest = manifest,
                                .findings = findings,
+                               .is_at_rest = manifest->is_clean && manifest->area < 0,
                                .progress = { .recovery = recovery, .what = "sum", .step = PROGRESS_PAGES } };
         int err = area_pages_read(recovery->directory, manifest, &check.area);
 

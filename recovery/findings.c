@@ -29,6 +29,8 @@ void findings_begin(struct recovery *recovery)
         recovery->sums_pages = 0;
         recovery->sums_missing = 0;
         recovery->sums_unknown = 0;
+        recovery->files_changed = 0;
+        recovery->files_unknown = 0;
         recovery->has_torn_tail = false;
         recovery->time_ns = 0;
         recovery->has_given_up = false;

@@ -190,6 +190,7 @@ void manifest_begin_log(struct manifest *manifest, uint64_t sequence)
         manifest->target_sequence = 0;
         manifest->session = (struct manifest_session){ 0 };
         manifest->history = 0;
+        manifest->sealed = 0;
         memset(&manifest->archive, 0, sizeof(manifest->archive));
 }
 

@@ -41,6 +41,13 @@ struct manifest_session {
         uint64_t parent_ns; /* time_ns of the last one before it that has logged anything; 0: none, or not known */
 };
 
+/* What binds the checksums of a data file to the manifest (seal.h). */
+struct manifest_seal {
+        uint64_t number;  /* of the note that a close has left in the file of sums, drawn at random */
+        uint64_t outside; /* digest of the sums in blocks that have no page of the area, */
+        uint64_t beside;  /* and of the pages in the other blocks that are not in the area */
+};
+
 /* Where the log of the last session was kept (xac_options.archive), for tools that open the environment. A copy of it
  * lies in another directory, and has nothing to do there. */
 struct manifest_archive {
@@ -78,6 +85,9 @@ struct manifest {
                            * go on from what was logged before */
         uint32_t unused;  /* zero: there is no padding */
         struct manifest_archive archive;
+
+        uint64_t sealed; /* a bit for each file: its seal counts */
+        struct manifest_seal seal[MANIFEST_FILES];
 
         char file_name[MANIFEST_FILES][MANIFEST_NAME_BYTES]; /* index = file number */
         struct manifest_place file_place[MANIFEST_FILES];

@@ -8,7 +8,8 @@
 #include "recovery/log_format.h"
 
 enum {
-        FORMAT_VERSION = 6,
+        FORMAT_VERSION = 7,
+        SEALS_SINCE = 7,
         SESSION_SINCE = 6,
         TARGET_SINCE = 5,
         PLACES_SINCE = 4,
@@ -48,7 +49,10 @@ enum {
         AT_ARCHIVE_HELD = AT_TIME + 64,
         AT_ARCHIVE_FLAGS = AT_TIME + 72,
         AT_ARCHIVE_PATH = AT_TIME + 80,
-        AT_END = AT_ARCHIVE_PATH + MANIFEST_PATH_BYTES,
+        AT_SEALED = AT_ARCHIVE_PATH + MANIFEST_PATH_BYTES,
+        AT_SEALS = AT_SEALED + 8,
+        SEAL_BYTES = 24,
+        AT_END = AT_SEALS + MANIFEST_FILES * SEAL_BYTES,
 
         UNITS_MAX = 1 << 30, /* so that addresses have 64 bits */
 
@@ -109,6 +113,21 @@ static void archive_fields_encode(unsigned char *slot, const struct manifest_arc
         memcpy(slot + AT_ARCHIVE_PATH, archive->path, strlen(archive->path));
 }
 
+static void seals_encode(unsigned char *slot, const struct manifest *manifest)
+{
+        bytes_put_u64(slot + AT_SEALED, manifest->sealed);
+        for (uint32_t file = 0; file < manifest->file_count; file++) {
+                const struct manifest_seal *seal = &manifest->seal[file];
+                unsigned char *bytes = slot + AT_SEALS + (size_t)file * SEAL_BYTES;
+
+                if (!(manifest->sealed >> file & 1))
+                        continue;
+                bytes_put_u64(bytes, seal->number);
+                bytes_put_u64(bytes + 8, seal->outside);
+                bytes_put_u64(bytes + 16, seal->beside);
+        }
+}
+
 static void place_encode(unsigned char *bytes, const struct manifest_place *place)
 {
         bytes_put_u32(bytes, place->first);
@@ -123,7 +142,9 @@ static bool are_zeros(const unsigned char *bytes, size_t byte_len)
 /* That has what the slot says: so an older library may open what it understands. */
 static uint32_t lowest_version(const unsigned char *slot)
 {
-        if (!are_zeros(slot + AT_TIME, AT_END - AT_TIME))
+        if (!are_zeros(slot + AT_SEALED, AT_END - AT_SEALED))
+                return SEALS_SINCE;
+        if (!are_zeros(slot + AT_TIME, AT_SEALED - AT_TIME))
                 return SESSION_SINCE;
         return bytes_get_u64(slot + AT_TARGET_SEQUENCE) ? TARGET_SINCE : PLACES_SINCE;
 }
@@ -141,6 +162,7 @@ void manifest_slot_encode(unsigned char *slot, const struct manifest *manifest, 
         log_fields_encode(slot, manifest);
         session_fields_encode(slot, manifest);
         archive_fields_encode(slot, &manifest->archive);
+        seals_encode(slot, manifest);
         /* Copied as strings, so that no byte behind a name's end gets into the file. */
         for (uint32_t file = 0; file < manifest->file_count; file++) {
                 const char *name = manifest->file_name[file];
@@ -211,6 +233,21 @@ static void archive_fields_decode(const unsigned char *slot, struct manifest_arc
         memcpy(archive->path, slot + AT_ARCHIVE_PATH, sizeof(archive->path));
 }
 
+static void seals_decode(const unsigned char *slot, struct manifest *manifest)
+{
+        manifest->sealed = 0;
+        memset(manifest->seal, 0, sizeof(manifest->seal));
+        if (manifest_slot_version(slot) < SEALS_SINCE)
+                return;
+        manifest->sealed = bytes_get_u64(slot + AT_SEALED);
+        for (uint32_t file = 0; file < MANIFEST_FILES; file++) {
+                const unsigned char *bytes = slot + AT_SEALS + (size_t)file * SEAL_BYTES;
+
+                manifest->seal[file] = (struct manifest_seal){ bytes_get_u64(bytes), bytes_get_u64(bytes + 8),
+                                                               bytes_get_u64(bytes + 16) };
+        }
+}
+
 static void slot_decode(const unsigned char *slot, struct manifest *manifest)
 {
         manifest->generation = bytes_get_u64(slot + AT_GENERATION);
@@ -222,6 +259,7 @@ static void slot_decode(const unsigned char *slot, struct manifest *manifest)
         log_fields_decode(slot, manifest);
         session_fields_decode(slot, manifest);
         archive_fields_decode(slot, &manifest->archive);
+        seals_decode(slot, manifest);
         memcpy(manifest->file_name, slot + AT_NAMES, sizeof(manifest->file_name));
         memset(manifest->file_place, 0, sizeof(manifest->file_place));
         for (uint32_t file = 0; file < MANIFEST_FILES && manifest_slot_version(slot) >= PLACES_SINCE; file++) {
@@ -287,6 +325,8 @@ bool manifest_makes_sense(const struct manifest *manifest)
         if (manifest->generation == 0 || manifest->generation > SEQUENCE_MAX || manifest->max_participants == 0)
                 return false;
         if (manifest->mode & ~(uint32_t)PERMISSION_BITS || manifest->file_count > MANIFEST_FILES)
+                return false;
+        if (manifest->file_count < MANIFEST_FILES && manifest->sealed >> manifest->file_count)
                 return false;
         for (uint32_t file = 0; file < manifest->file_count; file++)
                 if (!name_makes_sense(manifest->file_name[file]) || !place_makes_sense(&manifest->file_place[file]))

@@ -37,10 +37,14 @@
  *       17044      4   zero
  *       17048      8   position
  *       17056      8   time_ns
- *       17064  15704   zero
+ *       17064      8   time_ns of the session before
+ *       17072     32   of the archive: device, inode, held_bytes, flags
+ *       17104   1024   its path, filled up with zeros
+ *       18128      8   sealed: a bit for each file; this and the following: before version 7 zero
+ *       18136  64*24   seals of the files, each number, outside, beside
+ *       19672  13096   zero
  *
  * The version is the lowest that has what the manifest says, so that an older library may open what it understands.
- * All that a checkpoint changes stands in the first sector.
  *
  * Valid = magic, version and checksum are right and the values make sense. Any bytes may be given.
  */

@@ -22,11 +22,13 @@
 
 #include "recovery/adopt.h"
 #include "recovery/area.h"
+#include "recovery/check_sums.h"
 #include "recovery/findings.h"
 #include "recovery/home_files.h"
 #include "recovery/rebuild.h"
 #include "recovery/recover_area.h"
 #include "recovery/recover_home.h"
+#include "recovery/seal.h"
 
 enum { PROGRESS_PAGES = 1024 };
 
@@ -153,24 +155,80 @@ static int bring_newest_home(struct recover *recover)
         return err;
 }
 
+/* ---- 0. Are the files those that the manifest is of? ---- */
+
+/* M1, M4. What a power cut may have done is not looked at: then nothing is known of some pages. */
+static int judge_file(struct recover *recover, uint32_t file_no, const struct area_contents *area)
+{
+        const struct manifest *manifest = &recover->manifest;
+        const struct home_file *file = &recover->homes.file[file_no];
+        struct sums_note note = { .state = SUMS_OPEN };
+        enum seal_verdict verdict = SEAL_WHOLE;
+        int err = file->sums_fd < 0 ? 0 : sums_get_note(file->sums_fd, &note);
+
+        if (!err && file->fd >= 0 && note.state != SUMS_MADE && file->size < note.size)
+                return findings_add(&recover->findings, "%s has %llu bytes, and had %llu: it was cut", file->name,
+                                    (unsigned long long)file->size, (unsigned long long)note.size);
+        if (!err && file->fd >= 0 && seal_is_there(manifest, file_no))
+                err = seal_judge(manifest, file_no, file->sums_fd, area, &verdict);
+        if (!err && verdict == SEAL_LOST)
+                seal_break(&recover->manifest, file_no);
+        if (!err && verdict == SEAL_BROKEN)
+                return findings_add(&recover->findings,
+                                    SUMS_NAME_PREFIX "%u: the checksums of %s are not those that " MANIFEST_NAME
+                                                     " was written for: they were changed, or are of another moment",
+                                    file_no, file->name);
+        return err;
+}
+
+/* Who gives up what is damaged takes them as they are. */
+static int judge_files(struct recover *recover)
+{
+        struct manifest *manifest = &recover->manifest;
+        struct area_contents area;
+
+        if (recover->recovery->gives_up_damaged) {
+                manifest->sealed = 0;
+                return 0;
+        }
+        int err = area_pages_read(recover->recovery->directory, manifest, &area);
+        const bool is_lost = err == XAC_CORRUPT; /* restore_area says so */
+        for (uint32_t i = 0; !err && i < recover->homes.count; i++)
+                err = judge_file(recover, i, &area);
+        if (is_lost)
+                err = 0;
+        area_contents_free(&area);
+        return err;
+}
+
 /* ---- 6. manifest ---- */
 
 static int forget_area(struct recover *recover)
 {
-        if (recover->manifest.area < 0)
+        struct manifest *manifest = &recover->manifest;
+        const int directory = recover->recovery->directory;
+        struct seal_change change = { .is_lost = false };
+
+        if (manifest->area < 0)
                 return 0;
-        adopt_note_recovered(recover->recovery->directory, &recover->manifest);
-        recover->manifest.area = -1;
-        recover->manifest.area_checksum = 0;
-        return manifest_write(recover->recovery->directory, &recover->manifest);
+        adopt_note_recovered(directory, manifest);
+        int err = seal_change_begin(&change, directory, manifest);
+        manifest->area = -1;
+        manifest->area_checksum = 0;
+        if (!err)
+                err = seal_change_end(&change, directory, manifest);
+        seal_change_free(&change);
+        return err ? err : manifest_write(directory, manifest);
 }
 
 /* ---- All of it ---- */
 
 static int recover_steps(struct recover *recover)
 {
-        int err = restore_area(recover);
+        int err = judge_files(recover);
 
+        if (!err)
+                err = restore_area(recover);
         if (!err && recover->manifest.target_sequence)
                 err = finish_target(recover);
         if (!err && !recover->manifest.is_clean)

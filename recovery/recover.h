@@ -49,6 +49,9 @@ struct recovery {
         uint64_t sums_pages;           /* out: pages that were compared with their checksums, */
         uint32_t sums_missing;         /* data files without any, */
         uint64_t sums_unknown;         /* and among them those that have none */
+        uint32_t files_changed;        /* out: data files that others have changed while it was closed, or that are of
+                                        * another moment: an open takes them as they are (adopt.h); */
+        uint32_t files_unknown;        /* and of which nobody knows: a power cut may have harmed what is known of them */
         uint64_t commits;              /* out: replayed */
         uint64_t pages;                /* out: that they changed */
         uint64_t restored;             /* out: pages taken from the area */
@@ -66,9 +69,10 @@ struct recovery {
  * unchanged, and what is on disk may be recovered again. 0, XAC_CORRUPT, -ENOSPC, -EIO, -ENOMEM, ... */
 int recover_run(struct recovery *recovery, struct manifest *manifest);
 
-/* Verifies without changing anything: area, log, home files' presence, and the checksum of each page at home. `report`
- * is called for each thing that is wrong, with a sentence that names file and offset. 0: sound; XAC_CORRUPT; or an
- * error that kept it from looking. A torn tail of the log is sound: the usual trace of a crash. Files that are not the
+/* Verifies without changing anything: area, log, home files' presence, the checksum of each page at home, and the seals
+ * of the checksums (seal.h). `report` is called for each thing that is wrong, with a sentence that names file and
+ * offset. 0: sound, unless files_changed or files_unknown say otherwise; XAC_CORRUPT; or an error that kept it from
+ * looking. A torn tail of the log is sound: the usual trace of a crash. Files that are not the
  * environment's are ignored. */
 int recover_check(struct recovery *recovery, const struct manifest *manifest,
                   void (*report)(void *arg, const char *sentence), void *arg);

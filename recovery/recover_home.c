@@ -8,6 +8,7 @@
 #include "recovery/area.h"
 #include "recovery/parts.h"
 #include "recovery/recover_area.h"
+#include "recovery/seal.h"
 
 enum { PROGRESS_PAGES = 1024 };
 
@@ -83,9 +84,12 @@ static void name_goal(struct manifest *manifest, const struct recover_goal *goal
         manifest->is_clean = 1; /* also while its pages are still in the area only */
 }
 
-static int name_part(const struct work *work, int area, uint32_t checksum)
+static int write_name(const struct work *work, int area, uint32_t checksum)
 {
         struct manifest *manifest = work->home->manifest;
+        const int directory = work->home->recovery->directory;
+        struct seal_change change = { .is_lost = false };
+        int err = seal_change_begin(&change, directory, manifest);
 
         manifest->area = area;
         manifest->area_checksum = checksum;
@@ -95,7 +99,16 @@ static int name_part(const struct work *work, int area, uint32_t checksum)
                 name_goal(manifest, work->goal);
         else
                 manifest->target_sequence = work->goal->sequence;
-        int err = manifest_write(work->home->recovery->directory, manifest);
+        if (!err)
+                err = seal_change_end(&change, directory, manifest);
+        seal_change_free(&change);
+        return err ? err : manifest_write(directory, manifest);
+}
+
+static int name_part(const struct work *work, int area, uint32_t checksum)
+{
+        int err = write_name(work, area, checksum);
+
         hook_step(HOOK_MANIFEST_NAMED);
         return err;
 }

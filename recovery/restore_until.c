@@ -18,6 +18,7 @@
 #include "recovery/log_header.h"
 #include "recovery/log_record.h"
 #include "recovery/replay.h"
+#include "recovery/seal.h"
 
 enum { PROGRESS_PAGES = 1024 };
 
@@ -512,6 +513,8 @@ static int make_manifest(struct run *run)
         manifest->generation++;
         manifest->time_ns = run->restore->time_ns;
         int err = draw_uuid(run);
+        if (!err)
+                err = seal_close(run->restore->directory, manifest, false);
         return err ? err : manifest_create_as(run->restore->directory, manifest);
 }
 

@@ -33,6 +33,8 @@ enum {
         NOTE_AT_SECONDS = 8,
         NOTE_AT_SIZE = 16,
         NOTE_AT_CHECKSUM = 24,
+        NOTE_AT_NUMBER = 28,
+        NOTE_AT_NUMBER_CHECKSUM = 36,
 
         SECTOR_AT_SUM = SUMS_SECTOR_PAGES * 4,
         BLOCK_SECTORS = SUMS_BLOCK_PAGES / SUMS_SECTOR_PAGES
@@ -134,6 +136,8 @@ static void note_decode(const unsigned char *at, struct sums_note *note)
         note->nanoseconds = bytes_get_u32(at + NOTE_AT_NANOSECONDS);
         note->seconds = (int64_t)bytes_get_u64(at + NOTE_AT_SECONDS);
         note->size = bytes_get_u64(at + NOTE_AT_SIZE);
+        if (checksum_crc32c(0, at, NOTE_AT_NUMBER_CHECKSUM) == bytes_get_u32(at + NOTE_AT_NUMBER_CHECKSUM))
+                note->number = bytes_get_u64(at + NOTE_AT_NUMBER);
 }
 
 static int write_note(int fd, const struct sums_note *note)
@@ -145,6 +149,10 @@ static int write_note(int fd, const struct sums_note *note)
         bytes_put_u64(sector + NOTE_AT_SECONDS, (uint64_t)note->seconds);
         bytes_put_u64(sector + NOTE_AT_SIZE, note->size);
         bytes_put_u32(sector + NOTE_AT_CHECKSUM, checksum_crc32c(0, sector, NOTE_AT_CHECKSUM));
+        if (note->number) {
+                bytes_put_u64(sector + NOTE_AT_NUMBER, note->number);
+                bytes_put_u32(sector + NOTE_AT_NUMBER_CHECKSUM, checksum_crc32c(0, sector, NOTE_AT_NUMBER_CHECKSUM));
+        }
         return sys_write_all(fd, sector, sizeof(sector), NOTE_AT);
 }
 
@@ -153,6 +161,16 @@ int sums_put_note(int fd, const struct sums_note *note)
         int err = write_note(fd, note);
 
         return err ? err : sys_sync_data(fd);
+}
+
+int sums_get_note(int fd, struct sums_note *note)
+{
+        unsigned char sector[SUMS_SECTOR_BYTES];
+        int err = sys_read_all(fd, sector, sizeof(sector), NOTE_AT);
+
+        if (!err)
+                note_decode(sector, note);
+        return err == -ENODATA ? XAC_CORRUPT : err;
 }
 
 /* ---- Open and make ---- */
@@ -192,11 +210,7 @@ static int read_header(int fd, const struct sums_id *id, struct sums_note *note)
                 err = header_judge(sector, id);
         if (err == -ENODATA || err == XAC_CORRUPT)
                 return is_half_made(fd) ? -ENOENT : XAC_CORRUPT;
-        if (!err)
-                err = sys_read_all(fd, sector, sizeof(sector), NOTE_AT);
-        if (!err)
-                note_decode(sector, note);
-        return err == -ENODATA ? XAC_CORRUPT : err;
+        return err ? err : sums_get_note(fd, note);
 }
 
 int sums_open(int directory, const struct sums_id *id, int flags, int *fd, struct sums_note *note)
@@ -580,10 +594,15 @@ int sums_note_of(int data_fd, struct sums_note *note)
                 return err;
         for (int i = 0; i < TICKS_MAX && !is_before_now(&st); i++)
                 sys_sleep_ns(TICK_NS);
+        uint64_t number;
+        err = sys_random(&number, sizeof(number));
+        if (err)
+                return err;
         *note = (struct sums_note){ .state = SUMS_CLOSED,
                                     .seconds = st.st_mtim.tv_sec,
                                     .nanoseconds = (uint32_t)st.st_mtim.tv_nsec,
-                                    .size = (uint64_t)st.st_size };
+                                    .size = (uint64_t)st.st_size,
+                                    .number = number ? number : 1 };
         return 0;
 }
 

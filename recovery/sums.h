@@ -17,8 +17,10 @@
  *      note     0   4   state (enum sums_state)
  *               4   4   nanoseconds of the data file's time of change
  *               8   8   its seconds
- *              16   8   the data file's size
+ *              16   8   the data file's size; while it is open, one that it has at least
  *              24   4   CRC-32C of the 24 bytes before
+ *              28   8   number that was drawn when the environment was closed (seal.h); 0: none
+ *              36   4   CRC-32C of the 36 bytes before
  *      sector   0 508   4 bytes a page: its sum
  *             508   4   sum of these 508 bytes, exclusive or "SUMS": so what was written is no hole
  *
@@ -68,6 +70,7 @@ struct sums_note {
         uint32_t nanoseconds;
         int64_t seconds;
         uint64_t size;
+        uint64_t number; /* 0: none */
 };
 
 /* Where the sum of a page stands. */
@@ -125,8 +128,9 @@ int sums_batch_flush(struct sums_batch *batch);
 
 /* Writes and syncs the note. */
 int sums_put_note(int fd, const struct sums_note *note);
-/* What the header is to say of a data file that nobody will write any more. Syncs it, so that its time is on disk, too,
- * and waits until the next write would give it another one (milliseconds). */
+int sums_get_note(int fd, struct sums_note *note);
+/* What the header is to say of a data file that nobody will write any more, with a number of its own. Syncs it, so that
+ * its time is on disk, too, and waits until the next write would give it another one (milliseconds). */
 int sums_note_of(int data_fd, struct sums_note *note);
 /* Is a data file as it was when the environment was closed, as far as size and time tell? While it is repaired they
  * tell nothing: nobody else has changed it. */

@@ -295,7 +295,7 @@ typedef struct xac_scrub_options {
         /* Called now and then: bytes of a file that are done, of so many. What is not 0 ends it, and is returned. */
         int (*progress)(void *arg, const char *file, uint64_t done, uint64_t total);
         /* Called for each page that is not what its checksum says; and for each sector of checksums that is damaged
-         * itself, with the name of their file (xac.sums.N). */
+         * itself, with the name of their file (xac.sums.N). Offset 0 of that: all of them, sums_changed. */
         void (*damage)(void *arg, const char *file, uint64_t offset);
         void *arg;
         uint64_t reserved[4]; /* for options to come: zero */
@@ -310,7 +310,8 @@ typedef struct xac_scrub_result {
         uint64_t summed;       /* got one (XAC_SCRUB_SUM) */
         uint64_t in_pool;      /* newer ones are on their way */
         uint64_t sums_damaged; /* the checksum itself is damaged; XAC_SCRUB_SUM makes a new one */
-        uint64_t reserved[3];
+        uint64_t sums_changed; /* files whose checksums are not those that libxac has left; XAC_SCRUB_SUM takes them */
+        uint64_t reserved[2];
 } xac_scrub_result;
 
 /* Reads all data files and compares each page with its checksum, while others go on. 0, XAC_CORRUPT: some differ. */

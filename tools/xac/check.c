@@ -26,16 +26,18 @@
 #include "tools/xac/tool.h"
 
 const char check_help[] =
-        "Usage: xac check [--force] DIR\n"
+        "Usage: xac check [--force] [--unchanged] DIR\n"
         "Verifies the environment's manifest, double-write area, log and data files, each page by its\n"
         "checksum, and says precisely what is damaged where. Changes nothing. It must not be in use: a log that moves "
         "looks damaged.\n"
         "\n"
-        "  --force  check it although it is in use; damage may then be reported that is none\n"
-        "  --help   this text\n"
+        "  --force      check it although it is in use; damage may then be reported that is none\n"
+        "  --unchanged  what others have changed while it was closed, and what may have been, is damage\n"
+        "  --help       this text\n"
         "\n"
         "Exit status: 0 sound (also if it needs recovery after a crash), 1 damaged, or it could not be\n"
-        "checked, 2 usage, 3 in use.\n";
+        "checked, 2 usage, 3 in use, 4 neither: files were changed by others while it was closed, or are of\n"
+        "another moment, and an open takes them as they are; or a power cut may have harmed some.\n";
 
 enum { SLOTS = 2 };
 
@@ -179,7 +181,18 @@ static void report_sums(const struct recovery *recovery)
                        tool_count(recovery->sums_unknown, "page", "pages"));
 }
 
-static enum tool_exit check_rest(struct place *place)
+/* What an open would take as it is. */
+static enum tool_exit judge_files(const struct recovery *recovery, bool is_strict)
+{
+        if (!recovery->files_changed && !recovery->files_unknown)
+                return TOOL_DONE;
+        if (!is_strict)
+                return TOOL_CHANGED;
+        check_damage("files were changed by others, or may have been (--unchanged): see the notes");
+        return TOOL_FAILED;
+}
+
+static enum tool_exit check_rest(struct place *place, bool is_strict)
 {
         struct recovery recovery = { .directory = place->directory,
                                      .note = report_note,
@@ -200,7 +213,7 @@ static enum tool_exit check_rest(struct place *place)
         report_log(place, &recovery);
         report_sums(&recovery);
         report_torn_tail(&recovery);
-        return TOOL_DONE;
+        return judge_files(&recovery, is_strict);
 }
 
 /* Files alone do not tell what is next: 'xac recover' is refused where there is shared memory to go on with. */
@@ -218,7 +231,12 @@ static const char *what_is_next(const struct place *place, bool has_remains)
 static void report_result(const struct place *place, enum tool_exit result, bool has_remains)
 {
         tool_label("result");
-        if (result != TOOL_DONE)
+        if (result == TOOL_CHANGED)
+                printf("NOT KNOWN TO BE SOUND: see the notes. Nothing was changed.\n"
+                       "If you, or a program of yours, have changed files while it was closed, all is well: the\n"
+                       "next open takes them as they are. If not, they are of another moment than the rest:\n"
+                       "restore the whole directory, or copy it again as a whole.\n");
+        else if (result != TOOL_DONE)
                 printf("DAMAGED, in %s. Nothing was changed.\n"
                        "Copy the directory before anything else. An open may stop at the same place, or go on\n"
                        "with what is wrong. 'xac repair' takes files and pages that are not what their checksums\n"
@@ -261,7 +279,7 @@ static bool has_moved_on(const struct place *place, enum tool_exit result)
                (!manifest_read(place->directory, &now) && now.generation != place->manifest.generation);
 }
 
-static enum tool_exit check_all(struct place *place, bool is_forced)
+static enum tool_exit check_all(struct place *place, bool is_forced, bool is_strict)
 {
         enum tool_exit result = begin(place, is_forced);
         bool has_remains;
@@ -275,13 +293,13 @@ static enum tool_exit check_all(struct place *place, bool is_forced)
         if (has_remains)
                 check_note("its processes ended without xac_close (killed, or never closed), and left commits in "
                            "shared memory that may not be in the files; the next open goes on with them");
-        result = check_rest(place);
+        result = check_rest(place, is_strict);
         if (result != TOOL_DONE && has_moved_on(place, result)) {
                 tool_complain("%s moved on while it was checked: what was reported may be no damage; run it again",
                               place->path);
                 return TOOL_BUSY;
         }
-        if (result == TOOL_DONE || check_damage_count())
+        if (result == TOOL_DONE || result == TOOL_CHANGED || check_damage_count())
                 report_result(place, result, has_remains);
         return result;
 }
@@ -289,10 +307,11 @@ static enum tool_exit check_all(struct place *place, bool is_forced)
 enum tool_exit check_main(int argc, char **argv)
 {
         static const struct option longs[] = { { "force", no_argument, NULL, 'f' },
+                                               { "unchanged", no_argument, NULL, 'u' },
                                                { "help", no_argument, NULL, 'h' },
                                                { NULL, 0, NULL, 0 } };
         static struct place place;
-        bool is_forced = false;
+        bool is_forced = false, is_strict = false;
         const char *path;
         enum tool_exit result;
         int option;
@@ -302,9 +321,10 @@ enum tool_exit check_main(int argc, char **argv)
                         fputs(check_help, stdout);
                         return TOOL_DONE;
                 }
-                if (option != 'f')
+                if (option == '?')
                         return tool_usage("check");
-                is_forced = true;
+                is_forced |= option == 'f';
+                is_strict |= option == 'u';
         }
         path = tool_operand(argc, argv, "check");
         if (!path)
@@ -312,7 +332,7 @@ enum tool_exit check_main(int argc, char **argv)
         result = place_open(&place, path);
         if (result != TOOL_DONE)
                 return result;
-        result = check_all(&place, is_forced);
+        result = check_all(&place, is_forced, is_strict);
         place_close(&place);
         return result;
 }

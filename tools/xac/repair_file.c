@@ -12,6 +12,7 @@
 #include "base/sys.h"
 #include "recovery/adopt.h"
 #include "recovery/check_sums.h"
+#include "recovery/seal.h"
 
 static const char *name_of(const struct repair *repair)
 {
@@ -41,7 +42,9 @@ static bool is_at_rest(const struct repair *repair)
 
 static int mark_begun(struct repair *repair)
 {
-        const struct sums_note note = { .state = SUMS_REPAIR, .size = repair->note.size };
+        const struct sums_note note = { .state = SUMS_REPAIR,
+                                        .size = repair->note.size,
+                                        .number = repair->note.number };
 
         if (repair->is_begun || repair->is_dry || !is_at_rest(repair))
                 return 0;
@@ -71,6 +74,7 @@ static int settle(struct repair *repair, bool is_changed)
         if (err || !is_at_rest(repair))
                 return err;
         err = sums_note_of(repair->compare.data_fd, &note);
+        note.number = repair->note.number; /* it is of the same moment */
         return err ? err : sums_put_note(repair->compare.sums_fd, &note);
 }
 
@@ -267,6 +271,24 @@ static int remake_file(struct repair *repair)
 
 /* ---- One file ---- */
 
+/* Where its checksums are not those that the manifest was written for, they tell nothing of what its pages were. */
+static int judge_seal(struct repair *repair)
+{
+        const struct manifest *manifest = &repair->place.manifest;
+        enum seal_verdict verdict = SEAL_WHOLE;
+        int err = 0;
+
+        if (seal_is_there(manifest, repair->file_no) && repair->left == repair->left_so_far)
+                err = seal_judge(manifest, repair->file_no, repair->compare.sums_fd, &repair->area, &verdict);
+        if (err || verdict != SEAL_BROKEN)
+                return err;
+        repair->left++;
+        printf("%s: its checksums (" SUMS_NAME_PREFIX "%" PRIu32 ") are not those that " MANIFEST_NAME
+               " was written for: pages of another moment, or lost ones, may look sound; restore the whole directory\n",
+               name_of(repair), repair->file_no);
+        return 0;
+}
+
 /* Its checksums are open. */
 static int repair_opened(struct repair *repair)
 {
@@ -281,6 +303,8 @@ static int repair_opened(struct repair *repair)
         repair_line_end(&repair->line);
         if (!err)
                 err = settle(repair, repair->files + repair->pages + repair->sums != done);
+        if (!err)
+                err = judge_seal(repair);
         repair_source_close_file(&repair->source);
         return err;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <xac/xac.h>
 
+#include "recovery/manifest.h"
 #include "recovery/sums.h"
 #include "tools/xac/interrupt.h"
 #include "tools/xac/json.h"
@@ -58,7 +59,10 @@ static void tell_of_damage(void *arg, const char *file, uint64_t offset)
 
         if (!scrub->is_json) {
                 printf("DAMAGED: %s: offset %" PRIu64 ": %s\n", file, offset,
-                       sums_is_name(file) ? "checksums of up to 127 pages" : "the page is not what its checksum says");
+                       !sums_is_name(file) ? "the page is not what its checksum says"
+                       : offset            ? "checksums of up to 127 pages"
+                                           : "the checksums are not those that " MANIFEST_NAME
+                                             " was written for: changed, or of another moment");
                 return;
         }
         json_open(&scrub->json, NULL, '{');
@@ -92,6 +96,12 @@ static void print_result(const struct scrub *scrub)
                 print_count("DAMAGED", result->sums_damaged,
                             " whose checksums are damaged; 'xac repair' compares them with a backup, 'xac scrub "
                             "--sum' takes them for sound");
+        if (result->sums_changed) {
+                tool_label("DAMAGED");
+                printf("%s not of this moment: restore the whole directory; 'xac scrub --sum' takes pages and checksums "
+                       "as they are\n",
+                       tool_count(result->sums_changed, "file of checksums", "files of checksums"));
+        }
 }
 
 static void print_json(struct scrub *scrub)
@@ -106,6 +116,7 @@ static void print_json(struct scrub *scrub)
         json_number(&scrub->json, "summed", result->summed);
         json_number(&scrub->json, "in_pool", result->in_pool);
         json_number(&scrub->json, "sums_damaged", result->sums_damaged);
+        json_number(&scrub->json, "sums_changed", result->sums_changed);
         json_close(&scrub->json, '}');
         printf("\n");
 }

@@ -21,7 +21,8 @@ enum tool_exit {
         TOOL_DONE = 0,
         TOOL_FAILED = 1, /* damaged, or it could not be done */
         TOOL_USAGE = 2,
-        TOOL_BUSY = 3 /* somebody uses the environment */
+        TOOL_BUSY = 3,   /* somebody uses the environment */
+        TOOL_CHANGED = 4 /* neither sound nor damaged: others have changed files, or a power cut may have harmed some */
 };
 
 /* argv[0] is the subcommand's name. */

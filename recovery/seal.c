@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+#include "recovery/seal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include <xac/xac.h>
+
+#include "base/sys.h"
+#include "recovery/adopt.h"
+#include "recovery/check_sums.h"
+
+enum { PAGE_NO_BITS = 28 };
+
+/* ---- Digests ---- */
+
+/* The finalizer of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014). */
+static uint64_t hash(uint64_t page_no, uint32_t sum)
+{
+        uint64_t x = page_no << 32 | sum;
+
+        if (sum == 0 || sum == SUMS_UNKNOWN)
+                return 0;
+        x += UINT64_C(0x9e3779b97f4a7c15);
+        x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+        x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+        return x ^ x >> 31;
+}
+
+/* The pages of an area that are one file's, ascending. */
+struct pages {
+        const uint64_t *items;
+        uint32_t count;
+        uint64_t file; /* number, where the page's name has it */
+};
+
+static uint32_t find(const struct vector *pages, uint64_t page)
+{
+        const uint64_t *items = pages->items;
+        uint32_t low = 0, high = pages->count; /* the first that is not below `page` */
+
+        while (low < high) {
+                uint32_t middle = low + (high - low) / 2;
+
+                if (items[middle] < page)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low;
+}
+
+static struct pages pages_of(const struct area_contents *area, uint32_t file_no)
+{
+        const uint64_t file = (uint64_t)file_no << PAGE_NO_BITS;
+        const uint32_t first = find(&area->pages, file);
+        const uint32_t end = find(&area->pages, file + (UINT64_C(1) << PAGE_NO_BITS));
+
+        return (struct pages){ (const uint64_t *)area->pages.items + first, end - first, file };
+}
+
+static uint64_t page_no_of(const struct pages *pages, uint32_t i)
+{
+        return pages->items[i] - pages->file;
+}
+
+/* What sums add up to. */
+struct digest {
+        uint64_t all;
+        uint64_t others; /* without those of certain pages */
+        uint64_t lost;   /* of so many pages nothing is known, as their sectors are damaged */
+};
+
+/* Adds a block. Of `pages` those that are in it begin at number *at, and are counted on. */
+static int digest_block(int sums_fd, uint64_t block, const struct pages *pages, uint32_t *at, struct digest *digest)
+{
+        uint32_t values[SUMS_SECTOR_PAGES];
+        const uint64_t end = (block + 1) * SUMS_BLOCK_PAGES;
+        int err = 0;
+
+        memset(values, 0, sizeof(values));
+        for (uint64_t first = block * SUMS_BLOCK_PAGES; !err && first < end; first += SUMS_SECTOR_PAGES) {
+                uint64_t lost = 0;
+
+                err = sums_fd < 0 ? 0 : sums_read(sums_fd, first, values, SUMS_SECTOR_PAGES, &lost);
+                digest->lost += lost;
+                for (uint32_t i = 0; !err && i < SUMS_SECTOR_PAGES; i++) {
+                        const uint64_t value = hash(first + i, values[i]);
+
+                        digest->all += value;
+                        if (*at < pages->count && page_no_of(pages, *at) == first + i)
+                                ++*at;
+                        else
+                                digest->others += value;
+                }
+        }
+        return err;
+}
+
+/* The blocks that have any of the pages. */
+static int digest_blocks_of(int sums_fd, const struct pages *pages, struct digest *digest)
+{
+        int err = 0;
+
+        *digest = (struct digest){ 0 };
+        for (uint32_t at = 0; !err && at < pages->count;)
+                err = digest_block(sums_fd, page_no_of(pages, at) / SUMS_BLOCK_PAGES, pages, &at, digest);
+        return err;
+}
+
+/* *lost counts pages in blocks that have none of `pages`; may be NULL. */
+static int digest_everything(int sums_fd, const struct pages *pages, struct manifest_seal *seal, uint64_t *lost)
+{
+        static const struct pages none;
+        struct digest total = { 0 }, of_area;
+        uint64_t count = 0;
+        uint32_t at = 0;
+        int err = sums_fd < 0 ? 0 : sums_count(sums_fd, &count);
+
+        for (uint64_t block = 0; !err && block * SUMS_BLOCK_PAGES < count; block++)
+                err = digest_block(sums_fd, block, &none, &at, &total);
+        if (!err)
+                err = digest_blocks_of(sums_fd, pages, &of_area);
+        if (err)
+                return err;
+        seal->outside = total.all - of_area.all;
+        seal->beside = of_area.others;
+        if (lost)
+                *lost = total.lost - of_area.lost;
+        return 0;
+}
+
+/* The digests follow from those of before: other blocks have not changed. */
+static int digest_change(int sums_fd, const struct pages *before, const struct pages *after, struct manifest_seal *seal)
+{
+        struct digest back, away;
+        int err = digest_blocks_of(sums_fd, before, &back);
+
+        if (!err)
+                err = digest_blocks_of(sums_fd, after, &away);
+        if (err)
+                return err;
+        seal->outside += back.all - away.all;
+        seal->beside = away.others;
+        return 0;
+}
+
+/* ---- Files of sums ---- */
+
+/* *fd is -1 where there is none, or none to be believed. */
+static int open_sums(int directory, const struct manifest *manifest, uint32_t file_no, int *fd, struct sums_note *note)
+{
+        const struct sums_id id = adopt_sums_id(manifest, file_no);
+        int err = sums_open(directory, &id, O_RDONLY, fd, note);
+
+        if (!err)
+                return 0;
+        *fd = -1;
+        *note = (struct sums_note){ .state = SUMS_OPEN };
+        return err == -ENOENT || err == XAC_CORRUPT ? 0 : err;
+}
+
+static void close_sums(int fd)
+{
+        if (fd >= 0)
+                sys_close(fd);
+}
+
+static void put(struct manifest *manifest, uint32_t file_no)
+{
+        manifest->sealed |= UINT64_C(1) << file_no;
+}
+
+void seal_begin_file(struct manifest *manifest, uint32_t file_no)
+{
+        manifest->seal[file_no] = (struct manifest_seal){ 0 };
+        put(manifest, file_no);
+}
+
+int seal_renew(int directory, struct manifest *manifest, uint32_t file_no)
+{
+        static const struct pages none;
+        struct sums_note note;
+        int fd;
+        int err = open_sums(directory, manifest, file_no, &fd, &note);
+
+        if (err)
+                return err;
+        err = digest_everything(fd, &none, &manifest->seal[file_no], NULL);
+        close_sums(fd);
+        manifest->seal[file_no].number = note.number;
+        if (!err)
+                put(manifest, file_no);
+        return err;
+}
+
+/* ---- From one manifest to the next ---- */
+
+int seal_change_begin(struct seal_change *change, int directory, const struct manifest *manifest)
+{
+        int err = area_pages_read(directory, manifest, &change->before);
+
+        change->is_lost = err == XAC_CORRUPT;
+        return change->is_lost ? 0 : err;
+}
+
+static int change_file(const struct seal_change *change, int directory, struct manifest *manifest, uint32_t file_no,
+                       const struct area_contents *area)
+{
+        const struct pages before = pages_of(&change->before, file_no), after = pages_of(area, file_no);
+        const bool is_anew = change->is_lost || !seal_is_there(manifest, file_no);
+        struct manifest_seal *seal = &manifest->seal[file_no];
+        struct sums_note note;
+        int fd;
+
+        if (!is_anew && !before.count && !after.count)
+                return 0;
+        int err = open_sums(directory, manifest, file_no, &fd, &note);
+        if (err)
+                return err;
+        err = is_anew ? digest_everything(fd, &after, seal, NULL) : digest_change(fd, &before, &after, seal);
+        close_sums(fd);
+        if (is_anew)
+                seal->number = note.number;
+        if (!err)
+                put(manifest, file_no);
+        return err;
+}
+
+int seal_change_end(struct seal_change *change, int directory, struct manifest *manifest)
+{
+        struct area_contents area;
+        int err = area_pages_read(directory, manifest, &area);
+
+        for (uint32_t i = 0; !err && i < manifest->file_count; i++)
+                err = change_file(change, directory, manifest, i, &area);
+        area_contents_free(&area);
+        return err;
+}
+
+void seal_change_free(struct seal_change *change)
+{
+        area_contents_free(&change->before);
+}
+
+/* ---- Close ---- */
+
+static int close_file(int directory, struct manifest *manifest, uint32_t file_no, bool is_volatile)
+{
+        struct sums_note note;
+        int fd;
+        int err = open_sums(directory, manifest, file_no, &fd, &note);
+
+        if (err)
+                return err;
+        close_sums(fd);
+        if (!seal_is_there(manifest, file_no) || (is_volatile && note.number != manifest->seal[file_no].number))
+                return seal_renew(directory, manifest, file_no);
+        manifest->seal[file_no].number = note.number;
+        return 0;
+}
+
+int seal_close(int directory, struct manifest *manifest, bool is_volatile)
+{
+        int err = 0;
+
+        for (uint32_t i = 0; !err && i < manifest->file_count; i++)
+                err = close_file(directory, manifest, i, is_volatile);
+        return err;
+}
+
+/* ---- Look ---- */
+
+int seal_judge(const struct manifest *manifest, uint32_t file_no, int sums_fd, const struct area_contents *area,
+               enum seal_verdict *verdict)
+{
+        const struct pages pages = pages_of(area, file_no);
+        const struct manifest_seal *seal = &manifest->seal[file_no];
+        struct manifest_seal found = { 0 };
+        uint64_t lost = 0;
+        int err = digest_everything(sums_fd, &pages, &found, &lost);
+
+        *verdict = SEAL_WHOLE;
+        if (lost)
+                *verdict = SEAL_LOST;
+        else if (found.outside != seal->outside)
+                *verdict = SEAL_BROKEN;
+        else if (found.beside != seal->beside)
+                *verdict = SEAL_BROKEN_BESIDE;
+        return err;
+}
