@@ -13,6 +13,7 @@
 #include "libxac/snapshot.h"
 #include "libxac/thread.h"
 #include "libxac/version.h"
+#include "recovery/seal.h"
 
 struct backup {
         struct xac_env *env;
@@ -230,11 +231,29 @@ static int open_file(struct backup *backup, uint32_t file_no, struct stat *st)
         return err ? trouble_say(&backup->trouble, err, "%s: %s", name, xac_strerror(err)) : 0;
 }
 
+/* What its pages are compared with. */
+static int check_seal(struct backup *backup)
+{
+        const char *name = backup->manifest.file_name[backup->file_no];
+        enum seal_verdict verdict;
+        int err = seal_judge_in_use(backup->env->directory, backup->file_no, &verdict);
+
+        if (err || verdict != SEAL_BROKEN)
+                return err;
+        return trouble_say(&backup->trouble, XAC_CORRUPT,
+                           "%s: its checksums (" SUMS_NAME_PREFIX "%u) are not those that " MANIFEST_NAME
+                           " was written for: changed, or of another moment; 'xac scrub --sum' takes pages and "
+                           "checksums as they are",
+                           name, backup->file_no);
+}
+
 static int copy_file(struct backup *backup, uint32_t file_no)
 {
         struct stat st;
         int err = open_file(backup, file_no, &st);
 
+        if (!err)
+                err = check_seal(backup);
         if (!err)
                 err = backup_writer_begin_file(&backup->writer, file_no,
                                                backup->pages << backup->env->shared.page_shift, st.st_mode);

@@ -10,7 +10,6 @@
 #include "libxac/participant.h"
 #include "libxac/takeover.h"
 #include "libxac/version.h"
-#include "recovery/check_sums.h"
 #include "recovery/seal.h"
 #include "recovery/sums.h"
 
@@ -211,37 +210,26 @@ static int tell_progress(const struct scrub *scrub, uint64_t pages)
                                  (scrub->first + scrub->count) << shift, pages << shift);
 }
 
-static int judge_seal(struct scrub *scrub, const struct manifest *manifest)
-{
-        struct area_contents area;
-        enum seal_verdict verdict = SEAL_WHOLE;
-        int err = area_pages_read(scrub->env->directory, manifest, &area);
-        if (!err && seal_is_there(manifest, scrub->file_no))
-                err = seal_judge(manifest, scrub->file_no, file_of(scrub)->sums.fd, &area, &verdict);
-        area_contents_free(&area);
-        if (err || verdict == SEAL_WHOLE || verdict == SEAL_LOST) /* lost sectors are told of, each */
-                return err;
-        if (scrub->options->flags & XAC_SCRUB_SUM)
-                return files_break_seal(&scrub->env->files, scrub->file_no);
-        scrub->result->sums_changed++;
-        if (scrub->options->damage) {
-                char name[SUMS_NAME_BYTES];
-                sums_name(scrub->file_no, name);
-                scrub->options->damage(scrub->options->arg, name, 0);
-        }
-        return 0;
-}
-
 /* Are its sums those that the last checkpoint, or close, has left? */
 static int check_seal(struct scrub *scrub)
 {
-        struct manifest manifest;
-        lock_checkpoints(scrub);
-        int err = manifest_read(scrub->env->directory, &manifest);
-        if (!err)
-                err = judge_seal(scrub, &manifest);
-        shlock_unlock(&scrub->shared->control->checkpoint_lock);
-        return err;
+        const xac_scrub_options *options = scrub->options;
+        enum seal_verdict verdict;
+        char name[SUMS_NAME_BYTES];
+        int err = seal_judge_in_use(scrub->env->directory, scrub->file_no, &verdict);
+        if (err || verdict != SEAL_BROKEN) /* lost sectors are told of, each */
+                return err;
+        if (options->flags & XAC_SCRUB_SUM) {
+                lock_checkpoints(scrub);
+                err = files_break_seal(&scrub->env->files, scrub->file_no);
+                shlock_unlock(&scrub->shared->control->checkpoint_lock);
+                return err;
+        }
+        scrub->result->sums_changed++;
+        sums_name(scrub->file_no, name);
+        if (options->damage)
+                options->damage(options->arg, name, 0);
+        return 0;
 }
 
 /* A file that was cut, after a crash or before it was opened, ends before pages that have checksums. */

@@ -309,6 +309,33 @@ int adopt_run(const struct adoption *adoption, struct manifest *manifest)
         return err;
 }
 
+/* Who has no sums cannot tell, nor can anybody else. */
+static int is_changed(int directory, const struct manifest *manifest, uint32_t file_no)
+{
+        struct sums_compare both;
+        struct sums_note note;
+        bool is_unchanged;
+        int err = open_both(directory, manifest, file_no, &both, &note);
+
+        if (err)
+                return err == -ENOENT ? adopt_expects_sums(manifest) && both.data_fd >= 0 : err;
+        err = sums_is_unchanged(both.data_fd, &note, &is_unchanged);
+        sys_close(both.sums_fd);
+        sys_close(both.data_fd);
+        return err ? err : !is_unchanged || seal_is_of_another(manifest, file_no, &note);
+}
+
+int adopt_find_changed(int directory, const struct manifest *manifest, uint32_t from, uint32_t *file_no)
+{
+        for (*file_no = from; *file_no < manifest->file_count; ++*file_no) {
+                int found = is_changed(directory, manifest, *file_no);
+
+                if (found)
+                        return found < 0 ? found : 0;
+        }
+        return 0;
+}
+
 void adopt_note_recovered(int directory, struct manifest *manifest)
 {
         for (uint32_t i = 0; i < manifest->file_count; i++) {

@@ -290,3 +290,42 @@ int seal_judge(const struct manifest *manifest, uint32_t file_no, int sums_fd, c
                 *verdict = SEAL_BROKEN_BESIDE;
         return err;
 }
+
+static int judge_as_named(int directory, const struct manifest *manifest, uint32_t file_no, enum seal_verdict *verdict)
+{
+        struct area_contents area;
+        struct sums_note note;
+        int fd = -1;
+        int err = area_pages_read(directory, manifest, &area);
+
+        if (!err)
+                err = open_sums(directory, manifest, file_no, &fd, &note);
+        if (!err && note.state != SUMS_VOLATILE)
+                err = seal_judge(manifest, file_no, fd, &area, verdict);
+        if (*verdict == SEAL_BROKEN_BESIDE) /* as it may look while it is written */
+                *verdict = SEAL_WHOLE;
+        close_sums(fd);
+        area_contents_free(&area);
+        return err;
+}
+
+int seal_judge_in_use(int directory, uint32_t file_no, enum seal_verdict *verdict)
+{
+        enum { LOOKS = 20 };
+        struct manifest manifest, after;
+
+        for (int look = 0; look < LOOKS; look++) {
+                int err = manifest_read(directory, &manifest);
+
+                *verdict = SEAL_WHOLE;
+                if (err || !seal_is_there(&manifest, file_no))
+                        return err;
+                err = judge_as_named(directory, &manifest, file_no, verdict);
+                if (!err && *verdict == SEAL_WHOLE)
+                        return 0;
+                int read_err = manifest_read(directory, &after);
+                if (read_err || after.generation == manifest.generation)
+                        return err ? err : read_err;
+        }
+        return -EAGAIN;
+}

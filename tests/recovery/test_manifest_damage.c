@@ -100,7 +100,7 @@ static void test_another_version(void **state)
 {
         (void)state;
         read_with_a_slot_of_version(1);
-        read_with_a_slot_of_version(7);
+        read_with_a_slot_of_version(8);
 }
 
 static void read_as_of_version(unsigned char version)

@@ -21,6 +21,7 @@ TOOL_TESTS = \
         %D%/test_give_up \
         %D%/test_heap \
         %D%/test_log \
+        %D%/test_moments \
         %D%/test_opening \
         %D%/test_recover \
         %D%/test_scrub \
@@ -57,6 +58,8 @@ TRACE_TESTED = %D%/json_check.c %D%/json_check.h %D%/trace_chew.c %D%/trace_chew
 %C%_test_check_LDADD = $(CONTRACT_LIBS)
 %C%_test_clean_SOURCES = %D%/test_clean.c $(TOOL_COMMON)
 %C%_test_clean_LDADD = $(CONTRACT_LIBS)
+%C%_test_moments_SOURCES = %D%/test_moments.c $(TOOL_COMMON)
+%C%_test_moments_LDADD = $(CONTRACT_LIBS)
 %C%_test_serve_SOURCES = %D%/test_serve.c $(TOOL_COMMON)
 %C%_test_serve_LDADD = tests/support/libsupport.la $(SEND_CORE_LIBS) $(CMOCKA_LIBS)
 %C%_test_damaged_area_SOURCES = %D%/test_damaged_area.c $(TOOL_COMMON)

@@ -156,9 +156,13 @@ static void a_file_that_was_cut_is_no_backup(void)
                 tool_power_cut();
                 check_equal(truncate(tool_path(TOOL_FILE), whole ? 4096 : 32768), 0);
                 check_xac(1, "backup", TOOL_ENV, scratch_path("backup"));
-                check_said("was cut by somebody else");
+                check_said("damaged, or not as it was closed");
                 check_xac(1, "scrub", TOOL_ENV);
-                check_said(whole ? "DAMAGED: accounts: offset 4096:" : "DAMAGED: accounts: offset 32768:");
+                check_xac(1, "recover", TOOL_ENV);
+                check_said("it was cut");
+                check_xac(1, "check", TOOL_ENV);
+                check_said(whole ? "DAMAGED: accounts has 4096 bytes, and had 65536: it was cut"
+                                 : "DAMAGED: accounts has 32768 bytes, and had 65536: it was cut");
         }
 }
 

@@ -38,7 +38,8 @@ const char backup_help[] =
         "  --json          says what was done as JSON, and nothing else\n"
         "  --help          this text\n"
         "\n"
-        "Exit status: 0 done, 1 failed, and nothing is left, 2 usage.\n";
+        "Exit status: 0 done, 1 failed, and nothing is left, 2 usage, 4 the same as 1, as files are not as they\n"
+        "were closed: changed by others, or of another moment.\n";
 
 struct backup_call {
         const char *directory;
@@ -123,8 +124,9 @@ static enum tool_exit open_and_back_up(const struct backup_call *call)
                 .path = call->directory, .command = "backup", .is_forced = call->is_forced, .may_be_volatile = true
         };
         interrupt_catch();
-        if (opening_open(&opening, &env) != TOOL_DONE)
-                return TOOL_FAILED;
+        result = opening_open(&opening, &env);
+        if (result != TOOL_DONE)
+                return result;
         result = back_up(env, call);
         err = xac_close(env);
         if (err)

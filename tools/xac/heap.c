@@ -24,7 +24,8 @@ const char heap_help[] =
         "           its archive takes nothing, which then lacks what is given up of the log\n"
         "  --help   this text\n"
         "\n"
-        "Exit status: 0 sound, 1 damaged, or it could not be looked at, 2 usage.\n";
+        "Exit status: 0 sound, 1 damaged, or it could not be looked at, 2 usage, 4 it was not opened, as files are\n"
+        "not as they were closed: changed by others, or of another moment.\n";
 
 static void print_finding(void *unused, const char *text)
 {
@@ -88,8 +89,9 @@ static enum tool_exit look_at(const struct opening *opening, const char *file)
         const char *directory = opening->path;
         xac_env *env;
 
-        if (opening_open(opening, &env) != TOOL_DONE)
-                return TOOL_FAILED;
+        const enum tool_exit opened = opening_open(opening, &env);
+        if (opened != TOOL_DONE)
+                return opened;
         const int err = is_file(directory, file) ? look(env, file) : -ENOENT;
         if (err)
                 tool_complain("%s in %s: %s", file, directory, err == -ENOENT ? "there is no heap" : tool_explain(err));

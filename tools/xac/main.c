@@ -37,7 +37,8 @@ static const char help[] =
         "  --help     this text; after a command its own\n"
         "  --version  the version of xac and libxac\n"
         "\n"
-        "Exit status: 0 sound or done, 1 damaged or failed, 2 usage, 3 in use by others.\n"
+        "Exit status: 0 sound or done, 1 damaged or failed, 2 usage, 3 in use by others, 4 neither sound nor\n"
+        "damaged: changed by others while it was closed, or perhaps.\n"
         "The manual page xac(1) says more.\n";
 
 static const struct subcommand {

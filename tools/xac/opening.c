@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/sys.h"
+#include "recovery/adopt.h"
 #include "recovery/manifest.h"
 #include "tools/xac/place.h"
 
@@ -102,6 +103,21 @@ static int open_as_it_is(const struct opening *opening, xac_env **env)
         return err == -EINVAL && opening->may_be_volatile ? xac_open(path, flags | XAC_VOLATILE, NULL, env) : err;
 }
 
+/* It was refused because others have changed it, or may have. */
+static bool is_changed(const struct opening *opening)
+{
+        static struct place place;
+        uint32_t file_no = 0;
+
+        if (place_open_with_manifest(&place, opening->path) != TOOL_DONE)
+                return false;
+        const bool is_at_rest = place.manifest.is_clean && place.manifest.area < 0;
+        const int err = adopt_find_changed(place.directory, &place.manifest, 0, &file_no);
+        const bool is_found = is_at_rest && !err && file_no < place.manifest.file_count;
+        place_close(&place);
+        return is_found;
+}
+
 enum tool_exit opening_open(const struct opening *opening, xac_env **env)
 {
         if (is_others(opening))
@@ -111,6 +127,12 @@ enum tool_exit opening_open(const struct opening *opening, xac_env **env)
                 return TOOL_DONE;
         if (err == REFUSED)
                 return TOOL_FAILED;
+        if (err == XAC_CORRUPT && !opening->may_adopt && is_changed(opening)) {
+                tool_complain("%s: not as it was closed: changed by others, damaged, or of another moment: 'xac check' "
+                              "says what; to take it as it is, open it once with a program",
+                              opening->path);
+                return TOOL_CHANGED;
+        }
         if (err == XAC_CORRUPT && !opening->may_adopt)
                 tool_complain("%s: damaged, or not as it was closed: 'xac check' says where; to take what others "
                               "have changed as it is, open it once with a program",

@@ -16,6 +16,7 @@
 #include <xac/xac.h>
 
 #include "base/sys.h"
+#include "recovery/adopt.h"
 #include "recovery/recover.h"
 #include "tools/xac/meter.h"
 #include "tools/xac/place.h"
@@ -36,7 +37,8 @@ const char recover_help[] =
         "  --help             this text\n"
         "\n"
         "Exit status: 0 done, or nothing to do, 1 damaged or failed, 2 usage,\n"
-        "3 in use, or the commits are in shared memory: nothing to recover.\n";
+        "3 in use, or the commits are in shared memory: nothing to recover, 4 nothing to do, but files are not\n"
+        "as they were closed.\n";
 
 struct recover_options {
         bool is_discarding;
@@ -163,6 +165,22 @@ static void complain_of_failure(const struct place *place, const struct recovery
                               tool_explain(err));
 }
 
+/* Of what was closed. Whether pages differ, 'xac check' finds out. */
+static enum tool_exit do_nothing(const struct place *place)
+{
+        uint32_t file_no;
+        const int err = adopt_find_changed(place->directory, &place->manifest, 0, &file_no);
+
+        printf("Nothing to do: everything up to sequence %" PRIu64 " is in the data files.\n",
+               place->manifest.base_sequence);
+        if (err || file_no == place->manifest.file_count)
+                return TOOL_DONE;
+        tool_complain("%s/%s is not as it was closed: changed by others, or of another moment ('xac check' says "
+                      "more)",
+                      place->path, place->manifest.file_name[file_no]);
+        return TOOL_CHANGED;
+}
+
 static enum tool_exit run(struct place *place, bool gives_up_damaged)
 {
         struct meter meter;
@@ -173,11 +191,8 @@ static enum tool_exit run(struct place *place, bool gives_up_damaged)
         uint64_t begun_ns = sys_monotonic_ns();
         int err;
 
-        if (place->manifest.is_clean && place->manifest.area < 0) {
-                printf("Nothing to do: everything up to sequence %" PRIu64 " is in the data files.\n",
-                       place->manifest.base_sequence);
-                return TOOL_DONE;
-        }
+        if (place->manifest.is_clean && place->manifest.area < 0)
+                return do_nothing(place);
         meter_begin(&meter, false);
         err = recover_run(&recovery, &place->manifest);
         meter_end(&meter);

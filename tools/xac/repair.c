@@ -36,7 +36,8 @@ const char repair_help[] =
         "  --dry-run  says what it would do\n"
         "  --help     this text\n"
         "\n"
-        "Exit status: 0 nothing is left to repair, 1 something is, or it failed, 2 usage, 3 in use.\n";
+        "Exit status: 0 nothing is left to repair, 1 something is, or it failed, 2 usage, 3 in use, 4 nothing is\n"
+        "left, but files are of another moment than the rest.\n";
 
 /* ---- All of it ---- */
 
@@ -73,7 +74,9 @@ static enum tool_exit report(const struct repair *repair, int err)
                repair->is_dry ? " (nothing was changed)" : "");
         tool_label("left");
         printf("%" PRIu64 "\n", repair->left);
-        return repair->left ? TOOL_FAILED : TOOL_DONE;
+        if (repair->left)
+                return TOOL_FAILED;
+        return repair->of_another ? TOOL_CHANGED : TOOL_DONE;
 }
 
 /* Is the backup another one, at rest, of the same kind? */

@@ -21,6 +21,7 @@ struct repair {
         bool is_dry;
         /* So far: made or lengthened, taken from the backup, put right, left as they are. */
         uint64_t files, pages, sums, left;
+        uint64_t of_another; /* files of another moment than the manifest */
         /* The file at hand. */
         uint32_t file_no;
         bool is_made;

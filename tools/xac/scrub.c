@@ -33,7 +33,8 @@ const char scrub_help[] =
         "                although its archive takes nothing, which then lacks what is given up of the log\n"
         "  --help        this text\n"
         "\n"
-        "Exit status: 0 sound, 1 damaged, or it could not be looked at, 2 usage.\n";
+        "Exit status: 0 sound, 1 damaged, or it could not be looked at, 2 usage, 4 it was not opened, as files are\n"
+        "not as they were closed: changed by others, or of another moment.\n";
 
 struct scrub {
         xac_scrub_options options;
@@ -153,8 +154,9 @@ static enum tool_exit scrub_place(struct scrub *scrub)
                                          .may_be_volatile = true };
 
         interrupt_catch();
-        if (opening_open(&opening, &env) != TOOL_DONE)
-                return TOOL_FAILED;
+        const enum tool_exit opened = opening_open(&opening, &env);
+        if (opened != TOOL_DONE)
+                return opened;
         int err = look(scrub, env);
         if (err && err != XAC_CORRUPT)
                 tool_complain("%s: %s", scrub->path, err == -ECANCELED ? "interrupted" : tool_explain(err));
