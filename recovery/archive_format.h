@@ -41,7 +41,9 @@
  *         160      4   file_count
  *         164      4   zero
  *         168      8   session: the one that had logged last before it (manifest.h)
- *         176     80   zero
+ *         176      8   the earliest time of a group that ends here, by the machine's clock; 0: not known
+ *         184      8   how far that clock was behind the time of a group here, at most: it had been ahead
+ *         192     64   zero
  *
  * File of the environment, as of when the part was archived (the log has no names):
  *

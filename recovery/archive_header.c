@@ -37,6 +37,8 @@ enum {
         AT_PACKED_BYTES = 152,
         AT_FILE_COUNT = 160,
         AT_SESSION_PARENT = 168,
+        AT_EARLIEST_TIME = 176,
+        AT_BACK = 184,
 
         AT_PLACE = 256, /* in a file's row */
         AT_BYTE_LEN = 264,
@@ -79,6 +81,8 @@ static void content_encode(unsigned char *bytes, const struct archive_part *part
         bytes_put_u64(bytes + AT_OLDEST, part->oldest);
         bytes_put_u64(bytes + AT_FIRST_TIME, part->first_ns);
         bytes_put_u64(bytes + AT_LAST_TIME, part->last_ns);
+        bytes_put_u64(bytes + AT_EARLIEST_TIME, part->earliest_ns);
+        bytes_put_u64(bytes + AT_BACK, part->back_ns);
         bytes_put_u32(bytes + AT_PACKING, part->packing);
         bytes_put_u32(bytes + AT_PACKED_CHECKSUM, part->packed_checksum);
         bytes_put_u64(bytes + AT_PACKED_BYTES, part->packed_bytes);
@@ -128,6 +132,8 @@ static void part_decode(const unsigned char *bytes, struct archive_part *part)
                 .oldest = bytes_get_u64(bytes + AT_OLDEST),
                 .first_ns = bytes_get_u64(bytes + AT_FIRST_TIME),
                 .last_ns = bytes_get_u64(bytes + AT_LAST_TIME),
+                .earliest_ns = bytes_get_u64(bytes + AT_EARLIEST_TIME),
+                .back_ns = bytes_get_u64(bytes + AT_BACK),
                 .packing = bytes_get_u32(bytes + AT_PACKING),
                 .packed_checksum = bytes_get_u32(bytes + AT_PACKED_CHECKSUM),
                 .packed_bytes = bytes_get_u64(bytes + AT_PACKED_BYTES),

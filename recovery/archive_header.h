@@ -29,6 +29,8 @@ struct archive_part {
         uint64_t oldest;
         uint64_t first_ns;
         uint64_t last_ns;
+        uint64_t earliest_ns; /* of its groups, by the machine's clock; 0: not known */
+        uint64_t back_ns;     /* so far was that behind first_ns to last_ns, at most: somebody has set it back */
         uint32_t packing;
         uint32_t packed_checksum;
         uint64_t packed_bytes;

@@ -84,16 +84,26 @@ static bool take_before(struct keep *keep, const struct log_record *record, uint
         return log_merged_base(merged, sizeof(merged), before);
 }
 
+static void take_time(struct archive_part *part, const struct log_record *pad)
+{
+        const uint64_t clock_ns = log_pad_clock(pad);
+
+        if (!part->first_ns)
+                part->first_ns = pad->sequence;
+        part->last_ns = pad->sequence;
+        if (!part->earliest_ns || clock_ns < part->earliest_ns)
+                part->earliest_ns = clock_ns;
+        if (log_pad_back(pad) > part->back_ns)
+                part->back_ns = log_pad_back(pad);
+}
+
 static bool take_record(struct keep *keep, const struct log_record *record)
 {
         struct archive_part *part = &keep->part;
         uint64_t before;
 
-        if (record->kind == LOG_PAD && record->sequence) {
-                if (!part->first_ns)
-                        part->first_ns = record->sequence;
-                part->last_ns = record->sequence;
-        }
+        if (record->kind == LOG_PAD && record->sequence)
+                take_time(part, record);
         if (record->kind != LOG_COMMIT && record->kind != LOG_MERGED)
                 return true;
         if (!take_before(keep, record, &before))

@@ -32,11 +32,17 @@
  *           4      4   byte_len: header, payload and up to 7 zeros
  *           8      8   position of this record
  *          16      8   durable: everything before this position was on disk when it was staged
- *          24      8   sequence of the commit (a fragment: 0; merged commits: that of the newest; a pad: the time at
- * which the group was closed, in ns since 1970, by a clock that never goes back; before version 4: 0) 32      8
- * transaction: position of the first fragment that belongs to this commit; in the first fragment itself its own
- * position; 0: there are none 40      4   incarnation 44      4   kind: 1 = commit, 2 = fragment, 3 = pad (no payload;
- * byte_len is all up to the group's end), 4 = merged commits 48      4   CRC-32C of the payload 52      4   payload_len
+ *          24      8   sequence of the commit; of a fragment: 0; of merged commits: that of the newest; of a pad: the
+ *                      time at which the group was closed, in ns since 1970, by a clock that never goes back (before
+ *                      version 4: 0)
+ *          32      8   transaction: position of the first fragment that belongs to this commit; in the first fragment
+ *                      itself its own position; 0: there are none; of a pad: the same time by the machine's clock, which
+ *                      may go back (before version 5: 0)
+ *          40      4   incarnation
+ *          44      4   kind: 1 = commit, 2 = fragment, 3 = pad (no payload; byte_len is all up to the group's end), 4 =
+ *                      merged commits
+ *          48      4   CRC-32C of the payload
+ *          52      4   payload_len
  *          56      …   payload: entries, one after the other; the payload of a transaction is that
  *                      of its fragments, in order, and of its commit record last
  *
@@ -83,7 +89,8 @@
  * valid record further on has `durable` beyond that place; else it is the torn tail of the last group. (A
  * pad's `durable` is taken when its group is closed: it proves the group before.)
  *
- * A commit's time is that of the pad that ends its group: of the first one behind it.
+ * A commit's time is that of the pad that ends its group: of the first one behind it. The machine's clock says it, unless
+ * it did not know better for a while; the other one orders sessions.
  *
  * Each recovery raises the incarnation, in a manifest that is on disk before the first append, and begins
  * behind what it replayed: records it discarded are of another incarnation and never come back.
@@ -92,8 +99,8 @@
 #include <stdint.h>
 
 enum {
-        LOG_FORMAT_VERSION = 4,
-        /* That can be read: it had no merged records, and pads no times before 4. The manifest keeps an older library
+        LOG_FORMAT_VERSION = 5,
+        /* That can be read: it had no merged records, pads no times before 4, and no clock's before 5. The manifest keeps an older library
          * away. */
         LOG_FORMAT_OLDEST = 2,
         LOG_BLOCK = 4096,        /* groups begin at multiples of it; the unit of direct writes */

@@ -51,12 +51,13 @@ void log_record_encode(unsigned char *bytes, const struct log_record *record)
 }
 
 void log_pad_encode(unsigned char *bytes, uint64_t position, uint32_t byte_len, uint64_t durable, uint32_t incarnation,
-                    uint64_t time_ns)
+                    uint64_t time_ns, uint64_t clock_ns)
 {
         struct log_record pad = {
                 .position = position,
                 .durable = durable,
                 .sequence = time_ns,
+                .transaction = clock_ns,
                 .incarnation = incarnation,
                 .kind = LOG_PAD,
                 .byte_len = byte_len,

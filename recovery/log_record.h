@@ -48,7 +48,17 @@ void log_record_encode(unsigned char *bytes, const struct log_record *record);
 /* The header of the pad at `position` that takes byte_len bytes, of a group closed at time_ns; what follows it is to be
  * zeroed. */
 void log_pad_encode(unsigned char *bytes, uint64_t position, uint32_t byte_len, uint64_t durable, uint32_t incarnation,
-                    uint64_t time_ns);
+                    uint64_t time_ns, uint64_t clock_ns);
+/* The time that the machine's clock had when a pad's group was closed; 0: not known. */
+static inline uint64_t log_pad_clock(const struct log_record *pad)
+{
+        return pad->transaction ? pad->transaction : pad->sequence;
+}
+/* How far that was behind the time that never goes back. */
+static inline uint64_t log_pad_back(const struct log_record *pad)
+{
+        return log_pad_clock(pad) < pad->sequence ? pad->sequence - log_pad_clock(pad) : 0;
+}
 /* Reads a header: true if its CRC is right and its lengths and kind make sense. Position, incarnation
  * and payload are the caller's to compare. */
 bool log_record_decode(const unsigned char *bytes, struct log_record *record);

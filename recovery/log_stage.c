@@ -83,9 +83,8 @@ uint64_t log_stage_locked(struct log *log, struct log_record *record, const void
 }
 
 /* Of the group that is closed now: the lock makes it one at a time, and none is earlier than one before. */
-static uint64_t group_time_locked(struct log_shared *shared)
+static uint64_t group_time_locked(struct log_shared *shared, uint64_t now_ns)
 {
-        uint64_t now_ns = sys_wall_ns();
         uint64_t last_ns = atomic_load_explicit(&shared->time_ns, memory_order_relaxed);
 
         if (now_ns > last_ns)
@@ -99,11 +98,13 @@ uint64_t log_stage_pad_locked(struct log *log)
         uint64_t from = atomic_load_explicit(&shared->end, memory_order_relaxed);
         uint64_t to = log_group_end(from);
         unsigned char header[LOG_RECORD_HEADER];
+        uint64_t now_ns;
 
         if (from == shared->padded)
                 return from;
+        now_ns = sys_wall_ns();
         log_pad_encode(header, from, (uint32_t)(to - from), log_durable(log), shared->incarnation,
-                       group_time_locked(shared));
+                       group_time_locked(shared, now_ns), now_ns);
         ring_put(log, from, header, sizeof(header));
         ring_zero(log, from + sizeof(header), to);
         atomic_store_explicit(&shared->end, to, memory_order_release);

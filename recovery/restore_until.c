@@ -75,9 +75,36 @@ static bool span_of(const struct log_record *record, const unsigned char *payloa
         return record->kind != LOG_MERGED || log_merged_base(payload, record->payload_len, before);
 }
 
-/* A group ends: its commits have this time. */
-static void pass_time(const struct restore_until *restore, struct search *search, uint64_t time_ns)
+/* May a group from here on be of the target's time, or before, by the machine's clock? It may have been set back. */
+static bool may_be_reached(const struct run *run, uint32_t piece)
 {
+        for (; piece < run->line.count; piece++) {
+                const struct archive_part *part = &run->line.piece[piece].part;
+                const uint64_t earliest_ns = part->earliest_ns ? part->earliest_ns : part->first_ns;
+
+                if (earliest_ns && earliest_ns <= run->restore->target)
+                        return true;
+        }
+        return false;
+}
+
+static void note_set_back(struct restore_until *restore, const struct search *search, const struct log_record *pad)
+{
+        const uint64_t back_ns = log_pad_back(pad);
+
+        if (back_ns <= restore->set_back_ns)
+                return;
+        restore->set_back_ns = back_ns;
+        restore->set_back = search->newest;
+}
+
+/* A group ends: its commits have the time that the machine's clock had. The last group that is early enough counts: what
+ * stands before it was made before it, whatever the clock said then. */
+static void pass_time(struct run *run, struct search *search, const struct log_record *pad)
+{
+        struct restore_until *restore = run->restore;
+        const uint64_t time_ns = log_pad_clock(pad);
+
         if (!search->undated || !time_ns)
                 return;
         if (search->undated == restore->base)
@@ -86,11 +113,13 @@ static void pass_time(const struct restore_until *restore, struct search *search
         search->newest_ns = time_ns;
         if (restore->kind != RESTORE_TIME)
                 return;
+        note_set_back(restore, search, pad);
         if (time_ns > restore->target) {
-                search->after = search->newest;
-                search->is_over = true;
+                search->after = search->after ? search->after : search->newest;
+                search->is_over = !may_be_reached(run, search->piece);
                 return;
         }
+        search->after = 0;
         search->reached = search->newest;
         search->reached_ns = time_ns;
         search->reached_piece = search->piece;
@@ -160,7 +189,7 @@ static int walk(struct run *run, struct search *search)
                 return more;
         while (!search->is_over && (more = archive_reader_next(reader, &record, &payload, &piece)) == 1) {
                 if (record.kind == LOG_PAD) {
-                        pass_time(restore, search, record.sequence);
+                        pass_time(run, search, &record);
                 } else if (record.kind != LOG_FRAGMENT) {
                         more = span_of(&record, payload, &before) ? pass_commit(run, search, &record, before, piece)
                                                                   : XAC_CORRUPT;
@@ -174,6 +203,9 @@ static int walk(struct run *run, struct search *search)
         /* What lies behind a gap does not matter if the target lies before it. */
         if (more == XAC_CORRUPT && restore->kind == RESTORE_SEQUENCE && search->newest == restore->target)
                 more = 0;
+        if (more == XAC_CORRUPT && search->after)
+                more = 0;
+        search->is_over |= search->after != 0;
         search->is_end = more == 0 && !search->is_over;
         return more < 0 ? more : 0;
 }
@@ -608,6 +640,7 @@ int restore_until_run(struct restore_until *restore)
         run->findings = (struct findings){ .report = keep_sentence, .arg = restore };
         restore->damage[0] = 0;
         restore->before = restore->after = 0;
+        restore->set_back = restore->set_back_ns = 0;
         err = manifest_read(restore->directory, &run->manifest);
         if (!err)
                 err = steps(run);

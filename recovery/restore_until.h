@@ -37,6 +37,8 @@ struct restore_until {
         uint64_t commits;              /* out: replayed */
         uint64_t pages;                /* out: that they changed */
         bool is_end;                   /* out: the archive has nothing later */
+        uint64_t set_back;             /* out: the clock was set back before this commit; 0: it was not, up to there */
+        uint64_t set_back_ns;          /* out: and so far */
         uint64_t before;               /* out, -ERANGE: the nearest commits that can be reached; 0: none; */
         uint64_t after;                /* XAC_CORRUPT: before the gap or the damage; 0: not known */
         char damage[RECOVER_SENTENCE]; /* out: after XAC_CORRUPT, or -ERANGE, why; for people */

@@ -76,7 +76,7 @@ void log_image_close_group(struct log_image *image)
         if (!has_room(image, end - image->end))
                 return;
         log_pad_encode(log_image_at(image, image->end), image->end, (uint32_t)(end - image->end), image->durable,
-                       image->incarnation, 0);
+                       image->incarnation, 0, 0);
         note_record(image);
         image->end = end;
 }

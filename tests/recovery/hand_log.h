@@ -102,7 +102,7 @@ static inline void hand_close_group(struct hand_log *log)
         uint64_t group_end = log_group_end(log->end);
 
         log_pad_encode(hand_at(log, log->end), log->end, (uint32_t)(group_end - log->end), log->durable,
-                       log->incarnation, 0);
+                       log->incarnation, 0, 0);
         log->end = group_end;
         for (uint32_t i = log->records; i > 0 && log->group[i - 1] == 0; i--)
                 log->group[i - 1] = group_end;

@@ -231,7 +231,7 @@ static void test_there_is_always_room_for_a_pad(void **state)
 
                 assert_int_equal(group_end % LOG_BLOCK, 0);
                 assert_in_range(group_end - end, LOG_RECORD_HEADER, LOG_BLOCK + LOG_RECORD_HEADER - 8);
-                log_pad_encode(bytes, end, (uint32_t)(group_end - end), 77, 5, 1234);
+                log_pad_encode(bytes, end, (uint32_t)(group_end - end), 77, 5, 1234, 1230);
                 assert_true(log_record_decode(bytes, &pad));
                 assert_int_equal(pad.kind, LOG_PAD);
                 assert_int_equal(pad.position, end);
@@ -253,7 +253,7 @@ static void test_pads_of_other_lengths_are_none(void **state)
 
         (void)state;
         for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
-                log_pad_encode(bytes, 4096, lengths[i], 0, 1, 0);
+                log_pad_encode(bytes, 4096, lengths[i], 0, 1, 0, 0);
                 assert_false(log_record_decode(bytes, &pad));
         }
 }

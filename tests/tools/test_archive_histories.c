@@ -282,6 +282,26 @@ static const struct moment *make_moments(void)
         return moments;
 }
 
+/* The last session's clock said tomorrow, and so does what never goes back. */
+static void a_clock_that_was_ahead_misleads_nobody(void)
+{
+        struct moment *moments = crew_shared(MOMENTS * sizeof(*moments));
+
+        begin_archive();
+        in_a_process(commit_and_note, 1, moments);
+        check_xac(0, "backup", TOOL_ENV, BACKUP);
+        let_the_clock_have_been_ahead();
+        in_a_process(commit_and_note, MOMENTS, moments);
+        for (int i = 0; i < MOMENTS; i += 5) {
+                scratch_shell("rm -rf '%s'", COPY);
+                check_xac(0, "restore", "--archive", ARCHIVE, at_time("--until", &moments[i]), BACKUP, COPY);
+                check_equal(said_last("sequence      "), moments[i].sequence);
+                check_said("the clock was set back by up to 86");
+        }
+        check_xac(0, "archive", "--list", ARCHIVE);
+        check_said("the clock was set back by up to 86");
+}
+
 /* Also where the archive ends within a group, as when the environment's disk died. */
 static void no_commit_is_of_a_later_time(void)
 {
@@ -324,6 +344,7 @@ int main(void)
                 isolated_test(what_was_set_back_is_another_history),
                 isolated_test(so_it_is_after_more_sessions),
                 isolated_test(copies_are_told_apart_while_the_clock_is_behind),
+                isolated_test(a_clock_that_was_ahead_misleads_nobody),
                 isolated_test(an_archive_that_is_away_is_waited_for),
                 isolated_timed(no_commit_is_of_a_later_time, 120),
                 isolated_timed(retention_leaves_what_comes_after_a_time, 120),

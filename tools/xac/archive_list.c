@@ -48,12 +48,15 @@ static void print_sentence(void *arg, const char *sentence)
 
 /* ---- Listing ---- */
 
+#define SET_BACK_NS UINT64_C(1000000000) /* worth a word; who keeps a clock right moves it by less */
+
 /* Pieces that go on from one another, of one session. */
 struct stretch {
         uint64_t first;
         uint64_t last;
         uint64_t first_ns;
         uint64_t last_ns;
+        uint64_t back_ns; /* the clock was behind that, as it had been ahead */
         uint64_t parts;
         uint64_t bytes;
 };
@@ -68,6 +71,8 @@ static void stretch_add(struct stretch *stretch, const struct archive_part *part
                 stretch->first_ns = part->first_ns;
         if (part->last_ns)
                 stretch->last_ns = part->last_ns;
+        if (part->back_ns > stretch->back_ns)
+                stretch->back_ns = part->back_ns;
         stretch->parts++;
         stretch->bytes += part->header_bytes + part->packed_bytes;
 }
@@ -89,6 +94,10 @@ static void stretch_print(struct stretch *stretch)
                 return;
         printf("%s, %s to %s, %s, %s\n", stretch_commits(stretch), moment_time(stretch->first_ns),
                moment_time(stretch->last_ns), tool_count(stretch->parts, "file", "files"), tool_bytes(stretch->bytes));
+        if (stretch->back_ns >= SET_BACK_NS)
+                printf("    the clock was set back by up to %" PRIu64 " s there: these times may be too late by as much; "
+                       "--until=TIME goes by the clock, --until=SEQUENCE by none\n",
+                       stretch->back_ns / 1000000000);
         *stretch = (struct stretch){ 0 };
 }
 

@@ -11,6 +11,8 @@
 #include "tools/xac/meter.h"
 #include "tools/xac/place.h"
 
+#define SET_BACK_NS UINT64_C(1000000000) /* worth a word; who keeps a clock right moves it by less */
+
 static enum tool_exit complain_of_range(const char *path, const struct restore_until *restore)
 {
         char before[64] = "", after[64] = "";
@@ -69,6 +71,11 @@ void restore_further_warn(const struct restore_further *further)
 {
         const struct restore_until *restore = &further->restore;
 
+        if (restore->set_back_ns >= SET_BACK_NS)
+                tool_complain("the clock was set back by up to %" PRIu64
+                              " s, about commit %" PRIu64 ": times from before that, and of it, are those of a clock that "
+                              "was not right; --until=SEQUENCE is not misled",
+                              restore->set_back_ns / 1000000000, restore->set_back);
         if (restore->kind == RESTORE_TIME && restore->is_end)
                 tool_complain("%s ends there: if there were commits after %" PRIu64
                               " and up to that time, it does not have them",
