@@ -17,4 +17,5 @@ EXTRA_DIST += %D%/make.sh %D%/log-1/killed.tar.gz \
         %D%/log-2/clean.tar.gz %D%/log-2/killed.tar.gz %D%/log-2/trees.tar.gz %D%/log-2/volatile.tar.gz \
         %D%/log-3/clean.tar.gz %D%/log-3/killed.tar.gz %D%/log-3/trees.tar.gz %D%/log-3/volatile.tar.gz \
         %D%/log-4/clean.tar.gz %D%/log-4/killed.tar.gz %D%/log-4/trees.tar.gz %D%/log-4/volatile.tar.gz \
+        %D%/log-5/clean.tar.gz %D%/log-5/killed.tar.gz %D%/log-5/trees.tar.gz %D%/log-5/volatile.tar.gz \
         %D%/manifest-4/clean.tar.gz %D%/manifest-4/killed.tar.gz %D%/manifest-4/trees.tar.gz %D%/manifest-4/volatile.tar.gz

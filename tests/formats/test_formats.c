@@ -210,6 +210,29 @@ static void log_4_trees(void)
         trees_are_there("log-4/trees");
 }
 
+/* With seals of the checksums, which are version 7 of the manifest. */
+static void log_5_clean(void)
+{
+        words_are_there("log-5/clean", 0, CONTENT_COMMITS);
+        check_equal(replays, 0);
+}
+
+static void log_5_killed(void)
+{
+        words_are_there("log-5/killed", 0, CONTENT_COMMITS);
+        check(replays > 0);
+}
+
+static void log_5_volatile(void)
+{
+        words_are_there("log-5/volatile", XAC_VOLATILE, CONTENT_COMMITS / 2);
+}
+
+static void log_5_trees(void)
+{
+        trees_are_there("log-5/trees");
+}
+
 /* Version 3 of the log has no times: the archive begins when they are opened. */
 static void older_ones_can_be_archived(void)
 {
@@ -299,6 +322,10 @@ int main(void)
                 isolated_test(log_4_killed),
                 isolated_test(log_4_volatile),
                 isolated_test(log_4_trees),
+                isolated_test(log_5_clean),
+                isolated_test(log_5_killed),
+                isolated_test(log_5_volatile),
+                isolated_test(log_5_trees),
                 isolated_test(older_ones_can_be_archived),
                 isolated_test(log_3_killed),
                 isolated_test(log_3_volatile),
