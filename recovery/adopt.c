@@ -27,14 +27,6 @@ struct adopt {
         bool is_of_another; /* or they, or its note, are of another moment (M1, M5) */
 };
 
-struct sums_id adopt_sums_id(const struct manifest *manifest, uint32_t i)
-{
-        struct sums_id id = { .file_no = i, .page_bytes = manifest->page_bytes, .mode = manifest->mode };
-
-        memcpy(id.uuid, manifest->uuid, sizeof(id.uuid));
-        return id;
-}
-
 /* S12: a sum that is not known stays so. Its sector would be written, which a power cut may harm; that would look like
  * a change by others. */
 static int visit_page(void *arg, const struct sums_page *page)
@@ -105,7 +97,7 @@ static int judge_size(const struct adopt *adopt, bool is_there, uint64_t size)
 
 static int adopt_missing(struct adopt *adopt, int directory)
 {
-        struct sums_id id = adopt_sums_id(adopt->manifest, adopt->file_no);
+        struct sums_id id = seal_sums_id(adopt->manifest, adopt->file_no);
         int err = sums_open(directory, &id, O_RDONLY, &adopt->compare.sums_fd, &adopt->note);
 
         seal_break(adopt->manifest, adopt->file_no);
@@ -264,7 +256,7 @@ static int open_data(int directory, const char *name, int *fd)
 static int open_both(int directory, const struct manifest *manifest, uint32_t i, struct sums_compare *compare,
                      struct sums_note *note)
 {
-        struct sums_id id = adopt_sums_id(manifest, i);
+        struct sums_id id = seal_sums_id(manifest, i);
         int err = open_data(directory, manifest->file_name[i], &compare->data_fd);
 
         compare->data_fd = err ? -1 : compare->data_fd;

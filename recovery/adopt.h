@@ -31,8 +31,8 @@ struct adoption {
  * manifest gets the seals of what was adopted, and is the caller's to write. */
 int adopt_run(const struct adoption *adoption, struct manifest *manifest);
 
-/* The first file, from number `from` on, that is not as it was closed, as far as size, time and number tell; file_count:
- * none. Of what is at rest, as above; changes nothing. */
+/* The first file, from number `from` on, that is not as it was closed, as far as size, time and number tell;
+ * file_count: none. Of what is at rest, as above; changes nothing. */
 int adopt_find_changed(int directory, const struct manifest *manifest, uint32_t from, uint32_t *file_no);
 
 /* What was recovered has its size and time noted, as if it had been closed: nothing that fails does harm. The manifest
@@ -41,8 +41,5 @@ void adopt_note_recovered(int directory, struct manifest *manifest);
 
 /* Has a session of a version that makes checksums had it open? */
 bool adopt_expects_sums(const struct manifest *manifest);
-
-/* The identity of the sums of file number i. */
-struct sums_id adopt_sums_id(const struct manifest *manifest, uint32_t i);
 
 #endif

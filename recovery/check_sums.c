@@ -15,35 +15,6 @@
 
 enum { TOLD_MAX = 20, PROGRESS_PAGES = 4096, PAGE_NO_BITS = 28 };
 
-/* ---- The area's pages ---- */
-
-int area_pages_read(int directory, const struct manifest *manifest, struct area_contents *area)
-{
-        struct area_id id = recover_area_id(manifest);
-        struct area_damage damage;
-
-        *area = (struct area_contents){ 0 };
-        if (manifest->area < 0)
-                return 0;
-        return area_read_contents(directory, manifest->area, &id, manifest->area_checksum, area, &damage);
-}
-
-bool area_pages_has(const struct area_contents *area, uint64_t first, uint64_t last)
-{
-        const uint64_t *pages = area->pages.items;
-        uint32_t low = 0, high = area->pages.count; /* the first that is not below `first` */
-
-        while (low < high) {
-                uint32_t middle = low + (high - low) / 2;
-
-                if (pages[middle] < first)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low < area->pages.count && pages[low] <= last;
-}
-
 /* ---- One file ---- */
 
 struct check {
@@ -197,7 +168,7 @@ static void note_state(struct check *check, const struct sums_note *noted)
 
 /* ---- Its seal ---- */
 
-#define SUMS_OF_ANOTHER                                                                                        \
+#define SUMS_OF_ANOTHER                                                                                          \
         SUMS_NAME_PREFIX "%u and %s are of another moment than " MANIFEST_NAME ": an older copy? An open takes " \
                          "them as they are, unless the program says XAC_UNCHANGED"
 
@@ -291,7 +262,7 @@ static int check_unsummed(struct check *check)
 static int check_file(struct check *check, uint32_t file_no)
 {
         const struct manifest *manifest = check->manifest;
-        const struct sums_id id = adopt_sums_id(manifest, file_no);
+        const struct sums_id id = seal_sums_id(manifest, file_no);
         struct sums_compare *compare = &check->compare;
         struct sums_note noted;
         int err = sys_open(check->recovery->directory, manifest->file_name[file_no], O_RDONLY | O_NONBLOCK, 0,

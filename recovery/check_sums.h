@@ -11,12 +11,6 @@
 #include "recovery/manifest.h"
 #include "recovery/sums_compare.h"
 
-/* The pages that the area holds: what home has of them, and their sums, may be older, or torn. area_contents_free it in
- * any case. */
-int area_pages_read(int directory, const struct manifest *manifest, struct area_contents *area);
-/* Any of the pages from `first` to `last`? */
-bool area_pages_has(const struct area_contents *area, uint64_t first, uint64_t last);
-
 /* Damage goes to the findings, what is worth knowing besides to recovery->note. Counts in *recovery. An area that is
  * damaged is somebody else's finding, and keeps nobody from looking here. */
 int check_sums(struct recovery *recovery, const struct manifest *manifest, struct findings *findings);

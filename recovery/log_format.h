@@ -36,15 +36,11 @@
  *                      time at which the group was closed, in ns since 1970, by a clock that never goes back (before
  *                      version 4: 0)
  *          32      8   transaction: position of the first fragment that belongs to this commit; in the first fragment
- *                      itself its own position; 0: there are none; of a pad: the same time by the machine's clock, which
- *                      may go back (before version 5: 0)
- *          40      4   incarnation
- *          44      4   kind: 1 = commit, 2 = fragment, 3 = pad (no payload; byte_len is all up to the group's end), 4 =
- *                      merged commits
- *          48      4   CRC-32C of the payload
- *          52      4   payload_len
- *          56      …   payload: entries, one after the other; the payload of a transaction is that
- *                      of its fragments, in order, and of its commit record last
+ *                      itself its own position; 0: there are none; of a pad: the same time by the machine's clock,
+ * which may go back (before version 5: 0) 40      4   incarnation 44      4   kind: 1 = commit, 2 = fragment, 3 = pad
+ * (no payload; byte_len is all up to the group's end), 4 = merged commits 48      4   CRC-32C of the payload 52      4
+ * payload_len 56      …   payload: entries, one after the other; the payload of a transaction is that of its fragments,
+ * in order, and of its commit record last
  *
  * Merged commits: one record stands for all commits after `base` up to its own sequence, at once. Commits that do
  * not wait for the disk may be lost by a crash, the newest first, so nobody needs to find each of them in the log:
@@ -89,8 +85,8 @@
  * valid record further on has `durable` beyond that place; else it is the torn tail of the last group. (A
  * pad's `durable` is taken when its group is closed: it proves the group before.)
  *
- * A commit's time is that of the pad that ends its group: of the first one behind it. The machine's clock says it, unless
- * it did not know better for a while; the other one orders sessions.
+ * A commit's time is that of the pad that ends its group: of the first one behind it. The machine's clock says it,
+ * unless it did not know better for a while; the other one orders sessions.
  *
  * Each recovery raises the incarnation, in a manifest that is on disk before the first append, and begins
  * behind what it replayed: records it discarded are of another incarnation and never come back.
@@ -100,8 +96,8 @@
 
 enum {
         LOG_FORMAT_VERSION = 5,
-        /* That can be read: it had no merged records, pads no times before 4, and no clock's before 5. The manifest keeps an older library
-         * away. */
+        /* That can be read: it had no merged records, pads no times before 4, and no clock's before 5. The manifest
+         * keeps an older library away. */
         LOG_FORMAT_OLDEST = 2,
         LOG_BLOCK = 4096,        /* groups begin at multiples of it; the unit of direct writes */
         LOG_SECTOR = 512,        /* what a disk writes as a whole */

@@ -22,7 +22,6 @@
 
 #include "recovery/adopt.h"
 #include "recovery/area.h"
-#include "recovery/check_sums.h"
 #include "recovery/findings.h"
 #include "recovery/home_files.h"
 #include "recovery/rebuild.h"

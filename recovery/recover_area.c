@@ -56,6 +56,33 @@ int recover_area_contents(int directory, const struct manifest *manifest, const 
         return err == XAC_CORRUPT && damage.what ? report(manifest, homes, findings, &damage) : err;
 }
 
+int area_pages_read(int directory, const struct manifest *manifest, struct area_contents *area)
+{
+        struct area_id id = recover_area_id(manifest);
+        struct area_damage damage;
+
+        *area = (struct area_contents){ 0 };
+        if (manifest->area < 0)
+                return 0;
+        return area_read_contents(directory, manifest->area, &id, manifest->area_checksum, area, &damage);
+}
+
+bool area_pages_has(const struct area_contents *area, uint64_t first, uint64_t last)
+{
+        const uint64_t *pages = area->pages.items;
+        uint32_t low = 0, high = area->pages.count; /* the first that is not below `first` */
+
+        while (low < high) {
+                uint32_t middle = low + (high - low) / 2;
+
+                if (pages[middle] < first)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low < area->pages.count && pages[low] <= last;
+}
+
 struct check {
         const struct manifest *manifest;
         struct home_files *homes;

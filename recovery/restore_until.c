@@ -98,8 +98,8 @@ static void note_set_back(struct restore_until *restore, const struct search *se
         restore->set_back = search->newest;
 }
 
-/* A group ends: its commits have the time that the machine's clock had. The last group that is early enough counts: what
- * stands before it was made before it, whatever the clock said then. */
+/* A group ends: its commits have the time that the machine's clock had. The last group that is early enough counts:
+ * what stands before it was made before it, whatever the clock said then. */
 static void pass_time(struct run *run, struct search *search, const struct log_record *pad)
 {
         struct restore_until *restore = run->restore;
@@ -513,7 +513,7 @@ static int rename_sums(struct run *run, const struct manifest *before)
         int err = 0;
 
         for (uint32_t i = 0; !err && i < before->file_count; i++) {
-                const struct sums_id from = adopt_sums_id(before, i), to = adopt_sums_id(&run->manifest, i);
+                const struct sums_id from = seal_sums_id(before, i), to = seal_sums_id(&run->manifest, i);
 
                 err = sums_rename(run->restore->directory, &from, &to);
         }

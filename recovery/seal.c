@@ -8,8 +8,7 @@
 #include <xac/xac.h>
 
 #include "base/sys.h"
-#include "recovery/adopt.h"
-#include "recovery/check_sums.h"
+#include "recovery/recover_area.h"
 
 enum { PAGE_NO_BITS = 28 };
 
@@ -148,10 +147,18 @@ static int digest_change(int sums_fd, const struct pages *before, const struct p
 
 /* ---- Files of sums ---- */
 
+struct sums_id seal_sums_id(const struct manifest *manifest, uint32_t i)
+{
+        struct sums_id id = { .file_no = i, .page_bytes = manifest->page_bytes, .mode = manifest->mode };
+
+        memcpy(id.uuid, manifest->uuid, sizeof(id.uuid));
+        return id;
+}
+
 /* *fd is -1 where there is none, or none to be believed. */
 static int open_sums(int directory, const struct manifest *manifest, uint32_t file_no, int *fd, struct sums_note *note)
 {
-        const struct sums_id id = adopt_sums_id(manifest, file_no);
+        const struct sums_id id = seal_sums_id(manifest, file_no);
         int err = sums_open(directory, &id, O_RDONLY, fd, note);
 
         if (!err)

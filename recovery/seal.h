@@ -13,13 +13,14 @@
  *      M4   A file that grows has its new length in the note of its sums before a commit can reach it.
  *      M5   A close gives the note of each file that it has written a number, drawn at random, and the manifest the
  *           same one. So an open sees that a file and its sums are of another moment, and reads no sums for that.
+ *      M6   Records of a later incarnation than the manifest's are of another moment (log_reader.c).
  *
- * A digest is the sum, modulo 2^64, of a hash of (page, sum) over the pages whose sum is known and not that of zeros. So
- * a file that grows changes nothing, and of two digests one follows from the other by what is different.
+ * A digest is the sum, modulo 2^64, of a hash of (page, sum) over the pages whose sum is known and not that of zeros.
+ * So a file that grows changes nothing, and of two digests one follows from the other by what is different.
  *
- * The seal follows the sums only with the manifest: a file whose sums are to change in another way loses its seal first,
- * on disk (seal_break), and gets a new one with the next checkpoint. Files without one are of an earlier version, or
- * have not come that far.
+ * The seal follows the sums only with the manifest: a file whose sums are to change in another way loses its seal
+ * first, on disk (seal_break), and gets a new one with the next checkpoint. Files without one are of an earlier
+ * version, or have not come that far.
  */
 
 #include <stdbool.h>
@@ -60,6 +61,9 @@ static inline bool seal_is_of_another(const struct manifest *manifest, uint32_t 
 /* A file that nothing is known of yet. */
 void seal_begin_file(struct manifest *manifest, uint32_t file_no);
 
+/* The identity of the sums of file number i. */
+struct sums_id seal_sums_id(const struct manifest *manifest, uint32_t i);
+
 /* Are the sums of a file the ones that the manifest is of? `area`: its pages. sums_fd -1: there are none. */
 enum seal_verdict {
         SEAL_WHOLE,
@@ -71,7 +75,8 @@ int seal_judge(const struct manifest *manifest, uint32_t file_no, int sums_fd, c
                enum seal_verdict *verdict);
 
 /* The same of an environment that may be in use: the digest `outside` stands still while pages go home (M2). SEAL_WHOLE
- * where there is no seal, or a volatile session, which seals nothing before its end. -EAGAIN: the manifest changed again and again meanwhile. */
+ * where there is no seal, or a volatile session, which seals nothing before its end. -EAGAIN: the manifest changed
+ * again and again meanwhile. */
 int seal_judge_in_use(int directory, uint32_t file_no, enum seal_verdict *verdict);
 
 #endif

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """What binds the files of an environment to one moment: brute force over every mixture of two, and every harm to sums.
 
-(Not built yet: the plan for one new version of manifest and sums.)
-
 An environment at rest is a data file, its checksums with their note, an area, a log, a manifest. Sessions commit, make the file
 longer, write checkpoints home, and are closed or killed at any step; each such disk is kept. A copy that was brought up to date
 half-way has some files of one moment and some of another; and somebody may zero sums, with pages or without, or cut the file. A

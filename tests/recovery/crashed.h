@@ -125,8 +125,7 @@ static inline void crashed_close_group(struct crashed *crashed)
         uint64_t end = log_group_end(crashed->end);
 
         log_pad_encode(crashed_at(crashed, crashed->end), crashed->end, (uint32_t)(end - crashed->end),
-                       crashed->durable, crashed->manifest.incarnation, crashed->end,
-                       0);
+                       crashed->durable, crashed->manifest.incarnation, crashed->end, 0);
         crashed->end = crashed->durable = end;
 }
 

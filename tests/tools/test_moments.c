@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Files of an environment that are not of one moment: an older copy that was brought up to date half-way; checksums that
- * were zeroed, with their pages or without, or removed; a file that was cut where no page had been written. No tool
- * calls them sound unless they show what was committed (recovery/seal.h).
+ * Files of an environment that are not of one moment: an older copy that was brought up to date half-way; checksums
+ * that were zeroed, with their pages or without, or removed; a file that was cut where no page had been written. No
+ * tool calls them sound unless they show what was committed (recovery/seal.h).
  *
  * Not seen by anybody: a log whose end is missing (docs/NEXT.md).
  */

@@ -95,7 +95,8 @@ static void stretch_print(struct stretch *stretch)
         printf("%s, %s to %s, %s, %s\n", stretch_commits(stretch), moment_time(stretch->first_ns),
                moment_time(stretch->last_ns), tool_count(stretch->parts, "file", "files"), tool_bytes(stretch->bytes));
         if (stretch->back_ns >= SET_BACK_NS)
-                printf("    the clock was set back by up to %" PRIu64 " s there: these times may be too late by as much; "
+                printf("    the clock was set back by up to %" PRIu64
+                       " s there: these times may be too late by as much; "
                        "--until=TIME goes by the clock, --until=SEQUENCE by none\n",
                        stretch->back_ns / 1000000000);
         *stretch = (struct stretch){ 0 };

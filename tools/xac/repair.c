@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <xac/xac.h>
 
-#include "recovery/check_sums.h"
+#include "recovery/recover_area.h"
 #include "tools/xac/place.h"
 #include "tools/xac/remains.h"
 #include "tools/xac/repair_area.h"

@@ -11,7 +11,7 @@
 
 #include "base/sys.h"
 #include "recovery/adopt.h"
-#include "recovery/check_sums.h"
+#include "recovery/recover_area.h"
 #include "recovery/seal.h"
 
 static const char *name_of(const struct repair *repair)
@@ -345,7 +345,7 @@ static int repair_summed(struct repair *repair, bool is_there)
 int repair_file(struct repair *repair, uint32_t file_no)
 {
         const struct manifest *manifest = &repair->place.manifest;
-        const struct sums_id id = adopt_sums_id(manifest, file_no);
+        const struct sums_id id = seal_sums_id(manifest, file_no);
         const int access = repair->is_dry ? O_RDONLY : O_RDWR;
 
         repair->file_no = file_no;

@@ -9,7 +9,7 @@
 
 #include "backup/page_sum.h"
 #include "base/sys.h"
-#include "recovery/adopt.h"
+#include "recovery/seal.h"
 #include "recovery/sums.h"
 
 enum tool_exit repair_source_open(struct repair_source *source, const char *path)
@@ -59,7 +59,7 @@ static void read_index(struct repair_source *source)
 
 static int open_sums(struct repair_source *source, uint32_t file_no)
 {
-        const struct sums_id id = adopt_sums_id(&source->place.manifest, file_no);
+        const struct sums_id id = seal_sums_id(&source->place.manifest, file_no);
         struct sums_note note;
         int err = sums_open(source->place.directory, &id, O_RDONLY | O_NONBLOCK, &source->sums_fd, &note);
 

@@ -72,8 +72,8 @@ void restore_further_warn(const struct restore_further *further)
         const struct restore_until *restore = &further->restore;
 
         if (restore->set_back_ns >= SET_BACK_NS)
-                tool_complain("the clock was set back by up to %" PRIu64
-                              " s, about commit %" PRIu64 ": times from before that, and of it, are those of a clock that "
+                tool_complain("the clock was set back by up to %" PRIu64 " s, about commit %" PRIu64
+                              ": times from before that, and of it, are those of a clock that "
                               "was not right; --until=SEQUENCE is not misled",
                               restore->set_back_ns / 1000000000, restore->set_back);
         if (restore->kind == RESTORE_TIME && restore->is_end)

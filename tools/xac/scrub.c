@@ -63,7 +63,7 @@ static void tell_of_damage(void *arg, const char *file, uint64_t offset)
                        !sums_is_name(file) ? "the page is not what its checksum says"
                        : offset            ? "checksums of up to 127 pages"
                                            : "the checksums are not those that " MANIFEST_NAME
-                                             " was written for: changed, or of another moment");
+                                  " was written for: changed, or of another moment");
                 return;
         }
         json_open(&scrub->json, NULL, '{');
@@ -99,7 +99,8 @@ static void print_result(const struct scrub *scrub)
                             "--sum' takes them for sound");
         if (result->sums_changed) {
                 tool_label("DAMAGED");
-                printf("%s not of this moment: restore the whole directory; 'xac scrub --sum' takes pages and checksums "
+                printf("%s not of this moment: restore the whole directory; 'xac scrub --sum' takes pages and "
+                       "checksums "
                        "as they are\n",
                        tool_count(result->sums_changed, "file of checksums", "files of checksums"));
         }
