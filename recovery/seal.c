@@ -10,7 +10,7 @@
 #include "base/sys.h"
 #include "recovery/recover_area.h"
 
-enum { PAGE_NO_BITS = 28 };
+enum { PAGE_NO_BITS = 28, HALF_BLOCK = SUMS_BLOCK_PAGES / 2 };
 
 /* ---- Digests ---- */
 
@@ -74,17 +74,17 @@ struct digest {
 /* Adds a block. Of `pages` those that are in it begin at number *at, and are counted on. */
 static int digest_block(int sums_fd, uint64_t block, const struct pages *pages, uint32_t *at, struct digest *digest)
 {
-        uint32_t values[SUMS_SECTOR_PAGES];
+        uint32_t values[HALF_BLOCK]; /* stacks may be small */
         const uint64_t end = (block + 1) * SUMS_BLOCK_PAGES;
         int err = 0;
 
         memset(values, 0, sizeof(values));
-        for (uint64_t first = block * SUMS_BLOCK_PAGES; !err && first < end; first += SUMS_SECTOR_PAGES) {
+        for (uint64_t first = block * SUMS_BLOCK_PAGES; !err && first < end; first += HALF_BLOCK) {
                 uint64_t lost = 0;
 
-                err = sums_fd < 0 ? 0 : sums_read(sums_fd, first, values, SUMS_SECTOR_PAGES, &lost);
+                err = sums_fd < 0 ? 0 : sums_read(sums_fd, first, values, HALF_BLOCK, &lost);
                 digest->lost += lost;
-                for (uint32_t i = 0; !err && i < SUMS_SECTOR_PAGES; i++) {
+                for (uint32_t i = 0; !err && i < HALF_BLOCK; i++) {
                         const uint64_t value = hash(first + i, values[i]);
 
                         digest->all += value;

@@ -531,17 +531,45 @@ int sums_batch_put(struct sums_batch *batch, uint64_t page_no, uint32_t value)
         return err;
 }
 
+/* Sectors in a row, by one read where that is possible. */
+struct sector_run {
+        int fd;
+        uint64_t first;
+        uint32_t count; /* that are here */
+        unsigned char bytes[BATCH * SUMS_SECTOR_BYTES];
+};
+
+/* The file may end before the run does, and somebody may be writing it: then sectors are read one by one. */
+static int run_take(struct sector_run *run, uint64_t sector_no, uint64_t wanted, unsigned char **sector, bool *is_sound)
+{
+        if (sector_no - run->first >= run->count) {
+                run->first = sector_no;
+                run->count = wanted < BATCH ? (uint32_t)wanted : BATCH;
+                int err =
+                        sys_read_all(run->fd, run->bytes, (size_t)run->count * SUMS_SECTOR_BYTES, sector_at(sector_no));
+                if (err)
+                        run->count = 0;
+                if (err && err != -ENODATA)
+                        return err;
+        }
+        *sector = run->bytes + (sector_no - run->first) * SUMS_SECTOR_BYTES;
+        *is_sound = run->count && sector_is_sound(*sector);
+        return *is_sound ? 0 : read_sector(run->fd, sector_no, *sector, is_sound);
+}
+
 int sums_read(int fd, uint64_t first, uint32_t *values, uint64_t count, uint64_t *lost)
 {
+        struct sector_run run = { .fd = fd };
         uint64_t lost_here = 0;
         int err = 0;
 
         while (count && !err) {
-                unsigned char sector[SUMS_SECTOR_BYTES];
+                unsigned char *sector;
                 struct part part = part_of(first, NULL, count);
                 bool is_sound;
 
-                err = read_sector(fd, part.sector_no, sector, &is_sound);
+                err = run_take(&run, part.sector_no, (part.from + count - 1) / SUMS_SECTOR_PAGES + 1, &sector,
+                               &is_sound);
                 for (uint32_t i = 0; i < part.count; i++)
                         values[i] = is_sound ? bytes_get_u32(sector + (size_t)(part.from + i) * 4) : SUMS_UNKNOWN;
                 lost_here += is_sound ? 0 : part.count;
