@@ -367,8 +367,10 @@ static int visit_page(const struct area_reader *reader, uint64_t i, unsigned cha
 
         if (checksum_crc32c(0, bytes, page_bytes) == expected)
                 return visitor->visit(visitor->arg, &image);
-        if (visitor->find && visitor->find(visitor->arg, image.page, expected, bytes) == 0 &&
-            checksum_crc32c(0, bytes, page_bytes) == expected) {
+        const int err = visitor->find ? visitor->find(visitor->arg, image.page, expected, bytes) : -ENODATA;
+        if (err && err != -ENODATA)
+                return err;
+        if (!err && checksum_crc32c(0, bytes, page_bytes) == expected) {
                 if (!reader->damage->found++)
                         reader->damage->found_offset = offset;
                 return visitor->visit(visitor->arg, &image);

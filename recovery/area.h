@@ -87,8 +87,8 @@ struct area_damage {
 
 struct area_visitor {
         int (*visit)(void *arg, const struct page_image *image);
-        /* Of an image that is damaged: fills in the page that has this CRC. Not 0: there is none. NULL: nobody looks.
-         */
+        /* Of an image that is damaged: fills in the page that has this CRC. -ENODATA: there is none; another error ends
+         * the reading. NULL: nobody looks. */
         int (*find)(void *arg, uint64_t page, uint32_t checksum, void *bytes);
         /* Of one that is nowhere: a result of 0 goes on. NULL: it ends the reading. */
         int (*lose)(void *arg, const struct area_damage *damage);

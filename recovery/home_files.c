@@ -300,6 +300,14 @@ static int write_sums(const struct home_files *homes, struct home_file *file, ui
         return sums_write(file->sums_fd, first, sums, pages);
 }
 
+static int write_sum(const struct home_files *homes, struct home_file *file, uint64_t page, uint32_t sum)
+{
+        const uint64_t page_no = home_files_offset(homes, page) / homes->page_bytes;
+        int err = settle_blocks(homes, file, page_no, 1);
+
+        return err ? err : sums_write(file->sums_fd, page_no, &sum, 1);
+}
+
 static int write_run(struct home_files *homes)
 {
         struct home_file *file = &homes->file[page_file(homes->run_page)];
@@ -340,6 +348,17 @@ int home_files_put(struct home_files *homes, const struct page_image *image)
         memcpy(homes->run + (size_t)homes->run_pages * homes->page_bytes, image->bytes, homes->page_bytes);
         homes->run_pages++;
         return 0;
+}
+
+int home_files_keep(struct home_files *homes, const struct page_image *image)
+{
+        int err = home_files_need(homes, image->page);
+
+        if (err)
+                return err;
+        struct home_file *file = &homes->file[page_file(image->page)];
+        file->is_written = true;
+        return file->sums_fd < 0 ? 0 : write_sum(homes, file, image->page, sums_of(image->bytes, homes->page_bytes));
 }
 
 int home_files_sync(struct home_files *homes)

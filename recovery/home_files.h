@@ -66,6 +66,10 @@ int home_files_read(struct home_files *homes, uint64_t page, void *bytes);
  * is not there. */
 int home_files_find(const struct home_files *homes, uint64_t page, uint32_t checksum, void *bytes);
 
+/* Of a page that stands at home as it is to be (P13): it may be in memory only, and its checksum another. Its bytes are
+ * not written again, which might tear them (P11). On disk after home_files_sync only. */
+int home_files_keep(struct home_files *homes, const struct page_image *image);
+
 /* Writes pages home, in runs, and their checksums: `bytes` may change after the call. On disk after home_files_sync
  * only. */
 int home_files_put(struct home_files *homes, const struct page_image *image);

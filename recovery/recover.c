@@ -53,6 +53,7 @@ static void keep_sentence(void *arg, const char *sentence)
 
 struct restore {
         struct home_files *homes;
+        uint64_t found; /* the page that was found at home last */
         struct progress progress;
         uint64_t done;
         uint64_t total;
@@ -61,7 +62,8 @@ struct restore {
 static int restore_page(void *arg, const struct page_image *image)
 {
         struct restore *restore = arg;
-        int err = home_files_put(restore->homes, image);
+        const bool is_home = image->page == restore->found;
+        int err = is_home ? home_files_keep(restore->homes, image) : home_files_put(restore->homes, image);
 
         progress_tell(&restore->progress, ++restore->done, restore->total);
         return err;
@@ -69,9 +71,12 @@ static int restore_page(void *arg, const struct page_image *image)
 
 static int find_at_home(void *arg, uint64_t page, uint32_t checksum, void *bytes)
 {
-        const struct restore *restore = arg;
+        struct restore *restore = arg;
+        int err = home_files_find(restore->homes, page, checksum, bytes);
 
-        return home_files_find(restore->homes, page, checksum, bytes);
+        if (!err)
+                restore->found = page;
+        return err;
 }
 
 static int restore_area(struct recover *recover)
@@ -79,6 +84,7 @@ static int restore_area(struct recover *recover)
         struct recovery *recovery = recover->recovery;
         struct restore restore = {
                 .homes = &recover->homes,
+                .found = UINT64_MAX,
                 .progress = { .recovery = recovery, .what = "restore", .step = PROGRESS_PAGES },
         };
         const struct area_visitor visitor = { .visit = restore_page, .find = find_at_home, .arg = &restore };

@@ -152,20 +152,6 @@ static void test_a_damaged_area(void **state)
         expect_recovery();
 }
 
-static void test_a_damaged_page_in_the_area(void **state)
-{
-        uint64_t last = crashed->area_pages - 1;
-        char part[80];
-
-        (void)state;
-        crashed_flip(directory, AREA_NAME_1, 8192 + last * CRASHED_PAGE + 5);
-        snprintf(part, sizeof(part), AREA_NAME_1 ": offset %d: ", (int)(8192 + last * CRASHED_PAGE));
-        expect_damage_and_no_change(part);
-        expect_damage_and_no_change("wrote to two at offset ");
-        crashed_flip(directory, AREA_NAME_1, 8192 + last * CRASHED_PAGE + 5);
-        expect_recovery();
-}
-
 static uint64_t table_page(uint64_t i)
 {
         uint64_t page;
@@ -190,6 +176,31 @@ static void put_home(uint64_t i)
         close(to);
 }
 
+/* Home has another page than the area: what is older there may be the same by chance. */
+static void spoil_home(uint64_t i)
+{
+        const uint64_t page = table_page(i);
+        int to = openat(directory, page >> 28 ? "two" : "one", O_WRONLY | O_CLOEXEC);
+
+        assert_int_equal(pwrite(to, "spoilt", 6, (off_t)((page & 0xfffffff) * CRASHED_PAGE)), 6);
+        close(to);
+}
+
+static void test_a_damaged_page_in_the_area(void **state)
+{
+        uint64_t last = crashed->area_pages - 1;
+        char part[80];
+
+        (void)state;
+        spoil_home(last);
+        crashed_flip(directory, AREA_NAME_1, 8192 + last * CRASHED_PAGE + 5);
+        snprintf(part, sizeof(part), AREA_NAME_1 ": offset %d: ", (int)(8192 + last * CRASHED_PAGE));
+        expect_damage_and_no_change(part);
+        expect_damage_and_no_change("wrote to two at offset ");
+        crashed_flip(directory, AREA_NAME_1, 8192 + last * CRASHED_PAGE + 5);
+        expect_recovery();
+}
+
 /* P13: the page stands at home. Another page that stands there does not help. */
 static void test_a_damaged_page_that_stands_at_home(void **state)
 {
@@ -204,10 +215,75 @@ static void test_a_damaged_page_that_stands_at_home(void **state)
                 expect_recovery();
                 crashed_files_put_back(&begin, directory);
                 put_home(i);
+                spoil_home((i + 1) % crashed->area_pages);
                 crashed_flip(directory, AREA_NAME_1, 8192 + (i + 1) % crashed->area_pages * CRASHED_PAGE);
                 expect_damage_and_no_change(AREA_NAME_1 ": offset ");
                 crashed_files_put_back(&begin, directory);
         }
+}
+
+static struct stat guarded;
+static uint64_t guarded_offset;
+
+static int guard(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
+{
+        struct stat st;
+        const bool is_there = call == SYS_PWRITE && offset <= guarded_offset && guarded_offset < offset + byte_len;
+
+        return is_there && !fstat(fd, &st) && st.st_ino == guarded.st_ino ? -EIO : 0;
+}
+
+/* P13: it is not written again, which might tear it. */
+static void test_what_stands_at_home_is_left_there(void **state)
+{
+        int guarded_pages = 0;
+
+        (void)state;
+        for (uint64_t i = 0; i < crashed->area_pages; i++) {
+                const uint64_t page = table_page(i);
+                struct recovery recovery = { .directory = directory };
+                struct manifest manifest;
+
+                if (crashed->is_touched[page >> 28][page & 0xfffffff])
+                        continue;
+                guarded_pages++;
+                put_home(i);
+                crashed_flip(directory, AREA_NAME_1, 8192 + i * CRASHED_PAGE + 5);
+                guarded_offset = (page & 0xfffffff) * CRASHED_PAGE;
+                assert_int_equal(fstatat(directory, page >> 28 ? "two" : "one", &guarded, 0), 0);
+                assert_int_equal(manifest_read(directory, &manifest), 0);
+                sys_fail = guard;
+                assert_int_equal(recover_run(&recovery, &manifest), 0);
+                sys_fail = NULL;
+                crashed_assert_recovered(crashed, &manifest);
+                crashed_files_put_back(&begin, directory);
+        }
+        assert_true(guarded_pages > 0);
+}
+
+static int fail_home_reads(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
+{
+        struct stat st;
+
+        (void)offset, (void)byte_len;
+        return call == SYS_PREAD && !fstat(fd, &st) && st.st_ino == guarded.st_ino ? -EIO : 0;
+}
+
+/* Who cannot look does not know that it is lost. */
+static void test_a_home_that_cannot_be_read(void **state)
+{
+        struct recovery recovery = { .directory = directory };
+        struct manifest manifest;
+
+        (void)state;
+        put_home(0);
+        crashed_flip(directory, AREA_NAME_1, 8192 + 5);
+        assert_int_equal(fstatat(directory, table_page(0) >> 28 ? "two" : "one", &guarded, 0), 0);
+        assert_int_equal(manifest_read(directory, &manifest), 0);
+        sys_fail = fail_home_reads;
+        assert_int_equal(recover_run(&recovery, &manifest), -EIO);
+        sys_fail = NULL;
+        expect_recovery();
 }
 
 static void test_a_missing_or_short_area(void **state)
@@ -421,6 +497,7 @@ static void test_senseless_records(void **state)
 static void test_all_damage_is_reported(void **state)
 {
         (void)state;
+        spoil_home(0);
         crashed_flip(directory, AREA_NAME_1, 8192 + 99);
         crashed_flip_log(directory, crashed->position[50]);
         assert_int_equal(renameat(directory, "one", directory, "elsewhere"), 0);
@@ -464,6 +541,8 @@ int main(void)
                 DAMAGE_TEST(test_a_damaged_area),
                 DAMAGE_TEST(test_a_damaged_page_in_the_area),
                 DAMAGE_TEST(test_a_damaged_page_that_stands_at_home),
+                DAMAGE_TEST(test_what_stands_at_home_is_left_there),
+                DAMAGE_TEST(test_a_home_that_cannot_be_read),
                 DAMAGE_TEST(test_a_missing_or_short_area),
                 DAMAGE_TEST(test_a_foreign_area),
                 DAMAGE_TEST(test_a_cut_data_file),

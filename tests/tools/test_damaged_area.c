@@ -143,6 +143,18 @@ static void a_file_that_was_cut_is_not_patched(void)
         check_xac(0, "check", TOOL_ENV);
 }
 
+/* The rest of the page is no zeros. */
+static void nor_is_one_that_was_cut_within_the_page_left_so(void)
+{
+        go_down();
+        check_ok(truncate(tool_path(TOOL_FILE), NTH * PAGE + 10));
+        check_xac(0, "repair", from_backup(), TOOL_ENV);
+        check_said("was taken from the backup");
+        check_said("left          0");
+        check_equal(tool_sum(), 5 + TOOL_PAGES);
+        check_xac(0, "check", TOOL_ENV);
+}
+
 static void a_damaged_table_tells_nothing(void)
 {
         go_down();
@@ -161,6 +173,7 @@ int main(void)
                 isolated_test(a_backup_has_the_page),
                 isolated_test(no_backup_has_the_page),
                 isolated_test(a_file_that_was_cut_is_not_patched),
+                isolated_test(nor_is_one_that_was_cut_within_the_page_left_so),
                 isolated_test(a_damaged_table_tells_nothing),
         };
 

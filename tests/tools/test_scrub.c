@@ -228,6 +228,24 @@ static void another_page_is_not_taken(void)
         check_said("left          1\n");
 }
 
+/* A write that a disk has lost leaves the page of before, which a backup of before has, too. */
+static void a_page_of_before_is_not_believed(void)
+{
+        struct stat st;
+
+        tool_work(0, 20, TOOL_CLOSE);
+        copy_to_backup();
+        tool_work(0, 6, TOOL_CLOSE);
+        check_equal(stat(tool_path(TOOL_FILE), &st), 0);
+        scratch_shell("dd if='%s/" TOOL_FILE "' of='%s' bs=4096 skip=5 seek=5 count=1 conv=notrunc status=none",
+                      scratch_path("backup"), tool_path(TOOL_FILE));
+        keep_time(TOOL_FILE, &st);
+        check_xac(1, "check", TOOL_ENV);
+        check_xac(1, "repair", from_backup(), TOOL_ENV);
+        check_said("accounts: offset 20480: the backup's page is another than the checksum is of: left as it is\n");
+        check_xac(1, "check", TOOL_ENV);
+}
+
 static void a_damaged_checksum_is_put_right(void)
 {
         tool_work(0, 20, TOOL_CLOSE);
@@ -545,6 +563,7 @@ int main(void)
                 isolated_test(a_page_is_taken_from_a_backup),
                 isolated_test(files_that_are_missing_or_cut_are_put_together),
                 isolated_test(another_page_is_not_taken),
+                isolated_test(a_page_of_before_is_not_believed),
                 isolated_test(a_damaged_checksum_is_put_right),
                 isolated_test(recovery_goes_on_after_a_repair),
                 isolated_test(what_is_in_use_is_not_repaired),

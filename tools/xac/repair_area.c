@@ -49,7 +49,7 @@ static int open_home(const struct repair *repair, uint64_t page, struct home *ho
         int err = sys_open(repair->place.directory, name_of(repair, page), access | O_NONBLOCK, 0, &home->fd);
 
         if (err)
-                return err;
+                return err == -ENOENT || err == -ELOOP || err == -EISDIR || err == -ENXIO ? -ENODATA : err;
         err = sys_stat(home->fd, &st);
         home->offset = number_in_file(page) * page_bytes;
         if (!err && (!S_ISREG(st.st_mode) || (uint64_t)st.st_size <= home->offset))
@@ -91,7 +91,7 @@ static int put_home(struct repair *repair, const struct home *home, uint64_t pag
                name_of(repair, page), (unsigned long long)home->offset);
         if (repair->is_dry)
                 return 0;
-        int err = sys_write_all(home->fd, bytes, home->byte_len, home->offset);
+        int err = sys_write_all(home->fd, bytes, repair->place.manifest.page_bytes, home->offset);
         return err ? err : sys_sync_data(home->fd);
 }
 

@@ -126,7 +126,8 @@ static bool is_same(const struct repair *repair, const struct sums_page *page)
         return page->bytes && memcmp(page->bytes, repair->page, repair->place.manifest.page_bytes) == 0;
 }
 
-/* The backup's page is not the one that the checksum is of. */
+/* The backup's page is not the one that the checksum is of. Where that is sound, both pages may be older: a disk loses
+ * writes, too. */
 static int judge_other(struct repair *repair, const struct sums_page *page)
 {
         enum repair_trust trust;
@@ -140,6 +141,8 @@ static int judge_other(struct repair *repair, const struct sums_page *page)
                 return leave(repair, page, page->is_lost ? &repair_another_lost : &repair_another);
         if (trust == REPAIR_NO_SUM)
                 return leave(repair, page, &repair_unsure);
+        if (!page->is_lost)
+                return leave(repair, page, &repair_another);
         repair->sums++;
         repair_line_add(&repair->line, page->page_no, &repair_sum_made);
         return put_sum(repair, page, page->sum);
