@@ -542,18 +542,18 @@ struct sector_run {
 /* The file may end before the run does, and somebody may be writing it: then sectors are read one by one. */
 static int run_take(struct sector_run *run, uint64_t sector_no, uint64_t wanted, unsigned char **sector, bool *is_sound)
 {
+        int err = 0;
+
         if (sector_no - run->first >= run->count) {
                 run->first = sector_no;
                 run->count = wanted < BATCH ? (uint32_t)wanted : BATCH;
-                int err =
-                        sys_read_all(run->fd, run->bytes, (size_t)run->count * SUMS_SECTOR_BYTES, sector_at(sector_no));
-                if (err)
-                        run->count = 0;
-                if (err && err != -ENODATA)
-                        return err;
+                err = sys_read_all(run->fd, run->bytes, (size_t)run->count * SUMS_SECTOR_BYTES, sector_at(sector_no));
+                run->count = err ? 0 : run->count;
         }
         *sector = run->bytes + (sector_no - run->first) * SUMS_SECTOR_BYTES;
         *is_sound = run->count && sector_is_sound(*sector);
+        if (err && err != -ENODATA)
+                return err;
         return *is_sound ? 0 : read_sector(run->fd, sector_no, *sector, is_sound);
 }
 
@@ -564,9 +564,9 @@ int sums_read(int fd, uint64_t first, uint32_t *values, uint64_t count, uint64_t
         int err = 0;
 
         while (count && !err) {
-                unsigned char *sector;
+                unsigned char *sector = NULL;
                 struct part part = part_of(first, NULL, count);
-                bool is_sound;
+                bool is_sound = false;
 
                 err = run_take(&run, part.sector_no, (part.from + count - 1) / SUMS_SECTOR_PAGES + 1, &sector,
                                &is_sound);
