@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TESTS_OPERATOR_OPERATOR_POOL_H
+#define TESTS_OPERATOR_OPERATOR_POOL_H
+
+/*
+ * Moments of one history: what the directories of an environment and of its archive were at rest, after a close, after a
+ * death with the shared memory gone, or in the middle of work, when all of it stood still. And backups.
+ *
+ * All moments are of the same directory, so that an environment that is put back there still has its archive.
+ */
+
+#include "tests/operator/operator_history.h"
+#include "tests/operator/operator_image.h"
+#include "tests/operator/operator_session.h"
+
+enum { POOL_MOMENTS = 20, POOL_BACKUPS = 6 };
+
+struct moment {
+        struct image store, archive;
+        uint32_t session; /* that it is of, or the last one before */
+        bool is_closed;
+        uint32_t least, most; /* the commits that it may be as of */
+        uint32_t pages[HISTORY_FILES];
+};
+
+struct pool_backup {
+        struct image image;
+        int after;        /* the one that it goes on from; -1: it is full */
+        uint32_t commit;  /* as of which it is */
+        uint32_t session; /* after which it was made */
+};
+
+struct pool {
+        struct history history;
+        struct session_record *record;
+        uint32_t moments, backups;
+        struct moment moment[POOL_MOMENTS];
+        struct pool_backup backup[POOL_BACKUPS];
+        bool is_ahead; /* a clock was, for one session */
+        uint32_t ahead_first, ahead_last; /* its commits */
+};
+
+struct pool *pool_new(void);
+/* The same pool for the same seed, but for threads and times. False: something failed that must not (it was said). */
+bool pool_make(struct pool *pool, uint64_t seed);
+
+#endif
