@@ -57,12 +57,9 @@ static void mix_one(const struct mixing *mixing, const struct image_file *file, 
         struct image_file part = *file;
         const struct image_file *mine = image_find(&mixing->harm->moment->store, file->name);
 
-        if (file->byte_len > most && mine && mine->byte_len == file->byte_len) {
-                harm_file_replace_first(here.store, file, most);
-        } else {
-                part.byte_len = file->byte_len < most ? file->byte_len : most;
+        part.byte_len = file->byte_len < most ? file->byte_len : most;
+        if (part.byte_len == file->byte_len || !harm_file_replace_first(here.store, file, most))
                 image_put_file(&part, here.store, mixing->keeps_times);
-        }
         if (!image_is_same(mine, file)) {
                 harm_file_note(mixing->harm, harm_part_of(file->name), mixing->keeps_times);
                 mixing->harm->is_log_shortened |= harm_part_of(file->name) == HARM_LOG;

@@ -237,8 +237,6 @@ static bool zero_both(struct harm *harm, struct chance *chance)
         char name[SUMS_NAME_BYTES];
 
         sums_name(file, name);
-        if (access(here.store, X_OK) || faccessat(AT_FDCWD, here.store, R_OK, 0))
-                return false;
         snprintf(data.path, sizeof(data.path), "%s/%s", here.store, history_file[file]);
         snprintf(sums.path, sizeof(sums.path), "%s/%s", here.store, name);
         if (access(data.path, R_OK) || access(sums.path, R_OK))
@@ -311,13 +309,19 @@ bool harm_file_do(struct harm *harm, struct chance *chance, enum harm_kind kind)
         return draw_target(&target, &wanted, chance) && change_one(harm, chance, kind, &target, &wanted);
 }
 
-void harm_file_replace_first(const char *directory, const struct image_file *file, size_t byte_len)
+bool harm_file_replace_first(const char *directory, const struct image_file *file, size_t byte_len)
 {
-        struct target target;
+        char path[PATH];
+        ssize_t written;
 
-        open_target(&target, directory, file->name);
-        check_equal(pwrite(target.fd, file->bytes, byte_len, 0), byte_len);
-        close(target.fd);
+        snprintf(path, sizeof(path), "%.4200s/%.90s", directory, file->name);
+        const int fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0)
+                return false;
+        written = pwrite(fd, file->bytes, byte_len, 0);
+        close(fd);
+        check_equal(written, byte_len);
+        return true;
 }
 
 void harm_file_remove_others(struct harm *harm, const char *directory, const struct image *others)

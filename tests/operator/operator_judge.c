@@ -148,7 +148,8 @@ void judge_fail(struct round *round, const char *tool, const char *rule, const c
         if (fault)
                 snprintf(name, sizeof(name), "%s: %s [%s, fault %d]", tool, rule, state, fault);
         else
-                snprintf(name, sizeof(name), "%s: %s [%s]", tool, rule, state);
+                snprintf(name, sizeof(name), "%s: %s [%s%s]", tool, rule, state,
+                         round->moment->is_closed && round->harm.parts & HARM_DATA & ~round->harm.rot ? ", changed by others" : "");
         const uint64_t count = tally_failure(round->tally, name, round->number);
         round->has_failed = true;
         if (count <= 2 || round->is_verbose)

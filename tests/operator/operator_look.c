@@ -234,11 +234,11 @@ static bool backup(struct round *round)
         return true;
 }
 
-/* Was it to be seen by length and time that a data file is another one? */
+/* Was it to be seen by length and time that a data file is another one? (What repair has left is damaged, whatever they say.) */
 static bool was_to_be_seen(const struct round *round)
 {
         return round->moment->is_closed && round->harm.parts & HARM_DATA && !(round->harm.rot & HARM_DATA) &&
-               !(round->harm.parts & ~(unsigned)HARM_DATA) && !round->was_killed;
+               !(round->harm.parts & ~(unsigned)HARM_DATA) && !round->was_killed && !round->was_repaired;
 }
 
 static bool program(struct round *round)
@@ -253,6 +253,8 @@ static bool program(struct round *round)
         int code;
         const int status = session_run(&open, &code, line, sizeof(line));
 
+        /* A program that names an empty directory begins an archive there (xac_open(3)). */
+        round->is_forced |= round->harm.is_away && round->harm.is_empty;
         snprintf(round->run.command, sizeof(round->run.command), "a program (%d, %d%s%s)", status, code, line[0] ? ": " : "",
                  line);
         note(round, status ? "1" : "0");
@@ -285,6 +287,7 @@ static bool repair(struct round *round)
                 return false;
         snprintf(from, sizeof(from), "--from=%s", here.full);
         run(round, tools_args("repair", from, is_dry ? "--dry-run" : here.store, is_dry ? here.store : NULL), !is_dry);
+        round->was_repaired |= !is_dry;
         if (judge(round, "repair", judge_is_store_harmed(round) || round->harm.parts & HARM_FULL_BACKUP) && !is_dry &&
             is_known(round))
                 judge_environment(round, "repair", false);
@@ -347,16 +350,22 @@ static struct aim draw_aim(const struct round *round, struct chance *chance)
         return aim;
 }
 
+/* An environment that was harmed, or set back, may have gone on with other log than the archive has. */
+static bool is_archive_in_doubt(const struct round *round)
+{
+        return round->harm.parts & (HARM_STORE | HARM_ARCHIVE) || harm_is_disturbed(&round->harm) || round->was_killed ||
+               round->is_forced || round->is_taken || round->is_given_up;
+}
+
 static void judge_restored(struct round *round, const struct aim *aim)
 {
-        const bool is_harmed = round->harm.parts & HARM_ARCHIVE || round->was_killed || round->is_forced;
         uint32_t commit_least = aim->least;
         char where[128], detail[160];
         bool is_short;
         const int commit = judge_find(round, here.made, where, sizeof(where), &is_short);
 
         /* An archive does not know how long it was. What it has is restored, and a time behind it is said to be. */
-        if (is_harmed && (!aim->until[0] || aim->is_by_time))
+        if (is_archive_in_doubt(round) && (!aim->until[0] || aim->is_by_time))
                 commit_least = round->full->commit;
         snprintf(detail, sizeof(detail), "commit %d, expected %u to %u%s", commit, commit_least, aim->most,
                  round->pool->is_ahead ? ", a clock was ahead" : "");
@@ -377,7 +386,7 @@ static bool restore_by_archive(struct round *round)
                 return false;
         const struct aim aim = draw_aim(round, chance);
         const unsigned parts = round->harm.parts & (HARM_FULL_BACKUP | HARM_ARCHIVE);
-        const bool is_harmed = parts || harm_is_disturbed(&round->harm) || round->was_killed || aim.until[0];
+        const bool is_harmed = parts || is_archive_in_doubt(round) || aim.until[0];
 
         snprintf(archive, sizeof(archive), "--archive=%s", here.archive);
         remove_made();
@@ -421,12 +430,10 @@ static bool restore(struct round *round)
 static bool look_at_archive(struct round *round)
 {
         const char *const way[] = { "--list", "--check" };
-        const bool is_harmed = round->harm.parts & HARM_ARCHIVE || harm_is_disturbed(&round->harm) || round->was_killed;
+        const bool is_harmed = is_archive_in_doubt(round) || round->moment->archive.count == 0;
 
         run(round, tools_args("archive", way[chance_below(&round->chance, 2)], here.archive), false);
-        if (judge_verdict(round, "archive --check", is_harmed, false) && is_done(round) && !is_harmed && !round->is_forced &&
-            !round->is_taken && !round->is_given_up && tools_said(&round->run, "GAP"))
-                judge_fail(round, "archive --check", "a gap", "");
+        judge_verdict(round, "archive --check", is_harmed, false);
         return true;
 }
 

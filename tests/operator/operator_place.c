@@ -21,7 +21,7 @@
 struct place here;
 
 static const char *disk_path[PLACE_DISKS];
-static const char *const disk_size[PLACE_DISKS] = { "size=64m", "size=8m" };
+static const char *const disk_size[PLACE_DISKS] = { "size=64m", "size=8m", "size=64m" };
 
 static const char *path_of(const char *directory, const char *name)
 {
@@ -58,7 +58,7 @@ void place_make(unsigned number)
         here.full = path_of(disk_path[PLACE_OF_STORE], "full");
         here.next = path_of(disk_path[PLACE_OF_STORE], "next");
         here.made = path_of(disk_path[PLACE_OF_STORE], "made");
-        here.probe = path_of(disk_path[PLACE_OF_STORE], "probe");
+        here.probe = path_of(disk_path[PLACE_OF_PROBES], "probe");
         here.before = path_of(disk_path[PLACE_OF_STORE], "before");
         here.archive = path_of(disk_path[PLACE_OF_ARCHIVE], "archive");
         here.away = path_of(disk_path[PLACE_OF_ARCHIVE], "away");

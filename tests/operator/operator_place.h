@@ -4,13 +4,14 @@
 
 /*
  * Where one process of the drill has its directories, and the disks below them: a file system in memory for the environment,
- * the backups and copies, and one for the archive. Where mounts are not allowed both are plain directories, and disks that are
+ * the backups and what tools make, one for the archive, and one
+ * for copies that are looked at. Where mounts are not allowed both are plain directories, and disks that are
  * full or read-only are left out.
  */
 
 #include <stdbool.h>
 
-enum place_disk { PLACE_OF_STORE, PLACE_OF_ARCHIVE, PLACE_DISKS };
+enum place_disk { PLACE_OF_STORE, PLACE_OF_ARCHIVE, PLACE_OF_PROBES, PLACE_DISKS };
 
 /* Paths, for as long as the process lives. */
 struct place {

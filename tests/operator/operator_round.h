@@ -31,6 +31,7 @@ struct round {
         bool is_given_up; /* log, by --give-up-damaged */
         bool is_forced;  /* it may have been open without its archive */
         bool was_killed; /* a tool: what it was doing is half done */
+        bool was_repaired;
         bool has_failed;
         char told[ROUND_TOLD]; /* which tools ran, and how they ended */
         size_t told_len;

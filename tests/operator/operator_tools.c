@@ -105,6 +105,8 @@ void tools_run(struct tools_run *run, const char *const *args, uint32_t after_us
                 run->hung = !read_until(run, ends[0], begun_ns + leeway_ms(LIMIT_MS) * 1000000);
         if (run->is_killed || run->hung)
                 kill(pid, SIGKILL);
+        if (run->is_killed)
+                read_until(run, ends[0], UINT64_MAX); /* it may have ended just before */
         close(ends[0]);
         run->said[run->said_len] = '\0';
         check_equal(waitpid(pid, &status, 0), pid);
