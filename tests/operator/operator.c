@@ -6,7 +6,7 @@
  * call damaged what nobody has harmed, or leave a gap in the archive unasked. What is known not to be noticed is in
  * operator_judge.c, with the sentence that says so.
  *
- *      operator [--seconds N | --harms N] [--jobs N] [--keep-going] [--verbose] [--xac PROGRAM]
+ *      operator [--seconds N | --harms N] [--jobs N] [--keep-going] [--verbose] [--xac PROGRAM] [--keep DIR]
  *      operator --seed S --round K          that round once more
  *
  * Rounds have numbers. Each pool of moments (operator_pool.c) serves ROUNDS of them, and both are drawn from the seed and the
@@ -35,7 +35,7 @@ enum { ROUNDS = 200, SECONDS = 20, JOBS_MAX = 64 };
 struct drill {
         uint64_t seed, seconds, harms, jobs, round;
         bool keeps_going, is_verbose;
-        const char *xac;
+        const char *xac, *keep;
         uint64_t begun_ns;
         struct tally *tally;
         char seeds[128];
@@ -61,6 +61,7 @@ static void run_round(const struct drill *drill, struct pool *pool, uint64_t num
         round.tally = drill->tally;
         round.seeds = drill->seeds;
         round.is_verbose = drill->is_verbose;
+        round.keep = drill->keep;
         round_run(&round);
         if (drill->round != NO_ROUND)
                 printf("round %" PRIu64 ": %s\n   tools: %s\n", number, round.harm.what, round.told);
@@ -116,7 +117,8 @@ int main(int argc, char **argv)
                 { "seconds", .number = &drill.seconds }, { "harms", .number = &drill.harms },
                 { "jobs", .number = &drill.jobs },       { "round", .number = &drill.round },
                 { "keep-going", .flag = &drill.keeps_going }, { "verbose", .flag = &drill.is_verbose },
-                { "xac", .text = &drill.xac },           { NULL },
+                { "xac", .text = &drill.xac },           { "keep", .text = &drill.keep },
+                { NULL },
         };
 
         program_options(argc, argv, options);

@@ -58,7 +58,7 @@ struct harm {
         const struct moment *moment;
         unsigned kinds;        /* bits of what was done */
         unsigned parts;        /* whose bytes, names or times were changed (harm_part) */
-        unsigned rot;          /* ... with the time as it was */
+        unsigned seen;         /* ... and to be seen by the time of change */
         bool is_log_shortened; /* more than some bits of it are gone, or of another moment */
         bool is_away, is_empty;
         uint32_t count;

@@ -37,8 +37,8 @@ unsigned harm_part_of(const char *name)
 void harm_file_note(struct harm *harm, unsigned part, bool keeps_time)
 {
         harm->parts |= part;
-        if (keeps_time)
-                harm->rot |= part;
+        if (!keeps_time)
+                harm->seen |= part;
 }
 
 /* ---- Which file ---- */
@@ -222,6 +222,7 @@ static bool swap(struct harm *harm, struct target *target, const struct wanted *
         close(other.fd);
         check_equal(renameat2(AT_FDCWD, target->path, AT_FDCWD, other.path, RENAME_EXCHANGE), 0);
         harm_say(harm, "%s and %s", target->name, other.name);
+        harm->seen |= target->part;
         harm->is_log_shortened |= target->part == HARM_LOG;
         return true;
 }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "tests/operator/operator_place.h"
 #include "tests/operator/operator_session.h"
@@ -48,7 +49,6 @@ static bool is_mixed(const struct round *round)
 void judge_begin(struct round *round)
 {
         static struct image now;
-        const size_t mark = image_mark();
         const struct image_file *mine = image_find(&round->moment->store, "xac.manifest");
         const struct image_file *manifest;
         bool is_any = false;
@@ -64,7 +64,7 @@ void judge_begin(struct round *round)
         }
         if (!is_any || image_is_same(manifest, mine))
                 round->has_origin[round->moment - round->pool->moment] = true;
-        image_forget(mark);
+        round->harmed = &now;
 }
 
 bool judge_may_be(struct round *round, int commit)
@@ -139,6 +139,23 @@ static void tell_failure(const struct round *round, const char *name, const char
                round->run.said, round->seeds, round->number);
 }
 
+/* As the first tool found it. */
+static void keep_harmed(const struct round *round)
+{
+        char path[4096];
+
+        snprintf(path, sizeof(path), "%s/round-%" PRIu64, round->keep, round->number);
+        if (mkdir(path, 0700))
+                return;
+        snprintf(path, sizeof(path), "%s/round-%" PRIu64 "/store", round->keep, round->number);
+        image_store(round->harmed, path);
+        snprintf(path, sizeof(path), "%s/round-%" PRIu64 "/archive", round->keep, round->number);
+        image_store(&round->moment->archive, path);
+        snprintf(path, sizeof(path), "%s/round-%" PRIu64 "/full", round->keep, round->number);
+        if (round->full)
+                image_store(&round->full->image, path);
+}
+
 void judge_fail(struct round *round, const char *tool, const char *rule, const char *detail)
 {
         char name[TALLY_CLASS];
@@ -149,9 +166,11 @@ void judge_fail(struct round *round, const char *tool, const char *rule, const c
                 snprintf(name, sizeof(name), "%s: %s [%s, fault %d]", tool, rule, state, fault);
         else
                 snprintf(name, sizeof(name), "%s: %s [%s%s]", tool, rule, state,
-                         round->moment->is_closed && round->harm.parts & HARM_DATA & ~round->harm.rot ? ", changed by others" : "");
+                         round->moment->is_closed && round->harm.seen & (HARM_DATA | HARM_BACKUPS) ? ", changed by others" : "");
         const uint64_t count = tally_failure(round->tally, name, round->number);
         round->has_failed = true;
+        if (count == 1 && round->keep)
+                keep_harmed(round);
         if (count <= 2 || round->is_verbose)
                 tell_failure(round, name, detail);
 }

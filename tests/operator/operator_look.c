@@ -237,7 +237,7 @@ static bool backup(struct round *round)
 /* Was it to be seen by length and time that a data file is another one? (What repair has left is damaged, whatever they say.) */
 static bool was_to_be_seen(const struct round *round)
 {
-        return round->moment->is_closed && round->harm.parts & HARM_DATA && !(round->harm.rot & HARM_DATA) &&
+        return round->moment->is_closed && round->harm.seen & HARM_DATA &&
                !(round->harm.parts & ~(unsigned)HARM_DATA) && !round->was_killed && !round->was_repaired;
 }
 
@@ -328,11 +328,17 @@ static void aim_at_time(const struct round *round, struct aim *aim, struct chanc
                 aim->most--;
 }
 
+static bool is_exchanged(const struct round *round)
+{
+        return round->harm.parts & HARM_MANIFEST;
+}
+
 static struct aim draw_aim(const struct round *round, struct chance *chance)
 {
         const struct moment *moment = round->moment;
-        struct aim aim = { .least = newest_archived(round), .most = moment->most };
-        const bool is_certain = moment->is_closed && moment->most > round->full->commit;
+        /* An environment that was exchanged for a later one may have gone on into the archive. */
+        struct aim aim = { .least = newest_archived(round), .most = is_exchanged(round) ? HISTORY_COMMITS : moment->most };
+        const bool is_certain = moment->is_closed && moment->most > round->full->commit && !is_exchanged(round);
 
         if (is_certain && chance_percent(chance, 40)) {
                 const uint32_t k = round->full->commit + 1 + (uint32_t)chance_below(chance, aim.most - round->full->commit);

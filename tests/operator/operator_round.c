@@ -84,6 +84,7 @@ static void clean_up(void)
 
 void round_run(struct round *round)
 {
+        const size_t mark = image_mark();
         const uint32_t tools = 1 + (uint32_t)chance_below(&round->chance, TOOLS_MAX);
 
         round->moment = &round->pool->moment[chance_below(&round->chance, round->pool->moments)];
@@ -101,6 +102,7 @@ void round_run(struct round *round)
             (round->harm.kinds || chance_percent(&round->chance, GAP_PERCENT)))
                 look_for_gap(round);
         count(round);
+        image_forget(mark);
         if (round->was_killed)
                 clean_up();
 }

@@ -25,7 +25,9 @@ struct round {
         struct tally *tally;
         const char *seeds; /* what repeats this round */
         bool is_verbose;
+        const char *keep; /* a directory for what failed first of each class; NULL: none */
 
+        const struct image *harmed;    /* the environment, before the first tool */
         bool has_origin[POOL_MOMENTS]; /* whose manifest the environment has */
         bool is_taken;   /* somebody opened it as it was, and said so: what was changed is its content now */
         bool is_given_up; /* log, by --give-up-damaged */
