@@ -107,11 +107,13 @@ int judge_find(const struct round *round, const char *directory, char *where, si
 
 /* ---- Failures ---- */
 
-static int fault_of(const struct round *round, const char *rule)
+static int fault_of(const struct round *round, const char *tool, const char *rule)
 {
         const struct harm *harm = &round->harm;
         const unsigned mixes = 1U << HARM_CP | 1U << HARM_RSYNC | 1U << HARM_TAR | 1U << HARM_OLDER;
 
+        if (strcmp(tool, "check a backup") == 0)
+                return 0;
         if (strstr(rule, "gap"))
                 return 1;
         if (strstr(rule, "time"))
@@ -159,14 +161,14 @@ static void keep_harmed(const struct round *round)
 void judge_fail(struct round *round, const char *tool, const char *rule, const char *detail)
 {
         char name[TALLY_CLASS];
-        const int fault = fault_of(round, rule);
+        const int fault = fault_of(round, tool, rule);
         const char *state = round->moment->is_closed ? "closed" : "not closed";
 
         if (fault)
                 snprintf(name, sizeof(name), "%s: %s [%s, fault %d]", tool, rule, state, fault);
         else
                 snprintf(name, sizeof(name), "%s: %s [%s%s]", tool, rule, state,
-                         round->moment->is_closed && round->harm.seen & (HARM_DATA | HARM_BACKUPS) ? ", changed by others" : "");
+                         (round->moment->is_closed || strcmp(tool, "check a backup") == 0) && round->harm.seen & (HARM_DATA | HARM_BACKUPS) ? ", changed by others" : "");
         const uint64_t count = tally_failure(round->tally, name, round->number);
         round->has_failed = true;
         if (count == 1 && round->keep)

@@ -405,17 +405,29 @@ static bool restore_by_archive(struct round *round)
         return true;
 }
 
+/* What has been checked is what is restored then. */
+static void restore_checked(struct round *round, bool has_next, uint32_t commit)
+{
+        image_clear(here.probe);
+        rmdir(here.probe);
+        run(round, tools_args("restore", here.full, has_next ? here.next : here.probe, has_next ? here.probe : NULL), false);
+        if (judge_verdict(round, "restore", false, false) && is_done(round))
+                judge_commit(round, "restore --check", here.probe, commit, commit);
+}
+
 static bool restore(struct round *round)
 {
         const bool has_next = round->next && chance_percent(&round->chance, 60);
         const bool is_check = chance_percent(&round->chance, 40);
-        const uint32_t commit = has_next ? round->next->commit : round->full ? round->full->commit : 0;
-        const unsigned parts = round->harm.parts & (has_next ? HARM_BACKUPS : HARM_FULL_BACKUP);
+        const char *const tool = is_check ? "restore --check" : "restore";
         const char *args[TOOLS_ARGS] = { "restore" };
         int count = 1;
 
         if (!round->full)
                 return false;
+        const uint32_t commit = has_next ? round->next->commit : round->full->commit;
+        const unsigned parts = round->harm.parts & (has_next ? HARM_BACKUPS : HARM_FULL_BACKUP);
+
         if (is_check)
                 args[count++] = "--check";
         args[count++] = here.full;
@@ -425,11 +437,12 @@ static bool restore(struct round *round)
                 args[count++] = here.made;
         remove_made();
         run(round, args, !is_check);
-        if (judge_verdict(round, is_check ? "restore --check" : "restore",
-                          parts || harm_is_disturbed(&round->harm), parts) &&
-            is_done(round) && (!is_check || !has_next))
-                judge_commit(round, is_check ? "restore --check" : "restore", is_check ? here.full : here.made, commit,
-                             commit);
+        if (!judge_verdict(round, tool, parts || harm_is_disturbed(&round->harm), parts) || !is_done(round))
+                return true;
+        if (is_check)
+                restore_checked(round, has_next, commit);
+        else
+                judge_commit(round, tool, here.made, commit, commit);
         return true;
 }
 
@@ -463,37 +476,43 @@ bool look_once(struct round *round)
         return tools[chance_below(&round->chance, sizeof(tools) / sizeof(tools[0]))](round);
 }
 
-void look_for_gap(struct round *round)
+/* A program goes on where all is there again: the commit that it finds, or -1. */
+static int go_on(struct round *round)
 {
-        struct session open = { .history = &round->pool->history,
-                                .record = round->pool->record,
-                                .store = here.store,
-                                .archive = here.archive };
-        char line[512], archive[OPTION];
-        int code;
-
-        harm_heal(&round->harm);
+        const struct session open = { .history = &round->pool->history,
+                                      .record = round->pool->record,
+                                      .store = here.store,
+                                      .archive = here.archive };
+        char line[512], where[128] = "";
+        bool is_short;
+        int code, commit = -1;
         const int status = session_run(&open, &code, line, sizeof(line));
+
         snprintf(round->run.command, sizeof(round->run.command), "a program when all is there again (%d, %d)", status, code);
         note(round, status ? "1" : "0");
-        if (status) {
+        if (status)
                 judge_fail(round, "a program", "is refused when all is there again: a gap", line);
-                return;
-        }
-        char where[128];
-        bool is_short;
-        const int commit = judge_find(round, here.store, where, sizeof(where), &is_short);
-        if (commit < 0 || !judge_may_be(round, commit)) {
+        else if (!judge_may_be(round, commit = judge_find(round, here.store, where, sizeof(where), &is_short)))
                 judge_fail(round, "a program", "content of no moment when all is there again", where);
-                return;
-        }
-        if (!round->full || round->harm.parts & HARM_FULL_BACKUP)
+        return round->has_failed ? -1 : commit;
+}
+
+void look_for_gap(struct round *round)
+{
+        char archive[OPTION], where[128], detail[192];
+        bool is_short;
+
+        harm_heal(&round->harm);
+        const int commit = go_on(round);
+        if (commit < 0 || !round->full || round->harm.parts & HARM_FULL_BACKUP)
                 return;
         snprintf(archive, sizeof(archive), "--archive=%s", here.archive);
         remove_made();
         run(round, tools_args("restore", archive, here.full, here.made), false);
-        if (judge_verdict(round, "restore --archive", true, false) && round->run.status == TOOLS_DONE)
-                judge_commit(round, "restore --archive", here.made, (uint32_t)commit, (uint32_t)commit);
-        else
-                judge_fail(round, "restore --archive", "a gap", "");
+        if (!judge_verdict(round, "restore --archive", true, false))
+                return;
+        const int restored = judge_find(round, here.made, where, sizeof(where), &is_short);
+        snprintf(detail, sizeof(detail), "the environment is as of commit %d, what is restored of %d", commit, restored);
+        if (!is_done(round) || restored != commit)
+                judge_fail(round, "restore --archive", "a gap in the archive", detail);
 }
