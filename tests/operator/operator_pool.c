@@ -80,16 +80,24 @@ static void keep_closed(struct making *making)
                 keep(making, true, (uint32_t)n, (uint32_t)n);
 }
 
+/* Has it ended, or stopped? Its end is left to be waited for. */
+static int state_of(pid_t pid, int options)
+{
+        siginfo_t state = { .si_pid = 0 };
+
+        check_equal(waitid(P_PID, (id_t)pid, &state, options | WEXITED | WSTOPPED | WNOWAIT), 0);
+        return state.si_pid ? state.si_code : 0;
+}
+
 /* All of it stands still, as in a power cut. */
 static void keep_midway(struct making *making, const struct session *session, pid_t pid, uint32_t commit)
 {
         struct leeway left = leeway_of(20000);
-        int status = 0;
 
-        while (atomic_load(&session->record->committed) < commit && leeway_pause(&left))
+        while (atomic_load(&session->record->committed) < commit && !state_of(pid, WNOHANG) && leeway_pause(&left))
                 ;
         kill(pid, SIGSTOP);
-        if (waitpid(pid, &status, WUNTRACED | WNOWAIT) == pid && WIFSTOPPED(status))
+        if (state_of(pid, 0) == CLD_STOPPED)
                 keep(making, false, atomic_load(&session->record->durable), atomic_load(&session->record->begun));
         kill(pid, SIGCONT);
 }
