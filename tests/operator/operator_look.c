@@ -278,6 +278,7 @@ static bool program(struct round *round)
 
 /* ---- What changes it ---- */
 
+/* Log and manifest are not its business. */
 static bool repair(struct round *round)
 {
         const bool is_dry = chance_percent(&round->chance, 20);
@@ -290,7 +291,7 @@ static bool repair(struct round *round)
         round->was_repaired |= !is_dry;
         if (judge(round, "repair", judge_is_store_harmed(round) || round->harm.parts & HARM_FULL_BACKUP) && !is_dry &&
             is_known(round))
-                judge_environment(round, "repair", false);
+                judge_environment(round, "repair", !(round->harm.parts & (HARM_LOG | HARM_MANIFEST)));
         return true;
 }
 
