@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * The operator's drill: environments with a known history, their backups and archive are harmed at random, and every tool of
- * xac is run on them in random order, with random options. No tool may call sound what is not as of a moment of the history,
- * call damaged what nobody has harmed, or leave a gap in the archive unasked. What is known not to be noticed is in
- * operator_judge.c, with the sentence that says so.
+ * The operator's drill: environments with a known history, their backups and archive are harmed at random, and every
+ * tool of xac is run on them in random order, with random options. No tool may call sound what is not as of a moment of
+ * the history, call damaged what nobody has harmed, or leave a gap in the archive unasked. What is known not to be
+ * noticed is in operator_judge.c, with the sentence that says so.
  *
  *      operator [--seconds N | --harms N] [--jobs N] [--keep-going] [--verbose] [--xac PROGRAM] [--keep DIR]
  *      operator --seed S --round K          that round once more
  *
- * Rounds have numbers. Each pool of moments (operator_pool.c) serves ROUNDS of them, and both are drawn from the seed and the
- * number: a round can be repeated alone, but for what threads and times change.
+ * Rounds have numbers. Each pool of moments (operator_pool.c) serves ROUNDS of them, and both are drawn from the seed
+ * and the number: a round can be repeated alone, but for what threads and times change.
  */
 
 #include <inttypes.h>
@@ -114,10 +114,14 @@ int main(int argc, char **argv)
 {
         struct drill drill = { .seconds = SECONDS, .round = NO_ROUND };
         const struct program_option options[] = {
-                { "seconds", .number = &drill.seconds }, { "harms", .number = &drill.harms },
-                { "jobs", .number = &drill.jobs },       { "round", .number = &drill.round },
-                { "keep-going", .flag = &drill.keeps_going }, { "verbose", .flag = &drill.is_verbose },
-                { "xac", .text = &drill.xac },           { "keep", .text = &drill.keep },
+                { "seconds", .number = &drill.seconds },
+                { "harms", .number = &drill.harms },
+                { "jobs", .number = &drill.jobs },
+                { "round", .number = &drill.round },
+                { "keep-going", .flag = &drill.keeps_going },
+                { "verbose", .flag = &drill.is_verbose },
+                { "xac", .text = &drill.xac },
+                { "keep", .text = &drill.keep },
                 { NULL },
         };
 

@@ -11,8 +11,9 @@
 #include "tests/operator/operator_place.h"
 #include "tests/support/check.h"
 
-const char *const harm_name[HARM_KINDS] = { "flip",  "cut", "zero",  "zero-both", "remove", "swap",  "older", "cp",    "rsync",
-                                            "tar",   "back", "touch", "full", "read-only", "away", "empty", "clock", "death" };
+const char *const harm_name[HARM_KINDS] = { "flip",  "cut",       "zero",  "zero-both", "remove", "swap",
+                                            "older", "cp",        "rsync", "tar",       "back",   "touch",
+                                            "full",  "read-only", "away",  "empty",     "clock",  "death" };
 
 void harm_begin(struct harm *harm, const struct pool *pool, const struct moment *moment)
 {
@@ -27,8 +28,8 @@ void harm_say(struct harm *harm, const char *format, ...)
 
         va_start(args, format);
         if (harm->what_len < sizeof(harm->what))
-                harm->what_len += (size_t)vsnprintf(harm->what + harm->what_len, sizeof(harm->what) - harm->what_len, format,
-                                                    args);
+                harm->what_len += (size_t)vsnprintf(harm->what + harm->what_len, sizeof(harm->what) - harm->what_len,
+                                                    format, args);
         va_end(args);
 }
 

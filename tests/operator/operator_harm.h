@@ -5,8 +5,8 @@
 /*
  * What goes wrong around an environment at rest: single files, several of them, disks.
  *
- * A harm to a file may leave its time of change as it was, as a disk does whose bytes rot and cp -p, or not, as somebody does
- * who writes to it.
+ * A harm to a file may leave its time of change as it was, as a disk does whose bytes rot and cp -p, or not, as
+ * somebody does who writes to it.
  */
 
 #include <stdbool.h>

@@ -21,7 +21,7 @@ unsigned harm_part_of(const char *name)
                 const char *prefix;
                 unsigned part;
         } known[] = {
-                { "xac.sums.", HARM_SUMS },         { "xac.log", HARM_LOG },   { "xac.area.", HARM_AREA },
+                { "xac.sums.", HARM_SUMS },        { "xac.log", HARM_LOG },   { "xac.area.", HARM_AREA },
                 { "xac.manifest", HARM_MANIFEST }, { "xac.lock", HARM_LOCK },
         };
 
@@ -91,10 +91,11 @@ static void open_target(struct target *target, const char *directory, const char
 static struct wanted draw_wanted(struct chance *chance)
 {
         const struct wanted choices[] = {
-                { here.store, HARM_DATA, 0 },        { here.store, HARM_DATA, 0 },     { here.store, HARM_SUMS, 0 },
-                { here.store, HARM_LOG, 0 },         { here.store, HARM_AREA, 0 },     { here.store, HARM_MANIFEST, 0 },
-                { here.store, HARM_LOCK, 0 },        { here.full, 0, HARM_FULL_BACKUP }, { here.next, 0, HARM_NEXT_BACKUP },
-                { here.archive, 0, HARM_ARCHIVE },
+                { here.store, HARM_DATA, 0 },       { here.store, HARM_DATA, 0 },
+                { here.store, HARM_SUMS, 0 },       { here.store, HARM_LOG, 0 },
+                { here.store, HARM_AREA, 0 },       { here.store, HARM_MANIFEST, 0 },
+                { here.store, HARM_LOCK, 0 },       { here.full, 0, HARM_FULL_BACKUP },
+                { here.next, 0, HARM_NEXT_BACKUP }, { here.archive, 0, HARM_ARCHIVE },
         };
         static const unsigned char weight[] = { 20, 8, 18, 17, 12, 8, 1, 6, 4, 6 };
         uint64_t left = chance_below(chance, 100);
@@ -199,12 +200,21 @@ static void zero(struct harm *harm, struct target *target, struct chance *chance
         harm->is_log_shortened |= target->part == HARM_LOG;
 }
 
+/* Of another moment, or of another backup. */
+static const struct image_file *other_file(struct harm *harm, const struct target *target, struct chance *chance)
+{
+        const struct pool *pool = harm->pool;
+        const bool is_backup = target->part == HARM_FULL_BACKUP;
+        const uint64_t number = chance_below(chance, is_backup ? pool->backups : pool->moments);
+
+        harm_say(harm, "%s as of %s %d", target->name, is_backup ? "backup" : "moment", (int)number);
+        return image_find(is_backup ? &pool->backup[number].image : &pool->moment[number].store, target->name);
+}
+
 static void older(struct harm *harm, struct target *target, struct chance *chance, bool keeps_time)
 {
-        const struct moment *other = &harm->pool->moment[chance_below(chance, harm->pool->moments)];
-        const struct image_file *file = image_find(&other->store, target->name);
+        const struct image_file *file = other_file(harm, target, chance);
 
-        harm_say(harm, "%s as of moment %d", target->name, (int)(other - harm->pool->moment));
         if (!file)
                 return;
         image_put_file(file, target->directory, true);
@@ -252,7 +262,8 @@ static bool zero_both(struct harm *harm, struct chance *chance)
         const uint64_t count = pages > first ? 1 + chance_below(chance, pages - first) : 0;
         const unsigned way = (unsigned)chance_below(chance, 4);
 
-        harm_say(harm, "%s, pages %llu to %llu", data.name, (unsigned long long)first, (unsigned long long)(first + count));
+        harm_say(harm, "%s, pages %llu to %llu", data.name, (unsigned long long)first,
+                 (unsigned long long)(first + count));
         zero_stretch(&data, first * HISTORY_PAGE, count * HISTORY_PAGE);
         finish(harm, &data, keeps_time);
         if (way == 0) {
@@ -303,7 +314,7 @@ bool harm_file_do(struct harm *harm, struct chance *chance, enum harm_kind kind)
 
         if (kind == HARM_ZERO_BOTH)
                 return zero_both(harm, chance);
-        if (kind == HARM_OLDER)
+        if (kind == HARM_OLDER && wanted.part != HARM_FULL_BACKUP)
                 wanted = (struct wanted){ here.store, wanted.parts ? wanted.parts : HARM_DATA, 0 };
         if (wanted.part == HARM_ARCHIVE && harm->kinds & 1U << HARM_READ_ONLY)
                 return false;

@@ -150,7 +150,8 @@ int history_find(const struct history *history, const struct history_content *co
                 return -1;
         for (unsigned file = 0; file < HISTORY_FILES; file++)
                 for (uint32_t page = 0; page < HISTORY_PAGES; page++)
-                        if (!is_page(history, (uint32_t)n, file, page, content->bytes[file] + (size_t)page * HISTORY_PAGE)) {
+                        if (!is_page(history, (uint32_t)n, file, page,
+                                     content->bytes[file] + (size_t)page * HISTORY_PAGE)) {
                                 snprintf(where, where_len, "page %u of %s is not as of commit %d", page,
                                          history_file[file], (int)n);
                                 return -1;

@@ -5,9 +5,10 @@
 /*
  * One history of commits, and what two files hold after each of them.
  *
- * Commit k writes some slots of 512 bytes; what it writes there follows from the seed, the place and k. So what the files
- * hold after commit n is known for every n, also for commits that a crash took and that were made again. Slot 0 of the first
- * page has k itself. Some pages are never written, and so are the last ones of a file, until it has grown further.
+ * Commit k writes some slots of 512 bytes; what it writes there follows from the seed, the place and k. So what the
+ * files hold after commit n is known for every n, also for commits that a crash took and that were made again. Slot 0
+ * of the first page has k itself. Some pages are never written, and so are the last ones of a file, until it has grown
+ * further.
  */
 
 #include <stdbool.h>

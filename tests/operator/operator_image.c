@@ -138,7 +138,8 @@ static void clear_level(const char *directory, int levels)
         for (struct dirent *entry; (entry = readdir(all)) != NULL;) {
                 if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
                         continue;
-                if (fstatat(dirfd(all), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) && levels > 0) {
+                if (fstatat(dirfd(all), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) &&
+                    levels > 0) {
                         snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
                         clear_level(path, levels - 1);
                         rmdir(path);

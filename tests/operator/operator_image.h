@@ -3,8 +3,8 @@
 #define TESTS_OPERATOR_OPERATOR_IMAGE_H
 
 /*
- * A directory of plain files, in memory: names, bytes, times of change. Put back, it is what cp -a would have made of it,
- * holes included; the directory itself stays the same one, so that an environment in it keeps its archive.
+ * A directory of plain files, in memory: names, bytes, times of change. Put back, it is what cp -a would have made of
+ * it, holes included; the directory itself stays the same one, so that an environment in it keeps its archive.
  *
  * The bytes lie in memory that processes share (image_begin), so that a fork does not copy page tables of it.
  */

@@ -13,12 +13,12 @@
 /* ---- What is known not to be noticed ---- */
 
 /*
- * docs/NEXT.md, "The files of one moment": "Nothing says how long the log was. If somebody cuts its end off, recovery takes the
- * commits in it for ones that were never made." docs/models/seal.py: "... or it is an earlier one of the same session". Then any
- * earlier commit may be the newest.
+ * docs/NEXT.md, "The files of one moment": "Nothing says how long the log was. If somebody cuts its end off, recovery
+ * takes the commits in it for ones that were never made." docs/models/seal.py: "... or it is an earlier one of the same
+ * session". Then any earlier commit may be the newest.
  *
- * recovery/log_format.h, R11: where no valid record is, "that is damage only if a valid record further on has `durable` beyond
- * that place; else it is the torn tail of the last group". Bits that rot there cost that group.
+ * recovery/log_format.h, R11: where no valid record is, "that is damage only if a valid record further on has `durable`
+ * beyond that place; else it is the torn tail of the last group". Bits that rot there cost that group.
  */
 static uint32_t least_with_this_log(const struct round *round, uint32_t least)
 {
@@ -135,10 +135,11 @@ static void tell_failure(const struct round *round, const char *name, const char
 
         printf("FAILED round %" PRIu64 ": %s%s%s\n", round->number, name, detail[0] ? ": " : "", detail);
         printf("   moment %d: %s, commits %u to %u, session %u; backups of commits %d, %d\n",
-               (int)(moment - round->pool->moment), moment->is_closed ? "closed" : "not closed", moment->least, moment->most,
-               moment->session, round->full ? (int)round->full->commit : -1, round->next ? (int)round->next->commit : -1);
-        printf("   harms: %s\n   tools: %s\n   said: %s\n   replay: %s --round %" PRIu64 "\n", round->harm.what, round->told,
-               round->run.said, round->seeds, round->number);
+               (int)(moment - round->pool->moment), moment->is_closed ? "closed" : "not closed", moment->least,
+               moment->most, moment->session, round->full ? (int)round->full->commit : -1,
+               round->next ? (int)round->next->commit : -1);
+        printf("   harms: %s\n   tools: %s\n   said: %s\n   replay: %s --round %" PRIu64 "\n", round->harm.what,
+               round->told, round->run.said, round->seeds, round->number);
 }
 
 /* As the first tool found it. */
@@ -168,7 +169,10 @@ void judge_fail(struct round *round, const char *tool, const char *rule, const c
                 snprintf(name, sizeof(name), "%s: %s [%s, fault %d]", tool, rule, state, fault);
         else
                 snprintf(name, sizeof(name), "%s: %s [%s%s]", tool, rule, state,
-                         (round->moment->is_closed || strcmp(tool, "check a backup") == 0) && round->harm.seen & (HARM_DATA | HARM_BACKUPS) ? ", changed by others" : "");
+                         (round->moment->is_closed || strcmp(tool, "check a backup") == 0) &&
+                                         round->harm.seen & (HARM_DATA | HARM_BACKUPS)
+                                 ? ", changed by others"
+                                 : "");
         const uint64_t count = tally_failure(round->tally, name, round->number);
         round->has_failed = true;
         if (count == 1 && round->keep)
@@ -199,7 +203,7 @@ bool judge_verdict(struct round *round, const char *tool, bool is_harmed, bool m
                 judge_fail(round, tool, "ended by a signal, or with a strange status", detail);
         else if (run->status == TOOLS_FAILED && run->said_len == 0)
                 judge_fail(round, tool, "failed without a word", detail);
-        else if (run->status == TOOLS_IN_USE && !round->was_killed)
+        else if (run->status == TOOLS_IN_USE && !round->was_killed && !round->has_memory)
                 judge_fail(round, tool, "in use by nobody", detail);
         else if (run->status == TOOLS_UNKNOWN && !may_be_unknown)
                 judge_fail(round, tool, "the third verdict where nobody changed anything", detail);
@@ -238,7 +242,8 @@ void judge_commit(struct round *round, const char *tool, const char *directory, 
         bool is_short;
         const int commit = judge_find(round, directory, where, sizeof(where), &is_short);
 
-        snprintf(detail, sizeof(detail), "commit %d, expected %u to %u (%s)", commit, least, most, commit < 0 ? where : "");
+        snprintf(detail, sizeof(detail), "commit %d, expected %u to %u (%s)", commit, least, most,
+                 commit < 0 ? where : "");
         if (commit < 0)
                 judge_fail(round, tool, "done, with content of no moment", detail);
         else if ((uint32_t)commit < least || (uint32_t)commit > most)
@@ -247,7 +252,9 @@ void judge_commit(struct round *round, const char *tool, const char *directory, 
 
 void judge_environment(struct round *round, const char *tool, bool must_open)
 {
-        const struct session open = { .history = &round->pool->history, .record = round->pool->record, .store = here.probe };
+        const struct session open = { .history = &round->pool->history,
+                                      .record = round->pool->record,
+                                      .store = here.probe };
         static struct image copy;
         const size_t mark = image_mark();
         char line[512], where[128];

@@ -5,9 +5,9 @@
 /*
  * What may be said of a state, and what may not.
  *
- * Whoever says "sound" or "done" answers for the content: it has to be that of a moment that the manifest is of. Who says
- * "damaged" of what nobody has harmed gives a false alarm. The third verdict (exit status 4) is for what others may have
- * changed. Nothing that was wrong may become sound without a word.
+ * Whoever says "sound" or "done" answers for the content: it has to be that of a moment that the manifest is of. Who
+ * says "damaged" of what nobody has harmed gives a false alarm. The third verdict (exit status 4) is for what others
+ * may have changed. Nothing that was wrong may become sound without a word.
  *
  * Known limits, each with the sentence that says so, are in operator_judge.c, and nowhere else.
  */
@@ -25,8 +25,8 @@ void judge_files(struct round *round, const char *tool, const char *directory);
 /* Is it that commit, exactly? */
 void judge_commit(struct round *round, const char *tool, const char *directory, uint32_t least, uint32_t most);
 
-/* Was the last run allowed to end that way? Signals, usage, hangs, silence, and verdicts without a cause. `harmed`: something
- * that it works on was. True: it ended by itself. */
+/* Was the last run allowed to end that way? Signals, usage, hangs, silence, and verdicts without a cause. `harmed`:
+ * something that it works on was. True: it ended by itself. */
 bool judge_verdict(struct round *round, const char *tool, bool is_harmed, bool may_be_unknown);
 
 void judge_fail(struct round *round, const char *tool, const char *rule, const char *detail);

@@ -3,15 +3,24 @@
 #define TESTS_OPERATOR_OPERATOR_LOOK_H
 
 /*
- * The tools that an operator takes in hand, each with options drawn at random, and what its verdict is held to.
+ * The tools that look at an environment, change it, or open it, each with options drawn at random; and what its verdict
+ * is held to. False: it is not for this round (there is no backup, for instance).
  */
 
 #include "tests/operator/operator_round.h"
 
-/* One of them. False: it was not for this round (there is no backup, for instance). */
-bool look_once(struct round *round);
-
-/* All is there again: a program goes on, and the archive brings a backup to where it is. */
-void look_for_gap(struct round *round);
+/* What only looks. */
+bool look_check(struct round *round);
+bool look_check_backup(struct round *round);
+bool look_log(struct round *round);
+bool look_stat(struct round *round);
+bool look_clean(struct round *round);
+/* What opens it. */
+bool look_scrub(struct round *round);
+bool look_recover(struct round *round);
+bool look_backup(struct round *round);
+bool look_program(struct round *round); /* that is not xac */
+/* What changes it. */
+bool look_repair(struct round *round);
 
 #endif

@@ -129,7 +129,6 @@ void place_make_room(enum place_disk disk)
 
 bool place_set_read_only(enum place_disk disk, bool is_read_only)
 {
-        return here.has_disks &&
-               mount(NULL, disk_path[disk], NULL, MS_REMOUNT | MS_NOSUID | MS_NODEV | (is_read_only ? MS_RDONLY : 0), NULL) ==
-                       0;
+        return here.has_disks && mount(NULL, disk_path[disk], NULL,
+                                       MS_REMOUNT | MS_NOSUID | MS_NODEV | (is_read_only ? MS_RDONLY : 0), NULL) == 0;
 }

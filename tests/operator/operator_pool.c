@@ -31,6 +31,7 @@ struct pool *pool_new(void)
 
         check(pool != NULL);
         pool->record = crew_shared(sizeof(*pool->record));
+        pool->kept_record = crew_shared(sizeof(*pool->record));
         return pool;
 }
 
@@ -163,7 +164,8 @@ static struct session draw_session(struct making *making)
                                    .checkpoint_percent = (unsigned)chance_below(chance, 12),
                                    .seed = chance_next(chance) };
 
-        if (!pool->is_ahead && making->number > 1 && making->number < SESSIONS / 2 && chance_percent(chance, AHEAD_PERCENT)) {
+        if (!pool->is_ahead && making->number > 1 && making->number < SESSIONS / 2 &&
+            chance_percent(chance, AHEAD_PERCENT)) {
                 session.ahead_s = AHEAD_S;
                 pool->is_ahead = true;
         }
@@ -222,4 +224,57 @@ bool pool_make(struct pool *pool, uint64_t seed)
         for (making.number = 1; making.number <= SESSIONS && !making.failed; making.number++)
                 live_once(&making);
         return !making.failed && pool->moments > 0;
+}
+
+/* ---- One that goes on ---- */
+
+static void swap_records(struct pool *pool)
+{
+        struct session_record *record = pool->record;
+
+        pool->record = pool->kept_record;
+        pool->kept_record = record;
+}
+
+const struct moment *pool_go_on(struct pool *pool, const struct moment *from, struct chance *chance)
+{
+        struct moment *moment = &pool->moment[pool->moments];
+        struct session session = { .history = &pool->history,
+                                   .store = here.store,
+                                   .archive = here.archive,
+                                   .commits = 1 + (uint32_t)chance_below(chance, 6),
+                                   .end = chance_percent(chance, 40) ? SESSION_DIES_WRITING : SESSION_IS_KILLED,
+                                   .changes = (uint32_t)chance_below(chance, 20),
+                                   .seed = chance_next(chance) };
+
+        memcpy(pool->kept_record, pool->record, sizeof(*pool->record));
+        swap_records(pool);
+        session.record = pool->record;
+        atomic_store(&session.record->durable, from->least);
+        atomic_store(&session.record->begun, from->most);
+        for (unsigned file = 0; file < HISTORY_FILES; file++)
+                atomic_store(&session.record->pages[file], from->pages[file]);
+        const int status = crew_status(session_start(&session));
+        const bool is_closed = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        if (!is_closed && !(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)) {
+                swap_records(pool);
+                return NULL;
+        }
+        moment->session = from->session;
+        moment->is_closed = is_closed;
+        moment->least = atomic_load(&session.record->durable);
+        moment->most = atomic_load(&session.record->begun);
+        for (unsigned file = 0; file < HISTORY_FILES; file++)
+                moment->pages[file] = atomic_load(&session.record->pages[file]);
+        check(image_load(&moment->store, here.store) && image_load(&moment->archive, here.archive));
+        if (is_closed)
+                moment->least = moment->most = atomic_load(&session.record->committed);
+        pool->moments++;
+        return moment;
+}
+
+void pool_go_back(struct pool *pool)
+{
+        pool->moments--;
+        swap_records(pool);
 }

@@ -3,8 +3,8 @@
 #define TESTS_OPERATOR_OPERATOR_POOL_H
 
 /*
- * Moments of one history: what the directories of an environment and of its archive were at rest, after a close, after a
- * death with the shared memory gone, or in the middle of work, when all of it stood still. And backups.
+ * Moments of one history: what the directories of an environment and of its archive were at rest, after a close, after
+ * a death with the shared memory gone, or in the middle of work, when all of it stood still. And backups.
  *
  * All moments are of the same directory, so that an environment that is put back there still has its archive.
  */
@@ -12,6 +12,7 @@
 #include "tests/operator/operator_history.h"
 #include "tests/operator/operator_image.h"
 #include "tests/operator/operator_session.h"
+#include "tests/support/chance.h"
 
 enum { POOL_MOMENTS = 20, POOL_BACKUPS = 6 };
 
@@ -33,15 +34,21 @@ struct pool_backup {
 struct pool {
         struct history history;
         struct session_record *record;
+        struct session_record *kept_record; /* that of the history, while the other is of one that goes on */
         uint32_t moments, backups;
-        struct moment moment[POOL_MOMENTS];
+        struct moment moment[POOL_MOMENTS + 1]; /* and the one of pool_go_on() */
         struct pool_backup backup[POOL_BACKUPS];
-        bool is_ahead; /* a clock was, for one session */
+        bool is_ahead;                    /* a clock was, for one session */
         uint32_t ahead_first, ahead_last; /* its commits */
 };
 
 struct pool *pool_new(void);
 /* The same pool for the same seed, but for threads and times. False: something failed that must not (it was said). */
 bool pool_make(struct pool *pool, uint64_t seed);
+
+/* From the moment that is in its place a program goes on, and dies (or is closed). What it leaves is one moment more,
+ * the last one, until pool_go_back(); its shared memory is left, too. NULL: something failed that must not. */
+const struct moment *pool_go_on(struct pool *pool, const struct moment *from, struct chance *chance);
+void pool_go_back(struct pool *pool);
 
 #endif

@@ -4,12 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/operator/operator_back.h"
 #include "tests/operator/operator_judge.h"
 #include "tests/operator/operator_look.h"
 #include "tests/operator/operator_place.h"
 #include "tests/support/check.h"
 
-enum { UNHARMED_PERCENT = 5, TOOLS_MAX = 5, GAP_PERCENT = 8 };
+enum { UNHARMED_PERCENT = 5, TOOLS_MAX = 5, GAP_PERCENT = 8, ON_PERCENT = 10, MEMORY_LOST_PERCENT = 40 };
 
 static void choose_backups(struct round *round)
 {
@@ -40,6 +41,32 @@ static void put_all(struct round *round)
                 check_equal(image_store(&round->full->image, here.full), 0);
         if (round->next)
                 check_equal(image_store(&round->next->image, here.next), 0);
+}
+
+/* The shared memory of what was killed must not meet the next moment. */
+static void lose_memory(struct round *round)
+{
+        static struct tools_run clean;
+
+        tools_run(&clean, tools_args("clean", "--force", here.store), 0);
+        round->has_memory = false;
+}
+
+/* A program goes on from the moment, and is killed: its shared memory is there, until the machine goes down. */
+static bool go_on(struct round *round)
+{
+        const struct moment *moment = pool_go_on(round->pool, round->moment, &round->chance);
+
+        if (!moment) {
+                judge_fail(round, "a program", "could not go on from a moment", "");
+                return false;
+        }
+        round->moment = moment;
+        round->is_on = true;
+        round->has_memory = !moment->is_closed;
+        if (chance_percent(&round->chance, MEMORY_LOST_PERCENT))
+                lose_memory(round);
+        return true;
 }
 
 static void harm_all(struct round *round)
@@ -74,12 +101,17 @@ static void count(struct round *round)
                 atomic_fetch_add(&round->tally->of_kind[kind], round->harm.of_kind[kind]);
 }
 
-/* The shared memory of a tool that was killed must not meet the next moment. */
-static void clean_up(void)
+/* One tool. False: it was not for this round. */
+static bool use_any(struct round *round)
 {
-        static struct tools_run clean;
+        static bool (*const tools[])(struct round * round) = {
+                look_check,      look_check,      look_check,   look_check_backup, look_scrub,
+                look_scrub,      look_recover,    look_backup,  look_backup,       look_repair,
+                look_repair,     look_program,    look_log,     look_stat,         look_clean,
+                back_by_archive, back_by_archive, back_restore, back_look,         back_keep,
+        };
 
-        tools_run(&clean, tools_args("clean", "--force", here.store), 0);
+        return tools[chance_below(&round->chance, sizeof(tools) / sizeof(tools[0]))](round);
 }
 
 void round_run(struct round *round)
@@ -90,19 +122,23 @@ void round_run(struct round *round)
         round->moment = &round->pool->moment[chance_below(&round->chance, round->pool->moments)];
         choose_backups(round);
         put_all(round);
+        if (chance_percent(&round->chance, ON_PERCENT) && !go_on(round))
+                return;
         harm_all(round);
         judge_begin(round);
         for (uint32_t i = 0; i < tools && !round->has_failed; i++) {
-                while (!look_once(round))
+                while (!use_any(round))
                         ;
                 if (harm_is_disturbed(&round->harm) && chance_percent(&round->chance, 15))
                         harm_heal(&round->harm);
         }
         if (!round->has_failed && is_all_to_come_back(round) &&
             (round->harm.kinds || chance_percent(&round->chance, GAP_PERCENT)))
-                look_for_gap(round);
+                back_look_for_gap(round);
         count(round);
         image_forget(mark);
-        if (round->was_killed)
-                clean_up();
+        if (round->was_killed || round->is_on)
+                lose_memory(round);
+        if (round->is_on)
+                pool_go_back(round->pool);
 }

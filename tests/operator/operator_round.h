@@ -27,12 +27,14 @@ struct round {
         bool is_verbose;
         const char *keep; /* a directory for what failed first of each class; NULL: none */
 
-        const struct image *harmed;    /* the environment, before the first tool */
-        bool has_origin[POOL_MOMENTS]; /* whose manifest the environment has */
-        bool is_taken;   /* somebody opened it as it was, and said so: what was changed is its content now */
+        const struct image *harmed;        /* the environment, before the first tool */
+        bool has_origin[POOL_MOMENTS + 1]; /* whose manifest the environment has */
+        bool is_on;                        /* a program went on from a moment of the pool: it is the last one */
+        bool has_memory;                   /* shared memory of a program that was killed may be there */
+        bool is_taken;    /* somebody opened it as it was, and said so: what was changed is its content now */
         bool is_given_up; /* log, by --give-up-damaged */
-        bool is_forced;  /* it may have been open without its archive */
-        bool was_killed; /* a tool: what it was doing is half done */
+        bool is_forced;   /* it may have been open without its archive */
+        bool was_killed;  /* a tool: what it was doing is half done */
         bool was_repaired;
         bool has_failed;
         char told[ROUND_TOLD]; /* which tools ran, and how they ended */

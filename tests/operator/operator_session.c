@@ -108,8 +108,8 @@ static void commit(const struct session *session, uint32_t k, bool is_waited_for
         xac_stats stats;
 
         grow(session, k);
-        record->commit[k] = (struct session_commit){ .begun_ns = session_clock_ns(session->ahead_s),
-                                                     .durable_ns = UINT64_MAX };
+        record->commit[k] =
+                (struct session_commit){ .begun_ns = session_clock_ns(session->ahead_s), .durable_ns = UINT64_MAX };
         atomic_store(&record->begun, k);
         check_ok(xbegin(env, is_waited_for ? 0 : XAC_NOSYNC));
         write_slots(session->history, k);
@@ -149,7 +149,8 @@ static void commit_all(const struct session *session)
                 if (is_last && session->end == SESSION_DIES_WRITING)
                         atomic_store(&changes_left, session->changes);
                 commit(session, k, !chance_percent(&chance, NOSYNC_PERCENT));
-                if (chance_percent(&chance, session->checkpoint_percent) || (is_last && session->end == SESSION_DIES_WRITING))
+                if (chance_percent(&chance, session->checkpoint_percent) ||
+                    (is_last && session->end == SESSION_DIES_WRITING))
                         check_ok(xac_checkpoint(env));
         }
 }

@@ -3,8 +3,8 @@
 #define TESTS_OPERATOR_OPERATOR_SESSION_H
 
 /*
- * A program that uses the environment: it opens it, finds out how far the history is, commits what comes next, and ends in
- * one of several ways. What it has done is in memory that outlives it.
+ * A program that uses the environment: it opens it, finds out how far the history is, commits what comes next, and ends
+ * in one of several ways. What it has done is in memory that outlives it.
  */
 
 #include <stdatomic.h>
@@ -44,8 +44,9 @@ struct session {
         uint64_t seed;
 };
 
-/* In a process of its own, which is waited for. The first line that it wrote to standard error is in `line`, empty if there
- * was none; the exit status is 0, or 1 where an open was refused, with the code in *code; a signal is told as 128 + number. */
+/* In a process of its own, which is waited for. The first line that it wrote to standard error is in `line`, empty if
+ * there was none; the exit status is 0, or 1 where an open was refused, with the code in *code; a signal is told as 128
+ * + number. */
 int session_run(const struct session *session, int *code, char *line, size_t line_len);
 /* The same without waiting: it leaves its end to the caller. */
 pid_t session_start(const struct session *session);

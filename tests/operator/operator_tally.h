@@ -3,7 +3,8 @@
 #define TESTS_OPERATOR_OPERATOR_TALLY_H
 
 /*
- * What the processes of the drill have done, in memory that they share: harms by kind, verdicts by tool, failures by class.
+ * What the processes of the drill have done, in memory that they share: harms by kind, verdicts by tool, failures by
+ * class.
  */
 
 #include <stdatomic.h>
