@@ -113,7 +113,7 @@ bool back_by_archive(struct round *round)
                 return false;
         const struct aim aim = draw_aim(round, chance);
         const unsigned parts = round->harm.parts & (HARM_FULL_BACKUP | HARM_ARCHIVE);
-        const bool is_harmed = parts || is_archive_in_doubt(round) || aim.until[0];
+        const bool is_harmed = parts || is_archive_in_doubt(round) || aim.until[0] || round->moment->archive.count == 0;
 
         snprintf(archive, sizeof(archive), "--archive=%s", here.archive);
         use_remove_made();
@@ -121,6 +121,10 @@ bool back_by_archive(struct round *round)
                 aim.until[0] ? tools_args("restore", archive, aim.until, here.full, here.made)
                              : tools_args("restore", archive, here.full, here.made),
                 false);
+        if (aim.is_by_time && round->pool->is_ahead) {
+                round->harm.of_kind[HARM_CLOCK]++;
+                round->harm.count++;
+        }
         if (judge_verdict(round, "restore --archive", is_harmed, parts) && use_is_done(round))
                 judge_restored(round, &aim);
         return true;

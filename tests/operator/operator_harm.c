@@ -91,7 +91,7 @@ static bool do_mix(struct harm *harm, struct chance *chance, enum harm_kind kind
 {
         struct mixing mixing = { .harm = harm, .other = another(harm, chance) };
         const uint32_t count = mixing.other->store.count;
-        uint32_t order[IMAGE_FILES];
+        uint32_t order[IMAGE_FILES] = { 0 };
 
         if (mixing.other == harm->moment)
                 return false;

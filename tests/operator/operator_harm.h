@@ -32,7 +32,7 @@ enum harm_kind {
         HARM_READ_ONLY,
         HARM_AWAY,  /* the archive */
         HARM_EMPTY, /* and another directory in its place */
-        HARM_CLOCK, /* was ahead for a session: of the moment's history */
+        HARM_CLOCK, /* was ahead for a session of the history, and a time was to be restored: see operator_back.c */
         HARM_DEATH, /* of a tool: see operator_round.c */
         HARM_KINDS
 };

@@ -318,7 +318,13 @@ bool harm_file_do(struct harm *harm, struct chance *chance, enum harm_kind kind)
                 wanted = (struct wanted){ here.store, wanted.parts ? wanted.parts : HARM_DATA, 0 };
         if (wanted.part == HARM_ARCHIVE && harm->kinds & 1U << HARM_READ_ONLY)
                 return false;
-        return draw_target(&target, &wanted, chance) && change_one(harm, chance, kind, &target, &wanted);
+        if (!draw_target(&target, &wanted, chance))
+                return false;
+        if (target.st.st_size == 0 && (kind == HARM_FLIP || kind == HARM_CUT || kind == HARM_ZERO)) {
+                close(target.fd);
+                return false;
+        }
+        return change_one(harm, chance, kind, &target, &wanted);
 }
 
 bool harm_file_replace_first(const char *directory, const struct image_file *file, size_t byte_len)

@@ -156,5 +156,6 @@ int history_find(const struct history *history, const struct history_content *co
                                          history_file[file], (int)n);
                                 return -1;
                         }
+        where[0] = '\0';
         return (int)n;
 }

@@ -46,6 +46,13 @@ static bool is_mixed(const struct round *round)
         return round->harm.kinds & mixes;
 }
 
+/* To be seen by length and time? */
+static bool is_as_it_was(const struct image_file *one, const struct image_file *other)
+{
+        return one && other && one->byte_len == other->byte_len && one->changed.tv_sec == other->changed.tv_sec &&
+               one->changed.tv_nsec == other->changed.tv_nsec;
+}
+
 void judge_begin(struct round *round)
 {
         static struct image now;
@@ -64,6 +71,9 @@ void judge_begin(struct round *round)
         }
         if (!is_any || image_is_same(manifest, mine))
                 round->has_origin[round->moment - round->pool->moment] = true;
+        for (unsigned file = 0; file < HISTORY_FILES; file++)
+                round->is_to_be_seen |= !is_as_it_was(image_find(&now, history_file[file]),
+                                                      image_find(&round->moment->store, history_file[file]));
         round->harmed = &now;
 }
 
@@ -124,9 +134,9 @@ static int fault_of(const struct round *round, const char *tool, const char *rul
                 return 2;
         if (harm->kinds & 1U << HARM_REMOVE && harm->parts & HARM_DATA)
                 return 3;
-        if (!round->moment->is_closed && harm->parts & HARM_AREA)
-                return 4;
-        return !round->moment->is_closed && harm->kinds & 1U << HARM_CUT && harm->parts & HARM_DATA ? 5 : 0;
+        if (!round->moment->is_closed && harm->kinds & 1U << HARM_CUT && harm->parts & HARM_DATA)
+                return 5;
+        return !round->moment->is_closed && harm->parts & HARM_AREA ? 4 : 0;
 }
 
 static void tell_failure(const struct round *round, const char *name, const char *detail)

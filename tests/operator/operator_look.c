@@ -166,8 +166,8 @@ bool look_backup(struct round *round)
  * say.) */
 static bool was_to_be_seen(const struct round *round)
 {
-        return round->moment->is_closed && round->harm.seen & HARM_DATA &&
-               !(round->harm.parts & ~(unsigned)HARM_DATA) && !round->was_killed && !round->was_repaired;
+        return round->moment->is_closed && round->is_to_be_seen && !(round->harm.parts & ~(unsigned)HARM_DATA) &&
+               !round->was_killed && !round->was_repaired;
 }
 
 bool look_program(struct round *round)

@@ -79,10 +79,6 @@ static void harm_all(struct round *round)
         harm_begin(&round->harm, round->pool, round->moment);
         for (uint32_t i = 0; i < harms; i++)
                 harm_do(&round->harm, chance);
-        if (round->pool->is_ahead && round->moment->most >= round->pool->ahead_first) {
-                round->harm.of_kind[HARM_CLOCK]++;
-                round->harm.count++;
-        }
 }
 
 /* Only disks, the archive's being there, and deaths were in the way. */

@@ -23,12 +23,16 @@ enum { LIMIT_S = 60, NOSYNC_PERCENT = 15, REFUSED = 77 };
 static xac_env *env;
 static unsigned char *view[HISTORY_FILES];
 
-/* ---- The clock (the program is linked with --wrap=clock_gettime) ---- */
+/* ---- The clock ---- */
 
 static int64_t clock_ahead_s;
 
+/* The linker's names (--wrap). NOLINTBEGIN(bugprone-reserved-identifier) */
 int __real_clock_gettime(clockid_t id, struct timespec *now);
 int __wrap_clock_gettime(clockid_t id, struct timespec *now);
+/* NOLINTEND(bugprone-reserved-identifier) */
+
+/* NOLINTNEXTLINE(bugprone-reserved-identifier) */
 int __wrap_clock_gettime(clockid_t id, struct timespec *now)
 {
         const int err = __real_clock_gettime(id, now);

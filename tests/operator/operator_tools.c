@@ -20,7 +20,6 @@
 
 enum { LIMIT_MS = 30000 };
 
-extern char **environ;
 static char program[PATH_MAX];
 
 void tools_choose(const char *path)
@@ -71,7 +70,7 @@ static pid_t spawn(const char *const *args, int to)
 static bool read_until(struct tools_run *run, int from, uint64_t end_ns)
 {
         struct pollfd ready = { .fd = from, .events = POLLIN };
-        char rest[4096];
+        char rest[4096] = "";
 
         for (;;) {
                 const bool is_full = run->said_len == sizeof(run->said) - 1;

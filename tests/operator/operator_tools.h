@@ -25,7 +25,7 @@ struct tools_run {
 };
 
 /* Which program; the default is that of the build. */
-void tools_choose(const char *program);
+void tools_choose(const char *path);
 /* Arguments up to NULL. after_us: it is killed then; 0: never. */
 void tools_run(struct tools_run *run, const char *const *args, uint32_t after_us);
 bool tools_said(const struct tools_run *run, const char *text);
