@@ -67,12 +67,13 @@ static void run_round(const struct drill *drill, struct pool *pool, uint64_t num
                 printf("round %" PRIu64 ": %s\n   tools: %s\n", number, round.harm.what, round.told);
 }
 
-static void begin_pool(const struct drill *drill, struct pool *pool, uint64_t first)
+static bool begin_pool(const struct drill *drill, struct pool *pool, uint64_t first)
 {
         if (pool_make(pool, drill->seed ^ chance_mix(~first)))
-                return;
+                return true;
         tally_failure(drill->tally, "moments could not be made", first);
         printf("   replay: %s --round %" PRIu64 "\n", drill->seeds, first);
+        return false;
 }
 
 static void work(int index, void *drill_)
@@ -84,13 +85,13 @@ static void work(int index, void *drill_)
         image_begin(MEMORY);
         place_make((unsigned)index);
         if (drill->round != NO_ROUND) {
-                begin_pool(drill, pool, drill->round / ROUNDS * ROUNDS);
-                if (pool->moments)
+                if (begin_pool(drill, pool, drill->round / ROUNDS * ROUNDS))
                         run_round(drill, pool, drill->round);
         }
         for (; drill->round == NO_ROUND && !is_over(drill); first += drill->jobs * ROUNDS) {
-                begin_pool(drill, pool, first);
-                for (uint64_t i = 0; i < ROUNDS && pool->moments && !is_over(drill); i++)
+                const bool is_made = begin_pool(drill, pool, first);
+
+                for (uint64_t i = 0; i < ROUNDS && is_made && !is_over(drill); i++)
                         run_round(drill, pool, first + i);
         }
         place_remove();

@@ -35,11 +35,6 @@ void harm_say(struct harm *harm, const char *format, ...)
 
 /* ---- Several files of another moment ---- */
 
-static const struct moment *another(const struct harm *harm, struct chance *chance)
-{
-        return &harm->pool->moment[chance_below(chance, harm->pool->moments)];
-}
-
 struct mixing {
         struct harm *harm;
         const struct moment *other;
@@ -89,7 +84,7 @@ static void mix(const struct mixing *mixing, struct chance *chance, const uint32
 
 static bool do_mix(struct harm *harm, struct chance *chance, enum harm_kind kind)
 {
-        struct mixing mixing = { .harm = harm, .other = another(harm, chance) };
+        struct mixing mixing = { .harm = harm, .other = pool_draw(harm->pool, chance) };
         const uint32_t count = mixing.other->store.count;
         uint32_t order[IMAGE_FILES] = { 0 };
 

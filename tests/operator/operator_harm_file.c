@@ -204,11 +204,17 @@ static void zero(struct harm *harm, struct target *target, struct chance *chance
 static const struct image_file *other_file(struct harm *harm, const struct target *target, struct chance *chance)
 {
         const struct pool *pool = harm->pool;
-        const bool is_backup = target->part == HARM_FULL_BACKUP;
-        const uint64_t number = chance_below(chance, is_backup ? pool->backups : pool->moments);
 
-        harm_say(harm, "%s as of %s %d", target->name, is_backup ? "backup" : "moment", (int)number);
-        return image_find(is_backup ? &pool->backup[number].image : &pool->moment[number].store, target->name);
+        if (target->part == HARM_FULL_BACKUP) {
+                const uint64_t number = chance_below(chance, pool->backups);
+
+                harm_say(harm, "%s as of backup %d", target->name, (int)number);
+                return image_find(&pool->backup[number].image, target->name);
+        }
+        const struct moment *moment = pool_draw(pool, chance);
+
+        harm_say(harm, "%s as of moment %d", target->name, (int)(moment - pool->moment));
+        return image_find(&moment->store, target->name);
 }
 
 static void older(struct harm *harm, struct target *target, struct chance *chance, bool keeps_time)

@@ -14,7 +14,7 @@
 #include "tests/support/crew.h"
 #include "tests/support/leeway.h"
 
-enum { SESSIONS = 8, COMMITS_MIN = 5, COMMITS_MORE = 34, AHEAD_PERCENT = 25, AHEAD_S = 7200 };
+enum { COMMITS_MIN = 5, COMMITS_MORE = 34, AHEAD_PERCENT = 25, AHEAD_S = 7200 };
 
 static struct tools_run run; /* the last one */
 
@@ -43,20 +43,18 @@ static void fail(struct making *making, const char *what)
 
 /* ---- Moments ---- */
 
-static void keep(struct making *making, bool is_closed, uint32_t least, uint32_t most)
+static void keep(struct making *making, enum pool_place place, bool is_closed, uint32_t least, uint32_t most)
 {
         struct pool *pool = making->pool;
-        struct moment *moment = &pool->moment[pool->moments];
+        struct moment *moment = &pool->moment[(making->number - 1) * POOL_PLACES + place];
 
-        if (pool->moments == POOL_MOMENTS)
-                return;
         moment->session = making->number;
         moment->is_closed = is_closed;
         moment->least = least;
         moment->most = most;
         for (unsigned file = 0; file < HISTORY_FILES; file++)
                 moment->pages[file] = atomic_load(&pool->record->pages[file]);
-        pool->moments += image_load(&moment->store, here.store) && image_load(&moment->archive, here.archive);
+        moment->is_there = image_load(&moment->store, here.store) && image_load(&moment->archive, here.archive);
 }
 
 /* What is in the files of a closed environment. */
@@ -73,12 +71,12 @@ static int commit_of(struct making *making, const char *directory)
         return n;
 }
 
-static void keep_closed(struct making *making)
+static void keep_closed(struct making *making, enum pool_place place)
 {
         const int n = commit_of(making, here.store);
 
         if (n >= 0)
-                keep(making, true, (uint32_t)n, (uint32_t)n);
+                keep(making, place, true, (uint32_t)n, (uint32_t)n);
 }
 
 /* Has it ended, or stopped? Its end is left to be waited for. */
@@ -99,7 +97,8 @@ static void keep_midway(struct making *making, const struct session *session, pi
                 ;
         kill(pid, SIGSTOP);
         if (state_of(pid, 0) == CLD_STOPPED)
-                keep(making, false, atomic_load(&session->record->durable), atomic_load(&session->record->begun));
+                keep(making, POOL_MIDWAY, false, atomic_load(&session->record->durable),
+                     atomic_load(&session->record->begun));
         kill(pid, SIGCONT);
 }
 
@@ -164,12 +163,12 @@ static struct session draw_session(struct making *making)
                                    .checkpoint_percent = (unsigned)chance_below(chance, 12),
                                    .seed = chance_next(chance) };
 
-        if (!pool->is_ahead && making->number > 1 && making->number < SESSIONS / 2 &&
+        if (!pool->is_ahead && making->number > 1 && making->number < POOL_SESSIONS / 2 &&
             chance_percent(chance, AHEAD_PERCENT)) {
                 session.ahead_s = AHEAD_S;
                 pool->is_ahead = true;
         }
-        if (making->number == SESSIONS)
+        if (making->number == POOL_SESSIONS)
                 session.end = SESSION_CLOSES;
         return session;
 }
@@ -179,13 +178,13 @@ static void end_session(struct making *making, const struct session *session, in
         struct session_record *record = session->record;
 
         if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-                keep_closed(making);
+                keep_closed(making, POOL_END);
                 if (chance_percent(&making->chance, 60)) {
                         make_backup(making);
-                        keep_closed(making);
+                        keep_closed(making, POOL_AFTER_BACKUP);
                 }
         } else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && session->end != SESSION_CLOSES) {
-                keep(making, false, atomic_load(&record->durable), atomic_load(&record->begun));
+                keep(making, POOL_END, false, atomic_load(&record->durable), atomic_load(&record->begun));
                 if (chance_percent(&making->chance, 70))
                         lose_shared_memory(making);
         } else {
@@ -212,18 +211,32 @@ static void live_once(struct making *making)
 
 bool pool_make(struct pool *pool, uint64_t seed)
 {
-        struct making making = { .pool = pool, .chance = { chance_mix(seed) } };
+        struct making making = { .pool = pool };
 
         place_reset();
         image_forget(0);
         memset(pool->record, 0, sizeof(*pool->record));
-        pool->moments = pool->backups = 0;
+        memset(pool->moment, 0, sizeof(pool->moment));
+        pool->moments = POOL_MOMENTS;
+        pool->backups = 0;
         pool->is_ahead = false;
         history_make(&pool->history, seed);
         tools_run(&run, tools_args("clean", "--force", here.store), 0);
-        for (making.number = 1; making.number <= SESSIONS && !making.failed; making.number++)
+        for (making.number = 1; making.number <= POOL_SESSIONS && !making.failed; making.number++) {
+                making.chance.state = chance_mix(seed ^ chance_mix(making.number));
                 live_once(&making);
-        return !making.failed && pool->moments > 0;
+        }
+        return !making.failed;
+}
+
+/* The one that is drawn, or the first there is behind it. */
+const struct moment *pool_draw(const struct pool *pool, struct chance *chance)
+{
+        uint64_t i = chance_below(chance, POOL_MOMENTS);
+
+        while (!pool->moment[i].is_there)
+                i = (i + 1) % POOL_MOMENTS;
+        return &pool->moment[i];
 }
 
 /* ---- One that goes on ---- */
@@ -269,6 +282,7 @@ const struct moment *pool_go_on(struct pool *pool, const struct moment *from, st
         check(image_load(&moment->store, here.store) && image_load(&moment->archive, here.archive));
         if (is_closed)
                 moment->least = moment->most = atomic_load(&session.record->committed);
+        moment->is_there = true;
         pool->moments++;
         return moment;
 }

@@ -14,9 +14,13 @@
 #include "tests/operator/operator_session.h"
 #include "tests/support/chance.h"
 
-enum { POOL_MOMENTS = 20, POOL_BACKUPS = 6 };
+/* Of a session: midway, at its end, and after a backup. Each has its place, so that one that does not come about
+ * (threads, times) makes no other round out of the rest. */
+enum pool_place { POOL_MIDWAY, POOL_END, POOL_AFTER_BACKUP, POOL_PLACES };
+enum { POOL_SESSIONS = 8, POOL_MOMENTS = POOL_SESSIONS * POOL_PLACES, POOL_BACKUPS = 6 };
 
 struct moment {
+        bool is_there;
         struct image store, archive;
         uint32_t session; /* that it is of, or the last one before */
         bool is_closed;
@@ -45,6 +49,7 @@ struct pool {
 struct pool *pool_new(void);
 /* The same pool for the same seed, but for threads and times. False: something failed that must not (it was said). */
 bool pool_make(struct pool *pool, uint64_t seed);
+const struct moment *pool_draw(const struct pool *pool, struct chance *chance);
 
 /* From the moment that is in its place a program goes on, and dies (or is closed). What it leaves is one moment more,
  * the last one, until pool_go_back(); its shared memory is left, too. NULL: something failed that must not. */

@@ -115,7 +115,7 @@ void round_run(struct round *round)
         const size_t mark = image_mark();
         const uint32_t tools = 1 + (uint32_t)chance_below(&round->chance, TOOLS_MAX);
 
-        round->moment = &round->pool->moment[chance_below(&round->chance, round->pool->moments)];
+        round->moment = pool_draw(round->pool, &round->chance);
         choose_backups(round);
         put_all(round);
         if (chance_percent(&round->chance, ON_PERCENT) && !go_on(round))
