@@ -6,7 +6,7 @@
  * the history, call damaged what nobody has harmed, or leave a gap in the archive unasked. What is known not to be
  * noticed is in operator_judge.c, with the sentence that says so.
  *
- *      operator [--seconds N | --harms N] [--jobs N] [--keep-going] [--verbose] [--xac PROGRAM] [--keep DIR]
+ *      operator [--seconds N] [--harms N] [--jobs N] [--keep-going] [--verbose] [--xac PROGRAM] [--keep DIR]
  *      operator --seed S --round K          that round once more
  *
  * Rounds have numbers. Each pool of moments (operator_pool.c) serves ROUNDS of them, and both are drawn from the seed
@@ -45,9 +45,9 @@ static bool is_over(const struct drill *drill)
 {
         if (atomic_load(&drill->tally->failures) && !drill->keeps_going)
                 return true;
-        if (drill->harms)
-                return atomic_load(&drill->tally->harms) >= drill->harms;
-        return crew_clock_ns() - drill->begun_ns >= drill->seconds * 1000000000u;
+        if (drill->harms && atomic_load(&drill->tally->harms) >= drill->harms)
+                return true;
+        return drill->seconds && crew_clock_ns() - drill->begun_ns >= drill->seconds * 1000000000u;
 }
 
 static void run_round(const struct drill *drill, struct pool *pool, uint64_t number)
@@ -113,7 +113,7 @@ static void drill_all(int unused, void *drill_)
 
 int main(int argc, char **argv)
 {
-        struct drill drill = { .seconds = SECONDS, .round = NO_ROUND };
+        struct drill drill = { .round = NO_ROUND };
         const struct program_option options[] = {
                 { "seconds", .number = &drill.seconds },
                 { "harms", .number = &drill.harms },
@@ -128,6 +128,8 @@ int main(int argc, char **argv)
 
         program_options(argc, argv, options);
         drill.seed = chance_seed();
+        if (!drill.seconds && !drill.harms)
+                drill.seconds = SECONDS;
         if (drill.jobs == 0)
                 drill.jobs = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
         if (drill.round != NO_ROUND)
