@@ -30,8 +30,9 @@ struct adoption {
 /* Caller holds the environment alone, and the manifest says that it is clean and has no area. Changes no data file. */
 int adopt_run(const struct adoption *adoption, const struct manifest *manifest);
 
-/* What was recovered has its size and time noted, as if it had been closed: nothing that fails does harm. */
-void adopt_note_recovered(int directory, const struct manifest *manifest);
+/* What was recovered has its size and time noted, as if it had been closed: else pages that are damaged would be taken
+ * for changed by others. */
+int adopt_note_recovered(int directory, const struct manifest *manifest);
 
 /* Has a session of a version that makes checksums had it open? */
 bool adopt_expects_sums(const struct manifest *manifest);
