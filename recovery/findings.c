@@ -35,6 +35,7 @@ void findings_begin(struct recovery *recovery)
         recovery->has_lost = false;
         recovery->lost = 0;
         recovery->is_area_damaged = false;
+        recovery->is_area_known = false;
         recovery->may_give_up = false;
         memset(recovery->damage, 0, sizeof(recovery->damage));
 }

@@ -66,6 +66,7 @@ struct recovery {
         bool has_lost;                 /* out: pages were given up, */
         uint64_t lost;                 /* and so many of them the log does not have either */
         bool is_area_damaged;          /* out: XAC_CORRUPT is that of the double-write area, or of files it is for, */
+        bool is_area_known;            /* which tells what it should have, */
         bool may_give_up;              /* and gives_up_damaged would go on */
         char damage[RECOVER_SENTENCE]; /* out: of that, or after XAC_CORRUPT, what is damaged and where, for people */
 };

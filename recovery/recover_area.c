@@ -130,6 +130,7 @@ int recover_area_check(struct recovery *recovery, const struct manifest *manifes
 
         recovery->restored = check.pages;
         recovery->has_lost = check.lost != 0;
+        recovery->is_area_known = !err;
         recovery->may_give_up = !err && check.err && check.may_give_up;
         note_found(manifest, recovery, &damage);
         return err ? err : check.err;

@@ -245,7 +245,7 @@ static void test_what_has_no_checksums_is_not_given_up(void **state)
                          0);
         crashed_files_keep(&as_before, directory);
         assert_int_equal(recover(&recovery, &manifest), XAC_CORRUPT);
-        assert_true(recovery.is_area_damaged && !recovery.may_give_up);
+        assert_true(recovery.is_area_damaged && recovery.is_area_known && !recovery.may_give_up);
         assert_non_null(strstr(recovery.damage, "cannot be given up"));
         crashed_files_assert_unchanged(&as_before, directory);
         crashed_files_drop(&as_before);
@@ -265,7 +265,8 @@ static void test_nor_is_an_area_whose_table_is_damaged(void **state)
                 crashed_flip(directory, AREA_NAME_1, offsets[i]);
                 crashed_files_keep(&as_before, directory);
                 assert_int_equal(recover(&recovery, &manifest), XAC_CORRUPT);
-                assert_true(recovery.is_area_damaged && !recovery.may_give_up && !recovery.has_lost);
+                assert_true(recovery.is_area_damaged && !recovery.is_area_known && !recovery.may_give_up);
+                assert_false(recovery.has_lost);
                 crashed_files_assert_unchanged(&as_before, directory);
                 crashed_files_drop(&as_before);
         }

@@ -177,9 +177,10 @@ static void complain_of_failure(const struct place *place, const struct recovery
                         "the double-write area has is nowhere else but in a backup: %srestore a backup ('xac "
                         "restore', with an archive up to the newest commit). %s",
                         place->path, recovery->damage,
-                        recovery->may_give_up ? "'xac repair --from=BACKUP' takes such pages from one that has them as "
-                                                "they were; else "
-                                              : "",
+                        recovery->is_area_known
+                                ? "'xac repair --from=BACKUP' takes such pages from one that has them as "
+                                  "they were; else "
+                                : "",
                         recovery->may_give_up ? "'xac recover --give-up-damaged' goes on without these pages, and "
                                                 "names them: they stay damaged."
                                               : "--give-up-damaged is of no use here: it gives up pages by name, and "
