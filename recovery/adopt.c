@@ -328,17 +328,27 @@ int adopt_find_changed(int directory, const struct manifest *manifest, uint32_t 
         return 0;
 }
 
-void adopt_note_recovered(int directory, struct manifest *manifest)
+int adopt_note_recovered(int directory, struct manifest *manifest)
 {
+        int result = 0;
+
         for (uint32_t i = 0; i < manifest->file_count; i++) {
                 struct sums_compare both;
                 struct sums_note note;
 
-                if (open_both(directory, manifest, i, &both, &note))
-                        continue;
-                if (!sums_note_of(both.data_fd, &note) && !sums_put_note(both.sums_fd, &note))
-                        manifest->seal[i].number = note.number;
-                sys_close(both.sums_fd);
-                sys_close(both.data_fd);
+                int err = open_both(directory, manifest, i, &both, &note);
+
+                if (!err) {
+                        err = sums_note_of(both.data_fd, &note);
+                        if (!err)
+                                err = sums_put_note(both.sums_fd, &note);
+                        if (!err)
+                                manifest->seal[i].number = note.number;
+                        sys_close(both.sums_fd);
+                        sys_close(both.data_fd);
+                }
+                if (err && err != -ENOENT && !result)
+                        result = err;
         }
+        return result;
 }

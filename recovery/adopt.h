@@ -35,9 +35,9 @@ int adopt_run(const struct adoption *adoption, struct manifest *manifest);
  * file_count: none. Of what is at rest, as above; changes nothing. */
 int adopt_find_changed(int directory, const struct manifest *manifest, uint32_t from, uint32_t *file_no);
 
-/* What was recovered has its size and time noted, as if it had been closed: nothing that fails does harm. The manifest
- * gets the notes' numbers, and is the caller's to write. */
-void adopt_note_recovered(int directory, struct manifest *manifest);
+/* What was recovered has its size and time noted, as if it had been closed: else pages that are damaged would be taken
+ * for changed by others. The manifest gets the notes' numbers, and is the caller's to write. */
+int adopt_note_recovered(int directory, struct manifest *manifest);
 
 /* Has a session of a version that makes checksums had it open? */
 bool adopt_expects_sums(const struct manifest *manifest);

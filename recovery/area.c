@@ -377,6 +377,7 @@ static int visit_page(const struct area_reader *reader, uint64_t i, unsigned cha
         }
         (void)is_damaged(reader, offset, "a page's checksum is wrong");
         reader->damage->page = image.page;
+        reader->damage->checksum = expected;
         return visitor->lose ? visitor->lose(visitor->arg, reader->damage) : XAC_CORRUPT;
 }
 

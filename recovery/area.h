@@ -80,6 +80,7 @@ int area_write(int directory, int which, const struct area_id *id, uint64_t coun
 struct area_damage {
         uint64_t offset;       /* in its file */
         uint64_t page;         /* that is lost; UINT64_MAX: all of them */
+        uint32_t checksum;     /* the CRC-32C that it had */
         const char *what;      /* a static sentence; NULL if `visit` was the one that said XAC_CORRUPT */
         uint64_t found;        /* images that are damaged, in whose place others were visited (P13) */
         uint64_t found_offset; /* the first of them */

@@ -34,7 +34,11 @@ void findings_begin(struct recovery *recovery)
         recovery->has_torn_tail = false;
         recovery->time_ns = 0;
         recovery->has_given_up = false;
+        recovery->has_lost = false;
+        recovery->lost = 0;
         recovery->is_area_damaged = false;
+        recovery->is_area_known = false;
+        recovery->may_give_up = false;
         memset(recovery->damage, 0, sizeof(recovery->damage));
 }
 

@@ -173,6 +173,8 @@ static int verify(struct home_files *homes, const struct home_file *file, uint64
 
         if (err || file->sums_fd < 0 || expected == SUMS_UNKNOWN || expected == sums_of(bytes, homes->page_bytes))
                 return err;
+        if (homes->gives_up)
+                return HOME_FILES_LOST;
         return findings_add(homes->findings,
                             "%s: offset %llu: the page is not what its checksum says, and what the log goes on from is "
                             "lost; 'xac repair' may take the page from a backup",
@@ -359,6 +361,52 @@ int home_files_keep(struct home_files *homes, const struct page_image *image)
         struct home_file *file = &homes->file[page_file(image->page)];
         file->is_written = true;
         return file->sums_fd < 0 ? 0 : write_sum(homes, file, image->page, sums_of(image->bytes, homes->page_bytes));
+}
+
+bool home_files_has_sums(const struct home_files *homes, uint64_t page)
+{
+        return page_file(page) < homes->count && homes->file[page_file(page)].sums_fd >= 0;
+}
+
+int home_files_may_lose(struct home_files *homes, uint64_t page)
+{
+        int err = home_files_need(homes, page);
+
+        if (err || home_files_has_sums(homes, page))
+                return err;
+        return findings_add(
+                homes->findings,
+                "%s: offset %llu: the page is lost, and cannot be given up: where checksums are missing, or "
+                "damaged (" SUMS_NAME_PREFIX "%u), nobody would see later that it is",
+                home_files_name(homes, page), (unsigned long long)home_files_offset(homes, page), page_file(page));
+}
+
+static int lose(struct home_files *homes, uint64_t page, uint32_t sum)
+{
+        struct home_file *file = &homes->file[page_file(page)];
+
+        file->is_written = true;
+        return write_sum(homes, file, page, sum);
+}
+
+int home_files_lose_known(struct home_files *homes, uint64_t page, uint32_t checksum)
+{
+        int err = home_files_may_lose(homes, page);
+
+        return err ? err : lose(homes, page, sums_of_crc(checksum, homes->page_bytes));
+}
+
+int home_files_lose(struct home_files *homes, uint64_t page)
+{
+        void *bytes = malloc(homes->page_bytes);
+        int err = bytes ? home_files_may_lose(homes, page) : -ENOMEM;
+
+        if (!err)
+                err = read_there(homes, &homes->file[page_file(page)], page, bytes);
+        if (!err)
+                err = lose(homes, page, sums_of_none(bytes, homes->page_bytes));
+        free(bytes);
+        return err;
 }
 
 int home_files_sync(struct home_files *homes)

@@ -36,6 +36,7 @@ struct home_files {
         struct findings *findings;
         struct home_file file[MANIFEST_FILES];
         bool is_stray_reported; /* a page of no file */
+        bool gives_up;          /* to be set: home_files_read says HOME_FILES_LOST */
 
         unsigned char *run; /* pages put, but not yet written: consecutive ones of one file */
         uint64_t run_page;  /* the first of them */
@@ -59,7 +60,9 @@ const char *home_files_name(const struct home_files *homes, uint64_t page);
 uint64_t home_files_offset(const struct home_files *homes, uint64_t page);
 
 /* Reads what stands at home; what the last page lacks at the file's end reads as zeros. Where files are opened to
- * write, it is compared with its checksum: XAC_CORRUPT, reported, if it is another page (R29). */
+ * write, it is compared with its checksum: if it is another page (R29), XAC_CORRUPT, reported; or, if that is
+ * wanted, HOME_FILES_LOST. */
+enum { HOME_FILES_LOST = 1 };
 int home_files_read(struct home_files *homes, uint64_t page, void *bytes);
 
 /* Reads the page if it has this CRC, whatever its checksum in the sums says. -ENODATA, unreported: it has another, or
@@ -69,6 +72,15 @@ int home_files_find(const struct home_files *homes, uint64_t page, uint32_t chec
 /* Of a page that stands at home as it is to be (P13): it may be in memory only, and its checksum another. Its bytes are
  * not written again, which might tear them (P11). On disk after home_files_sync only. */
 int home_files_keep(struct home_files *homes, const struct page_image *image);
+
+/* Of a page that nobody has any more (P14): its checksum becomes that of what it was, as far as the area tells by a
+ * CRC, or one that no page has. What stands at home is left there, and is damaged for everybody. XAC_CORRUPT, reported:
+ * there are no checksums to say so, or home_files_need. On disk after home_files_sync only. */
+int home_files_lose_known(struct home_files *homes, uint64_t page, uint32_t checksum);
+int home_files_lose(struct home_files *homes, uint64_t page);
+/* May it be lost so? Reported likewise. */
+int home_files_may_lose(struct home_files *homes, uint64_t page);
+bool home_files_has_sums(const struct home_files *homes, uint64_t page);
 
 /* Writes pages home, in runs, and their checksums: `bytes` may change after the call. On disk after home_files_sync
  * only. */

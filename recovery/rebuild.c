@@ -78,7 +78,7 @@ static int read_home(void *arg, uint64_t page, void *bytes)
         int err = home_files_read(rebuild->homes, page, bytes);
 
         rebuild->is_home_lost |= err == XAC_CORRUPT;
-        return err;
+        return err == HOME_FILES_LOST ? REPLAY_LOST : err;
 }
 
 static int open_reader(const struct rebuild *rebuild, struct log_reader **reader)

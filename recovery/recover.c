@@ -24,6 +24,7 @@
 #include "recovery/area.h"
 #include "recovery/findings.h"
 #include "recovery/home_files.h"
+#include "recovery/lost.h"
 #include "recovery/rebuild.h"
 #include "recovery/recover_area.h"
 #include "recovery/recover_home.h"
@@ -38,6 +39,8 @@ struct recover {
         struct findings findings;
         struct home_files homes;
         struct rebuild rebuild;
+        struct lost lost;
+        bool was_clean;
 };
 
 /* The first damage found is the one that says most. */
@@ -53,6 +56,7 @@ static void keep_sentence(void *arg, const char *sentence)
 
 struct restore {
         struct home_files *homes;
+        struct lost *lost;
         uint64_t found; /* the page that was found at home last */
         struct progress progress;
         uint64_t done;
@@ -79,15 +83,28 @@ static int find_at_home(void *arg, uint64_t page, uint32_t checksum, void *bytes
         return err;
 }
 
+/* P14. What it was then tells a page of a backup that is the same. */
+static int lose_page(void *arg, const struct area_damage *damage)
+{
+        const struct restore *restore = arg;
+        int err = lost_add(restore->lost, damage->page, false);
+
+        return err ? err : home_files_lose_known(restore->homes, damage->page, damage->checksum);
+}
+
 static int restore_area(struct recover *recover)
 {
         struct recovery *recovery = recover->recovery;
         struct restore restore = {
                 .homes = &recover->homes,
+                .lost = &recover->lost,
                 .found = UINT64_MAX,
                 .progress = { .recovery = recovery, .what = "restore", .step = PROGRESS_PAGES },
         };
-        const struct area_visitor visitor = { .visit = restore_page, .find = find_at_home, .arg = &restore };
+        const struct area_visitor visitor = { .visit = restore_page,
+                                              .find = find_at_home,
+                                              .lose = recovery->gives_up_damaged ? lose_page : NULL,
+                                              .arg = &restore };
         struct area_damage damage;
         int err;
 
@@ -107,6 +124,30 @@ static int restore_area(struct recover *recover)
 
 /* ---- 2. to 5. ---- */
 
+/* P14: what the log makes of pages that are lost is lost as well, and that is on disk before anything is named that
+ * would have it read no more. Those pages stand at the goal, as others do: what was moved from them has nothing to go
+ * on from. */
+static int give_up_pages(struct recover *recover, struct vector *listed)
+{
+        const struct rebuild *rebuild = &recover->rebuild;
+        uint32_t count;
+        const uint64_t *pages = replay_lost(rebuild->replay, &count);
+        int err = 0;
+
+        for (uint64_t i = 0; i < rebuild->pages; i++)
+                lost_remove(&recover->lost, replay_page(rebuild->replay, i).page);
+        for (uint32_t i = 0; !err && i < count; i++) {
+                err = lost_add(&recover->lost, pages[i], true);
+                if (!err)
+                        err = home_files_lose(&recover->homes, pages[i]);
+        }
+        if (err || !count)
+                return err;
+        recover->recovery->has_lost = true;
+        err = parts_list_add(listed, pages, NULL, count);
+        return err ? err : home_files_sync(&recover->homes);
+}
+
 /* Up to the goal, which is filled in where it is the newest commit. */
 static int bring_home(struct recover *recover, struct recover_goal *goal, struct vector *listed)
 {
@@ -122,6 +163,8 @@ static int bring_home(struct recover *recover, struct recover_goal *goal, struct
         int err = rebuild_run(rebuild);
         if (!err && !goal->sequence)
                 *goal = (struct recover_goal){ replay_sequence(rebuild->replay), rebuild->end, rebuild->end, true };
+        if (!err)
+                err = give_up_pages(recover, listed);
         if (!err) {
                 const struct recover_home home = { recover->recovery, &recover->manifest, &recover->homes, rebuild,
                                                    listed };
@@ -216,8 +259,11 @@ static int forget_area(struct recover *recover)
 
         if (manifest->area < 0)
                 return 0;
-        adopt_note_recovered(directory, manifest);
-        int err = seal_change_begin(&change, directory, manifest);
+        int err = adopt_note_recovered(directory, manifest);
+        if (!err)
+                err = seal_change_begin(&change, directory, manifest);
+        if (recover->was_clean && recover->recovery->has_lost)
+                manifest->history = ++manifest->incarnation;
         manifest->area = -1;
         manifest->area_checksum = 0;
         if (!err)
@@ -228,8 +274,18 @@ static int forget_area(struct recover *recover)
 
 /* ---- All of it ---- */
 
+static void tell_of_lost(const struct recover *recover)
+{
+        struct recovery *recovery = recover->recovery;
+
+        recovery->lost = recover->lost.pages.count;
+        if (recovery->lose)
+                lost_tell(&recover->lost, &recover->homes, recovery->lose, recovery->lose_arg);
+}
+
 static int recover_steps(struct recover *recover)
 {
+        recover->was_clean = recover->manifest.is_clean;
         int err = judge_files(recover);
 
         if (!err)
@@ -259,9 +315,13 @@ int recover_run(struct recovery *recovery, struct manifest *manifest)
                 err = home_files_open(&recover->homes, recovery->directory, &recover->manifest, true,
                                       &recover->findings);
         if (!err) {
+                recover->homes.gives_up = recovery->gives_up_damaged;
                 err = recover_steps(recover);
+                if (!err)
+                        tell_of_lost(recover);
                 home_files_close(&recover->homes);
         }
+        lost_free(&recover->lost);
         if (!err)
                 *manifest = recover->manifest;
         free(recover);

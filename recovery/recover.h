@@ -24,6 +24,9 @@
  * R36. Who would rather lose what lies behind damage in the log than all that is not home (gives_up_damaged) gets the
  * commits before it, and a log that goes on in another history: a backup may have commits that are lost, of which
  * nothing that is logged from now on is a continuation.
+ *
+ * P14. He gets the pages that are left, too, where images in the area are damaged that nobody else has (lost.h). Those
+ * that are lost are named, and stay damaged. Not where the area's table is: nobody knows then what it should have.
  */
 
 #include <stdbool.h>
@@ -41,7 +44,11 @@ struct recovery {
         uint64_t area_bytes;       /* in: what both areas together may take; 0: the default */
         recover_progress progress; /* in: may be NULL */
         void *progress_arg;
-        bool gives_up_damaged; /* in: where the log is damaged it ends, and what lies behind is given up (R36) */
+        /* in: where the log is damaged it ends, and what lies behind is given up (R36), and so are pages that are lost
+         * with the area, or at home (P14). */
+        bool gives_up_damaged;
+        void (*lose)(void *arg, const char *sentence); /* in: told of each such page in the end; may be NULL */
+        void *lose_arg;
         /* recover_check: */
         void (*note)(void *arg, const char *sentence); /* in: what is worth knowing, and no damage; may be NULL */
         void *note_arg;
@@ -59,7 +66,11 @@ struct recovery {
         bool has_torn_tail;     /* out */
         uint64_t time_ns;       /* out: of the newest group that was read, 0: not known */
         bool has_given_up;      /* out: the log was damaged, and ends there now */
-        bool is_area_damaged;   /* out: XAC_CORRUPT is that of the double-write area, or of files it is for */
+        bool has_lost;          /* out: pages were given up, */
+        uint64_t lost;          /* and so many of them the log does not have either */
+        bool is_area_damaged;   /* out: XAC_CORRUPT is that of the double-write area, or of files it is for, */
+        bool is_area_known;     /* which tells what it should have, */
+        bool may_give_up;       /* and gives_up_damaged would go on */
         char damage[RECOVER_SENTENCE]; /* out: of that, or after XAC_CORRUPT, what is damaged and where, for people */
 };
 

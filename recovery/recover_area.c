@@ -87,8 +87,11 @@ struct check {
         const struct manifest *manifest;
         struct home_files *homes;
         struct findings *findings;
+        bool gives_up;
         uint64_t pages;
-        int err; /* of a page or a file: the area's other pages are looked at all the same */
+        uint64_t lost;
+        int err; /* of a file, or of a page that is not given up: the area's other pages are looked at all the same */
+        bool may_give_up;
 };
 
 static int check_page(void *arg, const struct page_image *image)
@@ -100,14 +103,21 @@ static int check_page(void *arg, const struct page_image *image)
         check->pages++;
         if (err)
                 check->err = err;
+        check->may_give_up &= !err;
         return 0;
 }
 
 static int lose(void *arg, const struct area_damage *damage)
 {
         struct check *check = arg;
+        int err = check->gives_up ? home_files_may_lose(check->homes, damage->page)
+                                  : report(check->manifest, check->homes, check->findings, damage);
 
-        check->err = report(check->manifest, check->homes, check->findings, damage);
+        if (err)
+                check->err = err;
+        else
+                check->lost++;
+        check->may_give_up &= !check->gives_up && home_files_has_sums(check->homes, damage->page);
         return 0;
 }
 
@@ -136,12 +146,19 @@ static void note_found(const struct manifest *manifest, struct recovery *recover
 int recover_area_check(struct recovery *recovery, const struct manifest *manifest, struct home_files *homes,
                        struct findings *findings)
 {
-        struct check check = { .manifest = manifest, .homes = homes, .findings = findings };
+        struct check check = { .manifest = manifest,
+                               .homes = homes,
+                               .findings = findings,
+                               .gives_up = recovery->gives_up_damaged,
+                               .may_give_up = true };
         struct area_damage damage;
         const struct area_visitor visitor = { check_page, find_at_home, lose, &check };
         int err = recover_area_read(recovery->directory, manifest, &visitor, homes, findings, &damage);
 
         recovery->restored = check.pages;
+        recovery->has_lost = check.lost != 0;
+        recovery->is_area_known = !err;
+        recovery->may_give_up = !err && check.err && check.may_give_up;
         note_found(manifest, recovery, &damage);
         return err ? err : check.err;
 }

@@ -93,6 +93,8 @@ static int write_name(const struct work *work, int area, uint32_t checksum)
 
         manifest->area = area;
         manifest->area_checksum = checksum;
+        if (work->home->recovery->has_lost)
+                manifest->history = manifest->incarnation; /* P14: what the area before had is given up now */
         if (work->goal->is_end)
                 name_end(manifest, work->home->recovery);
         if (work->is_last)
@@ -160,8 +162,8 @@ static int bring_part_home(struct work *work)
         int err = 0;
 
         if (!work->count) { /* then it is the only one, and there is nothing to keep safe */
-                adopt_note_recovered(work->home->recovery->directory, work->home->manifest);
-                return name_part(work, -1, 0);
+                err = adopt_note_recovered(work->home->recovery->directory, work->home->manifest);
+                return err ? err : name_part(work, -1, 0);
         }
         if (hook_has_bug(HOOK_BUG_REPLAY_AT_HOME))
                 err = write_home(work);

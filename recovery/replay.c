@@ -50,9 +50,12 @@ struct replay {
         replay_home read_home;
         void *arg;
         unsigned char *scratch;
-        struct vector sources; /* contents of page_bytes each: what the commit's moves read, in their order */
-        uint32_t sources_used; /* by the entries applied so far */
-        struct vector moves;   /* of struct parts_move */
+        struct vector sources;      /* contents of page_bytes each: what the commit's moves read, in their order */
+        struct vector sources_lost; /* of bool: is it a page that is lost? */
+        uint32_t sources_used;      /* by the entries applied so far */
+        struct vector moves;        /* of struct parts_move */
+        struct vector lost;         /* of uint64_t, in the end; with room for all that ever were */
+        uint32_t ever_lost;
 
         uint64_t target; /* commits up to this one are passed over for the pages that are listed */
         const uint64_t *listed;
@@ -156,34 +159,58 @@ static unsigned char *source_at(const struct replay *replay, uint32_t i)
         return (unsigned char *)replay->sources.items + (size_t)i * replay->pages.page_bytes;
 }
 
-/* Puts aside what a moved page was before the record. */
-static int keep_source(struct replay *replay, const struct log_entry *entry)
+/* What a moved page was before the record, or REPLAY_LOST. */
+static int read_source(const struct replay *replay, uint64_t from, unsigned char *source)
 {
-        const uint32_t page_bytes = replay->pages.page_bytes;
+        const struct replay_page *page = replay_pages_find(&replay->pages, from);
 
-        if (entry->kind != LOG_MOVED)
-                return 0;
-        int err = vector_reserve(&replay->sources, replay->sources.count + 1, page_bytes);
-        if (err)
-                return err;
-        unsigned char *source = source_at(replay, replay->sources.count++);
-        const struct replay_page *page = replay_pages_find(&replay->pages, entry->from);
         if (!page)
-                return replay->read_home(replay->arg, entry->from, source);
-        memcpy(source, page->bytes, page_bytes);
-        return 0;
+                return replay->read_home(replay->arg, from, source);
+        memcpy(source, page->bytes, replay->pages.page_bytes);
+        return page->is_lost ? REPLAY_LOST : 0;
 }
 
-/* Makes the page's bytes those that the entry's changes begin with. */
-static int take_base(struct replay *replay, const struct log_entry *entry, unsigned char *bytes, bool is_new)
+/* Puts it aside. */
+static int keep_source(struct replay *replay, const struct log_entry *entry)
 {
-        if (entry->kind == LOG_MOVED)
-                memcpy(bytes, source_at(replay, replay->sources_used++), replay->pages.page_bytes);
-        else if (entry->kind == LOG_CLEARED)
-                memset(bytes, 0, replay->pages.page_bytes);
-        else if (is_new)
-                return replay->read_home(replay->arg, entry->page, bytes);
-        return 0;
+        if (entry->kind != LOG_MOVED)
+                return 0;
+        const uint32_t i = replay->sources.count;
+        int err = vector_reserve(&replay->sources, i + 1, replay->pages.page_bytes);
+        if (!err)
+                err = vector_reserve(&replay->sources_lost, i + 1, sizeof(bool));
+        if (err)
+                return err;
+        err = read_source(replay, entry->from, source_at(replay, replay->sources.count++));
+        ((bool *)replay->sources_lost.items)[i] = err == REPLAY_LOST;
+        return err == REPLAY_LOST ? 0 : err;
+}
+
+/* Makes the page's bytes those that the entry's changes begin with; or REPLAY_LOST. */
+static int take_base(struct replay *replay, const struct log_entry *entry, struct replay_page *page, bool is_new)
+{
+        if (entry->kind == LOG_MOVED) {
+                const uint32_t i = replay->sources_used++;
+
+                memcpy(page->bytes, source_at(replay, i), replay->pages.page_bytes);
+                return ((const bool *)replay->sources_lost.items)[i] ? REPLAY_LOST : 0;
+        }
+        if (entry->kind == LOG_CLEARED) {
+                memset(page->bytes, 0, replay->pages.page_bytes);
+                return 0;
+        }
+        if (is_new)
+                return replay->read_home(replay->arg, entry->page, page->bytes);
+        return page->is_lost ? REPLAY_LOST : 0;
+}
+
+/* P14: what a difference makes of a page that nobody has, nobody has. */
+static int lose(struct replay *replay, struct replay_page *page)
+{
+        if (page->is_lost)
+                return 0;
+        page->is_lost = true;
+        return vector_reserve(&replay->lost, ++replay->ever_lost, sizeof(uint64_t));
 }
 
 static int note_move(struct replay *replay, const struct log_entry *entry)
@@ -207,13 +234,17 @@ static int apply_entry(struct replay *replay, const struct log_entry *entry, uin
         page->sequence = sequence;
         if (entry->kind == LOG_IMAGE) {
                 memcpy(page->bytes, entry->bytes, entry->byte_len);
+                page->is_lost = false;
                 return 0;
         }
-        err = take_base(replay, entry, page->bytes, is_new);
+        err = take_base(replay, entry, page, is_new);
+        if (err == REPLAY_LOST)
+                return lose(replay, page);
         if (!err && entry->kind == LOG_MOVED)
                 err = note_move(replay, entry);
         if (err)
                 return err;
+        page->is_lost = false;
         bool is_sound =
                 diff_apply(page->bytes, replay->pages.page_bytes, entry->bytes, entry->byte_len, replay->scratch);
         return is_sound ? 0 : XAC_CORRUPT;
@@ -290,6 +321,7 @@ static int visit_commit(struct replay *replay, const struct commit *commit, bool
 static int apply_commit(struct replay *replay, const struct commit *commit)
 {
         replay->sources.count = 0;
+        replay->sources_lost.count = 0;
         replay->sources_used = 0;
         int err = visit_commit(replay, commit, false);
 
@@ -405,6 +437,8 @@ void replay_close(struct replay *replay)
                 while (replay->attempts[i])
                         attempt_forget(&replay->attempts[i]);
         vector_free(&replay->sources, replay->pages.page_bytes);
+        vector_free(&replay->sources_lost, sizeof(bool));
+        vector_free(&replay->lost, sizeof(uint64_t));
         vector_free(&replay->moves, sizeof(struct parts_move));
         replay_pages_free(&replay->pages);
         free(replay->scratch);
@@ -434,9 +468,15 @@ void replay_expect(const struct replay *replay, const unsigned char *entry, bool
 
 uint64_t replay_finish(struct replay *replay)
 {
-        replay_pages_sort(&replay->pages);
+        replay_pages_sort(&replay->pages, &replay->lost);
         replay->is_finished = true;
         return replay->pages.pages.count;
+}
+
+const uint64_t *replay_lost(const struct replay *replay, uint32_t *count)
+{
+        *count = replay->lost.count;
+        return replay->lost.items;
 }
 
 const struct parts_move *replay_moves(const struct replay *replay, uint32_t *count)

@@ -19,7 +19,9 @@
 
 struct replay;
 
-/* Reads the home content of a page into `bytes`; what lies beyond the file's end reads as zeros. */
+/* Reads the home content of a page into `bytes`; what lies beyond the file's end reads as zeros. REPLAY_LOST: nobody
+ * has it any more (P14); then what records make of it is lost as well. */
+enum { REPLAY_LOST = 1 };
 typedef int (*replay_home)(void *arg, uint64_t page, void *bytes);
 
 /* Commits up to `base` are home already. */
@@ -41,6 +43,8 @@ uint64_t replay_commits(const struct replay *replay);
  * processor's cache; is_near: in a second call, when where to find the page is there. */
 void replay_expect(const struct replay *replay, const unsigned char *entry, bool is_near);
 uint64_t replay_finish(struct replay *replay); /* sorts; the number of pages; no more records after it */
+/* Pages that are lost, ascending; none of the others is one of them. */
+const uint64_t *replay_lost(const struct replay *replay, uint32_t *count);
 /* What was moved, in applied commits. */
 const struct parts_move *replay_moves(const struct replay *replay, uint32_t *count);
 struct page_image replay_page(const struct replay *replay, uint64_t i);

@@ -179,8 +179,17 @@ static int compare_pages(const void *a, const void *b)
         return left < right ? -1 : left > right;
 }
 
-void replay_pages_sort(struct replay_pages *pages)
+void replay_pages_sort(struct replay_pages *pages, struct vector *lost)
 {
-        if (pages->pages.count)
-                qsort(pages->pages.items, pages->pages.count, sizeof(struct replay_page), compare_pages);
+        struct replay_page *page = pages->pages.items;
+        const uint32_t count = pages->pages.count;
+
+        if (count)
+                qsort(page, count, sizeof(struct replay_page), compare_pages);
+        pages->pages.count = 0;
+        for (uint32_t i = 0; i < count; i++)
+                if (page[i].is_lost)
+                        ((uint64_t *)lost->items)[lost->count++] = page[i].page;
+                else
+                        page[pages->pages.count++] = page[i];
 }

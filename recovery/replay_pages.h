@@ -15,6 +15,7 @@ struct replay_page {
         uint64_t page;
         uint64_t sequence; /* of the newest commit applied to it */
         unsigned char *bytes;
+        bool is_lost; /* nobody has what it should be (P14): its bytes are undefined */
 };
 
 struct replay_slot;
@@ -43,8 +44,9 @@ struct replay_page *replay_pages_find(const struct replay_pages *pages, uint64_t
 void replay_pages_expect(const struct replay_pages *pages, uint64_t page);
 void replay_pages_expect_bytes(const struct replay_pages *pages, uint64_t page, uint32_t at);
 
-/* Sorts them by name. Nothing can be taken any more. */
-void replay_pages_sort(struct replay_pages *pages);
+/* Sorts them by name. Nothing can be taken any more. Those that are lost are taken out; their names go to `lost`, which
+ * has room for them. */
+void replay_pages_sort(struct replay_pages *pages, struct vector *lost);
 
 static inline const struct replay_page *replay_pages_at(const struct replay_pages *pages, uint64_t i)
 {

@@ -518,7 +518,7 @@ static int rename_sums(struct run *run, const struct manifest *before)
                 err = sums_rename(run->restore->directory, &from, &to);
         }
         if (!err)
-                adopt_note_recovered(run->restore->directory, &run->manifest);
+                (void)adopt_note_recovered(run->restore->directory, &run->manifest);
         return err;
 }
 

@@ -63,6 +63,23 @@ uint32_t sums_of(const void *bytes, uint32_t page_bytes)
         return sum == SUMS_UNKNOWN ? sum - 1 : sum;
 }
 
+/* A CRC is linear but for its inversions, and those are all that the one of zeros has. */
+uint32_t sums_of_crc(uint32_t crc, uint32_t page_bytes)
+{
+        static const unsigned char zeros[SUMS_SECTOR_BYTES];
+        uint32_t crc_of_zeros = 0;
+
+        for (uint32_t at = 0; at < page_bytes; at += SUMS_SECTOR_BYTES)
+                crc_of_zeros = checksum_crc32c(crc_of_zeros, zeros, SUMS_SECTOR_BYTES);
+        const uint32_t sum = crc ^ crc_of_zeros;
+        return sum == SUMS_UNKNOWN ? sum - 1 : sum;
+}
+
+uint32_t sums_of_none(const void *bytes, uint32_t page_bytes)
+{
+        return sums_of(bytes, page_bytes) == 1 ? 2 : 1;
+}
+
 void sums_name(uint32_t file_no, char name[SUMS_NAME_BYTES])
 {
         char digits[12];

@@ -81,6 +81,10 @@ static inline uint64_t sums_offset(uint64_t page_no)
 
 /* Of a page's content. Never SUMS_UNKNOWN. */
 uint32_t sums_of(const void *bytes, uint32_t page_bytes);
+/* The same of a page of which nothing is known but its CRC-32C. */
+uint32_t sums_of_crc(uint32_t crc, uint32_t page_bytes);
+/* A sum for a page that is lost: neither that of zeros nor of these bytes, and of others by chance only. */
+uint32_t sums_of_none(const void *bytes, uint32_t page_bytes);
 
 void sums_name(uint32_t file_no, char name[SUMS_NAME_BYTES]);
 bool sums_is_name(const char *name);

@@ -15,7 +15,8 @@ The log may end in a group that was being written: whole records, one that is lo
 later begins at the next block, so that is where a recovery says that replay would go on.
 
 An image in the area may rot meanwhile; its checksum, in the table, tells. Recovery may be refused then, but never be wrong,
-and not after it was not.
+and not after it was not. Who is refused may give up what is lost: the checksum at home says that a page is another than it
+is. Then whatever passes for sound is right, and so is what a checksum would take for the page that is lost.
 
 Pages may be held back: a reader needs what is at home, so they stand in the area only. And a checkpointer may die, and
 another one goes on: what the dead one wrote and did not sync may arrive or not.
@@ -38,6 +39,10 @@ The rules; each is left out by its name, and is then found out:
     stands    P13 an image that has rotted is passed over where the page at home is what the table says it was; else all is
                   refused
     leave     P13 ... and that page is not written again: it may arrive torn
+    taint     P14 what a difference makes of a page that is lost is lost
+    none      P14 ... and gets a checksum that no page has: those that it had before are of older pages
+    told      P14 ... on disk before the manifest names an area
+    lists     P14 ... and is listed with what stands at C: what it would be made from may go home before
 
     python3 checkpoint_parts.py               expects 0 wrong
     python3 checkpoint_parts.py RULE...       without these
@@ -52,6 +57,8 @@ PAGES = "XYZ"
 TORN = ("torn",)
 ROTTEN = "rotten"  # (ROTTEN, what it was): an image, and its checksum
 REFUSED = "refused"
+LOST = ("lost",)  # in memory
+NONE = ("none",)  # a checksum that no page has
 BLOCK = 2  # records; a group that was closed ends at a block all the same
 
 
@@ -63,11 +70,12 @@ class Disk:
         self.area = [None, None]
         self.slot = [(1, 0, None, None), (0, 0, None, None)]  # generation, base, area, target of a checkpoint
         self.log = {}
+        self.sum = {}  # what a checksum is of, where that is not what is at home
 
     def copy(self):
         disk = Disk.__new__(Disk)
         disk.home, disk.area, disk.slot = dict(self.home), list(self.area), list(self.slot)
-        disk.log = dict(self.log)
+        disk.log, disk.sum = dict(self.log), dict(self.sum)
         return disk
 
     def put(self, write):
@@ -78,7 +86,11 @@ class Disk:
         return max(slot for slot in self.slot if slot != TORN)
 
     def state(self):
-        return repr((self.home, self.area, self.slot, self.log))
+        return repr((self.home, self.area, self.slot, self.log, self.sum))
+
+    def passes(self, page):
+        """Is it what its checksum says, as far as that is known?"""
+        return self.sum.get(page) in (None, self.home[page])
 
 
 # ---- commits ----
@@ -89,6 +101,7 @@ SHAPES = [
     {"Y": "X", "X": "X"},  # a split
     {"Z": "Y"},  # a move
     {"X": "Y", "Y": "X"},  # an exchange
+    {"Y": None},  # the whole page
 ]
 
 
@@ -98,14 +111,17 @@ def apply(record, content, skipped, number):
     for page, (source, expected) in record.items():
         if page in skipped:
             continue
-        if before[source] != expected:
+        if source and before[source] == LOST and "taint" not in OUT:
+            content[page] = LOST
+            continue
+        if source and before[source] != expected:
             return "a difference on the wrong base"
         content[page] = expected + (f"{number}{page}",)
     return None
 
 
 def record_of(shape, memory):
-    return {page: (source, memory[source]) for page, source in shape.items()}
+    return {page: (source, memory[source or page]) for page, source in shape.items()}
 
 
 # ---- the checkpoint ----
@@ -135,26 +151,29 @@ def groups_of(pages, log, base, target, first):
     return [sorted(needed)] * bool(needed) + [group for group in groups if not set(group) <= needed]
 
 
-def write_home(pages, memory, home, held):
+def write_home(pages, memory, home, held, sums=()):
     for page in pages:
         if page not in held:
             home[page] = memory[page]
             yield "write", ("home", page, memory[page])
+            if page in sums:
+                del sums[page]
+                yield "write", ("sum", page, None)
 
 
-def checkpoint(disk, log, base, target, memory, home, listed, held=frozenset(), redo=None, is_recovery=False):
+def checkpoint(disk, log, base, target, memory, home, listed, held=frozenset(), redo=None, sums=None):
     """Steps: ('write', w), ('sync', kind). `home`: what home has, as it goes; `listed`: pages that stand at `target`;
     `held`: pages that stay in the area; `redo`: of a recovery, where the log would go on. A recovery has brought home
-    what the area has."""
+    what the area has, and knows which `sums` are of other pages than home has."""
     ending = (redo or target + 1, redo is not None)
     generation, _, area, unfinished = disk.manifest()
     slot = disk.slot.index(disk.manifest())
     named = set(disk.area[area][1]) if area is not None else set()
-    if unfinished and not is_recovery and "again" not in OUT:
+    if unfinished and sums is None and "again" not in OUT:
         yield from write_home(sorted(named | listed if "named" in OUT else named), memory, home, held)
         yield "sync", "home"
     carried = named & held & listed if "carry" not in OUT else set()
-    dirty = [page for page in PAGES if page not in listed and home[page] != memory[page]]
+    dirty = [page for page in PAGES if page not in listed and home[page] != memory[page] and memory[page] != LOST]
     first = set() if unfinished or "first" in OUT else named & set(dirty)
     groups = groups_of(dirty, log, base, target, first) or [[]]
     for number, group in enumerate(groups):
@@ -169,36 +188,62 @@ def checkpoint(disk, log, base, target, memory, home, listed, held=frozenset(), 
         for one in (slot ^ 1, slot):
             yield "write", ("slot", one, entry)
             yield "sync", "slot"
-        yield from write_home(group, memory, home, held)
+        yield from write_home(group, memory, home, held, sums or ())
         if "carry" not in OUT:
             carried |= set(group) & held
         if "sync" not in OUT or is_last:
             yield "sync", "home"
+            yield "sync", "sum"
 
 
-def recover(disk):
+def tell_lost(content, changed, sums):
+    """Checksums of pages that are lost, and were changed by the log."""
+    told = [page for page in changed if content[page] == LOST and "none" not in OUT]
+    for page in told:
+        sums[page] = NONE
+        yield "write", ("sum", page, NONE)
+    if told and "told" not in OUT:
+        yield "sync", "sum"
+
+
+def lists_of(listed, content, changed):
+    return listed if "lists" in OUT else listed | {page for page in changed if content[page] == LOST}
+
+
+def recover(disk, gives_up=False):
     """Steps as above; returns (content, newest commit), or (what is wrong, 0)."""
     _, base, area, target = disk.manifest()
     content, listed, redo, is_end = dict(disk.home), set(), None, False
+    sums = {page: value for page, value in disk.sum.items() if value is not None}
+    for page in sums:
+        if not disk.passes(page):
+            content[page] = LOST
     if area is not None:
         if disk.area[area] in (None, TORN):
             return "the area is lost", 0
         _, pages, listed, redo, is_end = disk.area[area]
         rotten_ones = [page for page, value in pages.items() if value[0] == ROTTEN]
-        if any(disk.home[page] != pages[page][1] for page in rotten_ones) and "stands" not in OUT:
+        gone = [page for page in rotten_ones if disk.home[page] != pages[page][1] and "stands" not in OUT]
+        if gone and not gives_up:
             return REFUSED, 0
         for page, value in pages.items():
-            if page in rotten_ones and "leave" not in OUT:
+            if page in gone:
+                content[page], sums[page] = LOST, value[1]
+                yield "write", ("sum", page, value[1])
                 continue
-            value = disk.home[page] if page in rotten_ones else value
-            content[page] = value
-            yield "write", ("home", page, value)
+            content[page] = disk.home[page] if page in rotten_ones else value
+            if page not in rotten_ones or "leave" in OUT:
+                yield "write", ("home", page, content[page])
+            if page in sums:
+                del sums[page]
+                yield "write", ("sum", page, None)
         yield "sync", "home"
+        yield "sync", "sum"
     if TORN in content.values():
         return "a page at home is torn", 0
     if target is None or "list" in OUT:
         listed = frozenset()
-    home, newest = dict(content), base
+    home, newest, changed = dict(content), base, set()
     log, at = {}, base + 1
     while at in disk.log and disk.log[at] != TORN:
         if at != newest + 1:
@@ -206,16 +251,24 @@ def recover(disk):
         newest = at
         log[newest] = disk.log[at]
         at += 1
-        wrong = apply(log[newest], content, listed if target is not None and newest <= target else (), newest)
+        skipped = listed if target is not None and newest <= target else ()
+        if not gives_up and any(source and content[source] == LOST for page, (source, _) in log[newest].items() if page not in skipped):
+            return REFUSED, 0
+        wrong = apply(log[newest], content, skipped, newest)
         if wrong:
             return wrong, 0
+        changed |= set(log[newest]) - set(skipped)
         if newest == target and "finish" not in OUT:
             ends_there = redo if is_end and "end" not in OUT else None
-            yield from checkpoint(disk, log, base, target, dict(content), home, listed, redo=ends_there, is_recovery=True)
-            base, at = target, redo
+            yield from tell_lost(content, changed, sums)
+            listed = lists_of(listed, content, changed)
+            yield from checkpoint(disk, log, base, target, dict(content), home, listed, redo=ends_there, sums=sums)
+            base, at, changed = target, redo, set()
             if ends_there:
                 return content, target
-    yield from checkpoint(disk, log, base, newest, dict(content), home, frozenset(), redo=at + -at % BLOCK, is_recovery=True)
+    yield from tell_lost(content, changed, sums)
+    listed = lists_of(frozenset(), content, changed)
+    yield from checkpoint(disk, log, base, newest, dict(content), home, listed, redo=at + -at % BLOCK, sums=sums)
     return content, newest
 
 
@@ -243,7 +296,9 @@ def drive(disk, steps, visit, pending=()):
 
 
 def cuts_of(disk, pending):
-    for arrived in itertools.product(*[(None, write, (write[0], write[1], TORN)) for write in pending]):
+    """Checksums are not torn: sums.py has what a sector costs that was harmed."""
+    ways = [(None, write) if write[0] == "sum" else (None, write, (*write[:2], TORN)) for write in pending]
+    for arrived in itertools.product(*ways):
         cut = disk.copy()
         for write in arrived:
             if write:
@@ -257,6 +312,8 @@ def rotten(disk):
     if area is None or disk.area[area] in (None, TORN):
         return
     for page, value in disk.area[area][1].items():
+        if value[0] == ROTTEN:
+            continue
         rot = disk.copy()
         rot.area[area] = (disk.area[area][0], {**disk.area[area][1], page: (ROTTEN, value)}, *disk.area[area][2:])
         yield rot
@@ -289,13 +346,47 @@ class Judge:
 
         content, newest = drive(after, recover(after), visit)
         if content == REFUSED and has_rotted:
-            return
-        if isinstance(content, str):
+            self.give_up(disk, wanted, least, depth, program + ", given up")
+        elif isinstance(content, str):
             self.wrong.setdefault(content, program)
         elif newest < least or content != wanted.get(newest):
             self.wrong.setdefault("other content", program)
         elif after.home != content:
             self.wrong.setdefault("not all is at home", program)
+
+    def give_up(self, disk, wanted, least, depth, program):
+        """And, cut anywhere, again, told to give up or not."""
+        self.recoveries += 1
+        after = disk.copy()
+
+        def visit(now, pending):
+            if not depth:
+                return
+            for cut in cuts_of(now, pending):
+                key = (cut.state(), least, program)
+                if key not in self.seen:
+                    self.seen.add(key)
+                    again = cut.copy()
+                    self.judge_lost(again, recover(again), wanted, least, program + ", again")
+                    self.give_up(cut, wanted, least, 0, program)
+
+        self.judge_lost(after, recover(after, gives_up=True), wanted, least, program, visit)
+
+    def judge_lost(self, after, steps, wanted, least, program, visit=lambda *_: None):
+        content, newest = drive(after, steps, visit)
+        if isinstance(content, str):
+            if content != REFUSED:
+                self.wrong.setdefault(content, program)
+            return
+        right = wanted.get(newest)
+        if newest < least or right is None:
+            self.wrong.setdefault("other commits", program)
+            return
+        for page in PAGES:
+            if after.passes(page) and after.home[page] != right[page]:
+                self.wrong.setdefault("a page that is lost passes for sound", program)
+            if not after.passes(page) and after.sum[page] not in (NONE, right[page]):
+                self.wrong.setdefault("an older page would be taken for one that is lost", program)
 
 
 class World:
@@ -378,8 +469,8 @@ def crash_with_tail(first, whole, judge):
     judge.look(world.disk, (), world.wanted, len(world.log), 1, f"{first}, and a group with {whole} whole")
 
 
-def run(first, then, held, judge, later=None):
-    """Commits, a checkpoint that holds pages back, commits, and a checkpoint in parts; perhaps one commit more."""
+def run(first, then, held, judge, later=()):
+    """Commits, a checkpoint that holds pages back, commits, and a checkpoint in parts, of which the later ones are not."""
     program = f"{first} then {then}, held {sorted(held)}, later {later}"
     for count in itertools.count(0):
         world = World(judge)
@@ -390,8 +481,8 @@ def run(first, then, held, judge, later=None):
             for shape in then:
                 world.commit(shape)
         target = len(world.log)
-        if later is not None:
-            world.commit(later)
+        for shape in later:
+            world.commit(shape)
         if count == 0:
             world.checkpoint(target, held, program)
         elif not world.die_and_go_on(target, held, program, count):
@@ -400,11 +491,13 @@ def run(first, then, held, judge, later=None):
 
 def main():
     judge = Judge()
-    shapes = range(len(SHAPES))
+    shapes = range(len(SHAPES) - 1)
+    run((4,), None, frozenset(), judge, (2, 4, 0))  # a page is made from one that is lost, which is whole in the log later
+    run((1,), None, frozenset(), judge, (4, 2))
     for held in ((), ("X",), ("Y",)):
         for first in itertools.product(shapes, repeat=2):
             for then in [None, *shapes]:
-                run(first, None if then is None else (then,), frozenset(held), judge, first[0] if then is None else None)
+                run(first, None if then is None else (then,), frozenset(held), judge, first[:1] if then is None else ())
                 if judge.wrong:
                     break
     for first in itertools.product(shapes, repeat=2):
@@ -419,7 +512,7 @@ def main():
 
 def expect_all():
     rules = ["order", "together", "list", "keep", "finish", "sync", "base", "first", "carry", "again", "named", "end", "stands",
-             "leave"]
+             "leave", "taint", "none", "told", "lists"]
     failures = 0
     for left_out in [[]] + [[rule] for rule in rules]:
         code = subprocess.call([sys.executable, __file__, *left_out])

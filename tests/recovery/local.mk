@@ -24,6 +24,7 @@ SUITE_recovery = \
         %D%/test_recover \
         %D%/test_recover_damage \
         %D%/test_recover_give_up \
+        %D%/test_recover_lost \
         %D%/test_replay \
         %D%/test_replay_damage \
         %D%/test_replay_merged \
@@ -76,6 +77,8 @@ UNIT_CRASHED = tests/recovery/crashed_stand.h tests/recovery/crashed.h tests/bas
 %C%_test_recover_damage_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_recover_give_up_SOURCES = %D%/test_recover_give_up.c $(UNIT_CRASHED)
 %C%_test_recover_give_up_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_test_recover_lost_SOURCES = %D%/test_recover_lost.c $(UNIT_CRASHED)
+%C%_test_recover_lost_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_replay_SOURCES = %D%/test_replay.c $(UNIT_REPLAY)
 %C%_test_replay_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_replay_damage_SOURCES = %D%/test_replay_damage.c $(UNIT_REPLAY)

@@ -241,8 +241,10 @@ static void report_result(const struct place *place, enum tool_exit result, bool
                        "Copy the directory before anything else. An open may stop at the same place, or go on\n"
                        "with what is wrong. 'xac repair' takes files and pages that are not what their checksums\n"
                        "say from a backup. Otherwise restore the whole directory: a file from another moment does\n"
-                       "not go with the rest. Where the log alone is damaged (xac.log.N), and no backup with an\n"
-                       "archive has more, 'xac recover --give-up-damaged' recovers the commits before the damage.\n",
+                       "not go with the rest. Where the log is damaged (xac.log.N), or pages in the double-write area\n"
+                       "(xac.area.N), and no backup with an archive has more, 'xac recover --give-up-damaged' "
+                       "recovers\n"
+                       "the commits before the damage, and all pages but those, which it names.\n",
                        tool_count(check_damage_count(), "place", "places"));
         else
                 printf("sound%s\n", what_is_next(place, has_remains));

@@ -12,6 +12,8 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 #include <xac/xac.h>
 
@@ -32,7 +34,9 @@ const char recover_help[] =
         "  --discard          although processes that ended without xac_close left their commits in shared\n"
         "                     memory: gives it up, as 'xac clean --force' does. Those not yet on disk are lost\n"
         "  --give-up-damaged  if the log is damaged: recovers the commits before the damage. Those behind it\n"
-        "                     are lost, though they were durable. Copy the directory before\n"
+        "                     are lost, though they were durable. If pages are damaged that are nowhere else (in the\n"
+        "                     double-write area): goes on without them, and names them. They stay damaged. Copy\n"
+        "                     the directory before\n"
         "  --force            although root is not its owner\n"
         "  --help             this text\n"
         "\n"
@@ -122,6 +126,31 @@ static void print_speed(const struct recovery *recovery, const struct meter *met
         printf("\n");
 }
 
+/* Kept until the meter has gone. */
+struct lost_pages {
+        FILE *stream;
+        char *lines;
+        size_t byte_len;
+};
+
+static void keep_lost(void *arg, const char *sentence)
+{
+        struct lost_pages *lost = arg;
+
+        fprintf(lost->stream, "LOST          %s\n", sentence);
+}
+
+static void print_lost(const struct recovery *recovery, struct lost_pages *lost)
+{
+        fclose(lost->stream);
+        fputs(lost->lines, stdout);
+        free(lost->lines);
+        if (recovery->lost)
+                printf("GIVEN UP      %s, damaged until they are taken from a backup ('xac repair'), or the file is\n"
+                       "              taken as it is (touch)\n",
+                       tool_count(recovery->lost, "page", "pages"));
+}
+
 static void print_done(const struct place *place, const struct recovery *recovery)
 {
         tool_label("restored");
@@ -138,7 +167,8 @@ static void print_done(const struct place *place, const struct recovery *recover
                 printf("behind them a torn tail, which was dropped: never acknowledged as durable\n");
         }
         tool_label("sequence");
-        printf("%" PRIu64 ", everything is in the data files\n", place->manifest.base_sequence);
+        printf("%" PRIu64 ", everything%s is in the data files\n", place->manifest.base_sequence,
+               recovery->lost ? " else" : "");
 }
 
 static void complain_of_failure(const struct place *place, const struct recovery *recovery, int err)
@@ -146,16 +176,22 @@ static void complain_of_failure(const struct place *place, const struct recovery
         if (err == XAC_CORRUPT && recovery->is_area_damaged)
                 tool_complain(
                         "%s is damaged: %s. Trying has lost nothing. Copy the directory before anything else. What "
-                        "the double-write area has is nowhere else but in a backup: 'xac repair --from=BACKUP' "
-                        "takes such pages from one that has them as they were; else restore a backup ('xac "
-                        "restore', with an archive up to the newest commit). --give-up-damaged gives up log, and "
-                        "is of no use here.",
-                        place->path, recovery->damage);
+                        "the double-write area has is nowhere else but in a backup: %srestore a backup ('xac "
+                        "restore', with an archive up to the newest commit). %s",
+                        place->path, recovery->damage,
+                        recovery->is_area_known
+                                ? "'xac repair --from=BACKUP' takes such pages from one that has them as "
+                                  "they were; else "
+                                : "",
+                        recovery->may_give_up ? "'xac recover --give-up-damaged' goes on without these pages, and "
+                                                "names them: they stay damaged."
+                                              : "--give-up-damaged is of no use here: it gives up pages by name, and "
+                                                "log.");
         else if (err == XAC_CORRUPT)
                 tool_complain("%s is damaged: %s. Trying has lost nothing. Copy the directory before anything else; "
                               "'xac check' looks for more damage. Where the log is damaged, a backup and an archive "
                               "may have all ('xac restore'); 'xac recover --give-up-damaged' makes do with the "
-                              "commits before.",
+                              "commits before, and without pages that are damaged.",
                               place->path, recovery->damage[0] ? recovery->damage : "its files do not fit together");
         else if (err == -ENOSPC)
                 tool_complain("%s: no space. Nothing is lost: make room on its file system and run it again",
@@ -184,18 +220,27 @@ static enum tool_exit do_nothing(const struct place *place)
 static enum tool_exit run(struct place *place, bool gives_up_damaged)
 {
         struct meter meter;
+        struct lost_pages lost = { 0 };
         struct recovery recovery = { .directory = place->directory,
                                      .progress = meter_tell,
                                      .progress_arg = &meter,
+                                     .lose = keep_lost,
+                                     .lose_arg = &lost,
                                      .gives_up_damaged = gives_up_damaged };
         uint64_t begun_ns = sys_monotonic_ns();
         int err;
 
         if (place->manifest.is_clean && place->manifest.area < 0)
                 return do_nothing(place);
+        lost.stream = open_memstream(&lost.lines, &lost.byte_len);
+        if (!lost.stream) {
+                complain_of_failure(place, &recovery, -ENOMEM);
+                return TOOL_FAILED;
+        }
         meter_begin(&meter, false);
         err = recover_run(&recovery, &place->manifest);
         meter_end(&meter);
+        print_lost(&recovery, &lost);
         if (err) {
                 complain_of_failure(place, &recovery, err);
                 return TOOL_FAILED;
