@@ -37,6 +37,22 @@ static uint32_t least_with_this_log(const struct round *round, uint32_t least)
         return least;
 }
 
+/*
+ * man/xac.1, restore: "If the archive ends before a time that was asked for, a line on standard error says so: it may
+ * lack commits." How long an archive was nobody knows, either: what it has is restored. Files may have been taken from
+ * it; and an environment that was harmed, or set back, may have gone on with other log than it has.
+ */
+uint32_t judge_least_archived(const struct round *round, uint32_t least)
+{
+        return judge_is_archive_in_doubt(round) ? round->full->commit : least;
+}
+
+bool judge_is_archive_in_doubt(const struct round *round)
+{
+        return round->harm.parts & (HARM_STORE | HARM_ARCHIVE) || harm_is_disturbed(&round->harm) ||
+               round->was_killed || round->is_forced || round->is_taken || round->is_given_up;
+}
+
 /* ---- Which commits it may be as of ---- */
 
 static bool is_mixed(const struct round *round)
