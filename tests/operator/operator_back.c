@@ -13,6 +13,12 @@ enum { OPTION = 4200 };
 
 /* ---- Restores, and the archive ---- */
 
+/* A session that was killed early has left nothing there, or a file that was being made. */
+static bool is_any_archived(const struct round *round)
+{
+        return round->moment->is_closed || !tools_said(&round->run, "holds no archive");
+}
+
 /* The commits that a restore may come to. */
 struct aim {
         char until[128];
@@ -46,7 +52,7 @@ static void aim_at_time(const struct round *round, struct aim *aim, struct chanc
 
 static bool is_exchanged(const struct round *round)
 {
-        return round->harm.parts & HARM_MANIFEST;
+        return round->harm.parts & HARM_MANIFEST || round->harm.is_log_shortened;
 }
 
 static struct aim draw_aim(const struct round *round, struct chance *chance)
@@ -102,8 +108,7 @@ bool back_by_archive(struct round *round)
                 return false;
         const struct aim aim = draw_aim(round, chance);
         const unsigned parts = round->harm.parts & (HARM_FULL_BACKUP | HARM_ARCHIVE);
-        const bool is_harmed =
-                parts || judge_is_archive_in_doubt(round) || aim.until[0] || round->moment->archive.count == 0;
+        const bool is_harmed = parts || judge_is_archive_in_doubt(round) || aim.until[0];
 
         snprintf(archive, sizeof(archive), "--archive=%s", here.archive);
         use_remove_made();
@@ -115,7 +120,8 @@ bool back_by_archive(struct round *round)
                 round->harm.of_kind[HARM_CLOCK]++;
                 round->harm.count++;
         }
-        if (judge_verdict(round, "restore --archive", is_harmed, parts) && use_is_done(round))
+        if (judge_verdict(round, "restore --archive", is_harmed || !is_any_archived(round), parts) &&
+            use_is_done(round))
                 judge_restored(round, &aim);
         return true;
 }
@@ -166,10 +172,10 @@ bool back_restore(struct round *round)
 bool back_look(struct round *round)
 {
         const char *const way[] = { "--list", "--check" };
-        const bool is_harmed = judge_is_archive_in_doubt(round) || round->moment->archive.count == 0;
+        const bool is_harmed = judge_is_archive_in_doubt(round);
 
         use_run(round, tools_args("archive", way[chance_below(&round->chance, 2)], here.archive), false);
-        judge_verdict(round, "archive --check", is_harmed, false);
+        judge_verdict(round, "archive --check", is_harmed || !is_any_archived(round), false);
         return true;
 }
 

@@ -111,13 +111,21 @@ bool judge_may_be(struct round *round, int commit)
         return false;
 }
 
+static bool is_shorter_than(const struct moment *moment, const struct history_content *content)
+{
+        for (unsigned file = 0; file < HISTORY_FILES; file++)
+                if (content->byte_len[file] < (size_t)moment->pages[file] * HISTORY_PAGE)
+                        return true;
+        return false;
+}
+
+/* Than in any moment that it may be of. */
 static bool is_shorter(const struct round *round, const struct history_content *content)
 {
         for (uint32_t i = 0; i < round->pool->moments; i++)
-                for (unsigned file = 0; round->has_origin[i] && file < HISTORY_FILES; file++)
-                        if (content->byte_len[file] < (size_t)round->pool->moment[i].pages[file] * HISTORY_PAGE)
-                                return true;
-        return false;
+                if (round->has_origin[i] && !is_shorter_than(&round->pool->moment[i], content))
+                        return false;
+        return true;
 }
 
 int judge_find(const struct round *round, const char *directory, char *where, size_t where_len, bool *is_short)
