@@ -139,6 +139,8 @@ static void flip(struct harm *harm, struct target *target, struct chance *chance
 {
         const unsigned count = 1 + (unsigned)chance_below(chance, chance_percent(chance, 30) ? 20 : 1);
 
+        /* One bit costs a group; more of them also what would prove it. */
+        harm->is_log_shortened |= target->part == HARM_LOG && (count > 1 || harm->parts & HARM_LOG);
         harm_say(harm, "%s/%s at", strrchr(target->directory, '/') + 1, target->name);
         for (unsigned i = 0; target->st.st_size && i < count; i++) {
                 off_t at = (off_t)chance_below(chance, (uint64_t)target->st.st_size);

@@ -37,6 +37,22 @@ static uint32_t least_with_this_log(const struct round *round, uint32_t least)
         return least;
 }
 
+/*
+ * man/xac.1, restore: "If the archive ends before a time that was asked for, a line on standard error says so: it may
+ * lack commits." How long an archive was nobody knows, either: what it has is restored. Files may have been taken from
+ * it; and an environment that was harmed, or set back, may have gone on with other log than it has.
+ */
+uint32_t judge_least_archived(const struct round *round, uint32_t least)
+{
+        return judge_is_archive_in_doubt(round) ? round->full->commit : least;
+}
+
+bool judge_is_archive_in_doubt(const struct round *round)
+{
+        return round->harm.parts & (HARM_STORE | HARM_ARCHIVE) || harm_is_disturbed(&round->harm) ||
+               round->was_killed || round->is_forced || round->is_taken || round->is_given_up;
+}
+
 /* ---- Which commits it may be as of ---- */
 
 static bool is_mixed(const struct round *round)
@@ -95,13 +111,21 @@ bool judge_may_be(struct round *round, int commit)
         return false;
 }
 
+static bool is_shorter_than(const struct moment *moment, const struct history_content *content)
+{
+        for (unsigned file = 0; file < HISTORY_FILES; file++)
+                if (content->byte_len[file] < (size_t)moment->pages[file] * HISTORY_PAGE)
+                        return true;
+        return false;
+}
+
+/* Than in any moment that it may be of. */
 static bool is_shorter(const struct round *round, const struct history_content *content)
 {
         for (uint32_t i = 0; i < round->pool->moments; i++)
-                for (unsigned file = 0; round->has_origin[i] && file < HISTORY_FILES; file++)
-                        if (content->byte_len[file] < (size_t)round->pool->moment[i].pages[file] * HISTORY_PAGE)
-                                return true;
-        return false;
+                if (round->has_origin[i] && !is_shorter_than(&round->pool->moment[i], content))
+                        return false;
+        return true;
 }
 
 int judge_find(const struct round *round, const char *directory, char *where, size_t where_len, bool *is_short)
