@@ -20,6 +20,7 @@
 
 #include <xac/xac.h>
 
+#include "base/sys.h"
 #include "recovery/adopt.h"
 #include "recovery/area.h"
 #include "recovery/findings.h"
@@ -229,16 +230,41 @@ static int judge_file(struct recover *recover, uint32_t file_no, const struct ar
         return err;
 }
 
-/* Who gives up what is damaged takes them as they are. */
+/* What was cut off is zeros, whose checksums tell where it was something else. */
+static int lengthen(struct recover *recover, uint32_t file_no)
+{
+        struct home_file *file = &recover->homes.file[file_no];
+        struct sums_note note;
+        int err = file->sums_fd < 0 || file->fd < 0 ? -ENOENT : sums_get_note(file->sums_fd, &note);
+
+        if (err || note.state == SUMS_MADE || file->size >= note.size)
+                return err == -ENOENT || err == XAC_CORRUPT ? 0 : err;
+        err = sys_truncate(file->fd, note.size);
+        if (!err)
+                err = sys_sync(file->fd);
+        if (!err)
+                file->size = note.size;
+        return err;
+}
+
+/* Who gives up what is damaged takes the sums as they are. */
+static int take_files(struct recover *recover)
+{
+        int err = 0;
+
+        recover->manifest.sealed = 0;
+        for (uint32_t i = 0; !err && i < recover->homes.count; i++)
+                err = lengthen(recover, i);
+        return err;
+}
+
 static int judge_files(struct recover *recover)
 {
         struct manifest *manifest = &recover->manifest;
         struct area_contents area;
 
-        if (recover->recovery->gives_up_damaged) {
-                manifest->sealed = 0;
-                return 0;
-        }
+        if (recover->recovery->gives_up_damaged)
+                return take_files(recover);
         int err = area_pages_read(recover->recovery->directory, manifest, &area);
         const bool is_lost = err == XAC_CORRUPT; /* restore_area says so */
         for (uint32_t i = 0; !err && i < recover->homes.count; i++)

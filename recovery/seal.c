@@ -279,6 +279,42 @@ int seal_close(int directory, struct manifest *manifest, bool is_volatile)
 
 /* ---- Look ---- */
 
+/* Does a sector of the block look as a disk may leave one that it was writing, or as recovery has settled such a one?
+ */
+static int is_block_harmed(int sums_fd, uint64_t block)
+{
+        uint32_t values[SUMS_SECTOR_PAGES];
+        const uint64_t end = (block + 1) * SUMS_BLOCK_PAGES;
+
+        for (uint64_t first = block * SUMS_BLOCK_PAGES; first < end; first += SUMS_SECTOR_PAGES) {
+                const int worth = sums_judge_sector(sums_fd, first);
+                int err = worth < 0 ? worth : sums_read(sums_fd, first, values, SUMS_SECTOR_PAGES, NULL);
+
+                if (err || worth != SUMS_SOUND)
+                        return err ? err : 1;
+                for (uint32_t i = 0; i < SUMS_SECTOR_PAGES; i++)
+                        if (values[i] == SUMS_UNKNOWN)
+                                return 1;
+        }
+        return 0;
+}
+
+/* M3. Nobody but a disk that was writing may have changed what lies beside, and it changes whole sectors. */
+static int judge_beside(int sums_fd, const struct pages *pages, enum seal_verdict *verdict)
+{
+        uint64_t block = UINT64_MAX;
+        int harmed = 0;
+
+        for (uint32_t i = 0; sums_fd >= 0 && !harmed && i < pages->count; i++) {
+                if (page_no_of(pages, i) / SUMS_BLOCK_PAGES == block)
+                        continue;
+                block = page_no_of(pages, i) / SUMS_BLOCK_PAGES;
+                harmed = is_block_harmed(sums_fd, block);
+        }
+        *verdict = harmed == 1 ? SEAL_BROKEN_BESIDE : SEAL_BROKEN;
+        return harmed < 0 ? harmed : 0;
+}
+
 int seal_judge(const struct manifest *manifest, uint32_t file_no, int sums_fd, const struct area_contents *area,
                enum seal_verdict *verdict)
 {
@@ -293,8 +329,8 @@ int seal_judge(const struct manifest *manifest, uint32_t file_no, int sums_fd, c
                 *verdict = SEAL_LOST;
         else if (found.outside != seal->outside)
                 *verdict = SEAL_BROKEN;
-        else if (found.beside != seal->beside)
-                *verdict = SEAL_BROKEN_BESIDE;
+        else if (!err && found.beside != seal->beside)
+                err = judge_beside(sums_fd, &pages, verdict);
         return err;
 }
 

@@ -8,8 +8,8 @@
  *
  *      M1   The manifest has a digest of the sums: `outside`.
  *      M2   It leaves out the blocks of sums in which a page of the named area has its own: these are being written.
- *      M3   The other pages of these blocks have a digest of their own: `beside`. If that differs, a power cut may have
- *           harmed the block, or somebody else; nobody knows.
+ *      M3   The other pages of these blocks have a digest of their own: `beside`. If that differs, and a sector of the
+ *           blocks looks harmed, a power cut may have done that, or somebody else; nobody knows.
  *      M4   A file that grows has its new length in the note of its sums before a commit can reach it.
  *      M5   A close gives the note of each file that it has written a number, drawn at random, and the manifest the
  *           same one. So an open sees that a file and its sums are of another moment, and reads no sums for that.

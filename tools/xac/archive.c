@@ -130,13 +130,17 @@ static enum tool_exit complain_of_keep(const struct place *place, const char *pa
                 tool_complain("%s is the archive of another environment, or of another history of this one: give it a "
                               "new directory",
                               path);
+        else if (err == XAC_CORRUPT && place_is_in_use(place) == 0)
+                tool_complain(
+                        "%s: its log is damaged, or the archive is: 'xac check' and 'xac archive --check' say where",
+                        place->path);
         else if (err == XAC_CORRUPT)
                 tool_complain("%s: a checkpoint gave up log that was to be archived, or the log is damaged: try again, "
                               "or let the programs that open it archive it (xac_options.archive)",
                               place->path);
         else
                 tool_complain("%s: %s", path, tool_explain(err));
-        return err == XAC_CORRUPT ? TOOL_BUSY : TOOL_FAILED;
+        return err == XAC_CORRUPT && place_is_in_use(place) != 0 ? TOOL_BUSY : TOOL_FAILED;
 }
 
 /* Others have files of their own there: an environment, a backup. Complains if it fails. */

@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/sys.h"
 #include "recovery/adopt.h"
+#include "recovery/archive_format.h"
 #include "recovery/manifest.h"
 #include "tools/xac/place.h"
 
@@ -68,12 +70,22 @@ static bool may_go_without(const struct opening *opening, const struct manifest_
         return true;
 }
 
-/* A mount that is away for a while may leave an empty directory: then the open finds that it is another one. */
+static int find_part(void *arg, const char *name)
+{
+        (void)arg;
+        return strncmp(name, ARCHIVE_PREFIX, strlen(ARCHIVE_PREFIX)) == 0;
+}
+
+/* A mount that is away for a while may leave an empty directory, which an open would take for a new archive. */
 static bool is_reachable(const struct manifest_archive *archive)
 {
-        struct stat st;
+        int directory;
 
-        return !stat(archive->path, &st) && S_ISDIR(st.st_mode);
+        if (sys_open(AT_FDCWD, archive->path, O_RDONLY | O_DIRECTORY, 0, &directory))
+                return false;
+        const bool is_used = sys_list(directory, find_part, NULL) == 1;
+        sys_close(directory);
+        return is_used;
 }
 
 static int open_with(const struct manifest_archive *archive, const char *path, int flags, xac_env **env)
