@@ -238,8 +238,14 @@ static int check_seal(struct backup *backup)
         enum seal_verdict verdict;
         int err = seal_judge_in_use(backup->env->directory, backup->file_no, &verdict);
 
-        if (err || verdict != SEAL_BROKEN)
+        if (err || verdict == SEAL_WHOLE)
                 return err;
+        if (verdict == SEAL_LOST)
+                return trouble_say(&backup->trouble, XAC_CORRUPT,
+                                   "%s: some of its checksums (" SUMS_NAME_PREFIX
+                                   "%u) are damaged: 'xac repair' compares the pages with a backup, 'xac scrub --sum' "
+                                   "takes them for sound",
+                                   name, backup->file_no);
         return trouble_say(&backup->trouble, XAC_CORRUPT,
                            "%s: its checksums (" SUMS_NAME_PREFIX "%u) are not those that " MANIFEST_NAME
                            " was written for: changed, or of another moment; 'xac scrub --sum' takes pages and "
