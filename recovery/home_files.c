@@ -245,8 +245,8 @@ static int settle_hole(const struct home_files *homes, const struct home_file *f
         int err = 0;
 
         for (uint64_t i = 0; err >= 0 && i < SUMS_SECTOR_PAGES; i++) {
-                err = is_zeros(homes, file, first + i);
-                if (!err)
+                err = file->is_harmed ? 0 : is_zeros(homes, file, first + i);
+                if (!err && (first + i) * homes->page_bytes < file->size)
                         values[i] = SUMS_UNKNOWN;
         }
         return err < 0 ? err : 0;

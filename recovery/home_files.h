@@ -27,6 +27,7 @@ struct home_file {
         uint64_t settled; /* the block of sums, counted from 1, in which what a crash has harmed was found last */
         uint64_t size;
         bool is_written; /* since the last sync */
+        bool is_harmed;  /* its sums are not what they were: of a sector that is a hole nothing is known */
         bool is_reported;
 };
 

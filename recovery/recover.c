@@ -210,7 +210,7 @@ static int bring_newest_home(struct recover *recover)
 static int judge_file(struct recover *recover, uint32_t file_no, const struct area_contents *area)
 {
         const struct manifest *manifest = &recover->manifest;
-        const struct home_file *file = &recover->homes.file[file_no];
+        struct home_file *file = &recover->homes.file[file_no];
         struct sums_note note = { .state = SUMS_OPEN };
         enum seal_verdict verdict = SEAL_WHOLE;
         int err = file->sums_fd < 0 ? 0 : sums_get_note(file->sums_fd, &note);
@@ -222,6 +222,8 @@ static int judge_file(struct recover *recover, uint32_t file_no, const struct ar
                 err = seal_judge(manifest, file_no, file->sums_fd, area, &verdict);
         if (!err && verdict == SEAL_LOST)
                 seal_break(&recover->manifest, file_no);
+        file->is_harmed = verdict != SEAL_WHOLE;
+        recover->recovery->files_unknown += verdict == SEAL_LOST || verdict == SEAL_BROKEN_BESIDE;
         if (!err && verdict == SEAL_BROKEN)
                 return findings_add(&recover->findings,
                                     SUMS_NAME_PREFIX "%u: the checksums of %s are not those that " MANIFEST_NAME
@@ -253,8 +255,10 @@ static int take_files(struct recover *recover)
         int err = 0;
 
         recover->manifest.sealed = 0;
-        for (uint32_t i = 0; !err && i < recover->homes.count; i++)
+        for (uint32_t i = 0; !err && i < recover->homes.count; i++) {
+                recover->homes.file[i].is_harmed = true;
                 err = lengthen(recover, i);
+        }
         return err;
 }
 
