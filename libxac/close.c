@@ -64,8 +64,10 @@ static int write_home_as_last(struct xac_env *env)
         if (err)
                 return err;
         env->archive_err = archiving_finish(env);
-        err = files_note_closed(&env->files);
-        return err ? err : checkpoint_mark_clean(&env->shared, env->directory);
+        int noted = files_note_closed(&env->files);
+        if (noted < 0 || (!noted && !shared_is_durable(&env->shared)))
+                return noted; /* a volatile session that has written nothing leaves the manifest as it is */
+        return checkpoint_mark_clean(&env->shared, env->directory);
 }
 
 /* What is in the memory of a poisoned environment was never promised: the next one to open it recovers from

@@ -376,6 +376,7 @@ int files_verify_home(struct files *files, uint64_t page, const void *bytes)
 int files_note_closed(struct files *files)
 {
         const uint32_t count = atomic_load(&files->shared->control->file_count);
+        int noted = 0;
         for (uint32_t i = 0; i < count; i++) {
                 if (!file_sums_is_changed(files->shared, i))
                         continue;
@@ -386,8 +387,9 @@ int files_note_closed(struct files *files)
                         err = file_sums_note(&files->file[i].sums, files->file[i].fd);
                 if (err)
                         return err;
+                noted++;
         }
-        return 0;
+        return noted;
 }
 
 int files_why_lost(const struct files *files, uint32_t file_no, uint64_t offset)

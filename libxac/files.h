@@ -60,7 +60,7 @@ int files_check_cut(struct files *files, uint32_t file_no, uint64_t end);
 /* Is this what home is to have, of which it is a copy (R29)? 0, or XAC_CORRUPT and a line that says where. The caller's
  * snapshot sees the page at home. Async-signal-safe. */
 int files_verify_home(struct files *files, uint64_t page, const void *bytes);
-/* For the last one to leave, when everything is home (file_sums_note). */
+/* For the last one to leave, when everything is home (file_sums_note). Returns how many files were noted. */
 int files_note_closed(struct files *files);
 
 /* Home could not be read there. Why: XAC_CORRUPT (the file was cut), -ENOSPC (a hole on a full tmpfs),

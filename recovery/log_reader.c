@@ -189,19 +189,6 @@ static int is_torn_record(struct log_reader *reader, uint64_t position)
                log_record_peek_incarnation(bytes) == reader->range.incarnation;
 }
 
-/* M6 of seal.h: a manifest is on disk before the first record of its session. */
-static int is_of_later_session(struct log_reader *reader, uint64_t position)
-{
-        struct log_record record;
-        const unsigned char *bytes;
-        int found = window_need(reader, position, LOG_RECORD_HEADER, &bytes);
-
-        if (found != 1)
-                return found;
-        return log_record_peek_position(bytes) == position && log_record_decode(bytes, &record) &&
-               record.incarnation > reader->range.incarnation;
-}
-
 /* Follows valid records from *at on, which is moved behind them. 1: one proves that `bad` was on disk. */
 static int follow_to_proof(struct log_reader *reader, uint64_t bad, uint64_t *at)
 {
@@ -225,18 +212,10 @@ static int find_out_why(struct log_reader *reader, uint64_t bad)
 
         reader->has_torn_tail = found == 1;
         for (uint64_t at = bad; found >= 0;) {
-                found = is_of_later_session(reader, at);
-                if (found == 1) {
-                        damage_set(reader, bad,
-                                   "records of a later session than the manifest's stand "
-                                   "there: the files are of different moments");
-                        return XAC_CORRUPT;
-                }
                 at = log_files_skip_missing(&reader->files, log_round_up(at + 1));
                 if (at == UINT64_MAX)
                         break;
-                if (found == 0)
-                        found = follow_to_proof(reader, bad, &at);
+                found = follow_to_proof(reader, bad, &at);
                 if (found != 1)
                         continue;
                 damage_set(reader, bad,

@@ -142,7 +142,7 @@ static bool are_zeros(const unsigned char *bytes, size_t byte_len)
 /* That has what the slot says: so an older library may open what it understands. */
 static uint32_t lowest_version(const unsigned char *slot)
 {
-        if (!are_zeros(slot + AT_SEALED, AT_END - AT_SEALED))
+        if (bytes_get_u64(slot + AT_SEALED))
                 return SEALS_SINCE;
         if (!are_zeros(slot + AT_TIME, AT_SEALED - AT_TIME))
                 return SESSION_SINCE;
@@ -240,7 +240,8 @@ static void seals_decode(const unsigned char *slot, struct manifest *manifest)
         if (manifest_slot_version(slot) < SEALS_SINCE)
                 return;
         manifest->sealed = bytes_get_u64(slot + AT_SEALED);
-        for (uint32_t file = 0; file < MANIFEST_FILES; file++) {
+        for (uint64_t left = manifest->sealed; left; left &= left - 1) {
+                const int file = __builtin_ctzll(left);
                 const unsigned char *bytes = slot + AT_SEALS + (size_t)file * SEAL_BYTES;
 
                 manifest->seal[file] = (struct manifest_seal){ bytes_get_u64(bytes), bytes_get_u64(bytes + 8),
