@@ -13,6 +13,7 @@
  *      M4   A file that grows has its new length in the note of its sums before a commit can reach it.
  *      M5   A close gives the note of each file that it has written a number, drawn at random, and the manifest the
  *           same one. So an open sees that a file and its sums are of another moment, and reads no sums for that.
+ *      M6   Records of a later incarnation than the manifest's are of another moment (rebuild.c).
  *
  * A digest is the sum, modulo 2^64, of a hash of (page, sum) over the pages whose sum is known and not that of zeros.
  * So a file that grows changes nothing, and of two digests one follows from the other by what is different.

@@ -217,6 +217,8 @@ static void they_can_be_taken_as_they_are(void)
         check_said("the checksums of accounts are not those that xac.manifest was written for");
         check_xac(0, "recover", "--give-up-damaged", TOOL_ENV);
         check_equal(tool_sum(), BEFORE + 1);
+        check_xac(4, "check", TOOL_ENV);
+        check_xac(0, "scrub", "--sum", TOOL_ENV);
         check_xac(0, "check", TOOL_ENV);
 }
 
