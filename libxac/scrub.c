@@ -290,10 +290,8 @@ static int scrub_files(struct scrub *scrub)
         const uint32_t count = atomic_load(&shared->control->file_count);
         for (uint32_t i = 0; !err && i < count; i++) {
                 err = scrub_file(scrub, i);
-                if (err == -EINVAL) /* it has no length: it never got one, or was cut */
+                if (err == -EINVAL || err == -ENOENT) /* it never got a length, was cut, or is missing */
                         err = find_cut(scrub, 0);
-                if (err == -ENOENT) /* nobody has made it again */
-                        err = 0;
         }
         participant_leave_with(&scrub->self);
         return err;

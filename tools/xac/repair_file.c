@@ -283,8 +283,13 @@ static int judge_seal(struct repair *repair)
 
         if (seal_is_there(manifest, repair->file_no) && repair->left == repair->left_so_far)
                 err = seal_judge(manifest, repair->file_no, repair->compare.sums_fd, &repair->area, &verdict);
-        if (!err && verdict != SEAL_BROKEN && is_at_rest(repair) &&
-            seal_is_of_another(manifest, repair->file_no, &repair->note)) {
+        if (!err && verdict == SEAL_BROKEN_BESIDE) {
+                repair->of_another++;
+                printf("%s: some of its checksums (" SUMS_NAME_PREFIX "%" PRIu32
+                       ") are not what they were, as a power cut may leave them\n",
+                       name_of(repair), repair->file_no);
+        } else if (!err && verdict != SEAL_BROKEN && is_at_rest(repair) &&
+                   seal_is_of_another(manifest, repair->file_no, &repair->note)) {
                 repair->of_another++;
                 printf("%s and " SUMS_NAME_PREFIX "%" PRIu32 ": of another moment than " MANIFEST_NAME
                        ": an older copy? An open takes them as they are\n",
