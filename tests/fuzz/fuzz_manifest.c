@@ -28,7 +28,9 @@ enum {
         PLACES_SINCE = 4, /* version */
         TARGET_SINCE = 5,
         SESSION_SINCE = 6,
+        SEALS_SINCE = 7,
         TIME = PLACES + MANIFEST_FILES * 8,
+        SEALED = TIME + 80 + MANIFEST_PATH_BYTES,
         UNITS = 1 << 30,
         MODE_RAW = 1,
         MODE_SETTLE = 2,
@@ -79,6 +81,10 @@ static void make_slot(struct fuzz_input *input, unsigned char *slot, uint32_t tu
         if (more & 4)
                 manifest.history = more >> 6;
         for (uint32_t i = 0; i < manifest.file_count; i++) {
+                if (more & 16) {
+                        manifest.sealed |= UINT64_C(1) << i;
+                        manifest.seal[i] = (struct manifest_seal){ more, UINT64_C(1) << 40 | i, how };
+                }
                 memset(manifest.file_name[i], 'a' + (int)i, 1 + i);
                 if (how & 1)
                         manifest.file_place[i] = (struct manifest_place){ 2048 + i, 1 };
@@ -172,6 +178,14 @@ static bool session_is_right(const unsigned char *slot)
                 memchr(slot + TIME + 80, 0, MANIFEST_PATH_BYTES));
 }
 
+/* No bit of a file that is not there. */
+static bool sealed_is_right(const unsigned char *slot)
+{
+        uint32_t files = bytes_get_u32(slot + 52);
+
+        return bytes_get_u32(slot + 8) < SEALS_SINCE || files >= 64 || !(bytes_get_u64(slot + SEALED) >> files);
+}
+
 static bool log_is_right(const unsigned char *slot)
 {
         uint64_t segment = bytes_get_u64(slot + 64), sequence = bytes_get_u64(slot + 72);
@@ -198,7 +212,7 @@ static bool slot_is_right(const unsigned char *slot)
                 if (!name_is_right((const char *)slot + NAMES + (size_t)i * MANIFEST_NAME_BYTES) ||
                     (has_places(slot) && !place_is_right(slot + PLACES + (size_t)i * 8)))
                         return false;
-        return log_is_right(slot);
+        return log_is_right(slot) && sealed_is_right(slot);
 }
 
 static enum manifest_slot_state judge(int which)
@@ -208,7 +222,7 @@ static enum manifest_slot_state judge(int which)
         if (file_len < (uint64_t)(which + 1) * SLOT || memcmp(slot, "XACMANIF", 8) != 0 ||
             bytes_get_u32(slot + 12) != model_crc_around(slot, 12, SLOT))
                 return SLOT_INVALID;
-        if (bytes_get_u32(slot + 8) < 2 || bytes_get_u32(slot + 8) > SESSION_SINCE)
+        if (bytes_get_u32(slot + 8) < 2 || bytes_get_u32(slot + 8) > SEALS_SINCE)
                 return SLOT_OTHER_VERSION;
         return slot_is_right(slot) ? SLOT_VALID : SLOT_INVALID;
 }
