@@ -396,7 +396,7 @@ static void the_dead_leave_room(void)
         mine.pool_bytes = UINT64_C(800) * mine.stamped.page_bytes;
         reader->stand = mine;
         stand_open(&mine);
-        stand_commits(&mine, 1);
+        stand_commits_in_a_small_pool(&mine, 1);
         for (int round = 0; round < 10; round++) {
                 atomic_store(&reader->is_there, 0);
                 pid_t pid = crew_fork(read_until_killed, 0, reader);
@@ -404,7 +404,7 @@ static void the_dead_leave_room(void)
                         crew_sleep_ms(1);
                 fill_pool(&mine);
                 crew_kill(pid);
-                stand_commits(&mine, 3);
+                stand_commits_in_a_small_pool(&mine, 3);
         }
         stand_close(&mine);
 }
