@@ -22,10 +22,8 @@ static int recover(struct xac_env *env, struct manifest *manifest)
         int err = recover_run(&recovery, manifest); /* at once if the last one to leave has left it clean */
         if (!err && recovery.files_unknown)
                 fprintf(stderr,
-                        "libxac: %s: some checksums (" SUMS_NAME_PREFIX
-                        "N) are not what they were, as a power cut may leave them: 'xac check' counts the pages of "
-                        "which "
-                        "nothing is known\n",
+                        "libxac: %s: some checksums (" SUMS_NAME_PREFIX "N) are not what they were, as a power cut may "
+                        "leave them: 'xac check' counts the pages of which nothing is known\n",
                         env->identity.path);
         return err;
 }
