@@ -238,7 +238,7 @@ static int check_seal(struct backup *backup)
 {
         const char *name = backup->manifest.file_name[backup->file_no];
         enum seal_verdict verdict;
-        int err = seal_judge_in_use(backup->env->directory, backup->file_no, &verdict);
+        int err = seal_judge_in_use(backup->env->directory, backup->file_no, false, &verdict);
 
         if (err || verdict == SEAL_WHOLE)
                 return err;

@@ -211,14 +211,18 @@ static int judge_seal(struct recover *recover, uint32_t file_no, const struct ar
                       enum seal_verdict *verdict)
 {
         const struct manifest *manifest = &recover->manifest;
-        struct home_file *file = &recover->homes.file[file_no];
+        const struct home_file *file = &recover->homes.file[file_no];
         int err = 0;
 
         *verdict = SEAL_WHOLE;
-        if (file->fd >= 0 && area && seal_is_there(manifest, file_no))
+        if (file->fd >= 0 && area && seal_is_there(manifest, file_no)) {
                 err = seal_judge(manifest, file_no, file->sums_fd, area, verdict);
-        file->is_harmed = *verdict != SEAL_WHOLE || !area;
-        return err;
+                if (!err && *verdict == SEAL_WHOLE && file->sums_fd < 0 && file->size)
+                        *verdict = SEAL_LOST; /* a file that is new has them before it has bytes */
+        }
+        const bool is_refused = *verdict == SEAL_BROKEN && !recover->recovery->gives_up_damaged;
+        const bool is_harmed = *verdict != SEAL_WHOLE || !area;
+        return err || !is_harmed || is_refused ? err : home_files_distrust(&recover->homes, file_no);
 }
 
 /* M1, M4. What a power cut may have done is not looked at: then nothing is known of some pages. */
@@ -296,7 +300,7 @@ static int forget_area(struct recover *recover)
 {
         struct manifest *manifest = &recover->manifest;
         const int directory = recover->recovery->directory;
-        struct seal_change change = { .is_lost = false };
+        struct seal_change change = { .is_of_recovery = true };
 
         if (manifest->area < 0)
                 return 0;

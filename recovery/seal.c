@@ -130,12 +130,37 @@ static int digest_everything(int sums_fd, const struct pages *pages, struct mani
         return 0;
 }
 
-/* The digests follow from those of before: other blocks have not changed. */
-static int digest_change(int sums_fd, const struct pages *before, const struct pages *after, struct manifest_seal *seal)
+/* In the blocks that have any of the pages nothing is known of the others. */
+static int forget_others(int sums_fd, const struct pages *pages)
+{
+        uint32_t at = 0;
+        int err = 0;
+
+        while (!err && at < pages->count) {
+                uint64_t page_no = page_no_of(pages, at) / SUMS_BLOCK_PAGES * SUMS_BLOCK_PAGES;
+                const uint64_t end = page_no + SUMS_BLOCK_PAGES;
+
+                for (; !err && page_no < end; page_no++)
+                        if (at < pages->count && page_no_of(pages, at) == page_no)
+                                at++;
+                        else
+                                err = sums_write_unknown(sums_fd, page_no, 1);
+        }
+        return err;
+}
+
+/* M7. The digests follow from those of before: other blocks have not changed. */
+static int digest_change(const struct seal_change *change, int sums_fd, const struct pages *before,
+                         const struct pages *after, struct manifest_seal *seal)
 {
         struct digest back, away;
         int err = digest_blocks_of(sums_fd, before, &back);
 
+        if (!err && back.others != seal->beside && !change->is_of_recovery && sums_fd >= 0) {
+                err = forget_others(sums_fd, before);
+                if (!err)
+                        err = digest_blocks_of(sums_fd, before, &back);
+        }
         if (!err)
                 err = digest_blocks_of(sums_fd, after, &away);
         if (err)
@@ -156,10 +181,11 @@ struct sums_id seal_sums_id(const struct manifest *manifest, uint32_t i)
 }
 
 /* *fd is -1 where there is none, or none to be believed. */
-static int open_sums(int directory, const struct manifest *manifest, uint32_t file_no, int *fd, struct sums_note *note)
+static int open_sums(int directory, const struct manifest *manifest, uint32_t file_no, int access, int *fd,
+                     struct sums_note *note)
 {
         const struct sums_id id = seal_sums_id(manifest, file_no);
-        int err = sums_open(directory, &id, O_RDONLY, fd, note);
+        int err = sums_open(directory, &id, access, fd, note);
 
         if (!err)
                 return 0;
@@ -190,7 +216,7 @@ int seal_renew(int directory, struct manifest *manifest, uint32_t file_no)
         static const struct pages none;
         struct sums_note note;
         int fd;
-        int err = open_sums(directory, manifest, file_no, &fd, &note);
+        int err = open_sums(directory, manifest, file_no, O_RDONLY, &fd, &note);
 
         if (err)
                 return err;
@@ -223,10 +249,10 @@ static int change_file(const struct seal_change *change, int directory, struct m
 
         if (!is_anew && !before.count && !after.count)
                 return 0;
-        int err = open_sums(directory, manifest, file_no, &fd, &note);
+        int err = open_sums(directory, manifest, file_no, O_RDWR, &fd, &note);
         if (err)
                 return err;
-        err = is_anew ? digest_everything(fd, &after, seal, NULL) : digest_change(fd, &before, &after, seal);
+        err = is_anew ? digest_everything(fd, &after, seal, NULL) : digest_change(change, fd, &before, &after, seal);
         close_sums(fd);
         if (is_anew)
                 seal->number = note.number;
@@ -257,7 +283,7 @@ static int close_file(int directory, struct manifest *manifest, uint32_t file_no
 {
         struct sums_note note;
         int fd;
-        int err = open_sums(directory, manifest, file_no, &fd, &note);
+        int err = open_sums(directory, manifest, file_no, O_RDONLY, &fd, &note);
 
         if (err)
                 return err;
@@ -334,7 +360,8 @@ int seal_judge(const struct manifest *manifest, uint32_t file_no, int sums_fd, c
         return err;
 }
 
-static int judge_as_named(int directory, const struct manifest *manifest, uint32_t file_no, enum seal_verdict *verdict)
+static int judge_as_named(int directory, const struct manifest *manifest, uint32_t file_no, bool is_still,
+                          enum seal_verdict *verdict)
 {
         struct area_contents area;
         struct sums_note note;
@@ -342,17 +369,17 @@ static int judge_as_named(int directory, const struct manifest *manifest, uint32
         int err = area_pages_read(directory, manifest, &area);
 
         if (!err)
-                err = open_sums(directory, manifest, file_no, &fd, &note);
+                err = open_sums(directory, manifest, file_no, O_RDONLY, &fd, &note);
         if (!err && note.state != SUMS_VOLATILE)
                 err = seal_judge(manifest, file_no, fd, &area, verdict);
-        if (*verdict == SEAL_BROKEN_BESIDE) /* as it may look while it is written */
+        if (*verdict == SEAL_BROKEN_BESIDE && !is_still) /* as it may look while it is written */
                 *verdict = SEAL_WHOLE;
         close_sums(fd);
         area_contents_free(&area);
         return err;
 }
 
-int seal_judge_in_use(int directory, uint32_t file_no, enum seal_verdict *verdict)
+int seal_judge_in_use(int directory, uint32_t file_no, bool is_still, enum seal_verdict *verdict)
 {
         enum { LOOKS = 20 };
         struct manifest manifest, after;
@@ -363,7 +390,7 @@ int seal_judge_in_use(int directory, uint32_t file_no, enum seal_verdict *verdic
                 *verdict = SEAL_WHOLE;
                 if (err || !seal_is_there(&manifest, file_no))
                         return err;
-                err = judge_as_named(directory, &manifest, file_no, verdict);
+                err = judge_as_named(directory, &manifest, file_no, is_still, verdict);
                 if (!err && *verdict == SEAL_WHOLE)
                         return 0;
                 int read_err = manifest_read(directory, &after);

@@ -76,12 +76,11 @@ static int find_part(void *arg, const char *name)
         return strncmp(name, ARCHIVE_PREFIX, strlen(ARCHIVE_PREFIX)) == 0;
 }
 
-/* A mount that is away for a while may leave an empty directory, which an open would take for a new archive. */
-static bool is_reachable(const struct manifest_archive *archive)
+bool opening_is_archive(const char *path)
 {
         int directory;
 
-        if (sys_open(AT_FDCWD, archive->path, O_RDONLY | O_DIRECTORY, 0, &directory))
+        if (sys_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0, &directory))
                 return false;
         const bool is_used = sys_list(directory, find_part, NULL) == 1;
         sys_close(directory);
@@ -105,7 +104,7 @@ static int open_as_it_is(const struct opening *opening, xac_env **env)
         int err;
 
         if (find_archive(path, &archive)) {
-                err = is_reachable(&archive) ? open_with(&archive, path, flags, env) : -ENOENT;
+                err = opening_is_archive(archive.path) ? open_with(&archive, path, flags, env) : -ENOENT;
                 if (!err || err <= XAC_ERRORS)
                         return err;
                 if (!may_go_without(opening, &archive, err == -ENOENT ? "it cannot be reached" : tool_explain(err)))

@@ -38,7 +38,7 @@ const char repair_help[] =
         "  --help     this text\n"
         "\n"
         "Exit status: 0 nothing is left to repair, 1 something is, or it failed, 2 usage, 3 in use, 4 nothing is\n"
-        "left, but files are of another moment than the rest.\n";
+        "left, but files are of another moment than the rest, or pages have no checksum.\n";
 
 /* ---- After a crash ---- */
 
@@ -101,7 +101,11 @@ static enum tool_exit report(const struct repair *repair, int err)
         printf("%" PRIu64 "\n", repair->left);
         if (repair->left)
                 return TOOL_FAILED;
-        return repair->of_another ? TOOL_CHANGED : TOOL_DONE;
+        if (repair->unknown)
+                tool_complain("%s: %s without a checksum: nobody knows whether they are what was written; 'xac scrub "
+                              "--sum' takes them as they are",
+                              repair->place.path, tool_count(repair->unknown, "page", "pages"));
+        return repair->of_another || repair->unknown ? TOOL_CHANGED : TOOL_DONE;
 }
 
 /* Is the backup another one, at rest, of the same kind? */

@@ -154,8 +154,12 @@ static int visit_page(void *arg, const struct sums_page *page)
         const uint64_t id = (uint64_t)repair->file_no << PLACE_PAGE_NO_BITS | page->page_no;
         int err;
 
-        if (area_pages_has(&repair->area, id, id) || (page->expected == SUMS_UNKNOWN && !page->is_lost))
+        if (area_pages_has(&repair->area, id, id))
                 return 0;
+        if (page->expected == SUMS_UNKNOWN && !page->is_lost) {
+                repair->unknown++;
+                return 0;
+        }
         if (repair->source.data_fd < 0)
                 return leave(repair, page, &repair_no_file);
         err = repair_source_read(&repair->source, page->page_no, repair->page);
