@@ -130,21 +130,18 @@ static int digest_everything(int sums_fd, const struct pages *pages, struct mani
         return 0;
 }
 
-/* In the blocks that have any of the pages nothing is known of the others. */
-static int forget_others(int sums_fd, const struct pages *pages)
+/* Of the blocks that have any of the pages nothing is known from now on. */
+static int forget_blocks_of(int sums_fd, const struct pages *pages)
 {
-        uint32_t at = 0;
+        uint64_t last = UINT64_MAX;
         int err = 0;
 
-        while (!err && at < pages->count) {
-                uint64_t page_no = page_no_of(pages, at) / SUMS_BLOCK_PAGES * SUMS_BLOCK_PAGES;
-                const uint64_t end = page_no + SUMS_BLOCK_PAGES;
+        for (uint32_t i = 0; !err && i < pages->count; i++) {
+                const uint64_t block = page_no_of(pages, i) / SUMS_BLOCK_PAGES;
 
-                for (; !err && page_no < end; page_no++)
-                        if (at < pages->count && page_no_of(pages, at) == page_no)
-                                at++;
-                        else
-                                err = sums_write_unknown(sums_fd, page_no, 1);
+                if (block != last)
+                        err = sums_write_unknown(sums_fd, block * SUMS_BLOCK_PAGES, SUMS_BLOCK_PAGES);
+                last = block;
         }
         return err;
 }
@@ -157,7 +154,7 @@ static int digest_change(const struct seal_change *change, int sums_fd, const st
         int err = digest_blocks_of(sums_fd, before, &back);
 
         if (!err && back.others != seal->beside && !change->is_of_recovery && sums_fd >= 0) {
-                err = forget_others(sums_fd, before);
+                err = forget_blocks_of(sums_fd, before);
                 if (!err)
                         err = digest_blocks_of(sums_fd, before, &back);
         }
