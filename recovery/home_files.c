@@ -239,14 +239,15 @@ static int is_zeros(const struct home_files *homes, const struct home_file *file
         return err ? err : 1;
 }
 
-/* Where pages stand although the sums are zeros, nothing is known of them. */
+/* Where pages stand although the sums are zeros, nothing is known of them; nor of any, if sums beside are not what they
+ * were (M3). */
 static int settle_hole(const struct home_files *homes, const struct home_file *file, uint64_t first, uint32_t *values)
 {
         int err = 0;
 
         for (uint64_t i = 0; err >= 0 && i < SUMS_SECTOR_PAGES; i++) {
-                err = is_zeros(homes, file, first + i);
-                if (!err)
+                err = file->is_harmed ? 0 : is_zeros(homes, file, first + i);
+                if (!err && (first + i) * homes->page_bytes < file->size)
                         values[i] = SUMS_UNKNOWN;
         }
         return err < 0 ? err : 0;

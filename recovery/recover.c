@@ -211,7 +211,7 @@ static int judge_seal(struct recover *recover, uint32_t file_no, const struct ar
                       enum seal_verdict *verdict)
 {
         const struct manifest *manifest = &recover->manifest;
-        const struct home_file *file = &recover->homes.file[file_no];
+        struct home_file *file = &recover->homes.file[file_no];
         int err = 0;
 
         *verdict = SEAL_WHOLE;
@@ -220,9 +220,9 @@ static int judge_seal(struct recover *recover, uint32_t file_no, const struct ar
                 if (!err && *verdict == SEAL_WHOLE && file->sums_fd < 0 && file->size)
                         *verdict = SEAL_LOST; /* a file that is new has them before it has bytes */
         }
-        const bool is_refused = *verdict == SEAL_BROKEN && !recover->recovery->gives_up_damaged;
-        const bool is_harmed = *verdict != SEAL_WHOLE || !area;
-        return err || !is_harmed || is_refused ? err : home_files_distrust(&recover->homes, file_no);
+        const bool is_taken = recover->recovery->gives_up_damaged && (*verdict == SEAL_BROKEN || !area);
+        file->is_harmed = *verdict == SEAL_BROKEN_BESIDE;
+        return !err && (*verdict == SEAL_LOST || is_taken) ? home_files_distrust(&recover->homes, file_no) : err;
 }
 
 /* M1, M4. What a power cut may have done is not looked at: then nothing is known of some pages. */
