@@ -144,6 +144,8 @@ int archiving_catch_up(struct xac_env *env, const struct manifest *manifest)
         if (!err) {
                 note_directory(&env->identity, archive.directory);
                 err = keep_rest(&archive, env, manifest);
+                if (!err) /* else it is told when it takes nothing */
+                        (void)archive_claim(&archive);
                 sys_close(archive.directory);
         }
         if (err == -EEXIST)

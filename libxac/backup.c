@@ -26,6 +26,7 @@ struct backup {
         unsigned char *bytes; /* of pages that are one after the other */
         uint64_t *words;      /* their versions */
         uint64_t read_bytes;
+        uint64_t unknown; /* pages at home without a checksum */
 
         /* The file that is being read. */
         uint32_t file_no;
@@ -82,6 +83,7 @@ static int verify_home(struct backup *backup, uint64_t page_no, uint32_t count, 
                                            "all of them, 'xac repair' takes them from a backup",
                                            backup->manifest.file_name[backup->file_no],
                                            (unsigned long long)(page_no + i) << shared->page_shift);
+                backup->unknown += !file_sums_know(&backup->env->files.file[backup->file_no].sums, page_no + i);
         }
         return 0;
 }
@@ -236,10 +238,16 @@ static int check_seal(struct backup *backup)
 {
         const char *name = backup->manifest.file_name[backup->file_no];
         enum seal_verdict verdict;
-        int err = seal_judge_in_use(backup->env->directory, backup->file_no, &verdict);
+        int err = seal_judge_in_use(backup->env->directory, backup->file_no, false, &verdict);
 
-        if (err || verdict != SEAL_BROKEN)
+        if (err || verdict == SEAL_WHOLE)
                 return err;
+        if (verdict == SEAL_LOST)
+                return trouble_say(&backup->trouble, XAC_CORRUPT,
+                                   "%s: some of its checksums (" SUMS_NAME_PREFIX
+                                   "%u) are damaged: 'xac repair' compares the pages with a backup, 'xac scrub --sum' "
+                                   "takes them for sound",
+                                   name, backup->file_no);
         return trouble_say(&backup->trouble, XAC_CORRUPT,
                            "%s: its checksums (" SUMS_NAME_PREFIX "%u) are not those that " MANIFEST_NAME
                            " was written for: changed, or of another moment; 'xac scrub --sum' takes pages and "
@@ -333,6 +341,7 @@ static void tell_result(const struct backup *backup, xac_backup_result *result)
                 result->pages += index->file[i].sum_count;
         result->pages_copied = index->pages_here;
         result->bytes_copied = index->pages_here * index->manifest.page_bytes;
+        result->pages_unknown = backup->unknown;
 }
 
 static int copy_files(struct backup *backup)

@@ -227,6 +227,13 @@ bool file_sums_agree(const struct file_sums *sums, uint64_t page_no, const void 
         return expected == SUMS_UNKNOWN || sums_of(bytes, sums->shared->page_bytes) == expected;
 }
 
+bool file_sums_know(const struct file_sums *sums, uint64_t page_no)
+{
+        const unsigned char *map = atomic_load_explicit(&sums->map, memory_order_acquire);
+        const uint64_t at = sums_offset(page_no);
+        return !map || at >= sums->map_bytes || bytes_get_u32(map + at) != SUMS_UNKNOWN;
+}
+
 int file_sums_verify(const struct file_sums *sums, uint64_t page_no, const void *bytes)
 {
         uint32_t expected;

@@ -59,6 +59,8 @@ int file_sums_find(struct shared *shared, int directory, uint32_t file_no, uint6
 /* Is the content what home is to have? The caller's snapshot sees the page at home. Async-signal-safe, like the next
  * two. false: the mapping of the sums may be what is wrong. */
 bool file_sums_agree(const struct file_sums *sums, uint64_t page_no, const void *bytes);
+/* Has the page a checksum that is known? */
+bool file_sums_know(const struct file_sums *sums, uint64_t page_no);
 /* The same by the file: 0, or XAC_CORRUPT and a line that says where. */
 int file_sums_verify(const struct file_sums *sums, uint64_t page_no, const void *bytes);
 /* The address is in the mapping, and could not be read: something else is there now. */

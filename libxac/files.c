@@ -373,6 +373,19 @@ int files_verify_home(struct files *files, uint64_t page, const void *bytes)
         return file_sums_verify(sums, page_id_no(page), bytes);
 }
 
+/* Somebody has cut it meanwhile. What was cut off is zeros, whose checksums tell where it was something else. */
+static int lengthen(struct files *files, uint32_t file_no)
+{
+        const int fd = files->file[file_no].fd;
+        const uint64_t byte_len = files_byte_len(files, file_no);
+        struct stat st;
+        int err = sys_stat(fd, &st);
+        if (err || round_up((uint64_t)st.st_size, files->shared->page_bytes) >= byte_len)
+                return err;
+        err = sys_truncate(fd, byte_len);
+        return err ? err : sys_sync(fd);
+}
+
 int files_note_closed(struct files *files)
 {
         const uint32_t count = atomic_load(&files->shared->control->file_count);
@@ -383,6 +396,8 @@ int files_note_closed(struct files *files)
                 int err = files_attach(files, i);
                 if (err == -ENOENT || err == -EINVAL)
                         continue; /* somebody has removed it, or it never became a file of ours */
+                if (!err)
+                        err = lengthen(files, i);
                 if (!err)
                         err = file_sums_note(&files->file[i].sums, files->file[i].fd);
                 if (err)

@@ -11,6 +11,7 @@
 #include "libxac/options.h"
 #include "recovery/adopt.h"
 #include "recovery/recover.h"
+#include "recovery/sums.h"
 
 static int recover(struct xac_env *env, struct manifest *manifest)
 {
@@ -18,7 +19,13 @@ static int recover(struct xac_env *env, struct manifest *manifest)
                                      .area_bytes = env->identity.area_bytes,
                                      .progress = env->progress,
                                      .progress_arg = env->progress_arg };
-        return recover_run(&recovery, manifest); /* at once if the last one to leave has left it clean */
+        int err = recover_run(&recovery, manifest); /* at once if the last one to leave has left it clean */
+        if (!err && recovery.files_unknown)
+                fprintf(stderr,
+                        "libxac: %s: some checksums (" SUMS_NAME_PREFIX "N) are not what they were, as a power cut may "
+                        "leave them: 'xac check' counts the pages of which nothing is known\n",
+                        env->identity.path);
+        return err;
 }
 
 /* Its times go on from the last ones, whatever the clock says. */

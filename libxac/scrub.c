@@ -27,6 +27,7 @@ struct scrub {
         uint64_t read_bytes;
         /* The piece at hand. */
         uint32_t file_no;
+        bool is_harmed; /* its sums are not what they were: of a sector that is a hole nothing is known */
         uint64_t first;
         uint32_t count;
         bool is_home[PIECE_PAGES_MAX];
@@ -78,12 +79,26 @@ static int read_sums_again(struct scrub *scrub)
         return err;
 }
 
+static int distrust_holes(struct scrub *scrub)
+{
+        int worth = SUMS_SOUND;
+        for (uint32_t i = 0; worth >= 0 && i < scrub->count; i++) {
+                if (i == 0 || (scrub->first + i) % SUMS_SECTOR_PAGES == 0)
+                        worth = sums_judge_sector(file_of(scrub)->sums.fd, scrub->first + i);
+                if (worth == SUMS_HOLE)
+                        scrub->expected[i] = SUMS_UNKNOWN;
+        }
+        return worth < 0 ? worth : 0;
+}
+
 static int read_sums(struct scrub *scrub)
 {
         uint64_t lost;
         int err = sums_read(file_of(scrub)->sums.fd, scrub->first, scrub->expected, scrub->count, &lost);
         memset(scrub->is_sum_lost, 0, sizeof(scrub->is_sum_lost));
-        return !err && lost ? read_sums_again(scrub) : err;
+        if (!err && lost)
+                err = read_sums_again(scrub);
+        return err || !scrub->is_harmed ? err : distrust_holes(scrub);
 }
 
 /* What the last page lacks at the file's end is zeros. */
@@ -216,7 +231,10 @@ static int check_seal(struct scrub *scrub)
         const xac_scrub_options *options = scrub->options;
         enum seal_verdict verdict;
         char name[SUMS_NAME_BYTES];
-        int err = seal_judge_in_use(scrub->env->directory, scrub->file_no, &verdict);
+        lock_checkpoints(scrub);
+        int err = seal_judge_in_use(scrub->env->directory, scrub->file_no, true, &verdict);
+        shlock_unlock(&scrub->shared->control->checkpoint_lock);
+        scrub->is_harmed = !err && verdict != SEAL_WHOLE;
         if (err || verdict != SEAL_BROKEN) /* lost sectors are told of, each */
                 return err;
         if (options->flags & XAC_SCRUB_SUM) {
@@ -232,6 +250,13 @@ static int check_seal(struct scrub *scrub)
         return 0;
 }
 
+static void find_damage(struct scrub *scrub, uint64_t page_no)
+{
+        scrub->first = page_no;
+        scrub->result->damaged++;
+        tell_of_damage(scrub, 0);
+}
+
 /* A file that was cut, after a crash or before it was opened, ends before pages that have checksums. */
 static int find_cut(struct scrub *scrub, uint64_t pages)
 {
@@ -239,10 +264,22 @@ static int find_cut(struct scrub *scrub, uint64_t pages)
         int err = files_find_cut(&scrub->env->files, scrub->file_no, pages, &page_no);
         if (err || page_no == UINT64_MAX)
                 return err;
-        scrub->first = page_no;
         scrub->result->pages++;
-        scrub->result->damaged++;
-        tell_of_damage(scrub, 0);
+        find_damage(scrub, page_no);
+        return 0;
+}
+
+/* One that was cut while it was open ends before its length. Of what it lacks, what were zeros has the right sum. */
+static int find_cut_in_use(struct scrub *scrub, uint64_t pages)
+{
+        struct stat st;
+        int err = sys_stat(file_of(scrub)->fd, &st);
+        if (err)
+                return err;
+        const uint32_t page_bytes = scrub->shared->page_bytes;
+        const uint64_t there = ((uint64_t)st.st_size + page_bytes - 1) / page_bytes;
+        if (there < pages)
+                find_damage(scrub, there);
         return 0;
 }
 
@@ -259,7 +296,7 @@ static int scrub_file(struct scrub *scrub, uint32_t file_no)
                 err = check_seal(scrub);
         if (err)
                 return err;
-        const uint64_t summed = scrub->result->summed;
+        const uint64_t summed = scrub->result->summed, damaged = scrub->result->damaged;
         const uint64_t pages = files_byte_len(files, file_no) >> scrub->shared->page_shift;
         for (uint64_t first = 0; !err && first < pages; first += piece) {
                 scrub->first = first;
@@ -270,6 +307,8 @@ static int scrub_file(struct scrub *scrub, uint32_t file_no)
                 if (!err)
                         wait_for_rate(scrub);
         }
+        if (!err && scrub->result->damaged == damaged)
+                err = find_cut_in_use(scrub, pages);
         if (!err)
                 err = find_cut(scrub, pages);
         if (!err && scrub->result->summed != summed)
@@ -290,10 +329,8 @@ static int scrub_files(struct scrub *scrub)
         const uint32_t count = atomic_load(&shared->control->file_count);
         for (uint32_t i = 0; !err && i < count; i++) {
                 err = scrub_file(scrub, i);
-                if (err == -EINVAL) /* it has no length: it never got one, or was cut */
+                if (err == -EINVAL || err == -ENOENT) /* it never got a length, was cut, or is missing */
                         err = find_cut(scrub, 0);
-                if (err == -ENOENT) /* nobody has made it again */
-                        err = 0;
         }
         participant_leave_with(&scrub->self);
         return err;

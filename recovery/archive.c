@@ -114,6 +114,18 @@ static int write_file(const struct archive *archive, const struct archive_part *
         return err;
 }
 
+int archive_claim(const struct archive *archive)
+{
+        int lock_fd;
+        int err =
+                sys_open(archive->directory, ARCHIVE_LOCK, O_RDWR | O_CREAT | O_EXCL, (mode_t)archive->mode, &lock_fd);
+
+        if (err)
+                return err == -EEXIST ? 0 : err;
+        sys_close(lock_fd);
+        return sys_sync(archive->directory);
+}
+
 int archive_put(const struct archive *archive, struct archive_part *part, const struct archive_files *files,
                 const void *bytes)
 {

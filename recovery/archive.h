@@ -22,6 +22,9 @@ struct archive {
 int archive_put(const struct archive *archive, struct archive_part *part, const struct archive_files *files,
                 const void *bytes);
 
+/* A directory that is to be an archive has a sign of it, before the first part comes. */
+int archive_claim(const struct archive *archive);
+
 /* The header of a file by its name. XAC_CORRUPT: damaged, or not what its name says; XAC_FORMAT; -errno. `files` may be
  * NULL. */
 int archive_look(int directory, const char *name, struct archive_part *part, struct archive_files *files);

@@ -116,6 +116,7 @@ static int visit_page(void *arg, const struct sums_page *page)
                 worth = sums_judge_sector(check->compare.sums_fd, page->page_no);
         if (worth == SUMS_SOUND && ++check->differing <= TOLD_MAX && !check->is_changed)
                 report_page(check, page);
+        check->recovery->sums_unknown += worth == SUMS_HOLE; /* so will recovery say */
         return worth < 0 ? worth : 0;
 }
 
@@ -242,14 +243,19 @@ static int compare_file(struct check *check, const struct sums_note *noted)
         return err;
 }
 
-/* A file without any is one that nobody got to, or whose sums somebody has removed. */
+/* A file without any is one that nobody got to, or whose sums somebody has removed: one that is new has them before it
+ * has bytes. */
 static int check_unsummed(struct check *check)
 {
         static const struct sums_note none = { .state = SUMS_OPEN };
         const struct manifest *manifest = check->manifest;
+        struct stat st;
+        int err = sys_stat(check->compare.data_fd, &st);
 
+        if (err)
+                return err;
         check->recovery->sums_missing++;
-        if (manifest->is_clean && adopt_expects_sums(manifest)) {
+        if (manifest->is_clean ? adopt_expects_sums(manifest) : st.st_size && seal_is_there(manifest, check->file_no)) {
                 check->is_unknown = true;
                 note(check,
                      "%s: its checksums (" SUMS_NAME_PREFIX

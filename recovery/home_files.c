@@ -239,14 +239,15 @@ static int is_zeros(const struct home_files *homes, const struct home_file *file
         return err ? err : 1;
 }
 
-/* Where pages stand although the sums are zeros, nothing is known of them. */
+/* Where pages stand although the sums are zeros, nothing is known of them; nor of any, if sums beside are not what they
+ * were (M3). */
 static int settle_hole(const struct home_files *homes, const struct home_file *file, uint64_t first, uint32_t *values)
 {
         int err = 0;
 
         for (uint64_t i = 0; err >= 0 && i < SUMS_SECTOR_PAGES; i++) {
-                err = is_zeros(homes, file, first + i);
-                if (!err)
+                err = file->is_harmed ? 0 : is_zeros(homes, file, first + i);
+                if (!err && (first + i) * homes->page_bytes < file->size)
                         values[i] = SUMS_UNKNOWN;
         }
         return err < 0 ? err : 0;
@@ -285,6 +286,25 @@ static int settle_blocks(const struct home_files *homes, struct home_file *file,
                 if (err)
                         return err;
                 file->settled = block + 1;
+        }
+        return 0;
+}
+
+/* Sector by sector, of which each is a hole still or says that it knows nothing: digests leave both out. */
+int home_files_distrust(struct home_files *homes, uint32_t file_no)
+{
+        struct home_file *file = &homes->file[file_no];
+        const uint64_t pages = (file->size + homes->page_bytes - 1) / homes->page_bytes;
+        int worth = SUMS_SOUND;
+
+        for (uint64_t first = 0; file->sums_fd >= 0 && first < pages; first += SUMS_SECTOR_PAGES) {
+                const uint64_t count = pages - first < SUMS_SECTOR_PAGES ? pages - first : SUMS_SECTOR_PAGES;
+
+                worth = sums_judge_sector(file->sums_fd, first);
+                int err = worth == SUMS_HOLE ? sums_write_unknown(file->sums_fd, first, count) : 0;
+                if (worth < 0 || err)
+                        return err ? err : worth;
+                file->is_written |= worth == SUMS_HOLE;
         }
         return 0;
 }

@@ -27,6 +27,7 @@ struct home_file {
         uint64_t settled; /* the block of sums, counted from 1, in which what a crash has harmed was found last */
         uint64_t size;
         bool is_written; /* since the last sync */
+        bool is_harmed;  /* a power cut may have zeroed sums in blocks that are put right: see settle_hole */
         bool is_reported;
 };
 
@@ -64,6 +65,10 @@ uint64_t home_files_offset(const struct home_files *homes, uint64_t page);
  * wanted, HOME_FILES_LOST. */
 enum { HOME_FILES_LOST = 1 };
 int home_files_read(struct home_files *homes, uint64_t page, void *bytes);
+
+/* Its sums are not what they were, and no power cut did that: where they are a hole, nothing is known of its pages from
+ * now on. */
+int home_files_distrust(struct home_files *homes, uint32_t file_no);
 
 /* Reads the page if it has this CRC, whatever its checksum in the sums says. -ENODATA, unreported: it has another, or
  * is not there. */

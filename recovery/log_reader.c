@@ -272,6 +272,31 @@ uint64_t log_reader_end(const struct log_reader *reader)
         return reader->position;
 }
 
+static int is_later(struct log_reader *reader, uint64_t position)
+{
+        struct log_record record;
+        const unsigned char *bytes;
+        int found = window_need(reader, position, LOG_RECORD_HEADER, &bytes);
+
+        if (found != 1)
+                return found;
+        return log_record_peek_position(bytes) == position && log_record_decode(bytes, &record) &&
+               record.incarnation > reader->range.incarnation;
+}
+
+int log_reader_has_later(struct log_reader *reader)
+{
+        int found = is_later(reader, reader->position);
+
+        for (uint64_t at = reader->position; found == 0;) {
+                at = log_files_skip_missing(&reader->files, log_round_up(at + 1));
+                if (at == UINT64_MAX)
+                        return 0;
+                found = is_later(reader, at);
+        }
+        return found;
+}
+
 uint64_t log_reader_time(const struct log_reader *reader)
 {
         return reader->time_ns;

@@ -49,6 +49,8 @@ const unsigned char *log_reader_glance(const struct log_reader *reader, uint64_t
 
 /* Where the valid log ends (behind the last record; the next one would begin here or at the next block). */
 uint64_t log_reader_end(const struct log_reader *reader);
+/* Does a record of a later incarnation stand behind that? 1, 0 or -errno. */
+int log_reader_has_later(struct log_reader *reader);
 /* The time of the last pad before that; 0: none had one. */
 uint64_t log_reader_time(const struct log_reader *reader);
 /* How far files reach: no valid byte can stand beyond. */

@@ -159,12 +159,26 @@ static int replay_all(const struct rebuild *rebuild, struct log_reader *reader)
         return 0;
 }
 
+/* M6 of seal.h: a manifest is on disk before the first record of its session. */
+static int judge_session(const struct rebuild *rebuild, struct log_reader *reader)
+{
+        int found = rebuild->until || rebuild->recovery->has_given_up ? 0 : log_reader_has_later(reader);
+
+        if (found != 1)
+                return found;
+        return give_up(rebuild, report_position(rebuild, reader, log_reader_end(reader),
+                                                "records of a later session than the manifest's stand behind this: the "
+                                                "files are of different moments"));
+}
+
 /* The checkpoint was taken when the log was on disk up to its base. */
-static int judge_end(struct rebuild *rebuild, const struct log_reader *reader)
+static int judge_end(struct rebuild *rebuild, struct log_reader *reader)
 {
         const struct manifest *manifest = rebuild->manifest;
-        int err = 0;
+        int err = judge_session(rebuild, reader);
 
+        if (err)
+                return err;
         rebuild->end = log_round_up(log_reader_end(reader));
         if (rebuild->until ? is_there(rebuild) : rebuild->end >= manifest->base_position)
                 return 0;
@@ -176,7 +190,7 @@ static int judge_end(struct rebuild *rebuild, const struct log_reader *reader)
 }
 
 /* And every page has a home. */
-static int judge_result(struct rebuild *rebuild, const struct log_reader *reader)
+static int judge_result(struct rebuild *rebuild, struct log_reader *reader)
 {
         int err = judge_end(rebuild, reader);
 

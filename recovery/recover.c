@@ -20,6 +20,7 @@
 
 #include <xac/xac.h>
 
+#include "base/sys.h"
 #include "recovery/adopt.h"
 #include "recovery/area.h"
 #include "recovery/findings.h"
@@ -205,10 +206,28 @@ static int bring_newest_home(struct recover *recover)
 
 /* ---- 0. Are the files those that the manifest is of? ---- */
 
+/* `area` is NULL where it is damaged, which restore_area says: then the seal tells nothing. */
+static int judge_seal(struct recover *recover, uint32_t file_no, const struct area_contents *area,
+                      enum seal_verdict *verdict)
+{
+        const struct manifest *manifest = &recover->manifest;
+        struct home_file *file = &recover->homes.file[file_no];
+        int err = 0;
+
+        *verdict = SEAL_WHOLE;
+        if (file->fd >= 0 && area && seal_is_there(manifest, file_no)) {
+                err = seal_judge(manifest, file_no, file->sums_fd, area, verdict);
+                if (!err && *verdict == SEAL_WHOLE && file->sums_fd < 0 && file->size)
+                        *verdict = SEAL_LOST; /* a file that is new has them before it has bytes */
+        }
+        const bool is_taken = recover->recovery->gives_up_damaged && (*verdict == SEAL_BROKEN || !area);
+        file->is_harmed = *verdict == SEAL_BROKEN_BESIDE;
+        return !err && (*verdict == SEAL_LOST || is_taken) ? home_files_distrust(&recover->homes, file_no) : err;
+}
+
 /* M1, M4. What a power cut may have done is not looked at: then nothing is known of some pages. */
 static int judge_file(struct recover *recover, uint32_t file_no, const struct area_contents *area)
 {
-        const struct manifest *manifest = &recover->manifest;
         const struct home_file *file = &recover->homes.file[file_no];
         struct sums_note note = { .state = SUMS_OPEN };
         enum seal_verdict verdict = SEAL_WHOLE;
@@ -217,10 +236,11 @@ static int judge_file(struct recover *recover, uint32_t file_no, const struct ar
         if (!err && file->fd >= 0 && note.state != SUMS_MADE && file->size < note.size)
                 return findings_add(&recover->findings, "%s has %llu bytes, and had %llu: it was cut", file->name,
                                     (unsigned long long)file->size, (unsigned long long)note.size);
-        if (!err && file->fd >= 0 && seal_is_there(manifest, file_no))
-                err = seal_judge(manifest, file_no, file->sums_fd, area, &verdict);
+        if (!err)
+                err = judge_seal(recover, file_no, area, &verdict);
         if (!err && verdict == SEAL_LOST)
                 seal_break(&recover->manifest, file_no);
+        recover->recovery->files_unknown += verdict == SEAL_LOST || verdict == SEAL_BROKEN_BESIDE;
         if (!err && verdict == SEAL_BROKEN)
                 return findings_add(&recover->findings,
                                     SUMS_NAME_PREFIX "%u: the checksums of %s are not those that " MANIFEST_NAME
@@ -229,22 +249,47 @@ static int judge_file(struct recover *recover, uint32_t file_no, const struct ar
         return err;
 }
 
-/* Who gives up what is damaged takes them as they are. */
+/* What was cut off is zeros, whose checksums tell where it was something else. */
+static int lengthen(struct recover *recover, uint32_t file_no)
+{
+        struct home_file *file = &recover->homes.file[file_no];
+        struct sums_note note;
+        int err = file->sums_fd < 0 || file->fd < 0 ? -ENOENT : sums_get_note(file->sums_fd, &note);
+
+        if (err || note.state == SUMS_MADE || file->size >= note.size)
+                return err == -ENOENT || err == XAC_CORRUPT ? 0 : err;
+        err = sys_truncate(file->fd, note.size);
+        if (!err)
+                err = sys_sync(file->fd);
+        if (!err)
+                file->size = note.size;
+        return err;
+}
+
+/* Who gives up what is damaged takes the file and its sums as they are. */
+static int take_file(struct recover *recover, uint32_t file_no, const struct area_contents *area)
+{
+        enum seal_verdict verdict;
+        int err = judge_seal(recover, file_no, area, &verdict);
+
+        if (!err)
+                err = lengthen(recover, file_no);
+        seal_break(&recover->manifest, file_no);
+        return err;
+}
+
 static int judge_files(struct recover *recover)
 {
-        struct manifest *manifest = &recover->manifest;
+        int (*judge)(struct recover *, uint32_t, const struct area_contents *) =
+                recover->recovery->gives_up_damaged ? take_file : judge_file;
         struct area_contents area;
+        int err = area_pages_read(recover->recovery->directory, &recover->manifest, &area);
+        const bool is_damaged = err == XAC_CORRUPT;
 
-        if (recover->recovery->gives_up_damaged) {
-                manifest->sealed = 0;
-                return 0;
-        }
-        int err = area_pages_read(recover->recovery->directory, manifest, &area);
-        const bool is_lost = err == XAC_CORRUPT; /* restore_area says so */
-        for (uint32_t i = 0; !err && i < recover->homes.count; i++)
-                err = judge_file(recover, i, &area);
-        if (is_lost)
+        if (is_damaged)
                 err = 0;
+        for (uint32_t i = 0; !err && i < recover->homes.count; i++)
+                err = judge(recover, i, is_damaged ? NULL : &area);
         area_contents_free(&area);
         return err;
 }
@@ -255,7 +300,7 @@ static int forget_area(struct recover *recover)
 {
         struct manifest *manifest = &recover->manifest;
         const int directory = recover->recovery->directory;
-        struct seal_change change = { .is_lost = false };
+        struct seal_change change = { .is_of_recovery = true };
 
         if (manifest->area < 0)
                 return 0;

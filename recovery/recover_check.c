@@ -47,7 +47,8 @@ static int check_area(struct check *check)
         return unless_damage(err);
 }
 
-static int replay(struct check *check, const struct area_contents *contents)
+/* Up to that commit; 0: as far as the log goes. */
+static int replay(struct check *check, const struct area_contents *contents, uint64_t until)
 {
         struct rebuild rebuild = {
                 .recovery = check->recovery,
@@ -56,7 +57,7 @@ static int replay(struct check *check, const struct area_contents *contents)
                 .findings = &check->findings,
                 .listed = contents->listed.items,
                 .listed_count = contents->listed.count,
-                .until = contents->is_end ? check->manifest->target_sequence : 0,
+                .until = until,
         };
         int err = rebuild_run(&rebuild);
 
@@ -75,8 +76,11 @@ static int check_log(struct check *check)
         if (manifest->target_sequence && !check->is_area_damaged)
                 err = recover_area_contents(check->recovery->directory, manifest, &check->homes, &check->findings,
                                             &contents);
-        if (!err)
-                err = replay(check, &contents);
+        /* As recovery does: first up to there, which needs the log up to there (P5). */
+        if (!err && manifest->target_sequence && !check->is_area_damaged)
+                err = replay(check, &contents, manifest->target_sequence);
+        if (!err && !contents.is_end)
+                err = replay(check, &contents, 0);
         area_contents_free(&contents);
         return unless_damage(err);
 }

@@ -88,7 +88,7 @@ static int write_name(const struct work *work, int area, uint32_t checksum)
 {
         struct manifest *manifest = work->home->manifest;
         const int directory = work->home->recovery->directory;
-        struct seal_change change = { .is_lost = false };
+        struct seal_change change = { .is_of_recovery = true };
         int err = seal_change_begin(&change, directory, manifest);
 
         manifest->area = area;

@@ -130,12 +130,34 @@ static int digest_everything(int sums_fd, const struct pages *pages, struct mani
         return 0;
 }
 
-/* The digests follow from those of before: other blocks have not changed. */
-static int digest_change(int sums_fd, const struct pages *before, const struct pages *after, struct manifest_seal *seal)
+/* Of the blocks that have any of the pages nothing is known from now on. */
+static int forget_blocks_of(int sums_fd, const struct pages *pages)
+{
+        uint64_t last = UINT64_MAX;
+        int err = 0;
+
+        for (uint32_t i = 0; !err && i < pages->count; i++) {
+                const uint64_t block = page_no_of(pages, i) / SUMS_BLOCK_PAGES;
+
+                if (block != last)
+                        err = sums_write_unknown(sums_fd, block * SUMS_BLOCK_PAGES, SUMS_BLOCK_PAGES);
+                last = block;
+        }
+        return err;
+}
+
+/* M7. The digests follow from those of before: other blocks have not changed. */
+static int digest_change(const struct seal_change *change, int sums_fd, const struct pages *before,
+                         const struct pages *after, struct manifest_seal *seal)
 {
         struct digest back, away;
         int err = digest_blocks_of(sums_fd, before, &back);
 
+        if (!err && back.others != seal->beside && !change->is_of_recovery && sums_fd >= 0) {
+                err = forget_blocks_of(sums_fd, before);
+                if (!err)
+                        err = digest_blocks_of(sums_fd, before, &back);
+        }
         if (!err)
                 err = digest_blocks_of(sums_fd, after, &away);
         if (err)
@@ -156,10 +178,11 @@ struct sums_id seal_sums_id(const struct manifest *manifest, uint32_t i)
 }
 
 /* *fd is -1 where there is none, or none to be believed. */
-static int open_sums(int directory, const struct manifest *manifest, uint32_t file_no, int *fd, struct sums_note *note)
+static int open_sums(int directory, const struct manifest *manifest, uint32_t file_no, int access, int *fd,
+                     struct sums_note *note)
 {
         const struct sums_id id = seal_sums_id(manifest, file_no);
-        int err = sums_open(directory, &id, O_RDONLY, fd, note);
+        int err = sums_open(directory, &id, access, fd, note);
 
         if (!err)
                 return 0;
@@ -190,7 +213,7 @@ int seal_renew(int directory, struct manifest *manifest, uint32_t file_no)
         static const struct pages none;
         struct sums_note note;
         int fd;
-        int err = open_sums(directory, manifest, file_no, &fd, &note);
+        int err = open_sums(directory, manifest, file_no, O_RDONLY, &fd, &note);
 
         if (err)
                 return err;
@@ -223,10 +246,10 @@ static int change_file(const struct seal_change *change, int directory, struct m
 
         if (!is_anew && !before.count && !after.count)
                 return 0;
-        int err = open_sums(directory, manifest, file_no, &fd, &note);
+        int err = open_sums(directory, manifest, file_no, O_RDWR, &fd, &note);
         if (err)
                 return err;
-        err = is_anew ? digest_everything(fd, &after, seal, NULL) : digest_change(fd, &before, &after, seal);
+        err = is_anew ? digest_everything(fd, &after, seal, NULL) : digest_change(change, fd, &before, &after, seal);
         close_sums(fd);
         if (is_anew)
                 seal->number = note.number;
@@ -257,7 +280,7 @@ static int close_file(int directory, struct manifest *manifest, uint32_t file_no
 {
         struct sums_note note;
         int fd;
-        int err = open_sums(directory, manifest, file_no, &fd, &note);
+        int err = open_sums(directory, manifest, file_no, O_RDONLY, &fd, &note);
 
         if (err)
                 return err;
@@ -279,6 +302,42 @@ int seal_close(int directory, struct manifest *manifest, bool is_volatile)
 
 /* ---- Look ---- */
 
+/* Does a sector of the block look as a disk may leave one that it was writing, or as recovery has settled such a one?
+ */
+static int is_block_harmed(int sums_fd, uint64_t block)
+{
+        uint32_t values[SUMS_SECTOR_PAGES];
+        const uint64_t end = (block + 1) * SUMS_BLOCK_PAGES;
+
+        for (uint64_t first = block * SUMS_BLOCK_PAGES; first < end; first += SUMS_SECTOR_PAGES) {
+                const int worth = sums_judge_sector(sums_fd, first);
+                int err = worth < 0 ? worth : sums_read(sums_fd, first, values, SUMS_SECTOR_PAGES, NULL);
+
+                if (err || worth != SUMS_SOUND)
+                        return err ? err : 1;
+                for (uint32_t i = 0; i < SUMS_SECTOR_PAGES; i++)
+                        if (values[i] == SUMS_UNKNOWN)
+                                return 1;
+        }
+        return 0;
+}
+
+/* M3. Nobody but a disk that was writing may have changed what lies beside, and it changes whole sectors. */
+static int judge_beside(int sums_fd, const struct pages *pages, enum seal_verdict *verdict)
+{
+        uint64_t block = UINT64_MAX;
+        int harmed = 0;
+
+        for (uint32_t i = 0; sums_fd >= 0 && !harmed && i < pages->count; i++) {
+                if (page_no_of(pages, i) / SUMS_BLOCK_PAGES == block)
+                        continue;
+                block = page_no_of(pages, i) / SUMS_BLOCK_PAGES;
+                harmed = is_block_harmed(sums_fd, block);
+        }
+        *verdict = harmed == 1 ? SEAL_BROKEN_BESIDE : SEAL_BROKEN;
+        return harmed < 0 ? harmed : 0;
+}
+
 int seal_judge(const struct manifest *manifest, uint32_t file_no, int sums_fd, const struct area_contents *area,
                enum seal_verdict *verdict)
 {
@@ -293,12 +352,13 @@ int seal_judge(const struct manifest *manifest, uint32_t file_no, int sums_fd, c
                 *verdict = SEAL_LOST;
         else if (found.outside != seal->outside)
                 *verdict = SEAL_BROKEN;
-        else if (found.beside != seal->beside)
-                *verdict = SEAL_BROKEN_BESIDE;
+        else if (!err && found.beside != seal->beside)
+                err = judge_beside(sums_fd, &pages, verdict);
         return err;
 }
 
-static int judge_as_named(int directory, const struct manifest *manifest, uint32_t file_no, enum seal_verdict *verdict)
+static int judge_as_named(int directory, const struct manifest *manifest, uint32_t file_no, bool is_still,
+                          enum seal_verdict *verdict)
 {
         struct area_contents area;
         struct sums_note note;
@@ -306,17 +366,17 @@ static int judge_as_named(int directory, const struct manifest *manifest, uint32
         int err = area_pages_read(directory, manifest, &area);
 
         if (!err)
-                err = open_sums(directory, manifest, file_no, &fd, &note);
+                err = open_sums(directory, manifest, file_no, O_RDONLY, &fd, &note);
         if (!err && note.state != SUMS_VOLATILE)
                 err = seal_judge(manifest, file_no, fd, &area, verdict);
-        if (*verdict == SEAL_BROKEN_BESIDE) /* as it may look while it is written */
+        if (*verdict == SEAL_BROKEN_BESIDE && !is_still) /* as it may look while it is written */
                 *verdict = SEAL_WHOLE;
         close_sums(fd);
         area_contents_free(&area);
         return err;
 }
 
-int seal_judge_in_use(int directory, uint32_t file_no, enum seal_verdict *verdict)
+int seal_judge_in_use(int directory, uint32_t file_no, bool is_still, enum seal_verdict *verdict)
 {
         enum { LOOKS = 20 };
         struct manifest manifest, after;
@@ -327,7 +387,7 @@ int seal_judge_in_use(int directory, uint32_t file_no, enum seal_verdict *verdic
                 *verdict = SEAL_WHOLE;
                 if (err || !seal_is_there(&manifest, file_no))
                         return err;
-                err = judge_as_named(directory, &manifest, file_no, verdict);
+                err = judge_as_named(directory, &manifest, file_no, is_still, verdict);
                 if (!err && *verdict == SEAL_WHOLE)
                         return 0;
                 int read_err = manifest_read(directory, &after);

@@ -8,11 +8,14 @@
  *
  *      M1   The manifest has a digest of the sums: `outside`.
  *      M2   It leaves out the blocks of sums in which a page of the named area has its own: these are being written.
- *      M3   The other pages of these blocks have a digest of their own: `beside`. If that differs, a power cut may have
- *           harmed the block, or somebody else; nobody knows.
+ *      M3   The other pages of these blocks have a digest of their own: `beside`. If that differs, and a sector of the
+ *           blocks looks harmed, a power cut may have done that, or somebody else; nobody knows.
  *      M4   A file that grows has its new length in the note of its sums before a commit can reach it.
  *      M5   A close gives the note of each file that it has written a number, drawn at random, and the manifest the
  *           same one. So an open sees that a file and its sums are of another moment, and reads no sums for that.
+ *      M6   Records of a later incarnation than the manifest's are of another moment (rebuild.c).
+ *      M7   Who makes the next manifest compares `beside` first. Where it differs, and no power cut did that, nothing
+ *           is known of these pages from now on.
  *
  * A digest is the sum, modulo 2^64, of a hash of (page, sum) over the pages whose sum is known and not that of zeros.
  * So a file that grows changes nothing, and of two digests one follows from the other by what is different.
@@ -32,6 +35,7 @@
 struct seal_change {
         struct area_contents before; /* the area that was named */
         bool is_lost;                /* it cannot be read: seals are made anew */
+        bool is_of_recovery;         /* to be set: what a power cut has harmed was looked at (M3) */
 };
 
 int seal_change_begin(struct seal_change *change, int directory, const struct manifest *manifest);
@@ -73,9 +77,9 @@ enum seal_verdict {
 int seal_judge(const struct manifest *manifest, uint32_t file_no, int sums_fd, const struct area_contents *area,
                enum seal_verdict *verdict);
 
-/* The same of an environment that may be in use: the digest `outside` stands still while pages go home (M2). SEAL_WHOLE
- * where there is no seal, or a volatile session, which seals nothing before its end. -EAGAIN: the manifest changed
- * again and again meanwhile. */
-int seal_judge_in_use(int directory, uint32_t file_no, enum seal_verdict *verdict);
+/* The same of an environment that may be in use: the digest `outside` stands still while pages go home (M2), and
+ * `beside` while the caller has the checkpoint lock (`is_still`). SEAL_WHOLE where there is no seal, or a volatile
+ * session, which seals nothing before its end. -EAGAIN: the manifest changed again and again meanwhile. */
+int seal_judge_in_use(int directory, uint32_t file_no, bool is_still, enum seal_verdict *verdict);
 
 #endif

@@ -172,7 +172,9 @@ typedef struct xac_backup_result {
         uint64_t pages;        /* that are not all zeros */
         uint64_t pages_copied; /* those of them that are in this backup */
         uint64_t bytes_copied;
-        uint64_t reserved[8];
+        uint64_t pages_unknown; /* those in data files that had no checksum: nobody knows whether they are what was
+                                   written */
+        uint64_t reserved[7];
         char problem[512]; /* after a failure: what went wrong where, and what to do about it */
 } xac_backup_result;
 

@@ -13,11 +13,16 @@ enum { OPTION = 4200 };
 
 /* ---- Restores, and the archive ---- */
 
+/* A session that was killed early has left nothing there, or a file that was being made. */
+static bool is_any_archived(const struct round *round)
+{
+        return round->moment->is_closed || !tools_said(&round->run, "holds no archive");
+}
+
 /* The commits that a restore may come to. */
 struct aim {
         char until[128];
         uint32_t least, most;
-        bool is_whole; /* the archive has them all */
         bool is_by_time;
 };
 
@@ -47,7 +52,7 @@ static void aim_at_time(const struct round *round, struct aim *aim, struct chanc
 
 static bool is_exchanged(const struct round *round)
 {
-        return round->harm.parts & HARM_MANIFEST;
+        return round->harm.parts & HARM_MANIFEST || round->harm.is_log_shortened;
 }
 
 static struct aim draw_aim(const struct round *round, struct chance *chance)
@@ -76,28 +81,18 @@ static struct aim draw_aim(const struct round *round, struct chance *chance)
         return aim;
 }
 
-/* An environment that was harmed, or set back, may have gone on with other log than the archive has. */
-static bool is_archive_in_doubt(const struct round *round)
-{
-        return round->harm.parts & (HARM_STORE | HARM_ARCHIVE) || harm_is_disturbed(&round->harm) ||
-               round->was_killed || round->is_forced || round->is_taken || round->is_given_up;
-}
-
 static void judge_restored(struct round *round, const struct aim *aim)
 {
-        uint32_t commit_least = aim->least;
+        const uint32_t least = aim->until[0] && !aim->is_by_time ? aim->least : judge_least_archived(round, aim->least);
         char where[128], detail[160];
         bool is_short;
         const int commit = judge_find(round, here.made, where, sizeof(where), &is_short);
 
-        /* An archive does not know how long it was. What it has is restored, and a time behind it is said to be. */
-        if (is_archive_in_doubt(round) && (!aim->until[0] || aim->is_by_time))
-                commit_least = round->full->commit;
-        snprintf(detail, sizeof(detail), "commit %d, expected %u to %u%s", commit, commit_least, aim->most,
+        snprintf(detail, sizeof(detail), "commit %d, expected %u to %u%s", commit, least, aim->most,
                  round->pool->is_ahead ? ", a clock was ahead" : "");
         if (commit < 0)
                 judge_fail(round, "restore --archive", "done, with content of no moment", where);
-        else if ((uint32_t)commit < commit_least || (uint32_t)commit > aim->most)
+        else if ((uint32_t)commit < least || (uint32_t)commit > aim->most)
                 judge_fail(round, "restore --archive",
                            aim->is_by_time ? "another commit than that of the time"
                                            : "done, with content of another moment",
@@ -113,7 +108,7 @@ bool back_by_archive(struct round *round)
                 return false;
         const struct aim aim = draw_aim(round, chance);
         const unsigned parts = round->harm.parts & (HARM_FULL_BACKUP | HARM_ARCHIVE);
-        const bool is_harmed = parts || is_archive_in_doubt(round) || aim.until[0] || round->moment->archive.count == 0;
+        const bool is_harmed = parts || judge_is_archive_in_doubt(round) || aim.until[0];
 
         snprintf(archive, sizeof(archive), "--archive=%s", here.archive);
         use_remove_made();
@@ -125,7 +120,8 @@ bool back_by_archive(struct round *round)
                 round->harm.of_kind[HARM_CLOCK]++;
                 round->harm.count++;
         }
-        if (judge_verdict(round, "restore --archive", is_harmed, parts) && use_is_done(round))
+        if (judge_verdict(round, "restore --archive", is_harmed || !is_any_archived(round), parts) &&
+            use_is_done(round))
                 judge_restored(round, &aim);
         return true;
 }
@@ -176,10 +172,10 @@ bool back_restore(struct round *round)
 bool back_look(struct round *round)
 {
         const char *const way[] = { "--list", "--check" };
-        const bool is_harmed = is_archive_in_doubt(round) || round->moment->archive.count == 0;
+        const bool is_harmed = judge_is_archive_in_doubt(round);
 
         use_run(round, tools_args("archive", way[chance_below(&round->chance, 2)], here.archive), false);
-        judge_verdict(round, "archive --check", is_harmed, false);
+        judge_verdict(round, "archive --check", is_harmed || !is_any_archived(round), false);
         return true;
 }
 

@@ -56,10 +56,11 @@ static void mix_one(const struct mixing *mixing, const struct image_file *file, 
         part.byte_len = file->byte_len < most ? file->byte_len : most;
         if (part.byte_len == file->byte_len || !harm_file_replace_first(here.store, file, most))
                 image_put_file(&part, here.store, mixing->keeps_times);
-        if (!image_is_same(mine, file)) {
+        /* The same bytes with another time look changed. */
+        if (!image_is_same(mine, file) || !mixing->keeps_times)
                 harm_file_note(mixing->harm, harm_part_of(file->name), mixing->keeps_times);
-                mixing->harm->is_log_shortened |= harm_part_of(file->name) == HARM_LOG;
-        }
+        if (!image_is_same(mine, file) && harm_part_of(file->name) == HARM_LOG)
+                harm_file_note_log(mixing->harm, mixing->other);
         harm_say(mixing->harm, " %s", file->name);
 }
 

@@ -61,6 +61,7 @@ struct harm {
         unsigned seen;         /* ... and to be seen by the time of change */
         bool is_log_shortened; /* more than some bits of it are gone, or of another moment */
         bool is_away, is_empty;
+        const struct moment *log_end; /* the latest one of which it has log; NULL: its own */
         uint32_t count;
         uint32_t of_kind[HARM_KINDS];
         char what[1024]; /* in words */

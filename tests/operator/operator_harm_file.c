@@ -41,6 +41,13 @@ void harm_file_note(struct harm *harm, unsigned part, bool keeps_time)
                 harm->seen |= part;
 }
 
+void harm_file_note_log(struct harm *harm, const struct moment *other)
+{
+        harm->is_log_shortened = true;
+        if (!harm->log_end || other > harm->log_end)
+                harm->log_end = other;
+}
+
 /* ---- Which file ---- */
 
 struct target {
@@ -139,6 +146,8 @@ static void flip(struct harm *harm, struct target *target, struct chance *chance
 {
         const unsigned count = 1 + (unsigned)chance_below(chance, chance_percent(chance, 30) ? 20 : 1);
 
+        /* One bit costs a group; more of them also what would prove it. */
+        harm->is_log_shortened |= target->part == HARM_LOG && (count > 1 || harm->parts & HARM_LOG);
         harm_say(harm, "%s/%s at", strrchr(target->directory, '/') + 1, target->name);
         for (unsigned i = 0; target->st.st_size && i < count; i++) {
                 off_t at = (off_t)chance_below(chance, (uint64_t)target->st.st_size);
@@ -201,7 +210,7 @@ static void zero(struct harm *harm, struct target *target, struct chance *chance
 }
 
 /* Of another moment, or of another backup. */
-static const struct image_file *other_file(struct harm *harm, const struct target *target, struct chance *chance)
+static const struct image_file *draw_other(struct harm *harm, const struct target *target, struct chance *chance)
 {
         const struct pool *pool = harm->pool;
 
@@ -214,19 +223,20 @@ static const struct image_file *other_file(struct harm *harm, const struct targe
         const struct moment *moment = pool_draw(pool, chance);
 
         harm_say(harm, "%s as of moment %d", target->name, (int)(moment - pool->moment));
+        if (target->part == HARM_LOG)
+                harm_file_note_log(harm, moment);
         return image_find(&moment->store, target->name);
 }
 
 static void older(struct harm *harm, struct target *target, struct chance *chance, bool keeps_time)
 {
-        const struct image_file *file = other_file(harm, target, chance);
+        const struct image_file *file = draw_other(harm, target, chance);
 
         if (!file)
                 return;
         image_put_file(file, target->directory, true);
         if (keeps_time)
                 target->st.st_mtim = file->changed;
-        harm->is_log_shortened |= target->part == HARM_LOG;
 }
 
 static bool swap(struct harm *harm, struct target *target, const struct wanted *wanted, struct chance *chance)

@@ -11,6 +11,8 @@
 /* Of which part of an environment a file is, by its name; 0: none that matters. */
 unsigned harm_part_of(const char *name);
 void harm_file_note(struct harm *harm, unsigned part, bool keeps_time);
+/* A segment of the log is as of that moment. */
+void harm_file_note_log(struct harm *harm, const struct moment *other);
 
 /* False: there was no such file, and nothing was done. */
 bool harm_file_do(struct harm *harm, struct chance *chance, enum harm_kind kind);

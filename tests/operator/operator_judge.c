@@ -15,16 +15,17 @@
 /*
  * docs/NEXT.md, "The files of one moment": "Nothing says how long the log was. If somebody cuts its end off, recovery
  * takes the commits in it for ones that were never made." docs/models/seal.py: "... or it is an earlier one of the same
- * session". Then any earlier commit may be the newest.
+ * session". Then any earlier commit may be the newest. The log is too short, too, for a manifest of another moment.
  *
  * recovery/log_format.h, R11: where no valid record is, "that is damage only if a valid record further on has `durable`
  * beyond that place; else it is the torn tail of the last group". Bits that rot there cost that group.
  */
-static uint32_t least_with_this_log(const struct round *round, uint32_t least)
+static uint32_t least_with_this_log(const struct round *round, const struct moment *origin)
 {
+        uint32_t least = origin->least;
         const struct session_commit *commit = round->pool->record->commit;
 
-        if (round->is_given_up || round->harm.is_log_shortened)
+        if (round->is_given_up || round->harm.is_log_shortened || origin != round->moment)
                 return 0;
         if (!(round->harm.parts & HARM_LOG))
                 return least;
@@ -37,9 +38,25 @@ static uint32_t least_with_this_log(const struct round *round, uint32_t least)
         return least;
 }
 
+/*
+ * man/xac.1, restore: "If the archive ends before a time that was asked for, a line on standard error says so: it may
+ * lack commits." How long an archive was nobody knows, either: what it has is restored. Files may have been taken from
+ * it; and an environment that was harmed, or set back, may have gone on with other log than it has.
+ */
+uint32_t judge_least_archived(const struct round *round, uint32_t least)
+{
+        return judge_is_archive_in_doubt(round) ? round->full->commit : least;
+}
+
+bool judge_is_archive_in_doubt(const struct round *round)
+{
+        return round->harm.parts & (HARM_STORE | HARM_ARCHIVE) || harm_is_disturbed(&round->harm) ||
+               round->was_killed || round->is_forced || round->is_taken || round->is_given_up;
+}
+
 /* ---- Which commits it may be as of ---- */
 
-static bool is_mixed(const struct round *round)
+bool judge_is_mixed(const struct round *round)
 {
         const unsigned mixes = 1U << HARM_CP | 1U << HARM_RSYNC | 1U << HARM_TAR | 1U << HARM_OLDER | 1U << HARM_BACK;
 
@@ -51,6 +68,19 @@ static bool is_as_it_was(const struct image_file *one, const struct image_file *
 {
         return one && other && one->byte_len == other->byte_len && one->changed.tv_sec == other->changed.tv_sec &&
                one->changed.tv_nsec == other->changed.tv_nsec;
+}
+
+/* Have they a slot in common? The other one may be harmed, or was not copied. */
+static bool is_manifest_of(const struct image_file *manifest, const struct image_file *theirs)
+{
+        enum { SLOT = 32768 };
+
+        for (size_t at = 0; manifest && theirs && at < 2 * (size_t)SLOT; at += SLOT)
+                for (size_t other = 0; other < 2 * (size_t)SLOT; other += SLOT)
+                        if (at + SLOT <= manifest->byte_len && other + SLOT <= theirs->byte_len &&
+                            memcmp(manifest->bytes + at, theirs->bytes + other, SLOT) == 0)
+                                return true;
+        return false;
 }
 
 void judge_begin(struct round *round)
@@ -66,7 +96,7 @@ void judge_begin(struct round *round)
                 const struct image_file *theirs = image_find(&round->pool->moment[i].store, "xac.manifest");
 
                 /* A session that goes on writes no manifest: several moments may have the same. */
-                round->has_origin[i] = is_mixed(round) && image_is_same(manifest, theirs);
+                round->has_origin[i] = judge_is_mixed(round) && is_manifest_of(manifest, theirs);
                 is_any |= round->has_origin[i];
         }
         if (!is_any || image_is_same(manifest, mine))
@@ -77,17 +107,29 @@ void judge_begin(struct round *round)
         round->harmed = &now;
 }
 
+/*
+ * The same two places: the log ends where the records of its session do. In log of a later moment there are more of
+ * them.
+ */
+static uint32_t most_with_this_log(const struct round *round, const struct moment *origin)
+{
+        const uint32_t last = round->pool->last[origin->session];
+
+        /* Its own may be the later one, too. */
+        return (round->harm.log_end > origin || round->moment > origin) && last > origin->most ? last : origin->most;
+}
+
 bool judge_may_be(struct round *round, int commit)
 {
         for (uint32_t i = 0; i < round->pool->moments; i++) {
                 const struct moment *moment = &round->pool->moment[i];
 
-                if (!round->has_origin[i] || commit < 0 || (uint32_t)commit > moment->most)
+                if (!round->has_origin[i] || commit < 0 || (uint32_t)commit > most_with_this_log(round, moment))
                         continue;
-                if ((uint32_t)commit >= moment->least)
+                if ((uint32_t)commit >= moment->least && (uint32_t)commit <= moment->most)
                         return true;
                 if ((!moment->is_closed || round->is_given_up) &&
-                    (uint32_t)commit >= least_with_this_log(round, moment->least)) {
+                    (uint32_t)commit >= least_with_this_log(round, moment)) {
                         atomic_fetch_add(&round->tally->exceptions, 1);
                         return true;
                 }
@@ -95,13 +137,34 @@ bool judge_may_be(struct round *round, int commit)
         return false;
 }
 
+/*
+ * docs/NEXT.md, "The files of one moment": "A file that grew since the last checkpoint, and its checksums, both of an
+ * earlier moment, lack what it grew by".
+ */
+bool judge_may_be_shorter(const struct round *round)
+{
+        bool is_any_open = false;
+
+        for (uint32_t i = 0; i < round->pool->moments; i++)
+                is_any_open |= round->has_origin[i] && !round->pool->moment[i].is_closed;
+        return (is_any_open && judge_is_mixed(round)) || round->is_given_up;
+}
+
+static bool is_shorter_than(const struct moment *moment, const struct history_content *content)
+{
+        for (unsigned file = 0; file < HISTORY_FILES; file++)
+                if (content->byte_len[file] < (size_t)moment->pages[file] * HISTORY_PAGE)
+                        return true;
+        return false;
+}
+
+/* Than in any moment that it may be of. */
 static bool is_shorter(const struct round *round, const struct history_content *content)
 {
         for (uint32_t i = 0; i < round->pool->moments; i++)
-                for (unsigned file = 0; round->has_origin[i] && file < HISTORY_FILES; file++)
-                        if (content->byte_len[file] < (size_t)round->pool->moment[i].pages[file] * HISTORY_PAGE)
-                                return true;
-        return false;
+                if (round->has_origin[i] && !is_shorter_than(&round->pool->moment[i], content))
+                        return false;
+        return true;
 }
 
 int judge_find(const struct round *round, const char *directory, char *where, size_t where_len, bool *is_short)
@@ -233,6 +296,8 @@ static void judge_found(struct round *round, const char *tool, int commit, bool 
                 judge_fail(round, tool, "sound, over content of no moment", where);
         else if (!judge_may_be(round, commit))
                 judge_fail(round, tool, "sound, over content of another moment", detail);
+        else if (is_short && judge_may_be_shorter(round))
+                atomic_fetch_add(&round->tally->exceptions, 1);
         else if (is_short)
                 judge_fail(round, tool, "sound, over a file that is too short", detail);
 }

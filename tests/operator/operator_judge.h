@@ -34,6 +34,14 @@ void judge_fail(struct round *round, const char *tool, const char *rule, const c
 /* The content of a directory: the commit, or -1. */
 int judge_find(const struct round *round, const char *directory, char *where, size_t where_len, bool *is_short);
 bool judge_may_be(struct round *round, int commit);
+bool judge_may_be_shorter(const struct round *round);
+/* Are some files of another moment than others? */
+bool judge_is_mixed(const struct round *round);
+
+/* What is restored by the archive as far as it goes, or to a time, is as of that commit or a later one. */
+uint32_t judge_least_archived(const struct round *round, uint32_t least);
+/* May the archive not go on to where the environment is? */
+bool judge_is_archive_in_doubt(const struct round *round);
 
 /* Has anything that an open of the environment looks at been harmed? */
 bool judge_is_store_harmed(const struct round *round);

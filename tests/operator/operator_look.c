@@ -65,7 +65,7 @@ static void judge_after(struct round *round, const char *tool)
         bool is_short;
         const int commit = judge_find(round, here.store, where, sizeof(where), &is_short);
 
-        if (judge_may_be(round, commit) && !is_short)
+        if (judge_may_be(round, commit) && (!is_short || judge_may_be_shorter(round)))
                 return;
         use_run(round, tools_args("check", here.store), false);
         if (round->run.status == TOOLS_DONE)
@@ -115,6 +115,8 @@ bool look_recover(struct round *round)
         args[count] = here.store;
         use_run(round, args, true);
         round->is_given_up |= gives_up && (round->run.status == TOOLS_DONE || round->run.is_killed);
+        /* man/xac.1: "Checksums that are not those that the manifest was written for are taken as they are". */
+        round->is_taken |= round->is_given_up && judge_is_mixed(round);
         if (use_judge(round, "recover", judge_is_store_harmed(round)) && use_is_known(round))
                 judge_after(round, "recover");
         return true;

@@ -22,6 +22,7 @@ struct making {
         struct pool *pool;
         struct chance chance;
         uint32_t number; /* of the session */
+        uint32_t first;  /* of those whose log it goes on with */
         bool failed;
 };
 
@@ -187,10 +188,13 @@ static void end_session(struct making *making, const struct session *session, in
                 keep(making, POOL_END, false, atomic_load(&record->durable), atomic_load(&record->begun));
                 if (chance_percent(&making->chance, 70))
                         lose_shared_memory(making);
+                else
+                        return;
         } else {
                 run.said_len = 0;
                 fail(making, "a session ended with an error");
         }
+        making->first = making->number + 1;
 }
 
 static void live_once(struct making *making)
@@ -202,7 +206,10 @@ static void live_once(struct making *making)
 
         if (chance_percent(&making->chance, 60))
                 keep_midway(making, &session, pid, midway);
-        end_session(making, &session, crew_status(pid));
+        const int status = crew_status(pid);
+        for (uint32_t i = making->first; i <= making->number; i++)
+                making->pool->last[i] = atomic_load(&session.record->begun);
+        end_session(making, &session, status);
         if (session.ahead_s) {
                 making->pool->ahead_first = before + 1;
                 making->pool->ahead_last = atomic_load(&session.record->begun);
@@ -211,7 +218,7 @@ static void live_once(struct making *making)
 
 bool pool_make(struct pool *pool, uint64_t seed)
 {
-        struct making making = { .pool = pool };
+        struct making making = { .pool = pool, .first = 1 };
 
         place_reset();
         image_forget(0);

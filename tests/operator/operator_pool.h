@@ -42,6 +42,7 @@ struct pool {
         uint32_t moments, backups;
         struct moment moment[POOL_MOMENTS + 1]; /* and the one of pool_go_on() */
         struct pool_backup backup[POOL_BACKUPS];
+        uint32_t last[POOL_SESSIONS + 1]; /* of each session, counted from 1: the last commit in its log */
         bool is_ahead;                    /* a clock was, for one session */
         uint32_t ahead_first, ahead_last; /* its commits */
 };

@@ -59,6 +59,7 @@ static bool go_on(struct round *round)
 
         if (!moment) {
                 judge_fail(round, "a program", "could not go on from a moment", "");
+                lose_memory(round);
                 return false;
         }
         round->moment = moment;

@@ -217,7 +217,72 @@ static void they_can_be_taken_as_they_are(void)
         check_said("the checksums of accounts are not those that xac.manifest was written for");
         check_xac(0, "recover", "--give-up-damaged", TOOL_ENV);
         check_equal(tool_sum(), BEFORE + 1);
+        check_xac(4, "check", TOOL_ENV);
+        check_xac(4, "repair", from_other(), TOOL_ENV);
+        check_said("16 pages without a checksum");
+        check_xac(0, "scrub", "--sum", TOOL_ENV);
         check_xac(0, "check", TOOL_ENV);
+        check_xac(0, "repair", from_other(), TOOL_ENV);
+}
+
+/* ---- Checksums of a session that has not ended ---- */
+
+/* The pages from `first` on are written, and at home; so the double-write area has them. */
+static void checkpoint_and_die(int first, void *unused)
+{
+        xac_env *env;
+        uint64_t *words = tool_open(0, &env);
+
+        (void)unused;
+        for (unsigned page = (unsigned)first; page < (unsigned)first + 4; page++)
+                tool_commit(env, words, page, 0);
+        check_ok(xac_checkpoint(env));
+        raise(SIGKILL);
+}
+
+static void have_checkpointed(int first)
+{
+        pid_t pid = crew_fork(checkpoint_and_die, first, NULL);
+
+        check(WIFSIGNALED(crew_status(pid)));
+}
+
+/* No page has gone home yet, so the seal is that of no checksums. */
+static void checksums_that_are_removed_are_missed(void)
+{
+        tool_work(0, BEFORE, TOOL_KILL);
+        tool_power_cut();
+        remove_sums();
+        check_xac(4, "check", TOOL_ENV);
+        check_xac(4, "recover", TOOL_ENV);
+        check_xac(4, "check", TOOL_ENV);
+        check_equal(tool_sum(), BEFORE);
+}
+
+/* A disk that was writing checksums may have zeroed them: of a page beside that is no zeros nothing is known. */
+static void a_hole_knows_nothing_of_what_is_written(void)
+{
+        have_checkpointed(0);
+        tool_power_cut();
+        zero_sums();
+        check_xac(0, "check", TOOL_ENV);
+        tool_damage(TOOL_FILE, 9UL * PAGE + 40, 1);
+        check_xac(4, "check", TOOL_ENV);
+        check_xac(0, "recover", TOOL_ENV);
+        check_xac(4, "check", TOOL_ENV);
+        check_xac(4, "backup", TOOL_ENV, scratch_path("backup"));
+}
+
+/* Shared memory of a process that was killed is there, so nobody recovers anything (M7). */
+static void zeros_hide_nothing_beside_shared_memory(void)
+{
+        tool_work(0, BEFORE, TOOL_CLOSE);
+        have_checkpointed(0);
+        zero_both();
+        check_xac(4, "scrub", TOOL_ENV);
+        tool_work(0, 0, TOOL_CLOSE);
+        check_xac(4, "check", TOOL_ENV);
+        check_xac(4, "scrub", TOOL_ENV);
 }
 
 /* ---- A file that was cut ---- */
@@ -252,6 +317,33 @@ static void a_cut_is_seen_where_no_page_was_written(void)
         check_equal(tool_sum(), BEFORE + 1);
 }
 
+/* Whoever goes on with the shared memory gives it its length back. */
+static void a_cut_is_seen_beside_shared_memory(void)
+{
+        tool_work(0, BEFORE, TOOL_CLOSE);
+        pid_t pid = crew_fork(grow_and_die, 0, NULL);
+        check(WIFSIGNALED(crew_status(pid)));
+        check_equal(truncate(tool_path(TOOL_FILE), (off_t)TOOL_PAGES * PAGE), 0);
+        check_xac(1, "scrub", TOOL_ENV);
+        check_said("accounts: offset 65536");
+        tool_work(0, 0, TOOL_CLOSE);
+        check_xac(0, "check", TOOL_ENV);
+        check_equal(tool_sum(), BEFORE + 1);
+        scratch_shell("test $(stat -c %%s '%s') = %d", tool_path(TOOL_FILE), 2 * TOOL_PAGES * PAGE);
+}
+
+/* What was no zeros is damaged. */
+static void a_cut_that_took_pages_stays_damage(void)
+{
+        tool_work(0, BEFORE, TOOL_CLOSE);
+        have_checkpointed(0);
+        check_equal(truncate(tool_path(TOOL_FILE), (off_t)(TOOL_PAGES - 2) * PAGE), 0);
+        check_xac(1, "scrub", TOOL_ENV);
+        tool_work(0, 0, TOOL_CLOSE);
+        check_xac(1, "check", TOOL_ENV);
+        check_said("accounts: offset 57344: the page is not what its checksum says");
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -261,7 +353,12 @@ int main(void)
                 isolated_test(zeros_hide_nothing_at_rest),
                 isolated_test(zeros_hide_nothing_after_a_crash),
                 isolated_test(they_can_be_taken_as_they_are),
+                isolated_test(checksums_that_are_removed_are_missed),
+                isolated_test(a_hole_knows_nothing_of_what_is_written),
+                isolated_test(zeros_hide_nothing_beside_shared_memory),
                 isolated_test(a_cut_is_seen_where_no_page_was_written),
+                isolated_test(a_cut_is_seen_beside_shared_memory),
+                isolated_test(a_cut_that_took_pages_stays_damage),
         };
 
         return cmocka_run_group_tests_name("moments", tests, NULL, NULL);

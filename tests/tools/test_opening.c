@@ -148,6 +148,22 @@ static void others_give_up_nothing(void)
         }
 }
 
+/* A mount that is away has left an empty directory: nobody takes it for the archive. */
+static void an_empty_directory_is_no_archive(void)
+{
+        begin_an_archive();
+        tool_work(0, 20, TOOL_KILL);
+        tool_power_cut();
+        scratch_shell("mv '%s' '%s.away' && mkdir '%s'", ARCHIVE, ARCHIVE, ARCHIVE);
+        check_xac(1, "archive", TOOL_ENV, ARCHIVE);
+        check_said("there is nothing in it");
+        check_xac(1, "scrub", TOOL_ENV);
+        check_said("it cannot be reached");
+        check_xac(1, "backup", TOOL_ENV, scratch_path("destination"));
+        scratch_shell("rmdir '%s' && mv '%s.away' '%s'", ARCHIVE, ARCHIVE, ARCHIVE);
+        check_no_gap();
+}
+
 static void each_takes_force(void)
 {
         for (unsigned i = 0; i < OPENERS; i++) {
@@ -167,6 +183,7 @@ int main(void)
                 each_opener(none_goes_on_without_it),
                 each_opener(by_force_it_does),
                 isolated_test(others_give_up_nothing),
+                isolated_test(an_empty_directory_is_no_archive),
                 isolated_test(each_takes_force),
         };
 

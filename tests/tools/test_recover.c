@@ -134,14 +134,14 @@ static void unless_somebody_insists(void)
 
 static void a_copy_recovers_on_its_own(void)
 {
-        static const char *const names[] = { TOOL_FILE, "xac.log.1", "xac.manifest" };
+        static const char *const names[] = { TOOL_FILE, "xac.log.1", "xac.manifest", "xac.sums.0" };
         char path[64];
 
         a_power_cut();
         check_equal(rename(TOOL_ENV, scratch_path("first")), 0);
         tool_work(0, 0, TOOL_CLOSE);
         check_equal(unlink(tool_path("xac.lock")), 0);
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 4; i++) {
                 snprintf(path, sizeof(path), "first/%s", names[i]);
                 tool_copy_file(scratch_path(path), tool_path(names[i]));
         }

@@ -123,9 +123,11 @@ static void what_has_no_sums_gets_them(void)
         check_said("are missing or damaged");
         check_said("as it is, open it once with a program");
         tool_work(0, 0, TOOL_CLOSE);
-        check_xac(0, "scrub", TOOL_ENV);
+        check_xac(4, "scrub", TOOL_ENV);
         check_said("unknown       16 pages without a checksum");
-        check_xac(0, "check", TOOL_ENV);
+        check_xac(4, "backup", TOOL_ENV, scratch_path("backup"));
+        check_said("16 pages without a checksum");
+        check_xac(4, "check", TOOL_ENV);
         check_said("16 pages without one yet: 'xac scrub --sum' makes them");
         check_xac(0, "scrub", "--sum", TOOL_ENV);
         check_said("summed        16 pages, which had no checksum");

@@ -20,6 +20,7 @@
 #include "tools/xac/archive_check.h"
 #include "tools/xac/archive_list.h"
 #include "tools/xac/moment.h"
+#include "tools/xac/opening.h"
 #include "tools/xac/place.h"
 #include "tools/xac/restore_until.h"
 #include "tools/xac/tool.h"
@@ -130,13 +131,17 @@ static enum tool_exit complain_of_keep(const struct place *place, const char *pa
                 tool_complain("%s is the archive of another environment, or of another history of this one: give it a "
                               "new directory",
                               path);
+        else if (err == XAC_CORRUPT && place_is_in_use(place) == 0)
+                tool_complain(
+                        "%s: its log is damaged, or the archive is: 'xac check' and 'xac archive --check' say where",
+                        place->path);
         else if (err == XAC_CORRUPT)
                 tool_complain("%s: a checkpoint gave up log that was to be archived, or the log is damaged: try again, "
                               "or let the programs that open it archive it (xac_options.archive)",
                               place->path);
         else
                 tool_complain("%s: %s", path, tool_explain(err));
-        return err == XAC_CORRUPT ? TOOL_BUSY : TOOL_FAILED;
+        return err == XAC_CORRUPT && place_is_in_use(place) != 0 ? TOOL_BUSY : TOOL_FAILED;
 }
 
 /* Others have files of their own there: an environment, a backup. Complains if it fails. */
@@ -159,6 +164,24 @@ static int open_archive(const char *path, int *directory)
                         return -EEXIST;
                 }
         return 0;
+}
+
+/* What is taken there now, the archive that is away would lack. */
+static bool is_away(const struct place *place, const char *path)
+{
+        const struct manifest_archive *archive = &place->manifest.archive;
+        const bool is_of_this = archive->device == place->st.st_dev && archive->inode == place->st.st_ino;
+        struct stat named, given;
+
+        if (!archive->path[0] || !is_of_this || stat(archive->path, &named) || stat(path, &given))
+                return false;
+        if (named.st_dev != given.st_dev || named.st_ino != given.st_ino || opening_is_archive(path))
+                return false;
+        tool_complain(
+                "%s is the archive of %s, and there is nothing in it: is it somewhere else now? If it is to begin "
+                "anew, give it another directory",
+                path, place->path);
+        return true;
 }
 
 static bool has_session(const struct place *place)
@@ -200,7 +223,7 @@ static enum tool_exit keep_place(struct place *place, const char *path, const st
         struct archive_mark mark = { 0 };
         bool has_taken = false;
 
-        if (!has_session(place) || open_archive(path, &archive.directory))
+        if (!has_session(place) || is_away(place, path) || open_archive(path, &archive.directory))
                 return TOOL_FAILED;
         if (place->manifest.is_clean)
                 (void)place_hold(place);

@@ -39,7 +39,7 @@ const char backup_help[] =
         "  --help          this text\n"
         "\n"
         "Exit status: 0 done, 1 failed, and nothing is left, 2 usage, 4 the same as 1, as files are not as they\n"
-        "were closed: changed by others, or of another moment.\n";
+        "were closed: changed by others, or of another moment; or done, of pages without a checksum.\n";
 
 struct backup_call {
         const char *directory;
@@ -70,6 +70,7 @@ static void print_json(const struct backup_call *call, const xac_backup_result *
         json_number(&json, "pages", result->pages);
         json_number(&json, "pages_copied", result->pages_copied);
         json_number(&json, "bytes_copied", result->bytes_copied);
+        json_number(&json, "pages_unknown", result->pages_unknown);
         json_number(&json, "milliseconds", (uint64_t)(seconds * 1000));
         json_close(&json, '}');
         fputc('\n', json.to);
@@ -111,7 +112,13 @@ static enum tool_exit back_up(xac_env *env, const struct backup_call *call)
         if (call->is_json || !call->is_quiet)
                 (call->is_json ? print_json : print_report)(call, &result,
                                                             (double)(sys_monotonic_ns() - begun_ns) / 1e9);
-        return TOOL_DONE;
+        if (!result.pages_unknown)
+                return TOOL_DONE;
+        tool_complain(
+                "%s: %s without a checksum: nobody knows whether they are what was written; 'xac scrub --sum' takes "
+                "them as they are",
+                call->directory, tool_count(result.pages_unknown, "page", "pages"));
+        return TOOL_CHANGED;
 }
 
 static enum tool_exit open_and_back_up(const struct backup_call *call)

@@ -184,7 +184,7 @@ static void report_sums(const struct recovery *recovery)
 /* What an open would take as it is. */
 static enum tool_exit judge_files(const struct recovery *recovery, bool is_strict)
 {
-        if (!recovery->files_changed && !recovery->files_unknown)
+        if (!recovery->files_changed && !recovery->files_unknown && !recovery->sums_unknown)
                 return TOOL_DONE;
         if (!is_strict)
                 return TOOL_CHANGED;
@@ -233,7 +233,8 @@ static void report_result(const struct place *place, enum tool_exit result, bool
         tool_label("result");
         if (result == TOOL_CHANGED)
                 printf("NOT KNOWN TO BE SOUND: see the notes. Nothing was changed.\n"
-                       "If you, or a program of yours, have changed files while it was closed, all is well: the\n"
+                       "Pages without a checksum get one of what they are by 'xac scrub --sum'. If you, or a program "
+                       "of yours, have changed files while it was closed, all is well: the\n"
                        "next open takes them as they are. If not, they are of another moment than the rest:\n"
                        "restore the whole directory, or copy it again as a whole.\n");
         else if (result != TOOL_DONE)

@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/sys.h"
 #include "recovery/adopt.h"
+#include "recovery/archive_format.h"
 #include "recovery/manifest.h"
 #include "tools/xac/place.h"
 
@@ -68,12 +70,21 @@ static bool may_go_without(const struct opening *opening, const struct manifest_
         return true;
 }
 
-/* A mount that is away for a while may leave an empty directory: then the open finds that it is another one. */
-static bool is_reachable(const struct manifest_archive *archive)
+static int find_part(void *arg, const char *name)
 {
-        struct stat st;
+        (void)arg;
+        return strncmp(name, ARCHIVE_PREFIX, strlen(ARCHIVE_PREFIX)) == 0;
+}
 
-        return !stat(archive->path, &st) && S_ISDIR(st.st_mode);
+bool opening_is_archive(const char *path)
+{
+        int directory;
+
+        if (sys_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0, &directory))
+                return false;
+        const bool is_used = sys_list(directory, find_part, NULL) == 1;
+        sys_close(directory);
+        return is_used;
 }
 
 static int open_with(const struct manifest_archive *archive, const char *path, int flags, xac_env **env)
@@ -93,7 +104,7 @@ static int open_as_it_is(const struct opening *opening, xac_env **env)
         int err;
 
         if (find_archive(path, &archive)) {
-                err = is_reachable(&archive) ? open_with(&archive, path, flags, env) : -ENOENT;
+                err = opening_is_archive(archive.path) ? open_with(&archive, path, flags, env) : -ENOENT;
                 if (!err || err <= XAC_ERRORS)
                         return err;
                 if (!may_go_without(opening, &archive, err == -ENOENT ? "it cannot be reached" : tool_explain(err)))

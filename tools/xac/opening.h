@@ -24,6 +24,9 @@ struct opening {
         bool may_be_volatile; /* programs may have it open with XAC_VOLATILE */
 };
 
+/* Has the directory anything of an archive? A mount that is away for a while may leave an empty one. */
+bool opening_is_archive(const char *path);
+
 /* Complains if it fails. */
 enum tool_exit opening_open(const struct opening *opening, xac_env **env);
 

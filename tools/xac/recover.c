@@ -246,8 +246,13 @@ static enum tool_exit run(struct place *place, bool gives_up_damaged)
                 return TOOL_FAILED;
         }
         print_done(place, &recovery);
+        if (recovery.files_unknown)
+                tool_complain(
+                        "%s: %s: some are not what they were, as a power cut may leave them: 'xac check' counts the "
+                        "pages",
+                        place->path, tool_count(recovery.files_unknown, "file of checksums", "files of checksums"));
         print_speed(&recovery, &meter, sys_monotonic_ns() - begun_ns);
-        return TOOL_DONE;
+        return recovery.files_unknown ? TOOL_CHANGED : TOOL_DONE;
 }
 
 /* ---- Command line ---- */

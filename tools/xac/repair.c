@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <xac/xac.h>
 
+#include "recovery/recover.h"
 #include "recovery/recover_area.h"
 #include "tools/xac/place.h"
 #include "tools/xac/remains.h"
@@ -37,7 +38,29 @@ const char repair_help[] =
         "  --help     this text\n"
         "\n"
         "Exit status: 0 nothing is left to repair, 1 something is, or it failed, 2 usage, 3 in use, 4 nothing is\n"
-        "left, but files are of another moment than the rest.\n";
+        "left, but files are of another moment than the rest, or pages have no checksum.\n";
+
+/* ---- After a crash ---- */
+
+static void print_left(void *repair_, const char *sentence)
+{
+        struct repair *repair = repair_;
+
+        repair->left++;
+        printf("%s: left as it is\n", sentence);
+}
+
+/* What recovery needs besides: the log, and files that are as long as it says. */
+static int look_at_rest(struct repair *repair)
+{
+        struct recovery recovery = { .directory = repair->place.directory, .skips_sums = true };
+        const struct manifest *manifest = &repair->place.manifest;
+
+        if (repair->left || repair->is_dry || (manifest->is_clean && manifest->area < 0))
+                return 0;
+        int err = recover_check(&recovery, manifest, print_left, repair);
+        return err == XAC_CORRUPT ? 0 : err;
+}
 
 /* ---- All of it ---- */
 
@@ -55,6 +78,8 @@ static int repair_files(struct repair *repair)
                 err = area_pages_read(repair->place.directory, manifest, &repair->area);
         for (uint32_t i = 0; !err && is_known && i < manifest->file_count; i++)
                 err = repair_file(repair, i);
+        if (!err)
+                err = look_at_rest(repair);
         free(repair->page);
         area_contents_free(&repair->area);
         return err;
@@ -76,7 +101,11 @@ static enum tool_exit report(const struct repair *repair, int err)
         printf("%" PRIu64 "\n", repair->left);
         if (repair->left)
                 return TOOL_FAILED;
-        return repair->of_another ? TOOL_CHANGED : TOOL_DONE;
+        if (repair->unknown)
+                tool_complain("%s: %s without a checksum: nobody knows whether they are what was written; 'xac scrub "
+                              "--sum' takes them as they are",
+                              repair->place.path, tool_count(repair->unknown, "page", "pages"));
+        return repair->of_another || repair->unknown ? TOOL_CHANGED : TOOL_DONE;
 }
 
 /* Is the backup another one, at rest, of the same kind? */

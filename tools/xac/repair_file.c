@@ -154,8 +154,12 @@ static int visit_page(void *arg, const struct sums_page *page)
         const uint64_t id = (uint64_t)repair->file_no << PLACE_PAGE_NO_BITS | page->page_no;
         int err;
 
-        if (area_pages_has(&repair->area, id, id) || (page->expected == SUMS_UNKNOWN && !page->is_lost))
+        if (area_pages_has(&repair->area, id, id))
                 return 0;
+        if (page->expected == SUMS_UNKNOWN && !page->is_lost) {
+                repair->unknown++;
+                return 0;
+        }
         if (repair->source.data_fd < 0)
                 return leave(repair, page, &repair_no_file);
         err = repair_source_read(&repair->source, page->page_no, repair->page);
@@ -283,8 +287,13 @@ static int judge_seal(struct repair *repair)
 
         if (seal_is_there(manifest, repair->file_no) && repair->left == repair->left_so_far)
                 err = seal_judge(manifest, repair->file_no, repair->compare.sums_fd, &repair->area, &verdict);
-        if (!err && verdict != SEAL_BROKEN && is_at_rest(repair) &&
-            seal_is_of_another(manifest, repair->file_no, &repair->note)) {
+        if (!err && verdict == SEAL_BROKEN_BESIDE) {
+                repair->of_another++;
+                printf("%s: some of its checksums (" SUMS_NAME_PREFIX "%" PRIu32
+                       ") are not what they were, as a power cut may leave them\n",
+                       name_of(repair), repair->file_no);
+        } else if (!err && verdict != SEAL_BROKEN && is_at_rest(repair) &&
+                   seal_is_of_another(manifest, repair->file_no, &repair->note)) {
                 repair->of_another++;
                 printf("%s and " SUMS_NAME_PREFIX "%" PRIu32 ": of another moment than " MANIFEST_NAME
                        ": an older copy? An open takes them as they are\n",

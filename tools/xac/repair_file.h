@@ -22,6 +22,7 @@ struct repair {
         /* So far: made or lengthened, taken from the backup, put right, left as they are. */
         uint64_t files, pages, sums, left;
         uint64_t of_another; /* files of another moment than the manifest */
+        uint64_t unknown;    /* pages without a checksum */
         /* The file at hand. */
         uint32_t file_no;
         bool is_made;

@@ -33,8 +33,9 @@ const char scrub_help[] =
         "                although its archive takes nothing, which then lacks what is given up of the log\n"
         "  --help        this text\n"
         "\n"
-        "Exit status: 0 sound, 1 damaged, or it could not be looked at, 2 usage, 4 it was not opened, as files are\n"
-        "not as they were closed: changed by others, or of another moment.\n";
+        "Exit status: 0 sound, 1 damaged, or it could not be looked at, 2 usage, 4 pages have no checksum, so that\n"
+        "nobody knows; or it was not opened, as files are not as they were closed: changed by others, or of\n"
+        "another moment.\n";
 
 struct scrub {
         xac_scrub_options options;
@@ -166,7 +167,9 @@ static enum tool_exit scrub_place(struct scrub *scrub)
                 tool_complain("%s: %s", scrub->path, tool_explain(close_err));
         if (err)
                 interrupt_follow();
-        return err || close_err ? TOOL_FAILED : TOOL_DONE;
+        if (err || close_err)
+                return TOOL_FAILED;
+        return scrub->result.unknown ? TOOL_CHANGED : TOOL_DONE;
 }
 
 enum tool_exit scrub_main(int argc, char **argv)
