@@ -295,12 +295,11 @@ int home_files_distrust(struct home_files *homes, uint32_t file_no)
 {
         struct home_file *file = &homes->file[file_no];
         const uint64_t pages = (file->size + homes->page_bytes - 1) / homes->page_bytes;
-        int worth = SUMS_SOUND;
 
         for (uint64_t first = 0; file->sums_fd >= 0 && first < pages; first += SUMS_SECTOR_PAGES) {
                 const uint64_t count = pages - first < SUMS_SECTOR_PAGES ? pages - first : SUMS_SECTOR_PAGES;
 
-                worth = sums_judge_sector(file->sums_fd, first);
+                const int worth = sums_judge_sector(file->sums_fd, first);
                 int err = worth == SUMS_HOLE ? sums_write_unknown(file->sums_fd, first, count) : 0;
                 if (worth < 0 || err)
                         return err ? err : worth;
