@@ -23,7 +23,11 @@ The rules; each is left out by its name, and is then found out:
     number    M5 the session has a number, in manifest and note: an open of what was closed looks at no sums, and must see that
                  they are of another session
     later     M6 a log of a later session than the manifest's is another moment's
+    beneath   M7 who makes the next manifest compares the digest of M3 first: what was harmed while the environment was open would be
+                 sealed else; where it differs, the sums of these blocks become unknown
 
+Nobody compares the pages of an area once they are home, until the next manifest: of these, pages and sums that are harmed
+together while the environment is open are sealed as they are.
 Nothing says how long the log was: if its end is cut off, or it is an earlier one of the same session, recovery takes the
 commits that are missing for ones that were never made.
 
@@ -33,21 +37,50 @@ commits that are missing for ones that were never made.
 """
 import itertools
 import subprocess
+from collections import Counter
 import sys
 
 OUT = set(sys.argv[1:])
-RULES = ["digest", "flight", "beside", "grown", "number", "later"]
+RULES = ["digest", "flight", "beside", "grown", "number", "later", "beneath"]
+UNKNOWN = -1
 FILES = ("data", "sums", "area", "log", "manifest")
 BLOCK = {"X": 0, "Y": 0, "Z": 1, "W": 2}  # whose sums are written together
 PAGES = list(BLOCK)
 
 
+def blocks_of(area):
+    return {BLOCK[page] for page in area} if "flight" not in OUT else set()
+
+
+def known_in(sums, blocks):
+    """Holes, and what is not known, count nothing."""
+    return Counter({pair: 1 for pair in sums.items() if pair[1] and pair[1] != UNKNOWN and BLOCK[pair[0]] in blocks})
+
+
+def added(one, other, sign=1):
+    total = Counter(dict(one))
+    for pair, count in dict(other).items():
+        total[pair] += sign * count
+    return frozenset((pair, count) for pair, count in total.items() if count)
+
+
 def digests_of(sums, area):
-    """Of the blocks that have no page of the area; and of the other pages of those that have. Holes count nothing."""
-    blocks = {BLOCK[page] for page in area} if "flight" not in OUT else set()
-    known = {(page, value) for page, value in sums.items() if value}
-    return (frozenset(pair for pair in known if BLOCK[pair[0]] not in blocks),
-            frozenset(pair for pair in known if BLOCK[pair[0]] in blocks and pair[0] not in area))
+    """Of the blocks that have no page of the area; and of the other pages of those that have."""
+    blocks = blocks_of(area)
+    return (frozenset(known_in(sums, set(BLOCK.values()) - blocks).items()),
+            frozenset(pair for pair in known_in(sums, blocks).items() if pair[0][0] not in area))
+
+
+def next_digests(disk, area):
+    """They follow from those of the manifest before, by the blocks of both areas. Also the sums, which may become unknown."""
+    _, _, _, has_area, (outside, beside) = disk.manifest
+    before = disk.area[1] if has_area else {}
+    values = disk.sums[0]
+    if "beneath" not in OUT and digests_of(values, before)[1] != beside:
+        values = {page: UNKNOWN if BLOCK[page] in blocks_of(before) else value for page, value in values.items()}
+    outside = added(outside, known_in(values, blocks_of(before)))
+    outside = added(outside, known_in(values, blocks_of(area)), -1)
+    return values, (outside, digests_of(values, area)[1])
 
 
 class Disk:
@@ -76,7 +109,7 @@ class History:
 
     def __init__(self):
         self.disk, self.memory, self.clock, self.number, self.session = Disk(), None, 0, 0, 0
-        self.memory = dict(self.disk.data[0])
+        self.memory, self.dirty = dict(self.disk.data[0]), {}
         self.kept = []
 
     def keep(self):
@@ -97,6 +130,7 @@ class History:
         self.number += 1
         changed = {page: self.number + 1 for page in pages}
         self.memory.update(changed)
+        self.dirty.update(changed)
         self.disk.log = (self.session, self.disk.log[1] + ((self.number, self.session, changed),))
         self.keep()
 
@@ -114,10 +148,12 @@ class History:
     def checkpoint(self):
         """Through the area. The writes home arrive in part, or all."""
         disk = self.disk
-        dirty = {page: value for page, value in self.memory.items() if disk.data[0].get(page, 0) != value}
+        dirty, self.dirty = self.dirty, {}
         session = disk.manifest[0]
+        values, digests = next_digests(disk, dirty)
+        disk.sums = (values, *disk.sums[1:])
         disk.area = (self.number, dict(dirty))
-        disk.manifest = (session, self.number, False, True, digests_of(disk.sums[0], dirty))
+        disk.manifest = (session, self.number, False, True, digests)
         self.keep()
         self.clock += 1
         before, sums = disk.data, disk.sums
@@ -135,11 +171,19 @@ class History:
     def close(self):
         self.checkpoint()
         disk = self.disk
-        values, _, _, _, session = disk.sums
+        _, _, _, _, session = disk.sums
+        values, digests = next_digests(disk, ())
         disk.sums = (values, "closed", disk.data[1], disk.data[2], session)
         disk.area = None
-        disk.manifest = (session, self.number, True, False, digests_of(values, ()))
+        disk.manifest = (session, self.number, True, False, digests)
         self.keep()
+
+    def harm_beneath(self, page):
+        """By somebody else, while it is open."""
+        pages, length, time = self.disk.data
+        values, *note = self.disk.sums
+        self.disk.data = ({**pages, page: 0}, length, time)
+        self.disk.sums = ({**values, page: 0}, *note)
 
 
 def histories():
@@ -152,6 +196,20 @@ def histories():
             history.commit(pages)
             history.close()
         yield history.kept
+
+
+def harmed_beneath():
+    """Between two checkpoints, a page that is in neither area."""
+    for first, second, page in itertools.product("XZ", "XZ", "XYZ"):
+        if page not in (first, second):
+            history = History()
+            history.begin()
+            history.commit((first,))
+            history.checkpoint()
+            history.harm_beneath(page)
+            history.commit((second,))
+            history.close()
+            yield history.kept
 
 
 # ---- who looks ----
@@ -201,6 +259,8 @@ def verdict(disk, is_thorough):
     if outside != digests[0] and "digest" not in OUT:
         return "changed" if is_closed else "damaged"
     if beside != digests[1] and "beside" not in OUT:
+        return "unknown"
+    if UNKNOWN in values.values():
         return "unknown"
     differing = [page for page, value in values.items() if page not in area and pages.get(page, 0) != value]
     if differing:
@@ -278,6 +338,8 @@ def look(kept):
 def main():
     for kept in histories():
         look(kept)
+    for kept in harmed_beneath():
+        judge(kept[-1][0], kept, "harmed while it was open", False)
     print(f"wrong: {wrong if wrong else 0}")
     return 1 if wrong else 0
 
