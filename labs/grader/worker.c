@@ -2,12 +2,14 @@
 
 #include "labs/grader/worker.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -66,23 +68,67 @@ bool worker_has_ended(pid_t worker)
         return waitid(P_PID, (id_t)worker, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == worker;
 }
 
-/* How often it has given up the processor by itself; -1: it could run, or is no more. */
-static long sleeps(pid_t worker)
+/* The thread's state, and how often it has given up the processor by itself; '?': it is no more. */
+static char look_at_thread(pid_t worker, const char *thread, long *sleeps)
 {
         char name[64], line[200], state = '?';
-        long count = -1;
 
-        snprintf(name, sizeof(name), "/proc/%d/status", (int)worker);
+        snprintf(name, sizeof(name), "/proc/%d/task/%.20s/status", (int)worker, thread);
         FILE *file = fopen(name, "re");
         if (file == NULL)
-                return -1;
+                return state;
         while (fgets(line, sizeof(line), file) != NULL) {
                 sscanf(line, "State: %c", &state);
                 if (strncmp(line, "voluntary_ctxt_switches:", strlen("voluntary_ctxt_switches:")) == 0)
-                        count = strtol(strchr(line, ':') + 1, NULL, 10);
+                        *sleeps = strtol(strchr(line, ':') + 1, NULL, 10);
         }
         fclose(file);
-        return state == 'S' ? count : -1;
+        return state;
+}
+
+/* For who has the file's lock, who will give it up: a close or an open, which a slow disk may hold up. */
+static bool waits_for_lock(pid_t worker)
+{
+        char name[64];
+        long call = -1;
+
+        snprintf(name, sizeof(name), "/proc/%d/syscall", (int)worker);
+        FILE *file = fopen(name, "re");
+        if (file == NULL)
+                return false;
+        if (fscanf(file, "%ld", &call) != 1)
+                call = -1;
+        fclose(file);
+        return call == SYS_fcntl;
+}
+
+/* Who is asleep may wait for another of its threads, which waits for a disk. */
+static bool waits_for_disk(pid_t worker)
+{
+        char name[64];
+        bool is_any = false;
+        long unused;
+
+        snprintf(name, sizeof(name), "/proc/%d/task", (int)worker);
+        DIR *threads = opendir(name);
+        if (threads == NULL)
+                return false;
+        for (struct dirent *entry; (entry = readdir(threads)) != NULL;)
+                is_any |= look_at_thread(worker, entry->d_name, &unused) == 'D';
+        closedir(threads);
+        return is_any;
+}
+
+/* How often it has given up the processor by itself; -1: it could run, will soon, or is no more. */
+static long sleeps(pid_t worker)
+{
+        char name[24];
+        long count = -1;
+
+        snprintf(name, sizeof(name), "%d", (int)worker);
+        if (look_at_thread(worker, name, &count) != 'S' || waits_for_disk(worker) || waits_for_lock(worker))
+                return -1;
+        return count;
 }
 
 bool worker_await_sleep(pid_t worker, int limit_ms)
