@@ -155,8 +155,11 @@ static void *run(void *arg)
         struct control *control = env->shared.control;
         atomic_store(&env->duty_runs, 1);
         sys_futex_wake((const uint32_t *)&env->duty_runs, 1);
-        while (!atomic_load(&env->duty_stops)) {
-                uint32_t seen = atomic_load(&control->duty);
+        for (;;) {
+                /* First this, then the reasons to go on: who stops it, or calls, changes these and then that. */
+                const uint32_t seen = atomic_load(&control->duty);
+                if (atomic_load(&env->duty_stops))
+                        break;
                 handlers_watch(1);
                 if (!atomic_load(&control->duty_wanted))
                         sys_futex_wait((const uint32_t *)&control->duty, seen, patience_ns(&env->shared));
