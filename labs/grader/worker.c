@@ -102,8 +102,8 @@ static bool waits_for_lock(pid_t worker)
         return call == SYS_fcntl;
 }
 
-/* Who is asleep may wait for another of its threads, which waits for a disk. */
-static bool waits_for_disk(pid_t worker)
+/* Who is asleep may wait for another of its threads, which waits for a processor or a disk. */
+static bool waits_for_thread(pid_t worker)
 {
         char name[64];
         bool is_any = false;
@@ -113,8 +113,11 @@ static bool waits_for_disk(pid_t worker)
         DIR *threads = opendir(name);
         if (threads == NULL)
                 return false;
-        for (struct dirent *entry; (entry = readdir(threads)) != NULL;)
-                is_any |= look_at_thread(worker, entry->d_name, &unused) == 'D';
+        for (struct dirent *entry; (entry = readdir(threads)) != NULL;) {
+                const char state = look_at_thread(worker, entry->d_name, &unused);
+
+                is_any |= state == 'R' || state == 'D';
+        }
         closedir(threads);
         return is_any;
 }
@@ -126,7 +129,7 @@ static long sleeps(pid_t worker)
         long count = -1;
 
         snprintf(name, sizeof(name), "%d", (int)worker);
-        if (look_at_thread(worker, name, &count) != 'S' || waits_for_disk(worker) || waits_for_lock(worker))
+        if (look_at_thread(worker, name, &count) != 'S' || waits_for_thread(worker) || waits_for_lock(worker))
                 return -1;
         return count;
 }
