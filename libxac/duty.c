@@ -156,7 +156,7 @@ static void *run(void *arg)
         atomic_store(&env->duty_runs, 1);
         sys_futex_wake((const uint32_t *)&env->duty_runs, 1);
         for (;;) {
-                /* First this, then the reasons to go on: who stops it, or calls, changes these and then that. */
+                /* Read before what duty_stop() and shared_call_for_duty() store first: duty_stops, duty_wanted. */
                 const uint32_t seen = atomic_load(&control->duty);
                 if (atomic_load(&env->duty_stops))
                         break;
