@@ -267,6 +267,11 @@ const unsigned char *log_reader_glance(const struct log_reader *reader, uint64_t
         return reader->window + offset + entry;
 }
 
+bool log_reader_has_segment(const struct log_reader *reader, uint64_t position)
+{
+        return log_files_at(&reader->files, position) != NULL;
+}
+
 uint64_t log_reader_end(const struct log_reader *reader)
 {
         return reader->position;

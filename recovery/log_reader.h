@@ -47,6 +47,8 @@ int log_reader_next(struct log_reader *reader, struct log_record *record, const 
  */
 const unsigned char *log_reader_glance(const struct log_reader *reader, uint64_t *at);
 
+/* Is there a segment for that position? */
+bool log_reader_has_segment(const struct log_reader *reader, uint64_t position);
 /* Where the valid log ends (behind the last record; the next one would begin here or at the next block). */
 uint64_t log_reader_end(const struct log_reader *reader);
 /* Does a record of a later incarnation stand behind that? 1, 0 or -errno. */

@@ -189,11 +189,23 @@ static int judge_end(struct rebuild *rebuild, struct log_reader *reader)
         return err;
 }
 
+/* A record is staged only where its pad fits as well (log_writer.c), so the segment behind it is on disk. */
+static int judge_rest(const struct rebuild *rebuild, const struct log_reader *reader)
+{
+        if (!rebuild->goes_on || rebuild->recovery->gives_up_damaged ||
+            log_reader_has_segment(reader, rebuild->goes_on))
+                return 0;
+        return report_position(rebuild, reader, rebuild->goes_on,
+                               "the segment in which the log goes on is missing, or its header is damaged");
+}
+
 /* And every page has a home. */
 static int judge_result(struct rebuild *rebuild, struct log_reader *reader)
 {
         int err = judge_end(rebuild, reader);
 
+        if (!err)
+                err = judge_rest(rebuild, reader);
         if (err)
                 return err;
         rebuild->pages = replay_finish(rebuild->replay);

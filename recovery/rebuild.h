@@ -20,6 +20,7 @@ struct rebuild {
         /* Pages that stand at the manifest's target already, ascending. */
         const uint64_t *listed;
         uint32_t listed_count;
+        uint64_t goes_on; /* another replay begins here, so there is a segment; 0: none does */
 
         bool is_home_lost;     /* a page could not be read because its file is damaged */
         struct replay *replay; /* out */

@@ -159,6 +159,7 @@ static int bring_home(struct recover *recover, struct recover_goal *goal, struct
                                      .homes = &recover->homes,
                                      .findings = &recover->findings,
                                      .until = goal->sequence,
+                                     .goes_on = goal->is_end ? 0 : goal->redo,
                                      .listed = listed->items,
                                      .listed_count = listed->count };
         int err = rebuild_run(rebuild);

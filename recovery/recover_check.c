@@ -50,6 +50,7 @@ static int check_area(struct check *check)
 /* Up to that commit; 0: as far as the log goes. */
 static int replay(struct check *check, const struct area_contents *contents, uint64_t until)
 {
+        const bool goes_on = until && !contents->is_end;
         struct rebuild rebuild = {
                 .recovery = check->recovery,
                 .manifest = check->manifest,
@@ -58,6 +59,7 @@ static int replay(struct check *check, const struct area_contents *contents, uin
                 .listed = contents->listed.items,
                 .listed_count = contents->listed.count,
                 .until = until,
+                .goes_on = goes_on ? contents->redo : 0,
         };
         int err = rebuild_run(&rebuild);
 

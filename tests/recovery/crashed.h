@@ -35,8 +35,9 @@
 enum {
         CRASHED_PAGE = 4096,
         CRASHED_FILES = 2,
-        CRASHED_PAGES = 24, /* of each file */
-        CRASHED_LAST = 700, /* bytes that the second file's last page has */
+        CRASHED_PAGES = 24,                  /* of each file */
+        CRASHED_CHANGED = CRASHED_PAGES - 4, /* those behind are not changed by chance */
+        CRASHED_LAST = 700,                  /* bytes that the second file's last page has */
         CRASHED_SEGMENT = 64 * 1024,
         CRASHED_SEGMENTS = 5,
         CRASHED_BASE = 40, /* sequence of the checkpoint */
@@ -147,7 +148,7 @@ static inline void crashed_edit(struct chance *chance, unsigned char *page)
 static inline uint32_t crashed_change(struct crashed *crashed, unsigned char *payload, uint32_t at)
 {
         uint64_t file = chance_below(&crashed->chance, CRASHED_FILES);
-        uint64_t no = chance_below(&crashed->chance, CRASHED_PAGES - 4); /* some are never changed */
+        uint64_t no = chance_below(&crashed->chance, CRASHED_CHANGED);
         unsigned char *page = crashed->page[file][no], old[CRASHED_PAGE];
         uint32_t kind = chance_percent(&crashed->chance, 10) ? LOG_IMAGE : LOG_CHANGES;
         size_t len = CRASHED_PAGE;
@@ -191,8 +192,8 @@ static inline uint32_t crashed_move(struct crashed *crashed, unsigned char *payl
 {
         static const unsigned char zeros[CRASHED_PAGE];
         uint64_t file = chance_below(&crashed->chance, CRASHED_FILES);
-        uint64_t to = chance_below(&crashed->chance, CRASHED_PAGES - 4);
-        uint64_t from = (to + 1 + chance_below(&crashed->chance, CRASHED_PAGES - 5)) % (CRASHED_PAGES - 4);
+        uint64_t to = chance_below(&crashed->chance, CRASHED_CHANGED);
+        uint64_t from = (to + 1 + chance_below(&crashed->chance, CRASHED_CHANGED - 1)) % CRASHED_CHANGED;
         unsigned char old[2][CRASHED_PAGE];
         uint32_t len;
 
@@ -352,7 +353,9 @@ static inline void crashed_checkpoint(struct crashed *crashed)
         memcpy(crashed->base, crashed->page, sizeof(crashed->base));
         for (int file = 0; file < CRASHED_FILES; file++)
                 for (int page = 0; page < CRASHED_PAGES; page++) {
-                        crashed->is_in_area[file][page] = page == 3 || chance_percent(&crashed->chance, 40);
+                        const bool is_asked_for = page == 3 || page == CRASHED_CHANGED; /* one of each kind */
+
+                        crashed->is_in_area[file][page] = is_asked_for || chance_percent(&crashed->chance, 40);
                         crashed->area_pages += crashed->is_in_area[file][page];
                         crashed->is_touched[file][page] = false;
                 }

@@ -430,6 +430,35 @@ static void test_a_missing_segment(void **state)
         expect_recovery();
 }
 
+/* All that the checkpoint took is home, and another one goes home in parts; the log goes on from `redo`. */
+static void name_part(uint64_t redo)
+{
+        const uint64_t target = CRASHED_BASE + 10;
+        const struct area_part part = { .position = log_round_up(crashed->position_end[target]), .redo = redo };
+        struct area_id id = { .sequence = target, .page_bytes = CRASHED_PAGE, .mode = 0600, .part = &part };
+        struct manifest manifest = crashed->manifest;
+
+        for (uint64_t i = 0; i < crashed->area_pages; i++)
+                put_home(i);
+        memcpy(id.uuid, manifest.uuid, sizeof(id.uuid));
+        assert_int_equal(area_write(directory, 0, &id, 0, NULL, NULL, &manifest.area_checksum), 0);
+        manifest.area = 0;
+        manifest.target_sequence = target;
+        assert_int_equal(manifest_write(directory, &manifest), 0);
+}
+
+/* Recovery needs it behind the target, where nothing may have been written. */
+static void test_a_missing_segment_behind_a_target(void **state)
+{
+        (void)state;
+        name_part(crashed->manifest.redo_position);
+        assert_int_equal(look(), 0);
+        expect_recovery();
+        crashed_files_put_back(&begin, directory);
+        name_part((uint64_t)(1 + CRASHED_SEGMENTS) * CRASHED_SEGMENT);
+        expect_damage_and_no_change("the segment in which the log goes on is missing");
+}
+
 /* Nothing follows that proves it, but the manifest does: its checkpoint was taken of a longer log. */
 static void test_a_log_that_ends_before_the_base(void **state)
 {
@@ -552,6 +581,7 @@ int main(void)
                 DAMAGE_TEST(test_a_page_of_no_file),
                 DAMAGE_TEST(test_a_damaged_log),
                 DAMAGE_TEST(test_a_missing_segment),
+                DAMAGE_TEST(test_a_missing_segment_behind_a_target),
                 DAMAGE_TEST(test_a_log_that_ends_before_the_base),
                 DAMAGE_TEST(test_a_foreign_segment),
                 DAMAGE_TEST(test_senseless_records),
