@@ -9,6 +9,7 @@
 
 #include "backup/backup_writer.h"
 #include "base/sys.h"
+#include "libxac/checkpoint.h"
 #include "libxac/close.h"
 #include "libxac/snapshot.h"
 #include "libxac/thread.h"
@@ -31,7 +32,8 @@ struct backup {
         /* The file that is being read. */
         uint32_t file_no;
         uint64_t pages;
-        uint64_t size;                 /* at home; it may be shorter than the file's pages */
+        uint64_t size;  /* at home; it may be shorter than the file's pages */
+        bool is_harmed; /* its sums are not what they were: of a sector that is a hole nothing is known */
         uint64_t data_begin, data_end; /* a stretch at home that is no hole, and none lies before it */
 };
 
@@ -69,6 +71,14 @@ static int check_length(struct backup *backup)
         return (backup->size + page_bytes - 1) / page_bytes < backup->pages ? say_cut(backup) : 0;
 }
 
+static bool is_known(const struct backup *backup, uint64_t page_no)
+{
+        const struct file_sums *sums = &backup->env->files.file[backup->file_no].sums;
+
+        return file_sums_know(sums, page_no) &&
+               !(backup->is_harmed && sums_judge_sector(sums->fd, page_no) == SUMS_HOLE);
+}
+
 /* Rot is not laundered: what is copied from home is what its checksum says, holes included (R29). */
 static int verify_home(struct backup *backup, uint64_t page_no, uint32_t count, const unsigned char *bytes)
 {
@@ -83,7 +93,7 @@ static int verify_home(struct backup *backup, uint64_t page_no, uint32_t count, 
                                            "all of them, 'xac repair' takes them from a backup",
                                            backup->manifest.file_name[backup->file_no],
                                            (unsigned long long)(page_no + i) << shared->page_shift);
-                backup->unknown += !file_sums_know(&backup->env->files.file[backup->file_no].sums, page_no + i);
+                backup->unknown += !is_known(backup, page_no + i);
         }
         return 0;
 }
@@ -238,9 +248,16 @@ static int check_seal(struct backup *backup)
 {
         const char *name = backup->manifest.file_name[backup->file_no];
         enum seal_verdict verdict;
-        int err = seal_judge_in_use(backup->env->directory, backup->file_no, false, &verdict);
+        struct thread *thread;
+        int err = thread_of(backup->env, &thread);
 
-        if (err || verdict == SEAL_WHOLE)
+        if (err)
+                return err;
+        checkpoint_hold(&backup->env->shared, thread->self.owner);
+        err = seal_judge_in_use(backup->env->directory, backup->file_no, &verdict);
+        checkpoint_release(&backup->env->shared);
+        backup->is_harmed = !err && verdict == SEAL_BROKEN_BESIDE;
+        if (err || verdict == SEAL_WHOLE || backup->is_harmed)
                 return err;
         if (verdict == SEAL_LOST)
                 return trouble_say(&backup->trouble, XAC_CORRUPT,

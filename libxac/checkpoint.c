@@ -16,11 +16,15 @@
 #include "libxac/publish.h"
 #include "libxac/reclaim.h"
 #include "libxac/redo.h"
+#include "libxac/takeover.h"
 #include "libxac/tracing.h"
 #include "libxac/version.h"
 #include "recovery/seal.h"
 
-enum { LOG_OVERDUE = 4 /* so many times log_bytes, and committers wait for a checkpoint of their own */ };
+enum {
+        LOG_OVERDUE = 4, /* so many times log_bytes, and committers wait for a checkpoint of their own */
+        HOLD_NAP_NS = 1000000
+};
 
 /* ---- 1. pin ---- */
 
@@ -452,4 +456,17 @@ bool checkpoint_is_due(struct shared *shared)
         if (checkpoint_is_wanted(shared) || log_wants_segment(&shared->log) || redo_wants_push(shared))
                 shared_call_for_duty(shared);
         return log_since(shared) > LOG_OVERDUE * shared->control->log_bytes || pool_is_exhausted(shared);
+}
+
+void checkpoint_hold(struct shared *shared, uint32_t owner)
+{
+        while (shlock_try(&shared->control->checkpoint_lock, owner)) {
+                takeover_dead(shared, owner);
+                sys_sleep_ns(HOLD_NAP_NS);
+        }
+}
+
+void checkpoint_release(struct shared *shared)
+{
+        shlock_unlock(&shared->control->checkpoint_lock);
 }

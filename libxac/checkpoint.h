@@ -44,4 +44,9 @@ int checkpoint_mark_clean(struct shared *shared, int directory);
  * have died, when that was written. */
 int checkpoint_mark_unclean(struct shared *shared, int directory);
 
+/* Until the release nobody runs a checkpoint: checksums and manifest stand still. Whoever died with the lock is taken
+ * over from by others. */
+void checkpoint_hold(struct shared *shared, uint32_t owner);
+void checkpoint_release(struct shared *shared);
+
 #endif

@@ -115,7 +115,7 @@ int file_sums_attach(struct file_sums *sums, struct shared *shared, int director
         int err = 0;
         if (made < 0)
                 return made;
-        if (!found->size) {
+        if (!found->size && !found->byte_len) {
                 err = sums_cut(sums->fd, 0);
                 made = 1;
         }

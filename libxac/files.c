@@ -9,6 +9,7 @@
 
 #include "base/hook.h"
 #include "base/sys.h"
+#include "libxac/line.h"
 #include "libxac/window.h"
 #include "recovery/seal.h"
 
@@ -157,11 +158,12 @@ static int map_home(struct data_file *file, int fd, uint64_t reserve)
         return 0;
 }
 
-/* A file that does not exist is created, durably, if it is to have a length. */
-static int open_file(struct files *files, const char *name, uint64_t byte_len, int *fd, uint64_t *size)
+/* A file that does not exist is created, durably, if it is to have a length, and had none (`known_len`). */
+static int open_file(struct files *files, const char *name, uint64_t byte_len, uint64_t known_len, int *fd,
+                     uint64_t *size)
 {
         int err = sys_open(files->directory, name, O_RDWR, 0, fd);
-        if (err == -ENOENT && byte_len) {
+        if (err == -ENOENT && byte_len && !known_len) {
                 err = sys_open(files->directory, name, O_RDWR | O_CREAT | O_EXCL, 0600, fd);
                 hook_step(HOOK_FILE_CREATED);
                 if (!err)
@@ -279,6 +281,18 @@ static int attach_locked(struct files *files, uint32_t file_no, int fd, uint64_t
         return err;
 }
 
+static void tell_of_removal(const struct files *files, const char *name)
+{
+        struct line line = { .len = 0 };
+        line_add(&line, "libxac: ");
+        line_add(&line, files->shared->control->path);
+        line_add(&line, "/");
+        line_add(&line, name);
+        line_add(&line, ": it is missing, and the environment is in use, or its processes were killed: somebody has "
+                        "removed it; xac repair may take it from a backup");
+        line_print(&line);
+}
+
 /* Opens a file that this process has not open; *file_no is its number, or to be found. */
 static int open_new_locked(struct files *files, const char *name, uint64_t byte_len, uint32_t *file_no)
 {
@@ -288,8 +302,13 @@ static int open_new_locked(struct files *files, const char *name, uint64_t byte_
         bool is_known = find_name(control, name, file_no);
         if (!is_known && *file_no == FILES_MAX)
                 return XAC_BUSY; /* before a file is created for nothing */
-        int err = open_file(files, name, byte_len, &fd, &size);
-        if (!err && !byte_len && !size && !(is_known && files_byte_len(files, *file_no)))
+        const uint64_t known_len = is_known ? files_byte_len(files, *file_no) : 0;
+        int err = open_file(files, name, byte_len, known_len, &fd, &size);
+        if (err == -ENOENT && byte_len && known_len) {
+                tell_of_removal(files, name);
+                return XAC_CORRUPT;
+        }
+        if (!err && !byte_len && !size && !known_len)
                 err = -EINVAL;
         if (!err && round_up(size, files->shared->page_bytes) >> files->shared->page_shift > FILE_PAGES_MAX)
                 err = -EINVAL;

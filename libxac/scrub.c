@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/sys.h"
+#include "libxac/checkpoint.h"
 #include "libxac/close.h"
 #include "libxac/participant.h"
 #include "libxac/takeover.h"
@@ -13,7 +14,7 @@
 #include "recovery/seal.h"
 #include "recovery/sums.h"
 
-enum { PIECE_BYTES = 256 * 1024, PIECE_PAGES_MAX = PIECE_BYTES / 4096, NAP_NS = 1000000, NAP_LONGEST_NS = 100000000 };
+enum { PIECE_BYTES = 256 * 1024, PIECE_PAGES_MAX = PIECE_BYTES / 4096, NAP_LONGEST_NS = 100000000 };
 
 #define SECOND_NS UINT64_C(1000000000)
 
@@ -55,27 +56,18 @@ static void look(struct scrub *scrub, uint64_t snapshot)
         }
 }
 
-/* Sums are written under the checkpoint lock. Whoever died with it is taken over from by others. */
-static void lock_checkpoints(struct scrub *scrub)
-{
-        while (shlock_try(&scrub->shared->control->checkpoint_lock, scrub->self.owner)) {
-                takeover_dead(scrub->shared, scrub->self.owner);
-                sys_sleep_ns(NAP_NS);
-        }
-}
-
 /* A sector that is being written may look damaged. */
 static int read_sums_again(struct scrub *scrub)
 {
         const int fd = file_of(scrub)->sums.fd;
-        lock_checkpoints(scrub);
+        checkpoint_hold(scrub->shared, scrub->self.owner);
         int err = sums_read(fd, scrub->first, scrub->expected, scrub->count, NULL);
         for (uint32_t i = 0; !err && i < scrub->count; i++) {
                 int worth = scrub->expected[i] == SUMS_UNKNOWN ? sums_judge_sector(fd, scrub->first + i) : SUMS_SOUND;
                 scrub->is_sum_lost[i] = worth == SUMS_LOST;
                 err = worth < 0 ? worth : 0;
         }
-        shlock_unlock(&scrub->shared->control->checkpoint_lock);
+        checkpoint_release(scrub->shared);
         return err;
 }
 
@@ -150,7 +142,7 @@ static int make_sums(struct scrub *scrub)
                 is_any |= scrub->is_to_sum[i];
         if (!is_any)
                 return 0;
-        lock_checkpoints(scrub);
+        checkpoint_hold(scrub->shared, scrub->self.owner);
         int err = files_break_seal(&scrub->env->files, scrub->file_no);
         for (uint32_t i = 0; i < scrub->count && !err; i++) {
                 if (!scrub->is_to_sum[i])
@@ -158,7 +150,7 @@ static int make_sums(struct scrub *scrub)
                 err = file_sums_put(&file_of(scrub)->sums, scrub->first + i, &scrub->sum[i], 1);
                 scrub->result->summed += !err;
         }
-        shlock_unlock(&scrub->shared->control->checkpoint_lock);
+        checkpoint_release(scrub->shared);
         return err;
 }
 
@@ -231,16 +223,16 @@ static int check_seal(struct scrub *scrub)
         const xac_scrub_options *options = scrub->options;
         enum seal_verdict verdict;
         char name[SUMS_NAME_BYTES];
-        lock_checkpoints(scrub);
-        int err = seal_judge_in_use(scrub->env->directory, scrub->file_no, true, &verdict);
-        shlock_unlock(&scrub->shared->control->checkpoint_lock);
+        checkpoint_hold(scrub->shared, scrub->self.owner);
+        int err = seal_judge_in_use(scrub->env->directory, scrub->file_no, &verdict);
+        checkpoint_release(scrub->shared);
         scrub->is_harmed = !err && verdict != SEAL_WHOLE;
         if (err || verdict != SEAL_BROKEN) /* lost sectors are told of, each */
                 return err;
         if (options->flags & XAC_SCRUB_SUM) {
-                lock_checkpoints(scrub);
+                checkpoint_hold(scrub->shared, scrub->self.owner);
                 err = files_break_seal(&scrub->env->files, scrub->file_no);
-                shlock_unlock(&scrub->shared->control->checkpoint_lock);
+                checkpoint_release(scrub->shared);
                 return err;
         }
         scrub->result->sums_changed++;
@@ -266,6 +258,14 @@ static int find_cut(struct scrub *scrub, uint64_t pages)
                 return err;
         scrub->result->pages++;
         find_damage(scrub, page_no);
+        return 0;
+}
+
+/* A file is made before the manifest names it. */
+static int find_missing(struct scrub *scrub)
+{
+        scrub->result->pages++;
+        find_damage(scrub, 0);
         return 0;
 }
 
@@ -329,8 +329,10 @@ static int scrub_files(struct scrub *scrub)
         const uint32_t count = atomic_load(&shared->control->file_count);
         for (uint32_t i = 0; !err && i < count; i++) {
                 err = scrub_file(scrub, i);
-                if (err == -EINVAL || err == -ENOENT) /* it never got a length, was cut, or is missing */
+                if (err == -EINVAL) /* it never got a length, or was cut */
                         err = find_cut(scrub, 0);
+                if (err == -ENOENT)
+                        err = find_missing(scrub);
         }
         participant_leave_with(&scrub->self);
         return err;

@@ -95,14 +95,25 @@ static int judge_size(const struct adopt *adopt, bool is_there, uint64_t size)
         return adopt->adoption->is_refused ? XAC_CORRUPT : 0;
 }
 
+/* Neither the file nor its checksums. */
+static int judge_nothing(const struct adopt *adopt)
+{
+        tell(adopt, "it is missing, and so are its checksums",
+             adopt->adoption->is_refused ? REFUSED : "it is made anew, of zeros");
+        return adopt->adoption->is_refused ? XAC_CORRUPT : 0;
+}
+
 static int adopt_missing(struct adopt *adopt, int directory)
 {
         struct sums_id id = seal_sums_id(adopt->manifest, adopt->file_no);
         int err = sums_open(directory, &id, O_RDONLY, &adopt->compare.sums_fd, &adopt->note);
+        const bool had_sums = seal_is_there(adopt->manifest, adopt->file_no);
 
         seal_break(adopt->manifest, adopt->file_no);
+        if (err == -ENOENT || err == XAC_CORRUPT)
+                return had_sums ? judge_nothing(adopt) : 0;
         if (err)
-                return err == -ENOENT || err == XAC_CORRUPT ? 0 : err;
+                return err;
         sys_close(adopt->compare.sums_fd);
         return judge_size(adopt, false, 0);
 }

@@ -234,6 +234,8 @@ static int judge_file(struct recover *recover, uint32_t file_no, const struct ar
         enum seal_verdict verdict = SEAL_WHOLE;
         int err = file->sums_fd < 0 ? 0 : sums_get_note(file->sums_fd, &note);
 
+        if (!err && file->fd < 0 && note.state != SUMS_MADE && note.size)
+                return home_files_expect(&recover->homes, file_no);
         if (!err && file->fd >= 0 && note.state != SUMS_MADE && file->size < note.size)
                 return findings_add(&recover->findings, "%s has %llu bytes, and had %llu: it was cut", file->name,
                                     (unsigned long long)file->size, (unsigned long long)note.size);

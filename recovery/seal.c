@@ -357,8 +357,7 @@ int seal_judge(const struct manifest *manifest, uint32_t file_no, int sums_fd, c
         return err;
 }
 
-static int judge_as_named(int directory, const struct manifest *manifest, uint32_t file_no, bool is_still,
-                          enum seal_verdict *verdict)
+static int judge_as_named(int directory, const struct manifest *manifest, uint32_t file_no, enum seal_verdict *verdict)
 {
         struct area_contents area;
         struct sums_note note;
@@ -369,14 +368,12 @@ static int judge_as_named(int directory, const struct manifest *manifest, uint32
                 err = open_sums(directory, manifest, file_no, O_RDONLY, &fd, &note);
         if (!err && note.state != SUMS_VOLATILE)
                 err = seal_judge(manifest, file_no, fd, &area, verdict);
-        if (*verdict == SEAL_BROKEN_BESIDE && !is_still) /* as it may look while it is written */
-                *verdict = SEAL_WHOLE;
         close_sums(fd);
         area_contents_free(&area);
         return err;
 }
 
-int seal_judge_in_use(int directory, uint32_t file_no, bool is_still, enum seal_verdict *verdict)
+int seal_judge_in_use(int directory, uint32_t file_no, enum seal_verdict *verdict)
 {
         enum { LOOKS = 20 };
         struct manifest manifest, after;
@@ -387,7 +384,7 @@ int seal_judge_in_use(int directory, uint32_t file_no, bool is_still, enum seal_
                 *verdict = SEAL_WHOLE;
                 if (err || !seal_is_there(&manifest, file_no))
                         return err;
-                err = judge_as_named(directory, &manifest, file_no, is_still, verdict);
+                err = judge_as_named(directory, &manifest, file_no, verdict);
                 if (!err && *verdict == SEAL_WHOLE)
                         return 0;
                 int read_err = manifest_read(directory, &after);

@@ -77,9 +77,9 @@ enum seal_verdict {
 int seal_judge(const struct manifest *manifest, uint32_t file_no, int sums_fd, const struct area_contents *area,
                enum seal_verdict *verdict);
 
-/* The same of an environment that may be in use: the digest `outside` stands still while pages go home (M2), and
- * `beside` while the caller has the checkpoint lock (`is_still`). SEAL_WHOLE where there is no seal, or a volatile
- * session, which seals nothing before its end. -EAGAIN: the manifest changed again and again meanwhile. */
-int seal_judge_in_use(int directory, uint32_t file_no, bool is_still, enum seal_verdict *verdict);
+/* The same of an environment that may be in use. The caller has the checkpoint lock. SEAL_WHOLE where there is no seal,
+ * or a volatile session, which seals nothing before its end. -EAGAIN: the manifest changed again and again meanwhile.
+ */
+int seal_judge_in_use(int directory, uint32_t file_no, enum seal_verdict *verdict);
 
 #endif

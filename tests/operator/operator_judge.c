@@ -102,18 +102,27 @@ void judge_begin(struct round *round)
         if (!is_any || image_is_same(manifest, mine))
                 round->has_origin[round->moment - round->pool->moment] = true;
         for (unsigned file = 0; file < HISTORY_FILES; file++)
-                round->is_to_be_seen |= !is_as_it_was(image_find(&now, history_file[file]),
-                                                      image_find(&round->moment->store, history_file[file]));
+                round->to_be_seen |= (unsigned)!is_as_it_was(image_find(&now, history_file[file]),
+                                                             image_find(&round->moment->store, history_file[file]))
+                                     << file;
         round->harmed = &now;
 }
 
 /*
  * The same two places: the log ends where the records of its session do. In log of a later moment there are more of
  * them.
+ *
+ * docs/NEXT.md, "The files of one moment": "Sessions that begin with the same state have the same number." The session
+ * of a program that went on from an old moment is like the next one of the pool, whose log it may get.
  */
 static uint32_t most_with_this_log(const struct round *round, const struct moment *origin)
 {
-        const uint32_t last = round->pool->last[origin->session];
+        const struct moment *log_end = round->harm.log_end;
+        const bool is_other_future = round->is_on && origin == round->moment && log_end;
+        const uint32_t last = round->pool->last[is_other_future ? log_end->session : origin->session];
+
+        if (is_other_future)
+                return last > origin->most ? last : origin->most;
 
         /* Its own may be the later one, too. */
         return (round->harm.log_end > origin || round->moment > origin) && last > origin->most ? last : origin->most;

@@ -164,11 +164,20 @@ bool look_backup(struct round *round)
         return true;
 }
 
-/* Was it to be seen by length and time that a data file is another one? (What repair has left is damaged, whatever they
- * say.) */
-static bool was_to_be_seen(const struct round *round)
+/* Of the file that the sentence names, or of any. */
+static bool is_to_be_seen(const struct round *round, const char *sentence)
 {
-        return round->moment->is_closed && round->is_to_be_seen && !(round->harm.parts & ~(unsigned)HARM_DATA) &&
+        for (unsigned file = 0; file < HISTORY_FILES; file++)
+                if (strstr(sentence, history_file[file]))
+                        return round->to_be_seen >> file & 1;
+        return round->to_be_seen != 0;
+}
+
+/* Was it to be seen by length and time that the data file that is wrong is another one? (What repair has left is
+ * damaged, whatever they say.) */
+static bool was_to_be_seen(const struct round *round, const char *wrong)
+{
+        return round->moment->is_closed && is_to_be_seen(round, wrong) && !(round->harm.parts & ~(unsigned)HARM_DATA) &&
                !round->was_killed && !round->was_repaired;
 }
 
@@ -198,7 +207,7 @@ bool look_program(struct round *round)
         if (status || round->has_failed || !use_is_known(round))
                 return true;
         if (!judge_may_be(round, judge_find(round, here.store, where, sizeof(where), &is_short)) && !line[0] &&
-            was_to_be_seen(round))
+            was_to_be_seen(round, where))
                 judge_fail(round, "a program", "takes what others have changed without a word", where);
         else if (line[0])
                 round->is_taken = round->harm.parts;

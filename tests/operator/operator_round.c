@@ -43,7 +43,6 @@ static void put_all(struct round *round)
                 check_equal(image_store(&round->next->image, here.next), 0);
 }
 
-/* The shared memory of what was killed must not meet the next moment. */
 static void lose_memory(struct round *round)
 {
         static struct tools_run clean;
@@ -134,8 +133,10 @@ void round_run(struct round *round)
                 back_look_for_gap(round);
         count(round);
         image_forget(mark);
-        if (round->was_killed || round->is_on)
-                lose_memory(round);
+        /* Shared memory that was left must not meet the next moment: what was killed has left it, or could not write
+         * home. It is found by the files, which may be harmed. */
+        check_equal(image_store(&round->moment->store, here.store), 0);
+        lose_memory(round);
         if (round->is_on)
                 pool_go_back(round->pool);
 }

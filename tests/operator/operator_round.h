@@ -29,7 +29,7 @@ struct round {
 
         const struct image *harmed;        /* the environment, before the first tool */
         bool has_origin[POOL_MOMENTS + 1]; /* whose manifest the environment has */
-        bool is_to_be_seen;                /* a data file is another one, by its length and time */
+        unsigned to_be_seen;               /* bits of data files that are others, by their length and time */
         bool is_on;                        /* a program went on from a moment of the pool: it is the last one */
         bool has_memory;                   /* shared memory of a program that was killed may be there */
         bool is_taken;    /* somebody opened it as it was, and said so: what was changed is its content now */

@@ -8,6 +8,7 @@
  * Not seen by anybody: a log whose end is missing (docs/NEXT.md).
  */
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -280,6 +281,7 @@ static void zeros_hide_nothing_beside_shared_memory(void)
         have_checkpointed(0);
         zero_both();
         check_xac(4, "scrub", TOOL_ENV);
+        check_xac(4, "backup", TOOL_ENV, scratch_path("backup"));
         tool_work(0, 0, TOOL_CLOSE);
         check_xac(4, "check", TOOL_ENV);
         check_xac(4, "scrub", TOOL_ENV);
@@ -344,6 +346,58 @@ static void a_cut_that_took_pages_stays_damage(void)
         check_said("accounts: offset 57344: the page is not what its checksum says");
 }
 
+/* ---- A file that was removed ---- */
+
+static void find_it_missing(int unused, void *unused_arg)
+{
+        xac_env *env;
+
+        (void)unused, (void)unused_arg;
+        check_ok(xac_open(TOOL_ENV, 0, NULL, &env));
+        check(xac_mmap(env, TOOL_FILE, (size_t)TOOL_PAGES * PAGE, 0) == MAP_FAILED);
+        check_equal(errno, EIO);
+        raise(SIGKILL);
+}
+
+/* Zeros in its place would be sound, to whoever goes on. */
+static void a_removed_file_is_not_made_anew(void)
+{
+        make(TOOL_CLOSE);
+        have_checkpointed(0);
+        check_equal(unlink(tool_path(TOOL_FILE)), 0);
+        check(WIFSIGNALED(crew_status(crew_fork(find_it_missing, 0, NULL))));
+        check_xac(1, "scrub", TOOL_ENV);
+        check_said("accounts: offset 0");
+        check_xac(1, "backup", TOOL_ENV, scratch_path("backup"));
+        check_xac(1, "check", TOOL_ENV);
+        check_said("accounts: it is missing");
+        check_xac(1, "repair", from_other(), TOOL_ENV);
+        check_said("12 pages: taken from the backup\n");
+        check_said("left          4\n");
+        check_xac(1, "check", TOOL_ENV);
+}
+
+static void one_that_is_missing_with_its_checksums_is_missed(void)
+{
+        make(TOOL_CLOSE);
+        check_equal(unlink(tool_path(TOOL_FILE)), 0);
+        remove_sums();
+        check_xac(1, "scrub", TOOL_ENV);
+        check_said("accounts: it is missing, and so are its checksums");
+        check_xac(1, "check", TOOL_ENV);
+        check_xac(1, "backup", TOOL_ENV, scratch_path("backup"));
+        tool_work(0, 0, TOOL_CLOSE);
+        check_equal(tool_sum(), 0);
+}
+
+static void nor_does_recovery_go_on_without_it(void)
+{
+        make(TOOL_KILL);
+        check_equal(unlink(tool_path(TOOL_FILE)), 0);
+        check_xac(1, "recover", TOOL_ENV);
+        check_said("accounts: it is missing");
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -359,6 +413,9 @@ int main(void)
                 isolated_test(a_cut_is_seen_where_no_page_was_written),
                 isolated_test(a_cut_is_seen_beside_shared_memory),
                 isolated_test(a_cut_that_took_pages_stays_damage),
+                isolated_test(a_removed_file_is_not_made_anew),
+                isolated_test(one_that_is_missing_with_its_checksums_is_missed),
+                isolated_test(nor_does_recovery_go_on_without_it),
         };
 
         return cmocka_run_group_tests_name("moments", tests, NULL, NULL);
