@@ -92,7 +92,11 @@ static bool is_in_flight(const struct check *check, uint64_t page_no)
 
 static int visit_lost(struct check *check, const struct sums_page *page)
 {
-        if (is_in_flight(check, page->page_no) || check->last_lost == page->page_no / SUMS_SECTOR_PAGES + 1)
+        if (is_in_flight(check, page->page_no)) {
+                check->recovery->sums_unknown++; /* so will recovery say */
+                return 0;
+        }
+        if (check->last_lost == page->page_no / SUMS_SECTOR_PAGES + 1)
                 return 0;
         check->last_lost = page->page_no / SUMS_SECTOR_PAGES + 1;
         report_sector(check, page->page_no);
@@ -116,7 +120,7 @@ static int visit_page(void *arg, const struct sums_page *page)
                 worth = sums_judge_sector(check->compare.sums_fd, page->page_no);
         if (worth == SUMS_SOUND && ++check->differing <= TOLD_MAX && !check->is_changed)
                 report_page(check, page);
-        check->recovery->sums_unknown += worth == SUMS_HOLE; /* so will recovery say */
+        check->recovery->sums_unknown += worth == SUMS_HOLE; /* likewise */
         return worth < 0 ? worth : 0;
 }
 

@@ -274,6 +274,19 @@ static void a_hole_knows_nothing_of_what_is_written(void)
         check_xac(4, "backup", TOOL_ENV, scratch_path("backup"));
 }
 
+/* Nor does a sector that is not what it says. */
+static void nor_does_a_sector_that_is_harmed(void)
+{
+        have_checkpointed(0);
+        tool_power_cut();
+        tool_damage("xac.sums.0", SUMS_AT + 508, 1);
+        check_xac(4, "check", TOOL_ENV);
+        check_said("12 pages without one yet");
+        check_xac(0, "recover", TOOL_ENV);
+        check_xac(4, "check", TOOL_ENV);
+        check_said("12 pages without one yet");
+}
+
 /* Shared memory of a process that was killed is there, so nobody recovers anything (M7). */
 static void zeros_hide_nothing_beside_shared_memory(void)
 {
@@ -409,6 +422,7 @@ int main(void)
                 isolated_test(they_can_be_taken_as_they_are),
                 isolated_test(checksums_that_are_removed_are_missed),
                 isolated_test(a_hole_knows_nothing_of_what_is_written),
+                isolated_test(nor_does_a_sector_that_is_harmed),
                 isolated_test(zeros_hide_nothing_beside_shared_memory),
                 isolated_test(a_cut_is_seen_where_no_page_was_written),
                 isolated_test(a_cut_is_seen_beside_shared_memory),
