@@ -133,8 +133,9 @@ void round_run(struct round *round)
                 back_look_for_gap(round);
         count(round);
         image_forget(mark);
-        /* Shared memory that was left must not meet the next moment: what was killed has left it, or could not write
-         * home. It is found by the files, which may be harmed. */
+        /* Shared memory must not meet the next moment: of what was killed, or could not write home. It is found by the
+         * files, which may be harmed, as may be the disk. */
+        place_reset();
         check_equal(image_store(&round->moment->store, here.store), 0);
         lose_memory(round);
         if (round->is_on)
