@@ -15,6 +15,7 @@
 
 #include <xac/xac.h>
 
+#include "base/search.h"
 #include "base/sys.h"
 #include "recovery/log_header.h"
 
@@ -155,18 +156,9 @@ void log_files_close(struct log_files *files)
 /* The first file of this segment or a later one. */
 static uint32_t lower_bound(const struct log_files *files, uint64_t segment_no)
 {
-        uint32_t low = 0;
-        uint32_t high = files->count;
-
-        while (low < high) {
-                uint32_t middle = low + (high - low) / 2;
-
-                if (files->file[middle].segment_no < segment_no)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
+        if (!files->count)
+                return 0;
+        return search_first(&files->file[0].segment_no, files->count, sizeof(files->file[0]), segment_no);
 }
 
 const struct log_file *log_files_at(const struct log_files *files, uint64_t position)

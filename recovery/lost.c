@@ -4,25 +4,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/search.h"
+
 static struct lost_page *at(const struct lost *lost, uint32_t i)
 {
         return (struct lost_page *)lost->pages.items + i;
 }
 
-/* The first that is not below. */
 static uint32_t find(const struct lost *lost, uint64_t page)
 {
-        uint32_t low = 0, high = lost->pages.count;
+        const uint64_t *first = lost->pages.items; /* its page */
 
-        while (low < high) {
-                const uint32_t middle = low + (high - low) / 2;
-
-                if (at(lost, middle)->page < page)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
+        return search_first(first, lost->pages.count, sizeof(struct lost_page), page);
 }
 
 static bool is_at(const struct lost *lost, uint32_t i, uint64_t page)

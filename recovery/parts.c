@@ -6,24 +6,12 @@
 #include <sys/mman.h>
 
 #include "base/heap_sort.h"
+#include "base/search.h"
 #include "base/sys.h"
 
-/* The index of the first page that is no less. */
 static uint32_t find(const uint64_t *pages, uint32_t count, uint64_t page)
 {
-        uint32_t low = 0;
-
-        while (count) {
-                uint32_t half = count / 2;
-
-                if (pages[low + half] < page) {
-                        low += half + 1;
-                        count -= half + 1;
-                } else {
-                        count = half;
-                }
-        }
-        return low;
+        return search_first(pages, count, sizeof(pages[0]), page);
 }
 
 static bool is_at(const uint64_t *pages, uint32_t count, uint32_t index, uint64_t page)

@@ -6,6 +6,7 @@
 
 #include <xac/xac.h>
 
+#include "base/search.h"
 #include "recovery/parts.h"
 
 struct area_id recover_area_id(const struct manifest *manifest)
@@ -70,17 +71,9 @@ int area_pages_read(int directory, const struct manifest *manifest, struct area_
 bool area_pages_has(const struct area_contents *area, uint64_t first, uint64_t last)
 {
         const uint64_t *pages = area->pages.items;
-        uint32_t low = 0, high = area->pages.count; /* the first that is not below `first` */
+        const uint32_t i = search_first(pages, area->pages.count, sizeof(pages[0]), first);
 
-        while (low < high) {
-                uint32_t middle = low + (high - low) / 2;
-
-                if (pages[middle] < first)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low < area->pages.count && pages[low] <= last;
+        return i < area->pages.count && pages[i] <= last;
 }
 
 struct check {

@@ -7,6 +7,7 @@
 
 #include <xac/xac.h>
 
+#include "base/search.h"
 #include "base/sys.h"
 #include "recovery/recover_area.h"
 
@@ -34,29 +35,15 @@ struct pages {
         uint64_t file; /* number, where the page's name has it */
 };
 
-static uint32_t find(const struct vector *pages, uint64_t page)
-{
-        const uint64_t *items = pages->items;
-        uint32_t low = 0, high = pages->count; /* the first that is not below `page` */
-
-        while (low < high) {
-                uint32_t middle = low + (high - low) / 2;
-
-                if (items[middle] < page)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
-}
-
 static struct pages pages_of(const struct area_contents *area, uint32_t file_no)
 {
         const uint64_t file = (uint64_t)file_no << PAGE_NO_BITS;
-        const uint32_t first = find(&area->pages, file);
-        const uint32_t end = find(&area->pages, file + (UINT64_C(1) << PAGE_NO_BITS));
+        const uint64_t *items = area->pages.items;
+        const uint32_t count = area->pages.count;
+        const uint32_t first = search_first(items, count, sizeof(items[0]), file);
+        const uint32_t end = search_first(items, count, sizeof(items[0]), file + (UINT64_C(1) << PAGE_NO_BITS));
 
-        return (struct pages){ (const uint64_t *)area->pages.items + first, end - first, file };
+        return (struct pages){ items + first, end - first, file };
 }
 
 static uint64_t page_no_of(const struct pages *pages, uint32_t i)

@@ -5,6 +5,7 @@
 SUITES += base
 SUITE_base = \
         %D%/test_checksum \
+        %D%/test_search \
         %D%/test_shlock \
         %D%/test_sys \
         %D%/test_sys_hook \
@@ -16,6 +17,8 @@ UNIT_DIRECTORY = tests/base/directory.h tests/base/scratch.h
 
 %C%_test_checksum_SOURCES = %D%/test_checksum.c %D%/scratch.h
 %C%_test_checksum_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_test_search_SOURCES = %D%/test_search.c %D%/scratch.h
+%C%_test_search_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_shlock_SOURCES = %D%/test_shlock.c %D%/patient_futex.h %D%/scratch.h
 %C%_test_shlock_LDADD = $(UNIT_LIBS)
 %C%_test_shlock_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=sys_futex_wait
