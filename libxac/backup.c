@@ -32,8 +32,10 @@ struct backup {
         /* The file that is being read. */
         uint32_t file_no;
         uint64_t pages;
-        uint64_t size;  /* at home; it may be shorter than the file's pages */
-        bool is_harmed; /* its sums are not what they were: of a sector that is a hole nothing is known */
+        uint64_t size;          /* at home; it may be shorter than the file's pages */
+        bool is_harmed;         /* its sums are not what they were: of a sector that is a hole nothing is known */
+        uint64_t judged_sector; /* of sums, and 1: the one that was judged last; 0: none */
+        bool sector_tells;
         uint64_t data_begin, data_end; /* a stretch at home that is no hole, and none lies before it */
 };
 
@@ -71,12 +73,41 @@ static int check_length(struct backup *backup)
         return (backup->size + page_bytes - 1) / page_bytes < backup->pages ? say_cut(backup) : 0;
 }
 
-static bool is_known(const struct backup *backup, uint64_t page_no)
+/* A sector of sums that is being written may look damaged. */
+static int judge_sector(const struct backup *backup, uint64_t page_no)
 {
-        const struct file_sums *sums = &backup->env->files.file[backup->file_no].sums;
+        const int fd = backup->env->files.file[backup->file_no].sums.fd;
+        struct thread *thread;
+        int worth = sums_judge_sector(fd, page_no);
 
-        return file_sums_know(sums, page_no) &&
-               !(backup->is_harmed && sums_judge_sector(sums->fd, page_no) == SUMS_HOLE);
+        if (worth != SUMS_LOST)
+                return worth;
+        int err = thread_of(backup->env, &thread);
+        if (err)
+                return err;
+        checkpoint_hold(&backup->env->shared, thread->self.owner);
+        worth = sums_judge_sector(fd, page_no);
+        checkpoint_release(&backup->env->shared);
+        return worth;
+}
+
+/* Does the sector tell anything of its pages? */
+static bool tells(struct backup *backup, uint64_t page_no)
+{
+        const uint64_t sector = page_no / SUMS_SECTOR_PAGES;
+
+        if (backup->judged_sector != sector + 1) {
+                const int worth = judge_sector(backup, page_no);
+
+                backup->judged_sector = sector + 1;
+                backup->sector_tells = worth == SUMS_SOUND || (worth == SUMS_HOLE && !backup->is_harmed);
+        }
+        return backup->sector_tells;
+}
+
+static bool is_known(struct backup *backup, uint64_t page_no)
+{
+        return file_sums_know(&backup->env->files.file[backup->file_no].sums, page_no) && tells(backup, page_no);
 }
 
 /* Rot is not laundered: what is copied from home is what its checksum says, holes included (R29). */
@@ -229,6 +260,7 @@ static int open_file(struct backup *backup, uint32_t file_no, struct stat *st)
         backup->file_no = file_no;
         backup->pages = err ? 0 : files_byte_len(&env->files, file_no) >> env->shared.page_shift;
         backup->data_begin = backup->data_end = 0;
+        backup->judged_sector = 0;
         if (!err && backup->pages && !st->st_size)
                 return say_cut(backup);
         if (!err)

@@ -205,8 +205,13 @@ static int take_of_another(struct adopt *adopt)
 static int judge_seal(struct adopt *adopt)
 {
         static const struct area_contents none;
-        enum seal_verdict verdict;
-        int err = seal_judge(adopt->manifest, adopt->file_no, adopt->compare.sums_fd, &none, &verdict);
+        enum seal_verdict verdict = SEAL_WHOLE;
+        struct stat st;
+        int err = sys_stat(adopt->compare.data_fd, &st);
+        const struct seal_files files = { adopt->compare.sums_fd, err ? 0 : (uint64_t)st.st_size };
+
+        if (!err)
+                err = seal_judge(adopt->manifest, adopt->file_no, &files, &none, &verdict);
 
         if (!seal_is_there(adopt->manifest, adopt->file_no))
                 return err;

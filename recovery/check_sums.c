@@ -200,10 +200,14 @@ static int check_seal(struct check *check, int sums_fd, const struct sums_note *
 {
         const char *name = check->manifest->file_name[check->file_no];
         enum seal_verdict verdict;
+        struct stat st;
 
         if (!seal_is_there(check->manifest, check->file_no))
                 return 0;
-        int err = seal_judge(check->manifest, check->file_no, sums_fd, &check->area, &verdict);
+        int err = sys_stat(check->compare.data_fd, &st);
+        const struct seal_files files = { sums_fd, err ? 0 : (uint64_t)st.st_size };
+        if (!err)
+                err = seal_judge(check->manifest, check->file_no, &files, &check->area, &verdict);
         if (err)
                 return err;
         if (check->is_at_rest && seal_is_of_another(check->manifest, check->file_no, noted)) {

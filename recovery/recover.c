@@ -213,11 +213,12 @@ static int judge_seal(struct recover *recover, uint32_t file_no, const struct ar
 {
         const struct manifest *manifest = &recover->manifest;
         struct home_file *file = &recover->homes.file[file_no];
+        const struct seal_files files = { file->sums_fd, file->size };
         int err = 0;
 
         *verdict = SEAL_WHOLE;
         if (file->fd >= 0 && area && seal_is_there(manifest, file_no)) {
-                err = seal_judge(manifest, file_no, file->sums_fd, area, verdict);
+                err = seal_judge(manifest, file_no, &files, area, verdict);
                 if (!err && *verdict == SEAL_WHOLE && file->sums_fd < 0 && file->size)
                         *verdict = SEAL_LOST; /* a file that is new has them before it has bytes */
         }

@@ -55,8 +55,22 @@ static uint64_t page_no_of(const struct pages *pages, uint32_t i)
 struct digest {
         uint64_t all;
         uint64_t others; /* without those of certain pages */
-        uint64_t lost;   /* of so many pages nothing is known, as their sectors are damaged */
+        uint64_t lost;   /* sectors that are damaged, so that nothing is known of their pages */
+        uint64_t end;    /* page number: what begins there, or behind it, is not counted as lost */
 };
+
+/* Of those that begin in this half of a block. */
+static int count_lost(int sums_fd, uint64_t first, struct digest *digest)
+{
+        const uint64_t end = first + HALF_BLOCK < digest->end ? first + HALF_BLOCK : digest->end;
+        int worth = SUMS_SOUND;
+
+        for (; worth >= 0 && first < end; first += SUMS_SECTOR_PAGES) {
+                worth = sums_judge_sector(sums_fd, first);
+                digest->lost += worth == SUMS_LOST;
+        }
+        return worth < 0 ? worth : 0;
+}
 
 /* Adds a block. Of `pages` those that are in it begin at number *at, and are counted on. */
 static int digest_block(int sums_fd, uint64_t block, const struct pages *pages, uint32_t *at, struct digest *digest)
@@ -70,7 +84,8 @@ static int digest_block(int sums_fd, uint64_t block, const struct pages *pages, 
                 uint64_t lost = 0;
 
                 err = sums_fd < 0 ? 0 : sums_read(sums_fd, first, values, HALF_BLOCK, &lost);
-                digest->lost += lost;
+                if (!err && lost)
+                        err = count_lost(sums_fd, first, digest);
                 for (uint32_t i = 0; !err && i < HALF_BLOCK; i++) {
                         const uint64_t value = hash(first + i, values[i]);
 
@@ -89,17 +104,18 @@ static int digest_blocks_of(int sums_fd, const struct pages *pages, struct diges
 {
         int err = 0;
 
-        *digest = (struct digest){ 0 };
         for (uint32_t at = 0; !err && at < pages->count;)
                 err = digest_block(sums_fd, page_no_of(pages, at) / SUMS_BLOCK_PAGES, pages, &at, digest);
         return err;
 }
 
-/* *lost counts pages in blocks that have none of `pages`; may be NULL. */
-static int digest_everything(int sums_fd, const struct pages *pages, struct manifest_seal *seal, uint64_t *lost)
+/* *lost counts sectors in blocks that have none of `pages`; NULL: that does not matter. The file has `file_pages`: what
+ * is behind its end are zeros. */
+static int digest_everything(int sums_fd, const struct pages *pages, uint64_t file_pages, struct manifest_seal *seal,
+                             uint64_t *lost)
 {
         static const struct pages none;
-        struct digest total = { 0 }, of_area;
+        struct digest total = { .end = file_pages }, of_area = { .end = file_pages };
         uint64_t count = 0;
         uint32_t at = 0;
         int err = sums_fd < 0 ? 0 : sums_count(sums_fd, &count);
@@ -137,11 +153,12 @@ static int forget_blocks_of(int sums_fd, const struct pages *pages)
 static int digest_change(const struct seal_change *change, int sums_fd, const struct pages *before,
                          const struct pages *after, struct manifest_seal *seal)
 {
-        struct digest back, away;
+        struct digest back = { 0 }, away = { 0 };
         int err = digest_blocks_of(sums_fd, before, &back);
 
         if (!err && back.others != seal->beside && !change->is_of_recovery && sums_fd >= 0) {
                 err = forget_blocks_of(sums_fd, before);
+                back = (struct digest){ 0 };
                 if (!err)
                         err = digest_blocks_of(sums_fd, before, &back);
         }
@@ -204,7 +221,7 @@ int seal_renew(int directory, struct manifest *manifest, uint32_t file_no)
 
         if (err)
                 return err;
-        err = digest_everything(fd, &none, &manifest->seal[file_no], NULL);
+        err = digest_everything(fd, &none, 0, &manifest->seal[file_no], NULL);
         close_sums(fd);
         manifest->seal[file_no].number = note.number;
         if (!err)
@@ -236,7 +253,7 @@ static int change_file(const struct seal_change *change, int directory, struct m
         int err = open_sums(directory, manifest, file_no, O_RDWR, &fd, &note);
         if (err)
                 return err;
-        err = is_anew ? digest_everything(fd, &after, seal, NULL) : digest_change(change, fd, &before, &after, seal);
+        err = is_anew ? digest_everything(fd, &after, 0, seal, NULL) : digest_change(change, fd, &before, &after, seal);
         close_sums(fd);
         if (is_anew)
                 seal->number = note.number;
@@ -325,14 +342,15 @@ static int judge_beside(int sums_fd, const struct pages *pages, enum seal_verdic
         return harmed < 0 ? harmed : 0;
 }
 
-int seal_judge(const struct manifest *manifest, uint32_t file_no, int sums_fd, const struct area_contents *area,
-               enum seal_verdict *verdict)
+int seal_judge(const struct manifest *manifest, uint32_t file_no, const struct seal_files *files,
+               const struct area_contents *area, enum seal_verdict *verdict)
 {
+        const uint64_t file_pages = (files->data_bytes + manifest->page_bytes - 1) / manifest->page_bytes;
         const struct pages pages = pages_of(area, file_no);
         const struct manifest_seal *seal = &manifest->seal[file_no];
         struct manifest_seal found = { 0 };
         uint64_t lost = 0;
-        int err = digest_everything(sums_fd, &pages, &found, &lost);
+        int err = digest_everything(files->sums_fd, &pages, file_pages, &found, &lost);
 
         *verdict = SEAL_WHOLE;
         if (lost)
@@ -340,22 +358,27 @@ int seal_judge(const struct manifest *manifest, uint32_t file_no, int sums_fd, c
         else if (found.outside != seal->outside)
                 *verdict = SEAL_BROKEN;
         else if (!err && found.beside != seal->beside)
-                err = judge_beside(sums_fd, &pages, verdict);
+                err = judge_beside(files->sums_fd, &pages, verdict);
         return err;
 }
 
 static int judge_as_named(int directory, const struct manifest *manifest, uint32_t file_no, enum seal_verdict *verdict)
 {
+        struct seal_files files = { .sums_fd = -1 };
         struct area_contents area;
         struct sums_note note;
-        int fd = -1;
+        struct stat st;
         int err = area_pages_read(directory, manifest, &area);
 
         if (!err)
-                err = open_sums(directory, manifest, file_no, O_RDONLY, &fd, &note);
+                err = open_sums(directory, manifest, file_no, O_RDONLY, &files.sums_fd, &note);
+        if (!err)
+                err = sys_stat_at(directory, manifest->file_name[file_no], &st);
+        if (!err)
+                files.data_bytes = (uint64_t)st.st_size;
         if (!err && note.state != SUMS_VOLATILE)
-                err = seal_judge(manifest, file_no, fd, &area, verdict);
-        close_sums(fd);
+                err = seal_judge(manifest, file_no, &files, &area, verdict);
+        close_sums(files.sums_fd);
         area_contents_free(&area);
         return err;
 }

@@ -74,8 +74,12 @@ enum seal_verdict {
         SEAL_BROKEN_BESIDE, /* in blocks that a power cut may have harmed */
         SEAL_LOST           /* as sectors of sums are that are no such blocks' */
 };
-int seal_judge(const struct manifest *manifest, uint32_t file_no, int sums_fd, const struct area_contents *area,
-               enum seal_verdict *verdict);
+struct seal_files {
+        int sums_fd;
+        uint64_t data_bytes; /* of the data file: sums behind its end are those of zeros, whatever their sectors are */
+};
+int seal_judge(const struct manifest *manifest, uint32_t file_no, const struct seal_files *files,
+               const struct area_contents *area, enum seal_verdict *verdict);
 
 /* The same of an environment that may be in use. The caller has the checkpoint lock. SEAL_WHOLE where there is no seal,
  * or a volatile session, which seals nothing before its end. -EAGAIN: the manifest changed again and again meanwhile.

@@ -226,6 +226,21 @@ static void they_can_be_taken_as_they_are(void)
         check_xac(0, "repair", from_other(), TOOL_ENV);
 }
 
+/* What lies behind the end of the file is zeros, so a harmed sector of checksums there excuses nothing. */
+static void a_harmed_sector_behind_the_end_hides_nothing(void)
+{
+        make(TOOL_CLOSE);
+        tool_work(0, AFTER, TOOL_CLOSE);
+        tool_damage("xac.sums.0", SUMS_AT + 7 * 512 + 508, 1);
+        check_xac(0, "check", TOOL_ENV);
+        tool_damage("xac.sums.0", SUMS_AT + 508, 1);
+        tool_copy_file(scratch_path("other/" TOOL_FILE), tool_path(TOOL_FILE));
+        check_xac(1, "repair", from_other(), TOOL_ENV);
+        check_said("16 pages: the pages are the backup's");
+        check_said("its checksums (xac.sums.0) are not those that xac.manifest was written for");
+        check_xac(1, "check", TOOL_ENV);
+}
+
 /* ---- Checksums of a session that has not ended ---- */
 
 /* The pages from `first` on are written, and at home; so the double-write area has them. */
@@ -298,6 +313,17 @@ static void zeros_hide_nothing_beside_shared_memory(void)
         tool_work(0, 0, TOOL_CLOSE);
         check_xac(4, "check", TOOL_ENV);
         check_xac(4, "scrub", TOOL_ENV);
+}
+
+/* Nor does a page of the double-write area whose checksum is zeroed alone: its sector says that. */
+static void nor_do_they_in_a_sector(void)
+{
+        tool_work(0, BEFORE, TOOL_CLOSE);
+        have_checkpointed(0);
+        zero(TOOL_FILE, PAGE, PAGE);
+        zero("xac.sums.0", SUMS_AT + 4, 4);
+        check_xac(1, "scrub", TOOL_ENV);
+        check_xac(4, "backup", TOOL_ENV, scratch_path("backup"));
 }
 
 /* ---- A file that was cut ---- */
@@ -420,10 +446,12 @@ int main(void)
                 isolated_test(zeros_hide_nothing_at_rest),
                 isolated_test(zeros_hide_nothing_after_a_crash),
                 isolated_test(they_can_be_taken_as_they_are),
+                isolated_test(a_harmed_sector_behind_the_end_hides_nothing),
                 isolated_test(checksums_that_are_removed_are_missed),
                 isolated_test(a_hole_knows_nothing_of_what_is_written),
                 isolated_test(nor_does_a_sector_that_is_harmed),
                 isolated_test(zeros_hide_nothing_beside_shared_memory),
+                isolated_test(nor_do_they_in_a_sector),
                 isolated_test(a_cut_is_seen_where_no_page_was_written),
                 isolated_test(a_cut_is_seen_beside_shared_memory),
                 isolated_test(a_cut_that_took_pages_stays_damage),

@@ -283,10 +283,12 @@ static int judge_seal(struct repair *repair)
 {
         const struct manifest *manifest = &repair->place.manifest;
         enum seal_verdict verdict = SEAL_WHOLE;
-        int err = 0;
+        struct stat st;
+        int err = sys_stat(repair->compare.data_fd, &st);
+        const struct seal_files files = { repair->compare.sums_fd, err ? 0 : (uint64_t)st.st_size };
 
-        if (seal_is_there(manifest, repair->file_no) && repair->left == repair->left_so_far)
-                err = seal_judge(manifest, repair->file_no, repair->compare.sums_fd, &repair->area, &verdict);
+        if (!err && seal_is_there(manifest, repair->file_no) && repair->left == repair->left_so_far)
+                err = seal_judge(manifest, repair->file_no, &files, &repair->area, &verdict);
         if (!err && verdict == SEAL_BROKEN_BESIDE) {
                 repair->of_another++;
                 printf("%s: some of its checksums (" SUMS_NAME_PREFIX "%" PRIu32
