@@ -149,6 +149,15 @@ static int forget_blocks_of(int sums_fd, const struct pages *pages)
         return err;
 }
 
+/* M7, where nobody can read any more which blocks these are. */
+static int forget_everything(int sums_fd)
+{
+        uint64_t count = 0;
+        int err = sums_fd < 0 ? 0 : sums_count(sums_fd, &count);
+
+        return err || !count ? err : sums_write_unknown(sums_fd, 0, count);
+}
+
 /* M7. The digests follow from those of before: other blocks have not changed. */
 static int digest_change(const struct seal_change *change, int sums_fd, const struct pages *before,
                          const struct pages *after, struct manifest_seal *seal)
@@ -243,7 +252,8 @@ static int change_file(const struct seal_change *change, int directory, struct m
                        const struct area_contents *area)
 {
         const struct pages before = pages_of(&change->before, file_no), after = pages_of(area, file_no);
-        const bool is_anew = change->is_lost || !seal_is_there(manifest, file_no);
+        const bool is_sealed = seal_is_there(manifest, file_no);
+        const bool is_anew = change->is_lost || !is_sealed;
         struct manifest_seal *seal = &manifest->seal[file_no];
         struct sums_note note;
         int fd;
@@ -253,7 +263,11 @@ static int change_file(const struct seal_change *change, int directory, struct m
         int err = open_sums(directory, manifest, file_no, O_RDWR, &fd, &note);
         if (err)
                 return err;
-        err = is_anew ? digest_everything(fd, &after, 0, seal, NULL) : digest_change(change, fd, &before, &after, seal);
+        if (is_sealed && change->is_lost && !change->is_of_recovery)
+                err = forget_everything(fd);
+        if (!err)
+                err = is_anew ? digest_everything(fd, &after, 0, seal, NULL)
+                              : digest_change(change, fd, &before, &after, seal);
         close_sums(fd);
         if (is_anew)
                 seal->number = note.number;

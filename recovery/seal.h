@@ -15,7 +15,7 @@
  *           same one. So an open sees that a file and its sums are of another moment, and reads no sums for that.
  *      M6   Records of a later incarnation than the manifest's are of another moment (rebuild.c).
  *      M7   Who makes the next manifest compares `beside` first. Where it differs, and no power cut did that, nothing
- *           is known of these pages from now on.
+ *           is known of these pages from now on; where the named area cannot be read, of none.
  *
  * A digest is the sum, modulo 2^64, of a hash of (page, sum) over the pages whose sum is known and not that of zeros.
  * So a file that grows changes nothing, and of two digests one follows from the other by what is different.
@@ -34,7 +34,7 @@
 /* From the manifest as it is on disk to the next one. Free it in any case. No malloc. */
 struct seal_change {
         struct area_contents before; /* the area that was named */
-        bool is_lost;                /* it cannot be read: seals are made anew */
+        bool is_lost;                /* it cannot be read: seals are made anew, and but in a recovery of no sums */
         bool is_of_recovery;         /* to be set: what a power cut has harmed was looked at (M3) */
 };
 

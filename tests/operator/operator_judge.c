@@ -99,7 +99,8 @@ void judge_begin(struct round *round)
                 round->has_origin[i] = judge_is_mixed(round) && is_manifest_of(manifest, theirs);
                 is_any |= round->has_origin[i];
         }
-        if (!is_any || image_is_same(manifest, mine))
+        /* Who goes on with shared memory goes on from what that has. */
+        if (!is_any || image_is_same(manifest, mine) || round->has_memory)
                 round->has_origin[round->moment - round->pool->moment] = true;
         for (unsigned file = 0; file < HISTORY_FILES; file++)
                 round->to_be_seen |= (unsigned)!is_as_it_was(image_find(&now, history_file[file]),
@@ -162,7 +163,7 @@ bool judge_may_be_shorter(const struct round *round)
 static bool is_shorter_than(const struct moment *moment, const struct history_content *content)
 {
         for (unsigned file = 0; file < HISTORY_FILES; file++)
-                if (content->byte_len[file] < (size_t)moment->pages[file] * HISTORY_PAGE)
+                if ((content->byte_len[file] + HISTORY_PAGE - 1) / HISTORY_PAGE < moment->pages[file])
                         return true;
         return false;
 }

@@ -315,6 +315,22 @@ static void zeros_hide_nothing_beside_shared_memory(void)
         check_xac(4, "scrub", TOOL_ENV);
 }
 
+/* Nor does a copy of before that has the double-write area, too, which says what was going home. */
+static void nor_does_an_older_copy(void)
+{
+        char first[300];
+
+        tool_work(0, BEFORE, TOOL_CLOSE);
+        keep_as("first");
+        snprintf(first, sizeof(first), "%s", scratch_path("first"));
+        have_checkpointed(0);
+        scratch_shell("cp -p '%s'/" TOOL_FILE " '%s'/xac.sums.0 '%s'/xac.area.* '%s'/", first, first, first, TOOL_ENV);
+        check_xac(1, "scrub", TOOL_ENV);
+        tool_work(0, 0, TOOL_CLOSE);
+        check_xac(4, "check", TOOL_ENV);
+        check_said("16 pages without one yet");
+}
+
 /* Nor does a page of the double-write area whose checksum is zeroed alone: its sector says that. */
 static void nor_do_they_in_a_sector(void)
 {
@@ -451,6 +467,7 @@ int main(void)
                 isolated_test(a_hole_knows_nothing_of_what_is_written),
                 isolated_test(nor_does_a_sector_that_is_harmed),
                 isolated_test(zeros_hide_nothing_beside_shared_memory),
+                isolated_test(nor_does_an_older_copy),
                 isolated_test(nor_do_they_in_a_sector),
                 isolated_test(a_cut_is_seen_where_no_page_was_written),
                 isolated_test(a_cut_is_seen_beside_shared_memory),
