@@ -75,6 +75,7 @@ static int write_name_locked(struct files *files, struct manifest *manifest, con
 }
 
 /* The file's sums are to change, or have changed, in a way that the manifest does not follow (seal.h). */
+/* 1: there was one; 0: none; -errno. */
 static int break_seal_locked(struct files *files, uint32_t file_no)
 {
         struct manifest manifest;
@@ -85,15 +86,16 @@ static int break_seal_locked(struct files *files, uint32_t file_no)
         if (err)
                 return err;
         seal_break(&manifest, file_no);
-        return shared_write_manifest_locked(files->shared, files->directory, &manifest);
+        err = shared_write_manifest_locked(files->shared, files->directory, &manifest);
+        return err ? err : 1;
 }
 
 int files_break_seal(struct files *files, uint32_t file_no)
 {
         shared_lock_as_process(files->shared, &files->shared->control->file_lock);
-        int err = break_seal_locked(files, file_no);
+        const int broken = break_seal_locked(files, file_no);
         shared_unlock_as_process(files->shared, &files->shared->control->file_lock);
-        return err;
+        return broken < 0 ? broken : 0;
 }
 
 /* Commits will rely on it: a sync that failed may have lost what it was to save, and the next one would not tell. */
@@ -206,7 +208,7 @@ static int grow_locked(struct files *files, uint32_t file_no, uint64_t byte_len)
                 err = sync_or_poison(files, file->fd);
         if (!err && (uint64_t)st.st_size > files_byte_len(files, file_no))
                 err = break_seal_locked(files, file_no);
-        if (!err)
+        if (err >= 0)
                 err = file_sums_grow(&file->sums, file->fd, files_byte_len(files, file_no), (uint64_t)st.st_size,
                                      byte_len);
         hook_step(HOOK_FILE_GROWN);
@@ -258,6 +260,8 @@ static int attach_sums_locked(struct files *files, uint32_t file_no, int fd, uin
         if (err != 1)
                 return err;
         err = size ? break_seal_locked(files, file_no) : 0; /* of a file that is new, it is that of no sums */
+        if (err == 1)                                       /* it had some, also of what is a hole now */
+                err = file_sums_forget(&files->file[file_no].sums, found.byte_len);
         if (err)
                 file_sums_detach(&files->file[file_no].sums);
         return err;

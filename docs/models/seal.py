@@ -24,7 +24,8 @@ The rules; each is left out by its name, and is then found out:
                  they are of another session
     later     M6 a log of a later session than the manifest's is another moment's
     beneath   M7 who makes the next manifest compares the digest of M3 first: what was harmed while the environment was open would be
-                 sealed else; where it differs, the sums of these blocks become unknown
+                 sealed else; where it differs, the sums of these blocks become unknown; where the area is not the named one any
+                 more, all sums do
 
 Nobody compares the pages of an area once they are home, until the next manifest: of these, pages and sums that are harmed
 together while the environment is open are sealed as they are.
@@ -74,8 +75,12 @@ def digests_of(sums, area):
 def next_digests(disk, area):
     """They follow from those of the manifest before, by the blocks of both areas. Also the sums, which may become unknown."""
     _, _, _, has_area, (outside, beside) = disk.manifest
-    before = disk.area[1] if has_area else {}
     values = disk.sums[0]
+    if has_area and disk.area is None:
+        if "beneath" not in OUT:
+            values = {page: UNKNOWN for page in values}
+        return values, digests_of(values, area)
+    before = disk.area[1] if has_area else {}
     if "beneath" not in OUT and digests_of(values, before)[1] != beside:
         values = {page: UNKNOWN if BLOCK[page] in blocks_of(before) else value for page, value in values.items()}
     outside = added(outside, known_in(values, blocks_of(before)))
@@ -185,6 +190,11 @@ class History:
         self.disk.data = ({**pages, page: 0}, length, time)
         self.disk.sums = ({**values, page: 0}, *note)
 
+    def copy_beneath(self, before):
+        """An older copy of data, sums and area, by somebody else, while it is open."""
+        self.disk.data, self.disk.area = before.data, before.area
+        self.disk.sums = (before.sums[0], *self.disk.sums[1:])
+
 
 def histories():
     for first, second, grows in itertools.product((("X",), ("Z",), ("X", "Z")), (("Y",), ("X",), ("Z",)), (0, 1, 2)):
@@ -199,7 +209,7 @@ def histories():
 
 
 def harmed_beneath():
-    """Between two checkpoints, a page that is in neither area."""
+    """Between two checkpoints, a page that is in neither area; or all of it."""
     for first, second, page in itertools.product("XZ", "XZ", "XYZ"):
         if page not in (first, second):
             history = History()
@@ -210,6 +220,16 @@ def harmed_beneath():
             history.commit((second,))
             history.close()
             yield history.kept
+    for first, second in itertools.product("XYZ", "XYZ"):
+        history = History()
+        before = history.disk.copy()
+        history.begin()
+        history.commit((first,))
+        history.checkpoint()
+        history.copy_beneath(before)
+        history.commit((second,))
+        history.close()
+        yield history.kept
 
 
 # ---- who looks ----

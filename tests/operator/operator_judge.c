@@ -149,15 +149,17 @@ bool judge_may_be(struct round *round, int commit)
 
 /*
  * docs/NEXT.md, "The files of one moment": "A file that grew since the last checkpoint, and its checksums, both of an
- * earlier moment, lack what it grew by".
+ * earlier moment, lack what it grew by". "So does a file that is cut, and whose note is harmed, where no page had been
+ * written."
  */
 bool judge_may_be_shorter(const struct round *round)
 {
+        const bool is_note_harmed = round->harm.parts & HARM_SUMS && round->harm.kinds & 1U << HARM_CUT;
         bool is_any_open = false;
 
         for (uint32_t i = 0; i < round->pool->moments; i++)
                 is_any_open |= round->has_origin[i] && !round->pool->moment[i].is_closed;
-        return (is_any_open && judge_is_mixed(round)) || round->is_given_up;
+        return (is_any_open && judge_is_mixed(round)) || is_note_harmed || round->is_given_up;
 }
 
 static bool is_shorter_than(const struct moment *moment, const struct history_content *content)

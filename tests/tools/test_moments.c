@@ -275,6 +275,20 @@ static void checksums_that_are_removed_are_missed(void)
         check_equal(tool_sum(), BEFORE);
 }
 
+/* Nor is a hole in the data file, where an older copy has one, known to be zeros. */
+static void so_are_those_of_a_hole(void)
+{
+        tool_work(0, 4, TOOL_CLOSE);
+        keep_as("first");
+        have_checkpointed(8);
+        tool_copy_file(scratch_path("first/" TOOL_FILE), tool_path(TOOL_FILE));
+        scratch_shell("fallocate -d '%s'", tool_path(TOOL_FILE));
+        remove_sums();
+        check_xac(4, "scrub", TOOL_ENV);
+        check_xac(4, "check", TOOL_ENV);
+        check_said("16 pages without one yet");
+}
+
 /* A disk that was writing checksums may have zeroed them: of a page beside that is no zeros nothing is known. */
 static void a_hole_knows_nothing_of_what_is_written(void)
 {
@@ -464,6 +478,7 @@ int main(void)
                 isolated_test(they_can_be_taken_as_they_are),
                 isolated_test(a_harmed_sector_behind_the_end_hides_nothing),
                 isolated_test(checksums_that_are_removed_are_missed),
+                isolated_test(so_are_those_of_a_hole),
                 isolated_test(a_hole_knows_nothing_of_what_is_written),
                 isolated_test(nor_does_a_sector_that_is_harmed),
                 isolated_test(zeros_hide_nothing_beside_shared_memory),
