@@ -308,16 +308,20 @@ int home_files_distrust(struct home_files *homes, uint32_t file_no)
         return 0;
 }
 
+/* What is made of a page of which nothing is known is known no better. */
 static int write_sums(const struct home_files *homes, struct home_file *file, uint32_t pages)
 {
         uint64_t first = home_files_offset(homes, homes->run_page) / homes->page_bytes;
-        uint32_t sums[RUN_PAGES_MAX];
+        uint32_t sums[RUN_PAGES_MAX] = { 0 };
         int err = settle_blocks(homes, file, first, pages);
 
+        if (!err && homes->keeps_unknown)
+                err = sums_read(file->sums_fd, first, sums, pages, NULL);
         if (err)
                 return err;
         for (uint32_t i = 0; i < pages; i++)
-                sums[i] = sums_of(homes->run + (size_t)i * homes->page_bytes, homes->page_bytes);
+                if (sums[i] != SUMS_UNKNOWN)
+                        sums[i] = sums_of(homes->run + (size_t)i * homes->page_bytes, homes->page_bytes);
         return sums_write(file->sums_fd, first, sums, pages);
 }
 

@@ -38,6 +38,7 @@ struct home_files {
         struct home_file file[MANIFEST_FILES];
         bool is_stray_reported; /* a page of no file */
         bool gives_up;          /* to be set: home_files_read says HOME_FILES_LOST */
+        bool keeps_unknown;     /* what is put goes on from what is at home */
 
         unsigned char *run; /* pages put, but not yet written: consecutive ones of one file */
         uint64_t run_page;  /* the first of them */

@@ -163,6 +163,7 @@ static int bring_home(struct recover *recover, struct recover_goal *goal, struct
                                      .listed = listed->items,
                                      .listed_count = listed->count };
         int err = rebuild_run(rebuild);
+        recover->homes.keeps_unknown = true;
         if (!err && !goal->sequence)
                 *goal = (struct recover_goal){ replay_sequence(rebuild->replay), rebuild->end, rebuild->end, true };
         if (!err)

@@ -322,10 +322,11 @@ int seal_close(int directory, struct manifest *manifest, bool is_volatile)
 
 /* Does a sector of the block look as a disk may leave one that it was writing, or as recovery has settled such a one?
  */
-static int is_block_harmed(int sums_fd, uint64_t block)
+static int is_block_harmed(int sums_fd, uint64_t block, uint64_t file_pages)
 {
         uint32_t values[SUMS_SECTOR_PAGES];
-        const uint64_t end = (block + 1) * SUMS_BLOCK_PAGES;
+        const uint64_t block_end = (block + 1) * SUMS_BLOCK_PAGES;
+        const uint64_t end = block_end < file_pages ? block_end : file_pages; /* behind it nothing is lost */
 
         for (uint64_t first = block * SUMS_BLOCK_PAGES; first < end; first += SUMS_SECTOR_PAGES) {
                 const int worth = sums_judge_sector(sums_fd, first);
@@ -333,7 +334,7 @@ static int is_block_harmed(int sums_fd, uint64_t block)
 
                 if (err || worth != SUMS_SOUND)
                         return err ? err : 1;
-                for (uint32_t i = 0; i < SUMS_SECTOR_PAGES; i++)
+                for (uint32_t i = 0; i < SUMS_SECTOR_PAGES && first + i < end; i++)
                         if (values[i] == SUMS_UNKNOWN)
                                 return 1;
         }
@@ -341,7 +342,7 @@ static int is_block_harmed(int sums_fd, uint64_t block)
 }
 
 /* M3. Nobody but a disk that was writing may have changed what lies beside, and it changes whole sectors. */
-static int judge_beside(int sums_fd, const struct pages *pages, enum seal_verdict *verdict)
+static int judge_beside(int sums_fd, const struct pages *pages, uint64_t file_pages, enum seal_verdict *verdict)
 {
         uint64_t block = UINT64_MAX;
         int harmed = 0;
@@ -350,7 +351,7 @@ static int judge_beside(int sums_fd, const struct pages *pages, enum seal_verdic
                 if (page_no_of(pages, i) / SUMS_BLOCK_PAGES == block)
                         continue;
                 block = page_no_of(pages, i) / SUMS_BLOCK_PAGES;
-                harmed = is_block_harmed(sums_fd, block);
+                harmed = is_block_harmed(sums_fd, block, file_pages);
         }
         *verdict = harmed == 1 ? SEAL_BROKEN_BESIDE : SEAL_BROKEN;
         return harmed < 0 ? harmed : 0;
@@ -372,7 +373,7 @@ int seal_judge(const struct manifest *manifest, uint32_t file_no, const struct s
         else if (found.outside != seal->outside)
                 *verdict = SEAL_BROKEN;
         else if (!err && found.beside != seal->beside)
-                err = judge_beside(files->sums_fd, &pages, verdict);
+                err = judge_beside(files->sums_fd, &pages, file_pages, verdict);
         return err;
 }
 

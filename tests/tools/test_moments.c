@@ -303,6 +303,32 @@ static void a_hole_knows_nothing_of_what_is_written(void)
         check_xac(4, "backup", TOOL_ENV, scratch_path("backup"));
 }
 
+static void commit_beside_and_die(int page, void *unused)
+{
+        xac_env *env;
+        uint64_t *words = tool_open(0, &env);
+
+        (void)unused;
+        for (unsigned i = 0; i < 4; i++)
+                tool_commit(env, words, i, 0);
+        check_ok(xac_checkpoint(env));
+        tool_commit(env, words, (unsigned)page, 0);
+        raise(SIGKILL);
+}
+
+/* Recovery makes a page out of what is at home and what the log changes in it: that is known no better than both. */
+static void what_recovery_makes_of_it_is_not_known(void)
+{
+        check(WIFSIGNALED(crew_status(crew_fork(commit_beside_and_die, 9, NULL))));
+        tool_power_cut();
+        zero_sums();
+        tool_damage(TOOL_FILE, 9UL * PAGE + 400, 1);
+        check_xac(4, "check", TOOL_ENV);
+        check_xac(0, "recover", TOOL_ENV);
+        check_xac(4, "check", TOOL_ENV);
+        check_said("1 page without one yet");
+}
+
 /* Nor does a sector that is not what it says. */
 static void nor_does_a_sector_that_is_harmed(void)
 {
@@ -314,6 +340,22 @@ static void nor_does_a_sector_that_is_harmed(void)
         check_xac(0, "recover", TOOL_ENV);
         check_xac(4, "check", TOOL_ENV);
         check_said("12 pages without one yet");
+}
+
+/* What a power cut may have harmed behind the end of the file excuses nothing, either. */
+static void a_hole_behind_the_end_is_no_excuse(void)
+{
+        tool_work(0, BEFORE, TOOL_CLOSE);
+        keep_as("first");
+        tool_work(0, AFTER, TOOL_CLOSE);
+        have_checkpointed(0);
+        tool_power_cut();
+        tool_copy_file(scratch_path("first/" TOOL_FILE), tool_path(TOOL_FILE));
+        tool_copy_file(scratch_path("first/xac.sums.0"), tool_path("xac.sums.0"));
+        check_equal(truncate(tool_path("xac.sums.0"), SUMS_AT + 512), 0);
+        check_xac(1, "check", TOOL_ENV);
+        check_xac(1, "recover", TOOL_ENV);
+        check_said("the checksums of accounts are not those that xac.manifest was written for");
 }
 
 /* Shared memory of a process that was killed is there, so nobody recovers anything (M7). */
@@ -480,7 +522,9 @@ int main(void)
                 isolated_test(checksums_that_are_removed_are_missed),
                 isolated_test(so_are_those_of_a_hole),
                 isolated_test(a_hole_knows_nothing_of_what_is_written),
+                isolated_test(what_recovery_makes_of_it_is_not_known),
                 isolated_test(nor_does_a_sector_that_is_harmed),
+                isolated_test(a_hole_behind_the_end_is_no_excuse),
                 isolated_test(zeros_hide_nothing_beside_shared_memory),
                 isolated_test(nor_does_an_older_copy),
                 isolated_test(nor_do_they_in_a_sector),
