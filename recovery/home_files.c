@@ -313,10 +313,11 @@ static int write_sums(const struct home_files *homes, struct home_file *file, ui
 {
         uint64_t first = home_files_offset(homes, homes->run_page) / homes->page_bytes;
         uint32_t sums[RUN_PAGES_MAX] = { 0 };
-        int err = settle_blocks(homes, file, first, pages);
+        int err = homes->keeps_unknown ? sums_read(file->sums_fd, first, sums, pages, NULL) : 0;
 
-        if (!err && homes->keeps_unknown)
-                err = sums_read(file->sums_fd, first, sums, pages, NULL);
+        if (!err)
+                err = settle_blocks(homes, file, first,
+                                    pages); /* the pages are written, and make their holes unknown */
         if (err)
                 return err;
         for (uint32_t i = 0; i < pages; i++)

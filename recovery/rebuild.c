@@ -241,6 +241,23 @@ int rebuild_run(struct rebuild *rebuild)
         return err;
 }
 
+int rebuild_find_strays(const struct rebuild *rebuild)
+{
+        struct log_damage damage;
+        struct log_reader *reader;
+        char where[WHERE_BYTES];
+        int err = open_reader(rebuild, &reader);
+
+        if (err)
+                return err;
+        log_reader_damage(reader, &damage);
+        log_reader_close(reader);
+        if (!damage.is_stray)
+                return 0;
+        name_place(where, damage.file_no, damage.offset, damage.position);
+        return findings_add(rebuild->findings, "%s: %s", where, damage.what);
+}
+
 void rebuild_close(struct rebuild *rebuild)
 {
         if (rebuild->replay)

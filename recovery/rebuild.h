@@ -31,5 +31,7 @@ struct rebuild {
 /* rebuild_close is due in any case. The pages it found fit into their files. */
 int rebuild_run(struct rebuild *rebuild);
 void rebuild_close(struct rebuild *rebuild);
+/* Of a log that nobody replays any more: an open refuses segments that cannot be its own. Instead of rebuild_run. */
+int rebuild_find_strays(const struct rebuild *rebuild);
 
 #endif

@@ -73,8 +73,13 @@ static int check_log(struct check *check)
         struct area_contents contents = { 0 };
         int err = 0;
 
-        if (manifest->is_clean)
-                return 0; /* nobody will read it again */
+        if (manifest->is_clean) {
+                const struct rebuild rebuild = { .recovery = check->recovery,
+                                                 .manifest = manifest,
+                                                 .findings = &check->findings };
+
+                return unless_damage(rebuild_find_strays(&rebuild));
+        }
         if (manifest->target_sequence && !check->is_area_damaged)
                 err = recover_area_contents(check->recovery->directory, manifest, &check->homes, &check->findings,
                                             &contents);

@@ -250,6 +250,16 @@ static void files_of_others_and_permissions_are_noted(void)
         check_said("xac.lock has permissions 0400, fewer than");
 }
 
+/* Nobody reads the log of what was closed, but who opens it looks at the files. */
+static void a_segment_that_is_there_twice_is_told(void)
+{
+        tool_work(0, 20, TOOL_CLOSE);
+        check_xac(0, "check", TOOL_ENV);
+        scratch_shell("cp '%s'/xac.log.1 '%s'/xac.log.99", TOOL_ENV, TOOL_ENV);
+        check_xac(1, "check", TOOL_ENV);
+        check_said("a segment file is another environment's, or a copy of another one");
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -268,6 +278,7 @@ int main(void)
                 isolated_test(swapped_logs_are_told),
                 isolated_test(a_swapped_area_is_told),
                 isolated_test(files_of_others_and_permissions_are_noted),
+                isolated_test(a_segment_that_is_there_twice_is_told),
         };
         return cmocka_run_group_tests_name("xac check", tests, NULL, NULL);
 }
