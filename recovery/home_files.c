@@ -315,9 +315,9 @@ static int write_sums(const struct home_files *homes, struct home_file *file, ui
         uint32_t sums[RUN_PAGES_MAX] = { 0 };
         int err = homes->keeps_unknown ? sums_read(file->sums_fd, first, sums, pages, NULL) : 0;
 
+        /* The pages are written, and where their sums are a hole that makes them unknown. */
         if (!err)
-                err = settle_blocks(homes, file, first,
-                                    pages); /* the pages are written, and make their holes unknown */
+                err = settle_blocks(homes, file, first, pages);
         if (err)
                 return err;
         for (uint32_t i = 0; i < pages; i++)
