@@ -381,7 +381,7 @@ static int judge_as_named(int directory, const struct manifest *manifest, uint32
 {
         struct seal_files files = { .sums_fd = -1 };
         struct area_contents area;
-        struct sums_note note;
+        struct sums_note note = { .state = SUMS_OPEN };
         struct stat st;
         int err = area_pages_read(directory, manifest, &area);
 
