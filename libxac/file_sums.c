@@ -128,11 +128,6 @@ int file_sums_attach(struct file_sums *sums, struct shared *shared, int director
         return err ? err : made;
 }
 
-int file_sums_forget(struct file_sums *sums, uint64_t byte_len)
-{
-        return sums_write_unknown(sums->fd, 0, pages_of(sums, byte_len));
-}
-
 void file_sums_detach(struct file_sums *sums)
 {
         if (!sums->map)

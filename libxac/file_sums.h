@@ -38,8 +38,6 @@ struct file_sums_found {
 /* Opens the sums of a file, or makes them. 1: it has, and what they were is gone. Caller holds the file lock. */
 int file_sums_attach(struct file_sums *sums, struct shared *shared, int directory, uint32_t file_no,
                      const struct file_sums_found *found);
-/* Of none of the pages it has so far anything is known. Caller holds the file lock, and has made the sums. */
-int file_sums_forget(struct file_sums *sums, uint64_t byte_len);
 void file_sums_detach(struct file_sums *sums);
 /* The data file grows from byte_len `before` to `after`; of that, it was found with bytes up to `others` already.
  * Caller holds the file lock. */

@@ -75,12 +75,11 @@ static int write_name_locked(struct files *files, struct manifest *manifest, con
 }
 
 /* The file's sums are to change, or have changed, in a way that the manifest does not follow (seal.h). */
-static int break_seal_locked(struct files *files, uint32_t file_no, bool *was_there)
+static int break_seal_locked(struct files *files, uint32_t file_no)
 {
         struct manifest manifest;
         int err = manifest_read(files->directory, &manifest);
-        *was_there = !err && seal_is_there(&manifest, file_no);
-        if (!*was_there)
+        if (err || !seal_is_there(&manifest, file_no))
                 return err;
         err = manifest_read_settled(files->directory, &manifest);
         if (err)
@@ -92,8 +91,7 @@ static int break_seal_locked(struct files *files, uint32_t file_no, bool *was_th
 int files_break_seal(struct files *files, uint32_t file_no)
 {
         shared_lock_as_process(files->shared, &files->shared->control->file_lock);
-        bool was_there;
-        int err = break_seal_locked(files, file_no, &was_there);
+        int err = break_seal_locked(files, file_no);
         shared_unlock_as_process(files->shared, &files->shared->control->file_lock);
         return err;
 }
@@ -196,7 +194,6 @@ static int grow_locked(struct files *files, uint32_t file_no, uint64_t byte_len)
         struct data_file *file = &files->file[file_no];
         if (byte_len > file->reserve_bytes)
                 return -ENOMEM;
-        bool was_sealed;
         struct stat st;
         int err = files_check_cut(files, file_no, byte_len);
         if (!err)
@@ -208,7 +205,7 @@ static int grow_locked(struct files *files, uint32_t file_no, uint64_t byte_len)
         if (!err)
                 err = sync_or_poison(files, file->fd);
         if (!err && (uint64_t)st.st_size > files_byte_len(files, file_no))
-                err = break_seal_locked(files, file_no, &was_sealed);
+                err = break_seal_locked(files, file_no);
         if (!err)
                 err = file_sums_grow(&file->sums, file->fd, files_byte_len(files, file_no), (uint64_t)st.st_size,
                                      byte_len);
@@ -260,10 +257,7 @@ static int attach_sums_locked(struct files *files, uint32_t file_no, int fd, uin
         int err = file_sums_attach(&files->file[file_no].sums, files->shared, files->directory, file_no, &found);
         if (err != 1)
                 return err;
-        bool was_sealed = false;
-        err = size ? break_seal_locked(files, file_no, &was_sealed) : 0; /* of a new file it is that of no sums */
-        if (!err && was_sealed)                                          /* it had some, also of what is a hole now */
-                err = file_sums_forget(&files->file[file_no].sums, found.byte_len);
+        err = size ? break_seal_locked(files, file_no) : 0; /* of a file that is new, it is that of no sums */
         if (err)
                 file_sums_detach(&files->file[file_no].sums);
         return err;

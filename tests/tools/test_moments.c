@@ -275,32 +275,6 @@ static void checksums_that_are_removed_are_missed(void)
         check_equal(tool_sum(), BEFORE);
 }
 
-static void grow_write_and_die(int unused, void *unused_arg)
-{
-        xac_env *env;
-        uint64_t *words = tool_open(0, &env);
-
-        (void)unused, (void)unused_arg;
-        check(xac_mmap(env, TOOL_FILE, 2UL * TOOL_PAGES * PAGE, 0) == words);
-        tool_commit(env, words, TOOL_PAGES + 4, 0);
-        check_ok(xac_checkpoint(env));
-        raise(SIGKILL);
-}
-
-/* Nor are they known to be zeros where an older copy ends in a hole. */
-static void so_are_those_of_a_hole(void)
-{
-        tool_work(0, 4, TOOL_CLOSE);
-        keep_as("first");
-        check(WIFSIGNALED(crew_status(crew_fork(grow_write_and_die, 0, NULL))));
-        tool_copy_file(scratch_path("first/" TOOL_FILE), tool_path(TOOL_FILE));
-        check_equal(truncate(tool_path(TOOL_FILE), 2L * TOOL_PAGES * PAGE), 0);
-        remove_sums();
-        check_xac(4, "scrub", TOOL_ENV);
-        check_xac(4, "check", TOOL_ENV);
-        check_said("32 pages without one yet");
-}
-
 /* A disk that was writing checksums may have zeroed them: of a page beside that is no zeros nothing is known. */
 static void a_hole_knows_nothing_of_what_is_written(void)
 {
@@ -532,7 +506,6 @@ int main(void)
                 isolated_test(they_can_be_taken_as_they_are),
                 isolated_test(a_harmed_sector_behind_the_end_hides_nothing),
                 isolated_test(checksums_that_are_removed_are_missed),
-                isolated_test(so_are_those_of_a_hole),
                 isolated_test(a_hole_knows_nothing_of_what_is_written),
                 isolated_test(what_recovery_makes_of_it_is_not_known),
                 isolated_test(nor_does_a_sector_that_is_harmed),
