@@ -44,8 +44,8 @@ int checkpoint_mark_clean(struct shared *shared, int directory);
  * have died, when that was written. */
 int checkpoint_mark_unclean(struct shared *shared, int directory);
 
-/* Until the release nobody runs a checkpoint: checksums and manifest stand still. Whoever died with the lock is taken
- * over from by others. */
+/* From checkpoint_hold to checkpoint_release no process runs a checkpoint, so checksums and manifest do not change.
+ * The caller takes over from a process that died with the lock. */
 void checkpoint_hold(struct shared *shared, uint32_t owner);
 void checkpoint_release(struct shared *shared);
 
