@@ -28,7 +28,7 @@
 #include "recovery/parts.h"
 
 enum {
-        CONTROL_VERSION = 15,
+        CONTROL_VERSION = 16,
         CACHE_LINE = 64,
         FILES_MAX = MANIFEST_FILES,
         PARTICIPANTS_MAX = 32768,
@@ -128,6 +128,7 @@ struct control {
         uint64_t inode;
         uint64_t generation;      /* [file_lock] of the manifest */
         uint64_t next_generation; /* [file_lock] of the manifest that is being written, stored before it is */
+        uint64_t session_ns;      /* manifest.session.time_ns: a copy that goes on has the same generations (R15) */
         uint8_t uuid[16];
         char boot_id[40];
         char archive[CONTROL_PATH_BYTES]; /* the directory; empty: there is none (archiving.h) */

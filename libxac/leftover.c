@@ -73,6 +73,7 @@ static enum leftover_kind ask_environment(struct leftover *leftover, int directo
                 return LEFTOVER_UNKNOWN;
         bool is_believed =
                 !memcmp(manifest.uuid, control->uuid, sizeof(control->uuid)) &&
+                manifest.session.time_ns == control->session_ns &&
                 (manifest.generation == control->generation || manifest.generation == control->next_generation);
         return is_believed ? LEFTOVER_NEEDED : LEFTOVER_REPLACED;
 }

@@ -23,7 +23,8 @@ static int identify(struct look *look, int directory, const struct manifest *man
                                                    .page_bytes = manifest->page_bytes,
                                                    .max_participants = manifest->max_participants,
                                                    .mode = manifest->mode,
-                                                   .generation = manifest->generation };
+                                                   .generation = manifest->generation,
+                                                   .session_ns = manifest->session.time_ns };
         memcpy(look->identity.uuid, manifest->uuid, sizeof(look->identity.uuid));
         return 0;
 }

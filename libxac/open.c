@@ -137,6 +137,7 @@ static void identify(struct xac_env *env, const struct stat *st, const struct ma
         identity->mode = manifest->mode;
         identity->is_volatile = env->flags & XAC_VOLATILE;
         identity->generation = manifest->generation;
+        identity->session_ns = manifest->session.time_ns;
         memcpy(identity->uuid, manifest->uuid, sizeof(identity->uuid));
         sys_path_of(env->directory, identity->path, sizeof(identity->path));
         options_fill_identity(options, manifest, identity);
@@ -191,6 +192,7 @@ static int attach(struct xac_env *env, struct manifest *manifest)
                 if (manifest->generation == env->identity.generation)
                         return -ENOENT;
                 env->identity.generation = manifest->generation;
+                env->identity.session_ns = manifest->session.time_ns;
         }
 }
 

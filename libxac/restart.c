@@ -142,6 +142,7 @@ static int begin_session(struct xac_env *env, struct manifest *manifest)
         } else {
                 manifest->history = manifest->incarnation; /* what it changes is in no log */
         }
+        env->identity.session_ns = env->shared.control->session_ns = manifest->session.time_ns;
         return err ? err : manifest_write(env->directory, manifest);
 }
 

@@ -148,6 +148,7 @@ static bool is_header_right(const struct control *control, const struct shared_i
         if (control_layout(control->max_participants, control->pool_slots, control->log_ring_bytes).end != size)
                 return false;
         return (control->generation == identity->generation || control->next_generation == identity->generation) &&
+               control->session_ns == identity->session_ns &&
                !memcmp(control->uuid, identity->uuid, sizeof(control->uuid)) &&
                !strncmp(control->boot_id, boot_id, sizeof(control->boot_id));
 }
@@ -216,6 +217,7 @@ static void fill_header(struct control *control, const struct shared_identity *i
         control->inode = identity->inode;
         control->generation = identity->generation;
         control->next_generation = identity->generation;
+        control->session_ns = identity->session_ns;
         memcpy(control->uuid, identity->uuid, sizeof(control->uuid));
         memcpy(control->path, identity->path, sizeof(control->path));
         memcpy(control->archive, identity->archive, sizeof(control->archive));

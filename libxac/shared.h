@@ -65,6 +65,7 @@ struct shared_identity {
         uint64_t area_bytes;
         uint64_t sequence; /* the newest commit that is home */
         uint64_t generation;
+        uint64_t session_ns;
         uint8_t uuid[16];
         char path[CONTROL_PATH_BYTES];    /* for people */
         char archive[CONTROL_PATH_BYTES]; /* empty: none is wanted */

@@ -55,8 +55,8 @@ struct field {
 #name, offsetof(struct control, name), sizeof(((struct control *)0)->name) \
         }
 static const struct field fields[] = {
-        FIELD(magic),  FIELD(version), FIELD(page_bytes), FIELD(max_participants), FIELD(pool_slots),
-        FIELD(device), FIELD(inode),   FIELD(uuid),       FIELD(boot_id),          FIELD(is_ready),
+        FIELD(magic), FIELD(version), FIELD(page_bytes), FIELD(max_participants), FIELD(pool_slots), FIELD(device),
+        FIELD(inode), FIELD(uuid),    FIELD(boot_id),    FIELD(is_ready),         FIELD(session_ns),
 };
 
 /* The control: whole shared memory of dead processes is believed. */

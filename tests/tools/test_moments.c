@@ -384,6 +384,33 @@ static void nor_do_they_in_a_sector(void)
         check_xac(4, "backup", TOOL_ENV, scratch_path("backup"));
 }
 
+/* ---- A copy that went on by itself ---- */
+
+static void put_back(const char *name)
+{
+        char from[300];
+
+        snprintf(from, sizeof(from), "%s", scratch_path(name));
+        scratch_shell("rm -f '%s'/* && cp -p '%s'/* '%s'/", TOOL_ENV, from, TOOL_ENV);
+}
+
+/* Two programs go on from one state, and write as many manifests. The shared memory of the second one is there when the
+ * files of the first one come back: it is not theirs (R15). */
+static void memory_of_another_copy_is_not_believed(void)
+{
+        tool_work(0, BEFORE, TOOL_CLOSE);
+        keep_as("first");
+        have_checkpointed(4);
+        tool_power_cut();
+        keep_as("second");
+        put_back("first");
+        check(WIFSIGNALED(crew_status(crew_fork(commit_beside_and_die, 9, NULL))));
+        put_back("second");
+        check_xac(0, "backup", TOOL_ENV, scratch_path("backup"));
+        check_equal(tool_sum_of_file(scratch_path("backup")), BEFORE + 4);
+        check_equal(tool_sum(), BEFORE + 4);
+}
+
 /* ---- A file that was cut ---- */
 
 static void grow_and_die(int unused, void *unused_arg)
@@ -515,6 +542,7 @@ int main(void)
                 isolated_test(zeros_hide_nothing_beside_shared_memory),
                 isolated_test(nor_does_an_older_copy),
                 isolated_test(nor_do_they_in_a_sector),
+                isolated_test(memory_of_another_copy_is_not_believed),
                 isolated_test(a_cut_is_seen_where_no_page_was_written),
                 isolated_test(a_cut_is_seen_beside_shared_memory),
                 isolated_test(a_cut_that_took_pages_stays_damage),
