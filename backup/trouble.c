@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "backup/trouble.h"
 
-#include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
+#include <string.h>
 
 #include <xac/xac.h>
 
+#include "base/say.h"
+
 int trouble_say(struct trouble *trouble, int err, const char *format, ...)
 {
-        const size_t room = trouble->text[0] ? 0 : sizeof(trouble->text);
         va_list args;
 
+        if (trouble->text[0])
+                return err;
         va_start(args, format);
-        (void)vsnprintf(trouble->text, room, format, args);
+        say_text_list(trouble->text, sizeof(trouble->text), format, args);
         va_end(args);
         return err;
 }
@@ -26,7 +28,6 @@ int trouble_with(struct trouble *trouble, int err, const char *name)
         case XAC_FORMAT:
                 return trouble_say(trouble, err, "%s: made by another version of libxac", name);
         default:
-                errno = -err;
-                return trouble_say(trouble, err, "%s: %m", name);
+                return trouble_say(trouble, err, "%s: %s", name, strerror(-err));
         }
 }

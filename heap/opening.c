@@ -42,7 +42,7 @@ static void tell_of_place(const struct xac_heap *heap, const char *file)
                 "further "
                 "threads of a process open it with XAC_SHARED in all of them; a copy, beside its original, not at all; "
                 "or make it with XAC_ANYWHERE and store offsets\n",
-                file, (void *)heap->arena->base);
+                file /* safe */, (void *)heap->arena->base);
 }
 
 /* A file without a heap stays as it is, if that is all that is asked: no transaction that could write is begun. */

@@ -18,7 +18,7 @@ int heap_label(struct xac_heap *heap, page_no first, size_t count, uint8_t first
 
 _Noreturn void heap_refuse(const void *object, const char *why)
 {
-        fprintf(stderr, "libxac: %p was given to a function of the heap: %s\n", object, why);
+        fprintf(stderr, "libxac: %p was given to a function of the heap: %s\n", object, why /* safe */);
         abort();
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <xac/xac.h>
 
+#include "base/say.h"
 #include "libxac/ranges.h"
 #include "libxac/window.h"
 
@@ -18,20 +19,20 @@ static const char *name_of(const struct files *files, uint32_t file_no)
 
 static void tell_taken(const struct files *files, uint32_t file_no, const char *by_what, const char *whose)
 {
-        fprintf(stderr,
-                "libxac: '%s' in %s cannot be mapped at its address, %p: %s%s. If it holds no pointers, only offsets, "
-                "map it with XAC_ANYWHERE, or run the program with XAC_ANYWHERE=1 in its environment; another address "
-                "can be chosen when it is created (xac_options.address)\n",
-                name_of(files, file_no), files->shared->control->path,
-                window_place_address(files_place(files, file_no)), by_what, whose);
+        say(stderr,
+            "libxac: '%s' in %s cannot be mapped at its address, %p: %s%s. If it holds no pointers, only offsets, "
+            "map it with XAC_ANYWHERE, or run the program with XAC_ANYWHERE=1 in its environment; another address "
+            "can be chosen when it is created (xac_options.address)\n",
+            name_of(files, file_no), files->shared->control->path, window_place_address(files_place(files, file_no)),
+            by_what, whose);
 }
 
 static void tell_shown(const struct files *files, uint32_t file_no, const char *by_what)
 {
-        fprintf(stderr,
-                "libxac: '%s' in %s cannot be mapped with XAC_SHARED: another thread of this process has %s, which it "
-                "is to release first (xac_munmap)\n",
-                name_of(files, file_no), files->shared->control->path, by_what);
+        say(stderr,
+            "libxac: '%s' in %s cannot be mapped with XAC_SHARED: another thread of this process has %s, which it "
+            "is to release first (xac_munmap)\n",
+            name_of(files, file_no), files->shared->control->path, by_what);
 }
 
 /* Its place is not free. A further view of the same file is content with another, and so is who says so to all. */

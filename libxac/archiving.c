@@ -10,6 +10,7 @@
 
 #include <xac/xac.h>
 
+#include "base/say.h"
 #include "base/sys.h"
 #include "libxac/handlers.h"
 #include "recovery/archive_keep.h"
@@ -37,7 +38,7 @@ static int open_archive(const char *path, uint32_t mode, bool is_packed, struct 
 /* Codes do not tell an error of the archive from one of the environment. */
 static int refuse(const struct xac_env *env, int err, const char *archive, const char *why)
 {
-        fprintf(stderr, "libxac: %s: archive %s: %s\n", env->identity.path, archive, why);
+        say(stderr, "libxac: %s: archive %s: %s\n", env->identity.path, archive, why);
         return err;
 }
 
@@ -126,10 +127,10 @@ static void tell_if_left(const struct xac_env *env, const struct manifest_archiv
 {
         const struct shared_identity *identity = &env->identity;
         if (archive->path[0] && archive->device == identity->device && archive->inode == identity->inode)
-                fprintf(stderr,
-                        "libxac: %s: opened without the archive that it was used with, %s, which will lack log from "
-                        "now on\n",
-                        identity->path, archive->path);
+                say(stderr,
+                    "libxac: %s: opened without the archive that it was used with, %s, which will lack log from "
+                    "now on\n",
+                    identity->path, archive->path);
 }
 
 int archiving_catch_up(struct xac_env *env, const struct manifest *manifest)
@@ -234,10 +235,10 @@ static void tell_if_new(const struct xac_env *env, int before, int err)
 {
         const char *path = env->shared.control->archive;
         if (err && err != before)
-                fprintf(stderr, "libxac: %s: archive %s takes nothing: %s; the log grows until it does\n",
-                        env->identity.path, path, why_not(err));
+                say(stderr, "libxac: %s: archive %s takes nothing: %s; the log grows until it does\n",
+                    env->identity.path, path, why_not(err));
         else if (!err && before)
-                fprintf(stderr, "libxac: %s: archive %s takes the log again\n", env->identity.path, path);
+                say(stderr, "libxac: %s: archive %s takes the log again\n", env->identity.path, path);
 }
 
 /* Where an archive was unmounted, there is another directory of that name, which is empty. Mounted again it may have

@@ -11,9 +11,8 @@
 #include "base/sys.h"
 #include "libxac/line.h"
 #include "libxac/window.h"
+#include "recovery/data_name.h"
 #include "recovery/seal.h"
-
-#define OWN_PREFIX "xac."
 
 enum { HOLE_STEP = 64 << 10 /* so exactly is it asked where a file's data ends */ };
 
@@ -40,9 +39,7 @@ void files_load_entries(struct shared *shared, const struct manifest *manifest)
 
 static int check_name(const char *name)
 {
-        if (!name || !*name || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, ".."))
-                return -EINVAL;
-        if (!strncmp(name, OWN_PREFIX, strlen(OWN_PREFIX)))
+        if (!name || !data_name_makes_sense(name))
                 return -EINVAL;
         return strlen(name) < MANIFEST_NAME_BYTES ? 0 : -ENAMETOOLONG;
 }

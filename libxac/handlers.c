@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/say.h"
 #include "libxac/place.h"
 #include "libxac/thread_local.h"
 
@@ -249,10 +250,10 @@ static void tell(struct owned *owned, const struct sigaction *now)
         if (owned->has_told)
                 return;
         owned->has_told = true;
-        fprintf(stderr,
-                "libxac: %s goes to %s, and the library's handler cannot be put in front of it: the first touch of a "
-                "page in a view will end there (see xac(7), signal handlers)\n",
-                owned->name, place_name((const void *)(uintptr_t)now->sa_sigaction, place));
+        say(stderr,
+            "libxac: %s goes to %s, and the library's handler cannot be put in front of it: the first touch of a "
+            "page in a view will end there (see xac(7), signal handlers)\n",
+            owned->name, place_name((const void *)(uintptr_t)now->sa_sigaction, place));
 }
 
 static void look_at(struct owned *owned)

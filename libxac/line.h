@@ -2,12 +2,16 @@
 #ifndef LIBXAC_LINE_H
 #define LIBXAC_LINE_H
 
-/* A line on standard error, without stdio: from within the fault handler, too. */
+/* A line on standard error, without stdio: from within the fault handler, too. Texts are written as base/safe_text.h
+ * says. */
 
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <unistd.h>
+
+#include "base/safe_text.h"
 
 struct line {
         char text[1024];
@@ -16,8 +20,9 @@ struct line {
 
 static inline void line_add(struct line *line, const char *text)
 {
-        while (*text && line->len < sizeof(line->text) - 1)
-                line->text[line->len++] = *text++;
+        const char *const end = text + strlen(text);
+        while (text < end && line->len < sizeof(line->text) - SAFE_TEXT_MAX - 1)
+                line->len += safe_text_next(&text, end, line->text + line->len);
 }
 
 static inline void line_add_in_base(struct line *line, uint64_t number, unsigned base)
@@ -44,7 +49,7 @@ static inline void line_add_number(struct line *line, uint64_t number)
 
 static inline void line_print(struct line *line)
 {
-        line_add(line, "\n");
+        line->text[line->len++] = '\n';
         while (write(STDERR_FILENO, line->text, line->len) < 0 && errno == EINTR)
                 ;
 }

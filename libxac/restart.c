@@ -6,6 +6,7 @@
 #include <string.h>
 #include <xac/xac.h>
 
+#include "base/say.h"
 #include "base/sys.h"
 #include "libxac/archiving.h"
 #include "libxac/options.h"
@@ -21,10 +22,10 @@ static int recover(struct xac_env *env, struct manifest *manifest)
                                      .progress_arg = env->progress_arg };
         int err = recover_run(&recovery, manifest); /* at once if the last one to leave has left it clean */
         if (!err && recovery.files_unknown)
-                fprintf(stderr,
-                        "libxac: %s: some checksums (" SUMS_NAME_PREFIX "N) are not what they were, as a power cut may "
-                        "leave them: 'xac check' counts the pages of which nothing is known\n",
-                        env->identity.path);
+                say(stderr,
+                    "libxac: %s: some checksums (" SUMS_NAME_PREFIX "N) are not what they were, as a power cut may "
+                    "leave them: 'xac check' counts the pages of which nothing is known\n",
+                    env->identity.path);
         return err;
 }
 
@@ -73,7 +74,7 @@ static void tell_of_adoption(void *arg, const char *sentence)
 {
         struct told *told = arg;
         told->is_any = true;
-        fprintf(stderr, "libxac: %s/%s\n", told->env->identity.path, sentence);
+        say(stderr, "libxac: %s/%s\n", told->env->identity.path, sentence);
 }
 
 /* What an archive has does not lead there. A volatile session has a history of its number already. */

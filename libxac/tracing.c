@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <xac/xac.h>
 
+#include "base/say.h"
 #include "libxac/thread_local.h"
 #include "libxac/version.h"
 #include "trace/trace.h"
@@ -42,7 +43,7 @@ void tracing_open(struct xac_env *env)
                 return;
         int err = trace_open(path, most_bytes(), &env->trace);
         if (err)
-                fprintf(stderr, "libxac: nothing is traced to %s: %s\n", path, why_not(err));
+                say(stderr, "libxac: nothing is traced to %s: %s\n", path, why_not(err));
 }
 
 void tracing_close(struct xac_env *env)

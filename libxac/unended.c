@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <xac/xac.h>
 
+#include "base/say.h"
 #include "libxac/place.h"
 
 /* True the first time. */
@@ -20,9 +21,8 @@ static void tell_of_nesting(const struct txn *txn, const void *from, const char 
         char inner[PLACE_BYTES], outer[PLACE_BYTES];
 
         if (is_first(&told))
-                fprintf(stderr,
-                        "libxac: %s (level %u begins at %s, level %u began at %s): is an xend or xabort missing?\n",
-                        what, txn->depth + 1, place_name(from, inner), txn->depth, place_name(txn->from, outer));
+                say(stderr, "libxac: %s (level %u begins at %s, level %u began at %s): is an xend or xabort missing?\n",
+                    what, txn->depth + 1, place_name(from, inner), txn->depth, place_name(txn->from, outer));
 }
 
 static int refuse(struct txn *txn)
@@ -49,10 +49,10 @@ void unended_tell_of_body(const struct txn *txn, const void *body)
         char place[PLACE_BYTES], name[PLACE_BYTES];
 
         if (is_first(&told))
-                fprintf(stderr,
-                        "libxac: the body %s of xac_run has returned without ending the level that began at %s: "
-                        "all of it is undone\n",
-                        place_name(body, name), place_name(txn->from, place));
+                say(stderr,
+                    "libxac: the body %s of xac_run has returned without ending the level that began at %s: "
+                    "all of it is undone\n",
+                    place_name(body, name), place_name(txn->from, place));
 }
 
 void unended_check_scope(const struct txn *txn, uint32_t depth)
@@ -61,11 +61,11 @@ void unended_check_scope(const struct txn *txn, uint32_t depth)
         char inner[PLACE_BYTES], outer[PLACE_BYTES];
 
         if (txn->depth == depth && txn->last_turn == txn->turn && txn->is_last_kept && is_first(&told))
-                fprintf(stderr,
-                        "libxac: XAC_SCOPE undoes its level, which began at %s, right after the xend of an inner one, "
-                        "which "
-                        "began at %s: is an xend or xabort missing in there?\n",
-                        place_name(txn->from, outer), place_name(txn->last_from, inner));
+                say(stderr,
+                    "libxac: XAC_SCOPE undoes its level, which began at %s, right after the xend of an inner one, "
+                    "which "
+                    "began at %s: is an xend or xabort missing in there?\n",
+                    place_name(txn->from, outer), place_name(txn->last_from, inner));
 }
 
 static void tell_of_end(const struct txn *txn, const char *who, atomic_flag *told)
@@ -73,8 +73,8 @@ static void tell_of_end(const struct txn *txn, const char *who, atomic_flag *tol
         char place[PLACE_BYTES];
 
         if (is_first(told))
-                fprintf(stderr, "libxac: %s inside a transaction, whose innermost level began at %s: it is undone\n",
-                        who, place_name(txn->from, place));
+                say(stderr, "libxac: %s inside a transaction, whose innermost level began at %s: it is undone\n", who,
+                    place_name(txn->from, place));
 }
 
 void unended_tell_of_thread(const struct txn *txn)

@@ -8,6 +8,7 @@
 
 #include <xac/xac.h>
 
+#include "base/say.h"
 #include "base/sys.h"
 #include "recovery/findings.h"
 #include "recovery/seal.h"
@@ -49,8 +50,7 @@ static void tell(const struct adopt *adopt, const char *finding, const char *wha
 {
         char sentence[RECOVER_SENTENCE];
 
-        (void)snprintf(sentence, sizeof(sentence), "%s: %s: %s", adopt->manifest->file_name[adopt->file_no], finding,
-                       what);
+        say_text(sentence, sizeof(sentence), "%s: %s: %s", adopt->manifest->file_name[adopt->file_no], finding, what);
         adopt->adoption->tell(adopt->adoption->arg, sentence);
 }
 
@@ -60,8 +60,8 @@ static void tell_of_pages(const struct adopt *adopt, const char *what)
         const uint64_t pages = adopt->compare.pages > before ? adopt->compare.pages : before;
         char finding[96];
 
-        (void)snprintf(finding, sizeof(finding), "%llu of its %llu pages are not what their checksums say",
-                       (unsigned long long)adopt->compare.differing, (unsigned long long)pages);
+        say_text(finding, sizeof(finding), "%llu of its %llu pages are not what their checksums say",
+                 (unsigned long long)adopt->compare.differing, (unsigned long long)pages);
         tell(adopt, finding, what);
 }
 
@@ -86,11 +86,11 @@ static int judge_size(const struct adopt *adopt, bool is_there, uint64_t size)
         if (adopt->note.state != SUMS_CLOSED || size >= adopt->note.size)
                 return judge_repair(adopt, size);
         if (is_there)
-                (void)snprintf(finding, sizeof(finding), "it has %llu bytes, and had %llu when it was closed",
-                               (unsigned long long)size, (unsigned long long)adopt->note.size);
+                say_text(finding, sizeof(finding), "it has %llu bytes, and had %llu when it was closed",
+                         (unsigned long long)size, (unsigned long long)adopt->note.size);
         else
-                (void)snprintf(finding, sizeof(finding), "it is missing, and had %llu bytes when it was closed",
-                               (unsigned long long)adopt->note.size);
+                say_text(finding, sizeof(finding), "it is missing, and had %llu bytes when it was closed",
+                         (unsigned long long)adopt->note.size);
         tell(adopt, finding, adopt->adoption->is_refused ? REFUSED : "what is missing is taken for zeros");
         return adopt->adoption->is_refused ? XAC_CORRUPT : 0;
 }
@@ -135,7 +135,7 @@ static int adopt_unsummed(const struct adopt *adopt, int directory)
         if (err || !st.st_size || !adopt_expects_sums(manifest))
                 return err;
         sums_name(adopt->file_no, name);
-        (void)snprintf(finding, sizeof(finding), "its checksums (%s) are missing or damaged", name);
+        say_text(finding, sizeof(finding), "its checksums (%s) are missing or damaged", name);
         tell(adopt, finding,
              adopt->adoption->is_refused ? "nobody can tell whether it was changed while the environment was closed, "
                                            "and it is not opened (XAC_UNCHANGED)"
@@ -196,7 +196,7 @@ static int take_of_another(struct adopt *adopt)
         char finding[96], name[SUMS_NAME_BYTES];
 
         sums_name(adopt->file_no, name);
-        (void)snprintf(finding, sizeof(finding), "its checksums (%s) are of another moment than " MANIFEST_NAME, name);
+        say_text(finding, sizeof(finding), "its checksums (%s) are of another moment than " MANIFEST_NAME, name);
         tell(adopt, finding, adopt->adoption->is_refused ? REFUSED : "an older copy? It is taken as it is");
         return adopt->adoption->is_refused ? XAC_CORRUPT : adopt->adoption->begin(adopt->adoption->arg);
 }

@@ -9,6 +9,7 @@
 
 #include "base/checksum.h"
 #include "recovery/bytes.h"
+#include "recovery/data_name.h"
 #include "recovery/log_format.h"
 
 enum {
@@ -52,8 +53,6 @@ _Static_assert((int)ARCHIVE_FIXED_BYTES + (int)MANIFEST_FILES * (int)ARCHIVE_FIL
 
 /* Sums of numbers that are damaged must not overflow. */
 #define NUMBER_MAX (UINT64_C(1) << 62)
-
-#define OWN_PREFIX "xac." /* no data file is called so */
 
 /* ---- Bytes ---- */
 
@@ -146,9 +145,7 @@ static bool file_decode(const unsigned char *row, uint32_t page_bytes, struct ar
         memcpy(file->name, row, MANIFEST_NAME_BYTES);
         file->place = (struct manifest_place){ bytes_get_u32(row + AT_PLACE), bytes_get_u32(row + AT_PLACE + 4) };
         file->byte_len = bytes_get_u64(row + AT_BYTE_LEN);
-        return memchr(file->name, 0, MANIFEST_NAME_BYTES) && file->name[0] && !strchr(file->name, '/') &&
-               strcmp(file->name, ".") != 0 && strcmp(file->name, "..") != 0 &&
-               strncmp(file->name, OWN_PREFIX, strlen(OWN_PREFIX)) != 0 &&
+        return memchr(file->name, 0, MANIFEST_NAME_BYTES) && data_name_makes_sense(file->name) &&
                file->byte_len <= (uint64_t)page_bytes << PAGE_NO_BITS;
 }
 

@@ -8,6 +8,7 @@
 
 #include <xac/xac.h>
 
+#include "base/say.h"
 #include "base/sys.h"
 #include "recovery/adopt.h"
 #include "recovery/recover_area.h"
@@ -39,7 +40,7 @@ __attribute__((format(printf, 2, 3))) static void note(const struct check *check
         va_list args;
 
         va_start(args, format);
-        (void)vsnprintf(sentence, sizeof(sentence), format, args);
+        say_text_list(sentence, sizeof(sentence), format, args);
         va_end(args);
         if (check->recovery->note)
                 check->recovery->note(check->recovery->note_arg, sentence);

@@ -7,13 +7,15 @@
 
 #include <xac/xac.h>
 
+#include "base/say.h"
+
 int findings_add(struct findings *findings, const char *format, ...)
 {
         char sentence[RECOVER_SENTENCE];
         va_list args;
 
         va_start(args, format);
-        (void)vsnprintf(sentence, sizeof(sentence), format, args);
+        say_text_list(sentence, sizeof(sentence), format, args);
         va_end(args);
         findings->count++;
         findings->report(findings->arg, sentence);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/say.h"
 #include "base/search.h"
 
 static struct lost_page *at(const struct lost *lost, uint32_t i)
@@ -59,12 +60,12 @@ void lost_tell(const struct lost *lost, const struct home_files *homes, void (*t
                 const uint64_t page = at(lost, i)->page;
                 char sentence[RECOVER_SENTENCE];
 
-                (void)snprintf(sentence, sizeof(sentence), "%s: offset %llu: %s", home_files_name(homes, page),
-                               (unsigned long long)home_files_offset(homes, page),
-                               at(lost, i)->is_changed
-                                       ? "the page is lost; commits in the log go on from it, so that no backup has it"
-                                       : "the page is lost; 'xac repair' can take it from a backup that has it as the "
-                                         "checkpoint left it");
+                say_text(sentence, sizeof(sentence), "%s: offset %llu: %s", home_files_name(homes, page),
+                         (unsigned long long)home_files_offset(homes, page),
+                         at(lost, i)->is_changed
+                                 ? "the page is lost; commits in the log go on from it, so that no backup has it"
+                                 : "the page is lost; 'xac repair' can take it from a backup that has it as the "
+                                   "checkpoint left it");
                 tell(arg, sentence);
         }
 }

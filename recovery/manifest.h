@@ -13,6 +13,7 @@
 
 enum {
         MANIFEST_FILES = 64,
+        MANIFEST_PARTICIPANTS = 32768,
         MANIFEST_NAME_BYTES = 256, /* including the final NUL */
         MANIFEST_UNIT_SHIFT = 34,  /* of address space: 16 GiB */
         MANIFEST_PATH_BYTES = 1024 /* including the final NUL */

@@ -5,6 +5,7 @@
 
 #include "base/checksum.h"
 #include "recovery/bytes.h"
+#include "recovery/data_name.h"
 #include "recovery/log_format.h"
 
 enum {
@@ -272,11 +273,17 @@ static void slot_decode(const unsigned char *slot, struct manifest *manifest)
 
 /* ---- Sense ---- */
 
-/* A plain name inside the directory. What else a name may not be is the caller's business. */
-static bool name_makes_sense(const char name[MANIFEST_NAME_BYTES])
+/* No other file of it is called so. */
+static bool name_makes_sense(const struct manifest *manifest, uint32_t file)
 {
-        return memchr(name, '\0', MANIFEST_NAME_BYTES) && name[0] != '\0' && !strchr(name, '/') &&
-               strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+        const char *name = manifest->file_name[file];
+
+        if (!memchr(name, '\0', MANIFEST_NAME_BYTES) || !data_name_makes_sense(name))
+                return false;
+        for (uint32_t other = 0; other < file; other++)
+                if (strcmp(name, manifest->file_name[other]) == 0)
+                        return false;
+        return true;
 }
 
 static bool place_makes_sense(const struct manifest_place *place)
@@ -302,7 +309,7 @@ static bool log_fields_make_sense(const struct manifest *manifest)
                 return false;
         if (manifest->base_position > POSITION_MAX)
                 return false;
-        if (manifest->redo_position % 8 || manifest->base_position % 8)
+        if (manifest->redo_position % 8 || manifest->base_position % (manifest->is_clean ? LOG_BLOCK : 8))
                 return false;
         if (manifest->base_sequence == 0 || manifest->base_sequence > SEQUENCE_MAX)
                 return false;
@@ -323,14 +330,16 @@ bool manifest_makes_sense(const struct manifest *manifest)
 
         if (page_bytes < PAGE_BYTES_MIN || page_bytes > PAGE_BYTES_MAX || page_bytes & (page_bytes - 1))
                 return false;
-        if (manifest->generation == 0 || manifest->generation > SEQUENCE_MAX || manifest->max_participants == 0)
+        if (manifest->generation == 0 || manifest->generation > SEQUENCE_MAX)
+                return false;
+        if (manifest->max_participants == 0 || manifest->max_participants > MANIFEST_PARTICIPANTS)
                 return false;
         if (manifest->mode & ~(uint32_t)PERMISSION_BITS || manifest->file_count > MANIFEST_FILES)
                 return false;
         if (manifest->file_count < MANIFEST_FILES && manifest->sealed >> manifest->file_count)
                 return false;
         for (uint32_t file = 0; file < manifest->file_count; file++)
-                if (!name_makes_sense(manifest->file_name[file]) || !place_makes_sense(&manifest->file_place[file]))
+                if (!name_makes_sense(manifest, file) || !place_makes_sense(&manifest->file_place[file]))
                         return false;
         return memchr(manifest->archive.path, '\0', MANIFEST_PATH_BYTES) && log_fields_make_sense(manifest);
 }

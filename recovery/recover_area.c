@@ -6,6 +6,7 @@
 
 #include <xac/xac.h>
 
+#include "base/say.h"
 #include "base/search.h"
 #include "recovery/parts.h"
 
@@ -128,11 +129,11 @@ static void note_found(const struct manifest *manifest, struct recovery *recover
 
         if (!damage->found || !recovery->note)
                 return;
-        (void)snprintf(sentence, sizeof(sentence),
-                       "%s: %llu of its pages are damaged, the first at offset %llu, and stand at home as they were: "
-                       "nothing is lost",
-                       manifest->area ? AREA_NAME_1 : AREA_NAME_0, (unsigned long long)damage->found,
-                       (unsigned long long)damage->found_offset);
+        say_text(sentence, sizeof(sentence),
+                 "%s: %llu of its pages are damaged, the first at offset %llu, and stand at home as they were: "
+                 "nothing is lost",
+                 manifest->area ? AREA_NAME_1 : AREA_NAME_0, (unsigned long long)damage->found,
+                 (unsigned long long)damage->found_offset);
         recovery->note(recovery->note_arg, sentence);
 }
 

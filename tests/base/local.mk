@@ -5,6 +5,7 @@
 SUITES += base
 SUITE_base = \
         %D%/test_checksum \
+        %D%/test_say \
         %D%/test_search \
         %D%/test_shlock \
         %D%/test_sys \
@@ -17,6 +18,8 @@ UNIT_DIRECTORY = tests/base/directory.h tests/base/scratch.h
 
 %C%_test_checksum_SOURCES = %D%/test_checksum.c %D%/scratch.h
 %C%_test_checksum_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_test_say_SOURCES = %D%/test_say.c %D%/scratch.h
+%C%_test_say_LDADD = $(UNIT_LIBS)
 %C%_test_search_SOURCES = %D%/test_search.c %D%/scratch.h
 %C%_test_search_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_shlock_SOURCES = %D%/test_shlock.c %D%/patient_futex.h %D%/scratch.h

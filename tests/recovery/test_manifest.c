@@ -99,14 +99,14 @@ static void describe(unsigned char *bytes, int slot)
         for (int i = 0; i < 16; i++)
                 bytes[24 + i] = (unsigned char)(0xa0 + i);
         bytes[41] = 0x20;                   /* page_bytes 8192 */
-        bytes[44] = 0x02, bytes[46] = 1;    /* max_participants 2 + 65536 */
+        bytes[44] = 0x02, bytes[45] = 0x40; /* max_participants 2 + 16384 */
         bytes[48] = 0xa0, bytes[49] = 0x01; /* mode 0640 */
         bytes[52] = 2;
         bytes[56] = (unsigned char)slot;      /* the second slot was written second */
         bytes[60] = 7, bytes[63] = 1;         /* incarnation 7 + 2^24 */
         bytes[66] = 2;                        /* segment_bytes 128 Ki */
         bytes[72] = 9, bytes[77] = 1;         /* base_sequence 9 + 2^40 */
-        bytes[80] = 8, bytes[85] = 3;         /* base_position 8 + 3 * 2^40 */
+        bytes[81] = 16, bytes[85] = 3;        /* base_position 4096 + 3 * 2^40 */
         bytes[93] = 3;                        /* redo_position 3 * 2^40 */
         memset(bytes + 96, 0xff, 4);          /* area: none */
         bytes[100] = 0xc0, bytes[103] = 0xde; /* area_checksum */
@@ -135,13 +135,13 @@ static void test_the_bytes_are_as_described(void **state)
         assert_true(back.generation == (UINT64_C(1) << 56) + 5);
         assert_int_equal(back.uuid[15], 0xaf);
         assert_int_equal(back.page_bytes, 8192);
-        assert_int_equal(back.max_participants, 65538);
+        assert_int_equal(back.max_participants, 16386);
         assert_int_equal(back.mode, 0640);
         assert_int_equal(back.file_count, 2);
         assert_int_equal(back.incarnation, (1 << 24) + 7);
         assert_int_equal(back.segment_bytes, 128 * 1024);
         assert_true(back.base_sequence == (UINT64_C(1) << 40) + 9);
-        assert_true(back.base_position == (UINT64_C(3) << 40) + 8);
+        assert_true(back.base_position == (UINT64_C(3) << 40) + 4096);
         assert_true(back.redo_position == UINT64_C(3) << 40);
         assert_int_equal(back.area, -1);
         assert_int_equal(back.area_checksum, 0xde0000c0);
@@ -207,6 +207,21 @@ static void nonsense_endless(struct manifest *m)
         memset(m->file_name[m->file_count++], 'n', MANIFEST_NAME_BYTES);
 }
 
+static void nonsense_own(struct manifest *m)
+{
+        add_file(m, "xac.log.1");
+}
+static void nonsense_twice(struct manifest *m)
+{
+        add_file(m, "twice");
+        add_file(m, "other");
+        add_file(m, "twice");
+}
+static void nonsense_many_participants(struct manifest *m)
+{
+        m->max_participants = MANIFEST_PARTICIPANTS + 1;
+}
+
 static void nonsense_place(struct manifest *m)
 {
         add_file(m, "placed");
@@ -232,9 +247,12 @@ static void nonsense_large_segment(struct manifest *m)
 }
 
 static void (*const nonsense[])(struct manifest *) = {
-        nonsense_page_bytes, nonsense_small_page, nonsense_large_page, nonsense_participants,  nonsense_mode,
-        nonsense_count,      nonsense_slash,      nonsense_dots,       nonsense_empty,         nonsense_endless,
-        nonsense_place,      nonsense_no_place,   nonsense_segment,    nonsense_small_segment, nonsense_large_segment,
+        nonsense_page_bytes,   nonsense_small_page,    nonsense_large_page,
+        nonsense_participants, nonsense_mode,          nonsense_count,
+        nonsense_slash,        nonsense_dots,          nonsense_empty,
+        nonsense_endless,      nonsense_place,         nonsense_no_place,
+        nonsense_segment,      nonsense_small_segment, nonsense_large_segment,
+        nonsense_own,          nonsense_twice,         nonsense_many_participants,
 };
 
 /* What a fresh manifest gets by itself. */
@@ -249,6 +267,10 @@ static void nonsense_base(struct manifest *m)
 static void nonsense_uneven_base(struct manifest *m)
 {
         m->base_position++;
+}
+static void nonsense_clean_base(struct manifest *m)
+{
+        m->base_position += 8;
 }
 static void nonsense_redo(struct manifest *m)
 {
@@ -293,17 +315,10 @@ static void nonsense_clean_target(struct manifest *m)
 }
 
 static void (*const log_nonsense[])(struct manifest *) = {
-        nonsense_sequence,
-        nonsense_base,
-        nonsense_uneven_base,
-        nonsense_redo,
-        nonsense_redo_before_the_log,
-        nonsense_incarnation,
-        nonsense_area,
-        nonsense_negative_area,
-        nonsense_clean,
-        nonsense_old_target,
-        nonsense_target_without_area,
+        nonsense_sequence,     nonsense_base,       nonsense_uneven_base,
+        nonsense_clean_base,   nonsense_redo,       nonsense_redo_before_the_log,
+        nonsense_incarnation,  nonsense_area,       nonsense_negative_area,
+        nonsense_clean,        nonsense_old_target, nonsense_target_without_area,
         nonsense_clean_target,
 };
 

@@ -367,8 +367,12 @@ static void test_a_power_cut_leaves_the_old_or_the_new_one(void **state)
         unsigned char *begin = malloc(FILE_BYTES);
 
         (void)state;
-        for (int file = 0; file < 40; file++) /* so that a change is in the first sector and in a later one */
-                add_file(&manifest, "old");
+        for (int file = 0; file < 40; file++) { /* so that a change is in the first sector and in a later one */
+                char name[8];
+
+                snprintf(name, sizeof(name), "old%d", file);
+                add_file(&manifest, name);
+        }
         create(&manifest);
         since[0] = manifest;
         since_count = 1;

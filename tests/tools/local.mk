@@ -22,6 +22,7 @@ TOOL_TESTS = \
         %D%/test_heap \
         %D%/test_log \
         %D%/test_moments \
+        %D%/test_names \
         %D%/test_opening \
         %D%/test_recover \
         %D%/test_scrub \
@@ -58,6 +59,8 @@ TRACE_TESTED = %D%/json_check.c %D%/json_check.h %D%/trace_chew.c %D%/trace_chew
 %C%_test_check_LDADD = $(CONTRACT_LIBS)
 %C%_test_clean_SOURCES = %D%/test_clean.c $(TOOL_COMMON)
 %C%_test_clean_LDADD = $(CONTRACT_LIBS)
+%C%_test_names_SOURCES = %D%/test_names.c $(TOOL_COMMON)
+%C%_test_names_LDADD = tests/support/libsupport.la libxacheap-core.la $(UNIT_LIBS) # it makes manifests
 %C%_test_moments_SOURCES = %D%/test_moments.c $(TOOL_COMMON)
 %C%_test_moments_LDADD = $(CONTRACT_LIBS)
 %C%_test_serve_SOURCES = %D%/test_serve.c $(TOOL_COMMON)

@@ -355,7 +355,7 @@ static void no_control_characters_reach_the_terminal(void)
         tool_work(0, COMMITS, TOOL_KILL);
         edit_header(offsetof(struct control, path), "/\033]0;x\007\n", 9);
         check_xac(0, "stat");
-        check_said("/?]0;x??");
+        check_said("/\\x1b]0;x\\x07\\x0a");
         check_xac(0, "clean", "--dry-run");
         check_not_said("\033");
 }

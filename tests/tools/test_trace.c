@@ -494,8 +494,8 @@ static void strange_names_do_no_harm(void)
         trace_make_finish(&make, TOOK);
         check_xac(0, "trace", "--json", store(&make));
         check(json_check(tool.said, tool.said_len));
-        check_said("a\\\"b\\\\c???");
-        check_said("\xc3\xa4 ?( \\\"}");
+        check_said("a\\\"b\\\\c\\\\x0a\\\\xff\\\\x1b");
+        check_said("\xc3\xa4 \\\\xc3( \\\"}");
         trace_make_free(&make);
 }
 

@@ -14,6 +14,7 @@
 #include <xac/xac.h>
 
 #include "backup/backup_index.h"
+#include "base/say.h"
 #include "base/sys.h"
 #include "recovery/archive_keep.h"
 #include "recovery/log_files.h"
@@ -198,9 +199,9 @@ static void report_keep(const struct archive_mark *mark, bool has_taken)
 {
         tool_label("archived");
         if (!has_taken)
-                printf("nothing, as there was nothing new to take: ");
-        printf("up to position %" PRIu64, mark->position);
-        printf(mark->last ? ", commit %" PRIu64 "\n" : "\n", mark->last);
+                say(stdout, "nothing, as there was nothing new to take: ");
+        say(stdout, "up to position %" PRIu64, mark->position);
+        say(stdout, mark->last ? ", commit %" PRIu64 "\n" : "\n", mark->last);
 }
 
 /* A checkpoint may be quicker. */
@@ -338,7 +339,7 @@ enum tool_exit archive_main(int argc, char **argv)
         struct archive_call call = { 0 };
         int option;
 
-        while ((option = getopt_long(argc, argv, "h", known, NULL)) != -1) {
+        while ((option = tool_next_option(argc, argv, ":h", known)) != -1) {
                 if (option == 'h') {
                         fputs(archive_help, stdout);
                         return TOOL_DONE;

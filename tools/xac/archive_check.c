@@ -13,6 +13,7 @@
 #include <string.h>
 #include <xac/xac.h>
 
+#include "base/say.h"
 #include "recovery/archive_reader.h"
 #include "tools/xac/archive_list.h"
 
@@ -28,7 +29,7 @@ struct check {
 static void print_damage(void *arg, const char *sentence)
 {
         (void)arg;
-        printf("DAMAGED: %s\n", sentence);
+        say(stdout, "DAMAGED: %s\n", sentence);
 }
 
 static void keep_sentence(void *arg, const char *sentence)
@@ -48,9 +49,9 @@ static void report_piece(struct check *check, uint32_t i, const char *sentence)
                 first = check->newest + 1;
         check->damaged++;
         if (part->last)
-                printf("DAMAGED: %s; it had commits %" PRIu64 " to %" PRIu64 "\n", sentence, first, part->last);
+                say(stdout, "DAMAGED: %s; it had commits %" PRIu64 " to %" PRIu64 "\n", sentence, first, part->last);
         else
-                printf("DAMAGED: %s; no commit begins in it\n", sentence);
+                say(stdout, "DAMAGED: %s; no commit begins in it\n", sentence);
         check->newest = part->last ? part->last : check->newest;
 }
 
@@ -156,7 +157,7 @@ static int check_line(struct check *check)
                         report_gap(check, first);
         }
         if (!err && line->is_end_lost && check->newest)
-                printf("GAP: the end is damaged: commits after %" PRIu64 "\n", check->newest);
+                say(stdout, "GAP: the end is damaged: commits after %" PRIu64 "\n", check->newest);
         return err;
 }
 
@@ -169,12 +170,12 @@ static void print_result(const struct check *check)
         for (uint32_t i = 0; i < line->count; i++)
                 bytes += line->piece[i].part.header_bytes + line->piece[i].part.packed_bytes;
         tool_label("checked");
-        printf("%s, %s\n", tool_count(line->count, "file", "files"), tool_bytes(bytes));
+        say(stdout, "%s, %s\n", tool_count(line->count, "file", "files"), tool_bytes(bytes));
         tool_label("result");
         if (damaged)
-                printf("DAMAGED, in %s\n", tool_count(damaged, "file", "files"));
+                say(stdout, "DAMAGED, in %s\n", tool_count(damaged, "file", "files"));
         else
-                printf("%s\n", check->gaps ? "sound, but not all is there" : "sound");
+                say(stdout, "%s\n", check->gaps ? "sound, but not all is there" : "sound");
 }
 
 enum tool_exit archive_check_run(const char *path, bool is_quiet)

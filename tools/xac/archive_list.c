@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <xac/xac.h>
 
+#include "base/say.h"
 #include "base/sys.h"
 
 /* ---- The archive ---- */
@@ -92,13 +93,13 @@ static void stretch_print(struct stretch *stretch)
 {
         if (!stretch->parts)
                 return;
-        printf("%s, %s to %s, %s, %s\n", stretch_commits(stretch), moment_time(stretch->first_ns),
-               moment_time(stretch->last_ns), tool_count(stretch->parts, "file", "files"), tool_bytes(stretch->bytes));
+        say(stdout, "%s, %s to %s, %s, %s\n", stretch_commits(stretch), moment_time(stretch->first_ns),
+            moment_time(stretch->last_ns), tool_count(stretch->parts, "file", "files"), tool_bytes(stretch->bytes));
         if (stretch->back_ns >= SET_BACK_NS)
-                printf("    the clock was set back by up to %" PRIu64
-                       " s there: these times may be too late by as much; "
-                       "--until=TIME goes by the clock, --until=SEQUENCE by none\n",
-                       stretch->back_ns / 1000000000);
+                say(stdout,
+                    "    the clock was set back by up to %" PRIu64 " s there: these times may be too late by as much; "
+                    "--until=TIME goes by the clock, --until=SEQUENCE by none\n",
+                    stretch->back_ns / 1000000000);
         *stretch = (struct stretch){ 0 };
 }
 
@@ -110,9 +111,9 @@ void archive_print_gap(const struct archive_line *line, uint32_t i, uint64_t new
                 newest = line->piece[before].part.last;
         while (next < line->count && !line->piece[next].part.last)
                 next++;
-        printf("GAP: %s", line->piece[i].gap);
+        say(stdout, "GAP: %s", line->piece[i].gap);
         if (newest && next < line->count && line->piece[next].part.before > newest)
-                printf(": commits %" PRIu64 " to %" PRIu64, newest + 1, line->piece[next].part.before);
+                say(stdout, ": commits %" PRIu64 " to %" PRIu64, newest + 1, line->piece[next].part.before);
         putchar('\n');
 }
 
@@ -133,7 +134,7 @@ static uint64_t print_line(const struct archive_line *line, bool has_files)
                 gaps += piece->gap != NULL;
                 if (has_files) {
                         archive_file_name(name, piece->part.from, piece->part.to, piece->part.session.incarnation);
-                        printf("%s: ", name);
+                        say(stdout, "%s: ", name);
                 }
                 stretch_add(&stretch, &piece->part);
         }
@@ -199,8 +200,8 @@ static int forget_old(const struct archive_place *place, const struct archive_fo
         if (forget->is_quiet)
                 return err;
         tool_label(forget->is_dry ? "would remove" : "removed");
-        printf("%s%s%s\n", tool_count(removed, "file", "files"), removed && !err ? ": " : "",
-               removed && !err ? stretch_commits(&old) : "");
+        say(stdout, "%s%s%s\n", tool_count(removed, "file", "files"), removed && !err ? ": " : "",
+            removed && !err ? stretch_commits(&old) : "");
         return err;
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <xac/xac.h>
 
+#include "base/say.h"
 #include "base/sys.h"
 #include "tools/xac/interrupt.h"
 #include "tools/xac/json.h"
@@ -80,13 +81,13 @@ static void print_report(const struct backup_call *call, const xac_backup_result
 {
         FILE *to = report_to(call);
 
-        fprintf(to, "sequence      %" PRIu64 "\n", result->sequence);
+        say(to, "sequence      %" PRIu64 "\n", result->sequence);
         if (result->since_sequence)
-                fprintf(to, "since         %" PRIu64 "\n", result->since_sequence);
-        fprintf(to, "copied        %s of %s, in %s: %s\n", tool_count(result->pages_copied, "page", "pages"),
-                tool_count(result->pages, "page", "pages"), tool_count(result->files, "file", "files"),
-                tool_bytes(result->bytes_copied));
-        fprintf(to, "took          %.2f s\n", seconds);
+                say(to, "since         %" PRIu64 "\n", result->since_sequence);
+        say(to, "copied        %s of %s, in %s: %s\n", tool_count(result->pages_copied, "page", "pages"),
+            tool_count(result->pages, "page", "pages"), tool_count(result->files, "file", "files"),
+            tool_bytes(result->bytes_copied));
+        say(to, "took          %.2f s\n", seconds);
 }
 
 /* ---- The backup ---- */
@@ -179,7 +180,7 @@ enum tool_exit backup_main(int argc, char **argv)
         struct backup_call call = { 0 };
         int option;
 
-        while ((option = getopt_long(argc, argv, "h", known, NULL)) != -1) {
+        while ((option = tool_next_option(argc, argv, ":h", known)) != -1) {
                 if (option == 'h') {
                         fputs(backup_help, stdout);
                         return TOOL_DONE;

@@ -17,6 +17,7 @@
 #include <inttypes.h>
 #include <xac/xac.h>
 
+#include "base/say.h"
 #include "base/sys.h"
 #include "recovery/manifest_slot.h"
 #include "recovery/recover.h"
@@ -78,16 +79,16 @@ static void report_slots(const struct slots *slots)
 
         tool_label("manifest");
         if (is_valid[0] && is_valid[1] && slots->manifest[0].generation == slots->manifest[1].generation) {
-                printf("both slots sound, generation %" PRIu64 "\n", slots->manifest[0].generation);
+                say(stdout, "both slots sound, generation %" PRIu64 "\n", slots->manifest[0].generation);
         } else if (is_valid[0] && is_valid[1]) {
-                printf("both slots sound, generations %" PRIu64 " and %" PRIu64 "\n", slots->manifest[0].generation,
-                       slots->manifest[1].generation);
+                say(stdout, "both slots sound, generations %" PRIu64 " and %" PRIu64 "\n",
+                    slots->manifest[0].generation, slots->manifest[1].generation);
                 check_note(MANIFEST_NAME " was being written when the machine or its last process went down; the "
                                          "newer slot counts");
         } else {
                 int good = is_valid[1];
 
-                printf("slot %d sound, generation %" PRIu64 "\n", good, slots->manifest[good].generation);
+                say(stdout, "slot %d sound, generation %" PRIu64 "\n", good, slots->manifest[good].generation);
                 check_note(MANIFEST_NAME ", slot %d (offset %d) is torn or damaged; the other one counts, and the "
                                          "next write of the manifest puts it right",
                            !good, !good * MANIFEST_SLOT_BYTES);
@@ -131,13 +132,13 @@ static void report_log(const struct place *place, const struct recovery *recover
 {
         tool_label("log");
         if (place->manifest.is_clean) {
-                printf("nothing beyond the checkpoint at sequence %" PRIu64 "\n", place->manifest.base_sequence);
+                say(stdout, "nothing beyond the checkpoint at sequence %" PRIu64 "\n", place->manifest.base_sequence);
         } else {
-                printf("%s beyond the checkpoint at sequence %" PRIu64 ",\n",
-                       tool_count(recovery->commits, "commit", "commits"), place->manifest.base_sequence);
+                say(stdout, "%s beyond the checkpoint at sequence %" PRIu64 ",\n",
+                    tool_count(recovery->commits, "commit", "commits"), place->manifest.base_sequence);
                 tool_label("");
-                printf("%s, %s changed\n", tool_bytes(recovery->log_bytes),
-                       tool_count(recovery->pages, "page", "pages"));
+                say(stdout, "%s, %s changed\n", tool_bytes(recovery->log_bytes),
+                    tool_count(recovery->pages, "page", "pages"));
         }
 }
 
@@ -145,9 +146,9 @@ static void report_area(const struct place *place)
 {
         tool_label("area");
         if (place->manifest.area < 0)
-                printf("none\n");
+                say(stdout, "none\n");
         else
-                printf("xac.area.%" PRId32 "\n", place->manifest.area);
+                say(stdout, "xac.area.%" PRId32 "\n", place->manifest.area);
 }
 
 static void report_torn_tail(const struct recovery *recovery)
@@ -167,18 +168,19 @@ static void report_sums(const struct recovery *recovery)
 {
         tool_label("checksums");
         if (recovery->skips_sums) {
-                printf("not compared: pages may be going home ('xac scrub' compares them)\n");
+                say(stdout, "not compared: pages may be going home ('xac scrub' compares them)\n");
                 return;
         }
-        printf("%s compared\n", tool_count(recovery->sums_pages - recovery->sums_unknown, "page", "pages"));
+        say(stdout, "%s compared\n", tool_count(recovery->sums_pages - recovery->sums_unknown, "page", "pages"));
         if (!recovery->sums_unknown && !recovery->sums_missing)
                 return;
         tool_label("");
         if (recovery->sums_missing)
-                printf("%s without any, which an open begins\n", tool_count(recovery->sums_missing, "file", "files"));
+                say(stdout, "%s without any, which an open begins\n",
+                    tool_count(recovery->sums_missing, "file", "files"));
         else
-                printf("%s without one yet: 'xac scrub --sum' makes them\n",
-                       tool_count(recovery->sums_unknown, "page", "pages"));
+                say(stdout, "%s without one yet: 'xac scrub --sum' makes them\n",
+                    tool_count(recovery->sums_unknown, "page", "pages"));
 }
 
 /* What an open would take as it is. */
@@ -232,23 +234,25 @@ static void report_result(const struct place *place, enum tool_exit result, bool
 {
         tool_label("result");
         if (result == TOOL_CHANGED)
-                printf("NOT KNOWN TO BE SOUND: see the notes. Nothing was changed.\n"
-                       "Pages without a checksum get one of what they are by 'xac scrub --sum'. If you, or a program "
-                       "of yours, have changed files while it was closed, all is well: the\n"
-                       "next open takes them as they are. If not, they are of another moment than the rest:\n"
-                       "restore the whole directory, or copy it again as a whole.\n");
+                say(stdout,
+                    "NOT KNOWN TO BE SOUND: see the notes. Nothing was changed.\n"
+                    "Pages without a checksum get one of what they are by 'xac scrub --sum'. If you, or a program "
+                    "of yours, have changed files while it was closed, all is well: the\n"
+                    "next open takes them as they are. If not, they are of another moment than the rest:\n"
+                    "restore the whole directory, or copy it again as a whole.\n");
         else if (result != TOOL_DONE)
-                printf("DAMAGED, in %s. Nothing was changed.\n"
-                       "Copy the directory before anything else. An open may stop at the same place, or go on\n"
-                       "with what is wrong. 'xac repair' takes files and pages that are not what their checksums\n"
-                       "say from a backup. Otherwise restore the whole directory: a file from another moment does\n"
-                       "not go with the rest. Where the log is damaged (xac.log.N), or pages in the double-write area\n"
-                       "(xac.area.N), and no backup with an archive has more, 'xac recover --give-up-damaged' "
-                       "recovers\n"
-                       "the commits before the damage, and all pages but those, which it names.\n",
-                       tool_count(check_damage_count(), "place", "places"));
+                say(stdout,
+                    "DAMAGED, in %s. Nothing was changed.\n"
+                    "Copy the directory before anything else. An open may stop at the same place, or go on\n"
+                    "with what is wrong. 'xac repair' takes files and pages that are not what their checksums\n"
+                    "say from a backup. Otherwise restore the whole directory: a file from another moment does\n"
+                    "not go with the rest. Where the log is damaged (xac.log.N), or pages in the double-write area\n"
+                    "(xac.area.N), and no backup with an archive has more, 'xac recover --give-up-damaged' "
+                    "recovers\n"
+                    "the commits before the damage, and all pages but those, which it names.\n",
+                    tool_count(check_damage_count(), "place", "places"));
         else
-                printf("sound%s\n", what_is_next(place, has_remains));
+                say(stdout, "sound%s\n", what_is_next(place, has_remains));
 }
 
 /* ---- In use? ---- */
@@ -319,7 +323,7 @@ enum tool_exit check_main(int argc, char **argv)
         enum tool_exit result;
         int option;
 
-        while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+        while ((option = tool_next_option(argc, argv, ":h", longs)) != -1) {
                 if (option == 'h') {
                         fputs(check_help, stdout);
                         return TOOL_DONE;

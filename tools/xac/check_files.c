@@ -8,20 +8,20 @@
 #include <xac/xac.h>
 
 #include "backup/backup_index.h"
+#include "base/say.h"
 #include "base/sys.h"
 #include "recovery/area.h"
+#include "recovery/data_name.h"
 #include "recovery/log_header.h"
 #include "recovery/sums.h"
 
-#define OUR_PREFIX "xac."
-
 static uint64_t damage_count;
 
-static void say(const char *what, const char *format, va_list args)
+static void print_finding(const char *what, const char *format, va_list args)
 {
-        printf("%s: ", what);
-        vprintf(format, args);
-        printf("\n");
+        say(stdout, "%s: ", what);
+        say_list(stdout, format, args);
+        say(stdout, "\n");
 }
 
 void check_damage(const char *format, ...)
@@ -29,7 +29,7 @@ void check_damage(const char *format, ...)
         va_list args;
 
         va_start(args, format);
-        say("DAMAGED", format, args);
+        print_finding("DAMAGED", format, args);
         va_end(args);
         damage_count++;
 }
@@ -39,29 +39,13 @@ void check_note(const char *format, ...)
         va_list args;
 
         va_start(args, format);
-        say("note", format, args);
+        print_finding("note", format, args);
         va_end(args);
 }
 
 uint64_t check_damage_count(void)
 {
         return damage_count;
-}
-
-/* ---- Names in the manifest ---- */
-
-static void check_name(const struct place *place, uint32_t file_no)
-{
-        const struct manifest *manifest = &place->manifest;
-        const char *name = manifest->file_name[file_no];
-
-        if (strncmp(name, OUR_PREFIX, strlen(OUR_PREFIX)) == 0)
-                check_damage(MANIFEST_NAME ": file %" PRIu32 " is called %s, and such names are the library's own",
-                             file_no, name);
-        for (uint32_t i = 0; i < file_no; i++)
-                if (strcmp(name, manifest->file_name[i]) == 0)
-                        check_damage(MANIFEST_NAME ": files %" PRIu32 " and %" PRIu32 " are both called %s", i, file_no,
-                                     name);
 }
 
 /* ---- Files in the directory ---- */
@@ -127,7 +111,7 @@ static int visit_name(void *arg, const char *name)
         const struct place *place = arg;
         uint32_t file_no;
 
-        if (strncmp(name, OUR_PREFIX, strlen(OUR_PREFIX)) != 0)
+        if (!data_name_is_own(name))
                 return 0; /* a data file, or somebody else's */
         if (is_known(name)) {
                 check_kind(place, name, true);
@@ -146,9 +130,8 @@ static int visit_name(void *arg, const char *name)
 int check_files(const struct place *place)
 {
         tool_label("files");
-        printf("%s\n", tool_count(place->manifest.file_count, "data file", "data files"));
+        say(stdout, "%s\n", tool_count(place->manifest.file_count, "data file", "data files"));
         for (uint32_t i = 0; i < place->manifest.file_count; i++) {
-                check_name(place, i);
                 check_kind(place, place->manifest.file_name[i], true);
         }
         return sys_list(place->directory, visit_name, (void *)(uintptr_t)place);

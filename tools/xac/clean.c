@@ -10,6 +10,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 
+#include "base/say.h"
 #include "tools/xac/machine.h"
 #include "tools/xac/tool.h"
 
@@ -41,9 +42,9 @@ static bool may_lose(const struct order *order, const struct leftover *leftover)
 
 static void report(const char *verb, const struct leftover *leftover, const char *why)
 {
-        printf("%s ", verb);
+        say(stdout, "%s ", verb);
         machine_print_name(leftover);
-        printf("\n    %s\n", why);
+        say(stdout, "\n    %s\n", why);
 }
 
 static enum tool_exit keep(const struct order *order, const struct leftover *leftover)
@@ -102,14 +103,14 @@ static enum tool_exit clean_all(const struct order *order)
         result = clean_list(order, all, count);
         free(all);
         if (count == 0)
-                printf("There is no shared memory.\n");
+                say(stdout, "There is no shared memory.\n");
         return result;
 }
 
 static enum tool_exit clean_name(struct order *order, const struct leftover *leftover, int err)
 {
         if (err) {
-                printf("There is no shared memory of that name.\n");
+                say(stdout, "There is no shared memory of that name.\n");
                 return TOOL_DONE;
         }
         order->is_one = true;
@@ -132,7 +133,7 @@ static enum tool_exit clean_directory(struct order *order)
         result = clean_list(order, all, count);
         free(all);
         if (count == 0)
-                printf("There is no shared memory of that directory.\n");
+                say(stdout, "There is no shared memory of that directory.\n");
         if (order->is_forced && count > 1 && result != TOOL_DONE)
                 tool_complain("%s is the path of several: give --force the name of one", order->operand);
         return result;
@@ -155,7 +156,7 @@ enum tool_exit clean_main(int argc, char **argv)
         struct order order = { .operand = NULL };
         int option;
 
-        while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+        while ((option = tool_next_option(argc, argv, ":h", longs)) != -1) {
                 switch (option) {
                 case 'n':
                         order.is_dry_run = true;

@@ -15,6 +15,7 @@
 
 #include <xac/send.h>
 
+#include "base/say.h"
 #include "send/send_format.h"
 #include "tools/xac/address.h"
 #include "tools/xac/get_list.h"
@@ -86,8 +87,8 @@ static int print_records(const struct order *order, xac_range *range)
                 putchar('\n');
         }
         if (order->is_count)
-                printf("%" PRIu64 " records as of commit %" PRIu64 "%s\n", count, xac_range_sequence(range),
-                       xac_range_is_cut(range) ? ", and there are more" : "");
+                say(stdout, "%" PRIu64 " records as of commit %" PRIu64 "%s\n", count, xac_range_sequence(range),
+                    xac_range_is_cut(range) ? ", and there are more" : "");
         return fflush(stdout) ? -errno : 0;
 }
 
@@ -295,7 +296,7 @@ enum tool_exit get_main(int argc, char **argv)
         struct order order = { .repeat = 1 };
         int option;
 
-        while ((option = getopt_long(argc, argv, "h", known, NULL)) != -1) {
+        while ((option = tool_next_option(argc, argv, ":h", known)) != -1) {
                 if (option == 'h') {
                         fputs(get_help, stdout);
                         return TOOL_DONE;

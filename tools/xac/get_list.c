@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/say.h"
 #include "send/send_list.h"
 #include "tools/xac/tool.h"
 
@@ -27,9 +28,9 @@ int get_bytes(int socket, void *bytes, size_t byte_len)
 static void print_size(uint32_t byte_len, bool is_fixed)
 {
         if (is_fixed)
-                printf("\t%" PRIu32, byte_len);
+                say(stdout, "\t%" PRIu32, byte_len);
         else
-                printf("\tany");
+                say(stdout, "\tany");
 }
 
 static void print_entry(const struct send_listed *listed)
@@ -42,7 +43,7 @@ static void print_entry(const struct send_listed *listed)
                 print_size(listed->value_bytes, listed->key_bytes > 0);
                 putchar('\n');
         } else {
-                printf("\t\t%" PRIu64 " pages of %" PRIu32 " bytes\n", listed->pages, listed->page_bytes);
+                say(stdout, "\t\t%" PRIu64 " pages of %" PRIu32 " bytes\n", listed->pages, listed->page_bytes);
         }
 }
 

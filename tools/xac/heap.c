@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <xac/heap.h>
 
+#include "base/say.h"
 #include "tools/xac/opening.h"
 #include "tools/xac/tool.h"
 
@@ -30,32 +31,32 @@ const char heap_help[] =
 static void print_finding(void *unused, const char *text)
 {
         (void)unused;
-        printf("DAMAGED: %s\n", text);
+        say(stdout, "DAMAGED: %s\n", text);
 }
 
 static int print_root(void *heap, const xac_heap_root *root)
 {
-        printf("    %-*s %s at offset %" PRIu64 ", tag %" PRIu64 "\n", XAC_HEAP_NAME_MAX / 2, root->name,
-               tool_bytes(root->size), xac_heap_offset(heap, root->object), root->tag);
+        say(stdout, "    %-*s %s at offset %" PRIu64 ", tag %" PRIu64 "\n", XAC_HEAP_NAME_MAX / 2, root->name,
+            tool_bytes(root->size), xac_heap_offset(heap, root->object), root->tag);
         return 0;
 }
 
 static void print_stats(const xac_heap_stats *stats)
 {
         tool_label("spans");
-        printf("%s\n", tool_bytes(stats->file_bytes));
+        say(stdout, "%s\n", tool_bytes(stats->file_bytes));
         tool_label("live");
-        printf("%s in %s\n", tool_bytes(stats->live_bytes), tool_count(stats->live_objects, "object", "objects"));
+        say(stdout, "%s in %s\n", tool_bytes(stats->live_bytes), tool_count(stats->live_objects, "object", "objects"));
         tool_label("small");
-        printf("%s of pages, in which %s are free\n", tool_bytes(stats->slab_bytes), tool_bytes(stats->slab_free));
+        say(stdout, "%s of pages, in which %s are free\n", tool_bytes(stats->slab_bytes), tool_bytes(stats->slab_free));
         tool_label("large");
-        printf("%s of pages\n", tool_bytes(stats->run_bytes));
+        say(stdout, "%s of pages\n", tool_bytes(stats->run_bytes));
         tool_label("free");
-        printf("%s of pages\n", tool_bytes(stats->free_bytes));
+        say(stdout, "%s of pages\n", tool_bytes(stats->free_bytes));
         tool_label("kept");
-        printf("%s of maps, header and roots\n", tool_bytes(stats->kept_bytes));
+        say(stdout, "%s of maps, header and roots\n", tool_bytes(stats->kept_bytes));
         tool_label("roots");
-        printf("%" PRIu64 "\n", stats->roots);
+        say(stdout, "%" PRIu64 "\n", stats->roots);
 }
 
 /* To map a file would make it. */
@@ -109,7 +110,7 @@ enum tool_exit heap_main(int argc, char **argv)
         struct opening opening = { .command = "heap", .may_adopt = true, .may_be_volatile = true };
         int option;
 
-        while ((option = getopt_long(argc, argv, "h", known, NULL)) != -1) {
+        while ((option = tool_next_option(argc, argv, ":h", known)) != -1) {
                 if (option == 'h') {
                         fputs(heap_help, stdout);
                         return TOOL_DONE;

@@ -2,17 +2,35 @@
 #include "tools/xac/json.h"
 
 #include <inttypes.h>
+#include <string.h>
+
+#include "base/safe_text.h"
+
+/* What terminals act on is escaped as well, and what would end a script in HTML. */
+static void quote_character(FILE *to, const char *text, uint32_t code, size_t byte_len)
+{
+        if (!code)
+                fputs("\\ufffd", to); /* a byte that is no UTF-8 */
+        else if (!safe_text_is_plain(code) || code == '<')
+                fprintf(to, "\\u%04" PRIx32, code);
+        else if (code == '"' || code == '\\')
+                fprintf(to, "\\%c", (int)code);
+        else
+                fwrite(text, 1, byte_len, to);
+}
 
 void json_quote(FILE *to, const char *text)
 {
+        const char *const end = text + strlen(text);
+
         putc('"', to);
-        for (; *text; text++) {
-                if (*text == '"' || *text == '\\')
-                        putc('\\', to);
-                if ((unsigned char)*text < 0x20 || *text == '<')
-                        fprintf(to, "\\u%04x", (unsigned)*text);
-                else
-                        putc(*text, to);
+        while (text < end) {
+                size_t byte_len;
+                const uint32_t code =
+                        safe_text_decode((const unsigned char *)text, (const unsigned char *)end, &byte_len);
+
+                quote_character(to, text, code, byte_len);
+                text += code ? byte_len : 1;
         }
         putc('"', to);
 }

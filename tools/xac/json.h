@@ -23,7 +23,8 @@ void json_signed(struct json *json, const char *key, int64_t number);
 void json_bool(struct json *json, const char *key, bool is_so);
 void json_text(struct json *json, const char *key, const char *text); /* UTF-8; NULL: null */
 
-/* The text with its quotation marks. '<' is escaped, so that it may stand in a script of a page. */
+/* The text with its quotation marks. Bytes that are no UTF-8 become U+FFFD. Control characters and "<" are escaped, so
+ * that it may stand on a terminal, and in a script of a page. */
 void json_quote(FILE *to, const char *text);
 
 #endif

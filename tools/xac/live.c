@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "base/say.h"
 #include "tools/xac/machine.h"
 #include "tools/xac/maps.h"
 #include "tools/xac/process.h"
@@ -31,20 +32,19 @@ static uint64_t difference(uint64_t newer, uint64_t older)
 static void print_sequence(const struct inspection *inspection)
 {
         tool_label("sequence");
-        printf("%" PRIu64, inspection->sequence);
+        say(stdout, "%" PRIu64, inspection->sequence);
         if (inspection->is_volatile)
-                printf(" (volatile: nothing is logged)\n");
+                say(stdout, " (volatile: nothing is logged)\n");
         else
-                printf(", durable %" PRIu64 ", checkpoint %" PRIu64 " (%s ago)\n", inspection->durable_sequence,
-                       inspection->checkpoint_sequence,
-                       tool_count(difference(inspection->sequence, inspection->checkpoint_sequence), "commit",
-                                  "commits"));
+                say(stdout, ", durable %" PRIu64 ", checkpoint %" PRIu64 " (%s ago)\n", inspection->durable_sequence,
+                    inspection->checkpoint_sequence,
+                    tool_count(difference(inspection->sequence, inspection->checkpoint_sequence), "commit", "commits"));
         if (inspection->poison) {
                 tool_label("POISONED");
-                printf("a write or a sync failed: %s. It still serves reads; close it everywhere and\n",
-                       tool_explain(inspection->poison));
+                say(stdout, "a write or a sync failed: %s. It still serves reads; close it everywhere and\n",
+                    tool_explain(inspection->poison));
                 tool_label("");
-                printf("open it again, and it recovers from the log.\n");
+                say(stdout, "open it again, and it recovers from the log.\n");
         }
 }
 
@@ -52,10 +52,10 @@ static void print_checkpoint(const struct inspection *inspection)
 {
         tool_label("checkpoint");
         if (inspection->checkpointer)
-                printf("running, in process %" PRIu32, inspection->checkpointer);
+                say(stdout, "running, in process %" PRIu32, inspection->checkpointer);
         else
-                printf("not running");
-        printf("; %" PRIu64 " so far\n", inspection->checkpoints);
+                say(stdout, "not running");
+        say(stdout, "; %" PRIu64 " so far\n", inspection->checkpoints);
 }
 
 static void print_archive(const struct inspection *inspection)
@@ -63,12 +63,12 @@ static void print_archive(const struct inspection *inspection)
         if (!inspection->log_held)
                 return;
         tool_label("archive");
-        printf("%s, up to commit %" PRIu64 "; %s of log on disk not yet there\n", inspection->archive,
-               inspection->archive_sequence, tool_bytes(difference(inspection->log_durable, inspection->log_held)));
+        say(stdout, "%s, up to commit %" PRIu64 "; %s of log on disk not yet there\n", inspection->archive,
+            inspection->archive_sequence, tool_bytes(difference(inspection->log_durable, inspection->log_held)));
         if (!inspection->archive_error)
                 return;
         tool_label("");
-        printf("IT TAKES NOTHING: %s. The log grows until it does\n", tool_explain(inspection->archive_error));
+        say(stdout, "IT TAKES NOTHING: %s. The log grows until it does\n", tool_explain(inspection->archive_error));
 }
 
 static void print_log(const struct place *place, const struct inspection *inspection)
@@ -79,20 +79,20 @@ static void print_log(const struct place *place, const struct inspection *inspec
                 return;
         in_use = difference(inspection->log_limit, inspection->log_low) / inspection->segment_bytes;
         tool_label("log");
-        printf("%s since the checkpoint,\n",
-               tool_bytes(difference(inspection->log_end, place->manifest.redo_position)));
+        say(stdout, "%s since the checkpoint,\n",
+            tool_bytes(difference(inspection->log_end, place->manifest.redo_position)));
         tool_label("");
-        printf("of %s that force the next one; %" PRIu64 " bytes not yet on disk", tool_bytes(inspection->log_bytes),
-               difference(inspection->log_end, inspection->log_durable));
+        say(stdout, "of %s that force the next one; %" PRIu64 " bytes not yet on disk",
+            tool_bytes(inspection->log_bytes), difference(inspection->log_end, inspection->log_durable));
         if (behind)
-                printf(", %s not yet logged", tool_count(behind, "commit", "commits"));
-        printf("\n");
+                say(stdout, ", %s not yet logged", tool_count(behind, "commit", "commits"));
+        say(stdout, "\n");
         tool_label("segments");
-        printf("%" PRIu64 " in use, %" PRIu32 " free, of %s each\n", in_use, inspection->segments_free,
-               tool_bytes(inspection->segment_bytes));
+        say(stdout, "%" PRIu64 " in use, %" PRIu32 " free, of %s each\n", in_use, inspection->segments_free,
+            tool_bytes(inspection->segment_bytes));
         print_archive(inspection);
         tool_label("groups");
-        printf("%s written\n", tool_count(inspection->groups, "group", "groups"));
+        say(stdout, "%s written\n", tool_count(inspection->groups, "group", "groups"));
 }
 
 /* The pool's ceiling is no promise of others who use the same memory. */
@@ -106,9 +106,9 @@ static void print_room(const struct inspection *inspection)
         if (difference(inspection->pool_bytes, inspection->pool_bytes_allocated) <= unused)
                 return;
         tool_label("");
-        printf("TOO LITTLE for the pool to reach its ceiling: transactions may end in XAC_FULL before.\n");
+        say(stdout, "TOO LITTLE for the pool to reach its ceiling: transactions may end in XAC_FULL before.\n");
         tool_label("");
-        printf("Make it larger (mount -o remount,size=...; docker run --shm-size), or see 'xac stat'.\n");
+        say(stdout, "Make it larger (mount -o remount,size=...; docker run --shm-size), or see 'xac stat'.\n");
 }
 
 static void print_pool(const struct inspection *inspection)
@@ -117,17 +117,17 @@ static void print_pool(const struct inspection *inspection)
         uint64_t used = inspection->slots_used;
 
         tool_label("pool");
-        printf("%s used,\n", tool_bytes(used * page_bytes));
+        say(stdout, "%s used,\n", tool_bytes(used * page_bytes));
         tool_label("");
-        printf("of at most %s; %s allocated\n", tool_bytes(inspection->pool_bytes),
-               tool_bytes(inspection->pool_bytes_allocated));
+        say(stdout, "of at most %s; %s allocated\n", tool_bytes(inspection->pool_bytes),
+            tool_bytes(inspection->pool_bytes_allocated));
         tool_label("");
-        printf("%s, %" PRIu64 " superseded but perhaps still read, %" PRIu64 " of open transactions\n",
-               tool_count(inspection->slots_published, "dirty page", "dirty pages"), inspection->slots_retired,
-               inspection->slots_private);
+        say(stdout, "%s, %" PRIu64 " superseded but perhaps still read, %" PRIu64 " of open transactions\n",
+            tool_count(inspection->slots_published, "dirty page", "dirty pages"), inspection->slots_retired,
+            inspection->slots_private);
         tool_label("shared memory");
-        printf("%s, %s\n", inspection->memory,
-               tool_bytes(inspection->part[0].byte_len + inspection->part[1].byte_len + inspection->part[2].byte_len));
+        say(stdout, "%s, %s\n", inspection->memory,
+            tool_bytes(inspection->part[0].byte_len + inspection->part[1].byte_len + inspection->part[2].byte_len));
         print_room(inspection);
 }
 
@@ -135,7 +135,7 @@ static void print_files(const struct inspection *inspection)
 {
         for (uint32_t i = 0; i < inspection->file_count; i++) {
                 tool_label(i ? "" : "files");
-                printf("%s  %s\n", inspection->file[i].name, tool_bytes(inspection->file[i].byte_len));
+                say(stdout, "%s  %s\n", inspection->file[i].name, tool_bytes(inspection->file[i].byte_len));
         }
 }
 
@@ -159,14 +159,14 @@ static void print_holding(const struct inspect_holding *holding, const char *sep
         };
 
         if (holding->is_writing_log) {
-                printf("%sis writing the log", separator);
+                say(stdout, "%sis writing the log", separator);
                 if (holding->writing_ns)
-                        printf(" since %.1f s", (double)holding->writing_ns / 1e9);
+                        say(stdout, " since %.1f s", (double)holding->writing_ns / 1e9);
                 separator = ", ";
         }
         for (uint32_t i = 0; i < INSPECT_LOCKS; i++)
                 if (holding->locks >> i & 1) {
-                        printf("%sholds the %s lock", separator, locks[i]);
+                        say(stdout, "%sholds the %s lock", separator, locks[i]);
                         separator = ", ";
                 }
 }
@@ -178,13 +178,13 @@ static bool holds_any(const struct inspect_holding *holding)
 
 static void print_process(const struct inspection *inspection, const struct inspect_process *process)
 {
-        printf("pid %" PRIu32 "  ", process->pid);
+        say(stdout, "pid %" PRIu32 "  ", process->pid);
         if (!process->is_alive)
-                printf("DEAD (to be taken back by the others)");
+                say(stdout, "DEAD (to be taken back by the others)");
         else
-                printf("alive%s", is_stopped(inspection, process->pid) ? ", stopped" : "");
+                say(stdout, "alive%s", is_stopped(inspection, process->pid) ? ", stopped" : "");
         print_holding(&process->holding, ", ");
-        printf("  %s", tool_count(process->participants, "participant", "participants"));
+        say(stdout, "  %s", tool_count(process->participants, "participant", "participants"));
 }
 
 static void print_processes(const struct place *place, const struct inspection *inspection)
@@ -196,7 +196,7 @@ static void print_processes(const struct place *place, const struct inspection *
                 print_process(inspection, process);
                 if (process->is_alive)
                         maps_print(place, inspection, process->pid);
-                printf("\n");
+                say(stdout, "\n");
         }
 }
 
@@ -207,13 +207,13 @@ static void print_doing(const struct inspection *inspection, const struct inspec
         uint64_t behind = difference(inspection->sequence, participant->snapshot);
 
         if (participant->snapshot)
-                printf("snapshot %" PRIu64 ", %s behind", participant->snapshot,
-                       tool_count(behind, "commit", "commits"));
+                say(stdout, "snapshot %" PRIu64 ", %s behind", participant->snapshot,
+                    tool_count(behind, "commit", "commits"));
         else if (!holds_any(holding))
-                printf(participant->is_asleep ? "waits for a change" : "in no transaction");
+                say(stdout, participant->is_asleep ? "waits for a change" : "in no transaction");
         print_holding(holding, participant->snapshot ? "; " : "");
         if (participant->is_alive && is_stopped(inspection, participant->pid))
-                printf(", stopped");
+                say(stdout, ", stopped");
 }
 
 static void print_participants(const struct inspection *inspection)
@@ -222,21 +222,22 @@ static void print_participants(const struct inspection *inspection)
                 const struct inspect_participant *participant = &inspection->participant[i];
 
                 tool_label(i ? "" : "participants");
-                printf("row %" PRIu32 "  pid %" PRIu32 "  ", participant->row_no, participant->pid);
+                say(stdout, "row %" PRIu32 "  pid %" PRIu32 "  ", participant->row_no, participant->pid);
                 print_doing(inspection, participant);
                 if (participant->is_exclusive)
-                        printf("; EXCLUSIVE: others' commits wait for its");
+                        say(stdout, "; EXCLUSIVE: others' commits wait for its");
                 if (!participant->is_alive)
-                        printf("; DEAD");
-                printf("\n");
+                        say(stdout, "; DEAD");
+                say(stdout, "\n");
                 tool_label("");
                 if (participant->is_on_duty)
-                        printf("    writes checkpoints in the background\n");
+                        say(stdout, "    writes checkpoints in the background\n");
                 else
-                        printf("    %" PRIu64 " commits, %" PRIu64 " conflicts, %" PRIu64 " read faults, %" PRIu64
-                               " write faults; shows pages in %s\n",
-                               participant->commits, participant->conflicts, participant->read_faults,
-                               participant->write_faults, tool_count(participant->views, "view", "views"));
+                        say(stdout,
+                            "    %" PRIu64 " commits, %" PRIu64 " conflicts, %" PRIu64 " read faults, %" PRIu64
+                            " write faults; shows pages in %s\n",
+                            participant->commits, participant->conflicts, participant->read_faults,
+                            participant->write_faults, tool_count(participant->views, "view", "views"));
         }
 }
 

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <xac/xac.h>
 
+#include "base/say.h"
 #include "base/vector.h"
 #include "recovery/log_reader.h"
 #include "tools/xac/log_entry.h"
@@ -153,7 +154,7 @@ static const char *position_place(const struct log_view *view, uint64_t position
 
 static void print_heading(void)
 {
-        printf("%-12s %-22s %10s %-9s %8s %6s\n", "position", "file+offset", "sequence", "kind", "bytes", "pages");
+        say(stdout, "%-12s %-22s %10s %-9s %8s %6s\n", "position", "file+offset", "sequence", "kind", "bytes", "pages");
 }
 
 static const char *span_text(struct span commits)
@@ -178,10 +179,10 @@ static void print_record(struct log_view *view, const struct log_record *record,
         uint32_t head = record->kind == LOG_MERGED ? LOG_MERGED_HEADER : 0;
         uint32_t entries_len = record->payload_len - head;
 
-        printf("%-12" PRIu64 " %-22s %10s %-9s %8" PRIu32 " %6" PRIu64 "\n", record->position,
-               position_place(view, record->position), span_text(commits), kinds[record->kind],
-               log_record_len(record->payload_len),
-               log_entry_count(payload + head, entries_len, view->place.manifest.page_bytes));
+        say(stdout, "%-12" PRIu64 " %-22s %10s %-9s %8" PRIu32 " %6" PRIu64 "\n", record->position,
+            position_place(view, record->position), span_text(commits), kinds[record->kind],
+            log_record_len(record->payload_len),
+            log_entry_count(payload + head, entries_len, view->place.manifest.page_bytes));
         if (view->options.has_pages &&
             !log_entry_print_all(&view->place, payload + head, entries_len, view->options.has_bytes))
                 view->is_malformed = true;
@@ -213,20 +214,20 @@ static void print_end(struct log_view *view)
 {
         uint64_t end = log_reader_end(view->reader);
 
-        printf("%s, %s", tool_count(view->records, "record", "records"),
-               tool_count(view->commits, "commit", "commits"));
+        say(stdout, "%s, %s", tool_count(view->records, "record", "records"),
+            tool_count(view->commits, "commit", "commits"));
         if (view->commits)
-                printf(", the newest %" PRIu64, view->newest);
-        printf("; checkpoint at sequence %" PRIu64 ".\n", view->place.manifest.base_sequence);
-        printf("The log ends at position %" PRIu64 ", %s", end, position_place(view, end));
+                say(stdout, ", the newest %" PRIu64, view->newest);
+        say(stdout, "; checkpoint at sequence %" PRIu64 ".\n", view->place.manifest.base_sequence);
+        say(stdout, "The log ends at position %" PRIu64 ", %s", end, position_place(view, end));
         if (place_is_in_use(&view->place) != 0)
-                printf("; the environment is in use, so the end moves.\n");
+                say(stdout, "; the environment is in use, so the end moves.\n");
         else if (log_reader_has_torn_tail(view->reader))
-                printf(", with a torn tail: a group of commits was being written when the machine or its\n"
-                       "last process went down. None of them had been acknowledged as durable;\n"
-                       "recovery drops them. This is no damage.\n");
+                say(stdout, ", with a torn tail: a group of commits was being written when the machine or its\n"
+                            "last process went down. None of them had been acknowledged as durable;\n"
+                            "recovery drops them. This is no damage.\n");
         else
-                printf(", cleanly.\n");
+                say(stdout, ", cleanly.\n");
 }
 
 /* ---- The reader ---- */
@@ -270,11 +271,11 @@ static void print_damage(struct log_view *view)
         struct log_damage damage;
 
         log_reader_damage(view->reader, &damage);
-        printf("DAMAGED at position %" PRIu64, damage.position);
+        say(stdout, "DAMAGED at position %" PRIu64, damage.position);
         if (damage.file_no != UINT32_MAX)
-                printf(", " LOG_FILE_PREFIX "%" PRIu32 "+%" PRIu64, damage.file_no, damage.offset);
-        printf(": %s.\n", damage.what ? damage.what : "the log makes no sense");
-        printf("Recovery stops here, and changes nothing. 'xac check' looks at the rest.\n");
+                say(stdout, ", " LOG_FILE_PREFIX "%" PRIu32 "+%" PRIu64, damage.file_no, damage.offset);
+        say(stdout, ": %s.\n", damage.what ? damage.what : "the log makes no sense");
+        say(stdout, "Recovery stops here, and changes nothing. 'xac check' looks at the rest.\n");
 }
 
 /* The end of a log in use moves while it is looked at: one look may meet a group half written, and a later one of which
@@ -335,9 +336,9 @@ static enum tool_exit print_log(struct log_view *view)
         int err;
 
         if (view->place.manifest.is_clean) {
-                printf("The log is empty: everything up to sequence %" PRIu64 " is in the data files%s.\n",
-                       view->place.manifest.base_sequence,
-                       place_is_in_use(&view->place) != 0 ? ", and nothing was logged since" : "");
+                say(stdout, "The log is empty: everything up to sequence %" PRIu64 " is in the data files%s.\n",
+                    view->place.manifest.base_sequence,
+                    place_is_in_use(&view->place) != 0 ? ", and nothing was logged since" : "");
                 return TOOL_DONE;
         }
         err = read_twice(view);
@@ -360,7 +361,7 @@ static bool parse(int argc, char **argv, struct log_options *options, bool *is_h
         int option;
 
         options->to = UINT64_MAX;
-        while (is_right && (option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+        while (is_right && (option = tool_next_option(argc, argv, ":h", longs)) != -1) {
                 if (option == 'f')
                         is_right = tool_number(optarg, "--from", &options->from);
                 else if (option == 't')

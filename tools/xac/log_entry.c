@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/say.h"
 #include "recovery/bytes.h"
 #include "recovery/log_record.h"
 
@@ -48,10 +49,10 @@ static void print_bytes(const unsigned char *bytes, uint32_t byte_len, uint32_t 
 
         for (uint32_t i = 0; i < byte_len; i++) {
                 if (i % A_LINE == 0)
-                        printf("%s            %5" PRIu32 " ", i ? "\n" : "", offset + i);
-                printf(" %02x", bytes[i]);
+                        say(stdout, "%s            %5" PRIu32 " ", i ? "\n" : "", offset + i);
+                say(stdout, " %02x", bytes[i]);
         }
-        printf("\n");
+        say(stdout, "\n");
 }
 
 static bool print_changes(const struct log_entry *entry, bool has_bytes)
@@ -61,15 +62,15 @@ static bool print_changes(const struct log_entry *entry, bool has_bytes)
 
         while (at < entry->byte_len) {
                 if (!change_next(entry, &at, &change)) {
-                        printf("        MALFORMED: these changes make no sense\n");
+                        say(stdout, "        MALFORMED: these changes make no sense\n");
                         return false;
                 }
                 if (change.kind == LOG_SHIFT)
-                        printf("        shift  %5" PRIu32 "  from %" PRIu32 ", %s\n", change.to, change.from,
-                               tool_count(change.length, "byte", "bytes"));
+                        say(stdout, "        shift  %5" PRIu32 "  from %" PRIu32 ", %s\n", change.to, change.from,
+                            tool_count(change.length, "byte", "bytes"));
                 else
-                        printf("        bytes  %5" PRIu32 "  %s\n", change.to,
-                               tool_count(change.length, "byte", "bytes"));
+                        say(stdout, "        bytes  %5" PRIu32 "  %s\n", change.to,
+                            tool_count(change.length, "byte", "bytes"));
                 if (change.kind == LOG_BYTES && has_bytes)
                         print_bytes(change.bytes, change.length, change.to);
         }
@@ -82,11 +83,11 @@ static bool print_entry(const struct place *place, const struct log_entry *entry
                 [LOG_CHANGES] = "changes", [LOG_IMAGE] = "image", [LOG_MOVED] = "moved", [LOG_CLEARED] = "cleared"
         };
 
-        printf("    %s page %" PRIu64 "  %s", place_file_name(place, place_page_file(entry->page)),
-               place_page_no(entry->page), kinds[entry->kind]);
+        say(stdout, "    %s page %" PRIu64 "  %s", place_file_name(place, place_page_file(entry->page)),
+            place_page_no(entry->page), kinds[entry->kind]);
         if (entry->kind == LOG_MOVED)
-                printf(" from page %" PRIu64, place_page_no(entry->from));
-        printf(", %s\n", tool_count(entry->byte_len, "byte", "bytes"));
+                say(stdout, " from page %" PRIu64, place_page_no(entry->from));
+        say(stdout, ", %s\n", tool_count(entry->byte_len, "byte", "bytes"));
         if (entry->kind != LOG_IMAGE)
                 return print_changes(entry, has_bytes);
         if (has_bytes)
@@ -115,6 +116,6 @@ bool log_entry_print_all(const struct place *place, const unsigned char *payload
         while ((more = log_entry_next(payload, payload_len, &at, place->manifest.page_bytes, &entry)) == 1)
                 is_right &= print_entry(place, &entry, has_bytes);
         if (more < 0)
-                printf("    MALFORMED: this entry makes no sense\n");
+                say(stdout, "    MALFORMED: this entry makes no sense\n");
         return is_right && more == 0;
 }

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/say.h"
+
 /* ---- Of one directory ---- */
 
 /* The path as it is in the shared memory. Where the directory is gone, what is left of the path is made absolute. */
@@ -63,10 +65,8 @@ int machine_find(const char *path, struct leftover **all, uint32_t *count)
 
 void machine_print_name(const struct leftover *leftover)
 {
-        for (const char *at = leftover->path; *at; at++)
-                putchar((unsigned char)*at < ' ' || *at == 0x7f ? '?' : *at);
-        printf("%sxac.%" PRIx64 ".%" PRIx64 ", %s", leftover->path[0] ? ": " : "", leftover->device, leftover->inode,
-               tool_bytes(leftover->byte_len));
+        say(stdout, "%s%sxac.%" PRIx64 ".%" PRIx64 ", %s", leftover->path, leftover->path[0] ? ": " : "",
+            leftover->device, leftover->inode, tool_bytes(leftover->byte_len));
 }
 
 static const char *explain_homeless(const struct leftover *leftover)
@@ -108,10 +108,12 @@ void machine_print_advice(const struct leftover *leftover, int indent)
         if (leftover_is_removable(leftover, false) || !leftover_is_removable(leftover, true))
                 return;
         if (leftover->kind == LEFTOVER_NEEDED)
-                printf("%*sopen it with a program, and close it; or give it up, as a power cut would:\n", indent, "");
+                say(stdout, "%*sopen it with a program, and close it; or give it up, as a power cut would:\n", indent,
+                    "");
         else
-                printf("%*sif the directory was moved, keep it; if it was removed:\n", indent, "");
-        printf("%*sxac clean --force xac.%" PRIx64 ".%" PRIx64 "\n", indent, "", leftover->device, leftover->inode);
+                say(stdout, "%*sif the directory was moved, keep it; if it was removed:\n", indent, "");
+        say(stdout, "%*sxac clean --force xac.%" PRIx64 ".%" PRIx64 "\n", indent, "", leftover->device,
+            leftover->inode);
 }
 
 /* ---- All of them ---- */
@@ -123,9 +125,9 @@ void machine_print_room(void)
         if (leftovers_room(&all, &unused))
                 return;
         tool_label("/dev/shm");
-        printf("%s,\n", tool_bytes(all));
+        say(stdout, "%s,\n", tool_bytes(all));
         tool_label("");
-        printf("%s of it free\n", tool_bytes(unused));
+        say(stdout, "%s of it free\n", tool_bytes(unused));
 }
 
 static void print_processes(const struct leftover *leftover)
@@ -133,19 +135,19 @@ static void print_processes(const struct leftover *leftover)
         if (!leftover->is_in_use || leftover->process_count == 0)
                 return;
         tool_label("");
-        printf("processes (pids in their own containers):");
+        say(stdout, "processes (pids in their own containers):");
         for (uint32_t i = 0; i < leftover->process_count && i < LEFTOVER_PIDS; i++)
-                printf(" %" PRIu32, leftover->pid[i]);
-        printf("%s\n", leftover->process_count > LEFTOVER_PIDS ? " ..." : "");
+                say(stdout, " %" PRIu32, leftover->pid[i]);
+        say(stdout, "%s\n", leftover->process_count > LEFTOVER_PIDS ? " ..." : "");
 }
 
 static void print_one(const struct leftover *leftover)
 {
         tool_label("environment");
         machine_print_name(leftover);
-        printf("\n");
+        say(stdout, "\n");
         tool_label("");
-        printf("%s\n", machine_explain(leftover));
+        say(stdout, "%s\n", machine_explain(leftover));
         machine_print_advice(leftover, TOOL_COLUMN);
         print_processes(leftover);
 }
@@ -167,8 +169,8 @@ enum tool_exit machine_print(void)
         }
         free(all);
         if (count == 0)
-                printf("No environment has shared memory here.\n");
+                say(stdout, "No environment has shared memory here.\n");
         if (removable > 0)
-                printf("'xac clean' would remove %s.\n", tool_count(removable, "of them", "of them"));
+                say(stdout, "'xac clean' would remove %s.\n", tool_count(removable, "of them", "of them"));
         return TOOL_DONE;
 }

@@ -12,6 +12,8 @@
 
 #include "tools/xac/tool.h"
 
+#include "base/say.h"
+
 static const char help[] =
         "Usage: xac COMMAND [OPTION]... [DIR]\n"
         "Looks after the environment (of libxac) in the directory DIR.\n"
@@ -99,7 +101,7 @@ static enum tool_exit dispatch(int argc, char **argv)
                 return TOOL_USAGE;
         }
         if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
-                printf("xac (libxac) %s\n", xac_version());
+                say(stdout, "xac (libxac) %s\n", xac_version());
                 return TOOL_DONE;
         }
         if (strcmp(name, "help") == 0)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "base/say.h"
 #include "base/sys.h"
 
 enum { CONTROL, HEADS, POOL };
@@ -121,14 +122,15 @@ void maps_print(const struct place *place, const struct inspection *inspection, 
         take(inspection, pid, &homes, &maps);
         /* The number may be another process's here: it is of the namespace of its own. */
         if (!maps.part[CONTROL]) {
-                printf("  (its mappings cannot be read from here)");
+                say(stdout, "  (its mappings cannot be read from here)");
                 return;
         }
-        printf("\n");
+        say(stdout, "\n");
         tool_label("");
-        printf("    %" PRIu64 " mappings of the pool, %" PRIu64 " of data files, %" PRIu64 " of tables; %" PRIu64
-               " in all",
-               maps.part[POOL], maps.home, maps.part[CONTROL] + maps.part[HEADS], maps.all);
+        say(stdout,
+            "    %" PRIu64 " mappings of the pool, %" PRIu64 " of data files, %" PRIu64 " of tables; %" PRIu64
+            " in all",
+            maps.part[POOL], maps.home, maps.part[CONTROL] + maps.part[HEADS], maps.all);
         if (mappings_allowed())
-                printf(" of %" PRIu64, mappings_allowed());
+                say(stdout, " of %" PRIu64, mappings_allowed());
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/say.h"
 #include "base/sys.h"
 #include "tools/xac/interrupt.h"
 #include "tools/xac/tool.h"
@@ -54,8 +55,8 @@ static void draw_bar(struct meter *meter, const struct meter_part *part, uint64_
         if (percent < 100 && now - meter->drawn_ns < DRAW_EVERY_NS)
                 return;
         meter->drawn_ns = now;
-        fprintf(stderr, ERASE_LINE "%-10s [%.*s%*s] %3u %% of %s", part->what, filled,
-                "########################################", BAR - filled, "", percent, amount(part, total));
+        say(stderr, ERASE_LINE "%-10s [%.*s%*s] %3u %% of %s", part->what, filled,
+            "########################################", BAR - filled, "", percent, amount(part, total));
         fflush(stderr);
 }
 
@@ -64,7 +65,7 @@ static void print_quarter(struct meter *meter, const struct meter_part *part, ui
         if (percent / 25 <= meter->quarter)
                 return;
         meter->quarter = percent / 25;
-        fprintf(stderr, "%s: %u %% of %s\n", part->what, percent, amount(part, total));
+        say(stderr, "%s: %u %% of %s\n", part->what, percent, amount(part, total));
 }
 
 void meter_tell(void *arg, const char *what, uint64_t done, uint64_t total)

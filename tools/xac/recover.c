@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include <xac/xac.h>
 
+#include "base/say.h"
 #include "base/sys.h"
 #include "recovery/adopt.h"
 #include "recovery/recover.h"
@@ -119,11 +120,11 @@ static void print_speed(const struct recovery *recovery, const struct meter *met
         uint64_t replay_ns = meter_took_ns(meter, "replay");
 
         tool_label("took");
-        printf("%.2f s", seconds(took_ns));
+        say(stdout, "%.2f s", seconds(took_ns));
         if (recovery->log_bytes && replay_ns)
-                printf("; the log %.2f s, %.0f MB/s", seconds(replay_ns),
-                       (double)recovery->log_bytes / 1e6 / seconds(replay_ns));
-        printf("\n");
+                say(stdout, "; the log %.2f s, %.0f MB/s", seconds(replay_ns),
+                    (double)recovery->log_bytes / 1e6 / seconds(replay_ns));
+        say(stdout, "\n");
 }
 
 /* Kept until the meter has gone. */
@@ -137,7 +138,7 @@ static void keep_lost(void *arg, const char *sentence)
 {
         struct lost_pages *lost = arg;
 
-        fprintf(lost->stream, "LOST          %s\n", sentence);
+        say(lost->stream, "LOST          %s\n", sentence);
 }
 
 static void print_lost(const struct recovery *recovery, struct lost_pages *lost)
@@ -146,29 +147,30 @@ static void print_lost(const struct recovery *recovery, struct lost_pages *lost)
         fputs(lost->lines, stdout);
         free(lost->lines);
         if (recovery->lost)
-                printf("GIVEN UP      %s, damaged until they are taken from a backup ('xac repair'), or the file is\n"
-                       "              taken as it is (touch)\n",
-                       tool_count(recovery->lost, "page", "pages"));
+                say(stdout,
+                    "GIVEN UP      %s, damaged until they are taken from a backup ('xac repair'), or the file is\n"
+                    "              taken as it is (touch)\n",
+                    tool_count(recovery->lost, "page", "pages"));
 }
 
 static void print_done(const struct place *place, const struct recovery *recovery)
 {
         tool_label("restored");
-        printf("%s from the double-write area\n", tool_count(recovery->restored, "page", "pages"));
+        say(stdout, "%s from the double-write area\n", tool_count(recovery->restored, "page", "pages"));
         tool_label("replayed");
-        printf("%s, %s changed; %s of log\n", tool_count(recovery->commits, "commit", "commits"),
-               tool_count(recovery->pages, "page", "pages"), tool_bytes(recovery->log_bytes));
+        say(stdout, "%s, %s changed; %s of log\n", tool_count(recovery->commits, "commit", "commits"),
+            tool_count(recovery->pages, "page", "pages"), tool_bytes(recovery->log_bytes));
         if (recovery->has_given_up) {
                 tool_label("GIVEN UP");
-                printf("%s\n", recovery->damage);
+                say(stdout, "%s\n", recovery->damage);
         }
         if (recovery->has_torn_tail) {
                 tool_label("");
-                printf("behind them a torn tail, which was dropped: never acknowledged as durable\n");
+                say(stdout, "behind them a torn tail, which was dropped: never acknowledged as durable\n");
         }
         tool_label("sequence");
-        printf("%" PRIu64 ", everything%s is in the data files\n", place->manifest.base_sequence,
-               recovery->lost ? " else" : "");
+        say(stdout, "%" PRIu64 ", everything%s is in the data files\n", place->manifest.base_sequence,
+            recovery->lost ? " else" : "");
 }
 
 static void complain_of_failure(const struct place *place, const struct recovery *recovery, int err)
@@ -207,8 +209,8 @@ static enum tool_exit do_nothing(const struct place *place)
         uint32_t file_no;
         const int err = adopt_find_changed(place->directory, &place->manifest, 0, &file_no);
 
-        printf("Nothing to do: everything up to sequence %" PRIu64 " is in the data files.\n",
-               place->manifest.base_sequence);
+        say(stdout, "Nothing to do: everything up to sequence %" PRIu64 " is in the data files.\n",
+            place->manifest.base_sequence);
         if (err || file_no == place->manifest.file_count)
                 return TOOL_DONE;
         tool_complain("%s/%s is not as it was closed: changed by others, or of another moment ('xac check' says "
@@ -286,7 +288,7 @@ enum tool_exit recover_main(int argc, char **argv)
         const char *path;
         int option;
 
-        while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+        while ((option = tool_next_option(argc, argv, ":h", longs)) != -1) {
                 if (option == 'h') {
                         fputs(recover_help, stdout);
                         return TOOL_DONE;

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <xac/xac.h>
 
+#include "base/say.h"
 #include "recovery/recover.h"
 #include "recovery/recover_area.h"
 #include "tools/xac/place.h"
@@ -47,7 +48,7 @@ static void print_left(void *repair_, const char *sentence)
         struct repair *repair = repair_;
 
         repair->left++;
-        printf("%s: left as it is\n", sentence);
+        say(stdout, "%s: left as it is\n", sentence);
 }
 
 /* What recovery needs besides: the log, and files that are as long as it says. */
@@ -93,12 +94,12 @@ static enum tool_exit report(const struct repair *repair, int err)
         }
         tool_label("repaired");
         if (repair->files)
-                printf("%s, ", tool_count(repair->files, "file", "files"));
-        printf("%s, ", tool_count(repair->pages, "page", "pages"));
-        printf("%s%s\n", tool_count(repair->sums, "checksum", "checksums"),
-               repair->is_dry ? " (nothing was changed)" : "");
+                say(stdout, "%s, ", tool_count(repair->files, "file", "files"));
+        say(stdout, "%s, ", tool_count(repair->pages, "page", "pages"));
+        say(stdout, "%s%s\n", tool_count(repair->sums, "checksum", "checksums"),
+            repair->is_dry ? " (nothing was changed)" : "");
         tool_label("left");
-        printf("%" PRIu64 "\n", repair->left);
+        say(stdout, "%" PRIu64 "\n", repair->left);
         if (repair->left)
                 return TOOL_FAILED;
         if (repair->unknown)
@@ -177,7 +178,7 @@ enum tool_exit repair_main(int argc, char **argv)
         const char *path;
         int option;
 
-        while ((option = getopt_long(argc, argv, "h", known, NULL)) != -1) {
+        while ((option = tool_next_option(argc, argv, ":h", known)) != -1) {
                 if (option == 'h') {
                         fputs(repair_help, stdout);
                         return TOOL_DONE;

@@ -9,6 +9,7 @@
 #include <xac/xac.h>
 
 #include "base/checksum.h"
+#include "base/say.h"
 #include "base/sys.h"
 #include "recovery/recover_area.h"
 
@@ -87,8 +88,8 @@ static int find_in_backup(struct repair *repair, uint64_t page, uint32_t checksu
 static int put_home(struct repair *repair, const struct home *home, uint64_t page, const unsigned char *bytes)
 {
         repair->pages++;
-        printf("%s: offset %llu: the page, which the double-write area should have, was taken from the backup\n",
-               name_of(repair, page), (unsigned long long)home->offset);
+        say(stdout, "%s: offset %llu: the page, which the double-write area should have, was taken from the backup\n",
+            name_of(repair, page), (unsigned long long)home->offset);
         if (repair->is_dry)
                 return 0;
         int err = sys_write_all(home->fd, bytes, repair->place.manifest.page_bytes, home->offset);
@@ -118,11 +119,12 @@ static int lose(void *repair_, const struct area_damage *damage)
         struct repair *repair = repair_;
 
         repair->left++;
-        printf("%s: offset %llu: the page, which the double-write area should have (its offset %llu), is damaged "
-               "there, and neither at home nor in the backup as it was: left as it is\n",
-               name_of(repair, damage->page),
-               (unsigned long long)(number_in_file(damage->page) * repair->place.manifest.page_bytes),
-               (unsigned long long)damage->offset);
+        say(stdout,
+            "%s: offset %llu: the page, which the double-write area should have (its offset %llu), is damaged "
+            "there, and neither at home nor in the backup as it was: left as it is\n",
+            name_of(repair, damage->page),
+            (unsigned long long)(number_in_file(damage->page) * repair->place.manifest.page_bytes),
+            (unsigned long long)damage->offset);
         return 0;
 }
 
@@ -141,7 +143,7 @@ int repair_area(struct repair *repair, bool *is_known)
                 return err;
         *is_known = false;
         repair->left++;
-        printf("%s: offset %llu: %s: nobody can tell which pages it should have, and none was looked at\n",
-               manifest->area ? AREA_NAME_1 : AREA_NAME_0, (unsigned long long)damage.offset, damage.what);
+        say(stdout, "%s: offset %llu: %s: nobody can tell which pages it should have, and none was looked at\n",
+            manifest->area ? AREA_NAME_1 : AREA_NAME_0, (unsigned long long)damage.offset, damage.what);
         return 0;
 }

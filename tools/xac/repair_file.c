@@ -9,6 +9,7 @@
 
 #include <xac/xac.h>
 
+#include "base/say.h"
 #include "base/sys.h"
 #include "recovery/adopt.h"
 #include "recovery/recover_area.h"
@@ -228,7 +229,7 @@ static int lengthen(struct repair *repair)
         repair->cut_at = (uint64_t)st.st_size;
         if (!repair->is_made) {
                 repair->files++;
-                printf("%s: %llu bytes long, as it was closed\n", name_of(repair), (unsigned long long)note->size);
+                say(stdout, "%s: %llu bytes long, as it was closed\n", name_of(repair), (unsigned long long)note->size);
         }
         if (repair->is_dry)
                 return 0;
@@ -269,7 +270,7 @@ static int make_file(struct repair *repair)
  * there, and empty. */
 static int remake_file(struct repair *repair)
 {
-        printf("%s: is missing: made anew\n", name_of(repair));
+        say(stdout, "%s: is missing: made anew\n", name_of(repair));
         repair->files++;
         repair->is_made = true;
         return repair->is_dry ? sys_open(AT_FDCWD, "/dev/null", O_RDONLY, 0, &repair->compare.data_fd)
@@ -291,22 +292,25 @@ static int judge_seal(struct repair *repair)
                 err = seal_judge(manifest, repair->file_no, &files, &repair->area, &verdict);
         if (!err && verdict == SEAL_BROKEN_BESIDE) {
                 repair->of_another++;
-                printf("%s: some of its checksums (" SUMS_NAME_PREFIX "%" PRIu32
-                       ") are not what they were, as a power cut may leave them\n",
-                       name_of(repair), repair->file_no);
+                say(stdout,
+                    "%s: some of its checksums (" SUMS_NAME_PREFIX "%" PRIu32
+                    ") are not what they were, as a power cut may leave them\n",
+                    name_of(repair), repair->file_no);
         } else if (!err && verdict != SEAL_BROKEN && is_at_rest(repair) &&
                    seal_is_of_another(manifest, repair->file_no, &repair->note)) {
                 repair->of_another++;
-                printf("%s and " SUMS_NAME_PREFIX "%" PRIu32 ": of another moment than " MANIFEST_NAME
-                       ": an older copy? An open takes them as they are\n",
-                       name_of(repair), repair->file_no);
+                say(stdout,
+                    "%s and " SUMS_NAME_PREFIX "%" PRIu32 ": of another moment than " MANIFEST_NAME
+                    ": an older copy? An open takes them as they are\n",
+                    name_of(repair), repair->file_no);
         }
         if (err || verdict != SEAL_BROKEN)
                 return err;
         repair->left++;
-        printf("%s: its checksums (" SUMS_NAME_PREFIX "%" PRIu32 ") are not those that " MANIFEST_NAME
-               " was written for: pages of another moment, or lost ones, may look sound; restore the whole directory\n",
-               name_of(repair), repair->file_no);
+        say(stdout,
+            "%s: its checksums (" SUMS_NAME_PREFIX "%" PRIu32 ") are not those that " MANIFEST_NAME
+            " was written for: pages of another moment, or lost ones, may look sound; restore the whole directory\n",
+            name_of(repair), repair->file_no);
         return 0;
 }
 
@@ -334,12 +338,13 @@ static void leave_file(struct repair *repair, bool is_there, int err)
 {
         repair->left++;
         if (!is_there)
-                printf("%s: is missing, and so are its checksums: left as it is\n", name_of(repair));
+                say(stdout, "%s: is missing, and so are its checksums: left as it is\n", name_of(repair));
         else
-                printf("%s: " SUMS_NAME_PREFIX "%" PRIu32
-                       " %s: nothing is known of its pages (remove it, and 'xac scrub --sum' makes new ones)\n",
-                       name_of(repair), repair->file_no,
-                       err == -ENOENT ? "is missing" : "is damaged, or another environment's");
+                say(stdout,
+                    "%s: " SUMS_NAME_PREFIX "%" PRIu32
+                    " %s: nothing is known of its pages (remove it, and 'xac scrub --sum' makes new ones)\n",
+                    name_of(repair), repair->file_no,
+                    err == -ENOENT ? "is missing" : "is damaged, or another environment's");
 }
 
 static int repair_summed(struct repair *repair, bool is_there)

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/say.h"
 #include "tools/xac/tool.h"
 
 const struct repair_outcome repair_page_taken = { "the page is taken from the backup", "taken from the backup" };
@@ -33,11 +34,11 @@ void repair_line_end(struct repair_line *line)
 {
         if (!line->outcome)
                 return;
-        printf("%s: offset %" PRIu64, line->name, line->first * line->page_bytes);
+        say(stdout, "%s: offset %" PRIu64, line->name, line->first * line->page_bytes);
         if (line->count > 1)
-                printf(", %s: %s\n", tool_count(line->count, "page", "pages"), line->outcome->many);
+                say(stdout, ", %s: %s\n", tool_count(line->count, "page", "pages"), line->outcome->many);
         else
-                printf(": %s\n", line->outcome->one);
+                say(stdout, ": %s\n", line->outcome->one);
         line->outcome = NULL;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "backup/restore.h"
+#include "base/say.h"
 #include "base/sys.h"
 #include "tools/xac/interrupt.h"
 #include "tools/xac/json.h"
@@ -62,12 +63,12 @@ static void print_json(const struct restore_call *call, const struct restore_res
 static void print_report(const struct restore_call *call, const struct restore_result *result, double seconds)
 {
         tool_label("sequence");
-        printf("%" PRIu64 "\n", result->sequence);
+        say(stdout, "%" PRIu64 "\n", result->sequence);
         tool_label(call->is_check ? "sound" : "restored");
-        printf("%s, in %s: %s\n", tool_count(result->pages, "page", "pages"),
-               tool_count(result->files, "file", "files"), tool_bytes(result->byte_len));
+        say(stdout, "%s, in %s: %s\n", tool_count(result->pages, "page", "pages"),
+            tool_count(result->files, "file", "files"), tool_bytes(result->byte_len));
         tool_label("took");
-        printf("%.2f s\n", seconds);
+        say(stdout, "%.2f s\n", seconds);
 }
 
 /* ---- Further, by an archive ---- */
@@ -217,7 +218,7 @@ enum tool_exit restore_main(int argc, char **argv)
         struct restore_call call = { 0 };
         int option;
 
-        while ((option = getopt_long(argc, argv, "h", known, NULL)) != -1) {
+        while ((option = tool_next_option(argc, argv, ":h", known)) != -1) {
                 if (option == 'h') {
                         fputs(restore_help, stdout);
                         return TOOL_DONE;

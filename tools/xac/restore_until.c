@@ -7,6 +7,7 @@
 #include <string.h>
 #include <xac/xac.h>
 
+#include "base/say.h"
 #include "base/sys.h"
 #include "tools/xac/meter.h"
 #include "tools/xac/place.h"
@@ -59,12 +60,12 @@ void restore_further_report(const struct restore_further *further)
         const struct restore_until *restore = &further->restore;
 
         tool_label("sequence");
-        printf("%" PRIu64 "\n", restore->sequence);
+        say(stdout, "%" PRIu64 "\n", restore->sequence);
         tool_label("time");
-        printf("%s\n", moment_time(restore->time_ns));
+        say(stdout, "%s\n", moment_time(restore->time_ns));
         tool_label("replayed");
-        printf("%s, %s changed\n", tool_count(restore->commits, "commit", "commits"),
-               tool_count(restore->pages, "page", "pages"));
+        say(stdout, "%s, %s changed\n", tool_count(restore->commits, "commit", "commits"),
+            tool_count(restore->pages, "page", "pages"));
 }
 
 void restore_further_warn(const struct restore_further *further)

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <xac/xac.h>
 
+#include "base/say.h"
 #include "recovery/manifest.h"
 #include "recovery/sums.h"
 #include "tools/xac/interrupt.h"
@@ -60,11 +61,11 @@ static void tell_of_damage(void *arg, const char *file, uint64_t offset)
         struct scrub *scrub = arg;
 
         if (!scrub->is_json) {
-                printf("DAMAGED: %s: offset %" PRIu64 ": %s\n", file, offset,
-                       !sums_is_name(file) ? "the page is not what its checksum says"
-                       : offset            ? "checksums of up to 127 pages"
-                                           : "the checksums are not those that " MANIFEST_NAME
-                                  " was written for: changed, or of another moment");
+                say(stdout, "DAMAGED: %s: offset %" PRIu64 ": %s\n", file, offset,
+                    !sums_is_name(file) ? "the page is not what its checksum says"
+                    : offset            ? "checksums of up to 127 pages"
+                                        : "the checksums are not those that " MANIFEST_NAME
+                               " was written for: changed, or of another moment");
                 return;
         }
         json_open(&scrub->json, NULL, '{');
@@ -78,7 +79,7 @@ static void tell_of_damage(void *arg, const char *file, uint64_t offset)
 static void print_count(const char *label, uint64_t pages, const char *meaning)
 {
         tool_label(label);
-        printf("%s%s\n", tool_count(pages, "page", "pages"), meaning);
+        say(stdout, "%s%s\n", tool_count(pages, "page", "pages"), meaning);
 }
 
 static void print_result(const struct scrub *scrub)
@@ -100,10 +101,11 @@ static void print_result(const struct scrub *scrub)
                             "--sum' takes them for sound");
         if (result->sums_changed) {
                 tool_label("DAMAGED");
-                printf("%s not of this moment: restore the whole directory; 'xac scrub --sum' takes pages and "
-                       "checksums "
-                       "as they are\n",
-                       tool_count(result->sums_changed, "file of checksums", "files of checksums"));
+                say(stdout,
+                    "%s not of this moment: restore the whole directory; 'xac scrub --sum' takes pages and "
+                    "checksums "
+                    "as they are\n",
+                    tool_count(result->sums_changed, "file of checksums", "files of checksums"));
         }
 }
 
@@ -121,7 +123,7 @@ static void print_json(struct scrub *scrub)
         json_number(&scrub->json, "sums_damaged", result->sums_damaged);
         json_number(&scrub->json, "sums_changed", result->sums_changed);
         json_close(&scrub->json, '}');
-        printf("\n");
+        say(stdout, "\n");
 }
 
 /* ---- Open and look ---- */
@@ -185,7 +187,7 @@ enum tool_exit scrub_main(int argc, char **argv)
         int option;
 
         scrub.options = (xac_scrub_options){ .progress = tell_progress, .damage = tell_of_damage, .arg = &scrub };
-        while ((option = getopt_long(argc, argv, "h", known, NULL)) != -1) {
+        while ((option = tool_next_option(argc, argv, ":h", known)) != -1) {
                 switch (option) {
                 case 'h':
                         fputs(scrub_help, stdout);

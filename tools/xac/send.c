@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include <xac/send.h>
 
+#include "base/say.h"
 #include "tools/xac/address.h"
 #include "tools/xac/calibration.h"
 #include "tools/xac/tool.h"
@@ -94,9 +95,9 @@ static int connect_unix(int sockets[2])
 static void print_size(const char *what, uint32_t size)
 {
         if (size == UINT32_MAX)
-                printf("%s never", what);
+                say(stdout, "%s never", what);
         else
-                printf("%s from %" PRIu32 " bytes on", what, size);
+                say(stdout, "%s from %" PRIu32 " bytes on", what, size);
 }
 
 static int calibrate(const struct calibration *calibration, const char *name, int socket)
@@ -104,19 +105,19 @@ static int calibrate(const struct calibration *calibration, const char *name, in
         xac_send_options options = { .flags = 0 };
         int err;
 
-        printf("%s: ", name);
+        say(stdout, "%s: ", name);
         fflush(stdout);
         err = xac_send_calibrate(socket, (uint32_t)(calibration->seconds * 1000), &options);
         if (!err)
                 err = xac_send_options_write(calibration->path, socket, &options);
         if (err) {
-                printf("failed\n");
+                say(stdout, "failed\n");
                 tool_complain("%s, to %s: %s", name, calibration->path, tool_explain(err));
                 return err;
         }
         print_size("pieces gathered", options.gather_bytes);
         print_size(", without copies", options.zerocopy_bytes);
-        printf("\n");
+        say(stdout, "\n");
         return 0;
 }
 
@@ -199,7 +200,7 @@ enum tool_exit send_main(int argc, char **argv)
         struct calibration calibration = { .seconds = 3 };
         int option;
 
-        while ((option = getopt_long(argc, argv, "h", known, NULL)) != -1) {
+        while ((option = tool_next_option(argc, argv, ":h", known)) != -1) {
                 if (option == 'c')
                         calibration.path = optarg;
                 else if (option == 'p')

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/say.h"
 #include "tools/xac/calibration.h"
 #include "tools/xac/listen.h"
 #include "tools/xac/opening.h"
@@ -244,7 +245,7 @@ static enum tool_exit serve(struct server *server)
         }
         err = prepare(server);
         if (!err) {
-                printf("serving %s on %s\n", server->settings.directory, server->listener.text);
+                say(stdout, "serving %s on %s\n", server->settings.directory, server->listener.text);
                 fflush(stdout);
                 err = serve_all(server);
         }
@@ -322,7 +323,7 @@ enum tool_exit serve_main(int argc, char **argv)
         struct server server = { .clients_max = 64, .deadline_ms = 10000, .idle_s = 60, .rest_mib = 256 };
         int option;
 
-        while ((option = getopt_long(argc, argv, "h", known, NULL)) != -1) {
+        while ((option = tool_next_option(argc, argv, ":h", known)) != -1) {
                 if (option == 'h') {
                         fputs(serve_help, stdout);
                         return TOOL_DONE;

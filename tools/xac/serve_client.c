@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/say.h"
 #include "send/sender.h"
 #include "tools/xac/tool.h"
 
@@ -126,7 +127,7 @@ static void print_bound(const char *word, const void *key, size_t key_len)
 {
         if (!key)
                 return;
-        printf(" %s ", word);
+        say(stdout, " %s ", word);
         tool_print_bytes(key, key_len);
 }
 
@@ -134,7 +135,7 @@ static void print_request(const struct serve_client *client)
 {
         const xac_send_request *request = &client->decoded.request;
 
-        printf("client %" PRIu64 ": ", client->number);
+        say(stdout, "client %" PRIu64 ": ", client->number);
         if (send_request_is_list(&client->head)) {
                 fputs("list", stdout);
                 return;
@@ -161,8 +162,8 @@ static void report(const struct serve_client *client)
                 return;
         xac_sender_stat(client->sender, &stats);
         print_request(client);
-        printf(": %" PRIu64 " responses by now, %" PRIu64 " bytes in %" PRIu64 " sends", stats.responses, stats.bytes,
-               stats.sends);
+        say(stdout, ": %" PRIu64 " responses by now, %" PRIu64 " bytes in %" PRIu64 " sends", stats.responses,
+            stats.bytes, stats.sends);
         end_line();
 }
 
@@ -171,7 +172,7 @@ static void report_error(const struct serve_client *client, int err)
         if (!client->settings->is_verbose)
                 return;
         print_request(client);
-        printf(": %s: %s", error_name(err), tool_explain(err));
+        say(stdout, ": %s: %s", error_name(err), tool_explain(err));
         end_line();
 }
 
@@ -179,7 +180,7 @@ static void report_end(const struct serve_client *client, const char *why)
 {
         if (!client->settings->is_verbose)
                 return;
-        printf("client %" PRIu64 ": %s", client->number, why);
+        say(stdout, "client %" PRIu64 ": %s", client->number, why);
         end_line();
 }
 

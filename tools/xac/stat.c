@@ -12,6 +12,7 @@
 #include <string.h>
 #include <xac/xac.h>
 
+#include "base/say.h"
 #include "base/sys.h"
 #include "recovery/area.h"
 #include "recovery/log_reader.h"
@@ -40,13 +41,13 @@ static void print_identity(const struct place *place)
         const struct manifest *manifest = &place->manifest;
 
         tool_label("environment");
-        printf("%s\n", place->path);
+        say(stdout, "%s\n", place->path);
         tool_label("uuid");
         stat_print_uuid(manifest->uuid);
-        printf("\n");
+        say(stdout, "\n");
         tool_label("made for");
-        printf("pages of %" PRIu32 " bytes, %" PRIu32 " participants, permissions %04" PRIo32 "\n",
-               manifest->page_bytes, manifest->max_participants, manifest->mode);
+        say(stdout, "pages of %" PRIu32 " bytes, %" PRIu32 " participants, permissions %04" PRIo32 "\n",
+            manifest->page_bytes, manifest->max_participants, manifest->mode);
 }
 
 /* ---- At rest ---- */
@@ -77,7 +78,7 @@ static void print_segments(const struct place *place)
         if (sys_list(place->directory, add_log_file, &files))
                 return;
         tool_label("segments");
-        printf("%s, %s\n", tool_count(files.count, "file", "files"), tool_bytes(files.byte_len));
+        say(stdout, "%s, %s\n", tool_count(files.count, "file", "files"), tool_bytes(files.byte_len));
 }
 
 /* What replay would find. */
@@ -92,7 +93,7 @@ static void print_log(const struct place *place)
 
         tool_label("log");
         if (err) {
-                printf("cannot be read: %s; 'xac check' says more\n", tool_explain(err));
+                say(stdout, "cannot be read: %s; 'xac check' says more\n", tool_explain(err));
                 if (reader)
                         log_reader_close(reader);
                 return;
@@ -102,11 +103,11 @@ static void print_log(const struct place *place)
                         commits += record.sequence - newest;
                         newest = record.sequence;
                 }
-        printf("%s beyond the checkpoint, up to sequence %" PRIu64 "\n", tool_count(commits, "commit", "commits"),
-               newest);
+        say(stdout, "%s beyond the checkpoint, up to sequence %" PRIu64 "\n", tool_count(commits, "commit", "commits"),
+            newest);
         tool_label("");
-        printf("%s to read%s\n", tool_bytes(log_reader_end(reader) - place->manifest.redo_position),
-               err ? "; then it is DAMAGED: 'xac check' says more" : "");
+        say(stdout, "%s to read%s\n", tool_bytes(log_reader_end(reader) - place->manifest.redo_position),
+            err ? "; then it is DAMAGED: 'xac check' says more" : "");
         log_reader_close(reader);
 }
 
@@ -117,13 +118,13 @@ static void print_area(const struct place *place)
 
         tool_label("area");
         if (place->manifest.area < 0)
-                printf("none");
+                say(stdout, "none");
         else if (sys_stat_at(place->directory, name, &st))
-                printf("%s, which is MISSING", name);
+                say(stdout, "%s, which is MISSING", name);
         else
-                printf("%s, %s", name, tool_bytes((uint64_t)st.st_size));
+                say(stdout, "%s, %s", name, tool_bytes((uint64_t)st.st_size));
         if (place->manifest.target_sequence)
-                printf("; a part of a checkpoint to sequence %" PRIu64, place->manifest.target_sequence);
+                say(stdout, "; a part of a checkpoint to sequence %" PRIu64, place->manifest.target_sequence);
         putchar('\n');
 }
 
@@ -131,8 +132,8 @@ static void print_area(const struct place *place)
 static void print_address(struct manifest_place place)
 {
         if (place.units)
-                printf(", at 0x%" PRIx64 ", up to %" PRIu64 " GiB", (uint64_t)place.first << MANIFEST_UNIT_SHIFT,
-                       (uint64_t)place.units << (MANIFEST_UNIT_SHIFT - 30));
+                say(stdout, ", at 0x%" PRIx64 ", up to %" PRIu64 " GiB", (uint64_t)place.first << MANIFEST_UNIT_SHIFT,
+                    (uint64_t)place.units << (MANIFEST_UNIT_SHIFT - 30));
 }
 
 static void print_files(const struct place *place)
@@ -143,11 +144,11 @@ static void print_files(const struct place *place)
 
                 tool_label(i ? "" : "files");
                 if (sys_stat_at(place->directory, name, &st))
-                        printf("%s  MISSING", name);
+                        say(stdout, "%s  MISSING", name);
                 else
-                        printf("%s  %s", name, tool_bytes((uint64_t)st.st_size));
+                        say(stdout, "%s  %s", name, tool_bytes((uint64_t)st.st_size));
                 print_address(place->manifest.file_place[i]);
-                printf("\n");
+                say(stdout, "\n");
         }
 }
 
@@ -159,13 +160,13 @@ static void print_archive(const struct place *place)
         if (!archive->path[0] || archive->device != place->st.st_dev || archive->inode != place->st.st_ino)
                 return;
         tool_label("archive");
-        printf("%s, which the last session named\n", archive->path);
+        say(stdout, "%s, which the last session named\n", archive->path);
 }
 
 static enum tool_exit print_at_rest(const struct place *place)
 {
         tool_label("sequence");
-        printf("%" PRIu64 " as of the checkpoint\n", place->manifest.base_sequence);
+        say(stdout, "%" PRIu64 " as of the checkpoint\n", place->manifest.base_sequence);
         if (!place->manifest.is_clean)
                 print_log(place);
         print_segments(place);
@@ -190,20 +191,21 @@ static void print_state(const struct place *place, const struct inspection *insp
                 alive += inspection->process[i].is_alive;
         tool_label("state");
         if (in_use && inspection)
-                printf("in use by %s\n", tool_count(alive, "process", "processes"));
+                say(stdout, "in use by %s\n", tool_count(alive, "process", "processes"));
         else if (in_use)
-                printf("in use, by processes whose shared memory cannot be seen from here (a container?);\n"
-                       "              what follows is from the files, as of the last checkpoint\n");
+                say(stdout, "in use, by processes whose shared memory cannot be seen from here (a container?);\n"
+                            "              what follows is from the files, as of the last checkpoint\n");
         else if (inspection)
-                printf("its processes ended without xac_close (killed, or never closed); all their commits are\n"
-                       "              in shared memory. The next open goes on with it, and the last close removes\n"
-                       "              it. To give it up, as a power cut would:\n"
-                       "              xac clean --force xac.%" PRIxMAX ".%" PRIxMAX "\n",
-                       (uintmax_t)place->st.st_dev, (uintmax_t)place->st.st_ino);
+                say(stdout,
+                    "its processes ended without xac_close (killed, or never closed); all their commits are\n"
+                    "              in shared memory. The next open goes on with it, and the last close removes\n"
+                    "              it. To give it up, as a power cut would:\n"
+                    "              xac clean --force xac.%" PRIxMAX ".%" PRIxMAX "\n",
+                    (uintmax_t)place->st.st_dev, (uintmax_t)place->st.st_ino);
         else if (needs_recovery(place))
-                printf("at rest, needs recovery: the next open does it, or 'xac recover'\n");
+                say(stdout, "at rest, needs recovery: the next open does it, or 'xac recover'\n");
         else
-                printf("at rest, clean\n");
+                say(stdout, "at rest, clean\n");
 }
 
 static enum tool_exit print_all(struct place *place)
@@ -270,7 +272,7 @@ enum tool_exit stat_main(int argc, char **argv)
         enum tool_exit result;
         int option;
 
-        while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+        while ((option = tool_next_option(argc, argv, ":h", longs)) != -1) {
                 if (option != 'h')
                         return tool_usage("stat");
                 fputs(stat_help, stdout);

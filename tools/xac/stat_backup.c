@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "backup/backup_index.h"
+#include "base/say.h"
 #include "base/sys.h"
 #include "tools/xac/moment.h"
 
@@ -14,7 +15,7 @@
 void stat_print_uuid(const uint8_t uuid[16])
 {
         for (int i = 0; i < 16; i++)
-                printf("%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
+                say(stdout, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
 }
 
 /* Enough of it to tell backups apart. */
@@ -32,11 +33,12 @@ static void print_what_it_has(const struct backup_index *index)
 {
         tool_label("");
         if (backup_index_is_full(index))
-                printf("full: opens as it is\n");
+                say(stdout, "full: opens as it is\n");
         else
-                printf("goes on from backup %s, of commit %" PRIu64 ": %s that changed since; 'xac restore' puts\n"
-                       "              them together\n",
-                       short_id(index->since), index->since_sequence, tool_count(index->pages_here, "page", "pages"));
+                say(stdout,
+                    "goes on from backup %s, of commit %" PRIu64 ": %s that changed since; 'xac restore' puts\n"
+                    "              them together\n",
+                    short_id(index->since), index->since_sequence, tool_count(index->pages_here, "page", "pages"));
 }
 
 /* A backup that programs have opened is an environment like any other. */
@@ -45,18 +47,18 @@ static void print_use(const struct backup_index *index, const struct manifest *m
         if (manifest->base_sequence == index->sequence && manifest->is_clean)
                 return;
         tool_label("");
-        printf("programs have changed it since: it is no backup any more\n");
+        say(stdout, "programs have changed it since: it is no backup any more\n");
 }
 
 static void print(const struct backup_index *index)
 {
         tool_label("backup");
-        printf("%s, of commit %" PRIu64 ", made %s\n", short_id(index->id), index->sequence,
-               moment_time(index->time * SECOND_NS));
+        say(stdout, "%s, of commit %" PRIu64 ", made %s\n", short_id(index->id), index->sequence,
+            moment_time(index->time * SECOND_NS));
         tool_label("");
-        printf("of the environment ");
+        say(stdout, "of the environment ");
         stat_print_uuid(index->source);
-        printf("\n");
+        say(stdout, "\n");
         print_what_it_has(index);
 }
 

@@ -4,8 +4,7 @@
 
 #include <stddef.h>
 
-/* A copy of the bytes up to a NUL, at most byte_len, to be freed; NULL: no memory. It is printable: control characters,
- * and what is no UTF-8, become '?'. */
+/* A copy of the bytes up to a NUL, at most byte_len, to be freed; NULL: no memory. It is as base/safe_text.h says. */
 char *text_copy(const char *bytes, size_t byte_len);
 
 #endif

@@ -9,6 +9,8 @@
 #include <unistd.h>
 #include <xac/xac.h>
 
+#include "base/say.h"
+
 enum { TEXTS = 4, TEXT_BYTES = 80 };
 
 void tool_complain(const char *format, ...)
@@ -18,7 +20,7 @@ void tool_complain(const char *format, ...)
         fflush(stdout); /* in the order in which it was said */
         fputs("xac: ", stderr);
         va_start(args, format);
-        vfprintf(stderr, format, args);
+        say_list(stderr, format, args);
         va_end(args);
         fputc('\n', stderr);
 }
@@ -46,8 +48,25 @@ const char *tool_explain(int err)
 
 enum tool_exit tool_usage(const char *subcommand)
 {
-        fprintf(stderr, "Try 'xac %s --help'.\n", subcommand);
+        say(stderr, "Try 'xac %s --help'.\n", subcommand);
         return TOOL_USAGE;
+}
+
+int tool_next_option(int argc, char **argv, const char *shorts, const struct option *longs)
+{
+        opterr = 0;
+        const int option = getopt_long(argc, argv, shorts, longs, NULL);
+        const char *const given = argv[optind > 0 ? optind - 1 : 0];
+
+        if (option == ':')
+                tool_complain("%s: the option '%s' needs an argument", argv[0], given);
+        else if (option == '?' && optopt && strncmp(given, "--", 2) != 0)
+                tool_complain("%s: there is no option '-%c'", argv[0], optopt);
+        else if (option == '?' && optopt)
+                tool_complain("%s: the option '%s' takes no argument", argv[0], given);
+        else if (option == '?')
+                tool_complain("%s: there is no option '%s', or it is short for several", argv[0], given);
+        return option == ':' ? '?' : option;
 }
 
 const char *tool_operand(int argc, char **argv, const char *subcommand)
@@ -148,7 +167,7 @@ const char *tool_count(uint64_t count, const char *one, const char *many)
 
 void tool_label(const char *label)
 {
-        printf("%-*s", TOOL_COLUMN, label);
+        say(stdout, "%-*s", TOOL_COLUMN, label);
 }
 
 void tool_print_bytes(const void *bytes, size_t byte_len)
@@ -159,7 +178,7 @@ void tool_print_bytes(const void *bytes, size_t byte_len)
                 if (byte >= ' ' && byte < 127 && byte != '\\')
                         putchar(byte);
                 else
-                        printf("\\x%02x", byte);
+                        say(stdout, "\\x%02x", byte);
         }
 }
 

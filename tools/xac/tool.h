@@ -13,6 +13,7 @@
  * belongs to it read a file alone, and get.c a socket.
  */
 
+#include <getopt.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -67,6 +68,9 @@ void tool_complain(const char *format, ...) __attribute__((format(printf, 1, 2))
 const char *tool_explain(int err);
 /* "try 'xac NAME --help'". */
 enum tool_exit tool_usage(const char *subcommand);
+/* As getopt_long(), which would print an option as it is; the short ones begin with ":". '?', after a complaint: it is
+ * none, or its argument is missing, or it takes none. */
+int tool_next_option(int argc, char **argv, const char *shorts, const struct option *longs);
 /* The one operand, a directory. NULL, after a complaint: none, or too many. */
 const char *tool_operand(int argc, char **argv, const char *subcommand);
 /* A number; false, after a complaint. */

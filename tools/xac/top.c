@@ -208,7 +208,7 @@ enum tool_exit top_main(int argc, char **argv)
         const char *path;
         int option;
 
-        while ((option = getopt_long(argc, argv, "i:n:jh", longs, NULL)) != -1) {
+        while ((option = tool_next_option(argc, argv, ":i:n:jh", longs)) != -1) {
                 if (option == 'h') {
                         fputs(top_help, stdout);
                         return TOOL_DONE;

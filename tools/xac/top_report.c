@@ -6,8 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/say.h"
 #include "tools/xac/json.h"
-#include "tools/xac/text.h"
 
 enum { PAGES_SHOWN = 10, BAR = 20, TIME_BYTES = 40 };
 
@@ -54,16 +54,16 @@ static void print_title(FILE *out, const struct place *place, const struct sampl
         char now[TIME_BYTES];
 
         strftime(now, sizeof(now), "%H:%M:%S", &local);
-        fprintf(out, "%s  %s  ", now, place->path);
+        say(out, "%s  %s  ", now, place->path);
         if (sample->state == SAMPLE_AT_REST)
-                fprintf(out, "at rest: nobody uses it\n");
+                say(out, "at rest: nobody uses it\n");
         else if (sample->state == SAMPLE_UNSEEN)
-                fprintf(out, "in use, by processes whose shared memory cannot be seen from here\n");
+                say(out, "in use, by processes whose shared memory cannot be seen from here\n");
         else if (sample->state == SAMPLE_ABANDONED)
-                fprintf(out, "its processes ended without xac_close\n");
+                say(out, "its processes ended without xac_close\n");
         else
-                fprintf(out, "in use by %s, %s\n", tool_count(sample->processes, "process", "processes"),
-                        tool_count(sample->participant_count, "participant", "participants"));
+                say(out, "in use by %s, %s\n", tool_count(sample->processes, "process", "processes"),
+                    tool_count(sample->participant_count, "participant", "participants"));
 }
 
 /* Large figures without a fraction. */
@@ -77,32 +77,31 @@ static void print_totals(FILE *out, const struct sample *sample)
         const struct rates *total = &sample->total;
         double ended = total->commits + total->conflicts, faults = total->read_faults + total->write_faults;
 
-        fprintf(out, "%-12s", "each second");
+        say(out, "%-12s", "each second");
         if (sample->seconds <= 0) {
-                fprintf(out, "not known yet\n\n");
+                say(out, "not known yet\n\n");
                 return;
         }
-        fprintf(out, "%.*f commits, %.*f conflicts (%.1f %%)\n", places(total->commits), total->commits,
-                places(total->conflicts), total->conflicts, ended > 0 ? total->conflicts / ended * 100 : 0);
-        fprintf(out, "%-12s%.*f faults: %.*f by loads, %.*f by stores\n", "", places(faults), faults,
-                places(total->read_faults), total->read_faults, places(total->write_faults), total->write_faults);
+        say(out, "%.*f commits, %.*f conflicts (%.1f %%)\n", places(total->commits), total->commits,
+            places(total->conflicts), total->conflicts, ended > 0 ? total->conflicts / ended * 100 : 0);
+        say(out, "%-12s%.*f faults: %.*f by loads, %.*f by stores\n", "", places(faults), faults,
+            places(total->read_faults), total->read_faults, places(total->write_faults), total->write_faults);
 }
 
 static void print_sequence(FILE *out, const struct sample *sample)
 {
         const struct inspection *now = sample->now;
 
-        fprintf(out, "%-12s%" PRIu64, "sequence", now->sequence);
+        say(out, "%-12s%" PRIu64, "sequence", now->sequence);
         if (now->is_volatile)
-                fprintf(out, " (volatile: nothing is logged)");
+                say(out, " (volatile: nothing is logged)");
         else
-                fprintf(out, ", durable %" PRIu64 ", checkpoint %" PRIu64, now->durable_sequence,
-                        now->checkpoint_sequence);
+                say(out, ", durable %" PRIu64 ", checkpoint %" PRIu64, now->durable_sequence, now->checkpoint_sequence);
         if (now->checkpointer)
-                fprintf(out, "; checkpoint running in %" PRIu32, now->checkpointer);
+                say(out, "; checkpoint running in %" PRIu32, now->checkpointer);
         if (now->poison)
-                fprintf(out, "; POISONED: %s", tool_explain(now->poison));
-        fprintf(out, "\n");
+                say(out, "; POISONED: %s", tool_explain(now->poison));
+        say(out, "\n");
 }
 
 /* Without the exact bytes. */
@@ -120,8 +119,8 @@ static void print_bar(FILE *out, const char *label, uint64_t used, uint64_t of)
 {
         int filled = of ? (int)((double)(used < of ? used : of) / (double)of * BAR + 0.5) : 0;
 
-        fprintf(out, "%-12s[%.*s%*s] %s of %s", label, filled, "####################", BAR - filled, "", amount(used),
-                amount(of));
+        say(out, "%-12s[%.*s%*s] %s of %s", label, filled, "####################", BAR - filled, "", amount(used),
+            amount(of));
 }
 
 static void print_room(FILE *out, const struct place *place, const struct sample *sample)
@@ -130,12 +129,12 @@ static void print_room(FILE *out, const struct place *place, const struct sample
 
         if (!now->is_volatile) {
                 print_bar(out, "log", log_used(place, sample), now->log_bytes);
-                fprintf(out, " that force a checkpoint\n%-12seach second %.*f writes, %s\n", "", places(sample->groups),
-                        sample->groups, amount((uint64_t)sample->log_bytes));
+                say(out, " that force a checkpoint\n%-12seach second %.*f writes, %s\n", "", places(sample->groups),
+                    sample->groups, amount((uint64_t)sample->log_bytes));
         }
         print_bar(out, "pool", pool_used(sample), now->pool_bytes);
-        fprintf(out, "\n%-12s%s, %" PRIu64 " superseded, %" PRIu64 " of open transactions\n", "",
-                tool_count(now->slots_published, "dirty page", "dirty pages"), now->slots_retired, now->slots_private);
+        say(out, "\n%-12s%s, %" PRIu64 " superseded, %" PRIu64 " of open transactions\n", "",
+            tool_count(now->slots_published, "dirty page", "dirty pages"), now->slots_retired, now->slots_private);
 }
 
 static void print_oldest(FILE *out, const struct sample *sample)
@@ -143,17 +142,17 @@ static void print_oldest(FILE *out, const struct sample *sample)
         const struct sample_participant *oldest = sample->oldest;
         const struct inspection *now = sample->now;
 
-        fprintf(out, "%-12s", "oldest");
+        say(out, "%-12s", "oldest");
         if (oldest)
-                fprintf(out, "snapshot %" PRIu64 " of row %" PRIu32 ", pid %" PRIu32 ": %s behind, for %.1f s",
-                        oldest->now.snapshot, oldest->now.row_no, oldest->now.pid,
-                        tool_count(difference(now->sequence, oldest->now.snapshot), "commit", "commits"),
-                        seconds_held(sample, oldest));
+                say(out, "snapshot %" PRIu64 " of row %" PRIu32 ", pid %" PRIu32 ": %s behind, for %.1f s",
+                    oldest->now.snapshot, oldest->now.row_no, oldest->now.pid,
+                    tool_count(difference(now->sequence, oldest->now.snapshot), "commit", "commits"),
+                    seconds_held(sample, oldest));
         else
-                fprintf(out, "nobody holds a snapshot");
+                say(out, "nobody holds a snapshot");
         if (now->pinned && (!oldest || now->pinned < oldest->now.snapshot))
-                fprintf(out, "; the library itself: %" PRIu64, now->pinned);
-        fprintf(out, "\n");
+                say(out, "; the library itself: %" PRIu64, now->pinned);
+        say(out, "\n");
 }
 
 /* ---- Participants and pages ---- */
@@ -175,11 +174,11 @@ static void print_participant(FILE *out, const struct sample *sample, const stru
 {
         const struct rates *rates = &participant->rates;
 
-        fprintf(out, "%6" PRIu32 " %9" PRIu32 " %11.1f %11.1f %10.1f%s", participant->now.row_no, participant->now.pid,
-                rates->commits, rates->conflicts, rates->read_faults + rates->write_faults, doing(&participant->now));
+        say(out, "%6" PRIu32 " %9" PRIu32 " %11.1f %11.1f %10.1f%s", participant->now.row_no, participant->now.pid,
+            rates->commits, rates->conflicts, rates->read_faults + rates->write_faults, doing(&participant->now));
         if (participant->now.snapshot && seconds_held(sample, participant) > 0)
-                fprintf(out, " for %.1f s", seconds_held(sample, participant));
-        fprintf(out, "\n");
+                say(out, " for %.1f s", seconds_held(sample, participant));
+        say(out, "\n");
 }
 
 static void print_participants(FILE *out, const struct sample *sample, uint32_t count)
@@ -189,19 +188,19 @@ static void print_participants(FILE *out, const struct sample *sample, uint32_t 
         if (count > sample->participant_count)
                 count = sample->participant_count;
         left_out = sample->participant_count - count;
-        fprintf(out, "\n%6s %9s %11s %11s %10s\n", "row", "pid", "commits/s", "conflicts/s", "faults/s");
+        say(out, "\n%6s %9s %11s %11s %10s\n", "row", "pid", "commits/s", "conflicts/s", "faults/s");
         for (uint32_t i = 0; i < count; i++)
                 print_participant(out, sample, &sample->participant[i]);
         if (left_out)
-                fprintf(out, "%6s %s that did less\n", "...", tool_count(left_out, "participant", "participants"));
+                say(out, "%6s %s that did less\n", "...", tool_count(left_out, "participant", "participants"));
 }
 
 static void print_pages(FILE *out, const struct sample *sample, uint32_t count)
 {
-        fprintf(out, "\n%11s %10s  file (changes are estimated from a sample)\n", "changes/s", "page");
+        say(out, "\n%11s %10s  file (changes are estimated from a sample)\n", "changes/s", "page");
         for (uint32_t i = 0; i < sample->page_count && i < count; i++)
-                fprintf(out, "%11.1f %10" PRIu64 "  %s\n", sample->page[i].changes, sample->page[i].page_no,
-                        file_name(sample, sample->page[i].file_no));
+                say(out, "%11.1f %10" PRIu64 "  %s\n", sample->page[i].changes, sample->page[i].page_no,
+                    file_name(sample, sample->page[i].file_no));
 }
 
 /* Of so many lines for both lists: the pages get up to ten, and at least a third. */
@@ -238,50 +237,40 @@ void top_report_print(FILE *out, const struct place *place, const struct sample 
 
 /* ---- JSON ---- */
 
-/* Names of files may be any bytes. */
-static void print_text_json(FILE *out, const char *text)
-{
-        char *printable = text_copy(text, strlen(text));
-
-        json_quote(out, printable ? printable : "?");
-        free(printable);
-}
-
 static void print_rates_json(FILE *out, const struct rates *rates)
 {
-        fprintf(out, "\"commits\":%.1f,\"conflicts\":%.1f,\"read_faults\":%.1f,\"write_faults\":%.1f", rates->commits,
-                rates->conflicts, rates->read_faults, rates->write_faults);
+        say(out, "\"commits\":%.1f,\"conflicts\":%.1f,\"read_faults\":%.1f,\"write_faults\":%.1f", rates->commits,
+            rates->conflicts, rates->read_faults, rates->write_faults);
 }
 
 static void print_participants_json(FILE *out, const struct sample *sample)
 {
-        fprintf(out, ",\"participants\":[");
+        say(out, ",\"participants\":[");
         for (uint32_t i = 0; i < sample->participant_count; i++) {
                 const struct sample_participant *participant = &sample->participant[i];
                 const struct inspect_participant *now = &participant->now;
 
-                fprintf(out, "%s{\"row\":%" PRIu32 ",\"pid\":%" PRIu32 ",\"alive\":%s,\"exclusive\":%s,\"waits\":%s,",
-                        i ? "," : "", now->row_no, now->pid, now->is_alive ? "true" : "false",
-                        now->is_exclusive ? "true" : "false", now->is_asleep ? "true" : "false");
+                say(out, "%s{\"row\":%" PRIu32 ",\"pid\":%" PRIu32 ",\"alive\":%s,\"exclusive\":%s,\"waits\":%s,",
+                    i ? "," : "", now->row_no, now->pid, now->is_alive ? "true" : "false",
+                    now->is_exclusive ? "true" : "false", now->is_asleep ? "true" : "false");
                 print_rates_json(out, &participant->rates);
                 if (now->snapshot)
-                        fprintf(out, ",\"snapshot\":%" PRIu64 ",\"held\":%.3f", now->snapshot,
-                                seconds_held(sample, participant));
-                fprintf(out, "}");
+                        say(out, ",\"snapshot\":%" PRIu64 ",\"held\":%.3f", now->snapshot,
+                            seconds_held(sample, participant));
+                say(out, "}");
         }
-        fprintf(out, "]");
+        say(out, "]");
 }
 
 static void print_pages_json(FILE *out, const struct sample *sample)
 {
-        fprintf(out, ",\"pages\":[");
+        say(out, ",\"pages\":[");
         for (uint32_t i = 0; i < sample->page_count; i++) {
-                fprintf(out, "%s{\"file\":", i ? "," : "");
-                print_text_json(out, file_name(sample, sample->page[i].file_no));
-                fprintf(out, ",\"page\":%" PRIu64 ",\"changes\":%.1f}", sample->page[i].page_no,
-                        sample->page[i].changes);
+                say(out, "%s{\"file\":", i ? "," : "");
+                json_quote(out, file_name(sample, sample->page[i].file_no));
+                say(out, ",\"page\":%" PRIu64 ",\"changes\":%.1f}", sample->page[i].page_no, sample->page[i].changes);
         }
-        fprintf(out, "]");
+        say(out, "]");
 }
 
 static void print_oldest_json(FILE *out, const struct sample *sample)
@@ -289,35 +278,35 @@ static void print_oldest_json(FILE *out, const struct sample *sample)
         const struct sample_participant *oldest = sample->oldest;
 
         if (oldest)
-                fprintf(out,
-                        ",\"oldest\":{\"snapshot\":%" PRIu64 ",\"row\":%" PRIu32 ",\"pid\":%" PRIu32
-                        ",\"behind\":%" PRIu64 ",\"held\":%.3f}",
-                        oldest->now.snapshot, oldest->now.row_no, oldest->now.pid,
-                        difference(sample->now->sequence, oldest->now.snapshot), seconds_held(sample, oldest));
+                say(out,
+                    ",\"oldest\":{\"snapshot\":%" PRIu64 ",\"row\":%" PRIu32 ",\"pid\":%" PRIu32 ",\"behind\":%" PRIu64
+                    ",\"held\":%.3f}",
+                    oldest->now.snapshot, oldest->now.row_no, oldest->now.pid,
+                    difference(sample->now->sequence, oldest->now.snapshot), seconds_held(sample, oldest));
         else
-                fprintf(out, ",\"oldest\":null");
+                say(out, ",\"oldest\":null");
 }
 
 static void print_memory_json(FILE *out, const struct place *place, const struct sample *sample)
 {
         const struct inspection *now = sample->now;
 
-        fprintf(out, ",\"sequence\":%" PRIu64 ",\"checkpointer\":%" PRIu32 ",\"poison\":%d,\"seconds\":%.3f",
-                now->sequence, now->checkpointer, now->poison, sample->seconds);
-        fprintf(out, ",\"total\":{");
+        say(out, ",\"sequence\":%" PRIu64 ",\"checkpointer\":%" PRIu32 ",\"poison\":%d,\"seconds\":%.3f", now->sequence,
+            now->checkpointer, now->poison, sample->seconds);
+        say(out, ",\"total\":{");
         print_rates_json(out, &sample->total);
         if (now->is_volatile)
-                fprintf(out, "},\"log\":null");
+                say(out, "},\"log\":null");
         else
-                fprintf(out,
-                        "},\"durable\":%" PRIu64 ",\"checkpoint\":%" PRIu64 ",\"log\":{\"used\":%" PRIu64
-                        ",\"limit\":%" PRIu64 ",\"groups\":%.1f,\"bytes\":%.1f}",
-                        now->durable_sequence, now->checkpoint_sequence, log_used(place, sample), now->log_bytes,
-                        sample->groups, sample->log_bytes);
-        fprintf(out,
-                ",\"pool\":{\"used\":%" PRIu64 ",\"limit\":%" PRIu64 ",\"dirty\":%" PRIu64 ",\"superseded\":%" PRIu64
-                ",\"open\":%" PRIu64 "}",
-                pool_used(sample), now->pool_bytes, now->slots_published, now->slots_retired, now->slots_private);
+                say(out,
+                    "},\"durable\":%" PRIu64 ",\"checkpoint\":%" PRIu64 ",\"log\":{\"used\":%" PRIu64
+                    ",\"limit\":%" PRIu64 ",\"groups\":%.1f,\"bytes\":%.1f}",
+                    now->durable_sequence, now->checkpoint_sequence, log_used(place, sample), now->log_bytes,
+                    sample->groups, sample->log_bytes);
+        say(out,
+            ",\"pool\":{\"used\":%" PRIu64 ",\"limit\":%" PRIu64 ",\"dirty\":%" PRIu64 ",\"superseded\":%" PRIu64
+            ",\"open\":%" PRIu64 "}",
+            pool_used(sample), now->pool_bytes, now->slots_published, now->slots_retired, now->slots_private);
         print_oldest_json(out, sample);
         print_participants_json(out, sample);
         print_pages_json(out, sample);
@@ -333,10 +322,10 @@ void top_report_print_json(FILE *out, const struct place *place, const struct sa
         char now[TIME_BYTES];
 
         strftime(now, sizeof(now), "%Y-%m-%dT%H:%M:%S%z", &local);
-        fprintf(out, "{\"time\":\"%s\",\"environment\":", now);
-        print_text_json(out, place->path);
-        fprintf(out, ",\"state\":\"%s\",\"processes\":%" PRIu32, states[sample->state], sample->processes);
+        say(out, "{\"time\":\"%s\",\"environment\":", now);
+        json_quote(out, place->path);
+        say(out, ",\"state\":\"%s\",\"processes\":%" PRIu32, states[sample->state], sample->processes);
         if (sample->now)
                 print_memory_json(out, place, sample);
-        fprintf(out, "}\n");
+        say(out, "}\n");
 }

@@ -202,7 +202,7 @@ static bool parse(int argc, char **argv, struct trace_options *options)
 
         for (int i = 0; i < OUTPUTS; i++)
                 longs[5 + i] = (struct option){ outputs[i].option, required_argument, NULL, OPTION_OUTPUT + i };
-        while (is_right && (option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+        while (is_right && (option = tool_next_option(argc, argv, ":h", longs)) != -1) {
                 if (option == 't')
                         is_right = tool_number(optarg, "--top", &options->top);
                 else if (option == 'f' && (options->is_part = true))

@@ -66,12 +66,12 @@ struct trace_file_track {
         bool is_open;           /* it died in the middle of a transaction */
         enum trace_end_how how; /* 0: it had not ended */
         uint64_t begin_ns;
-        uint64_t end_ns;  /* of the last that is known of it */
-        uint64_t open_ns; /* is_open: when the transaction began */
-        uint64_t events;  /* all that can be read, names not counted */
-        uint64_t lost;    /* that found no room when they were recorded */
-        uint64_t missing; /* that should be in the file */
-        char program[TRACE_PROGRAM_BYTES + 1];
+        uint64_t end_ns;                           /* of the last that is known of it */
+        uint64_t open_ns;                          /* is_open: when the transaction began */
+        uint64_t events;                           /* all that can be read, names not counted */
+        uint64_t lost;                             /* that found no room when they were recorded */
+        uint64_t missing;                          /* that should be in the file */
+        char program[4 * TRACE_PROGRAM_BYTES + 1]; /* as text_copy() makes it */
 };
 
 struct trace_file {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/say.h"
 #include "tools/xac/tool.h"
 #include "tools/xac/trace_words.h"
 
@@ -14,7 +15,7 @@ static const uint32_t marks[MARK_COUNT - 1] = { 5000, 9000, 9900, 9990 };
 
 static void print_label(FILE *to, const char *label)
 {
-        fprintf(to, "%-*s", TOOL_COLUMN, label);
+        say(to, "%-*s", TOOL_COLUMN, label);
 }
 
 static void print_ns(FILE *to, uint64_t ns)
@@ -22,13 +23,13 @@ static void print_ns(FILE *to, uint64_t ns)
         char text[TRACE_WORDS_BYTES];
 
         trace_words_ns(ns, text);
-        fprintf(to, " %9s", text);
+        say(to, " %9s", text);
 }
 
 static void print_more(FILE *to, uint64_t all, uint64_t top)
 {
         if (all > top)
-                fprintf(to, "  and %" PRIu64 " more (--top)\n", all - top);
+                say(to, "  and %" PRIu64 " more (--top)\n", all - top);
 }
 
 /* ---- What it is ---- */
@@ -43,7 +44,7 @@ static void print_moment(const struct trace_report *report, FILE *to)
                 snprintf(text, sizeof(text), "?");
         trace_words_ns(report->file.span_ns, took);
         print_label(to, "span");
-        fprintf(to, "%s, from %s on\n", took, text);
+        say(to, "%s, from %s on\n", took, text);
 }
 
 static void print_environments(const struct trace_report *report, FILE *to)
@@ -52,8 +53,7 @@ static void print_environments(const struct trace_report *report, FILE *to)
                 if (!report->file.envs[i].path[0])
                         continue;
                 print_label(to, "environment");
-                fprintf(to, "%s, pages of %" PRIu32 " bytes\n", report->file.envs[i].path,
-                        report->file.envs[i].page_bytes);
+                say(to, "%s, pages of %" PRIu32 " bytes\n", report->file.envs[i].path, report->file.envs[i].page_bytes);
         }
 }
 
@@ -69,13 +69,13 @@ static void print_transactions(const struct trace_report *report, FILE *to)
         char text[TRACE_WORDS_BYTES];
 
         print_label(to, "transactions");
-        fprintf(to, "%" PRIu64 " wrote, %" PRIu64 " only read; %" PRIu64 " lost (%.1f %%), %" PRIu64 " were undone\n",
-                all->commits, all->reads, all->conflicts,
-                percent(all->conflicts, all->commits + all->reads + all->conflicts), all->aborts);
+        say(to, "%" PRIu64 " wrote, %" PRIu64 " only read; %" PRIu64 " lost (%.1f %%), %" PRIu64 " were undone\n",
+            all->commits, all->reads, all->conflicts,
+            percent(all->conflicts, all->commits + all->reads + all->conflicts), all->aborts);
         trace_words_ns(all->lost_ns, text);
         print_label(to, "time lost");
-        fprintf(to, "%s in transactions that lost, %.1f %% of the time in transactions\n", text,
-                percent(all->lost_ns, all->took_ns));
+        say(to, "%s in transactions that lost, %.1f %% of the time in transactions\n", text,
+            percent(all->lost_ns, all->took_ns));
 }
 
 /* What the figures leave out. */
@@ -84,15 +84,15 @@ static void print_gaps(const struct trace_report *report, FILE *to)
         const struct trace_file *file = &report->file;
 
         print_label(to, "events");
-        fprintf(to, "%" PRIu64 ", and %" PRIu64 " that found no room are lost%s\n", report->sum->events, file->lost,
-                file->lost ? ": all figures are too small" : "");
+        say(to, "%" PRIu64 ", and %" PRIu64 " that found no room are lost%s\n", report->sum->events, file->lost,
+            file->lost ? ": all figures are too small" : "");
         if (file->header.untraced) {
                 print_label(to, "not traced");
-                fprintf(to, "%s found no room\n", tool_count(file->header.untraced, "participant", "participants"));
+                say(to, "%s found no room\n", tool_count(file->header.untraced, "participant", "participants"));
         }
         if (file->header.ended) {
                 print_label(to, "ended early");
-                fprintf(to, "%s\n", trace_words_ended(file->header.ended));
+                say(to, "%s\n", trace_words_ended(file->header.ended));
         }
 }
 
@@ -121,9 +121,9 @@ static void print_track(const struct trace_report *report, FILE *to, uint32_t in
 
         trace_words_track(&report->file, index, name);
         trace_words_end(&report->file.tracks[index], end);
-        fprintf(to, "  %-32s %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %8" PRIu64 " %10" PRIu64 " %8" PRIu64 "%s%s\n",
-                name, track->commits, track->reads, track->conflicts, track->aborts, track->faults,
-                report->file.tracks[index].lost, end[0] ? "  " : "", end);
+        say(to, "  %-32s %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %8" PRIu64 " %10" PRIu64 " %8" PRIu64 "%s%s\n", name,
+            track->commits, track->reads, track->conflicts, track->aborts, track->faults,
+            report->file.tracks[index].lost, end[0] ? "  " : "", end);
 }
 
 /* Those in which most was lost, and after them as many of those who died. Returns how many that is. */
@@ -147,15 +147,15 @@ static void print_tracks(const struct trace_report *report, FILE *to)
         uint32_t count = report->file.track_count;
         uint32_t *order = count ? calloc(count, sizeof(*order)) : NULL;
 
-        fprintf(to, "\nParticipants: %" PRIu32 ", of which %" PRIu32 " died\n", count, report->sum->died);
+        say(to, "\nParticipants: %" PRIu32 ", of which %" PRIu32 " died\n", count, report->sum->died);
         if (!order)
                 return;
         for (uint32_t i = 0; i < count; i++)
                 order[i] = i;
         ordered = report;
         qsort(order, count, sizeof(*order), by_conflicts);
-        fprintf(to, "  %-32s %10s %10s %10s %8s %10s %8s\n", "program pid/thread", "wrote", "only read", "conflicts",
-                "undone", "faults", "lost ev.");
+        say(to, "  %-32s %10s %10s %10s %8s %10s %8s\n", "program pid/thread", "wrote", "only read", "conflicts",
+            "undone", "faults", "lost ev.");
         print_more(to, count, print_first(report, to, order));
         free(order);
 }
@@ -170,23 +170,23 @@ static void print_page(const struct trace_report *report, FILE *to, const struct
         char text[TRACE_WORDS_BYTES], ranges[TRACE_RANGES_TEXT];
 
         trace_words_page(&report->file, page->env, page->page, text);
-        fprintf(to, "  %s: %s", text, tool_count(page->conflicts, "conflict", "conflicts"));
+        say(to, "  %s: %s", text, tool_count(page->conflicts, "conflict", "conflicts"));
         trace_words_ns(page->lost_ns, text);
-        fprintf(to, ", %s lost\n", text);
-        fprintf(to,
-                "    %" PRIu64 " changed bytes that the winner did not change, %" PRIu64 " the same bytes, %" PRIu64
-                " none of the page, %" PRIu64 " not known\n",
-                by[TRACE_SHARING_APART], by[TRACE_SHARING_SAME], by[TRACE_SHARING_READ], by[TRACE_SHARING_UNKNOWN]);
+        say(to, ", %s lost\n", text);
+        say(to,
+            "    %" PRIu64 " changed bytes that the winner did not change, %" PRIu64 " the same bytes, %" PRIu64
+            " none of the page, %" PRIu64 " not known\n",
+            by[TRACE_SHARING_APART], by[TRACE_SHARING_SAME], by[TRACE_SHARING_READ], by[TRACE_SHARING_UNKNOWN]);
         if (page->others.count) {
                 trace_ranges_text(&page->others, ranges);
-                fprintf(to, "    others changed %s%s\n", ranges, page->others.is_merged ? " at most" : "");
+                say(to, "    others changed %s%s\n", ranges, page->others.is_merged ? " at most" : "");
         }
         if (page->own.count) {
                 trace_ranges_text(&page->own, ranges);
-                fprintf(to, "    losers changed %s%s\n", ranges, page->own.is_merged ? " at most" : "");
+                say(to, "    losers changed %s%s\n", ranges, page->own.is_merged ? " at most" : "");
         }
         trace_words_advice(&report->file, page, text);
-        fprintf(to, "    %s: %s.\n", verdicts[page->sharing], text);
+        say(to, "    %s: %s.\n", verdicts[page->sharing], text);
 }
 
 static void print_pages(const struct trace_report *report, FILE *to)
@@ -195,15 +195,13 @@ static void print_pages(const struct trace_report *report, FILE *to)
 
         if (!sum->all.conflicts)
                 return;
-        fprintf(to, "\nPages on which transactions lost: %" PRIu32 "\n", sum->page_count);
+        say(to, "\nPages on which transactions lost: %" PRIu32 "\n", sum->page_count);
         for (uint32_t i = 0; i < sum->page_count && i < report->top; i++)
                 print_page(report, to, &sum->pages[i]);
         print_more(to, sum->page_count, report->top);
         if (sum->unknown_pages)
-                fprintf(to, "  %s on a page that is not known\n",
-                        tool_count(sum->unknown_pages, "conflict", "conflicts"));
-        fprintf(to,
-                "  Changed bytes are known to a sixty-fourth of a page, the first and the last exactly. Which bytes\n"
+                say(to, "  %s on a page that is not known\n", tool_count(sum->unknown_pages, "conflict", "conflicts"));
+        say(to, "  Changed bytes are known to a sixty-fourth of a page, the first and the last exactly. Which bytes\n"
                 "  a transaction only read nobody knows: bytes that look free of conflicts may still be read.\n");
 }
 
@@ -213,7 +211,7 @@ static void print_pairs(const struct trace_report *report, FILE *to)
 
         if (!sum->pair_count)
                 return;
-        fprintf(to, "\nWho lost to whom: %" PRIu32 " pairs\n", sum->pair_count);
+        say(to, "\nWho lost to whom: %" PRIu32 " pairs\n", sum->pair_count);
         for (uint32_t i = 0; i < sum->pair_count && i < report->top; i++) {
                 const struct trace_sum_pair *pair = &sum->pairs[i];
                 char loser[TRACE_WORDS_BYTES], winner[TRACE_WORDS_BYTES], lost[TRACE_WORDS_BYTES];
@@ -221,9 +219,9 @@ static void print_pairs(const struct trace_report *report, FILE *to)
                 trace_words_track(&report->file, pair->loser, loser);
                 trace_words_track(&report->file, pair->winner, winner);
                 trace_words_ns(pair->lost_ns, lost);
-                fprintf(to, "  %10" PRIu64 "  %s to %s, %s lost", pair->conflicts, loser, winner, lost);
+                say(to, "  %10" PRIu64 "  %s to %s, %s lost", pair->conflicts, loser, winner, lost);
                 if (pair->apart)
-                        fprintf(to, ", %" PRIu64 " by false sharing", pair->apart);
+                        say(to, ", %" PRIu64 " by false sharing", pair->apart);
                 putc('\n', to);
         }
         print_more(to, sum->pair_count, report->top);
@@ -235,7 +233,7 @@ static void print_marks(FILE *to, const char *label, const struct histogram *too
 {
         if (!took->count)
                 return;
-        fprintf(to, "  %-30s %10" PRIu64, label, took->count);
+        say(to, "  %-30s %10" PRIu64, label, took->count);
         for (int i = 0; i < MARK_COUNT - 1; i++)
                 print_ns(to, histogram_at(took, marks[i]));
         print_ns(to, took->most);
@@ -246,8 +244,8 @@ static void print_times(const struct trace_report *report, FILE *to)
 {
         const struct trace_sum *sum = report->sum;
 
-        fprintf(to, "\nHow long it took\n  %-30s %10s %9s %9s %9s %9s %9s\n", "", "count", "p50", "p90", "p99", "p99.9",
-                "max");
+        say(to, "\nHow long it took\n  %-30s %10s %9s %9s %9s %9s %9s\n", "", "count", "p50", "p90", "p99", "p99.9",
+            "max");
         print_marks(to, "transactions that wrote", &sum->writers);
         print_marks(to, "  to the disk, from xend() on", &sum->durable);
         print_marks(to, "transactions that only read", &sum->readers);
@@ -264,17 +262,15 @@ static void print_kinds(const struct trace_report *report, FILE *to)
         const struct trace_sum_kind *pauses = &report->sum->pauses;
 
         if (groups->count)
-                fprintf(to,
-                        "  %.1f commits in a group to the log on average, %" PRIu64 " at most; %" PRIu64 " failed\n",
-                        (double)groups->items / (double)groups->count, groups->most_items, groups->failed);
+                say(to, "  %.1f commits in a group to the log on average, %" PRIu64 " at most; %" PRIu64 " failed\n",
+                    (double)groups->items / (double)groups->count, groups->most_items, groups->failed);
         if (checkpoints->count)
-                fprintf(to,
-                        "  %" PRIu64 " pages brought home by checkpoints, %" PRIu64 " at most by one; %" PRIu64
-                        " failed\n",
-                        checkpoints->items, checkpoints->most_items, checkpoints->failed);
+                say(to,
+                    "  %" PRIu64 " pages brought home by checkpoints, %" PRIu64 " at most by one; %" PRIu64 " failed\n",
+                    checkpoints->items, checkpoints->most_items, checkpoints->failed);
         if (pauses->count)
-                fprintf(to, "  %" PRIu64 " losses in a row at most; %" PRIu64 " times all others had to wait\n",
-                        pauses->most_items, pauses->exclusive);
+                say(to, "  %" PRIu64 " losses in a row at most; %" PRIu64 " times all others had to wait\n",
+                    pauses->most_items, pauses->exclusive);
 }
 
 static void print_faults(const struct trace_report *report, FILE *to)
@@ -286,15 +282,15 @@ static void print_faults(const struct trace_report *report, FILE *to)
 
         if (!report->sum->all.faults)
                 return;
-        fprintf(to, "\nPage faults in views: %" PRIu64 "\n", report->sum->all.faults);
+        say(to, "\nPage faults in views: %" PRIu64 "\n", report->sum->all.faults);
         for (int i = 0; i < TRACE_SUM_FAULTS; i++) {
                 const struct trace_sum_fault *fault = &report->sum->faults[i];
 
                 if (!fault->count)
                         continue;
-                fprintf(to, "  %10" PRIu64 "  %s,", fault->count, causes[i]);
+                say(to, "  %10" PRIu64 "  %s,", fault->count, causes[i]);
                 print_ns(to, fault->took_ns / fault->count);
-                fprintf(to, " each\n");
+                say(to, " each\n");
         }
 }
 
@@ -307,15 +303,15 @@ static void print_damage(const struct trace_report *report, FILE *to)
         if (file->damage_count)
                 putc('\n', to);
         for (uint64_t i = 0; i < file->damage_count && i < TRACE_FILE_DAMAGES; i++)
-                fprintf(to, "DAMAGED at byte %" PRIu64 ": %s.\n", file->damage[i].offset, file->damage[i].text);
+                say(to, "DAMAGED at byte %" PRIu64 ": %s.\n", file->damage[i].offset, file->damage[i].text);
         if (file->damage_count > TRACE_FILE_DAMAGES)
-                fprintf(to, "DAMAGED in %" PRIu64 " more places.\n", file->damage_count - TRACE_FILE_DAMAGES);
+                say(to, "DAMAGED in %" PRIu64 " more places.\n", file->damage_count - TRACE_FILE_DAMAGES);
 }
 
 void trace_report_text(const struct trace_report *report, FILE *to)
 {
         print_label(to, "trace");
-        fprintf(to, "%s, %s\n", report->path, tool_bytes(report->file.byte_len));
+        say(to, "%s, %s\n", report->path, tool_bytes(report->file.byte_len));
         print_moment(report, to);
         print_environments(report, to);
         print_transactions(report, to);

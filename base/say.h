@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BASE_SAY_H
+#define BASE_SAY_H
+
+/*
+ * What the library and its tools print for people. As fprintf and snprintf, but a string (%s, %c) is written as
+ * safe_text.h says, for it may be a name that somebody else has chosen. Newlines in the format are newlines.
+ *
+ * Width and precision of a string count bytes: the precision those that are read, the width those that are written.
+ * A number takes 511 bytes at most. There is no %n, no %ls, no %m, and no argument by its number.
+ */
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+void say(FILE *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void say_list(FILE *to, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+
+/* The text ends with a NUL; what does not fit is cut off. */
+void say_text(char *text, size_t byte_len, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void say_text_list(char *text, size_t byte_len, const char *format, va_list args) __attribute__((format(printf, 3, 0)));
+
+#endif
