@@ -11,7 +11,7 @@ volatile enum hook_bug hook_bug = HOOK_NO_BUG;
 /* For programs that see only the public names: XAC_TEST_BUG is the number of the bug to plant. */
 __attribute__((constructor)) static void plant_bug(void)
 {
-        const char *number = getenv("XAC_TEST_BUG");
+        const char *number = secure_getenv("XAC_TEST_BUG");
         if (number)
                 hook_bug = (enum hook_bug)atoi(number);
 }

@@ -45,7 +45,7 @@ static int take_elsewhere(const struct address *address, int err, void **base)
         bool is_view = err == -EEXIST &&
                        ranges_find(window_place_address(files_place(files, file_no)), RANGE_OWN, &there, &offset);
         bool is_same_file = there == name_of(files, file_no);
-        if (getenv("XAC_ANYWHERE") || (is_same_file && !address->is_shared))
+        if (secure_getenv("XAC_ANYWHERE") || (is_same_file && !address->is_shared))
                 return window_map_anywhere(address->byte_len, base);
         if (is_same_file) {
                 tell_shown(files, file_no, "a view of it without that");

@@ -31,6 +31,9 @@ static const char *why_not(int err)
                 return "it is something else than a trace; name another file";
         case -ESTALE:
                 return "it is a trace of an earlier boot; remove it, or name another file";
+        case -EPERM:
+        case -EACCES:
+                return "it is somebody else's; name a file of your own";
         default:
                 return strerror(-err);
         }

@@ -131,18 +131,19 @@ static uint32_t collect(struct collector *collector, uint32_t ring_no)
         const enum trace_end_how how = how_ended(collector, ring_no); /* what it has recorded is there by then */
         const uint64_t drained = atomic_load(&ring->drained);
         const uint64_t written = atomic_load_explicit(&ring->written, memory_order_acquire);
+        const bool is_damaged = written - drained > RING_EVENTS_MAX; /* so much fits into no ring (TR4) */
         if (atomic_load(&ring->is_introduced) && written == drained && !how)
                 return 0;
         if (!atomic_load(&ring->is_introduced)) {
                 put_block(collector, TRACE_BLOCK_TRACK, ring, 0, sizeof(ring->track));
                 put(collector, &ring->track, sizeof(ring->track));
         }
-        if (written != drained)
+        if (written != drained && !is_damaged)
                 put_events(collector, ring_no, drained, written);
         if (how)
                 put_end(collector, ring, how);
         collector->collected[collector->count++] = (struct collected){ written, ring_no, how != 0 };
-        return (uint32_t)(written - drained);
+        return is_damaged ? 0 : (uint32_t)(written - drained);
 }
 
 static bool has_room(const struct collector *collector)

@@ -8,19 +8,35 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/sys.h"
 #include "trace/ticks.h"
 
 #define RINGS_DIRECTORY "/dev/shm"
+#define RINGS_PREFIX    "xac-trace."
 #define RINGS_MAGIC     "XACRINGS" /* its eight bytes */
+
+enum { OWNER_ALONE = 0600 };
 
 static uint64_t memory_bytes(void)
 {
         return rings_events_at(RINGS_MAX);
 }
 
+/* TR4 */
+static bool is_own(const struct stat *st)
+{
+        return st->st_uid == geteuid();
+}
+
 /* ---- the file's header ---- */
+
+static bool makes_sense(const struct trace_header *header, uint64_t file_bytes)
+{
+        return !memcmp(header->magic, TRACE_MAGIC, sizeof(header->magic)) && header->version == TRACE_VERSION &&
+               header->byte_len >= TRACE_HEADER_BYTES && header->byte_len <= file_bytes && header->byte_len % 8 == 0;
+}
 
 static int read_header(int file, struct trace_header *header)
 {
@@ -30,14 +46,15 @@ static int read_header(int file, struct trace_header *header)
                 return err;
         if (!S_ISREG(st.st_mode))
                 return -EEXIST;
+        if (!is_own(&st))
+                return -EPERM;
         if (!st.st_size)
                 return -ENODATA;
         err = st.st_size < TRACE_HEADER_BYTES ? -EEXIST : sys_read_all(file, header, sizeof(*header), 0);
         if (err)
                 return err;
         header->rings[TRACE_RINGS_NAME_BYTES - 1] = '\0';
-        return memcmp(header->magic, TRACE_MAGIC, sizeof(header->magic)) || header->version != TRACE_VERSION ? -EEXIST
-                                                                                                             : 0;
+        return makes_sense(header, (uint64_t)st.st_size) ? 0 : -EEXIST;
 }
 
 static uint64_t lost_so_far(const struct rings_shared *shared)
@@ -92,18 +109,32 @@ static int map_memory(struct rings *rings)
         return err;
 }
 
-static bool is_sound(const struct rings_shared *shared)
+/* TR4 */
+static bool is_of_file(const struct rings_shared *shared, int file)
 {
+        struct stat st;
+        return !sys_stat(file, &st) && shared->device == st.st_dev && shared->inode == st.st_ino;
+}
+
+static bool is_sound(const struct rings *rings)
+{
+        const struct rings_shared *shared = rings->shared;
         return !memcmp(shared->magic, RINGS_MAGIC, sizeof(shared->magic)) && shared->version == RINGS_VERSION &&
-               atomic_load(&shared->is_ready);
+               atomic_load(&shared->is_ready) && is_of_file(shared, rings->file);
+}
+
+static bool may_be_mapped(int memory)
+{
+        struct stat st;
+        return !sys_stat(memory, &st) && S_ISREG(st.st_mode) && is_own(&st) && !(st.st_mode & 077) &&
+               (uint64_t)st.st_size >= memory_bytes();
 }
 
 /* What the header names. -ENOENT: there is none. */
 static int attach(struct rings *rings, const struct trace_header *header)
 {
         int directory;
-        struct stat st;
-        if (!header->rings[0] || strchr(header->rings, '/'))
+        if (strncmp(header->rings, RINGS_PREFIX, strlen(RINGS_PREFIX)) != 0 || strchr(header->rings, '/'))
                 return -ENOENT;
         int err = open_directory(&directory);
         if (err)
@@ -113,10 +144,8 @@ static int attach(struct rings *rings, const struct trace_header *header)
         sys_close(directory);
         if (err)
                 return err;
-        err = sys_stat(rings->memory, &st);
-        if (!err)
-                err = (uint64_t)st.st_size < memory_bytes() ? -ENOENT : map_memory(rings);
-        if (!err && !is_sound(rings->shared)) {
+        err = may_be_mapped(rings->memory) ? map_memory(rings) : -ENOENT;
+        if (!err && !is_sound(rings)) {
                 sys_munmap(rings->shared, memory_bytes());
                 err = -ENOENT;
         }
@@ -129,16 +158,13 @@ static int make_memory(struct rings *rings)
 {
         uint64_t number;
         int directory;
-        struct stat st;
         int err = sys_random(&number, sizeof(number));
-        if (!err)
-                err = sys_stat(rings->file, &st);
         if (!err)
                 err = open_directory(&directory);
         if (err)
                 return err;
-        snprintf(rings->name, sizeof(rings->name), "xac-trace.%016llx", (unsigned long long)number);
-        err = sys_open(directory, rings->name, O_RDWR | O_CREAT | O_EXCL, st.st_mode & 0777, &rings->memory);
+        snprintf(rings->name, sizeof(rings->name), RINGS_PREFIX "%016llx", (unsigned long long)number);
+        err = sys_open(directory, rings->name, O_RDWR | O_CREAT | O_EXCL, OWNER_ALONE, &rings->memory);
         if (!err && ((err = sys_truncate(rings->memory, memory_bytes())) ||
                      (err = sys_allocate(rings->memory, 0, rings_events_at(0))) || (err = map_memory(rings)))) {
                 sys_unlink(directory, rings->name);
@@ -152,13 +178,18 @@ static int make_memory(struct rings *rings)
 static int create(struct rings *rings, const struct trace_header *before, uint64_t most_bytes)
 {
         struct timespec real;
-        int err = make_memory(rings);
+        struct stat st;
+        int err = sys_stat(rings->file, &st);
+        if (!err)
+                err = make_memory(rings);
         if (err)
                 return err;
         struct rings_shared *shared = rings->shared;
         clock_gettime(CLOCK_REALTIME, &real);
         memcpy(shared->magic, RINGS_MAGIC, sizeof(shared->magic));
         shared->version = RINGS_VERSION;
+        shared->device = st.st_dev;
+        shared->inode = st.st_ino;
         shared->most_bytes = most_bytes;
         shared->begin_ns = sys_monotonic_ns();
         shared->begin_ticks = ticks_now();
@@ -204,7 +235,7 @@ static int open_locked(struct rings *rings, uint64_t most_bytes, int may_create)
 int rings_open(struct rings *rings, const char *path, uint64_t most_bytes, int may_create)
 {
         memset(rings, 0, sizeof(*rings));
-        int err = sys_open(AT_FDCWD, path, O_RDWR | (may_create ? O_CREAT : 0), 0666, &rings->file);
+        int err = sys_open(AT_FDCWD, path, O_RDWR | (may_create ? O_CREAT : 0), OWNER_ALONE, &rings->file);
         if (err)
                 return err;
         err = sys_lock_byte(rings->file, RINGS_OPENING_BYTE, true);

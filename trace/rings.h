@@ -18,6 +18,9 @@
  * TR3  A ring becomes free by the collector alone, after the track's end is in the file. Who leaves says so and then
  * gives up its byte; so who has no byte is looked at once more before it is taken for dead. How a track has ended is
  * looked at before how much it has recorded.
+ * TR4  Who opens it for writing trusts whoever may write to it. So file and memory are this user's, made for
+ * their owner alone, and the memory says which file it is of: no header leads to the memory of another trace, and
+ * nobody else makes either shorter. Counts in it are bounded all the same where they are used.
  */
 
 #include <stdalign.h>
@@ -27,7 +30,7 @@
 #include "trace/trace_format.h"
 
 enum {
-        RINGS_VERSION = 1,
+        RINGS_VERSION = 2,
         RINGS_MAX = 256,
         RING_EVENTS_MAX = 8192, /* a power of two */
         RINGS_LINE = 64,
@@ -59,6 +62,7 @@ struct rings_shared {
         char magic[8];
         uint32_t version;
         _Atomic uint32_t is_ready;
+        uint64_t device, inode;    /* of the file */
         uint64_t most_bytes;       /* that the file may have */
         _Atomic uint32_t tracks;   /* [who opens a track] so far */
         _Atomic int32_t ended;     /* [collector] trace_header.ended */
@@ -95,7 +99,7 @@ static inline struct trace_event *rings_events(const struct rings *rings, uint32
 
 /* Opens the file, and the memory that belongs to it; with `may_create`, makes either if it is not there. -ENOENT: no
  * memory belongs to it any more (the file is whole); -EEXIST: it is something else than a trace, and is left alone;
- * -ESTALE: it is of an earlier boot. */
+ * -ESTALE: it is of an earlier boot; -EPERM: it is somebody else's (TR4). */
 int rings_open(struct rings *rings, const char *path, uint64_t most_bytes, int may_create);
 /* Lets go; when nobody else records, and all is in the file, the memory is removed. */
 void rings_close(struct rings *rings);

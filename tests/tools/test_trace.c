@@ -5,10 +5,12 @@
  * and never more than that; what other programs are given is as they expect it.
  */
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -499,6 +501,32 @@ static void strange_names_do_no_harm(void)
         trace_make_free(&make);
 }
 
+/* Root looks at the trace of another user: nothing of it is written to, and nothing is mapped that its owner could make
+ * shorter meanwhile. */
+static void a_trace_of_somebody_else_is_read(void)
+{
+        struct trace_make make;
+        const char *path;
+        struct stat st;
+
+        if (geteuid() != 0)
+                isolate_skip("only root can be two users");
+        make_bank(&make);
+        path = store(&make);
+        trace_make_free(&make);
+        check_ok(chown(path, 65534, 65534));
+        check_ok(utimensat(AT_FDCWD, path, (struct timespec[2]){ { 1, 0 }, { 1, 0 } }, 0));
+        check_xac(0, "trace", path);
+        check_said("conflicts");
+        check_ok(stat(path, &st));
+        check_equal(st.st_mtim.tv_sec, 1);
+        check_ok(truncate(path, (off_t)TRACE_FILE_COPY_MAX + 8));
+        check_xac(1, "trace", path);
+        check_said("too long for that");
+        check_ok(chown(path, 0, 0)); /* one's own may be as long */
+        check_xac(0, "trace", path);
+}
+
 /* ---- Blocks as they may stand there ---- */
 
 /* A collector was killed when it had written a block, and its successor wrote it again, with what came then. */
@@ -741,6 +769,7 @@ int main(void)
                 isolated_test(perfetto_has_all_bars_and_arrows),
                 isolated_test(json_has_the_figures),
                 isolated_test(strange_names_do_no_harm),
+                isolated_test(a_trace_of_somebody_else_is_read),
                 isolated_test(what_was_written_twice_counts_once),
                 isolated_test(names_and_bytes_may_be_cut_by_blocks),
                 isolated_test(missing_events_are_told),

@@ -76,8 +76,8 @@ struct trace_options {
 
 /* ---- Reading ---- */
 
-/* What processes that were killed have left in shared memory comes to the file first. Where that is not allowed, it is
- * read without. */
+/* What processes that were killed have left in shared memory comes to the file first, if file and memory are this
+ * user's. Else nothing is opened for writing, and it is read without. */
 static int load(struct trace_report *report, const char *path)
 {
         int err;
@@ -169,7 +169,15 @@ static enum tool_exit tell(const struct trace_report *report, const struct trace
 
 static const char *why_not(int err)
 {
-        return err == XAC_CORRUPT ? "it is no trace" : tool_explain(err);
+        switch (err) {
+        case XAC_CORRUPT:
+                return "it is no trace";
+        case -EFBIG:
+                return "somebody else may write to it, so it would be copied into memory first, and is too long for "
+                       "that: copy it";
+        default:
+                return tool_explain(err);
+        }
 }
 
 static enum tool_exit tell_of(const char *path, const struct trace_options *options)

@@ -82,16 +82,20 @@ static bool is_range(uint64_t packed, uint32_t page_bytes)
 
 static void take_bytes(struct trace_cursor *cursor)
 {
-        const struct trace_event *bytes = raw_follower(cursor);
+        const struct trace_event *there = raw_follower(cursor);
+        const struct trace_event *bytes = &cursor->copy[1];
         uint32_t page_bytes = cursor->file->envs[cursor->track->env].page_bytes;
 
-        if (!bytes || trace_kind_of(bytes) != TRACE_BYTES)
+        if (!there)
+                return;
+        cursor->copy[1] = *there;
+        if (trace_kind_of(bytes) != TRACE_BYTES)
                 return;
         raw_next(cursor);
         if (is_range(bytes->at >> 32, page_bytes) && is_range(bytes->at, page_bytes))
                 cursor->bytes = bytes;
         else
-                note_odd(cursor, bytes);
+                note_odd(cursor, there);
 }
 
 /* ---- The walk ---- */
@@ -99,15 +103,17 @@ static void take_bytes(struct trace_cursor *cursor)
 bool trace_cursor_next_or_name(struct trace_cursor *cursor, char *name)
 {
         for (;;) {
-                const struct trace_event *event = raw_next(cursor);
+                const struct trace_event *there = raw_next(cursor);
+                const struct trace_event *event = &cursor->copy[0];
 
-                if (!event)
+                if (!there)
                         return false;
+                cursor->copy[0] = *there;
+                cursor->event = event;
                 if (!is_sound(cursor->file, event)) {
-                        note_odd(cursor, event);
+                        note_odd(cursor, there);
                         continue;
                 }
-                cursor->event = event;
                 cursor->bytes = NULL;
                 cursor->begin_ns = cursor->end_ns = trace_file_ns(cursor->file, event->at);
                 if (trace_kind_of(event) == TRACE_NAME) {

@@ -11,6 +11,7 @@
 struct trace_cursor {
         const struct trace_file *file;
         const struct trace_file_track *track;
+        struct trace_event copy[2]; /* of what was judged: the file may change */
         const struct trace_event *event;
         const struct trace_event *bytes; /* CONFLICT: the TRACE_BYTES that came with it; NULL: none did */
         uint64_t begin_ns;

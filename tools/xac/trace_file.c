@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <xac/xac.h>
 
 #include "base/sys.h"
@@ -161,9 +162,9 @@ static bool is_page_bytes(uint32_t page_bytes)
 }
 
 /* A collector that was killed may have left a track's beginning, which its successor writes again. */
-static int read_track(struct trace_file *file, const struct trace_block *block, uint64_t offset)
+static int read_track(struct trace_file *file, const struct trace_block *block, const void *bytes, uint64_t offset)
 {
-        const struct trace_track *from = (const void *)(block + 1);
+        const struct trace_track *from = bytes;
         struct trace_file_track *track;
         char *program;
         int err = track_of(file, block->track, &track);
@@ -196,9 +197,9 @@ static int read_track(struct trace_file *file, const struct trace_block *block, 
         return 0;
 }
 
-static int read_end(struct trace_file *file, const struct trace_block *block, uint64_t offset)
+static int read_end(struct trace_file *file, const struct trace_block *block, const void *bytes, uint64_t offset)
 {
-        const struct trace_end *from = (const void *)(block + 1);
+        const struct trace_end *from = bytes;
         struct trace_file_track *track;
         int err = track_of(file, block->track, &track);
 
@@ -242,9 +243,10 @@ static uint64_t next_number(const struct trace_file_track *track)
 }
 
 /* What was read already is skipped. */
-static int read_events(struct trace_file *file, const struct trace_block *block, uint64_t offset, size_t byte_len)
+static int read_events(struct trace_file *file, const struct trace_block *block, const void *bytes, uint64_t offset,
+                       size_t byte_len)
 {
-        const struct trace_event *events = (const void *)(block + 1);
+        const struct trace_event *events = bytes;
         uint64_t count = byte_len / sizeof(*events);
         struct trace_file_track *track;
         uint64_t next, known;
@@ -292,18 +294,22 @@ static size_t block_len(struct trace_file *file, const struct trace_block *block
         return block->kind == TRACE_BLOCK_EVENTS ? left : 0;
 }
 
+/* What is judged is a copy: somebody may write to the file meanwhile. */
 static int read_block(struct trace_file *file, const struct trace_block *block, uint64_t offset, size_t byte_len)
 {
+        const unsigned char *bytes = file->bytes + offset + sizeof(*block);
+        union {
+                struct trace_track track;
+                struct trace_end end;
+        } copy;
+
         if (byte_len == 0)
                 return 0;
-        switch (block->kind) {
-        case TRACE_BLOCK_TRACK:
-                return read_track(file, block, offset);
-        case TRACE_BLOCK_EVENTS:
-                return read_events(file, block, offset, byte_len);
-        default:
-                return read_end(file, block, offset);
-        }
+        if (block->kind == TRACE_BLOCK_EVENTS)
+                return read_events(file, block, bytes, offset, byte_len);
+        memcpy(&copy, bytes, byte_len);
+        return block->kind == TRACE_BLOCK_TRACK ? read_track(file, block, &copy, offset)
+                                                : read_end(file, block, &copy, offset);
 }
 
 static int read_blocks(struct trace_file *file)
@@ -312,17 +318,18 @@ static int read_blocks(struct trace_file *file)
         int err = 0;
 
         for (size_t at = TRACE_HEADER_BYTES; !err && !is_last && at < file->byte_len;) {
-                const struct trace_block *block = (const void *)(file->bytes + at);
                 size_t left = file->byte_len - at;
+                struct trace_block block;
                 size_t byte_len;
 
-                if (left < sizeof(*block)) {
+                if (left < sizeof(block)) {
                         damaged(file, at, "the file ends in the middle of a block");
                         break;
                 }
-                byte_len = block_len(file, block, at, left - sizeof(*block), &is_last);
-                err = read_block(file, block, at, byte_len);
-                at += sizeof(*block) + byte_len;
+                memcpy(&block, file->bytes + at, sizeof(block));
+                byte_len = block_len(file, &block, at, left - sizeof(block), &is_last);
+                err = read_block(file, &block, at, byte_len);
+                at += sizeof(block) + byte_len;
         }
         return err;
 }
@@ -407,7 +414,27 @@ int trace_file_read(struct trace_file *file, const void *bytes, size_t byte_len)
         return err;
 }
 
-static int map_file(int fd, void **bytes, size_t *byte_len)
+/* Nobody else changes it, or makes it shorter, while it is mapped. */
+static bool is_own(const struct stat *st)
+{
+        return st->st_uid == geteuid() && !(st->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+static int copy_file(int fd, void **bytes, size_t byte_len)
+{
+        if (byte_len > TRACE_FILE_COPY_MAX)
+                return -EFBIG;
+        int err = sys_mmap(NULL, byte_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, bytes);
+
+        if (err)
+                return err;
+        err = sys_read_all(fd, *bytes, byte_len, 0);
+        if (err)
+                (void)sys_munmap(*bytes, byte_len);
+        return err;
+}
+
+static int load_file(int fd, void **bytes, size_t *byte_len)
 {
         struct stat st;
         int err = sys_stat(fd, &st);
@@ -419,7 +446,8 @@ static int map_file(int fd, void **bytes, size_t *byte_len)
         if (!S_ISREG(st.st_mode) || st.st_size == 0)
                 return XAC_CORRUPT;
         *byte_len = (size_t)st.st_size;
-        return sys_mmap(NULL, *byte_len, PROT_READ, MAP_SHARED, fd, 0, bytes);
+        return is_own(&st) ? sys_mmap(NULL, *byte_len, PROT_READ, MAP_SHARED, fd, 0, bytes)
+                           : copy_file(fd, bytes, *byte_len);
 }
 
 int trace_file_open(const char *path, struct trace_file *file)
@@ -431,7 +459,7 @@ int trace_file_open(const char *path, struct trace_file *file)
 
         if (fd < 0)
                 return -errno;
-        err = map_file(fd, &bytes, &byte_len);
+        err = load_file(fd, &bytes, &byte_len);
         sys_close(fd);
         if (err)
                 return err;

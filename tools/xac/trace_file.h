@@ -4,10 +4,10 @@
 
 /*
  * Reads a trace (trace/trace_format.h). The file is mapped, and its events stay where they are: what is kept besides is
- * a few words for each block.
+ * a few words for each block. A file that somebody else may write to is copied first.
  *
- * Any bytes may be in the file. What makes no sense is left out and told as damage; a block whose length makes no sense
- * ends what can be read. Texts come out printable: what was no UTF-8, or a control character, is a '?'.
+ * Any bytes may be in the file, and they may change. What makes no sense is left out and told as damage; a block whose
+ * length makes no sense ends what can be read. Texts come out as base/safe_text.h says.
  *
  * A trace that is being written may be read: it is what its header says at the moment. Time is in ns, since the first
  * moment of the header. trace_cursor.h walks through the events of a track.
@@ -23,7 +23,8 @@
 enum {
         TRACE_FILE_DAMAGES = 8, /* that are told; there may be more */
         TRACE_FILE_DAMAGE_TEXT = 160,
-        TRACE_FILE_NAME_MAX = 1024 /* of a file of an environment: longer ones make no sense */
+        TRACE_FILE_NAME_MAX = 1024,     /* of a file of an environment: longer ones make no sense */
+        TRACE_FILE_COPY_MAX = 256 << 20 /* bytes */
 };
 
 struct trace_file_damage {
@@ -100,7 +101,8 @@ struct trace_file {
         struct trace_map name_of;  /* by file and environment */
 };
 
-/* XAC_CORRUPT: it is no trace, or so short that nothing can be read; XAC_FORMAT: of another version; or -errno. Damage
+/* XAC_CORRUPT: it is no trace, or so short that nothing can be read; XAC_FORMAT: of another version; -EFBIG: somebody
+ * else may write to it, and it is too long for a copy; or another -errno. Damage
  * behind the header is no error: see damage_count. */
 int trace_file_open(const char *path, struct trace_file *file);
 /* The same of bytes in memory, at a multiple of eight, which stay there. */
