@@ -27,6 +27,7 @@ libxacsend_core_la_SOURCES = \
         %D%/range.c \
         %D%/range.h \
         %D%/range_cursor.c \
+        %D%/range_expect.c \
         %D%/range_frame.c \
         %D%/range_receive.c \
         %D%/range_take.c \

@@ -14,7 +14,8 @@
  *  1. Lengths are looked at when the header of a frame is there. Memory is taken as bytes arrive: a frame that says
  * that it is large takes twice what has come of it, or GROW_MIN.
  *  2. What a segment is made of is judged before it is one (segment.c): afterwards it is read without asking.
- *  3. Segments come in order: the first record of each is behind the last one of those before it, as they are shown.
+ *  3. What was asked for bounds what is taken (range_expect.c), and a frame that has nothing is none.
+ *  4. Segments come in order: the first record of each is behind the last one of those before it, as they are shown.
  *
  * While a response comes in, from its BEGIN on, the range is empty; after an error it stays so. The old segments wait
  * in `old` then, until KEEP or DELTA takes them over.
@@ -42,9 +43,11 @@ struct incoming {
         enum incoming_state state;
         bool has_begun;
         struct send_frame frame;
-        uint64_t left;     /* bytes of the frame that are to come */
-        size_t have;       /* bytes that are there: of the header, the small frame, the page, the cells */
-        uint64_t sequence; /* of the response */
+        uint64_t left;         /* bytes of the frame that are to come */
+        size_t have;           /* bytes that are there: of the header, the small frame, the page, the cells */
+        uint64_t sequence;     /* of the response */
+        uint64_t records;      /* in its RECORDS so far, */
+        uint64_t record_bytes; /* and the bytes of their keys and values */
         union {
                 struct send_frame header;
                 unsigned char small[SMALL_BYTES];
@@ -56,6 +59,19 @@ struct incoming {
         size_t rows_begin; /* of this frame in it */
         struct segments old;
         size_t old_at; /* the next one that is to be kept or dropped */
+};
+
+/* What was asked for (xac_range_expect). */
+struct expected_key {
+        size_t len;
+        unsigned char bytes[BPTREE_KEY_MAX];
+};
+
+struct expected {
+        bool is_any;    /* else a response may be of any request */
+        bool has_pages; /* by enum xac_send_way */
+        uint64_t base_sequence, max_records, max_bytes;
+        struct expected_key from, to;
 };
 
 /* Where the cursor stands: before the first record of its segment, at one, or behind all segments. */
@@ -77,6 +93,7 @@ struct xac_range {
         struct rows *rows; /* of the response that it shows: if all is replaced, their memory is used again */
         struct place place;
         struct incoming incoming;
+        struct expected expected;
         unsigned char *staged; /* range_receive.c */
         unsigned char low[BPTREE_KEY_MAX], high[BPTREE_KEY_MAX];
 };
@@ -97,6 +114,13 @@ int range_room(struct xac_range *range, unsigned char **at, size_t *room);
 int range_filled(struct xac_range *range, size_t byte_len);
 /* Bytes that belong to this response whatever they are. */
 uint64_t range_certain(const struct xac_range *range);
+
+/* ---- range_expect.c ---- */
+
+/* Is it an answer to what was asked, and no more than that? */
+bool range_is_expected(const struct xac_range *range, const struct send_begin *begin, const unsigned char *bounds);
+bool range_count_records(struct xac_range *range, const struct send_frame *frame);
+bool range_is_expected_end(const struct xac_range *range, const struct send_end *end);
 
 /* ---- range_frame.c ---- */
 

@@ -74,11 +74,17 @@ static enum incoming_state state_of(const struct xac_range *range, const struct 
         }
 }
 
+/* Nobody sends one: each would take a place for nothing. */
+static bool is_empty(const struct send_frame *frame)
+{
+        return frame->kind >= SEND_RECORDS && frame->kind <= SEND_DELTA && !frame->count;
+}
+
 int range_begin_frame(struct xac_range *range)
 {
         struct incoming *incoming = &range->incoming;
         const struct send_frame frame = send_frame_order(incoming->header);
-        if (!may_be(range, &frame))
+        if (!may_be(range, &frame) || is_empty(&frame) || !range_count_records(range, &frame))
                 return -EPROTO;
         if (frame.byte_len > SIZE_MAX / 2)
                 return -ENOMEM;
@@ -236,11 +242,6 @@ static int end_delta(struct xac_range *range)
 
 /* ---- BEGIN, END, ERROR ---- */
 
-static bool is_page_size(uint32_t page_bytes)
-{
-        return page_bytes >= SEND_PAGE_MIN && page_bytes <= SEND_PAGE_MAX && !(page_bytes & (page_bytes - 1));
-}
-
 static bool is_tree(const struct send_begin *begin)
 {
         if (begin->key_bytes)
@@ -255,7 +256,7 @@ static bool is_bound(const struct send_begin *begin, uint32_t len)
 
 static bool is_sound(const struct send_begin *begin, uint64_t byte_len)
 {
-        return begin->sequence && is_page_size(begin->page_bytes) && is_tree(begin) &&
+        return begin->sequence && send_is_page_size(begin->page_bytes) && is_tree(begin) &&
                is_bound(begin, begin->from_len) && is_bound(begin, begin->to_len) &&
                byte_len == sizeof(*begin) + begin->from_len + begin->to_len;
 }
@@ -308,6 +309,8 @@ static int end_begin(struct xac_range *range)
                 return -EPROTO;
         if (begin.base_sequence && !is_base(range, &begin, bounds))
                 return -EPROTO;
+        if (!range_is_expected(range, &begin, bounds))
+                return -EPROTO;
         incoming->old = range->segments;
         incoming->old_at = 0;
         range->segments = (struct segments){ 0 };
@@ -329,7 +332,7 @@ static int end_end(struct xac_range *range)
         struct send_end end;
         memcpy(&end, incoming->small, sizeof(end));
         end = send_end_order(end);
-        if (end.flags & ~(uint64_t)SEND_IS_CUT)
+        if (end.flags & ~(uint64_t)SEND_IS_CUT || !range_is_expected_end(range, &end))
                 return -EPROTO;
         segments_free(&incoming->old, incoming->old_at);
         if (incoming->rows)
@@ -344,8 +347,7 @@ static int end_end(struct xac_range *range)
 
 static int end_error(const struct incoming *incoming)
 {
-        const int32_t number = (int32_t)send_load_u32(incoming->small);
-        return number < 0 ? number : -EPROTO;
+        return send_error_code((int32_t)send_load_u32(incoming->small));
 }
 
 int range_end_frame(struct xac_range *range)

@@ -12,8 +12,11 @@
  * have no holes.
  */
 
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
+
+#include <xac/xac.h>
 
 enum send_kind {
         SEND_BEGIN = 1,
@@ -113,6 +116,28 @@ static inline struct send_lengths send_lengths_order(struct send_lengths lengths
 static inline struct send_end send_end_order(struct send_end end)
 {
         return (struct send_end){ send_u64(end.records), send_u64(end.flags) };
+}
+
+static inline int send_is_page_size(uint32_t page_bytes)
+{
+        return page_bytes >= SEND_PAGE_MIN && page_bytes <= SEND_PAGE_MAX && !(page_bytes & (page_bytes - 1));
+}
+
+/* What an ERROR of the other side means here: an errno, or what may be wrong with an environment. No other code of
+ * this library's is anybody else's to give: XAC_CONFLICT, say, would be tried again for ever. */
+static inline int send_error_code(int32_t number)
+{
+        enum { ERRNO_MAX = 4095 };
+        switch (number) {
+        case XAC_FULL:
+        case XAC_POISONED:
+        case XAC_CORRUPT:
+        case XAC_FORMAT:
+        case XAC_BUSY:
+                return number;
+        default:
+                return number < 0 && number >= -ERRNO_MAX ? number : -EPROTO;
+        }
 }
 
 /* A number at any place of the stream. */

@@ -141,6 +141,11 @@ typedef struct xac_range xac_range;
 int xac_range_open(xac_range **range);
 void xac_range_close(xac_range *range);
 
+/* From now on a response is taken only if it is one to this request: of its keys, with the base it names or none, and
+ * no more than its limits; else it is -EPROTO. NULL: to any. -EINVAL: no tree; keys that are too long. Copies what it
+ * needs. A program that trusts no server calls it before each request. */
+int xac_range_expect(xac_range *range, const xac_send_request *request);
+
 /* Reads one response from a blocking socket. 0; the error that the sender reports; -EPROTO: these bytes are no
  * response; -ECONNRESET: it ends in the middle; -ENOMEM; errors of recv(2). After an error the range is empty. */
 int xac_range_receive(xac_range *range, int socket);

@@ -174,6 +174,7 @@ class Range:
                 f"{self._name}, {self._request.from_len} and {self._request.to_len} bytes"
             )
         check(code)
+        check(self._calls.xac_range_expect(received.address, ctypes.byref(self._request)))
         if self._socket is None or self._pid != os.getpid():  # a child of fork() leaves it to its parent
             self._disconnect()
             self._socket = _connect(self._address, self._timeout)

@@ -401,6 +401,25 @@ def test_bytes_behind_a_response(here):
     assert caught.value.errno == errno.EPROTO
 
 
+def test_another_range_than_the_one_asked_for(here):
+    begin = struct.pack("<IIQ", 1, 0, 48) + struct.pack("<QQIIIIII", 7, 0, 4096, 8, 12, 1, 8, 0) + b"12345678"
+    end = struct.pack("<IIQ", 8, 0, 16) + struct.pack("<QQ", 0, 0)
+    with Impostor(begin + end):
+        with libxac.Range("impostor.sock", "orders", "by_number", start=b"12345678") as orders:
+            assert list(orders) == []
+        for start in (None, b"12345679"):
+            with pytest.raises(libxac.SystemFailure) as caught:
+                libxac.Range("impostor.sock", "orders", "by_number", start=start)
+            assert caught.value.errno == errno.EPROTO
+
+
+def test_a_code_that_is_nobody_elses_to_give(here):
+    conflict = struct.pack("<IIQ", 9, 0, 4) + struct.pack("<i", -5001)
+    with Impostor(conflict), pytest.raises(libxac.SystemFailure) as caught:
+        libxac.Range("impostor.sock", "orders", "by_number")
+    assert caught.value.errno == errno.EPROTO
+
+
 def test_server_that_does_not_answer(here):
     with Impostor(), pytest.raises(TimeoutError) as caught:
         libxac.Range("impostor.sock", "orders", "by_number", timeout=0.05)

@@ -104,6 +104,8 @@ static void send_records(struct sent_model *model, unsigned from, unsigned to, s
         static bptree_record records[MODEL_KEYS];
         const unsigned count = collect(model, from, to, records);
 
+        if (!count)
+                return; /* nobody sends a frame without anything */
         if (model->options.key_bytes)
                 stream_rows(stream, records, count);
         else
@@ -164,7 +166,8 @@ static void send_pages(struct sent_model *model, unsigned from, unsigned to, str
         }
         check_ok(bptree_scan_leaves(tree, NULL, 0, NULL, 0, add_page, &pages));
         number_lows(model, first, begin, from, to);
-        stream_frame(stream, SEND_PAGES, pages.count, pages.pages.len);
+        if (pages.count)
+                stream_frame(stream, SEND_PAGES, pages.count, pages.pages.len);
         stream_add(stream, pages.pages.bytes, pages.pages.len);
         stream_free(&pages.pages);
         bptree_close(tree);
@@ -223,6 +226,14 @@ static void send_delta(struct sent_model *model, unsigned low, unsigned high, un
                 if (!is_outside && version_in(model->sent, i, low, high) == now && !chance_percent(model->chance, 3))
                         continue;
                 changes[count] = model_record(model, i, now ? now : 1);
+                if (!now)
+                        changes[count].value = NULL;
+                count++;
+        }
+        if (!count) { /* one that changes nothing */
+                const unsigned now = version_in(model->now, begin, new_low, new_high);
+
+                changes[count] = model_record(model, begin, now ? now : 1);
                 if (!now)
                         changes[count].value = NULL;
                 count++;
@@ -286,7 +297,8 @@ static void keep_some(struct sent_model *model, struct old *old, struct stream *
                 old->at++;
                 kept++;
         }
-        stream_frame(stream, SEND_KEEP, kept, 0);
+        if (kept)
+                stream_frame(stream, SEND_KEEP, kept, 0);
 }
 
 static void send_changes(struct sent_model *model, struct stream *stream)
@@ -345,6 +357,8 @@ void model_respond(struct sent_model *model, bool all, struct stream *stream)
                 model->is_rows = model->options.key_bytes != 0;
                 send_anew(model, model->from, model->to, chance_percent(model->chance, 50) ? 100 : 50, stream);
         }
+        if (model->count)
+                model->segments[0].low = model->from; /* also where nothing was sent of the first keys */
         stream_end(stream, 0);
         memcpy(model->sent, model->now, sizeof(model->sent));
 }

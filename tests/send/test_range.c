@@ -410,6 +410,10 @@ static bool bad_header(struct stream *stream, unsigned which)
                 { SEND_PAGES, 1, 4095 },
                 { SEND_PAGES, 0, 4096 },
                 { SEND_PAGES, UINT32_MAX, UINT64_MAX },
+                { SEND_RECORDS, 0, 0 },
+                { SEND_PAGES, 0, 0 },
+                { SEND_KEEP, 0, 0 },
+                { SEND_DROP, 0, 0 },
                 { SEND_KEEP, 1, 0 },
                 { SEND_KEEP, 0, 1 },
                 { SEND_DROP, 1, 0 },
@@ -835,6 +839,128 @@ static void a_response_is_read_from_a_socket(int kind)
         xac_range_close(NULL);
 }
 
+/* ---- what was asked for ---- */
+
+/* The words from `from` to `to`, as of 5 or changes of that, with these numbers in END. */
+static void answer(struct stream *stream, const char *from, const char *to, bool is_change, uint64_t records,
+                   uint64_t flags)
+{
+        const struct send_end end = send_end_order((struct send_end){ records, flags });
+        struct send_begin begin = words_begin;
+
+        begin.base_sequence = is_change ? begin.sequence++ : 0;
+        begin.from_len = from ? (uint32_t)strlen(from) : 0;
+        begin.to_len = to ? (uint32_t)strlen(to) : 0;
+        stream_begin(stream, &begin, from, to);
+        if (is_change)
+                stream_frame(stream, SEND_KEEP, 3, 0);
+        else
+                add_words(stream);
+        stream_frame(stream, SEND_END, 0, sizeof(end));
+        stream_add(stream, &end, sizeof(end));
+}
+
+static const xac_send_request asked_for_all = { .file = "file", .tree = "tree" };
+
+/* Whether a range that expects an answer to the request takes it. */
+static int outcome_of(const xac_send_request *request, const struct stream *stream, uint64_t base)
+{
+        xac_range *range = open_with_words();
+        xac_send_request asked = *request;
+
+        asked.base_sequence = base;
+        check_ok(xac_range_expect(range, &asked));
+        const int outcome = give(range, stream);
+        check_ok(xac_range_expect(range, NULL));
+        if (outcome < 0)
+                expect_usable(range);
+        xac_range_close(range);
+        return outcome;
+}
+
+static void what_was_not_asked_for_is_refused(void)
+{
+        const xac_send_request all = asked_for_all;
+        xac_send_request from_a = all, to_g = all, five = all, six = all, some_bytes = all, all_bytes = all,
+                         pages = all;
+        from_a.from = "a", from_a.from_len = 1;
+        to_g.to = "g", to_g.to_len = 1;
+        five.max_records = 5, six.max_records = 6;
+        some_bytes.max_bytes = 23, all_bytes.max_bytes = 24;
+        pages.way = XAC_SEND_PAGES;
+        const struct {
+                const xac_send_request *request;
+                const char *from, *to;
+                bool is_change;
+                uint64_t base, records, flags;
+                int expected;
+        } cases[] = {
+                { &all, NULL, NULL, false, 0, 0, 0, 1 },
+                { &all, NULL, NULL, false, 5, 6, 0, 1 }, /* the whole may be sent instead of changes */
+                { &all, "a", NULL, false, 0, 0, 0, -EPROTO },
+                { &all, NULL, "g", false, 0, 0, 0, -EPROTO },
+                { &from_a, "a", NULL, false, 0, 0, 0, 1 },
+                { &from_a, NULL, NULL, false, 0, 0, 0, -EPROTO },
+                { &from_a, "A", NULL, false, 0, 0, 0, -EPROTO },
+                { &to_g, NULL, "g", false, 0, 0, 0, 1 },
+                { &to_g, NULL, "gg", false, 0, 0, 0, -EPROTO },
+                { &to_g, NULL, NULL, false, 0, 0, 0, -EPROTO },
+                { &pages, NULL, NULL, true, 5, 0, 0, 1 },
+                { &pages, NULL, NULL, true, 0, 0, 0, -EPROTO }, /* changes, where all was asked for */
+                { &all, NULL, NULL, true, 5, 0, 0, -EPROTO },   /* pages, where records were */
+                { &six, NULL, NULL, false, 0, 6, SEND_IS_CUT, 1 },
+                { &five, NULL, NULL, false, 0, 6, SEND_IS_CUT, -EPROTO },
+                { &all_bytes, NULL, NULL, false, 0, 6, SEND_IS_CUT, 1 },
+                { &some_bytes, NULL, NULL, false, 0, 6, SEND_IS_CUT, -EPROTO },
+                { &all, NULL, NULL, false, 0, 6, SEND_IS_CUT, -EPROTO }, /* by which limit? */
+                { &all, NULL, NULL, false, 0, 5, 0, -EPROTO },
+                { &all, NULL, NULL, false, 0, UINT64_MAX, 0, -EPROTO },
+        };
+
+        for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+                struct stream stream = { 0 };
+
+                answer(&stream, cases[i].from, cases[i].to, cases[i].is_change, cases[i].records, cases[i].flags);
+                const int outcome = outcome_of(cases[i].request, &stream, cases[i].base);
+                if (outcome != cases[i].expected)
+                        check_failed(__FILE__, __LINE__, "case %u ended with %d", i, outcome);
+                stream_free(&stream);
+        }
+}
+
+/* A limit of bytes lets one record through, however long it is. */
+static void one_record_may_be_longer_than_the_limit(void)
+{
+        const bptree_record long_one = record_of("a", "a value of some length");
+        struct stream stream = { 0 };
+        xac_send_request asked = asked_for_all;
+
+        asked.max_bytes = 1;
+        stream_begin(&stream, &words_begin, NULL, NULL);
+        stream_cells(&stream, SEND_RECORDS, &long_one, 1);
+        stream_end(&stream, SEND_IS_CUT);
+        check_code(outcome_of(&asked, &stream, 0), 1);
+        stream_free(&stream);
+}
+
+static void what_cannot_be_asked_for_is_not_expected(void)
+{
+        static const char key[BPTREE_KEY_MAX + 1];
+        xac_range *range = open_with_words();
+        xac_send_request asked = asked_for_all;
+
+        check_code(xac_range_expect(NULL, &asked), -EINVAL);
+        asked.from = key, asked.from_len = sizeof(key);
+        check_code(xac_range_expect(range, &asked), -EINVAL);
+        asked = asked_for_all;
+        asked.to = key, asked.to_len = sizeof(key);
+        check_code(xac_range_expect(range, &asked), -EINVAL);
+        asked = asked_for_all;
+        asked.tree = NULL;
+        check_code(xac_range_expect(range, &asked), -EINVAL);
+        xac_range_close(range);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -848,6 +974,9 @@ int main(void)
                 isolated_test(what_no_sender_writes_is_refused),
                 isolated_test(a_page_of_the_tree_is_taken),
                 isolated_test(changes_of_a_page_count_within_the_range),
+                isolated_test(what_was_not_asked_for_is_refused),
+                isolated_test(one_record_may_be_longer_than_the_limit),
+                isolated_test(what_cannot_be_asked_for_is_not_expected),
                 isolated_test(a_header_takes_no_memory),
                 isolated_way(a_response_is_read_from_a_socket, 0, "8/8"),
                 isolated_way(a_response_is_read_from_a_socket, 3, "any lengths"),

@@ -19,6 +19,7 @@ TOOL_TESTS = \
         %D%/test_clean \
         %D%/test_damaged_area \
         %D%/test_give_up \
+        %D%/test_get \
         %D%/test_heap \
         %D%/test_log \
         %D%/test_moments \
@@ -69,6 +70,8 @@ TRACE_TESTED = %D%/json_check.c %D%/json_check.h %D%/trace_chew.c %D%/trace_chew
 %C%_test_damaged_area_LDADD = $(CONTRACT_LIBS)
 %C%_test_give_up_SOURCES = %D%/test_give_up.c $(TOOL_COMMON)
 %C%_test_give_up_LDADD = $(CONTRACT_LIBS)
+%C%_test_get_SOURCES = %D%/test_get.c tests/send/stream.c tests/send/stream.h $(TOOL_COMMON)
+%C%_test_get_LDADD = tests/support/libsupport.la $(SEND_CORE_LIBS) $(CMOCKA_LIBS)
 %C%_test_heap_SOURCES = %D%/test_heap.c $(TOOL_COMMON)
 %C%_test_heap_LDADD = tests/support/libsupport.la $(HEAP_LIBS) $(CMOCKA_LIBS)
 %C%_test_log_SOURCES = %D%/test_log.c $(TOOL_COMMON)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 bool address_is_path(const char *text)
@@ -60,20 +61,35 @@ int address_find(const char *text, struct addrinfo **found)
         return err;
 }
 
-static int connect_to(int family, const struct sockaddr *address, socklen_t length)
+/* 0: for ever. */
+static int set_timeout(int socket_, double seconds)
+{
+        const struct timeval most = { .tv_sec = (time_t)seconds,
+                                      .tv_usec = (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6) };
+
+        return setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most)) ||
+                               setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most))
+                       ? -errno
+                       : 0;
+}
+
+static int connect_to(int family, const struct sockaddr *address, socklen_t length, double timeout)
 {
         const int socket_ = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
         int err;
 
-        if (socket_ < 0 || !connect(socket_, address, length))
-                return socket_ < 0 ? -errno : socket_;
-        err = -errno;
+        if (socket_ < 0)
+                return -errno;
+        err = set_timeout(socket_, timeout);
+        if (!err && !connect(socket_, address, length))
+                return socket_;
+        err = err ? err : errno == EINPROGRESS ? -ETIMEDOUT : -errno;
         close(socket_);
         return err;
 }
 
 /* The first address that answers. */
-static int connect_to_port(const char *text)
+static int connect_to_port(const char *text, double timeout)
 {
         struct addrinfo *found;
         int result = address_find(text, &found);
@@ -82,20 +98,20 @@ static int connect_to_port(const char *text)
                 return result;
         result = -EADDRNOTAVAIL;
         for (const struct addrinfo *at = found; at && result < 0; at = at->ai_next)
-                result = connect_to(at->ai_family, at->ai_addr, at->ai_addrlen);
+                result = connect_to(at->ai_family, at->ai_addr, at->ai_addrlen, timeout);
         freeaddrinfo(found);
         return result;
 }
 
-int address_connect(const char *text)
+int address_connect(const char *text, double timeout)
 {
         struct sockaddr_un path;
         int err;
 
         if (!address_is_path(text))
-                return connect_to_port(text);
+                return connect_to_port(text, timeout);
         err = address_of_path(text, &path);
-        return err ? err : connect_to(AF_UNIX, (const struct sockaddr *)&path, sizeof(path));
+        return err ? err : connect_to(AF_UNIX, (const struct sockaddr *)&path, sizeof(path), timeout);
 }
 
 int address_of_socket(int socket, char text[ADDRESS_TEXT])

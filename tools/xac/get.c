@@ -19,6 +19,7 @@
 #include "send/send_format.h"
 #include "tools/xac/address.h"
 #include "tools/xac/get_list.h"
+#include "tools/xac/get_pages.h"
 #include "tools/xac/tool.h"
 
 const char get_help[] =
@@ -38,6 +39,7 @@ const char get_help[] =
         "  --repeat=N     asks so many times, one after the other; with --way=pages only for what has changed\n"
         "  --list         prints a line for each data file: its name, two tabs, its pages; and for each of its trees:\n"
         "                 file, tree, bytes of a key, bytes of a value, with tabs between them\n"
+        "  --timeout=N    give up when nothing comes for N seconds (60)\n"
         "  --help         this text\n"
         "\n"
         "Keys may have bytes as \\xNN.\n"
@@ -47,6 +49,7 @@ struct order {
         const char *address;
         xac_send_request request;
         uint64_t repeat;
+        double timeout; /* seconds */
         bool is_count, is_list;
 };
 
@@ -99,7 +102,9 @@ static int get_records(struct order *order, int socket)
 
         for (uint64_t i = 0; i < order->repeat && !err; i++) {
                 order->request.base_sequence = xac_range_sequence(range);
-                err = ask(socket, &order->request);
+                err = xac_range_expect(range, &order->request);
+                if (!err)
+                        err = ask(socket, &order->request);
                 if (!err)
                         err = xac_range_receive(range, socket);
                 if (!err)
@@ -111,8 +116,8 @@ static int get_records(struct order *order, int socket)
 
 /* ---- pages ---- */
 
-/* So many bytes from there to standard output, or to nowhere. */
-static int pass_on(int socket, uint64_t byte_len, bool is_printed)
+/* So many bytes from there to standard output. */
+static int pass_on(int socket, uint64_t byte_len)
 {
         char bytes[65536];
 
@@ -121,49 +126,44 @@ static int pass_on(int socket, uint64_t byte_len, bool is_printed)
                 int err = get_bytes(socket, bytes, some);
                 if (err)
                         return err;
-                if (is_printed && fwrite(bytes, 1, some, stdout) != some)
+                if (fwrite(bytes, 1, some, stdout) != some)
                         return -errno;
                 byte_len -= some;
         }
         return 0;
 }
 
-/* 1: that was the last one. */
-static int take_frame(int socket)
+/* GET_HEAD, GET_END, or an error. */
+static int take_frame(int socket, struct get_pages *pages)
 {
+        unsigned char rest[GET_REST_MAX];
         struct send_frame head;
-        uint64_t first;
-        uint32_t number;
-        int err = get_bytes(socket, &head, sizeof(head));
+        size_t byte_len;
+        int step = get_bytes(socket, &head, sizeof(head));
 
-        if (err)
-                return err;
-        head = send_frame_order(head);
-        if (head.kind == SEND_ERROR && head.byte_len >= sizeof(number)) {
-                err = get_bytes(socket, &number, sizeof(number));
-                return err ? err : (int32_t)send_u32(number) < 0 ? (int32_t)send_u32(number) : -EPROTO;
-        }
-        if (head.kind != SEND_FILE) {
-                err = pass_on(socket, head.byte_len, false);
-                return err ? err : head.kind == SEND_END;
-        }
-        if (head.byte_len < sizeof(first))
-                return -EPROTO;
-        err = get_bytes(socket, &first, sizeof(first));
-        return err ? err : pass_on(socket, head.byte_len - sizeof(first), true);
+        if (step)
+                return step;
+        step = get_pages_head(pages, &head, &byte_len);
+        if (step < 0)
+                return step;
+        step = get_bytes(socket, rest, byte_len);
+        if (!step)
+                step = get_pages_rest(pages, &head, rest, byte_len);
+        return step == GET_PAGES ? pass_on(socket, pages->left) : step;
 }
 
 static int get_pages(struct order *order, int socket)
 {
-        int result;
+        struct get_pages pages = { 0 };
+        int step;
 
         order->request.pages = UINT64_MAX;
-        result = ask(socket, &order->request);
-        while (!result)
-                result = take_frame(socket);
-        if (result == 1)
-                result = fflush(stdout) ? -errno : 0;
-        return result;
+        step = ask(socket, &order->request);
+        while (step == GET_HEAD)
+                step = take_frame(socket, &pages);
+        if (step == GET_END)
+                step = fflush(stdout) ? -errno : 0;
+        return step;
 }
 
 /* ---- options ---- */
@@ -225,6 +225,8 @@ static bool take_option(struct order *order, int option, char *value)
                 return way >= 0;
         case 'r':
                 return tool_count_option(value, "--repeat", UINT64_MAX, &order->repeat);
+        case 's':
+                return tool_seconds(value, "--timeout", 0.001, 1e6, &order->timeout);
         case 'c':
                 return order->is_count = true;
         case 'l':
@@ -269,8 +271,11 @@ static int get_what(struct order *order, int socket)
 
 static enum tool_exit get(struct order *order)
 {
-        int socket = address_connect(order->address);
+        int socket = address_connect(order->address, order->timeout);
         int err = socket < 0 ? socket : get_what(order, socket);
+
+        if (err == -EAGAIN)
+                err = -ETIMEDOUT; /* as a socket says it */
 
         if (socket >= 0)
                 close(socket);
@@ -286,14 +291,18 @@ static enum tool_exit get(struct order *order)
 
 enum tool_exit get_main(int argc, char **argv)
 {
-        static const struct option known[] = {
-                { "from", required_argument, NULL, 'f' }, { "to", required_argument, NULL, 't' },
-                { "max", required_argument, NULL, 'm' },  { "max-bytes", required_argument, NULL, 'b' },
-                { "way", required_argument, NULL, 'w' },  { "repeat", required_argument, NULL, 'r' },
-                { "count", no_argument, NULL, 'c' },      { "list", no_argument, NULL, 'l' },
-                { "help", no_argument, NULL, 'h' },       { 0 }
-        };
-        struct order order = { .repeat = 1 };
+        static const struct option known[] = { { "from", required_argument, NULL, 'f' },
+                                               { "to", required_argument, NULL, 't' },
+                                               { "max", required_argument, NULL, 'm' },
+                                               { "max-bytes", required_argument, NULL, 'b' },
+                                               { "way", required_argument, NULL, 'w' },
+                                               { "repeat", required_argument, NULL, 'r' },
+                                               { "count", no_argument, NULL, 'c' },
+                                               { "list", no_argument, NULL, 'l' },
+                                               { "timeout", required_argument, NULL, 's' },
+                                               { "help", no_argument, NULL, 'h' },
+                                               { 0 } };
+        struct order order = { .repeat = 1, .timeout = 60 };
         int option;
 
         while ((option = tool_next_option(argc, argv, ":h", known)) != -1) {

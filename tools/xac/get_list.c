@@ -66,7 +66,7 @@ static int take_entry(int socket)
         if (head.kind == SEND_END)
                 return 1;
         if (head.kind == SEND_ERROR && head.byte_len >= SEND_ERROR_BYTES)
-                return (int32_t)send_load_u32(bytes) < 0 ? (int32_t)send_load_u32(bytes) : -EPROTO;
+                return send_error_code((int32_t)send_load_u32(bytes));
         err = head.kind == SEND_LISTED && !head.count ? send_listed_decode(bytes, (size_t)head.byte_len, &listed)
                                                       : -EPROTO;
         if (!err)

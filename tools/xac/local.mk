@@ -49,6 +49,8 @@ TRACE_READER = \
         %D%/get.c \
         %D%/get_list.c \
         %D%/get_list.h \
+        %D%/get_pages.c \
+        %D%/get_pages.h \
         %D%/heap.c \
         %D%/hot_pages.c \
         %D%/hot_pages.h \

@@ -146,7 +146,7 @@ static int calibrate_pair(const struct calibration *calibration, const char *nam
 
 static int calibrate_peer(const struct calibration *calibration)
 {
-        const int socket = address_connect(calibration->peer);
+        const int socket = address_connect(calibration->peer, 0);
         int err;
 
         if (socket < 0) {
