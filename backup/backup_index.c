@@ -24,7 +24,8 @@ enum {
         FILE_BYTES = 16,
         RUN_BYTES = 16,
         SUM_BYTES = 8,
-        ROOM_MIN = 64
+        ROOM_MIN = 64,
+        FILE_PAGES_MAX = 1 << 28 /* as many as a page's name has numbers for (recovery/log_format.h) */
 };
 
 static const unsigned char magic[8] = "XACBACKU";
@@ -270,7 +271,8 @@ static int decode_file(struct backup_index *index, uint32_t file_no, struct read
         file->mode = bytes_get_u32(reader->at + 8);
         runs = bytes_get_u32(reader->at + 12);
         reader->at += FILE_BYTES;
-        if (file->mode & ~0777U || file->byte_len % index->manifest.page_bytes || file->byte_len >> 62)
+        if (file->mode & ~0777U || file->byte_len % index->manifest.page_bytes ||
+            file->byte_len / index->manifest.page_bytes > FILE_PAGES_MAX)
                 return XAC_CORRUPT;
         for (uint32_t i = 0; !err && i < runs; i++)
                 err = decode_run(index, file_no, reader, &after);

@@ -118,6 +118,25 @@ static void sense_is_looked_for_behind_the_checksum(void)
         free(bytes);
 }
 
+/* No file of an environment has more pages than a page's name has numbers for. */
+static void a_file_is_as_long_as_it_can_be(void)
+{
+        static struct backup_index index, again;
+        unsigned char *bytes;
+        size_t byte_len;
+
+        for (uint64_t more = 0; more < 2; more++) {
+                make(&index);
+                index.file[0].byte_len = (UINT64_C(1) << 40) + more * 4096;
+                check_ok(backup_index_encode(&index, &bytes, &byte_len));
+                check_equal(backup_index_decode(&again, bytes, byte_len), more ? XAC_CORRUPT : 0);
+                if (!more)
+                        backup_index_free(&again);
+                backup_index_free(&index);
+                free(bytes);
+        }
+}
+
 static void a_sum_sees_each_bit_and_where_it_is(void)
 {
         unsigned char page[4096] = { 0 };
@@ -141,6 +160,7 @@ int main(void)
                 isolated_test(what_was_encoded_is_decoded),
                 isolated_test(bytes_that_are_others_are_refused),
                 isolated_test(sense_is_looked_for_behind_the_checksum),
+                isolated_test(a_file_is_as_long_as_it_can_be),
                 isolated_test(a_sum_sees_each_bit_and_where_it_is),
         };
         return cmocka_run_group_tests_name("index of a backup", tests, NULL, NULL);
