@@ -170,22 +170,16 @@ static void put_character(struct sink *sink, const struct spec *spec, char chara
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral" /* the caller's format was checked */
 
-static int print_signed(const struct spec *spec, char *number, va_list *args)
+/* All of these are passed as a long here, signed or not. */
+_Static_assert(sizeof(long) == sizeof(long long) && sizeof(long) == sizeof(intmax_t) &&
+                       sizeof(long) == sizeof(size_t) && sizeof(long) == sizeof(ptrdiff_t),
+               "LP64");
+
+static int print_integer(const struct spec *spec, char *number, va_list *args)
 {
-        switch (spec->length) {
-        case 'l':
+        if (spec->length && strchr("lqjzt", spec->length))
                 return snprintf(number, NUMBER_BYTES, spec->format, va_arg(*args, long));
-        case 'q':
-                return snprintf(number, NUMBER_BYTES, spec->format, va_arg(*args, long long));
-        case 'j':
-                return snprintf(number, NUMBER_BYTES, spec->format, va_arg(*args, intmax_t));
-        case 'z':
-                return snprintf(number, NUMBER_BYTES, spec->format, va_arg(*args, size_t));
-        case 't':
-                return snprintf(number, NUMBER_BYTES, spec->format, va_arg(*args, ptrdiff_t));
-        default:
-                return snprintf(number, NUMBER_BYTES, spec->format, va_arg(*args, int));
-        }
+        return snprintf(number, NUMBER_BYTES, spec->format, va_arg(*args, int));
 }
 
 static int print_floating(const struct spec *spec, char *number, va_list *args)
@@ -195,11 +189,10 @@ static int print_floating(const struct spec *spec, char *number, va_list *args)
         return snprintf(number, NUMBER_BYTES, spec->format, va_arg(*args, double));
 }
 
-/* Signed and unsigned integers of a length are passed alike. */
 static int print_number(const struct spec *spec, char *number, va_list *args)
 {
         if (strchr("diouxX", spec->kind))
-                return print_signed(spec, number, args);
+                return print_integer(spec, number, args);
         if (strchr("aAeEfFgG", spec->kind))
                 return print_floating(spec, number, args);
         assert(spec->kind == 'p');

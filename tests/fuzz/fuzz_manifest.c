@@ -137,12 +137,17 @@ static void damage_slots(struct fuzz_input *input)
 
 /* ---- The second reading ---- */
 
-static bool name_is_right(const char *name)
+/* Not one of the library's own, and no other file's. */
+static bool name_is_right(const unsigned char *slot, uint32_t file)
 {
+        const char *name = (const char *)slot + NAMES + (size_t)file * MANIFEST_NAME_BYTES;
         size_t len = strnlen(name, MANIFEST_NAME_BYTES);
 
-        if (len == 0 || len == MANIFEST_NAME_BYTES || memchr(name, '/', len))
+        if (len == 0 || len == MANIFEST_NAME_BYTES || memchr(name, '/', len) || (len >= 4 && !memcmp(name, "xac.", 4)))
                 return false;
+        for (const char *other = (const char *)slot + NAMES; other < name; other += MANIFEST_NAME_BYTES)
+                if (!memcmp(other, name, len + 1))
+                        return false;
         return !(len == 1 && name[0] == '.') && !(len == 2 && name[0] == '.' && name[1] == '.');
 }
 
@@ -193,9 +198,10 @@ static bool log_is_right(const unsigned char *slot)
         uint32_t area = bytes_get_u32(slot + 96);
 
         return segment % 4096 == 0 && segment >= 65536 && segment <= 64 << 20 && redo >= segment && redo <= base &&
-               base <= UINT64_C(1) << 60 && redo % 8 == 0 && base % 8 == 0 && sequence >= 1 && sequence <= GROWS_TO &&
-               (area == 0 || area == 1 || area == UINT32_MAX) && bytes_get_u32(slot + 60) - 1 < UINT32_MAX / 2 &&
-               bytes_get_u32(slot + 104) <= 1 && target_is_right(slot) && session_is_right(slot);
+               base <= UINT64_C(1) << 60 && redo % 8 == 0 && base % (bytes_get_u32(slot + 104) ? 4096 : 8) == 0 &&
+               sequence >= 1 && sequence <= GROWS_TO && (area == 0 || area == 1 || area == UINT32_MAX) &&
+               bytes_get_u32(slot + 60) - 1 < UINT32_MAX / 2 && bytes_get_u32(slot + 104) <= 1 &&
+               target_is_right(slot) && session_is_right(slot);
 }
 
 static bool slot_is_right(const unsigned char *slot)
@@ -205,12 +211,11 @@ static bool slot_is_right(const unsigned char *slot)
         if (page_bytes != 4096 && page_bytes != 8192 && page_bytes != 16384 && page_bytes != 32768 &&
             page_bytes != 65536)
                 return false;
-        if (bytes_get_u64(slot + 16) - 1 >= GROWS_TO || bytes_get_u32(slot + 44) == 0 ||
+        if (bytes_get_u64(slot + 16) - 1 >= GROWS_TO || bytes_get_u32(slot + 44) - 1 >= 32768 ||
             bytes_get_u32(slot + 48) > 0777 || files > 64)
                 return false;
         for (uint32_t i = 0; i < files; i++)
-                if (!name_is_right((const char *)slot + NAMES + (size_t)i * MANIFEST_NAME_BYTES) ||
-                    (has_places(slot) && !place_is_right(slot + PLACES + (size_t)i * 8)))
+                if (!name_is_right(slot, i) || (has_places(slot) && !place_is_right(slot + PLACES + (size_t)i * 8)))
                         return false;
         return log_is_right(slot) && sealed_is_right(slot);
 }
@@ -280,15 +285,18 @@ static void check_write(struct manifest *manifest)
         uint64_t generation = manifest->generation;
         bool may_grow = generation < GROWS_TO;
 
-        uint64_t target = manifest->target_sequence;
+        uint64_t target = manifest->target_sequence, base = manifest->base_position;
 
-        manifest->target_sequence = 0; /* a clean one cannot have any */
+        manifest->target_sequence = 0; /* a clean one cannot have any, and its log ends with a block */
         manifest->is_clean = !manifest->is_clean;
+        if (manifest->is_clean)
+                manifest->base_position = (base + 4095) / 4096 * 4096;
         fuzz_check(manifest_write(fuzz_directory(), manifest) == (may_grow ? 0 : -EINVAL));
         fuzz_check(manifest->generation == generation + may_grow);
         if (!may_grow) {
                 manifest->is_clean = !manifest->is_clean;
                 manifest->target_sequence = target;
+                manifest->base_position = base;
         }
         fuzz_check(manifest_read(fuzz_directory(), &again) == 0);
         check_same(manifest, &again);
