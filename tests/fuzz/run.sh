@@ -56,7 +56,7 @@ below()
 all_sources()
 {
         sources quiet base/checksum.c
-        sources counted base/hook.c base/shlock.c base/sys.c base/vector.c
+        sources counted base/hook.c base/say.c base/shlock.c base/sys.c base/vector.c
         # without libzstd: an archive is the one thing that it packs
         sources counted $(below recovery | grep -v '/zstd\.c$')
         sources counted $(below pages trees heap) send/cells.c $(below send | grep '/range') send/rows.c send/segment.c \
