@@ -35,6 +35,7 @@ enum {
         HEADS_PER_CHUNK = 1 << 16,
         CHUNKS_PER_FILE = (1 << PAGE_NO_BITS) / HEADS_PER_CHUNK,
         RING_ENTRIES = 1024,
+        LOG_RING_MAX = 4 << 20,    /* bytes */
         WAIT_FILTER_BYTES = 16384, /* waiters.h */
         MOVES_MAX = 1 << 15,       /* moves.h */
         HELD_LISTS = 16,

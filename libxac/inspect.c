@@ -221,6 +221,7 @@ static void describe_log(const struct look *look, struct inspection *inspection)
         inspection->log_held = atomic_load(&log->table.held);
         inspection->archive_sequence = atomic_load(&look->control.archive_sequence);
         memcpy(inspection->archive, look->control.archive, sizeof(inspection->archive));
+        inspection->archive[sizeof(inspection->archive) - 1] = '\0';
         inspection->archive_error = atomic_load(&log->table.held_why);
         inspection->segment_bytes = log->table.segment_bytes;
         inspection->segments_free = log->table.free_count;

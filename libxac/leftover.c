@@ -106,7 +106,8 @@ static enum leftover_kind judge_header(struct leftover *leftover, struct control
         if (!memcmp(control->magic, nothing, sizeof(nothing)))
                 return LEFTOVER_UNFINISHED;
         if (memcmp(control->magic, SHARED_MAGIC, sizeof(control->magic)) || control->version != CONTROL_VERSION ||
-            control->device != leftover->device || control->inode != leftover->inode)
+            control->device != leftover->device || control->inode != leftover->inode || !control->max_participants ||
+            control->max_participants > PARTICIPANTS_MAX)
                 return LEFTOVER_OTHERS;
         if (!atomic_load(&control->is_ready))
                 return LEFTOVER_UNFINISHED;

@@ -21,7 +21,6 @@ enum {
         MODE_DEFAULT = 0600,
         LOG_PARTS = 64,
         LOG_SEGMENT_DEFAULT_MAX = 16 << 20,
-        LOG_RING_MAX = 4 << 20,
         LOG_RING_PAGES_MIN = 16,
         SCAN_BYTES_MIN = 16 << 20
 };
@@ -149,6 +148,8 @@ void options_fill_identity(const xac_options *options, const struct manifest *ma
         identity->area_bytes = options->area_bytes ? options->area_bytes : AREA_BYTES_DEFAULT;
         identity->archive_held =
                 options->archive_held_bytes ? options->archive_held_bytes : HELD_LOGS * identity->log_bytes;
+        if (identity->archive_held > MANIFEST_HELD_MAX)
+                identity->archive_held = MANIFEST_HELD_MAX;
         identity->archive_is_packed = !(options->archive_flags & XAC_ARCHIVE_PLAIN);
         identity->archive_may_drop = options->archive_flags & XAC_ARCHIVE_DROP;
         identity->log_ring_bytes = identity->is_volatile ? 0 : log_ring_bytes(manifest);

@@ -64,7 +64,7 @@ static void close_parts(struct shared *shared)
 
 /* A name prepared by somebody else is not trusted, unless the environment is shared with them: with
  * the group (whose file it can only be if a member made it), or with everybody. */
-static bool is_trusted(const struct stat *st, const struct shared_identity *identity)
+bool shared_is_trusted(const struct stat *st, const struct shared_identity *identity)
 {
         if (!S_ISREG(st->st_mode))
                 return false;
@@ -80,7 +80,7 @@ static int share_use(int control_fd, const struct shared_identity *identity)
 {
         struct stat st;
         int err = sys_stat(control_fd, &st);
-        if (!err && !is_trusted(&st, identity))
+        if (!err && !shared_is_trusted(&st, identity))
                 err = -ENOENT;
         if (!err)
                 err = sys_share_byte(control_fd, SHARED_USE_BYTE);
@@ -116,7 +116,7 @@ static int check_owners(const struct shared *shared, const struct shared_identit
                 int err = sys_stat(fds[i], &st);
                 if (err)
                         return err;
-                if (!is_trusted(&st, identity))
+                if (!shared_is_trusted(&st, identity))
                         return -ENOENT;
         }
         return 0;
@@ -144,6 +144,8 @@ static bool is_header_right(const struct control *control, const struct shared_i
         if (!atomic_load(&control->is_ready) || control->device != identity->device ||
             control->inode != identity->inode || control->page_bytes != identity->page_bytes ||
             control->max_participants != identity->max_participants)
+                return false;
+        if (!control->pool_slots || control->pool_slots > SLOT_MASK || control->log_ring_bytes > LOG_RING_MAX)
                 return false;
         if (control_layout(control->max_participants, control->pool_slots, control->log_ring_bytes).end != size)
                 return false;

@@ -17,6 +17,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "libxac/control.h"
@@ -78,6 +79,9 @@ struct shared_identity {
 /* Whoever is attached shares byte 0 of the control part, which the kernel gives up when all descriptors and mappings of
  * it are gone. Who cleans up wants it alone (leftover.h), and whoever comes meanwhile waits for him (R22). */
 enum { SHARED_USE_BYTE = 0 };
+
+/* May what lies in /dev/shm under one of the names be this environment's? Anybody can have made it. */
+bool shared_is_trusted(const struct stat *st, const struct shared_identity *identity);
 
 /* Attach to what is there. -ENOENT: nothing usable for this directory and boot.
  * -EINVAL: it is there, but durable against volatile. */

@@ -64,7 +64,7 @@ static int enter(struct look *look, uint32_t file_no, uint64_t segment_no)
         if (segment_no >= look->low_no + LOG_SEGMENTS_MAX)
                 return 0; /* behind a gap, surely */
         if (segment_no < look->low_no) {
-                if (count < LOG_SEGMENTS_MAX) {
+                if (count < LOG_SEGMENTS_MAX - 1) { /* one more comes in before one is removed (free_lowest_locked) */
                         table->free_file[count] = file_no;
                         atomic_store(&table->free_count, count + 1);
                 }
@@ -85,6 +85,8 @@ static int visit_to_enter(void *arg, const char *name)
 
         if (!log_file_number(name, &file_no))
                 return 0;
+        if (file_no > INT32_MAX)
+                return XAC_CORRUPT; /* nobody has made so many; numbers behind it would run out */
         if (file_no >= atomic_load(&look->table->next_file_no))
                 atomic_store(&look->table->next_file_no, file_no + 1);
         int is_sound = look_at_file(look, name, &header);

@@ -28,6 +28,9 @@ struct manifest_place {
         uint32_t units;
 };
 
+/* Of log that is held for an archive, at most: no log is longer, and positions are added to it. */
+#define MANIFEST_HELD_MAX (UINT64_C(1) << 60)
+
 /* In the place of the history, in a backup that was made while the environment was open without a log: nothing that is
  * logged goes on from what it has, whatever the numbers of the commits are. */
 #define MANIFEST_NO_HISTORY UINT32_MAX

@@ -230,6 +230,8 @@ static void archive_fields_decode(const unsigned char *slot, struct manifest_arc
         archive->device = bytes_get_u64(slot + AT_ARCHIVE_DEVICE);
         archive->inode = bytes_get_u64(slot + AT_ARCHIVE_INODE);
         archive->held_bytes = bytes_get_u64(slot + AT_ARCHIVE_HELD);
+        if (archive->held_bytes > MANIFEST_HELD_MAX)
+                archive->held_bytes = MANIFEST_HELD_MAX;
         archive->flags = bytes_get_u64(slot + AT_ARCHIVE_FLAGS);
         memcpy(archive->path, slot + AT_ARCHIVE_PATH, sizeof(archive->path));
 }

@@ -40,6 +40,9 @@ enum {
         BLOCK_SECTORS = SUMS_BLOCK_PAGES / SUMS_SECTOR_PAGES
 };
 
+/* Of a file: as many as a page's name has numbers for, in whole blocks. */
+#define PAGES_MAX (((UINT64_C(1) << 28) + SUMS_BLOCK_PAGES - 1) / SUMS_BLOCK_PAGES * SUMS_BLOCK_PAGES)
+
 #define MARK UINT32_C(0x534d5553) /* so that a sector that was written is no hole */
 
 static const unsigned char magic[8] = { 'X', 'A', 'C', 'S', 'U', 'M', 'S', '1' };
@@ -316,6 +319,8 @@ int sums_count(int fd, uint64_t *pages)
         *pages = 0;
         if (!err && st.st_size > SUMS_HEADER_BYTES)
                 *pages = ((uint64_t)st.st_size - SUMS_HEADER_BYTES) / SUMS_SECTOR_BYTES * SUMS_SECTOR_PAGES;
+        if (*pages > PAGES_MAX)
+                *pages = PAGES_MAX; /* what is behind is no page's */
         return err;
 }
 

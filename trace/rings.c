@@ -234,11 +234,16 @@ static int open_locked(struct rings *rings, uint64_t most_bytes, int may_create)
 
 int rings_open(struct rings *rings, const char *path, uint64_t most_bytes, int may_create)
 {
+        struct stat st;
         memset(rings, 0, sizeof(*rings));
         int err = sys_open(AT_FDCWD, path, O_RDWR | (may_create ? O_CREAT : 0), OWNER_ALONE, &rings->file);
         if (err)
                 return err;
-        err = sys_lock_byte(rings->file, RINGS_OPENING_BYTE, true);
+        err = sys_stat(rings->file, &st);
+        if (!err && S_ISREG(st.st_mode) && !is_own(&st))
+                err = -EPERM; /* before a lock that its owner may hold for ever */
+        if (!err)
+                err = sys_lock_byte(rings->file, RINGS_OPENING_BYTE, true);
         if (!err) {
                 err = open_locked(rings, most_bytes, may_create);
                 sys_unlock_byte(rings->file, RINGS_OPENING_BYTE);

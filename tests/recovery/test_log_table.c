@@ -113,6 +113,18 @@ static void test_damage_is_refused_and_nothing_removed(void **state)
         expect_refusal(3 * SEG, 5 * SEG, XAC_CORRUPT); /* one is missing */
 }
 
+/* The next file would have a number that no reader takes for one. */
+static void test_numbers_of_files_do_not_run_out(void **state)
+{
+        (void)state;
+        make_history();
+        close(openat(directory, "xac.log.4294967294", O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+        expect_refusal(3 * SEG, 5 * SEG, XAC_CORRUPT);
+        assert_int_equal(unlinkat(directory, "xac.log.4294967294", 0), 0);
+        assert_int_equal(stand_load(3 * SEG, 5 * SEG), 0);
+        assert_sound();
+}
+
 static void reseal(unsigned char *copy)
 {
         uint32_t crc = checksum_crc32c(checksum_crc32c(0, copy, 12), copy + 16, LOG_SECTOR - 16);
@@ -165,6 +177,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_a_clean_log_needs_no_file, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_what_is_of_no_use_is_removed, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_damage_is_refused_and_nothing_removed, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_numbers_of_files_do_not_run_out, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_another_version_is_refused, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_load_can_be_repeated_after_any_failure, setup_in_memory, teardown),
         };

@@ -418,6 +418,23 @@ static void test_nonsense_with_a_right_checksum_is_not_believed(void **state)
         }
 }
 
+/* Positions of the log are added to it. */
+static void test_what_is_held_is_bounded(void **state)
+{
+        static const uint64_t held[][2] = { { 5, 5 },
+                                            { MANIFEST_HELD_MAX, MANIFEST_HELD_MAX },
+                                            { UINT64_MAX, MANIFEST_HELD_MAX } };
+        struct manifest manifest = sample();
+
+        (void)state;
+        create(&manifest);
+        for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++) {
+                manifest.archive.held_bytes = held[i][0];
+                assert_int_equal(manifest_write(directory, &manifest), 0);
+                assert_true(read_back().archive.held_bytes == held[i][1]);
+        }
+}
+
 /* While a checkpoint goes home in parts an older library must not open it, and afterwards it may. */
 static void test_a_target_raises_the_version(void **state)
 {
@@ -624,6 +641,7 @@ int main(void)
                 MANIFEST_TEST(test_the_bytes_are_as_described),
                 MANIFEST_TEST(test_nonsense_is_not_written),
                 MANIFEST_TEST(test_nonsense_with_a_right_checksum_is_not_believed),
+                MANIFEST_TEST(test_what_is_held_is_bounded),
                 MANIFEST_TEST(test_a_target_raises_the_version),
                 MANIFEST_TEST(test_a_stale_writer_is_refused),
                 MANIFEST_TEST(test_create_with_every_call_failing),

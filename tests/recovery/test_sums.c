@@ -165,6 +165,20 @@ static void test_cut_is_zeros_again(void **state)
         sys_close(fd);
 }
 
+/* Whatever the length of its checksums is, a file has no more pages than there are numbers for. */
+static void test_a_count_is_bounded(void **state)
+{
+        int fd = made(0);
+        uint64_t count;
+
+        (void)state;
+        assert_int_equal(ftruncate(fd, (off_t)1 << 42), 0); /* a hole */
+        assert_int_equal(sums_count(fd, &count), 0);
+        assert_true(count >= UINT64_C(1) << 28 && count < (UINT64_C(1) << 28) + SUMS_BLOCK_PAGES);
+        assert_int_equal(count % SUMS_BLOCK_PAGES, 0);
+        sys_close(fd);
+}
+
 static void test_a_harmed_sector_knows_nothing(void **state)
 {
         static uint32_t values[PAGES];
@@ -418,6 +432,7 @@ int main(void)
                 cmocka_unit_test_setup(test_a_batch_does_the_same, directory_empty),
                 cmocka_unit_test_setup(test_unknown_is_not_zeros, directory_empty),
                 cmocka_unit_test_setup(test_cut_is_zeros_again, directory_empty),
+                cmocka_unit_test_setup(test_a_count_is_bounded, directory_empty),
                 cmocka_unit_test_setup(test_a_harmed_sector_knows_nothing, directory_empty),
                 cmocka_unit_test_setup(test_each_bit_of_a_sector_counts, directory_empty),
                 cmocka_unit_test_setup(test_only_its_own_header_is_believed, directory_empty),

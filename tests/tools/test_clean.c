@@ -349,6 +349,66 @@ static void what_was_planted_is_not_followed(void)
         check(strcmp(text, "dear") == 0);
 }
 
+/* ---- Numbers that somebody else has chosen ---- */
+
+static void make_control_as_long(off_t byte_len)
+{
+        check_ok(truncate(part_name("control"), byte_len)); /* it takes no memory */
+}
+
+/* Each participant that a header speaks of is a look: nobody has more than there can be. */
+static void participants_are_bounded(void)
+{
+        static const uint32_t counts[] = { 0, PARTICIPANTS_MAX + 1, INT32_MAX };
+
+        start();
+        for (unsigned i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+                tool_work(0, COMMITS, TOOL_KILL);
+                edit_header(offsetof(struct control, max_participants), &counts[i], sizeof(counts[i]));
+                make_control_as_long((off_t)1 << 36);
+                check_xac(0, "stat");
+                check_xac(0, "clean", "--dry-run");
+                check_not_said("would remove");
+                tool_power_cut();
+        }
+}
+
+/* A count of slots near 2^32 would make a loop begin again. */
+static void slots_are_bounded(void)
+{
+        static const uint32_t counts[] = { 0, 1 << 24, UINT32_MAX - 16000 };
+
+        start();
+        for (unsigned i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+                struct control control;
+
+                tool_work(0, COMMITS, TOOL_KILL);
+                scratch_read_file(part_name("control"), &control, offsetof(struct control, commit_lock));
+                edit_header(offsetof(struct control, pool_slots), &counts[i], sizeof(counts[i]));
+                make_control_as_long(
+                        (off_t)control_layout(control.max_participants, counts[i], control.log_ring_bytes).end);
+                check_xac(0, "stat", TOOL_ENV);
+                check_said("needs recovery");
+                tool_power_cut();
+        }
+}
+
+/* What another user has put there is not looked at. */
+static void memory_of_a_stranger_is_not_looked_at(void)
+{
+        if (geteuid() != 0)
+                isolate_skip("only root can be two users");
+        start();
+        tool_work(0, COMMITS, TOOL_KILL);
+        check_ok(chown(part_name("control"), NOBODY, NOBODY));
+        check_xac(0, "stat", TOOL_ENV);
+        check_said("needs recovery");
+        check_ok(chown(part_name("control"), 0, 0));
+        check_xac(0, "stat", TOOL_ENV);
+        check_said("ended without xac_close");
+        tool_power_cut();
+}
+
 static void no_control_characters_reach_the_terminal(void)
 {
         start();
@@ -552,6 +612,9 @@ int main(void)
                 isolated_test(another_version_is_left_alone),
                 isolated_test(the_names_of_others_are_left_alone),
                 isolated_test(what_was_planted_is_not_followed),
+                isolated_test(participants_are_bounded),
+                isolated_test(slots_are_bounded),
+                isolated_test(memory_of_a_stranger_is_not_looked_at),
                 isolated_test(no_control_characters_reach_the_terminal),
                 isolated_test(a_path_stands_for_all_that_were_there),
                 isolated_test(force_takes_nothing_if_a_path_is_that_of_several),

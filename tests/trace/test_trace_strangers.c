@@ -184,6 +184,25 @@ static void both_are_for_their_owner_alone(void)
         check_settles(path);
 }
 
+/* Its owner may hold a lock of it for ever. */
+static void nobody_waits_for_a_lock_of_somebody_else(void)
+{
+        struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+        struct trace *trace;
+
+        needs_two_users();
+        make_trace("trace");
+        check_ok(chown(path, NOBODY, NOBODY));
+        const int fd = open(path, O_RDWR | O_CLOEXEC);
+        check(fd >= 0);
+        check_ok(fcntl(fd, F_OFD_SETLK, &all));
+        check_equal(trace_settle(path), -EPERM);
+        check_equal(trace_open(path, MUCH, &trace), -EPERM);
+        close(fd);
+        check_ok(chown(path, 0, 0));
+        check_settles(path);
+}
+
 /* ---- What a header leads to ---- */
 
 static void a_copy_does_not_lead_to_the_memory_of_its_original(void)
@@ -269,6 +288,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 isolated_test(a_file_of_somebody_else_is_left_alone),
+                isolated_test(nobody_waits_for_a_lock_of_somebody_else),
                 isolated_test(memory_of_somebody_else_is_left_alone),
                 isolated_test(memory_that_others_may_write_to_is_left_alone),
                 isolated_test(both_are_for_their_owner_alone),

@@ -42,7 +42,7 @@ const char *tool_explain(int err)
         case -ENOSPC:
                 return "no space left on the disk, or in /dev/shm ('df' says which)";
         default:
-                return strerror(-err);
+                return err < 0 && err > -4096 ? strerror(-err) : "an error that nobody knows";
         }
 }
 
