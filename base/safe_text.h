@@ -39,7 +39,7 @@ static inline int safe_text_is_plain(uint32_t code)
 {
         if (code < 0x20 || (code >= 0x7f && code < 0xa0))
                 return 0;
-        return !(code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
+        return !(code == 0x061c || code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
                  (code >= 0x2066 && code <= 0x2069));
 }
 

@@ -39,22 +39,27 @@ int look_open_part(const struct look *look, const char *part, int *fd)
                 return err == -ELOOP ? -ENOENT : err;
         err = sys_stat(*fd, &st);
         if (!err && !shared_is_trusted(&st, &look->identity))
-                err = -ENOENT;
+                err = -EPERM; /* it is not taken for absent: there may be commits in it */
         if (err)
                 sys_close(*fd);
         return err;
 }
 
 /* What was judged is not read again: whoever made it may have changed it meanwhile. */
-static int open_control(struct look *look)
+static int read_rest(struct look *look)
 {
         const size_t judged = offsetof(struct control, commit_lock);
+        return look_read(look, judged, sizeof(look->control) - judged, (char *)&look->control + judged);
+}
+
+static int open_control(struct look *look)
+{
         int err = look_open_part(look, "control", &look->fd);
         if (err)
                 return err;
         err = shared_check_header(look->fd, &look->identity, &look->control);
         if (!err)
-                err = look_read(look, judged, sizeof(look->control) - judged, (char *)&look->control + judged);
+                err = read_rest(look);
         if (err)
                 sys_close(look->fd);
         return err == -ENODATA ? -ENOENT : err;
@@ -144,7 +149,7 @@ static int copy_rows(struct look *look)
                 if (look->rows_used)
                         err = look_copy(look, look->layout.rows, look->rows_used * sizeof(struct row), &look->rows);
                 if (!err)
-                        err = look_read(look, 0, sizeof(look->control), &look->control);
+                        err = read_rest(look);
         }
         free(before);
         return err;

@@ -32,7 +32,6 @@ static const char *why_not(int err)
         case -ESTALE:
                 return "it is a trace of an earlier boot; remove it, or name another file";
         case -EPERM:
-        case -EACCES:
                 return "it is somebody else's; name a file of your own";
         default:
                 return strerror(-err);

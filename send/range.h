@@ -69,7 +69,7 @@ struct expected_key {
 
 struct expected {
         bool is_any;    /* else a response may be of any request */
-        bool has_pages; /* by enum xac_send_way */
+        bool has_pages; /* by enum xac_send_way, or as the server likes */
         uint64_t base_sequence, max_records, max_bytes;
         struct expected_key from, to;
 };

@@ -13,6 +13,12 @@ static void keep_key(struct expected_key *kept, const void *key, size_t len)
         kept->len = len;
 }
 
+/* Then the server may choose pages as well. */
+static bool is_left_open(const xac_send_request *request)
+{
+        return request->way == XAC_SEND_AUTO && !request->max_records && !request->max_bytes;
+}
+
 int xac_range_expect(xac_range *range, const xac_send_request *request)
 {
         if (!range)
@@ -30,7 +36,7 @@ int xac_range_expect(xac_range *range, const xac_send_request *request)
         expected->base_sequence = request->base_sequence;
         expected->max_records = request->max_records;
         expected->max_bytes = request->max_bytes;
-        expected->has_pages = request->way == XAC_SEND_PAGES;
+        expected->has_pages = request->way == XAC_SEND_PAGES || is_left_open(request);
         expected->is_any = true;
         return 0;
 }

@@ -245,6 +245,14 @@ int pages_put(struct response *response, struct batch *batch)
         return err;
 }
 
+/* For the frame's head, its number, and a page: no frame is begun that stays empty. */
+static bool has_room_for_frame(const struct batch *batch, uint32_t page_bytes)
+{
+        return has_room(batch, page_bytes) && batch_pieces_left(batch) > FRAMES_OF_A_LEAF + 2 &&
+               batch_room_left(batch) >
+                       (size_t)(FRAMES_OF_A_LEAF + 1) * FRAME + sizeof(uint64_t) + 2 * (size_t)page_bytes;
+}
+
 int pages_put_file(struct response *response, struct batch *batch)
 {
         const xac_snapshot_file *file = &response->source.file;
@@ -254,7 +262,7 @@ int pages_put_file(struct response *response, struct batch *batch)
         struct frame frame;
         int err = 0;
         response->packer.lent = NULL;
-        while (!err && response->next_page < end && has_room(batch, file->page_bytes)) {
+        while (!err && response->next_page < end && has_room_for_frame(batch, file->page_bytes)) {
                 const uint64_t number = send_u64(response->next_page);
                 frame_open(&frame, batch, SEND_FILE);
                 batch_copy(batch, &number, sizeof(number));

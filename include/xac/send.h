@@ -37,7 +37,9 @@ extern "C" {
 /* ---- the side that has the file ---- */
 
 enum xac_send_way {
-        XAC_SEND_AUTO,     /* one of the next three: what was measured to be the fastest for such pieces */
+        /* One of the next three: what was measured to be the fastest for such pieces. A server may answer a request
+         * without limits by pages (xac serve --way=pages). */
+        XAC_SEND_AUTO,
         XAC_SEND_COPY,     /* records are packed into buffers */
         XAC_SEND_GATHER,   /* the kernel takes them from where they lie, and copies them */
         XAC_SEND_ZEROCOPY, /* the network card takes them from there (MSG_ZEROCOPY): TCP only, else gathered */

@@ -881,13 +881,14 @@ static int outcome_of(const xac_send_request *request, const struct stream *stre
 static void what_was_not_asked_for_is_refused(void)
 {
         const xac_send_request all = asked_for_all;
-        xac_send_request from_a = all, to_g = all, five = all, six = all, some_bytes = all, all_bytes = all,
-                         pages = all;
+        xac_send_request by_copy = all, from_a = all, to_g = all, five = all, six = all, some_bytes = all,
+                         all_bytes = all, pages = all;
         from_a.from = "a", from_a.from_len = 1;
         to_g.to = "g", to_g.to_len = 1;
         five.max_records = 5, six.max_records = 6;
         some_bytes.max_bytes = 23, all_bytes.max_bytes = 24;
         pages.way = XAC_SEND_PAGES;
+        by_copy.way = XAC_SEND_COPY;
         const struct {
                 const xac_send_request *request;
                 const char *from, *to;
@@ -906,8 +907,11 @@ static void what_was_not_asked_for_is_refused(void)
                 { &to_g, NULL, "gg", false, 0, 0, 0, -EPROTO },
                 { &to_g, NULL, NULL, false, 0, 0, 0, -EPROTO },
                 { &pages, NULL, NULL, true, 5, 0, 0, 1 },
-                { &pages, NULL, NULL, true, 0, 0, 0, -EPROTO }, /* changes, where all was asked for */
-                { &all, NULL, NULL, true, 5, 0, 0, -EPROTO },   /* pages, where records were */
+                { &pages, NULL, NULL, true, 0, 0, 0, -EPROTO },   /* changes, where all was asked for */
+                { &all, NULL, NULL, true, 5, 0, 0, 1 },           /* the server may choose */
+                { &by_copy, NULL, NULL, true, 5, 0, 0, -EPROTO }, /* pages, where records were asked for */
+                { &by_copy, NULL, NULL, false, 5, 6, 0, 1 },
+                { &six, NULL, NULL, true, 5, 0, 0, -EPROTO },
                 { &six, NULL, NULL, false, 0, 6, SEND_IS_CUT, 1 },
                 { &five, NULL, NULL, false, 0, 6, SEND_IS_CUT, -EPROTO },
                 { &all_bytes, NULL, NULL, false, 0, 6, SEND_IS_CUT, 1 },

@@ -5,8 +5,10 @@
  */
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/checksum.h"
@@ -71,6 +73,28 @@ static void pages_and_bytes_are_what_was_stored(void)
         check_not_said(" 02 ");
         check_xac(0, "log", "--from", "18", "--to", "18", "--bytes", TOOL_ENV);
         check_said("   40  02");
+}
+
+static void write_forty_bytes(int unused, void *unused_arg)
+{
+        xac_env *env;
+        uint64_t *words = tool_open(0, &env);
+
+        (void)unused, (void)unused_arg;
+        check_ok(xbegin(env, 0));
+        memset(words, 'x', 40);
+        check_ok(xend(env));
+        raise(SIGKILL);
+}
+
+/* Sixteen to a line. */
+static void many_bytes_have_lines(void)
+{
+        check(WIFSIGNALED(crew_status(crew_fork(write_forty_bytes, 0, NULL))));
+        tool_power_cut();
+        check_xac(0, "log", "--bytes", TOOL_ENV);
+        check_said("\n               16  78 78 78");
+        check_said("\n               32  78 78 78 78 78 78 78 78\n");
 }
 
 static void pages_that_moved_say_from_where(void)
@@ -390,6 +414,7 @@ int main(void)
                 isolated_test(a_closed_environment_has_an_empty_log),
                 isolated_test(ranges_are_kept_to),
                 isolated_test(pages_and_bytes_are_what_was_stored),
+                isolated_test(many_bytes_have_lines),
                 isolated_test(pages_that_moved_say_from_where),
                 isolated_test(fragments_have_the_number_of_their_commit),
                 isolated_test(commits_that_did_not_wait_are_all_counted),

@@ -12,8 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <xac/send.h>
@@ -426,6 +428,35 @@ static void copies_have_a_limit(int is_small)
                 check_said(": 2 responses by now");
 }
 
+/* ---- ways ---- */
+
+/* Of a request that leaves it open: the client takes what the server has chosen. */
+static void a_server_may_choose_pages(void)
+{
+        start_server_with("--way=pages", "--verbose");
+        check_served();
+        check_xac(0, "get", "--count", "--max=7", server.address, "words", "english");
+        check_said("7 records");
+        end_server();
+}
+
+/* So many that the pieces of a batch run out behind the head of a frame: none is sent without pages. */
+static void a_long_file_is_sent_as_a_whole(void)
+{
+        enum { LONG_PAGES = 131000 };
+        const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        int status;
+
+        start_server_with("--deadline-ms=60000", "--verbose");
+        check(xac_mmap(server.env, "long", (size_t)LONG_PAGES * 4096, 0) != MAP_FAILED);
+        check(nowhere >= 0);
+        const pid_t pid = tool_start(tool_args("get", server.address, "long"), nowhere);
+        check_equal(waitpid(pid, &status, 0), pid);
+        check_equal(status, 0);
+        close(nowhere);
+        end_server();
+}
+
 /* ---- errors ---- */
 
 static void errors_are_told(void)
@@ -748,6 +779,8 @@ int main(void)
                 isolated_test(who_says_nothing_may_stay),
                 isolated_way(copies_have_a_limit, 0, "enough"),
                 isolated_way(copies_have_a_limit, 1, "small"),
+                isolated_test(a_server_may_choose_pages),
+                isolated_test(a_long_file_is_sent_as_a_whole),
                 isolated_test(errors_are_told),
                 isolated_test(what_there_is_is_listed),
                 isolated_test(a_list_that_nobody_takes_is_in_nobodys_way),

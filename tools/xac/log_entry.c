@@ -48,8 +48,10 @@ static void print_bytes(const unsigned char *bytes, uint32_t byte_len, uint32_t 
         enum { A_LINE = 16 };
 
         for (uint32_t i = 0; i < byte_len; i++) {
+                if (i && i % A_LINE == 0)
+                        say(stdout, "\n");
                 if (i % A_LINE == 0)
-                        say(stdout, "%s            %5" PRIu32 " ", i ? "\n" : "", offset + i);
+                        say(stdout, "            %5" PRIu32 " ", offset + i);
                 say(stdout, " %02x", bytes[i]);
         }
         say(stdout, "\n");

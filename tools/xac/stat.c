@@ -228,7 +228,9 @@ static enum tool_exit print_all(struct place *place)
         inspect_free(inspection);
         if (!err || err == -ENOENT)
                 return result;
-        tool_complain("%s: its shared memory cannot be read: %s", place->path, tool_explain(err));
+        tool_complain("%s: its shared memory cannot be read: %s", place->path,
+                      err == -EPERM ? "a stranger has made it (root's 'xac clean' removes what nobody needs)"
+                                    : tool_explain(err));
         return TOOL_FAILED;
 }
 
