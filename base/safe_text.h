@@ -3,11 +3,11 @@
 #define BASE_SAFE_TEXT_H
 
 /*
- * Text that somebody else has chosen, as a terminal may have it.
+ * Makes a name that somebody else has chosen safe to print on a terminal.
  *
- * Control characters, what turns the direction of writing, and bytes that are no UTF-8 become \xNN, byte by byte. So no
- * name moves the cursor, or begins a line of its own. Nothing else changes, so twice is as good as once. May be called
- * by the fault handler.
+ * safe_text_next() writes control characters, characters that change the direction of writing, and bytes that are no
+ * UTF-8 as \xNN, byte by byte. So a name cannot move the cursor or begin a line. All other bytes stay as they are, so
+ * a second call changes nothing. The fault handler may call these functions.
  */
 
 #include <stddef.h>

@@ -3,8 +3,9 @@
 #define BASE_SAY_H
 
 /*
- * What the library and its tools print for people. As fprintf and snprintf, but a string (%s, %c) is written as
- * safe_text.h says, for it may be a name that somebody else has chosen. Newlines in the format are newlines.
+ * The library and its tools print for people by say() and say_text(). They work as fprintf and snprintf do, but write
+ * the argument of %s and %c as safe_text.h says, because it may be a name that somebody else has chosen. Newlines in
+ * the format stay newlines.
  *
  * Width and precision of a string count bytes: the precision those that are read, the width those that are written.
  * A number takes 511 bytes at most. There is no %n, no %ls, no %m, and no argument by its number.
