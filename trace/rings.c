@@ -54,6 +54,9 @@ static int read_header(int file, struct trace_header *header)
         if (err)
                 return err;
         header->rings[TRACE_RINGS_NAME_BYTES - 1] = '\0';
+        err = sys_stat(file, &st); /* once more: the collector may have written since, also the header */
+        if (err)
+                return err;
         return makes_sense(header, (uint64_t)st.st_size) ? 0 : -EEXIST;
 }
 

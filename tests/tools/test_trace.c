@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "tests/support/chance.h"
+#include "tests/support/crew.h"
 #include "tests/tools/json_check.h"
 #include "tests/tools/tool.h"
 #include "tests/tools/trace_chew.h"
@@ -740,6 +741,48 @@ static void what_is_no_trace_is_told(void)
         trace_make_free(&make);
 }
 
+/* ---- traces that grow ---- */
+
+enum { GROWING_BLOCKS = 20000 };
+
+/* As the collector does: first a block, then the header that speaks of it. */
+static void let_grow(int index, void *make_)
+{
+        struct trace_make *make = make_;
+        int fd = open(scratch_path("trace"), O_WRONLY);
+
+        (void)index;
+        check(fd >= 0);
+        for (int i = 0; i < GROWING_BLOCKS; i++) {
+                const size_t at = make->byte_len;
+                trace_make_event(make, 0, TRACE_ABORT, 0, 1, 1, 0, 0);
+                trace_make_finish(make, MS);
+                check_equal(pwrite(fd, make->bytes + at, make->byte_len - at, (off_t)at), make->byte_len - at);
+                check_equal(pwrite(fd, make->bytes, TRACE_HEADER_BYTES, 0), TRACE_HEADER_BYTES);
+        }
+        close(fd);
+}
+
+static void a_trace_that_grows_is_not_damaged(void)
+{
+        struct trace_make make;
+        int status;
+
+        trace_make_begin(&make);
+        trace_make_track(&make, 0, "test", 1, 1);
+        trace_make_finish(&make, MS);
+        const char *path = store(&make);
+        pid_t writer = crew_fork(let_grow, 0, &make);
+        while (waitpid(writer, &status, WNOHANG) == 0) {
+                struct trace_file file;
+                check_ok(trace_file_open(path, &file));
+                check_equal(file.damage_count, 0);
+                trace_file_close(&file);
+        }
+        check_equal(status, 0);
+        trace_make_free(&make);
+}
+
 static void usage_is_told(void)
 {
         check_xac(0, "trace", "--help");
@@ -778,6 +821,7 @@ int main(void)
                 isolated_test(headers_may_lie),
                 isolated_test(any_bytes_are_survived),
                 isolated_test(what_is_no_trace_is_told),
+                isolated_test(a_trace_that_grows_is_not_damaged),
                 isolated_test(usage_is_told),
         };
 

@@ -25,6 +25,7 @@
 #include "tests/support/leeway.h"
 #include "tests/support/scratch.h"
 #include "tests/trace/read.h"
+#include "trace/rings.h"
 
 #define MUCH (UINT64_C(1) << 30)
 
@@ -176,6 +177,33 @@ static void a_later_process_goes_on(void)
         for (int i = 0; i < CROWD; i++)
                 crew_processes(1, open_and_record, NULL);
         check_crowd();
+}
+
+enum { GROWING_OPENS = 50000 };
+
+/* Its header may speak of blocks that were not there a moment before. */
+static void open_often(int index, void *arg)
+{
+        struct rings rings;
+        (void)index;
+        (void)arg;
+        for (int i = 0; i < GROWING_OPENS; i++) {
+                check_ok(rings_open(&rings, path, MUCH, 0));
+                rings_detach(&rings);
+        }
+}
+
+static void a_trace_that_grows_can_be_opened(void)
+{
+        int status;
+        struct trace *trace = open_trace();
+        struct recorder *recorder = begin_track(trace);
+        pid_t opener = crew_fork(open_often, 0, NULL);
+        for (uint64_t i = 1; i % 64 || waitpid(opener, &status, WNOHANG) == 0; i++)
+                record(recorder, i);
+        check_equal(status, 0);
+        trace_track_end(recorder);
+        trace_close(trace);
 }
 
 static void who_finds_no_ring_is_counted(void)
@@ -377,6 +405,7 @@ int main(void)
                 isolated_test(threads_have_tracks_of_their_own),
                 isolated_test(processes_share_a_file),
                 isolated_test(a_later_process_goes_on),
+                isolated_test(a_trace_that_grows_can_be_opened),
                 isolated_test(who_finds_no_ring_is_counted),
                 isolated_test(what_the_killed_have_recorded_is_there),
                 isolated_test(a_child_keeps_no_track_alive),

@@ -83,7 +83,8 @@ static void set_time(struct trace_file *file)
 
 /* ---- Header ---- */
 
-static int read_header(struct trace_file *file, const void *bytes, size_t byte_len)
+/* `given` is the header of a file that may grow, NULL: that of the bytes. */
+static int take_header(struct trace_file *file, const struct trace_header *given, const void *bytes, size_t byte_len)
 {
         struct trace_header *header = &file->header;
 
@@ -91,7 +92,7 @@ static int read_header(struct trace_file *file, const void *bytes, size_t byte_l
                 return XAC_CORRUPT;
         if (byte_len < TRACE_HEADER_BYTES)
                 return -ENODATA;
-        memcpy(header, bytes, sizeof(*header));
+        memcpy(header, given ? (const void *)given : bytes, sizeof(*header));
         if (header->version != TRACE_VERSION)
                 return XAC_FORMAT;
         file->bytes = bytes;
@@ -399,12 +400,12 @@ static int survey(struct trace_file *file)
 
 /* ---- Open, close ---- */
 
-int trace_file_read(struct trace_file *file, const void *bytes, size_t byte_len)
+static int read_all(struct trace_file *file, const struct trace_header *given, const void *bytes, size_t byte_len)
 {
         int err;
 
         *file = (struct trace_file){ 0 };
-        err = read_header(file, bytes, byte_len);
+        err = take_header(file, given, bytes, byte_len);
         if (!err)
                 err = read_blocks(file);
         if (!err)
@@ -412,6 +413,11 @@ int trace_file_read(struct trace_file *file, const void *bytes, size_t byte_len)
         if (err)
                 trace_file_close(file);
         return err;
+}
+
+int trace_file_read(struct trace_file *file, const void *bytes, size_t byte_len)
+{
+        return read_all(file, NULL, bytes, byte_len);
 }
 
 /* Nobody else changes it, or makes it shorter, while it is mapped. */
@@ -434,7 +440,8 @@ static int copy_file(int fd, void **bytes, size_t byte_len)
         return err;
 }
 
-static int load_file(int fd, void **bytes, size_t *byte_len)
+/* The header comes before the length: what it says of a trace that grows is in the file then. */
+static int load_file(int fd, struct trace_header *header, void **bytes, size_t *byte_len)
 {
         struct stat st;
         int err = sys_stat(fd, &st);
@@ -445,6 +452,12 @@ static int load_file(int fd, void **bytes, size_t *byte_len)
                 return -EISDIR;
         if (!S_ISREG(st.st_mode) || st.st_size == 0)
                 return XAC_CORRUPT;
+        if (st.st_size >= TRACE_HEADER_BYTES)
+                err = sys_read_all(fd, header, sizeof(*header), 0);
+        if (!err && st.st_size >= TRACE_HEADER_BYTES)
+                err = sys_stat(fd, &st);
+        if (err)
+                return err;
         *byte_len = (size_t)st.st_size;
         return is_own(&st) ? sys_mmap(NULL, *byte_len, PROT_READ, MAP_SHARED, fd, 0, bytes)
                            : copy_file(fd, bytes, *byte_len);
@@ -452,6 +465,7 @@ static int load_file(int fd, void **bytes, size_t *byte_len)
 
 int trace_file_open(const char *path, struct trace_file *file)
 {
+        struct trace_header header = { 0 };
         size_t byte_len;
         void *bytes;
         int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* a link to it will do as well */
@@ -459,11 +473,11 @@ int trace_file_open(const char *path, struct trace_file *file)
 
         if (fd < 0)
                 return -errno;
-        err = load_file(fd, &bytes, &byte_len);
+        err = load_file(fd, &header, &bytes, &byte_len);
         sys_close(fd);
         if (err)
                 return err;
-        err = trace_file_read(file, bytes, byte_len);
+        err = read_all(file, &header, bytes, byte_len);
         if (err)
                 (void)sys_munmap(bytes, byte_len);
         else
