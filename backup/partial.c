@@ -9,6 +9,7 @@
 
 #include <xac/xac.h>
 
+#include "base/byte_lock.h"
 #include "base/sys.h"
 #include "recovery/manifest.h"
 
@@ -179,7 +180,7 @@ static void close_all(struct partial *partial)
 /* Whoever may read may also search. */
 static int set_modes(const struct partial *partial, mode_t mode)
 {
-        int err = sys_chmod(partial->lock_fd, mode);
+        int err = sys_chmod(partial->lock_fd, byte_lock_mode(mode));
 
         return err ? err : sys_chmod(partial->directory, mode | 0700 | (mode & 0444) >> 2);
 }

@@ -647,11 +647,11 @@ int sys_lock_byte(int fd, uint64_t offset, bool wait)
         return lock_control(fd, wait ? F_OFD_SETLKW : F_OFD_SETLK, F_WRLCK, offset, 1, &lock);
 }
 
-int sys_share_byte(int fd, uint64_t offset)
+int sys_share_byte(int fd, uint64_t offset, bool wait)
 {
         struct flock lock;
 
-        return lock_control(fd, F_OFD_SETLKW, F_RDLCK, offset, 1, &lock);
+        return lock_control(fd, wait ? F_OFD_SETLKW : F_OFD_SETLK, F_RDLCK, offset, 1, &lock);
 }
 
 int sys_unlock_byte(int fd, uint64_t offset)

@@ -127,7 +127,7 @@ int sys_sync(int fd);      /* fsync */
 int sys_lock_byte(int fd, uint64_t offset, bool wait); /* -EAGAIN if held and !wait */
 int sys_unlock_byte(int fd, uint64_t offset);
 /* A read lock: others may have one too. Open for reading is enough. */
-int sys_share_byte(int fd, uint64_t offset);
+int sys_share_byte(int fd, uint64_t offset, bool wait);
 /* 1 if another open file description holds it, 0 if none does, or -errno. */
 int sys_is_byte_locked(int fd, uint64_t offset);
 /* The same for any of `count` bytes. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/byte_lock.h"
 #include "base/sys.h"
 #include "libxac/archiving.h"
 #include "libxac/checkpoint.h"
@@ -115,7 +116,7 @@ static int tear_down(struct xac_env *env)
         duty_stop(env);
         archiving_stop(env);
         snapshot_map_clear_shelf_locked(env);
-        int err = sys_lock_byte(env->shared.lock_fd, 0, true);
+        int err = byte_lock_wait(env->shared.lock_fd, 0);
         if (!err) /* else it leaves as if it were killed: the next one finds everything */
                 err = leave_locked(env);
         tracing_close(env);

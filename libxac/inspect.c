@@ -14,7 +14,7 @@
 
 static bool is_process_alive(const struct look *look, uint32_t process_no)
 {
-        return sys_is_byte_locked(look->lock_fd, process_no + 1) != 0;
+        return byte_lock_is_held(look->lock, process_no + 1, 1) != 0;
 }
 
 static uint32_t pid_of(const struct look *look, uint32_t process_no)
@@ -274,13 +274,14 @@ static int fill(const struct look *look, struct inspection *inspection)
         return err;
 }
 
-int inspect_take(int directory, int lock_fd, const struct manifest *manifest, struct inspection **out)
+int inspect_take(int directory, const struct byte_lock_file *lock, const struct manifest *manifest,
+                 struct inspection **out)
 {
         struct inspection *inspection = calloc(1, sizeof(*inspection));
         struct look *look;
         if (!inspection)
                 return -ENOMEM;
-        int err = look_open(directory, lock_fd, manifest, &look);
+        int err = look_open(directory, lock, manifest, &look);
         if (err)
                 goto fail_open;
         err = look_copy_tables(look);

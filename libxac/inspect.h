@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/byte_lock.h"
 #include "libxac/shared.h"
 #include "recovery/manifest.h"
 
@@ -121,9 +122,10 @@ struct inspection {
         struct inspect_participant *participant;
 };
 
-/* Stores what inspect_free frees. `directory` and `lock_fd` (of its lock file) are descriptors, open for
- * reading at least. -ENOENT: no shared memory that an open would believe; -EACCES, -ENOMEM, ... */
-int inspect_take(int directory, int lock_fd, const struct manifest *manifest, struct inspection **out);
+/* Stores what inspect_free frees. `directory` is a descriptor, `lock` its lock file. -ENOENT: no shared memory that an
+ * open would believe; -EACCES, -ENOMEM, ... */
+int inspect_take(int directory, const struct byte_lock_file *lock, const struct manifest *manifest,
+                 struct inspection **out);
 void inspect_free(struct inspection *inspection);
 
 /* Which commit made the newest version of a page. */

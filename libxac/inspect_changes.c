@@ -74,7 +74,7 @@ int inspect_changes(int directory, const struct manifest *manifest, uint64_t aft
 {
         struct search search = { .after = after, .visit = visit, .arg = arg };
         struct look *look;
-        int err = look_open(directory, -1, manifest, &look);
+        int err = look_open(directory, NULL, manifest, &look);
         if (err)
                 return err;
         search.look = look;
@@ -112,7 +112,7 @@ int inspect_pages(int directory, const struct manifest *manifest, struct inspect
 {
         struct look *look;
         int heads_fd;
-        int err = look_open(directory, -1, manifest, &look);
+        int err = look_open(directory, NULL, manifest, &look);
         if (err)
                 return err;
         err = look_open_part(look, "heads", &heads_fd);

@@ -9,6 +9,7 @@
 
 #include "base/sys.h"
 #include "libxac/shared.h"
+#include "libxac/strangers.h"
 #include "recovery/manifest.h"
 
 enum { PARTS = 3, CONTROL = 0 };
@@ -266,10 +267,15 @@ int leftover_of_directory(const char *path, struct leftover *leftover)
         err = sys_stat(directory, &st);
         *leftover = (struct leftover){ .device = st.st_dev, .inode = st.st_ino };
         sys_path_of(directory, leftover->path, sizeof(leftover->path));
+        const bool is_of_strangers = !err && strangers_are_there(directory) > 0;
         sys_close(directory);
         if (err)
                 return err;
-        return judge_if_there(leftover);
+        if (!is_of_strangers)
+                return judge_if_there(leftover);
+        leftover->kind = LEFTOVER_STRANGERS; /* also if they say that they use it */
+        count_bytes(leftover);
+        return 0;
 }
 
 int leftover_of_name(const char *name, struct leftover *leftover)
@@ -296,6 +302,7 @@ bool leftover_is_removable(const struct leftover *leftover, bool may_lose)
         case LEFTOVER_PAST_BOOT:
         case LEFTOVER_UNFINISHED:
         case LEFTOVER_PARTS:
+        case LEFTOVER_STRANGERS:
                 return true;
         default:
                 return false;
@@ -340,9 +347,27 @@ static int remove_names(const struct leftover *leftover)
         return err;
 }
 
+static int remove_strangers(const struct leftover *leftover)
+{
+        struct stat st;
+        int directory;
+        int err = sys_open(AT_FDCWD, leftover->path, O_RDONLY | O_DIRECTORY, 0, &directory);
+        if (err)
+                return err;
+        err = sys_stat(directory, &st);
+        if (!err && (st.st_dev != leftover->device || st.st_ino != leftover->inode))
+                err = -EAGAIN;
+        if (!err)
+                err = strangers_remove(directory);
+        sys_close(directory);
+        return err;
+}
+
 int leftover_remove(const struct leftover *leftover, bool may_lose)
 {
         int fd;
+        if (leftover->kind == LEFTOVER_STRANGERS)
+                return remove_strangers(leftover);
         int err = open_to_remove(leftover, &fd);
         if (err)
                 return err;

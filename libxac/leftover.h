@@ -27,6 +27,7 @@ enum leftover_kind {
         LEFTOVER_PAST_BOOT,  /* of another boot of the machine */
         LEFTOVER_UNFINISHED, /* whoever made it died before it was ready */
         LEFTOVER_PARTS,      /* without a control part */
+        LEFTOVER_STRANGERS,  /* a user whom the environment does not trust has made it, or a part of it */
         LEFTOVER_OTHERS,     /* not of this version of libxac, or nothing of libxac at all */
         LEFTOVER_UNKNOWN     /* it cannot be found out: err says why */
 };
@@ -50,7 +51,7 @@ struct leftover {
 int leftovers_list(struct leftover **all, uint32_t *count);
 /* Bytes of shared memory that there are in all, and that are free. */
 int leftovers_room(uint64_t *all, uint64_t *unused);
-/* That of an existing directory. -ENOENT: there is none. */
+/* That of an existing directory, whose owner and permissions say who is a stranger. -ENOENT: there is none. */
 int leftover_of_directory(const char *path, struct leftover *leftover);
 /* That of a name without the part: xac.DEVICE.INODE. -EINVAL: it is no such name; -ENOENT: there is none. */
 int leftover_of_name(const char *name, struct leftover *leftover);
@@ -58,7 +59,7 @@ int leftover_of_name(const char *name, struct leftover *leftover);
 /* May it be removed? With may_lose also if commits are lost with it that are nowhere else, as by a power cut. */
 bool leftover_is_removable(const struct leftover *leftover, bool may_lose);
 /* Looks again, and removes it if it still may be removed. -EBUSY: somebody uses it by now; -EAGAIN: it has changed;
- * -EACCES, -EPERM. */
+ * -EACCES, -EPERM, -ENOTEMPTY. */
 int leftover_remove(const struct leftover *leftover, bool may_lose);
 
 #endif

@@ -36,7 +36,7 @@ int look_open_part(const struct look *look, const char *part, int *fd)
         shared_make_name(name, &look->identity, part);
         int err = sys_open(AT_FDCWD, name, O_RDONLY, 0, fd);
         if (err)
-                return err == -ELOOP ? -ENOENT : err;
+                return err == -ELOOP || err == -EISDIR ? -ENOENT : err;
         err = sys_stat(*fd, &st);
         if (!err && !shared_is_trusted(&st, &look->identity))
                 err = -EPERM; /* it is not taken for absent: there may be commits in it */
@@ -65,7 +65,7 @@ static int open_control(struct look *look)
         return err == -ENODATA ? -ENOENT : err;
 }
 
-int look_open(int directory, int lock_fd, const struct manifest *manifest, struct look **out)
+int look_open(int directory, const struct byte_lock_file *lock, const struct manifest *manifest, struct look **out)
 {
         struct look *look = look_make_room(sizeof(*look));
         if (!look)
@@ -78,7 +78,7 @@ int look_open(int directory, int lock_fd, const struct manifest *manifest, struc
                 return err;
         }
         const struct control *control = &look->control;
-        look->lock_fd = lock_fd;
+        look->lock = lock;
         look->layout = control_layout(control->max_participants, control->pool_slots, control->log_ring_bytes);
         look->processes_max = control_processes_max(control->max_participants);
         *out = look;

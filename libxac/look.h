@@ -8,13 +8,14 @@
 
 #include <stdint.h>
 
+#include "base/byte_lock.h"
 #include "libxac/shared.h"
 #include "recovery/manifest.h"
 
 /* What is read of the control part, and where it is open. */
 struct look {
         struct shared_identity identity;
-        int lock_fd;
+        const struct byte_lock_file *lock; /* NULL: nobody is asked for */
         int fd;
         struct control_layout layout;
         struct control control;
@@ -26,7 +27,7 @@ struct look {
 };
 
 /* Stores what look_close frees, with a copy of struct control. -ENOENT: there is none that an open would believe. */
-int look_open(int directory, int lock_fd, const struct manifest *manifest, struct look **out);
+int look_open(int directory, const struct byte_lock_file *lock, const struct manifest *manifest, struct look **out);
 /* The log, and the rows. Counters of participants that leave meanwhile are there once: in their rows, or among those of
  * the past. */
 int look_copy_tables(struct look *look);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "backup/backup_index.h"
+#include "base/byte_lock.h"
 #include "base/sys.h"
 #include "libxac/archiving.h"
 #include "libxac/checkpoint.h"
@@ -18,26 +19,13 @@
 #include "libxac/registry.h"
 #include "libxac/restart.h"
 #include "libxac/snapshot_map.h"
+#include "libxac/strangers.h"
 #include "libxac/takeover.h"
 #include "libxac/tracing.h"
 #include "recovery/log_format.h"
 #include "recovery/sums.h"
 
 /* ---- the directory ---- */
-
-/* umask(2) can only be read by setting it: the mode a new file gets tells it too. */
-static int mode_under_umask(int directory, uint32_t *mode)
-{
-        struct stat st;
-        int fd;
-        int err = sys_open(directory, ENV_LOCK_FILE, O_RDWR | O_CREAT | O_EXCL, (mode_t)*mode, &fd);
-        if (err)
-                return err;
-        err = sys_stat(fd, &st);
-        sys_close(fd);
-        *mode = st.st_mode & 0777;
-        return err;
-}
 
 /* Whoever may read may also search. */
 static mode_t directory_mode(uint32_t mode)
@@ -67,31 +55,63 @@ static int check_plain(int fd)
         return err;
 }
 
-/* The lock file is made first; its mode is the environment's, whatever comes later. */
-static int open_lock_file(struct xac_env *env, uint32_t mode)
-{
-        int err = 0;
-        if (env->flags & XAC_CREATE)
-                err = mode_under_umask(env->directory, &mode);
-        if (err && err != -EEXIST)
-                return err;
-        err = sys_open(env->directory, ENV_LOCK_FILE, O_RDWR, 0, &env->shared.lock_fd);
-        struct manifest manifest;
-        if (err == -ENOENT && !manifest_read(env->directory, &manifest)) /* a copy of data and manifest */
-                err = sys_open(env->directory, ENV_LOCK_FILE, O_RDWR | O_CREAT, (mode_t)manifest.mode,
-                               &env->shared.lock_fd);
-        return err ? err : check_plain(env->shared.lock_fd);
-}
-
-static int create_manifest(struct xac_env *env, const xac_options *options, struct manifest *manifest)
+/* umask(2) can only be read by setting it: the permissions that a new file gets tell it too. That file has no name. */
+static int mode_under_umask(int directory, uint32_t *mode)
 {
         struct stat st;
-        int err = sys_stat(env->shared.lock_fd, &st);
+        int fd;
+        int err = sys_open(directory, ".", O_TMPFILE | O_RDWR, (mode_t)*mode, &fd);
+        if (err == -EOPNOTSUPP || err == -EISDIR) /* a file system that has none such */
+                err = sys_open(AT_FDCWD, SHARED_DIRECTORY, O_TMPFILE | O_RDWR, (mode_t)*mode, &fd);
         if (err)
                 return err;
+        err = sys_stat(fd, &st);
+        sys_close(fd);
+        *mode = st.st_mode & 0777;
+        return err;
+}
+
+static int make_lock_file(struct xac_env *env, uint32_t mode)
+{
+        struct manifest manifest;
+        int err = manifest_read(env->directory, &manifest);
+        if (!err)
+                mode = manifest.mode;
+        else if (!(env->flags & XAC_CREATE))
+                return -ENOENT;
+        else if ((err = mode_under_umask(env->directory, &mode)))
+                return err;
+        return sys_open(env->directory, ENV_LOCK_FILE, O_RDWR | O_CREAT | O_EXCL, byte_lock_mode((mode_t)mode),
+                        &env->shared.lock_fd);
+}
+
+/* The lock file is made first. One that an older version of the library has made is open to more. */
+static int open_lock_file(struct xac_env *env, uint32_t mode)
+{
+        int err = sys_open(env->directory, ENV_LOCK_FILE, O_RDWR, 0, &env->shared.lock_fd);
+        if (err == -ENOENT)
+                err = make_lock_file(env, mode);
+        if (err == -EEXIST) /* somebody else's, made meanwhile */
+                err = sys_open(env->directory, ENV_LOCK_FILE, O_RDWR, 0, &env->shared.lock_fd);
+        if (err)
+                return err;
+        err = check_plain(env->shared.lock_fd);
+        if (!err && (err = byte_lock_tighten(env->shared.lock_fd)))
+                sys_close(env->shared.lock_fd);
+        return err;
+}
+
+/* The lock file may be that of a creator who died before there was a manifest, and wanted other permissions. */
+static int create_manifest(struct xac_env *env, const xac_options *options, struct manifest *manifest)
+{
         memset(manifest, 0, sizeof(*manifest));
         options_fill_manifest(options, manifest);
-        manifest->mode = st.st_mode & 0777;
+        manifest->mode = options_mode(options);
+        int err = mode_under_umask(env->directory, &manifest->mode);
+        if (!err)
+                err = sys_chmod(env->shared.lock_fd, byte_lock_mode((mode_t)manifest->mode));
+        if (err && err != -EPERM)
+                return err;
         err = sys_random(manifest->uuid, sizeof(manifest->uuid));
         return err ? err : manifest_create(env->directory, manifest);
 }
@@ -237,6 +257,8 @@ static int open_locked(struct xac_env *env, const struct stat *st, const xac_opt
         err = archiving_identify(env, options);
         if (!err)
                 err = attach_or_create(env, &manifest);
+        if (err == -EACCES)
+                strangers_tell(&env->identity);
         if (err)
                 return err;
         files_init(&env->files, &env->shared, env->directory, options_reserve_bytes(options, manifest.page_bytes),
@@ -255,7 +277,7 @@ static int open_files_of(struct xac_env *env, const struct stat *st, const xac_o
         int err = open_lock_file(env, options_mode(options));
         if (err)
                 return err;
-        err = sys_lock_byte(env->shared.lock_fd, 0, true);
+        err = byte_lock_wait(env->shared.lock_fd, 0);
         if (!err) {
                 err = open_locked(env, st, options);
                 sys_unlock_byte(env->shared.lock_fd, 0);

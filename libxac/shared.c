@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/byte_lock.h"
 #include "base/sys.h"
 
 void shared_make_name(char name[SHARED_NAME_BYTES], const struct shared_identity *identity, const char *part)
@@ -83,7 +84,7 @@ static int share_use(int control_fd, const struct shared_identity *identity)
         if (!err && !shared_is_trusted(&st, identity))
                 err = -ENOENT;
         if (!err)
-                err = sys_share_byte(control_fd, SHARED_USE_BYTE);
+                err = byte_lock_share(control_fd, SHARED_USE_BYTE);
         if (!err)
                 err = sys_stat(control_fd, &st);
         return !err && st.st_nlink == 0 ? -ESTALE : err;
@@ -175,7 +176,7 @@ int shared_attach(struct shared *shared, const struct shared_identity *identity)
         struct control header;
         int err = open_parts(shared, identity, 0);
         if (err)
-                return err == -ELOOP || err == -ESTALE ? -ENOENT : err;
+                return err == -ELOOP || err == -EISDIR || err == -ESTALE ? -ENOENT : err; /* no file of ours */
         err = check_owners(shared, identity);
         if (!err)
                 err = shared_check_header(shared->control_fd, identity, &header);

@@ -14,6 +14,7 @@
 
 #include <xac/xac.h>
 
+#include "base/byte_lock.h"
 #include "base/checksum.h"
 #include "base/hook.h"
 #include "base/sys.h"
@@ -117,8 +118,8 @@ static int write_file(const struct archive *archive, const struct archive_part *
 int archive_claim(const struct archive *archive)
 {
         int lock_fd;
-        int err =
-                sys_open(archive->directory, ARCHIVE_LOCK, O_RDWR | O_CREAT | O_EXCL, (mode_t)archive->mode, &lock_fd);
+        int err = sys_open(archive->directory, ARCHIVE_LOCK, O_RDWR | O_CREAT | O_EXCL,
+                           byte_lock_mode((mode_t)archive->mode), &lock_fd);
 
         if (err)
                 return err == -EEXIST ? 0 : err;
@@ -135,9 +136,12 @@ int archive_put(const struct archive *archive, struct archive_part *part, const 
 
         if (err)
                 return err;
-        err = sys_open(archive->directory, ARCHIVE_LOCK, O_RDWR | O_CREAT, (mode_t)archive->mode, &lock_fd);
+        err = sys_open(archive->directory, ARCHIVE_LOCK, O_RDWR | O_CREAT, byte_lock_mode((mode_t)archive->mode),
+                       &lock_fd);
         if (!err) {
-                err = sys_lock_byte(lock_fd, 0, true);
+                err = byte_lock_wait(lock_fd, 0);
+                if (!err)
+                        err = byte_lock_tighten(lock_fd);
                 if (!err)
                         err = write_file(archive, part, &image);
                 sys_close(lock_fd); /* and with it the lock */

@@ -66,7 +66,6 @@ static int check_request(const xac_send_request *request)
 static int open_plan(struct response *response)
 {
         const xac_send_request *request = &response->request;
-        const bool is_whole = request->way == XAC_SEND_PAGES;
         if (!request->tree)
                 return 0;
         response->plan = (struct plan){ .tree = response->source.tree,
@@ -74,15 +73,15 @@ static int open_plan(struct response *response)
                                         .to_len = request->to_len,
                                         .max_records = request->max_records,
                                         .max_bytes = request->max_bytes,
-                                        .max_leaves = is_whole ? SIZE_MAX : PLAN_LEAVES };
+                                        .max_leaves = PLAN_LEAVES };
         return plan_begin(&response->plan, request->from, request->from_len);
 }
 
-static int open_rest(struct response *response, xac_env *env, struct base **base)
+static int open_rest(struct response *response, xac_env *env, xac_snapshot *lent, struct base **base)
 {
         int err = copy_request(&response->request);
         if (!err)
-                err = source_open(env, &response->request, &response->source);
+                err = source_open(env, &response->request, lent, &response->source);
         if (!err)
                 err = open_plan(response);
         if (!err && response->request.tree && response->request.way == XAC_SEND_PAGES)
@@ -90,8 +89,8 @@ static int open_rest(struct response *response, xac_env *env, struct base **base
         return err;
 }
 
-int response_open(xac_env *env, const xac_send_request *request, struct outlet *outlet, struct base **base,
-                  struct response *response)
+int response_open(xac_env *env, const xac_send_request *request, xac_snapshot *lent, struct outlet *outlet,
+                  struct base **base, struct response *response)
 {
         *response = (struct response){ .request = *request };
         int err = check_request(request);
@@ -99,7 +98,7 @@ int response_open(xac_env *env, const xac_send_request *request, struct outlet *
                 response->request = (xac_send_request){ .file = NULL };
                 return err;
         }
-        err = open_rest(response, env, base);
+        err = open_rest(response, env, lent, base);
         if (err) {
                 response_close(response);
                 return err;

@@ -28,9 +28,10 @@ struct response {
         bool has_begun, has_body, has_ended;
 };
 
-/* Opens what the request names. `base`, which may be NULL, is taken over if it is of use. Any error is to be told. */
-int response_open(xac_env *env, const xac_send_request *request, struct outlet *outlet, struct base **base,
-                  struct response *response);
+/* Opens what the request names, as source_open() does. `base`, which may be NULL, is taken over if it is of use. Any
+ * error is to be told. */
+int response_open(xac_env *env, const xac_send_request *request, xac_snapshot *lent, struct outlet *outlet,
+                  struct base **base, struct response *response);
 void response_close(struct response *response);
 /* The next batch; NULL when all was made. -ENOMEM, and what reading the tree says. */
 int response_next(struct response *response, struct batch **made);

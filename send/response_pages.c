@@ -226,10 +226,22 @@ static bool has_room(const struct batch *batch, uint32_t page_bytes)
                batch_room_left(batch) > (size_t)FRAMES_OF_A_LEAF * FRAME + 2 * (size_t)page_bytes;
 }
 
+static bool is_at_end(const struct response *response)
+{
+        return !response->is_in_leaf && response->place.leaf == response->plan.count;
+}
+
+/* The next stretch of the plan. */
+static int go_on(struct response *response)
+{
+        response->place.leaf = 0;
+        return plan_go_on(&response->plan);
+}
+
 int pages_put(struct response *response, struct batch *batch)
 {
         struct writer writer = { .response = response, .batch = batch };
-        const struct plan *plan = &response->plan;
+        struct plan *plan = &response->plan;
         bool is_full = false;
         int err = 0;
         response->packer.lent = NULL;
@@ -239,9 +251,11 @@ int pages_put(struct response *response, struct batch *batch)
                         err = put_records(&writer, &is_full);
                 else
                         err = put_leaf(&writer, &plan->leaves[response->place.leaf++]);
+                if (!err && is_at_end(response) && plan->has_more)
+                        err = go_on(response);
         }
         close_frame(&writer);
-        response->has_body = !response->is_in_leaf && response->place.leaf == plan->count;
+        response->has_body = is_at_end(response);
         return err;
 }
 

@@ -192,12 +192,12 @@ static int begin(xac_sender *sender)
         return 0;
 }
 
-int xac_send_begin(xac_sender *sender, const xac_send_request *request)
+int sender_begin(xac_sender *sender, const xac_send_request *request, xac_snapshot *lent)
 {
         int err = sender && request ? begin(sender) : -EINVAL;
         if (err)
                 return err;
-        err = response_open(sender->env, request, &sender->outlet, &sender->base, &sender->response);
+        err = response_open(sender->env, request, lent, &sender->outlet, &sender->base, &sender->response);
         xac_sender_forget(sender);
         if (!err)
                 choose_way(sender);
@@ -207,16 +207,31 @@ int xac_send_begin(xac_sender *sender, const xac_send_request *request)
         return err;
 }
 
+int xac_send_begin(xac_sender *sender, const xac_send_request *request)
+{
+        return sender_begin(sender, request, NULL);
+}
+
+static int begin_error(xac_sender *sender, int error, const char *message)
+{
+        int err = begin(sender);
+        if (!err)
+                err = tell(sender, error, message);
+        sender->is_busy |= !err;
+        return err;
+}
+
+int sender_refuse(xac_sender *sender, int error)
+{
+        return begin_error(sender, error, xac_strerror(error));
+}
+
 int xac_send_error(xac_sender *sender, int error, const char *message)
 {
         int events, timeout_ms;
-        int err = sender && error < 0 ? begin(sender) : -EINVAL;
+        int err = sender && error < 0 ? begin_error(sender, error, message) : -EINVAL;
         if (!err)
-                err = tell(sender, error, message);
-        if (err)
-                return err;
-        sender->is_busy = true;
-        err = xac_send_go(sender, &events, &timeout_ms);
+                err = xac_send_go(sender, &events, &timeout_ms);
         return err < 0 ? err : 0;
 }
 
@@ -293,6 +308,17 @@ static int give_up(xac_sender *sender)
         sender->stats.given_up++;
         set_deadline(sender);
         return err;
+}
+
+bool sender_holds(const xac_sender *sender)
+{
+        return sender->base || (sender->is_busy && response_has_snapshot(&sender->response));
+}
+
+int sender_give_up(xac_sender *sender)
+{
+        xac_sender_forget(sender);
+        return sender_holds(sender) ? give_up(sender) : 0;
 }
 
 /* ---- going on ---- */

@@ -23,14 +23,18 @@ static int open_tree(struct source *source, const xac_send_request *request)
         return err == 1 ? 0 : err;
 }
 
-int source_open(xac_env *env, const xac_send_request *request, struct source *source)
+static int open_snapshot(xac_env *env, uint64_t sequence, struct source *source)
 {
-        int err;
-        *source = (struct source){ .tree = NULL };
-        if (request->sequence)
-                err = xac_snapshot_open_at(env, request->sequence, &source->snapshot);
-        else
-                err = xac_snapshot_open(env, 0, &source->snapshot);
+        if (source->is_lent)
+                return 0;
+        return sequence ? xac_snapshot_open_at(env, sequence, &source->snapshot)
+                        : xac_snapshot_open(env, 0, &source->snapshot);
+}
+
+int source_open(xac_env *env, const xac_send_request *request, xac_snapshot *lent, struct source *source)
+{
+        *source = (struct source){ .snapshot = lent, .is_lent = lent };
+        int err = open_snapshot(env, request->sequence, source);
         if (err)
                 return err;
         source->sequence = xac_snapshot_sequence(source->snapshot);
@@ -48,7 +52,7 @@ void source_close(struct source *source)
                 bptree_close(source->tree);
         if (source->arena)
                 page_arena_close(source->arena);
-        if (source->snapshot)
+        if (source->snapshot && !source->is_lent)
                 xac_snapshot_close(source->snapshot);
         source->tree = NULL;
         source->arena = NULL;

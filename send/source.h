@@ -13,6 +13,7 @@
 
 struct source {
         xac_snapshot *snapshot; /* NULL: closed */
+        bool is_lent;           /* the snapshot is somebody else's, who keeps it open */
         uint64_t sequence;
         xac_snapshot_file file;
         page_arena *arena; /* NULL: no tree was asked for */
@@ -20,8 +21,9 @@ struct source {
         uint32_t key_bytes, value_bytes, tree_id;
 };
 
-/* -ENOENT, -ESTALE, -EINVAL (no B+-tree, or one with an order of its own), XAC_FORMAT, ... */
-int source_open(xac_env *env, const xac_send_request *request, struct source *source);
+/* As of a snapshot of the request's sequence, or of `lent` if that is not NULL. -ENOENT, -ESTALE, -EINVAL (no B+-tree,
+ * or one with an order of its own), XAC_FORMAT, ... */
+int source_open(xac_env *env, const xac_send_request *request, xac_snapshot *lent, struct source *source);
 void source_close(struct source *source);
 
 #endif

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/byte_lock.h"
 #include "base/sys.h"
 #include "trace/ticks.h"
 
@@ -232,21 +233,31 @@ static int open_locked(struct rings *rings, uint64_t most_bytes, int may_create)
         err = is_new ? -ENOENT : attach(rings, &header);
         if (err == -ENOENT && may_create)
                 err = create(rings, is_new ? NULL : &header, most_bytes);
-        return err ? err : sys_share_byte(rings->file, RINGS_USE_BYTE);
+        return err ? err : byte_lock_share(rings->file, RINGS_USE_BYTE);
+}
+
+/* Its owner alone may lock a trace: somebody else's is refused, and what is open to others is closed to them. */
+static int keep_others_out(int file)
+{
+        struct trace_header header;
+        struct stat st;
+        int err = sys_stat(file, &st);
+        if (!err)
+                err = read_header(file, &header);
+        if (err && err != -ENODATA)
+                return err;
+        return st.st_mode & 077 ? sys_chmod(file, OWNER_ALONE) : 0;
 }
 
 int rings_open(struct rings *rings, const char *path, uint64_t most_bytes, int may_create)
 {
-        struct stat st;
         memset(rings, 0, sizeof(*rings));
         int err = sys_open(AT_FDCWD, path, O_RDWR | (may_create ? O_CREAT : 0), OWNER_ALONE, &rings->file);
         if (err)
                 return err;
-        err = sys_stat(rings->file, &st);
-        if (!err && S_ISREG(st.st_mode) && !is_own(&st))
-                err = -EPERM; /* before a lock that its owner may hold for ever */
+        err = keep_others_out(rings->file);
         if (!err)
-                err = sys_lock_byte(rings->file, RINGS_OPENING_BYTE, true);
+                err = byte_lock_wait(rings->file, RINGS_OPENING_BYTE);
         if (!err) {
                 err = open_locked(rings, most_bytes, may_create);
                 sys_unlock_byte(rings->file, RINGS_OPENING_BYTE);
@@ -286,7 +297,7 @@ static void remove_if_last(struct rings *rings)
 
 void rings_close(struct rings *rings)
 {
-        if (!sys_lock_byte(rings->file, RINGS_OPENING_BYTE, true))
+        if (!byte_lock_wait(rings->file, RINGS_OPENING_BYTE))
                 remove_if_last(rings);
         rings_detach(rings); /* and with the file its locks */
 }

@@ -4,6 +4,7 @@
 
 SUITES += base
 SUITE_base = \
+        %D%/test_byte_lock \
         %D%/test_checksum \
         %D%/test_say \
         %D%/test_search \
@@ -16,6 +17,8 @@ TESTS += $(SUITE_base)
 
 UNIT_DIRECTORY = tests/base/directory.h tests/base/scratch.h
 
+%C%_test_byte_lock_SOURCES = %D%/test_byte_lock.c
+%C%_test_byte_lock_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_checksum_SOURCES = %D%/test_checksum.c %D%/scratch.h
 %C%_test_checksum_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_say_SOURCES = %D%/test_say.c %D%/scratch.h

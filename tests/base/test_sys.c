@@ -258,8 +258,8 @@ static void test_a_shared_byte_is_nobodys_alone(void **state)
         (void)state;
         assert_int_equal(sys_open(directory, "shared", O_RDWR, 0, &other), 0);
         assert_int_equal(sys_open(directory, "shared", O_RDONLY, 0, &third), 0);
-        assert_int_equal(sys_share_byte(mine, 0), 0);
-        assert_int_equal(sys_share_byte(third, 0), 0);
+        assert_int_equal(sys_share_byte(mine, 0, true), 0);
+        assert_int_equal(sys_share_byte(third, 0, true), 0);
         assert_int_equal(sys_is_byte_locked(other, 0), 1);
         assert_int_equal(sys_lock_byte(other, 0, false), -EAGAIN);
         sys_close(mine);
@@ -279,7 +279,7 @@ static void test_a_mapping_keeps_the_lock(void **state)
         (void)state;
         assert_int_equal(sys_truncate(mine, 4096), 0);
         assert_int_equal(sys_open(directory, "mapped", O_RDWR, 0, &other), 0);
-        assert_int_equal(sys_share_byte(mine, 0), 0);
+        assert_int_equal(sys_share_byte(mine, 0, true), 0);
         assert_int_equal(sys_mmap(NULL, 4096, PROT_READ, MAP_SHARED, mine, 0, &addr), 0);
         sys_close(mine);
         assert_int_equal(sys_lock_byte(other, 0, false), -EAGAIN);

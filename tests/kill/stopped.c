@@ -184,19 +184,24 @@ static struct inspection *inspect(void)
 {
         struct inspection *inspection = NULL;
         struct manifest manifest;
-        int directory, lock_fd, err = -ENOENT;
+        struct byte_lock_file lock = { .fd = -1 };
+        struct stat st;
+        int directory, err = -ENOENT;
 
         check_ok(sys_open(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0, &directory));
-        check_ok(sys_open(directory, ENV_LOCK_FILE, O_RDONLY, 0, &lock_fd));
+        check_ok(sys_open(directory, ENV_LOCK_FILE, O_RDONLY, 0, &lock.fd));
+        check_ok(sys_stat(lock.fd, &st));
+        lock.device = st.st_dev;
+        lock.inode = st.st_ino;
         for (int tries = 0; tries < 10 && err; tries++) {
                 check_ok(manifest_read(directory, &manifest));
-                err = inspect_take(directory, lock_fd, &manifest, &inspection);
+                err = inspect_take(directory, &lock, &manifest, &inspection);
                 if (err)
                         crew_sleep_ms(1);
         }
         if (err)
                 check_code_at(__FILE__, __LINE__, "inspect_take", err, -ENOENT);
-        sys_close(lock_fd);
+        sys_close(lock.fd);
         sys_close(directory);
         return err ? NULL : inspection;
 }

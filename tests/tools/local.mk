@@ -24,6 +24,7 @@ TOOL_TESTS = \
         %D%/test_log \
         %D%/test_moments \
         %D%/test_names \
+        %D%/test_other_users \
         %D%/test_opening \
         %D%/test_recover \
         %D%/test_scrub \
@@ -76,6 +77,8 @@ TRACE_TESTED = %D%/json_check.c %D%/json_check.h %D%/trace_chew.c %D%/trace_chew
 %C%_test_heap_LDADD = tests/support/libsupport.la $(HEAP_LIBS) $(CMOCKA_LIBS)
 %C%_test_log_SOURCES = %D%/test_log.c $(TOOL_COMMON)
 %C%_test_log_LDADD = tests/support/libsupport.la $(UNIT_LIBS) # it makes records
+%C%_test_other_users_SOURCES = %D%/test_other_users.c $(TOOL_COMMON)
+%C%_test_other_users_LDADD = $(CONTRACT_LIBS)
 %C%_test_opening_SOURCES = %D%/test_opening.c $(TOOL_COMMON)
 %C%_test_opening_LDADD = $(CONTRACT_LIBS)
 %C%_test_recover_SOURCES = %D%/test_recover.c $(TOOL_COMMON)

@@ -306,28 +306,6 @@ static void who_has_gone_before_it_is_let_in_stops_nobody(void)
         end_server();
 }
 
-static void more_clients_wait(void)
-{
-        int clients[20];
-
-        start_server(0);
-        for (int i = 0; i < 20; i++)
-                clients[i] = connect_to_server();
-        const int last = connect_to_server();
-        char byte;
-        ask(last, &all);
-        crew_sleep_ms(50);
-        check(recv(last, &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN);
-        check_ok(close(clients[7]));
-        check_equal(recv(last, &byte, 1, 0), 1);
-        for (int i = 0; i < 20; i++)
-                if (i != 7)
-                        check_ok(close(clients[i]));
-        check_ok(close(last));
-        check_served();
-        end_server();
-}
-
 /* ---- those that say nothing ---- */
 
 static void check_closed(int client)
@@ -338,22 +316,63 @@ static void check_closed(int client)
         check_ok(close(client));
 }
 
-/* All places are taken, by who says nothing, or half of something. */
 static void who_says_nothing_gives_its_place_up(void)
 {
-        int clients[20];
+        enum { SILENT = 18 };
+        int clients[SILENT];
 
         start_server_with(idle_for_a_moment(), "--verbose");
-        for (int i = 0; i < 20; i++) {
+        for (int i = 0; i < SILENT; i++) {
                 clients[i] = connect_to_server();
                 check_equal(send(clients[i], "half", i % 2 * 4, MSG_NOSIGNAL), i % 2 * 4);
         }
         check_served();
-        for (int i = 0; i < 20; i++)
+        for (int i = 0; i < SILENT; i++)
                 check_closed(clients[i]);
         end_server();
-        check_equal(tool_count_said("closed: half a request"), 10);
-        check(tool_count_said("closed: it asks for nothing") >= 10);
+        check_equal(tool_count_said("closed: half a request"), SILENT / 2);
+        check(tool_count_said("closed: it asks for nothing") >= SILENT / 2);
+}
+
+/* All places are taken, by who says nothing, or half of something. */
+static void the_longest_silent_makes_way(void)
+{
+        enum { PLACES = 20 };
+        int clients[PLACES];
+
+        start_server_with("--idle=0", "--verbose");
+        for (int i = 0; i < PLACES; i++) {
+                clients[i] = connect_to_server();
+                check_equal(send(clients[i], "half", i % 2 * 4, MSG_NOSIGNAL), i % 2 * 4);
+                crew_sleep_ms(2);
+        }
+        check_served();
+        check_closed(clients[0]);
+        for (int i = 1; i < PLACES; i++) {
+                check_code(recv(clients[i], &(char){ 0 }, 1, MSG_DONTWAIT) < 0 ? -errno : 0, -EAGAIN);
+                check_ok(close(clients[i]));
+        }
+        end_server();
+        check_equal(tool_count_said("and others wait"), 1);
+}
+
+/* A response that nobody takes is no reason to wait, either. */
+static void who_takes_nothing_makes_way(void)
+{
+        enum { PLACES = 20 };
+        int clients[PLACES];
+
+        start_server_with("--deadline-ms=60000", "--idle=0");
+        for (int i = 0; i < PLACES; i++) {
+                clients[i] = connect_to_server();
+                for (int j = 0; j < 20; j++) /* more than the kernel takes */
+                        ask(clients[i], &all);
+        }
+        check_served();
+        for (int i = 0; i < PLACES; i++)
+                check_ok(close(clients[i]));
+        end_server();
+        check_equal(tool_count_said("and others wait"), 1);
 }
 
 /* A byte now and then does not prolong it. */
@@ -773,8 +792,9 @@ int main(void)
                 isolated_test(what_is_no_request_is_told),
                 isolated_test(bad_clients_are_in_nobodys_way),
                 isolated_test(who_has_gone_before_it_is_let_in_stops_nobody),
-                isolated_test(more_clients_wait),
                 isolated_test(who_says_nothing_gives_its_place_up),
+                isolated_test(the_longest_silent_makes_way),
+                isolated_test(who_takes_nothing_makes_way),
                 isolated_test(half_a_request_that_never_ends_is_closed),
                 isolated_test(who_says_nothing_may_stay),
                 isolated_way(copies_have_a_limit, 0, "enough"),

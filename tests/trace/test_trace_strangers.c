@@ -184,6 +184,39 @@ static void both_are_for_their_owner_alone(void)
         check_settles(path);
 }
 
+static void hold_all(int index, void *is_locked)
+{
+        struct flock all = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
+
+        (void)index;
+        check_ok(setgid(NOBODY) || setuid(NOBODY));
+        const int fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd >= 0)
+                check_ok(fcntl(fd, F_OFD_SETLK, &all));
+        atomic_store((_Atomic int *)is_locked, 1);
+        pause();
+}
+
+/* Who may read a trace may lock it. */
+static void a_trace_that_was_open_to_others_is_closed_to_them(void)
+{
+        _Atomic int *is_locked = crew_shared(sizeof(*is_locked));
+        struct stat st;
+
+        needs_two_users();
+        check_ok(chmod(scratch_path("."), 0755));
+        make_trace("trace");
+        check_ok(chmod(path, 0644));
+        make_trace("trace");
+        check_ok(stat(path, &st));
+        check_equal(st.st_mode & 0777, 0600);
+        pid_t other = crew_fork(hold_all, 0, is_locked);
+        while (!atomic_load(is_locked))
+                crew_sleep_ms(1);
+        check_settles(path);
+        crew_kill(other);
+}
+
 /* Its owner may hold a lock of it for ever. */
 static void nobody_waits_for_a_lock_of_somebody_else(void)
 {
@@ -288,6 +321,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 isolated_test(a_file_of_somebody_else_is_left_alone),
+                isolated_test(a_trace_that_was_open_to_others_is_closed_to_them),
                 isolated_test(nobody_waits_for_a_lock_of_somebody_else),
                 isolated_test(memory_of_somebody_else_is_left_alone),
                 isolated_test(memory_that_others_may_write_to_is_left_alone),

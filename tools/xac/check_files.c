@@ -8,6 +8,7 @@
 #include <xac/xac.h>
 
 #include "backup/backup_index.h"
+#include "base/byte_lock.h"
 #include "base/say.h"
 #include "base/sys.h"
 #include "recovery/area.h"
@@ -50,27 +51,33 @@ uint64_t check_damage_count(void)
 
 /* ---- Files in the directory ---- */
 
+static void check_mode(const char *name, uint32_t mode, uint32_t expected)
+{
+        if (mode & ~expected)
+                check_note("%s has permissions %04" PRIo32 ", more than the environment's %04" PRIo32
+                           " ('chmod %04" PRIo32 " %s' takes them back)",
+                           name, mode, expected, expected, name);
+        else if (expected & ~mode)
+                check_note("%s has permissions %04" PRIo32 ", fewer than the environment's %04" PRIo32
+                           ": not everybody who may open it can ('chmod %04" PRIo32 " %s')",
+                           name, mode, expected, expected, name);
+}
+
 /* Directories, links, devices in the place of a file. Whether it is missing is recovery's business. */
 static void check_kind(const struct place *place, const char *name, bool is_needed)
 {
+        const bool is_locked = strcmp(name, PLACE_LOCK_FILE) == 0;
+        const mode_t mode = (mode_t)place->manifest.mode;
         struct stat st;
-        uint32_t mode;
 
         if (sys_stat_at(place->directory, name, &st))
                 return;
-        mode = st.st_mode & 0777;
         if (!S_ISREG(st.st_mode) && is_needed)
                 check_damage("%s is not a plain file", name);
         else if (!S_ISREG(st.st_mode))
                 check_note("%s is not a plain file, and is not used", name);
-        else if (mode & ~place->manifest.mode)
-                check_note("%s has permissions %04" PRIo32 ", more than the environment's %04" PRIo32
-                           " ('chmod %04" PRIo32 " %s' takes them back)",
-                           name, mode, place->manifest.mode, place->manifest.mode, name);
-        else if (place->manifest.mode & ~mode)
-                check_note("%s has permissions %04" PRIo32 ", fewer than the environment's %04" PRIo32
-                           ": not everybody who may open it can ('chmod %04" PRIo32 " %s')",
-                           name, mode, place->manifest.mode, place->manifest.mode, name);
+        else
+                check_mode(name, st.st_mode & 0777, is_locked ? byte_lock_mode(mode) : mode);
 }
 
 static bool is_known(const char *name)

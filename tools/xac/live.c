@@ -14,7 +14,7 @@ int live_take(struct place *place, struct inspection **inspection)
 {
         for (;;) {
                 uint64_t generation = place->manifest.generation;
-                int err = inspect_take(place->directory, place->lock_fd, &place->manifest, inspection);
+                int err = inspect_take(place->directory, &place->lock, &place->manifest, inspection);
 
                 if (err != -ENOENT)
                         return err;

@@ -102,8 +102,12 @@ TRACE_READER = \
         %D%/serve.c \
         %D%/serve_client.c \
         %D%/serve_client.h \
+        %D%/serve_files.c \
+        %D%/serve_files.h \
         %D%/serve_list.c \
         %D%/serve_list.h \
+        %D%/serve_moments.c \
+        %D%/serve_moments.h \
         %D%/stat.c \
         %D%/stat_backup.c \
         %D%/stat_backup.h \

@@ -96,6 +96,8 @@ const char *machine_explain(const struct leftover *leftover)
                 return "never finished: whoever made it ended before";
         case LEFTOVER_PARTS:
                 return "parts that nobody can use";
+        case LEFTOVER_STRANGERS:
+                return "made by another user, whom the environment does not trust; no open uses it";
         case LEFTOVER_OTHERS:
                 return "of another version of libxac, or not of libxac";
         default:

@@ -8,18 +8,30 @@
 #include <xac/xac.h>
 
 #include "backup/backup_index.h"
+#include "base/byte_lock.h"
 #include "base/sys.h"
 
+/* Who may only read the environment may not open it, but its locks can be seen all the same. */
 static int open_lock_file(struct place *place)
 {
-        int err = sys_open(place->directory, PLACE_LOCK_FILE, O_RDWR, 0, &place->lock_fd);
+        struct byte_lock_file *lock = &place->lock;
+        struct stat st;
+        int err = sys_stat_at(place->directory, PLACE_LOCK_FILE, &st);
 
-        place->may_lock = !err;
-        if (err == -EACCES || err == -EROFS || err == -EPERM)
-                err = sys_open(place->directory, PLACE_LOCK_FILE, O_RDONLY, 0, &place->lock_fd);
+        place->has_lock_file = !err;
+        place->may_lock = false;
+        *lock = (struct byte_lock_file){ .fd = -1 };
         if (err)
-                place->lock_fd = -1;
-        return err == -ENOENT ? 0 : err; /* a copy of data and manifest */
+                return err == -ENOENT ? 0 : err; /* a copy of data and manifest */
+        lock->device = st.st_dev;
+        lock->inode = st.st_ino;
+        err = sys_open(place->directory, PLACE_LOCK_FILE, O_RDWR, 0, &lock->fd);
+        place->may_lock = !err;
+        if (err == -EROFS)
+                err = sys_open(place->directory, PLACE_LOCK_FILE, O_RDONLY, 0, &lock->fd);
+        if (err)
+                lock->fd = -1;
+        return err == -EACCES || err == -EPERM ? 0 : err;
 }
 
 enum tool_exit place_open(struct place *place, const char *path)
@@ -82,8 +94,8 @@ enum tool_exit place_open_with_manifest(struct place *place, const char *path)
 
 void place_close(struct place *place)
 {
-        if (place->lock_fd >= 0)
-                sys_close(place->lock_fd); /* and with it the lock */
+        if (place->lock.fd >= 0)
+                sys_close(place->lock.fd); /* and with it the lock */
         sys_close(place->directory);
 }
 
@@ -91,7 +103,7 @@ int place_is_in_use(const struct place *place)
 {
         enum { TO_THE_END = 0 };
 
-        return place->lock_fd < 0 ? 0 : sys_is_range_locked(place->lock_fd, 1, TO_THE_END);
+        return place->has_lock_file ? byte_lock_is_held(&place->lock, 1, TO_THE_END) : 0;
 }
 
 /* In the order of an open: the byte first, then a look at the others. */
@@ -101,8 +113,8 @@ int place_hold(struct place *place)
         int in_use;
 
         if (place->may_lock)
-                err = sys_lock_byte(place->lock_fd, 0, false);
-        else if (place->lock_fd >= 0 && sys_is_byte_locked(place->lock_fd, 0) != 0)
+                err = sys_lock_byte(place->lock.fd, 0, false);
+        else if (place->has_lock_file && byte_lock_is_held(&place->lock, 0, 1) != 0)
                 err = -EAGAIN;
         if (err)
                 return err == -EAGAIN ? -EBUSY : err;
@@ -114,13 +126,13 @@ int place_make_lock_file(struct place *place)
 {
         int err;
 
-        if (place->lock_fd >= 0)
+        if (place->has_lock_file)
                 return 0;
-        err = sys_open(place->directory, PLACE_LOCK_FILE, O_RDWR | O_CREAT, (mode_t)place->manifest.mode,
-                       &place->lock_fd);
-        place->may_lock = !err;
+        err = sys_open(place->directory, PLACE_LOCK_FILE, O_RDWR | O_CREAT,
+                       byte_lock_mode((mode_t)place->manifest.mode), &place->lock.fd);
+        place->may_lock = place->has_lock_file = !err;
         if (err)
-                place->lock_fd = -1;
+                place->lock.fd = -1;
         return err;
 }
 

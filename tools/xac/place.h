@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "base/byte_lock.h"
 #include "recovery/log_reader.h"
 #include "recovery/manifest.h"
 #include "tools/xac/tool.h"
@@ -22,7 +23,8 @@
 struct place {
         const char *path;
         int directory;
-        int lock_fd;    /* -1: there is none, so nobody has it open */
+        struct byte_lock_file lock; /* its fd: -1 also where there is no file, so that nobody has it open */
+        bool has_lock_file;
         bool may_lock;  /* it could be opened for writing */
         struct stat st; /* of the directory */
         struct manifest manifest;

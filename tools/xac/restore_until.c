@@ -108,7 +108,7 @@ enum tool_exit restore_further_run(struct restore_further *further)
 /* Nobody may have it open, and it must have been closed. */
 static enum tool_exit hold(struct place *place, struct restore_until *restore)
 {
-        int err = place->lock_fd >= 0 ? place_hold(place) : 0;
+        int err = place->has_lock_file ? place_hold(place) : 0;
 
         if (err == -EBUSY) {
                 tool_complain("%s is in use: an archive is for a copy, or for what was restored from a backup",

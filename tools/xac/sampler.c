@@ -201,7 +201,7 @@ static int fill_without(const struct sampler *sampler, struct sample *sample)
 int sampler_take(struct sampler *sampler)
 {
         struct sample before = sampler->sample, sample = { .state = SAMPLE_AT_REST };
-        int err = sampler->place->lock_fd < 0 ? -ENOENT : live_take(sampler->place, &sample.now);
+        int err = sampler->place->has_lock_file ? live_take(sampler->place, &sample.now) : -ENOENT;
 
         sample.at_ns = sys_monotonic_ns();
         if (!err)

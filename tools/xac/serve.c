@@ -46,6 +46,14 @@ const char serve_help[] =
 
 enum { CLIENTS_MAX = 1000000, IDLE_S_MAX = 1000000, REST_MIB_MAX = 1 << 24 };
 
+enum {
+        QUIET_MS = 100,    /* who asks for nothing for so long, */
+        STUCK_MS = 500,    /* or takes nothing, makes way for others; */
+        DEAF_MS = 50,      /* it is looked for so often, */
+        POOL_LOOK_MS = 10, /* and so often for whether snapshots fill the pool: */
+        POOL_PARTS = 8     /* all but one of so many */
+};
+
 struct server {
         const char *address;
         uint64_t clients_max, deadline_ms, rest_mib;
@@ -53,9 +61,13 @@ struct server {
         bool is_any_address, is_forced;
 
         struct serve_settings settings;
+        struct serve_files files;
+        struct serve_moments moments;
+        uint64_t pool_look_ms; /* when the pool was looked at */
         struct listener listener;
         int signals, epoll;
         bool is_deaf; /* there is no room for another client: the listener is not watched */
+        uint64_t deaf_until_ms;
         struct serve_client *clients;
         uint64_t count, let_in; /* now, and so far */
 };
@@ -85,6 +97,7 @@ static int watch(const struct server *server, int operation, int fd, int events,
 static void listen_again(struct server *server, bool is_listening)
 {
         server->is_deaf = !is_listening;
+        server->deaf_until_ms = now_ms() + DEAF_MS;
         watch(server, EPOLL_CTL_MOD, server->listener.socket, is_listening ? EPOLLIN : 0, server);
 }
 
@@ -101,9 +114,38 @@ static void let_go(struct server *server, struct serve_client *client)
                 listen_again(server, true);
 }
 
+/* Who has moved nothing for so long that others come first: it asks for nothing, or takes nothing of its response. Of
+ * several at the same moment, who came first. NULL: nobody. */
+static struct serve_client *longest_idle(const struct server *server, uint64_t now)
+{
+        struct serve_client *longest = NULL;
+
+        for (struct serve_client *client = server->clients; client; client = client->next)
+                if (now - client->moved_ms >= (client->is_busy ? STUCK_MS : QUIET_MS) &&
+                    (!longest || client->moved_ms <= longest->moved_ms))
+                        longest = client;
+        return longest;
+}
+
+/* All places are taken, and somebody waits for one. */
+static bool make_way(struct server *server)
+{
+        struct serve_client *client = longest_idle(server, now_ms());
+
+        if (!client)
+                return false;
+        serve_client_make_way(client);
+        let_go(server, client);
+        return true;
+}
+
 /* With as many clients as may be, others wait in the listener's queue. */
 static void let_in(struct server *server)
 {
+        if (server->count == server->clients_max && !make_way(server)) {
+                listen_again(server, false);
+                return;
+        }
         const int socket = accept4(server->listener.socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         struct serve_client *client = socket < 0 ? NULL : serve_client_open(&server->settings, socket, now_ms());
 
@@ -118,8 +160,6 @@ static void let_in(struct server *server)
         server->count++;
         if (watch(server, EPOLL_CTL_ADD, socket, client->events, client))
                 let_go(server, client);
-        else if (server->count == server->clients_max)
-                listen_again(server, false);
 }
 
 /* poll(2)'s events are epoll's. What hangs up while it has nothing to say is gone. */
@@ -136,31 +176,73 @@ static void serve_client(struct server *server, struct serve_client *client, uns
                 let_go(server, client);
 }
 
-/* Of whom something is due. */
+/* Of whom something is due, while there is a place for a moment. */
 static void serve_overdue(struct server *server)
 {
         const uint64_t now = now_ms();
 
-        for (struct serve_client *client = server->clients, *next; client; client = next) {
+        for (struct serve_client *client = server->clients, *next;
+             client && !serve_moments_are_all_used(&server->moments); client = next) {
                 next = client->next;
                 if (client->due_ms <= now)
                         serve_client(server, client, 0);
         }
 }
 
+/* ---- moments ---- */
+
+static void give_up(struct server *server, const struct serve_moment *moment)
+{
+        for (struct serve_client *client = server->clients, *next; client; client = next) {
+                next = client->next;
+                if (!serve_client_give_up(client, moment))
+                        let_go(server, client);
+        }
+}
+
+/* The background thread keeps a quarter of the pool free. Where it can not, snapshots are in its way, or soon will be.
+ */
+static bool is_pool_nearly_full(const struct server *server)
+{
+        xac_stats stats;
+
+        return !xac_stat(server->moments.env, &stats) &&
+               stats.pool_bytes_used > stats.pool_bytes / POOL_PARTS * (POOL_PARTS - 1);
+}
+
+/* There is always a place for another moment, none gets too old, and no transaction finds the pool full because of
+ * them. */
+static void tend_moments(struct server *server)
+{
+        const struct serve_moment *oldest = serve_moments_oldest(&server->moments);
+        const uint64_t now = now_ms();
+
+        if (!oldest)
+                return;
+        if (serve_moments_are_all_used(&server->moments) || now - oldest->opened_ms >= SERVE_MOMENT_AGE_MS) {
+                give_up(server, oldest);
+        } else if (now - server->pool_look_ms >= POOL_LOOK_MS) {
+                server->pool_look_ms = now;
+                if (now - oldest->opened_ms >= SERVE_MOMENT_SHARED_MS && is_pool_nearly_full(server))
+                        give_up(server, oldest);
+        }
+}
+
+/* ---- the loop ---- */
+
 static int next_timeout(const struct server *server)
 {
         const uint64_t now = now_ms();
-        uint64_t due = UINT64_MAX;
+        uint64_t due = server->is_deaf ? server->deaf_until_ms : UINT64_MAX;
 
+        if (serve_moments_oldest(&server->moments) && server->pool_look_ms + POOL_LOOK_MS < due)
+                due = server->pool_look_ms + POOL_LOOK_MS;
         for (const struct serve_client *client = server->clients; client; client = client->next)
                 due = client->due_ms < due ? client->due_ms : due;
         if (due == UINT64_MAX)
                 return -1;
         return due <= now ? 0 : (int)(due - now);
 }
-
-/* ---- the loop ---- */
 
 /* One event at a time: it may end clients of which there are others. */
 static int serve_all(struct server *server)
@@ -177,7 +259,10 @@ static int serve_all(struct server *server)
                         let_in(server);
                 else if (count > 0)
                         serve_client(server, event.data.ptr, event.events);
+                tend_moments(server);
                 serve_overdue(server);
+                if (server->is_deaf && now_ms() >= server->deaf_until_ms)
+                        listen_again(server, true);
         }
 }
 
@@ -245,6 +330,7 @@ static enum tool_exit serve(struct server *server)
         }
         err = prepare(server);
         if (!err) {
+                (void)is_pool_nearly_full(server); /* this thread is a participant from here on */
                 say(stdout, "serving %s on %s\n", server->settings.directory, server->listener.text);
                 fflush(stdout);
                 err = serve_all(server);
@@ -255,6 +341,22 @@ static enum tool_exit serve(struct server *server)
         if (err)
                 tool_complain("%s", tool_explain(err));
         return err ? TOOL_FAILED : TOOL_DONE;
+}
+
+static enum tool_exit serve_files_of(struct server *server)
+{
+        enum tool_exit result;
+        int err = serve_files_open(&server->files, server->settings.directory);
+
+        if (err) {
+                tool_complain("%s/" MANIFEST_NAME ": %s", server->settings.directory, tool_explain(err));
+                return TOOL_FAILED;
+        }
+        server->settings.moments = &server->moments;
+        server->settings.files = &server->files;
+        result = serve(server);
+        serve_files_close(&server->files);
+        return result;
 }
 
 static enum tool_exit open_and_serve(struct server *server)
@@ -271,10 +373,10 @@ static enum tool_exit open_and_serve(struct server *server)
                                          .command = "serve",
                                          .is_forced = server->is_forced,
                                          .may_adopt = true };
-        if (opening_open(&opening, &server->settings.env) != TOOL_DONE)
+        if (opening_open(&opening, &server->moments.env) != TOOL_DONE)
                 return TOOL_FAILED;
-        result = serve(server);
-        err = xac_close(server->settings.env);
+        result = serve_files_of(server);
+        err = xac_close(server->moments.env);
         if (err)
                 tool_complain("%s: closing it: %s", server->settings.directory, tool_explain(err));
         return err ? TOOL_FAILED : result;

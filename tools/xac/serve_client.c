@@ -40,7 +40,7 @@ static uint64_t closing_ms(const struct serve_client *client)
 static void set_due(struct serve_client *client)
 {
         client->due_ms = closing_ms(client);
-        if (client->keeps)
+        if (client->base)
                 client->due_ms = lesser(client->due_ms, client->quiet_ms + KEEP_MS);
 }
 
@@ -48,7 +48,7 @@ static void await_request(struct serve_client *client, uint64_t now_ms)
 {
         client->is_busy = false;
         client->events = POLLIN;
-        client->quiet_ms = now_ms;
+        client->quiet_ms = client->moved_ms = now_ms;
         set_due(client);
 }
 
@@ -61,7 +61,7 @@ struct serve_client *serve_client_open(const struct serve_settings *settings, in
 
         if (settings->calibration)
                 xac_send_options_read(settings->calibration, socket, &options); /* it was sound when the server began */
-        if (client && !xac_sender_open(settings->env, socket, &options, &client->sender)) {
+        if (client && !xac_sender_open(settings->moments->env, socket, &options, &client->sender)) {
                 client->settings = settings;
                 client->socket = socket;
                 await_request(client, now_ms);
@@ -72,10 +72,19 @@ struct serve_client *serve_client_open(const struct serve_settings *settings, in
         return NULL;
 }
 
+/* The sender has given up its snapshots, or has never had any. */
+static void leave_moments(struct serve_client *client)
+{
+        serve_moment_leave(client->moment);
+        serve_moment_forget(client->base);
+        client->moment = client->base = NULL;
+}
+
 void serve_client_close(struct serve_client *client)
 {
         serve_list_free(&client->list);
         xac_sender_close(client->sender);
+        leave_moments(client);
         close(client->socket);
         free(client);
 }
@@ -93,7 +102,7 @@ static size_t request_len(struct serve_client *client)
 }
 
 /* 1: it is there in whole; 0: not yet; -EPROTO; -EPIPE: the client has ended. */
-static int read_request(struct serve_client *client)
+static int read_request(struct serve_client *client, uint64_t now_ms)
 {
         for (size_t wanted; (wanted = request_len(client)) > client->byte_len;) {
                 const ssize_t some =
@@ -103,6 +112,7 @@ static int read_request(struct serve_client *client)
                 if (some <= 0)
                         return -EPIPE;
                 client->byte_len += (size_t)some;
+                client->moved_ms = now_ms;
         }
         return request_len(client) ? 1 : -EPROTO;
 }
@@ -193,11 +203,23 @@ static void complain(struct serve_client *client, int err, const char *why)
         report_end(client, why);
 }
 
-static int begin_list(struct serve_client *client)
+/* The list is made at once. */
+static int make_list(struct serve_client *client, uint64_t now_ms)
 {
         const struct serve_settings *settings = client->settings;
-        int err = serve_list_make(settings->env, settings->directory, (size_t)settings->options.rest_bytes,
-                                  &client->list);
+        struct serve_moment *moment;
+        int err = serve_moments_take(settings->moments, 0, now_ms, &moment);
+
+        if (err)
+                return err;
+        err = serve_list_make(settings->files, moment->snapshot, (size_t)settings->options.rest_bytes, &client->list);
+        serve_moment_leave(moment);
+        return err;
+}
+
+static int begin_list(struct serve_client *client, uint64_t now_ms)
+{
+        int err = make_list(client, now_ms);
 
         if (!err)
                 return 0;
@@ -206,7 +228,16 @@ static int begin_list(struct serve_client *client)
         return err;
 }
 
-static int begin_response(struct serve_client *client)
+static int find_moment(struct serve_client *client, uint64_t now_ms)
+{
+        const struct serve_settings *settings = client->settings;
+        const xac_send_request *request = &client->decoded.request;
+        int err = serve_files_find(settings->files, request->file);
+
+        return err ? err : serve_moments_take(settings->moments, request->sequence, now_ms, &client->moment);
+}
+
+static int begin_response(struct serve_client *client, uint64_t now_ms)
 {
         const int way = client->settings->way;
         xac_send_request *request = &client->decoded.request;
@@ -214,13 +245,16 @@ static int begin_response(struct serve_client *client)
 
         client->byte_len = 0;
         if (send_request_is_list(&client->head))
-                return begin_list(client);
+                return begin_list(client, now_ms);
         err = send_request_decode(&client->head, client->bytes + HEAD, &client->decoded);
         if (err)
                 return err;
         if (request->way == XAC_SEND_AUTO && (way != XAC_SEND_PAGES || !(request->max_records || request->max_bytes)))
                 request->way = (enum xac_send_way)way;
-        err = xac_send_begin(client->sender, request);
+        err = find_moment(client, now_ms);
+        if (err)
+                return sender_refuse(client->sender, err);
+        err = sender_begin(client->sender, request, client->moment->snapshot);
         if (err)
                 report_error(client, err);
         return err;
@@ -237,6 +271,8 @@ static int send_list(struct serve_client *client, uint64_t now_ms)
                 return -errno;
         if (some < 0 && client->events == POLLOUT && now_ms >= client->due_ms)
                 return -ETIMEDOUT;
+        if (some > 0)
+                client->moved_ms = now_ms;
         if (some > 0 || client->events != POLLOUT)
                 client->due_ms = now_ms + client->settings->options.deadline_ms;
         client->events = POLLOUT;
@@ -247,8 +283,27 @@ static int send_list(struct serve_client *client, uint64_t now_ms)
         return 1;
 }
 
+static uint64_t bytes_so_far(const struct serve_client *client)
+{
+        xac_send_stats stats;
+
+        xac_sender_stat(client->sender, &stats);
+        return stats.bytes;
+}
+
+/* The response is sent: its moment is the base of the next one, if that may say what has changed. */
+static void keep_base(struct serve_client *client)
+{
+        serve_moment_forget(client->base);
+        client->base = client->moment;
+        client->moment = NULL;
+        if (client->base)
+                serve_moment_keep(client->base);
+}
+
 static int send_response(struct serve_client *client, uint64_t now_ms)
 {
+        const uint64_t before = bytes_so_far(client);
         int timeout_ms = -1;
         int result;
 
@@ -256,8 +311,12 @@ static int send_response(struct serve_client *client, uint64_t now_ms)
                 return send_list(client, now_ms);
         result = xac_send_go(client->sender, &client->events, &timeout_ms);
         client->due_ms = timeout_ms < 0 ? UINT64_MAX : now_ms + (uint64_t)timeout_ms;
-        if (result == 1)
-                client->keeps = true;
+        if (bytes_so_far(client) != before)
+                client->moved_ms = now_ms;
+        if (!sender_holds(client->sender))
+                leave_moments(client);
+        else if (result == 1)
+                keep_base(client);
         return result;
 }
 
@@ -285,9 +344,9 @@ static bool is_overdue(struct serve_client *client, uint64_t now_ms)
                            client->byte_len ? "closed: half a request" : "closed: it asks for nothing (--idle)");
                 return true;
         }
-        if (client->keeps && now_ms >= client->quiet_ms + KEEP_MS) {
+        if (client->base && now_ms >= client->quiet_ms + KEEP_MS) {
                 xac_sender_forget(client->sender);
-                client->keeps = false;
+                leave_moments(client);
         }
         set_due(client);
         return false;
@@ -297,7 +356,7 @@ static bool is_overdue(struct serve_client *client, uint64_t now_ms)
 static bool take_request(struct serve_client *client, uint64_t now_ms)
 {
         const size_t before = client->byte_len;
-        int result = read_request(client);
+        int result = read_request(client, now_ms);
 
         if (!result) {
                 if (!before)
@@ -305,7 +364,7 @@ static bool take_request(struct serve_client *client, uint64_t now_ms)
                 return !is_overdue(client, now_ms);
         }
         if (result == 1)
-                result = begin_response(client);
+                result = begin_response(client, now_ms);
         if (result == -EPROTO)
                 complain(client, result, "this is no request (docs/SEND.md)");
         client->is_busy = !result;
@@ -322,4 +381,22 @@ bool serve_client_go(struct serve_client *client, uint64_t now_ms, bool is_reada
         if (client->is_busy)
                 result = go_on(client, now_ms);
         return result >= 0;
+}
+
+bool serve_client_give_up(struct serve_client *client, const struct serve_moment *moment)
+{
+        int err;
+
+        if (client->moment != moment && client->base != moment)
+                return true;
+        err = sender_give_up(client->sender);
+        leave_moments(client);
+        if (err)
+                report_end(client, "closed: it takes its response too slowly, and too much of it is left to be copied");
+        return !err;
+}
+
+void serve_client_make_way(const struct serve_client *client)
+{
+        report_end(client, "closed: it neither asks for anything nor takes anything, and others wait");
 }

@@ -17,12 +17,15 @@
 #include <xac/send.h>
 
 #include "send/send_request.h"
+#include "tools/xac/serve_files.h"
 #include "tools/xac/serve_list.h"
+#include "tools/xac/serve_moments.h"
 
 /* Of all clients. */
 struct serve_settings {
-        xac_env *env;
+        struct serve_moments *moments;
         const char *directory;
+        struct serve_files *files;
         xac_send_options options;
         const char *calibration; /* a file, with what the options have not; or NULL */
         int way;                 /* of enum xac_send_way for requests that leave it open */
@@ -38,14 +41,16 @@ struct serve_client {
         xac_sender *sender;
         struct send_frame head;
         unsigned char bytes[sizeof(struct send_frame) + SEND_GET_MAX];
-        size_t byte_len;        /* of the next request, that have come */
-        bool is_busy;           /* a response is being sent: */
-        struct serve_list list; /* this, if it has bytes; else the sender's */
-        bool keeps;             /* the sender may have a snapshot for the next request */
+        size_t byte_len;             /* of the next request, that have come */
+        bool is_busy;                /* a response is being sent: */
+        struct serve_list list;      /* this, if it has bytes; else the sender's */
+        struct serve_moment *moment; /* of the response that is being sent; NULL: it needs none any more */
+        struct serve_moment *base;   /* of the one before that, if this one may say what has changed since */
         struct send_decoded decoded;
         int events;                 /* of poll(2), that it waits for */
         uint64_t due_ms;            /* when something is to be done in any case */
         uint64_t quiet_ms, half_ms; /* since when nothing of a request has come, and only a part of one */
+        uint64_t moved_ms;          /* when the last byte came, or was taken */
 };
 
 /* Takes the socket over, which does not block. NULL, after the socket was closed: no memory. */
@@ -53,5 +58,10 @@ struct serve_client *serve_client_open(const struct serve_settings *settings, in
 void serve_client_close(struct serve_client *client);
 /* Does what can be done now. False: it is to be closed. */
 bool serve_client_go(struct serve_client *client, uint64_t now_ms, bool is_readable);
+
+/* The moment will be closed: what the client needs of it is copied, or forgotten. False: the client is to be closed. */
+bool serve_client_give_up(struct serve_client *client, const struct serve_moment *moment);
+/* It is closed for others, who wait. */
+void serve_client_make_way(const struct serve_client *client);
 
 #endif

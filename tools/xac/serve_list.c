@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/xac/serve_list.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +12,7 @@
 enum { ROOM_MIN = 4096 };
 
 struct making {
-        xac_env *env;
+        xac_snapshot *snapshot;
         struct serve_list *list;
         struct source source;      /* of the file that is looked at */
         struct send_listed listed; /* the entry that comes next */
@@ -50,11 +48,9 @@ static int append_entry(struct making *making)
 static int add_tree(void *making_, const char *name)
 {
         struct making *making = making_;
-        const xac_send_request request = { .file = making->listed.file,
-                                           .tree = name,
-                                           .sequence = making->source.sequence };
+        const xac_send_request request = { .file = making->listed.file, .tree = name };
         struct source source;
-        int err = source_open(making->env, &request, &source);
+        int err = source_open(NULL, &request, making->snapshot, &source);
 
         if (err)
                 return err == -EINVAL || err == XAC_FORMAT ? 0 : err;
@@ -68,7 +64,7 @@ static int add_tree(void *making_, const char *name)
 static int add_trees(struct making *making)
 {
         page_arena *arena;
-        int err = page_arena_open_snapshot(making->source.snapshot, making->listed.file, &arena);
+        int err = page_arena_open_snapshot(making->snapshot, making->listed.file, &arena);
 
         if (err)
                 return err == XAC_FORMAT || err == -EINVAL ? 0 : err; /* no arena */
@@ -77,11 +73,12 @@ static int add_trees(struct making *making)
         return err;
 }
 
-/* Whatever else is in the directory is no data file, to the snapshot. */
-static int add_file(struct making *making, const char *name, uint64_t sequence)
+/* A file that is younger than the snapshot is not there. */
+static int add_file(struct making *making, const char *name)
 {
-        const xac_send_request request = { .file = name, .sequence = sequence };
-        int err = strlen(name) > SEND_NAME_MAX ? -ENOENT : source_open(making->env, &request, &making->source);
+        const xac_send_request request = { .file = name };
+        int err =
+                strlen(name) > SEND_NAME_MAX ? -ENOENT : source_open(NULL, &request, making->snapshot, &making->source);
 
         if (err)
                 return err == -ENOENT || err == -EINVAL ? 0 : err;
@@ -95,40 +92,34 @@ static int add_file(struct making *making, const char *name, uint64_t sequence)
         return err;
 }
 
-static int is_name(const struct dirent *entry)
+static int compare_names(const void *one, const void *other)
 {
-        return entry->d_name[0] != '.' && strncmp(entry->d_name, "xac.", 4) != 0;
+        return strcmp(*(const char *const *)one, *(const char *const *)other);
 }
 
-static int add_files(struct making *making, const char *directory, uint64_t sequence)
+static int add_files(struct making *making, const struct manifest *manifest)
 {
-        struct dirent **entries;
-        const int count = scandir(directory, &entries, is_name, alphasort);
-        int err = count < 0 ? -errno : 0;
+        const char *names[MANIFEST_FILES];
+        int err = 0;
 
-        for (int i = 0; i < count; i++) {
-                if (!err)
-                        err = add_file(making, entries[i]->d_name, sequence);
-                free(entries[i]);
-        }
-        if (count >= 0)
-                free(entries);
+        for (uint32_t i = 0; i < manifest->file_count; i++)
+                names[i] = manifest->file_name[i];
+        qsort(names, manifest->file_count, sizeof(names[0]), compare_names);
+        for (uint32_t i = 0; i < manifest->file_count && !err; i++)
+                err = add_file(making, names[i]);
         return err;
 }
 
-int serve_list_make(xac_env *env, const char *directory, size_t max, struct serve_list *list)
+int serve_list_make(struct serve_files *files, xac_snapshot *snapshot, size_t max, struct serve_list *list)
 {
         const struct send_frame end = send_frame_order((struct send_frame){ SEND_END, 0, sizeof(struct send_end) });
         const struct send_end nothing = { 0 };
-        struct making making = { .env = env, .list = list };
-        xac_snapshot *snapshot;
-        int err = xac_snapshot_open(env, 0, &snapshot);
+        struct making making = { .snapshot = snapshot, .list = list };
+        int err = serve_files_look(files);
 
         *list = (struct serve_list){ .max = max };
-        if (err)
-                return err;
-        err = add_files(&making, directory, xac_snapshot_sequence(snapshot));
-        xac_snapshot_close(snapshot);
+        if (!err)
+                err = add_files(&making, &files->manifest);
         if (!err)
                 err = append(list, &end, sizeof(end));
         if (!err)

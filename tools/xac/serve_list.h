@@ -10,6 +10,8 @@
 
 #include <xac/xac.h>
 
+#include "tools/xac/serve_files.h"
+
 struct serve_list {
         unsigned char *bytes; /* NULL: none */
         size_t len, room;
@@ -17,8 +19,8 @@ struct serve_list {
         size_t sent; /* by who sends them */
 };
 
-/* As of the newest commit. -ENOMEM, -EFBIG, and what reading says. */
-int serve_list_make(xac_env *env, const char *directory, size_t max, struct serve_list *list);
+/* As of the snapshot. -ENOMEM, -EFBIG, and what reading says. */
+int serve_list_make(struct serve_files *files, xac_snapshot *snapshot, size_t max, struct serve_list *list);
 void serve_list_free(struct serve_list *list);
 
 #endif

@@ -213,7 +213,7 @@ static enum tool_exit print_all(struct place *place)
         struct inspection *inspection = NULL;
         enum tool_exit result = TOOL_DONE;
         int in_use = place_is_in_use(place);
-        int err = place->lock_fd < 0 ? -ENOENT : live_take(place, &inspection);
+        int err = place->has_lock_file ? live_take(place, &inspection) : -ENOENT;
 
         if (in_use < 0) {
                 tool_complain("%s: whether it is in use cannot be found out: %s", place->path, tool_explain(in_use));
@@ -228,9 +228,12 @@ static enum tool_exit print_all(struct place *place)
         inspect_free(inspection);
         if (!err || err == -ENOENT)
                 return result;
-        tool_complain("%s: its shared memory cannot be read: %s", place->path,
-                      err == -EPERM ? "a stranger has made it (root's 'xac clean' removes what nobody needs)"
-                                    : tool_explain(err));
+        if (err == -EPERM)
+                tool_complain(
+                        "%s: another user has made its shared memory in advance (root's 'xac clean %s' removes it)",
+                        place->path, place->path);
+        else
+                tool_complain("%s: its shared memory cannot be read: %s", place->path, tool_explain(err));
         return TOOL_FAILED;
 }
 

@@ -106,7 +106,7 @@ static bool is_current(const struct place *place)
 {
         struct stat st;
 
-        return place->lock_fd >= 0 && stat(place->path, &st) == 0 && st.st_dev == place->st.st_dev &&
+        return place->has_lock_file && stat(place->path, &st) == 0 && st.st_dev == place->st.st_dev &&
                st.st_ino == place->st.st_ino;
 }
 

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/byte_lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "base/say.h"
+#include "base/sys.h"
+
+#define PATIENCE_NS UINT64_C(1000000000)
+
+/* ---- Who can take it ---- */
+
+int byte_lock_tighten(int fd)
+{
+        struct stat st;
+        int err = sys_stat(fd, &st);
+        const mode_t mode = err ? 0 : st.st_mode & 0777;
+
+        if (!err && byte_lock_mode(mode) != mode)
+                err = sys_chmod(fd, byte_lock_mode(mode));
+        return err == -EPERM || err == -EROFS ? 0 : err;
+}
+
+/* ---- What is held ---- */
+
+enum { TEXT_BYTES = 4096, IS_FOUND = 1 };
+
+/* Bytes of a file. */
+struct stretch {
+        dev_t device;
+        ino_t inode;
+        uint64_t first, last;
+};
+
+/* Devices that have no number of their own, as those of btrfs and overlayfs, are called otherwise by stat(2). */
+static bool is_device(const struct stretch *stretch, unsigned major_no, unsigned minor_no)
+{
+        const unsigned wanted = major(stretch->device);
+
+        return major_no == wanted && (!wanted || minor_no == minor(stretch->device));
+}
+
+/* A line as "1: OFDLCK ADVISORY WRITE -1 08:02:4711 0 EOF": kinds, pid, device and inode, first and last byte. One of a
+ * process that waits has an arrow, and counts nothing. */
+static bool is_lock_of(const char *line, const struct stretch *stretch)
+{
+        unsigned major_no, minor_no;
+        unsigned long long inode, first;
+        char last[24];
+
+        return sscanf(line, " %*d: %*[A-Z] %*s %*s %*d %x:%x:%llu %llu %23s", &major_no, &minor_no, &inode, &first,
+                      last) == 5 &&
+               inode == stretch->inode && is_device(stretch, major_no, minor_no) && first <= stretch->last &&
+               (last[0] == 'E' || strtoull(last, NULL, 10) >= stretch->first);
+}
+
+/* The lines of /proc/locks that are whole. Returns how many bytes they are. */
+static size_t look_at_lines(char *text, const struct stretch *stretch, bool *is_held)
+{
+        char *line = text;
+
+        for (char *end; (end = strchr(line, '\n')); line = end + 1) {
+                *end = '\0';
+                *is_held |= is_lock_of(line, stretch);
+        }
+        return (size_t)(line - text);
+}
+
+static int look_at_list(int fd, const struct stretch *stretch)
+{
+        char text[TEXT_BYTES];
+        uint64_t offset = 0;
+        bool is_held = false;
+        size_t looked_at = 1;
+        int err = 0;
+
+        while (!err && !is_held && looked_at) {
+                memset(text, 0, sizeof(text));
+                err = sys_read_all(fd, text, sizeof(text) - 1, offset);
+                if (!err || err == -ENODATA)
+                        looked_at = look_at_lines(text, stretch, &is_held);
+                offset += looked_at;
+        }
+        return is_held ? 1 : err == -ENODATA ? 0 : err;
+}
+
+int byte_lock_is_held(const struct byte_lock_file *file, uint64_t offset, uint64_t count)
+{
+        const struct stretch stretch = { .device = file->device,
+                                         .inode = file->inode,
+                                         .first = offset,
+                                         .last = count ? offset + count - 1 : UINT64_MAX };
+        int fd;
+        int err;
+
+        if (file->fd >= 0)
+                return sys_is_range_locked(file->fd, offset, count);
+        err = sys_open(AT_FDCWD, "/proc/locks", O_RDONLY, 0, &fd);
+        if (err)
+                return err;
+        err = look_at_list(fd, &stretch);
+        sys_close(fd);
+        return err;
+}
+
+/* ---- Who holds it ---- */
+
+struct search {
+        struct byte_lock_holder *holder;
+        struct stretch stretch;
+        int processes;   /* /proc */
+        int process;     /* /proc/PID */
+        int descriptors; /* /proc/PID/fdinfo */
+};
+
+/* All that fits, up to the end of the file. */
+static int read_text(int directory, const char *name, char text[TEXT_BYTES])
+{
+        int fd;
+        int err = sys_open(directory, name, O_RDONLY, 0, &fd);
+
+        if (err)
+                return err;
+        memset(text, 0, TEXT_BYTES);
+        err = sys_read_all(fd, text, TEXT_BYTES - 1, 0);
+        sys_close(fd);
+        return err == -ENODATA ? 0 : err;
+}
+
+static int look_at_descriptor(void *search_, const char *name)
+{
+        const struct search *search = search_;
+        char text[TEXT_BYTES];
+
+        if (read_text(search->descriptors, name, text))
+                return 0; /* closed meanwhile */
+        for (const char *lock = strstr(text, "\nlock:"); lock; lock = strstr(lock + 1, "\nlock:"))
+                if (is_lock_of(lock + strlen("\nlock:"), &search->stretch))
+                        return IS_FOUND;
+        return 0;
+}
+
+static void note_holder(const struct search *search, const char *pid)
+{
+        char text[TEXT_BYTES] = "";
+
+        search->holder->pid = (pid_t)strtol(pid, NULL, 10);
+        (void)read_text(search->process, "comm", text);
+        text[strcspn(text, "\n")] = '\0';
+        snprintf(search->holder->program, sizeof(search->holder->program), "%.16s", text);
+}
+
+/* 0 also of what may not be looked at, or ends meanwhile. */
+static int look_at_process(void *search_, const char *name)
+{
+        struct search *search = search_;
+        int is_found = 0;
+
+        if (strspn(name, "0123456789") != strlen(name) ||
+            sys_open(search->processes, name, O_RDONLY | O_DIRECTORY, 0, &search->process))
+                return 0;
+        if (!sys_open(search->process, "fdinfo", O_RDONLY | O_DIRECTORY, 0, &search->descriptors)) {
+                is_found = sys_list(search->descriptors, look_at_descriptor, search) == IS_FOUND;
+                sys_close(search->descriptors);
+        }
+        if (is_found)
+                note_holder(search, name);
+        sys_close(search->process);
+        return is_found;
+}
+
+bool byte_lock_find_holder(int fd, uint64_t offset, struct byte_lock_holder *holder)
+{
+        struct search search = { .holder = holder, .stretch = { .first = offset, .last = offset } };
+        struct stat st;
+        bool is_found;
+
+        if (sys_stat(fd, &st) || sys_open(AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY, 0, &search.processes))
+                return false;
+        search.stretch.device = st.st_dev;
+        search.stretch.inode = st.st_ino;
+        is_found = sys_list(search.processes, look_at_process, &search) == IS_FOUND;
+        sys_close(search.processes);
+        return is_found;
+}
+
+/* ---- Waiting ---- */
+
+struct wait {
+        int fd;
+        uint64_t offset;
+        _Atomic uint32_t is_over; /* futex */
+};
+
+static void tell(const struct wait *wait)
+{
+        struct byte_lock_holder holder;
+        char path[PATH_MAX];
+
+        sys_path_of(wait->fd, path, sizeof(path));
+        if (byte_lock_find_holder(wait->fd, wait->offset, &holder))
+                say(stderr,
+                    "libxac: %s: process %d (%s) has had the lock for a second or more; this one waits for it\n", path,
+                    (int)holder.pid, holder.program);
+        else
+                say(stderr,
+                    "libxac: %s: a process of another user or container has had the lock for a second or more; this "
+                    "one "
+                    "waits for it (as root, 'lslocks' shows who it is)\n",
+                    path);
+}
+
+/* The thread that waits is in the kernel meanwhile. */
+static void *watch(void *wait_)
+{
+        struct wait *wait = wait_;
+        const uint64_t until_ns = sys_monotonic_ns() + PATIENCE_NS;
+
+        for (uint64_t now_ns = sys_monotonic_ns(); !atomic_load(&wait->is_over); now_ns = sys_monotonic_ns()) {
+                if (now_ns >= until_ns) {
+                        tell(wait);
+                        break;
+                }
+                sys_futex_wait((const uint32_t *)&wait->is_over, 0, until_ns - now_ns);
+        }
+        return NULL;
+}
+
+/* Signals are the program's. */
+static bool start_watch(struct wait *wait, pthread_t *thread)
+{
+        sigset_t all, before;
+        int err;
+
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        err = pthread_create(thread, NULL, watch, wait);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        return !err;
+}
+
+static int wait_for(int fd, uint64_t offset, int (*lock)(int fd, uint64_t offset, bool wait))
+{
+        struct wait wait = { .fd = fd, .offset = offset };
+        pthread_t thread;
+        int err = lock(fd, offset, false);
+
+        if (err != -EAGAIN)
+                return err;
+        const bool is_watched = start_watch(&wait, &thread);
+        err = lock(fd, offset, true);
+        if (is_watched) {
+                atomic_store(&wait.is_over, 1);
+                sys_futex_wake((const uint32_t *)&wait.is_over, 1);
+                pthread_join(thread, NULL);
+        }
+        return err;
+}
+
+int byte_lock_wait(int fd, uint64_t offset)
+{
+        return wait_for(fd, offset, sys_lock_byte);
+}
+
+int byte_lock_share(int fd, uint64_t offset)
+{
+        return wait_for(fd, offset, sys_share_byte);
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Other users of the machine. One who may read an environment and not write to it locks whatever can be opened: that
+ * stops nobody, and xac stat and xac check tell that user what they tell the owner. Who makes the names of its shared
+ * memory in advance is named, and root's xac clean takes them away.
+ *
+ * Other users are children that give up root: without root these tests are skipped.
+ */
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/support/heard.h"
+#include "tests/tools/tool.h"
+
+enum { ALICE = 54321, MALLORY = 54323, COMMITS = 5, BYTES = TOOL_PAGES * 4096 };
+
+static struct crew_turn *turn;
+
+/* ---- Users ---- */
+
+struct errand {
+        uid_t user;
+        void (*run)(void);
+};
+
+static void become(int unused, void *errand_)
+{
+        const struct errand *errand = errand_;
+
+        (void)unused;
+        check_equal(setgroups(0, NULL), 0);
+        check_equal(setresgid(errand->user, errand->user, errand->user), 0);
+        check_equal(setresuid(errand->user, errand->user, errand->user), 0);
+        umask(022);
+        errand->run();
+}
+
+static pid_t start_as(uid_t user, void (*run)(void))
+{
+        static struct errand errand;
+
+        errand = (struct errand){ user, run };
+        return crew_fork(become, 0, &errand);
+}
+
+static void as(uid_t user, void (*run)(void))
+{
+        crew_join(start_as(user, run));
+}
+
+/* ---- Alice's environment ---- */
+
+static uint64_t *open_it(xac_env **env)
+{
+        const xac_options options = { .mode = 0644, .archive = scratch_path("archive") };
+        uint64_t *words;
+
+        check_ok(xac_open(TOOL_ENV, XAC_CREATE, &options, env));
+        words = xac_mmap(*env, TOOL_FILE, BYTES, 0);
+        check(words != MAP_FAILED);
+        return words;
+}
+
+static void work(void)
+{
+        xac_env *env;
+        uint64_t *words = open_it(&env);
+
+        for (unsigned i = 0; i < COMMITS; i++)
+                tool_commit(env, words, i, 0);
+        check_ok(xac_close(env));
+}
+
+static void work_and_stay(void)
+{
+        xac_env *env;
+        uint64_t *words = open_it(&env);
+
+        tool_commit(env, words, 0, 0);
+        crew_turn_pass(turn);
+        crew_turn_await(turn, 2);
+        for (unsigned i = 0; i < COMMITS; i++)
+                tool_commit(env, words, i, 0);
+        check_ok(xac_close(env));
+}
+
+static void set_up(void)
+{
+        if (geteuid() != 0)
+                isolate_skip("other users can be tried by root only");
+        turn = crew_shared(sizeof(*turn));
+        check_equal(chmod(scratch_path("."), 0755), 0);
+        for (int i = 0; i < 2; i++) {
+                const char *name = scratch_path(i ? "archive" : "env");
+
+                check_equal(mkdir(name, 0755), 0);
+                check_equal(chown(name, ALICE, ALICE), 0);
+        }
+        as(ALICE, work);
+}
+
+static mode_t mode_of(const char *name)
+{
+        struct stat st;
+
+        check_equal(stat(name, &st), 0);
+        return st.st_mode & 0777;
+}
+
+/* ---- Mallory's locks ---- */
+
+static int lock_all_of(const char *directory, const char *prefix)
+{
+        DIR *names = opendir(directory);
+        int count = 0;
+
+        check(names != NULL);
+        for (struct dirent *name; (name = readdir(names)) != NULL;) {
+                struct flock all = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
+                int fd = strncmp(name->d_name, prefix, strlen(prefix)) == 0
+                                 ? openat(dirfd(names), name->d_name, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+                                 : -1;
+
+                count += fd >= 0 && fcntl(fd, F_OFD_SETLK, &all) == 0;
+        }
+        closedir(names);
+        return count;
+}
+
+/* Data, manifest, log; parts of the archive; shared memory while there is some. */
+static void lock_all(void)
+{
+        check(lock_all_of(TOOL_ENV, TOOL_FILE) == 1);
+        check(lock_all_of(TOOL_ENV, "xac.") >= 2);
+        check(lock_all_of(scratch_path("archive"), "xac.") >= 1);
+        (void)lock_all_of("/dev/shm", "xac.");
+        crew_turn_pass(turn);
+        pause();
+}
+
+static void at_rest_nobody_is_stopped(void)
+{
+        set_up();
+        pid_t mallory = start_as(MALLORY, lock_all);
+        crew_turn_await(turn, 1);
+        as(ALICE, work);
+        as(ALICE, work);
+        crew_kill(mallory);
+}
+
+static void in_use_nobody_is_stopped(void)
+{
+        set_up();
+        pid_t alice = start_as(ALICE, work_and_stay);
+        crew_turn_await(turn, 1);
+        pid_t mallory = start_as(MALLORY, lock_all);
+        crew_turn_await(turn, 2);
+        crew_join(alice);
+        as(ALICE, work);
+        crew_kill(mallory);
+}
+
+/* An older version of the library gave the lock files the environment's mode. */
+static void older_lock_files_are_tightened(void)
+{
+        set_up();
+        check_equal(mode_of(tool_path("xac.manifest")), 0644);
+        check_equal(mode_of(tool_path("xac.lock")), 0600);
+        check_equal(mode_of(scratch_path("archive/xac.archive.lock")), 0600);
+        check_equal(chmod(tool_path("xac.lock"), 0644), 0);
+        check_equal(chmod(scratch_path("archive/xac.archive.lock"), 0644), 0);
+        check_xac(0, "check", TOOL_ENV);
+        check_said("xac.lock has permissions 0644, more than");
+        as(ALICE, work);
+        check_equal(mode_of(tool_path("xac.lock")), 0600);
+        check_equal(mode_of(scratch_path("archive/xac.archive.lock")), 0600);
+}
+
+/* ---- What readers are told ---- */
+
+static void look_at_rest(void)
+{
+        check_equal(open(tool_path("xac.lock"), O_RDONLY | O_CLOEXEC), -1);
+        check_xac(0, "stat", TOOL_ENV);
+        check_said("at rest, clean");
+        check_xac(0, "check", TOOL_ENV);
+        check_said("sound");
+        check_xac(0, "log", TOOL_ENV);
+}
+
+static pid_t alice_pid;
+
+static void look_in_use(void)
+{
+        char text[60];
+
+        snprintf(text, sizeof(text), "pid %d  alive", (int)alice_pid);
+        check_xac(0, "stat", TOOL_ENV);
+        check_said("in use by 1 process");
+        check_said(text);
+        check_xac(3, "check", TOOL_ENV);
+        check_said("is in use");
+        check_xac(0, "log", TOOL_ENV);
+}
+
+static void readers_are_told_who_is_there(void)
+{
+        set_up();
+        as(MALLORY, look_at_rest);
+        alice_pid = start_as(ALICE, work_and_stay);
+        crew_turn_await(turn, 1);
+        as(MALLORY, look_in_use);
+        crew_turn_pass(turn);
+        crew_join(alice_pid);
+        as(MALLORY, look_at_rest);
+}
+
+/* ---- Names made in advance ---- */
+
+static const char *part_name(const char *part)
+{
+        static char name[100];
+        struct stat st;
+
+        check_equal(stat(TOOL_ENV, &st), 0);
+        snprintf(name, sizeof(name), "/dev/shm/xac.%jx.%jx.%s", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino, part);
+        return name;
+}
+
+static void make_file(const char *name, mode_t mode)
+{
+        int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+        check(fd >= 0);
+        check_equal(fchmod(fd, mode), 0);
+        close(fd);
+}
+
+static void make_open_file(void)
+{
+        make_file(part_name("control"), 0666);
+}
+
+static void make_closed_file(void)
+{
+        make_file(part_name("control"), 0600);
+}
+
+static void make_last_part(void)
+{
+        make_file(part_name("pool"), 0666);
+}
+
+static void make_link(void)
+{
+        check_equal(symlink(scratch_path("nowhere"), part_name("control")), 0);
+}
+
+static void make_fifo(void)
+{
+        check_equal(mkfifo(part_name("heads"), 0666), 0);
+}
+
+static void make_directory(void)
+{
+        check_equal(mkdir(part_name("control"), 0777), 0);
+}
+
+static void (*make_name)(void);
+
+/* And holds the lock that says that it is in use. */
+static void make_and_lock(void)
+{
+        make_name();
+        (void)lock_all_of("/dev/shm", "xac.");
+        crew_turn_pass(turn);
+        pause();
+}
+
+/* Which part it is. */
+static void be_refused(void)
+{
+        const xac_options options = { .archive = scratch_path("archive") };
+        xac_env *env;
+
+        hear();
+        check_code(xac_open(TOOL_ENV, 0, &options, &env), -EACCES);
+        check(was_heard("/dev/shm/xac."));
+        check(was_heard("belongs to user 54323"));
+        check(was_heard("xac clean"));
+        check_xac(1, "clean", TOOL_ENV);
+        check_said("not permitted");
+}
+
+static void names_made_in_advance_are_named_and_removed(void)
+{
+        static void (*const ways[])(void) = { make_open_file, make_closed_file, make_last_part,
+                                              make_link,      make_fifo,        make_directory };
+
+        set_up();
+        close(open(scratch_path("heard"), O_CREAT | O_CLOEXEC, 0666));
+        check_equal(chmod(scratch_path("heard"), 0666), 0);
+        for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+                make_name = ways[i];
+                pid_t mallory = start_as(MALLORY, make_and_lock);
+                crew_turn_await(turn, (uint32_t)i + 1);
+                as(ALICE, be_refused);
+                check_xac(0, "clean", "--dry-run", TOOL_ENV);
+                check_said("would remove");
+                check_xac(0, "clean", TOOL_ENV);
+                check_said("made by another user");
+                as(ALICE, work);
+                crew_kill(mallory);
+        }
+}
+
+/* Alice's own memory holds commits: nothing of it goes. */
+static void work_and_die(void)
+{
+        xac_env *env;
+        uint64_t *words = open_it(&env);
+
+        tool_commit(env, words, 0, XAC_NOSYNC);
+        _exit(0);
+}
+
+static void memory_of_the_owner_stays(void)
+{
+        set_up();
+        as(ALICE, work_and_die);
+        check_xac(1, "clean", TOOL_ENV);
+        check_said("the next open goes on with it");
+        as(ALICE, work);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                isolated_test(at_rest_nobody_is_stopped),
+                isolated_test(in_use_nobody_is_stopped),
+                isolated_test(older_lock_files_are_tightened),
+                isolated_test(readers_are_told_who_is_there),
+                isolated_test(names_made_in_advance_are_named_and_removed),
+                isolated_test(memory_of_the_owner_stays),
+        };
+
+        return cmocka_run_group_tests_name("other_users", tests, NULL, NULL);
+}

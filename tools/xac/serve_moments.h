@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TOOLS_XAC_SERVE_MOMENTS_H
+#define TOOLS_XAC_SERVE_MOMENTS_H
+
+/*
+ * The moments whose snapshots `xac serve` has open. Responses share them: writers have to keep versions of pages for
+ * each, and a snapshot for each client would fill the pool.
+ *
+ *      requests     a  b   c          d e                       f
+ *      moments      |--a b c-----     |--d e-------             |--f---
+ *                   |<100 ms>|        |<100 ms>|
+ *
+ * A response shares a moment that is less than 100 ms old and of which another response is being sent; else it gets a
+ * new one. So a client that comes alone sees the newest commit. A moment is closed when no response and no base needs
+ * it. There are 8 at most. The server gives the oldest one up where there are 8, where it gets too old, and where the
+ * pool is nearly full.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <xac/xac.h>
+
+enum {
+        SERVE_MOMENTS_MAX = 8,
+        SERVE_MOMENT_SHARED_MS = 100, /* so long do new responses share it */
+        SERVE_MOMENT_AGE_MS = 60000   /* so old does it get */
+};
+
+struct serve_moment {
+        xac_snapshot *snapshot; /* NULL: this place is free */
+        uint64_t opened_ms;
+        unsigned responses; /* that are being sent */
+        unsigned bases;     /* of the next responses to those who asked for pages */
+};
+
+struct serve_moments {
+        xac_env *env;
+        struct serve_moment moment[SERVE_MOMENTS_MAX];
+};
+
+/* For a response: the moment of that commit; 0: one that may be shared, or a new one. -ESTALE: no moment is of that
+ * commit; -EMFILE: there are 8; and what xac_snapshot_open() says. */
+int serve_moments_take(struct serve_moments *moments, uint64_t sequence, uint64_t now_ms, struct serve_moment **taken);
+/* The response is sent, and is a base from now on; or nothing any more. NULL: nothing happens. */
+void serve_moment_keep(struct serve_moment *moment);
+void serve_moment_leave(struct serve_moment *moment);
+/* The base is none any more. */
+void serve_moment_forget(struct serve_moment *moment);
+
+/* The oldest one; NULL: there is none. */
+const struct serve_moment *serve_moments_oldest(const struct serve_moments *moments);
+bool serve_moments_are_all_used(const struct serve_moments *moments);
+
+#endif
