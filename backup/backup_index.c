@@ -14,6 +14,7 @@
 #include "base/sys.h"
 #include "recovery/bytes.h"
 #include "recovery/manifest_slot.h"
+#include "recovery/page_name.h"
 
 enum {
         VERSION = 1,
@@ -24,8 +25,7 @@ enum {
         FILE_BYTES = 16,
         RUN_BYTES = 16,
         SUM_BYTES = 8,
-        ROOM_MIN = 64,
-        FILE_PAGES_MAX = 1 << 28 /* as many as a page's name has numbers for (recovery/log_format.h) */
+        ROOM_MIN = 64
 };
 
 static const unsigned char magic[8] = "XACBACKU";
@@ -272,7 +272,7 @@ static int decode_file(struct backup_index *index, uint32_t file_no, struct read
         runs = bytes_get_u32(reader->at + 12);
         reader->at += FILE_BYTES;
         if (file->mode & ~0777U || file->byte_len % index->manifest.page_bytes ||
-            file->byte_len / index->manifest.page_bytes > FILE_PAGES_MAX)
+            file->byte_len / index->manifest.page_bytes > PAGE_NAME_NUMBERS)
                 return XAC_CORRUPT;
         for (uint32_t i = 0; !err && i < runs; i++)
                 err = decode_run(index, file_no, reader, &after);
@@ -312,14 +312,28 @@ static int open_index(const char *path, int *fd)
         return err;
 }
 
+/* An index is written from its beginning to its end. One with a hole is somebody's who has made it long, not full. */
+static int judge_file(int fd, const struct stat *st)
+{
+        uint64_t begin, end;
+        int err;
+
+        if (!S_ISREG(st->st_mode) || st->st_size < FILES_AT)
+                return XAC_CORRUPT;
+        err = sys_find_data(fd, 0, &begin, &end);
+        if (err)
+                return err == -ENXIO ? XAC_CORRUPT : err;
+        return begin == 0 && end >= (uint64_t)st->st_size ? 0 : XAC_CORRUPT;
+}
+
 static int load(struct backup_index *index, int fd)
 {
         struct stat st;
         unsigned char *bytes;
         int err = sys_stat(fd, &st);
 
-        if (!err && (!S_ISREG(st.st_mode) || st.st_size < FILES_AT))
-                err = XAC_CORRUPT;
+        if (!err)
+                err = judge_file(fd, &st);
         if (err)
                 return err;
         bytes = malloc((size_t)st.st_size);

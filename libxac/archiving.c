@@ -88,6 +88,11 @@ static int read_files(void *arg, uint64_t position, void *bytes, size_t byte_len
         return err ? err : got == byte_len ? 0 : -ENOENT;
 }
 
+static uint64_t skip_files(void *arg, uint64_t position)
+{
+        return log_files_skip_missing(arg, position);
+}
+
 /* The log lies as recovery, or the last close, has left it. */
 static int keep_rest(const struct archive *archive, struct xac_env *env, const struct manifest *manifest)
 {
@@ -96,6 +101,7 @@ static int keep_rest(const struct archive *archive, struct xac_env *env, const s
                                          .session = manifest->session,
                                          .directory = env->directory,
                                          .read = read_files,
+                                         .skip = skip_files,
                                          .arg = &files };
         struct archive_mark mark;
         uint32_t culprit;

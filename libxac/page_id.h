@@ -16,7 +16,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { PAGE_NO_BITS = 28, SLOT_BITS = 24, SEQUENCE_BITS = 40, SLOT_HOME = 0, PAGE_BYTES_MAX = 65536 };
+#include "recovery/page_name.h"
+
+enum { PAGE_NO_BITS = PAGE_NAME_BITS, SLOT_BITS = 24, SEQUENCE_BITS = 40, SLOT_HOME = 0, PAGE_BYTES_MAX = 65536 };
 
 #define FILE_PAGES_MAX (UINT64_C(1) << PAGE_NO_BITS)
 #define SLOT_MASK      ((UINT64_C(1) << SLOT_BITS) - 1)

@@ -11,6 +11,7 @@
 #include "recovery/bytes.h"
 #include "recovery/data_name.h"
 #include "recovery/log_format.h"
+#include "recovery/page_name.h"
 
 enum {
         AT_MAGIC = 0,
@@ -44,8 +45,7 @@ enum {
         AT_PLACE = 256, /* in a file's row */
         AT_BYTE_LEN = 264,
 
-        MAGIC_BYTES = 8,
-        PAGE_NO_BITS = 28 /* of a page's name (log_format.h) */
+        MAGIC_BYTES = 8
 };
 
 _Static_assert((int)ARCHIVE_FIXED_BYTES + (int)MANIFEST_FILES * (int)ARCHIVE_FILE_BYTES <= (int)ARCHIVE_HEADER_MAX,
@@ -146,7 +146,7 @@ static bool file_decode(const unsigned char *row, uint32_t page_bytes, struct ar
         file->place = (struct manifest_place){ bytes_get_u32(row + AT_PLACE), bytes_get_u32(row + AT_PLACE + 4) };
         file->byte_len = bytes_get_u64(row + AT_BYTE_LEN);
         return memchr(file->name, 0, MANIFEST_NAME_BYTES) && data_name_makes_sense(file->name) &&
-               file->byte_len <= (uint64_t)page_bytes << PAGE_NO_BITS;
+               file->byte_len <= page_bytes * PAGE_NAME_NUMBERS;
 }
 
 /* ---- Sense ---- */

@@ -208,6 +208,17 @@ static int keep_part(struct keep *keep, uint64_t to, bool is_end)
         return 0;
 }
 
+/* What is missing is passed over in one step, however much that is by the manifest's positions. */
+static void skip_missing(const struct archive_source *source, uint64_t to, struct archive_mark *mark)
+{
+        const uint64_t there = source->skip ? source->skip(source->arg, mark->position) : mark->position;
+
+        if (there == mark->position)
+                return;
+        mark->position = there < to ? there : to;
+        mark->next_record = 0;
+}
+
 int archive_keep(const struct archive *archive, const struct archive_source *source, uint64_t to, bool has_tail,
                  struct archive_mark *mark)
 {
@@ -223,7 +234,7 @@ int archive_keep(const struct archive *archive, const struct archive_source *sou
         keep->source = source;
         keep->mark = mark;
         list_files(keep);
-        while (!err && mark->position < to) {
+        for (skip_missing(source, to, mark); !err && mark->position < to; skip_missing(source, to, mark)) {
                 uint64_t end = (mark->position / segment_bytes + 1) * segment_bytes;
 
                 if (end > to && !has_tail)

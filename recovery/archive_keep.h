@@ -20,6 +20,9 @@ struct archive_source {
         /* Reads the log in [position, position + byte_len), which lies in one segment. -ENOENT: that segment is not
          * there (any more). */
         int (*read)(void *arg, uint64_t position, void *bytes, size_t byte_len);
+        /* The position itself, or where the next segment begins that is there; UINT64_MAX: there is none. NULL: no
+         * segment is missing. */
+        uint64_t (*skip)(void *arg, uint64_t position);
         void *arg;
 };
 

@@ -11,10 +11,11 @@
 #include "base/say.h"
 #include "base/sys.h"
 #include "recovery/adopt.h"
+#include "recovery/page_name.h"
 #include "recovery/recover_area.h"
 #include "recovery/seal.h"
 
-enum { TOLD_MAX = 20, PROGRESS_PAGES = 4096, PAGE_NO_BITS = 28 };
+enum { TOLD_MAX = 20, PROGRESS_PAGES = 4096 };
 
 /* ---- One file ---- */
 
@@ -79,7 +80,7 @@ static void report_sector(const struct check *check, uint64_t page_no)
 
 static uint64_t page_id(const struct check *check, uint64_t page_no)
 {
-        return (uint64_t)check->file_no << PAGE_NO_BITS | page_no;
+        return page_name(check->file_no, page_no);
 }
 
 /* Was the page's sum perhaps being written when the machine went down, or one beside it? Recovery finds out what they
@@ -246,6 +247,11 @@ static int compare_file(struct check *check, const struct sums_note *noted)
                 err = check_seal(check, check->compare.sums_fd, noted);
         if (!err)
                 err = sums_compare(&check->compare);
+        if (err == XAC_CORRUPT) {
+                (void)findings_add(check->findings, "%s is longer than a data file can be",
+                                   check->manifest->file_name[check->file_no]);
+                err = 0;
+        }
         check->recovery->sums_pages += check->compare.pages;
         if (!err)
                 report_rest(check);

@@ -11,24 +11,21 @@
 #include "base/checksum.h"
 #include "base/hook.h"
 #include "base/sys.h"
+#include "recovery/page_name.h"
 #include "recovery/sums.h"
 
-enum {
-        PAGE_NO_BITS = 28, /* of a page's name (log_format.h) */
-        RUN_BYTES = 1024 * 1024,
-        RUN_PAGES_MAX = RUN_BYTES / 4096
-};
+enum { RUN_BYTES = 1024 * 1024, RUN_PAGES_MAX = RUN_BYTES / 4096 };
 
 static uint32_t page_file(uint64_t page)
 {
-        uint64_t file_no = page >> PAGE_NO_BITS;
+        uint64_t file_no = page_name_file(page);
 
         return file_no < MANIFEST_FILES ? (uint32_t)file_no : MANIFEST_FILES;
 }
 
 uint64_t home_files_offset(const struct home_files *homes, uint64_t page)
 {
-        return (page & ((UINT64_C(1) << PAGE_NO_BITS) - 1)) * homes->page_bytes;
+        return page_name_number(page) * homes->page_bytes;
 }
 
 const char *home_files_name(const struct home_files *homes, uint64_t page)
@@ -142,7 +139,7 @@ static int report_stray(struct home_files *homes, uint64_t page)
         if (!homes->is_stray_reported)
                 findings_add(homes->findings,
                              MANIFEST_NAME ": it names no file number %llu, although commits have changed it",
-                             (unsigned long long)(page >> PAGE_NO_BITS));
+                             (unsigned long long)(page_name_file(page)));
         homes->is_stray_reported = true;
         return XAC_CORRUPT;
 }

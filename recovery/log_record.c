@@ -6,6 +6,7 @@
 #include "base/checksum.h"
 #include "base/hook.h"
 #include "recovery/bytes.h"
+#include "recovery/page_name.h"
 
 enum {
         AT_CHECKSUM = 0,
@@ -22,7 +23,6 @@ enum {
         AT_ENTRY_PAGE = 0,
         AT_ENTRY_KIND = 8,
         AT_ENTRY_LEN = 12,
-        PAGE_FILE_SHIFT = 28, /* above it, a page's name has its file */
 
         PAD_MAX = LOG_BLOCK + LOG_RECORD_HEADER
 };
@@ -167,7 +167,7 @@ static bool take_body(struct log_entry *entry, uint32_t page_bytes)
                 entry->from = bytes_get_u64(entry->bytes);
                 entry->bytes += LOG_ENTRY_FROM;
                 entry->byte_len -= LOG_ENTRY_FROM;
-                return entry->from != entry->page && entry->from >> PAGE_FILE_SHIFT == entry->page >> PAGE_FILE_SHIFT;
+                return entry->from != entry->page && page_name_file(entry->from) == page_name_file(entry->page);
         default:
                 return false;
         }

@@ -9,9 +9,10 @@
 
 #include "base/search.h"
 #include "base/sys.h"
+#include "recovery/page_name.h"
 #include "recovery/recover_area.h"
 
-enum { PAGE_NO_BITS = 28, HALF_BLOCK = SUMS_BLOCK_PAGES / 2 };
+enum { HALF_BLOCK = SUMS_BLOCK_PAGES / 2 };
 
 /* ---- Digests ---- */
 
@@ -37,11 +38,11 @@ struct pages {
 
 static struct pages pages_of(const struct area_contents *area, uint32_t file_no)
 {
-        const uint64_t file = (uint64_t)file_no << PAGE_NO_BITS;
+        const uint64_t file = page_name(file_no, 0);
         const uint64_t *items = area->pages.items;
         const uint32_t count = area->pages.count;
         const uint32_t first = search_first(items, count, sizeof(items[0]), file);
-        const uint32_t end = search_first(items, count, sizeof(items[0]), file + (UINT64_C(1) << PAGE_NO_BITS));
+        const uint32_t end = search_first(items, count, sizeof(items[0]), file + PAGE_NAME_NUMBERS);
 
         return (struct pages){ items + first, end - first, file };
 }

@@ -12,6 +12,7 @@
 #include "base/checksum.h"
 #include "base/sys.h"
 #include "recovery/bytes.h"
+#include "recovery/page_name.h"
 
 enum {
         FORMAT_VERSION = 1,
@@ -41,7 +42,7 @@ enum {
 };
 
 /* Of a file: as many as a page's name has numbers for, in whole blocks. */
-#define PAGES_MAX (((UINT64_C(1) << 28) + SUMS_BLOCK_PAGES - 1) / SUMS_BLOCK_PAGES * SUMS_BLOCK_PAGES)
+#define PAGES_MAX ((PAGE_NAME_NUMBERS + SUMS_BLOCK_PAGES - 1) / SUMS_BLOCK_PAGES * SUMS_BLOCK_PAGES)
 
 #define MARK UINT32_C(0x534d5553) /* so that a sector that was written is no hole */
 
@@ -230,7 +231,11 @@ static int read_header(int fd, const struct sums_id *id, struct sums_note *note)
                 err = header_judge(sector, id);
         if (err == -ENODATA || err == XAC_CORRUPT)
                 return is_half_made(fd) ? -ENOENT : XAC_CORRUPT;
-        return err ? err : sums_get_note(fd, note);
+        if (!err)
+                err = sums_get_note(fd, note);
+        if (!err && note->size > id->page_bytes * PAGE_NAME_NUMBERS) /* no data file is so long */
+                *note = (struct sums_note){ .state = SUMS_OPEN, .is_lost = true };
+        return err;
 }
 
 int sums_open(int directory, const struct sums_id *id, int flags, int *fd, struct sums_note *note)

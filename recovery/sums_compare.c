@@ -5,15 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <xac/xac.h>
+
 #include "base/sys.h"
+#include "recovery/page_name.h"
 
 enum { RUN_PAGES = SUMS_SECTOR_PAGES };
 
 /* The pages of one sector of sums. */
 struct run {
         struct sums_compare *compare;
-        uint64_t size; /* of the data file */
-        uint64_t lost; /* pages of the sector whose sums are */
+        uint64_t size;                 /* of the data file */
+        uint64_t lost;                 /* pages of the sector whose sums are */
+        uint64_t data_begin, data_end; /* the next stretch of the data file that is no hole */
+        bool is_hole;                  /* these pages are one */
         unsigned char *bytes;
         uint32_t expected[RUN_PAGES];
 };
@@ -32,8 +37,24 @@ static int judge_page(struct run *run, const struct sums_page *page)
         return compare->visit(compare->arg, page);
 }
 
+/* Is all of it a hole? Somebody may have made a file longer than any disk. */
+static int look_for_hole(struct run *run, uint64_t offset, uint64_t byte_len, bool *is_hole)
+{
+        int err = 0;
+
+        if (offset >= run->data_end) {
+                err = sys_find_data(run->compare->data_fd, offset, &run->data_begin, &run->data_end);
+                if (err == -ENXIO) {
+                        run->data_begin = run->data_end = UINT64_MAX;
+                        err = 0;
+                }
+        }
+        *is_hole = !err && offset + byte_len <= run->data_begin;
+        return err;
+}
+
 /* What the last page lacks at the file's end is zeros. */
-static int read_pages(const struct run *run, uint64_t first, uint32_t count)
+static int read_data(const struct run *run, uint64_t first, uint32_t count)
 {
         uint64_t offset = first * run->compare->page_bytes;
         uint64_t byte_len = (uint64_t)count * run->compare->page_bytes;
@@ -41,6 +62,20 @@ static int read_pages(const struct run *run, uint64_t first, uint32_t count)
 
         memset(run->bytes + there, 0, byte_len - there);
         return sys_read_all(run->compare->data_fd, run->bytes, (size_t)there, offset);
+}
+
+/* Bytes of a hole are zeros from the last time on. */
+static int read_pages(struct run *run, uint64_t first, uint32_t count)
+{
+        const uint64_t byte_len = (uint64_t)count * run->compare->page_bytes;
+        const bool were_zeros = run->is_hole;
+        int err = look_for_hole(run, first * run->compare->page_bytes, byte_len, &run->is_hole);
+
+        if (err || !run->is_hole)
+                return err ? err : read_data(run, first, count);
+        if (!were_zeros)
+                memset(run->bytes, 0, (size_t)RUN_PAGES * run->compare->page_bytes);
+        return 0;
 }
 
 static int compare_run(struct run *run, uint64_t first, uint32_t count)
@@ -56,7 +91,7 @@ static int compare_run(struct run *run, uint64_t first, uint32_t count)
                                           .is_lost = run->lost != 0,
                                           .bytes = run->bytes + (size_t)i * page_bytes };
 
-                page.sum = sums_of(page.bytes, page_bytes);
+                page.sum = run->is_hole ? 0 : sums_of(page.bytes, page_bytes);
                 err = judge_page(run, &page);
         }
         return err;
@@ -116,7 +151,7 @@ int sums_compare(struct sums_compare *compare)
         if (!err) {
                 run->size = (uint64_t)st.st_size;
                 compare->pages = (run->size + compare->page_bytes - 1) / compare->page_bytes;
-                err = compare_all(run);
+                err = compare->pages > PAGE_NAME_NUMBERS ? XAC_CORRUPT : compare_all(run);
         }
         if (run)
                 free(run->bytes);

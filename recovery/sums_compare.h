@@ -32,7 +32,7 @@ struct sums_compare {
         uint64_t lost;      /* out: whose sums are damaged */
 };
 
-/* 0 also if pages differ. -EIO, -ENOMEM, ... */
+/* 0 also if pages differ. XAC_CORRUPT: the file is longer than a data file can be; -EIO, -ENOMEM, ... */
 int sums_compare(struct sums_compare *compare);
 
 #endif

@@ -88,6 +88,7 @@ include tests/model/local.mk
 include tests/kill/local.mk
 include tests/crash/local.mk
 include tests/fuzz/local.mk
+include tests/crafted/local.mk
 include tests/operator/local.mk
 
 include tests/tools/local.mk

@@ -17,6 +17,8 @@ TOOL_TESTS = \
         %D%/test_calibrate \
         %D%/test_check \
         %D%/test_clean \
+        %D%/test_crafted \
+        %D%/test_crowd \
         %D%/test_damaged_area \
         %D%/test_give_up \
         %D%/test_get \
@@ -67,6 +69,10 @@ TRACE_TESTED = %D%/json_check.c %D%/json_check.h %D%/trace_chew.c %D%/trace_chew
 %C%_test_moments_LDADD = $(CONTRACT_LIBS)
 %C%_test_serve_SOURCES = %D%/test_serve.c $(TOOL_COMMON)
 %C%_test_serve_LDADD = tests/support/libsupport.la $(SEND_CORE_LIBS) $(CMOCKA_LIBS)
+%C%_test_crafted_SOURCES = %D%/test_crafted.c $(TOOL_COMMON)
+%C%_test_crafted_LDADD = tests/support/libsupport.la $(UNIT_LIBS) # it makes manifests and checksums
+%C%_test_crowd_SOURCES = %D%/test_crowd.c $(TOOL_COMMON)
+%C%_test_crowd_LDADD = tests/support/libsupport.la $(SEND_CORE_LIBS) $(CMOCKA_LIBS)
 %C%_test_damaged_area_SOURCES = %D%/test_damaged_area.c $(TOOL_COMMON)
 %C%_test_damaged_area_LDADD = $(CONTRACT_LIBS)
 %C%_test_give_up_SOURCES = %D%/test_give_up.c $(TOOL_COMMON)

@@ -73,6 +73,11 @@ static int read_files(void *arg, uint64_t position, void *bytes, size_t byte_len
         return err ? err : got == byte_len ? 0 : -ENOENT;
 }
 
+static uint64_t skip_files(void *arg, uint64_t position)
+{
+        return log_files_skip_missing(arg, position);
+}
+
 /* How far the log is certain to be on disk: of one that is in use, or was, what later records say. */
 static int find_durable(const struct place *place, uint64_t *durable)
 {
@@ -100,6 +105,7 @@ static int keep(struct place *place, const struct archive *archive, struct archi
                                          .session = manifest->session,
                                          .directory = place->directory,
                                          .read = read_files,
+                                         .skip = skip_files,
                                          .arg = &files };
         uint64_t to = manifest->base_position;
         uint32_t culprit;
@@ -111,12 +117,7 @@ static int keep(struct place *place, const struct archive *archive, struct archi
                 return err;
         err = log_files_open(&files, place->directory, manifest->uuid, manifest->segment_bytes,
                              mark->position / manifest->segment_bytes, &culprit);
-        /* What is not there any more is a gap. */
         if (!err) {
-                uint64_t there = log_files_skip_missing(&files, mark->position);
-
-                if (there > mark->position && there != UINT64_MAX)
-                        *mark = (struct archive_mark){ .position = there };
                 const uint64_t begin = mark->position;
 
                 err = archive_keep(archive, &source, to, manifest->is_clean, mark);

@@ -7,9 +7,8 @@
 
 #include <xac/send.h>
 
+#include "recovery/page_name.h"
 #include "send/send_format.h"
-
-#define PAGES_MAX (UINT64_C(1) << 28) /* of a file */
 
 _Static_assert(GET_REST_MAX >= sizeof(struct send_begin) && GET_REST_MAX >= SEND_ERROR_BYTES + SEND_MESSAGE_MAX,
                "room");
@@ -25,7 +24,7 @@ static struct send_frame frame_of(const void *head)
 /* Its pages, and their number before them. */
 static bool is_file_frame(const struct get_pages *pages, const struct send_frame *frame)
 {
-        return pages->page_bytes && frame->count && frame->count <= PAGES_MAX - pages->next_page &&
+        return pages->page_bytes && frame->count && frame->count <= PAGE_NAME_NUMBERS - pages->next_page &&
                frame->byte_len == sizeof(uint64_t) + (uint64_t)frame->count * pages->page_bytes;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/sys.h"
+#include "recovery/page_name.h"
 #include "tools/xac/live.h"
 
 /* Pages beyond so many in one interval are left out: of bulk loads, none of whose pages is hot. */
@@ -49,7 +50,7 @@ void hot_pages_reset(struct hot_pages *hot)
 /* Where the page's index is, or belongs. */
 static uint16_t *find(struct hot_pages *hot, uint32_t file_no, uint64_t page_no)
 {
-        uint64_t key = (uint64_t)file_no << PLACE_PAGE_NO_BITS | page_no;
+        uint64_t key = page_name(file_no, page_no);
         uint32_t at = (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PLACE_BITS));
 
         for (;; at = (at + 1) % PLACES) {

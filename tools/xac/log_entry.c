@@ -7,6 +7,7 @@
 #include "base/say.h"
 #include "recovery/bytes.h"
 #include "recovery/log_record.h"
+#include "recovery/page_name.h"
 
 /* A change, decoded from the table in log_format.h. */
 struct change {
@@ -85,10 +86,10 @@ static bool print_entry(const struct place *place, const struct log_entry *entry
                 [LOG_CHANGES] = "changes", [LOG_IMAGE] = "image", [LOG_MOVED] = "moved", [LOG_CLEARED] = "cleared"
         };
 
-        say(stdout, "    %s page %" PRIu64 "  %s", place_file_name(place, place_page_file(entry->page)),
-            place_page_no(entry->page), kinds[entry->kind]);
+        say(stdout, "    %s page %" PRIu64 "  %s", place_file_name(place, page_name_file(entry->page)),
+            page_name_number(entry->page), kinds[entry->kind]);
         if (entry->kind == LOG_MOVED)
-                say(stdout, " from page %" PRIu64, place_page_no(entry->from));
+                say(stdout, " from page %" PRIu64, page_name_number(entry->from));
         say(stdout, ", %s\n", tool_count(entry->byte_len, "byte", "bytes"));
         if (entry->kind != LOG_IMAGE)
                 return print_changes(entry, has_bytes);

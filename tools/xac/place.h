@@ -52,17 +52,4 @@ int place_open_log(const struct place *place, struct log_reader **reader);
 /* The name of a data file, for people. */
 const char *place_file_name(const struct place *place, uint64_t file_no);
 
-/* Page ids, as in the tables of log_format.h. */
-enum { PLACE_PAGE_NO_BITS = 28 };
-
-static inline uint64_t place_page_file(uint64_t page)
-{
-        return page >> PLACE_PAGE_NO_BITS;
-}
-
-static inline uint64_t place_page_no(uint64_t page)
-{
-        return page & ((UINT64_C(1) << PLACE_PAGE_NO_BITS) - 1);
-}
-
 #endif

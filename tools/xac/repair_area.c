@@ -11,16 +11,12 @@
 #include "base/checksum.h"
 #include "base/say.h"
 #include "base/sys.h"
+#include "recovery/page_name.h"
 #include "recovery/recover_area.h"
-
-static uint64_t number_in_file(uint64_t page)
-{
-        return page & ((UINT64_C(1) << PLACE_PAGE_NO_BITS) - 1);
-}
 
 static const char *name_of(const struct repair *repair, uint64_t page)
 {
-        return place_file_name(&repair->place, place_page_file(page));
+        return place_file_name(&repair->place, page_name_file(page));
 }
 
 static bool is_it(const struct repair *repair, const unsigned char *bytes, uint32_t checksum)
@@ -52,7 +48,7 @@ static int open_home(const struct repair *repair, uint64_t page, struct home *ho
         if (err)
                 return err == -ENOENT || err == -ELOOP || err == -EISDIR || err == -ENXIO ? -ENODATA : err;
         err = sys_stat(home->fd, &st);
-        home->offset = number_in_file(page) * page_bytes;
+        home->offset = page_name_number(page) * page_bytes;
         if (!err && (!S_ISREG(st.st_mode) || (uint64_t)st.st_size <= home->offset))
                 err = -ENODATA;
         if (err) {
@@ -80,7 +76,8 @@ static int find_in_backup(struct repair *repair, uint64_t page, uint32_t checksu
 
         if (err)
                 return err;
-        err = repair->source.data_fd < 0 ? -ENODATA : repair_source_read(&repair->source, number_in_file(page), bytes);
+        err = repair->source.data_fd < 0 ? -ENODATA
+                                         : repair_source_read(&repair->source, page_name_number(page), bytes);
         repair_source_close_file(&repair->source);
         return err || is_it(repair, bytes, checksum) ? err : -ENODATA;
 }
@@ -123,7 +120,7 @@ static int lose(void *repair_, const struct area_damage *damage)
             "%s: offset %llu: the page, which the double-write area should have (its offset %llu), is damaged "
             "there, and neither at home nor in the backup as it was: left as it is\n",
             name_of(repair, damage->page),
-            (unsigned long long)(number_in_file(damage->page) * repair->place.manifest.page_bytes),
+            (unsigned long long)(page_name_number(damage->page) * repair->place.manifest.page_bytes),
             (unsigned long long)damage->offset);
         return 0;
 }

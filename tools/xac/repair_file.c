@@ -12,6 +12,7 @@
 #include "base/say.h"
 #include "base/sys.h"
 #include "recovery/adopt.h"
+#include "recovery/page_name.h"
 #include "recovery/recover_area.h"
 #include "recovery/seal.h"
 
@@ -152,7 +153,7 @@ static int judge_other(struct repair *repair, const struct sums_page *page)
 static int visit_page(void *arg, const struct sums_page *page)
 {
         struct repair *repair = arg;
-        const uint64_t id = (uint64_t)repair->file_no << PLACE_PAGE_NO_BITS | page->page_no;
+        const uint64_t id = page_name(repair->file_no, page->page_no);
         int err;
 
         if (area_pages_has(&repair->area, id, id))

@@ -2,7 +2,7 @@
 
 /*
  * xac serve: sends ranges of trees, and pages of files, to whoever asks on a socket (docs/SEND.md). One thread waits
- * for all clients; each response has a snapshot of its own, so that writers are in nobody's way.
+ * for all clients; responses share a few snapshots (serve_moments.h), so that writers are in nobody's way.
  */
 
 #include <errno.h>

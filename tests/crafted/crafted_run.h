@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TESTS_CRAFTED_RUN_H
+#define TESTS_CRAFTED_RUN_H
+
+/*
+ * Runs xac, with limits: a tool that meets a crafted directory ends within ten seconds of an idle machine, by itself,
+ * with 1 GiB of memory at most.
+ */
+
+#include <stddef.h>
+
+enum { CRAFTED_ARGS = 10, CRAFTED_SECONDS = 10, CRAFTED_MEMORY = 1 << 30 };
+
+struct crafted_run {
+        int status, signal;
+        int hung;       /* it was killed then */
+        long memory_kb; /* resident, the most */
+        double seconds;
+        char command[1024];
+        size_t said_len;
+        char said[4096]; /* the beginning */
+};
+
+void crafted_choose(const char *program);
+void crafted_run(struct crafted_run *run, const char *const *args);
+/* NULL: it kept the limits; else which one it did not. */
+const char *crafted_fault(const struct crafted_run *run);
+
+#endif

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT
+#
+# Crafted directories through every subcommand of xac (crafted.c):
+#
+#      make check-crafted                    for CRAFTED_SECONDS (600); CRAFTED_OPTIONS='--keep-going'
+#
+# Not a part of `make check`.
+
+CRAFTED_SECONDS = 600
+CRAFTED_OPTIONS =
+check-crafted: %D%/crafted tools/xac/xac $(SWEEP)
+	$(TEST_RUN) %D%/crafted --seconds $(CRAFTED_SECONDS) $(CRAFTED_OPTIONS)
+check_PROGRAMS += %D%/crafted
+
+%C%_crafted_SOURCES = \
+        %D%/crafted.c \
+        %D%/crafted_change.c \
+        %D%/crafted_change.h \
+        %D%/crafted_ground.c \
+        %D%/crafted_ground.h \
+        %D%/crafted_run.c \
+        %D%/crafted_run.h
+%C%_crafted_LDADD = tests/support/libsupport.la $(UNIT_LIBS)

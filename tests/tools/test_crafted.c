@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Directories that somebody has crafted: numbers in files that are right by their checksums, and far beyond what is
+ * there; files that are long, and hold nothing. A tool says so, or is done soon, and takes no more memory for it.
+ *
+ * tests/crafted makes such directories at random.
+ */
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/checksum.h"
+#include "recovery/bytes.h"
+#include "recovery/manifest_slot.h"
+#include "recovery/page_name.h"
+#include "recovery/sums.h"
+#include "tests/support/leeway.h"
+#include "tests/tools/tool.h"
+
+enum { COMMITS = 20, LIMIT_MS = 10000, MEMORY_KB = 1 << 20, PAGE = 4096 };
+
+/* ---- Limits ---- */
+
+static uint64_t began_ns;
+
+static void begin(void)
+{
+        began_ns = crew_clock_ns();
+}
+
+/* Of all tools that were run since. */
+static void check_limits(void)
+{
+        struct rusage usage;
+
+        check(crew_clock_ns() - began_ns < leeway_ms(LIMIT_MS) * 1000000);
+        check_equal(getrusage(RUSAGE_CHILDREN, &usage), 0);
+        check(usage.ru_maxrss < MEMORY_KB);
+}
+
+static void make_long(const char *name, uint64_t byte_len)
+{
+        check_equal(truncate(tool_path(name), (off_t)byte_len), 0);
+}
+
+/* ---- Long files ---- */
+
+static void a_data_file_of_holes_is_checked_at_once(void)
+{
+        tool_work(0, COMMITS, TOOL_CLOSE);
+        make_long(TOOL_FILE, PAGE_NAME_NUMBERS * PAGE);
+        begin();
+        check_xac(0, "check", TOOL_ENV);
+        check_limits();
+}
+
+static void a_data_file_that_is_too_long_is_damage(void)
+{
+        tool_work(0, COMMITS, TOOL_CLOSE);
+        make_long(TOOL_FILE, (PAGE_NAME_NUMBERS + 1) * PAGE);
+        begin();
+        check_xac(1, "check", TOOL_ENV);
+        check_said("longer than a data file can be");
+        check_limits();
+}
+
+static void an_index_of_holes_is_refused(void)
+{
+        tool_work(0, COMMITS, TOOL_CLOSE);
+        check_xac(0, "backup", TOOL_ENV, scratch_path("full"));
+        check_equal(truncate(scratch_path("full/xac.backup"), INT64_C(1) << 32), 0);
+        begin();
+        check_xac(1, "restore", "--check", scratch_path("full"));
+        check_said("damaged");
+        check_xac(1, "stat", scratch_path("full"));
+        check_limits();
+}
+
+/* ---- Numbers that are far away ---- */
+
+static void edit_manifest(void (*edit)(struct manifest *manifest))
+{
+        static unsigned char slot[MANIFEST_SLOT_BYTES];
+        static struct manifest manifest;
+        const int fd = open(tool_path("xac.manifest"), O_RDWR | O_CLOEXEC);
+
+        check_equal(pread(fd, slot, sizeof(slot), 0), sizeof(slot));
+        check_equal(manifest_slot_judge(slot, &manifest), SLOT_VALID);
+        edit(&manifest);
+        for (int turn = 0; turn < 2; turn++) {
+                manifest_slot_encode(slot, &manifest, turn);
+                check_equal(pwrite(fd, slot, sizeof(slot), turn * MANIFEST_SLOT_BYTES), sizeof(slot));
+        }
+        close(fd);
+}
+
+/* What is damaged before that was given up: it is a gap. */
+static void move_base_away(struct manifest *manifest)
+{
+        manifest->history = !manifest->session.history;
+        manifest->base_position = UINT64_C(1) << 58;
+        manifest->redo_position = manifest->base_position;
+}
+
+/* Some 10^12 segments between are missing. */
+static void a_log_that_ends_far_away_is_archived(void)
+{
+        tool_work(0, COMMITS, TOOL_CLOSE);
+        edit_manifest(move_base_away);
+        check_equal(mkdir(scratch_path("archive"), 0700), 0);
+        begin();
+        (void)tool_xac(tool_args("archive", TOOL_ENV, scratch_path("archive")));
+        check(tool.status == 0 || tool.status == 1);
+        check_limits();
+}
+
+/* A note that says so is none. */
+static void a_noted_length_without_end_is_not_repaired(void)
+{
+        enum { NOTE = 4096, SIZE = 16, SUM = 24, NUMBER_SUM = 36 };
+        unsigned char note[SUMS_SECTOR_BYTES];
+
+        tool_work(0, COMMITS, TOOL_CLOSE);
+        check_xac(0, "backup", TOOL_ENV, scratch_path("full"));
+        const int fd = open(tool_path("xac.sums.0"), O_RDWR | O_CLOEXEC);
+        check_equal(pread(fd, note, sizeof(note), NOTE), sizeof(note));
+        bytes_put_u64(note + SIZE, UINT64_C(1) << 52);
+        bytes_put_u32(note + SUM, checksum_crc32c(0, note, SUM));
+        bytes_put_u32(note + NUMBER_SUM, checksum_crc32c(0, note, NUMBER_SUM));
+        check_equal(pwrite(fd, note, sizeof(note), NOTE), sizeof(note));
+        close(fd);
+        begin();
+        (void)tool_xac(tool_args("repair", "--from", scratch_path("full"), TOOL_ENV));
+        check(tool.status >= 0 && tool.status <= 4);
+        check_limits();
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                isolated_test(a_data_file_of_holes_is_checked_at_once),
+                isolated_test(a_data_file_that_is_too_long_is_damage),
+                isolated_test(an_index_of_holes_is_refused),
+                isolated_test(a_log_that_ends_far_away_is_archived),
+                isolated_test(a_noted_length_without_end_is_not_repaired),
+        };
+
+        return cmocka_run_group_tests_name("crafted", tests, NULL, NULL);
+}
