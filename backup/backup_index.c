@@ -312,18 +312,22 @@ static int open_index(const char *path, int *fd)
         return err;
 }
 
-/* An index is written from its beginning to its end. One with a hole is somebody's who has made it long, not full. */
+/* Sums are those of pages that are no zeros, so there is no hole among them, also in a copy that has holes where it
+ * can. One with a hole there is somebody's who has made it long, not full. */
 static int judge_file(int fd, const struct stat *st)
 {
+        enum { SUMS_FROM = 64 << 10 };
         uint64_t begin, end;
         int err;
 
         if (!S_ISREG(st->st_mode) || st->st_size < FILES_AT)
                 return XAC_CORRUPT;
-        err = sys_find_data(fd, 0, &begin, &end);
+        if (st->st_size <= SUMS_FROM)
+                return 0;
+        err = sys_find_data(fd, SUMS_FROM, &begin, &end);
         if (err)
                 return err == -ENXIO ? XAC_CORRUPT : err;
-        return begin == 0 && end >= (uint64_t)st->st_size ? 0 : XAC_CORRUPT;
+        return begin == SUMS_FROM && end >= (uint64_t)st->st_size ? 0 : XAC_CORRUPT;
 }
 
 static int load(struct backup_index *index, int fd)

@@ -28,7 +28,7 @@ int byte_lock_tighten(int fd)
 
         if (!err && byte_lock_mode(mode) != mode)
                 err = sys_chmod(fd, byte_lock_mode(mode));
-        return err == -EPERM || err == -EROFS ? 0 : err;
+        return err == -EPERM || err == -EACCES || err == -EROFS || err == -ENOSYS || err == -EOPNOTSUPP ? 0 : err;
 }
 
 /* ---- What is held ---- */
@@ -51,47 +51,66 @@ static bool is_device(const struct stretch *stretch, unsigned major_no, unsigned
 }
 
 /* A line as "1: OFDLCK ADVISORY WRITE -1 08:02:4711 0 EOF": kinds, pid, device and inode, first and last byte. One of a
- * process that waits has an arrow, and counts nothing. */
+ * process that waits has an arrow, and counts nothing; nor do locks of flock(2) and leases. */
 static bool is_lock_of(const char *line, const struct stretch *stretch)
 {
         unsigned major_no, minor_no;
         unsigned long long inode, first;
-        char last[24];
+        char kind[8], last[24];
 
-        return sscanf(line, " %*d: %*[A-Z] %*s %*s %*d %x:%x:%llu %llu %23s", &major_no, &minor_no, &inode, &first,
-                      last) == 5 &&
-               inode == stretch->inode && is_device(stretch, major_no, minor_no) && first <= stretch->last &&
+        return sscanf(line, " %*d: %7s %*s %*s %*d %x:%x:%llu %llu %23s", kind, &major_no, &minor_no, &inode, &first,
+                      last) == 6 &&
+               (strcmp(kind, "OFDLCK") == 0 || strcmp(kind, "POSIX") == 0) && inode == stretch->inode &&
+               is_device(stretch, major_no, minor_no) && first <= stretch->last &&
                (last[0] == 'E' || strtoull(last, NULL, 10) >= stretch->first);
 }
 
-/* The lines of /proc/locks that are whole. Returns how many bytes they are. */
-static size_t look_at_lines(char *text, const struct stretch *stretch, bool *is_held)
+/* What is left of `text` behind its whole lines is moved to its beginning. */
+static bool look_at_lines(char *text, const struct stretch *stretch)
 {
         char *line = text;
+        bool is_held = false;
 
         for (char *end; (end = strchr(line, '\n')); line = end + 1) {
                 *end = '\0';
-                *is_held |= is_lock_of(line, stretch);
+                is_held |= is_lock_of(line, stretch);
         }
-        return (size_t)(line - text);
+        memmove(text, line, strlen(line) + 1);
+        return is_held;
 }
 
-static int look_at_list(int fd, const struct stretch *stretch)
+/* The kernel tells some 80 locks at a time. *is_whole: that were all. */
+static int look_through(int fd, const struct stretch *stretch, bool *is_held, bool *is_whole)
 {
-        char text[TEXT_BYTES];
+        char text[2 * TEXT_BYTES] = "";
         uint64_t offset = 0;
-        bool is_held = false;
-        size_t looked_at = 1;
         int err = 0;
 
-        while (!err && !is_held && looked_at) {
-                memset(text, 0, sizeof(text));
-                err = sys_read_all(fd, text, sizeof(text) - 1, offset);
+        *is_held = false;
+        for (; !err && !*is_held; offset += TEXT_BYTES / 2) {
+                const size_t there = strlen(text);
+
+                if (there > TEXT_BYTES)
+                        return -EINVAL; /* no list of locks */
+                memset(text + there, 0, sizeof(text) - there);
+                err = sys_read_all(fd, text + there, TEXT_BYTES / 2, offset);
                 if (!err || err == -ENODATA)
-                        looked_at = look_at_lines(text, stretch, &is_held);
-                offset += looked_at;
+                        *is_held = look_at_lines(text, stretch);
         }
-        return is_held ? 1 : err == -ENODATA ? 0 : err;
+        *is_whole = offset <= TEXT_BYTES / 2;
+        return err == -ENODATA ? 0 : err;
+}
+
+/* A lock that goes while the list is read makes others move to the front, and one may be passed over. */
+static int look_at_list(int fd, const struct stretch *stretch)
+{
+        enum { LOOKS = 3 };
+        bool is_held = false, is_whole = false;
+        int err = 0;
+
+        for (int i = 0; !err && !is_held && !is_whole && i < LOOKS; i++)
+                err = look_through(fd, stretch, &is_held, &is_whole);
+        return is_held ? 1 : err;
 }
 
 int byte_lock_is_held(const struct byte_lock_file *file, uint64_t offset, uint64_t count)
@@ -117,6 +136,7 @@ int byte_lock_is_held(const struct byte_lock_file *file, uint64_t offset, uint64
 
 struct search {
         struct byte_lock_holder *holder;
+        const _Atomic uint32_t *is_over; /* nobody wants to know any more; NULL: somebody always does */
         struct stretch stretch;
         int processes;   /* /proc */
         int process;     /* /proc/PID */
@@ -137,16 +157,34 @@ static int read_text(int directory, const char *name, char text[TEXT_BYTES])
         return err == -ENODATA ? 0 : err;
 }
 
+static bool is_over(const struct search *search)
+{
+        return search->is_over && atomic_load(search->is_over);
+}
+
+/* Is the descriptor one of that file? Its lock's line does not tell, where devices have no number of their own. */
+static bool is_of_file(const struct search *search, const char *descriptor)
+{
+        const struct stretch *stretch = &search->stretch;
+        char name[40];
+        struct stat st;
+
+        snprintf(name, sizeof(name), "fd/%.20s", descriptor);
+        return !fstatat(search->process, name, &st, 0) && st.st_dev == stretch->device && st.st_ino == stretch->inode;
+}
+
 static int look_at_descriptor(void *search_, const char *name)
 {
         const struct search *search = search_;
         char text[TEXT_BYTES];
 
+        if (is_over(search))
+                return IS_FOUND;
         if (read_text(search->descriptors, name, text))
                 return 0; /* closed meanwhile */
         for (const char *lock = strstr(text, "\nlock:"); lock; lock = strstr(lock + 1, "\nlock:"))
                 if (is_lock_of(lock + strlen("\nlock:"), &search->stretch))
-                        return IS_FOUND;
+                        return is_of_file(search, name) ? IS_FOUND : 0;
         return 0;
 }
 
@@ -179,9 +217,9 @@ static int look_at_process(void *search_, const char *name)
         return is_found;
 }
 
-bool byte_lock_find_holder(int fd, uint64_t offset, struct byte_lock_holder *holder)
+static bool find_holder(int fd, uint64_t offset, const _Atomic uint32_t *is_over, struct byte_lock_holder *holder)
 {
-        struct search search = { .holder = holder, .stretch = { .first = offset, .last = offset } };
+        struct search search = { .holder = holder, .is_over = is_over, .stretch = { .first = offset, .last = offset } };
         struct stat st;
         bool is_found;
 
@@ -192,6 +230,11 @@ bool byte_lock_find_holder(int fd, uint64_t offset, struct byte_lock_holder *hol
         is_found = sys_list(search.processes, look_at_process, &search) == IS_FOUND;
         sys_close(search.processes);
         return is_found;
+}
+
+bool byte_lock_find_holder(int fd, uint64_t offset, struct byte_lock_holder *holder)
+{
+        return find_holder(fd, offset, NULL, holder);
 }
 
 /* ---- Waiting ---- */
@@ -207,8 +250,12 @@ static void tell(const struct wait *wait)
         struct byte_lock_holder holder;
         char path[PATH_MAX];
 
+        const bool is_found = find_holder(wait->fd, wait->offset, &wait->is_over, &holder);
+
+        if (atomic_load(&wait->is_over))
+                return;
         sys_path_of(wait->fd, path, sizeof(path));
-        if (byte_lock_find_holder(wait->fd, wait->offset, &holder))
+        if (is_found)
                 say(stderr,
                     "libxac: %s: process %d (%s) has had the lock for a second or more; this one waits for it\n", path,
                     (int)holder.pid, holder.program);
@@ -249,14 +296,17 @@ static bool start_watch(struct wait *wait, pthread_t *thread)
         return !err;
 }
 
+/* Whoever cancels a thread that waits must not leave the watch alone with what is on its stack. */
 static int wait_for(int fd, uint64_t offset, int (*lock)(int fd, uint64_t offset, bool wait))
 {
         struct wait wait = { .fd = fd, .offset = offset };
         pthread_t thread;
+        int cancelling;
         int err = lock(fd, offset, false);
 
         if (err != -EAGAIN)
                 return err;
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
         const bool is_watched = start_watch(&wait, &thread);
         err = lock(fd, offset, true);
         if (is_watched) {
@@ -264,6 +314,7 @@ static int wait_for(int fd, uint64_t offset, int (*lock)(int fd, uint64_t offset
                 sys_futex_wake((const uint32_t *)&wait.is_over, 1);
                 pthread_join(thread, NULL);
         }
+        pthread_setcancelstate(cancelling, NULL);
         return err;
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,18 +56,24 @@ static int check_plain(int fd)
         return err;
 }
 
-/* umask(2) can only be read by setting it: the permissions that a new file gets tell it too. That file has no name. */
+/* umask(2) can only be read by setting it, and some directories have ACLs in its place: what a new file gets tells it.
+ * Its name is nobody's. */
 static int mode_under_umask(int directory, uint32_t *mode)
 {
+        char name[40];
+        uint64_t number;
         struct stat st;
         int fd;
-        int err = sys_open(directory, ".", O_TMPFILE | O_RDWR, (mode_t)*mode, &fd);
-        if (err == -EOPNOTSUPP || err == -EISDIR) /* a file system that has none such */
-                err = sys_open(AT_FDCWD, SHARED_DIRECTORY, O_TMPFILE | O_RDWR, (mode_t)*mode, &fd);
+        int err = sys_random(&number, sizeof(number));
+        if (err)
+                return err;
+        snprintf(name, sizeof(name), "xac.mode.%016llx", (unsigned long long)number);
+        err = sys_open(directory, name, O_RDWR | O_CREAT | O_EXCL, (mode_t)*mode, &fd);
         if (err)
                 return err;
         err = sys_stat(fd, &st);
         sys_close(fd);
+        (void)sys_unlink(directory, name);
         *mode = st.st_mode & 0777;
         return err;
 }
@@ -108,9 +115,10 @@ static int create_manifest(struct xac_env *env, const xac_options *options, stru
         options_fill_manifest(options, manifest);
         manifest->mode = options_mode(options);
         int err = mode_under_umask(env->directory, &manifest->mode);
-        if (!err)
-                err = sys_chmod(env->shared.lock_fd, byte_lock_mode((mode_t)manifest->mode));
-        if (err && err != -EPERM)
+        if (err)
+                return err;
+        err = sys_chmod(env->shared.lock_fd, byte_lock_mode((mode_t)manifest->mode));
+        if (err && err != -EPERM) /* that is another user's, who has it opened to us */
                 return err;
         err = sys_random(manifest->uuid, sizeof(manifest->uuid));
         return err ? err : manifest_create(env->directory, manifest);

@@ -22,10 +22,23 @@ static bool find_part(const struct shared_identity *identity, int part, char nam
         return !sys_stat_at(AT_FDCWD, name, st);
 }
 
-static bool find_stranger(const struct shared_identity *identity, int part, char name[SHARED_NAME_BYTES],
+/* Who has made the environment's files is no stranger to it, although the directory may be another user's. */
+static bool owns_files(int directory, uid_t user)
+{
+        static const char *const names[] = { ENV_LOCK_FILE, MANIFEST_NAME };
+        for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+                struct stat st;
+                if (!sys_stat_at(directory, names[i], &st) && S_ISREG(st.st_mode) && st.st_uid == user)
+                        return true;
+        }
+        return false;
+}
+
+static bool find_stranger(const struct shared_identity *identity, int directory, int part, char name[SHARED_NAME_BYTES],
                           struct stat *st)
 {
-        return find_part(identity, part, name, st) && !shared_is_trusted(st, identity);
+        return find_part(identity, part, name, st) && !shared_is_trusted(st, identity) &&
+               !owns_files(directory, st->st_uid);
 }
 
 void strangers_tell(const struct shared_identity *identity)
@@ -66,18 +79,18 @@ int strangers_are_there(int directory)
         int err = identify(directory, &identity);
         bool is_any = false;
         for (int i = 0; i < PARTS && !err; i++)
-                is_any |= find_stranger(&identity, i, name, &st);
+                is_any |= find_stranger(&identity, directory, i, name, &st);
         return err ? err : is_any;
 }
 
-/* Caller holds byte 0 of the lock file: until its name is free nobody else can have it. */
-static int remove_all(const struct shared_identity *identity)
+/* Caller holds byte 0 of the lock file, so nobody makes a part meanwhile. */
+static int remove_all(const struct shared_identity *identity, int directory)
 {
         char name[SHARED_NAME_BYTES];
         struct stat st;
         int err = 0;
         for (int i = 0; i < PARTS; i++) {
-                if (!find_stranger(identity, i, name, &st))
+                if (!find_stranger(identity, directory, i, name, &st))
                         continue;
                 int this_err = S_ISDIR(st.st_mode) ? sys_rmdir(AT_FDCWD, name) : sys_unlink(AT_FDCWD, name);
                 if (this_err && this_err != -ENOENT)
@@ -86,20 +99,31 @@ static int remove_all(const struct shared_identity *identity)
         return err;
 }
 
+/* Only who may write to the environment can lock its bytes (base/byte_lock.h), so no stranger holds this up. */
+static int hold(int lock_fd)
+{
+        enum { TO_THE_END = 0 };
+        int err = sys_lock_byte(lock_fd, 0, false);
+        int in_use = err ? 0 : sys_is_range_locked(lock_fd, 1, TO_THE_END);
+        if (err == -EAGAIN || in_use > 0)
+                return -EBUSY;
+        return err ? err : in_use;
+}
+
+/* A copy of data and manifest has no lock file, and nobody has it open. */
 int strangers_remove(int directory)
 {
         struct shared_identity identity;
-        int lock_fd;
+        int lock_fd = -1;
         int err = sys_open(directory, ENV_LOCK_FILE, O_RDWR, 0, &lock_fd);
-        if (err)
-                return err;
-        err = sys_lock_byte(lock_fd, 0, false);
-        if (err == -EAGAIN)
-                err = -EBUSY;
+        const bool has_lock = !err;
         if (!err)
+                err = hold(lock_fd);
+        if (!err || err == -ENOENT)
                 err = identify(directory, &identity);
         if (!err)
-                err = remove_all(&identity);
-        sys_close(lock_fd); /* and with it the lock */
+                err = remove_all(&identity, directory);
+        if (has_lock)
+                sys_close(lock_fd); /* and with it the lock */
         return err;
 }

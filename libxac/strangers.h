@@ -4,8 +4,9 @@
 
 /*
  * The names of shared memory can be foreseen (R15), and everybody may make files in /dev/shm. A user who makes one of
- * an environment's three names in advance is a stranger to it (shared_is_trusted()). No open believes such a file, and
- * only its maker and root can remove it: until then an open is -EACCES.
+ * an environment's three names in advance is a stranger to it: shared_is_trusted() says so, and the user has made
+ * neither its lock file nor its manifest. No open believes such a file, and only its maker and root can remove it:
+ * until then an open is -EACCES.
  */
 
 #include <stdbool.h>
@@ -19,8 +20,8 @@ void strangers_tell(const struct shared_identity *identity);
  * manifest_read(). */
 int strangers_are_there(int directory);
 
-/* Removes what strangers have made, and nothing else. Nobody opens the environment meanwhile. -EBUSY: somebody opens or
- * closes it now; -EPERM: this user may not; -ENOTEMPTY: it is a directory with something in it. */
+/* Removes what strangers have made, and nothing else. Nobody opens the environment meanwhile. -EBUSY: somebody has it
+ * open, or opens or closes it now; -EPERM: this user may not; -ENOTEMPTY: it is a directory with something in it. */
 int strangers_remove(int directory);
 
 #endif

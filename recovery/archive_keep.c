@@ -211,8 +211,11 @@ static int keep_part(struct keep *keep, uint64_t to, bool is_end)
 /* What is missing is passed over in one step, however much that is by the manifest's positions. */
 static void skip_missing(const struct archive_source *source, uint64_t to, struct archive_mark *mark)
 {
-        const uint64_t there = source->skip ? source->skip(source->arg, mark->position) : mark->position;
+        uint64_t there;
 
+        if (!source->skip || mark->position >= to)
+                return;
+        there = source->skip(source->arg, mark->position);
         if (there == mark->position)
                 return;
         mark->position = there < to ? there : to;

@@ -231,7 +231,7 @@ static bool is_at_end(const struct response *response)
         return !response->is_in_leaf && response->place.leaf == response->plan.count;
 }
 
-/* The next stretch of the plan. */
+/* The next stretch of the plan, for another batch. */
 static int go_on(struct response *response)
 {
         response->place.leaf = 0;
@@ -245,16 +245,15 @@ int pages_put(struct response *response, struct batch *batch)
         bool is_full = false;
         int err = 0;
         response->packer.lent = NULL;
-        while (!err && !is_full && (response->is_in_leaf || response->place.leaf < plan->count) &&
-               has_room(batch, plan->leaves[0].leaf.page_bytes)) {
+        while (!err && !is_full && !is_at_end(response) && has_room(batch, plan->leaves[0].leaf.page_bytes)) {
                 if (response->is_in_leaf)
                         err = put_records(&writer, &is_full);
                 else
                         err = put_leaf(&writer, &plan->leaves[response->place.leaf++]);
-                if (!err && is_at_end(response) && plan->has_more)
-                        err = go_on(response);
         }
         close_frame(&writer);
+        if (!err && is_at_end(response) && plan->has_more)
+                err = go_on(response);
         response->has_body = is_at_end(response);
         return err;
 }

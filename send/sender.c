@@ -22,6 +22,7 @@ enum {
         ZEROCOPY_BYTES = 16384,
         ZEROCOPY_MIN = 128 << 10, /* of a response */
         TURN_BYTES = 4 << 20,
+        TURN_MS = 10, /* leaves that are compared, and kept, take time and no bytes */
         WAITS = 2,    /* for the kernel */
         GLANCE_MS = 1 /* between looks at a ring, of which poll() does not tell */
 };
@@ -215,9 +216,11 @@ int xac_send_begin(xac_sender *sender, const xac_send_request *request)
 static int begin_error(xac_sender *sender, int error, const char *message)
 {
         int err = begin(sender);
-        if (!err)
-                err = tell(sender, error, message);
-        sender->is_busy |= !err;
+        if (err)
+                return err;
+        xac_sender_forget(sender);
+        err = tell(sender, error, message);
+        sender->is_busy = !err;
         return err;
 }
 
@@ -315,6 +318,11 @@ bool sender_holds(const xac_sender *sender)
         return sender->base || (sender->is_busy && response_has_snapshot(&sender->response));
 }
 
+bool sender_compares(const xac_sender *sender)
+{
+        return sender->is_busy && sender->response.old;
+}
+
 int sender_give_up(xac_sender *sender)
 {
         xac_sender_forget(sender);
@@ -343,13 +351,14 @@ static int next_batch(xac_sender *sender, struct batch **batch)
 static int send_all(xac_sender *sender)
 {
         const uint64_t enough = sender->stats.bytes + TURN_BYTES;
+        const uint64_t end_ms = now_ms() + TURN_MS;
         for (;;) {
                 struct batch *batch;
                 int result = next_batch(sender, &batch);
                 if (result || !batch)
                         return result ? result : 1;
                 result = outlet_send(&sender->outlet, batch, sender->response.packer.is_zerocopy);
-                if (result <= 0 || sender->stats.bytes >= enough)
+                if (result <= 0 || sender->stats.bytes >= enough || now_ms() >= end_ms)
                         return result < 0 ? result : 0;
         }
 }

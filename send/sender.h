@@ -15,6 +15,10 @@ int sender_refuse(xac_sender *sender, int error);
 /* Does it need the snapshots that it was given, for a response that it sends, or for the base of the next one? */
 bool sender_holds(const xac_sender *sender);
 
+/* Does the response that it sends say what has changed since the one before? Then it needs the snapshot of that, too.
+ */
+bool sender_compares(const xac_sender *sender);
+
 /* As at the deadline of a response: what is left is copied, and no snapshot is held any more. Not 0: the client is to
  * be closed, for there is too much left. */
 int sender_give_up(xac_sender *sender);

@@ -18,7 +18,7 @@
 #define RINGS_PREFIX    "xac-trace."
 #define RINGS_MAGIC     "XACRINGS" /* its eight bytes */
 
-enum { OWNER_ALONE = 0600 };
+enum { OWNER_ALONE = 0600, OPENING_TRIES = 200, OPENING_PAUSE_NS = 1000000 };
 
 static uint64_t memory_bytes(void)
 {
@@ -236,8 +236,8 @@ static int open_locked(struct rings *rings, uint64_t most_bytes, int may_create)
         return err ? err : byte_lock_share(rings->file, RINGS_USE_BYTE);
 }
 
-/* Its owner alone may lock a trace: somebody else's is refused, and what is open to others is closed to them. */
-static int keep_others_out(int file)
+/* Somebody else's trace is refused. Who may read one may lock it: who records into it closes it to others. */
+static int keep_others_out(int file, bool may_change)
 {
         struct trace_header header;
         struct stat st;
@@ -246,18 +246,33 @@ static int keep_others_out(int file)
                 err = read_header(file, &header);
         if (err && err != -ENODATA)
                 return err;
-        return st.st_mode & 077 ? sys_chmod(file, OWNER_ALONE) : 0;
+        return may_change && st.st_mode & 077 ? sys_chmod(file, OWNER_ALONE) : 0;
+}
+
+/* Who only looks at a trace does not change whose it is to read, and waits for nobody for long. */
+static int lock_opening(const struct rings *rings)
+{
+        int err = -EAGAIN;
+        if (rings->may_create)
+                return byte_lock_wait(rings->file, RINGS_OPENING_BYTE);
+        for (int i = 0; i < OPENING_TRIES && err == -EAGAIN; i++) {
+                if (i)
+                        sys_sleep_ns(OPENING_PAUSE_NS);
+                err = sys_lock_byte(rings->file, RINGS_OPENING_BYTE, false);
+        }
+        return err;
 }
 
 int rings_open(struct rings *rings, const char *path, uint64_t most_bytes, int may_create)
 {
         memset(rings, 0, sizeof(*rings));
+        rings->may_create = may_create;
         int err = sys_open(AT_FDCWD, path, O_RDWR | (may_create ? O_CREAT : 0), OWNER_ALONE, &rings->file);
         if (err)
                 return err;
-        err = keep_others_out(rings->file);
+        err = keep_others_out(rings->file, may_create);
         if (!err)
-                err = byte_lock_wait(rings->file, RINGS_OPENING_BYTE);
+                err = lock_opening(rings);
         if (!err) {
                 err = open_locked(rings, most_bytes, may_create);
                 sys_unlock_byte(rings->file, RINGS_OPENING_BYTE);
@@ -297,7 +312,7 @@ static void remove_if_last(struct rings *rings)
 
 void rings_close(struct rings *rings)
 {
-        if (!byte_lock_wait(rings->file, RINGS_OPENING_BYTE))
+        if (!lock_opening(rings))
                 remove_if_last(rings);
         rings_detach(rings); /* and with the file its locks */
 }

@@ -83,6 +83,7 @@ struct rings {
         struct rings_shared *shared;
         int file;
         int memory;
+        int may_create; /* it was opened to record */
         char name[TRACE_RINGS_NAME_BYTES];
 };
 

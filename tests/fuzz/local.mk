@@ -4,7 +4,9 @@
 # `make check-fuzz` builds them with clang and libFuzzer and runs each FUZZ_RUNS times.
 
 FUZZ_TARGETS = \
+        %D%/fuzz_archive \
         %D%/fuzz_area \
+        %D%/fuzz_backup \
         %D%/fuzz_bpnode \
         %D%/fuzz_bptree \
         %D%/fuzz_cobtree \
@@ -16,6 +18,8 @@ FUZZ_TARGETS = \
         %D%/fuzz_range \
         %D%/fuzz_request \
         %D%/fuzz_replay \
+        %D%/fuzz_rings \
+        %D%/fuzz_sums \
         %D%/fuzz_trace
 
 # What makes the seeds anew (make_corpus.sh) is no test, but must go on compiling.
@@ -25,8 +29,14 @@ SUITE_system += $(FUZZ_TARGETS)
 FUZZ_COMMON = %D%/fuzz.c %D%/fuzz.h %D%/fuzz_main.c %D%/model.c %D%/model.h
 FUZZ_LIBS = tests/support/libsupport.la $(UNIT_LIBS)
 
+%C%_fuzz_archive_SOURCES = %D%/fuzz_archive.c $(FUZZ_COMMON)
+%C%_fuzz_archive_LDADD = $(FUZZ_LIBS)
+
 %C%_fuzz_area_SOURCES = %D%/fuzz_area.c $(FUZZ_COMMON)
 %C%_fuzz_area_LDADD = $(FUZZ_LIBS)
+
+%C%_fuzz_backup_SOURCES = %D%/fuzz_backup.c $(FUZZ_COMMON)
+%C%_fuzz_backup_LDADD = $(FUZZ_LIBS)
 
 %C%_fuzz_bpnode_SOURCES = %D%/fuzz_bpnode.c $(TREES_SORTED) $(TREES_EITHER) $(FUZZ_COMMON)
 %C%_fuzz_bpnode_LDADD = tests/support/libsupport.la libxactrees-core.la $(UNIT_LIBS)
@@ -62,6 +72,12 @@ FUZZ_TREE = %D%/fuzz_tree.c %D%/fuzz_tree.h $(FUZZ_STAGE)
 
 %C%_fuzz_replay_SOURCES = %D%/fuzz_replay.c $(FUZZ_COMMON)
 %C%_fuzz_replay_LDADD = $(FUZZ_LIBS)
+
+%C%_fuzz_rings_SOURCES = %D%/fuzz_rings.c $(FUZZ_COMMON)
+%C%_fuzz_rings_LDADD = $(FUZZ_LIBS)
+
+%C%_fuzz_sums_SOURCES = %D%/fuzz_sums.c $(FUZZ_COMMON)
+%C%_fuzz_sums_LDADD = $(FUZZ_LIBS)
 
 %C%_fuzz_trace_SOURCES = %D%/fuzz_trace.c $(TRACE_TESTED) $(FUZZ_COMMON)
 %C%_fuzz_trace_LDADD = $(FUZZ_LIBS)

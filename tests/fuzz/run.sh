@@ -16,7 +16,7 @@ runs=${FUZZ_RUNS:-1000000}
 seconds=${FUZZ_SECONDS:-0}
 jobs=${FUZZ_JOBS:-1}
 build=$(pwd)/fuzz-build
-targets=${*:-diff replay area manifest log_reader bpnode bptree cobtree ehash heap trace range request}
+targets=${*:-diff replay area archive backup sums rings manifest log_reader bpnode bptree cobtree ehash heap trace range request}
 
 clang=
 for candidate in ${FUZZ_CLANG:-clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14}; do
@@ -56,7 +56,7 @@ below()
 all_sources()
 {
         sources quiet base/checksum.c
-        sources counted base/hook.c base/say.c base/shlock.c base/sys.c base/vector.c
+        sources counted base/byte_lock.c base/hook.c base/say.c base/shlock.c base/sys.c base/vector.c
         # without libzstd: an archive is the one thing that it packs
         sources counted $(below recovery | grep -v '/zstd\.c$')
         sources counted $(below pages trees heap) send/cells.c $(below send | grep '/range') send/rows.c send/segment.c \

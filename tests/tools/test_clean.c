@@ -402,7 +402,7 @@ static void memory_of_a_stranger_is_not_looked_at(void)
         tool_work(0, COMMITS, TOOL_KILL);
         check_ok(chown(part_name("control"), NOBODY, NOBODY));
         check_xac(1, "stat", TOOL_ENV);
-        check_said("another user has made its shared memory in advance");
+        check_said("whom this one does not trust for it");
         check_xac(3, "recover", TOOL_ENV); /* there may be commits in it */
         check_ok(chown(part_name("control"), 0, 0));
         check_xac(0, "stat", TOOL_ENV);

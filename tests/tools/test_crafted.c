@@ -136,6 +136,7 @@ static void a_noted_length_without_end_is_not_repaired(void)
         begin();
         (void)tool_xac(tool_args("repair", "--from", scratch_path("full"), TOOL_ENV));
         check(tool.status >= 0 && tool.status <= 4);
+        check_equal(scratch_file_size(tool_path(TOOL_FILE)), TOOL_PAGES * PAGE);
         check_limits();
 }
 

@@ -342,6 +342,24 @@ static void memory_of_the_owner_stays(void)
         as(ALICE, work);
 }
 
+/* Who has made the environment need not own its directory. */
+static void memory_of_who_made_it_stays(void)
+{
+        set_up();
+        check_equal(chown(TOOL_ENV, 0, 0), 0);
+        check_equal(chmod(TOOL_ENV, 0777), 0);
+        pid_t alice = start_as(ALICE, work_and_stay);
+        crew_turn_await(turn, 1);
+        check_xac(3, "clean", TOOL_ENV);
+        check_xac(3, "clean", "--force", TOOL_ENV);
+        crew_turn_pass(turn);
+        crew_join(alice);
+        as(ALICE, work_and_die);
+        check_xac(1, "clean", TOOL_ENV);
+        check_not_said("removed");
+        as(ALICE, work);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -351,6 +369,7 @@ int main(void)
                 isolated_test(readers_are_told_who_is_there),
                 isolated_test(names_made_in_advance_are_named_and_removed),
                 isolated_test(memory_of_the_owner_stays),
+                isolated_test(memory_of_who_made_it_stays),
         };
 
         return cmocka_run_group_tests_name("other_users", tests, NULL, NULL);

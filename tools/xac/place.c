@@ -114,10 +114,10 @@ int place_hold(struct place *place)
 
         if (place->may_lock)
                 err = sys_lock_byte(place->lock.fd, 0, false);
-        else if (place->has_lock_file && byte_lock_is_held(&place->lock, 0, 1) != 0)
-                err = -EAGAIN;
+        else if (place->has_lock_file)
+                err = byte_lock_is_held(&place->lock, 0, 1);
         if (err)
-                return err == -EAGAIN ? -EBUSY : err;
+                return err == -EAGAIN || err > 0 ? -EBUSY : err;
         in_use = place_is_in_use(place);
         return in_use > 0 ? -EBUSY : in_use;
 }

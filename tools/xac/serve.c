@@ -120,10 +120,13 @@ static struct serve_client *longest_idle(const struct server *server, uint64_t n
 {
         struct serve_client *longest = NULL;
 
-        for (struct serve_client *client = server->clients; client; client = client->next)
-                if (now - client->moved_ms >= (client->is_busy ? STUCK_MS : QUIET_MS) &&
+        for (struct serve_client *client = server->clients; client; client = client->next) {
+                const uint64_t still_ms = serve_client_still_ms(client, now);
+
+                if (still_ms >= (client->is_busy || client->queued ? STUCK_MS : QUIET_MS) &&
                     (!longest || client->moved_ms <= longest->moved_ms))
                         longest = client;
+        }
         return longest;
 }
 
@@ -150,8 +153,8 @@ static void let_in(struct server *server)
         struct serve_client *client = socket < 0 ? NULL : serve_client_open(&server->settings, socket, now_ms());
 
         if (!client) {
-                if (socket < 0 && server->count && errno != EAGAIN && errno != ECONNABORTED)
-                        listen_again(server, false); /* no descriptor, no memory: until one leaves */
+                if (socket < 0 && errno != EAGAIN && errno != ECONNABORTED && !make_way(server))
+                        listen_again(server, false); /* no descriptor, no memory */
                 return;
         }
         client->number = ++server->let_in;
@@ -210,6 +213,33 @@ static bool is_pool_nearly_full(const struct server *server)
                stats.pool_bytes_used > stats.pool_bytes / POOL_PARTS * (POOL_PARTS - 1);
 }
 
+/* When somebody has moved a byte of a response of that moment. */
+static uint64_t moved_ms(const struct server *server, const struct serve_moment *moment)
+{
+        uint64_t last_ms = 0;
+
+        for (const struct serve_client *client = server->clients; client; client = client->next)
+                if (client->moment == moment && client->moved_ms > last_ms)
+                        last_ms = client->moved_ms;
+        return last_ms;
+}
+
+/* Without its base a client gets a response in full. Of responses, those that nobody takes go first. */
+static const struct serve_moment *choose_moment(const struct server *server)
+{
+        const struct serve_moment *chosen = serve_moments_oldest_base(&server->moments);
+
+        if (chosen)
+                return chosen;
+        for (unsigned i = 0; i < SERVE_MOMENTS_MAX; i++) {
+                const struct serve_moment *moment = &server->moments.moment[i];
+
+                if (moment->snapshot && (!chosen || moved_ms(server, moment) < moved_ms(server, chosen)))
+                        chosen = moment;
+        }
+        return chosen;
+}
+
 /* There is always a place for another moment, none gets too old, and no transaction finds the pool full because of
  * them. */
 static void tend_moments(struct server *server)
@@ -219,8 +249,10 @@ static void tend_moments(struct server *server)
 
         if (!oldest)
                 return;
-        if (serve_moments_are_all_used(&server->moments) || now - oldest->opened_ms >= SERVE_MOMENT_AGE_MS) {
+        if (now - oldest->opened_ms >= SERVE_MOMENT_AGE_MS) {
                 give_up(server, oldest);
+        } else if (serve_moments_are_all_used(&server->moments)) {
+                give_up(server, choose_moment(server));
         } else if (now - server->pool_look_ms >= POOL_LOOK_MS) {
                 server->pool_look_ms = now;
                 if (now - oldest->opened_ms >= SERVE_MOMENT_SHARED_MS && is_pool_nearly_full(server))
@@ -261,6 +293,7 @@ static int serve_all(struct server *server)
                         serve_client(server, event.data.ptr, event.events);
                 tend_moments(server);
                 serve_overdue(server);
+                tend_moments(server);
                 if (server->is_deaf && now_ms() >= server->deaf_until_ms)
                         listen_again(server, true);
         }

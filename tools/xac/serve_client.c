@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -255,6 +257,10 @@ static int begin_response(struct serve_client *client, uint64_t now_ms)
         if (err)
                 return sender_refuse(client->sender, err);
         err = sender_begin(client->sender, request, client->moment->snapshot);
+        if (!sender_compares(client->sender)) {
+                serve_moment_forget(client->base);
+                client->base = NULL;
+        }
         if (err)
                 report_error(client, err);
         return err;
@@ -394,6 +400,32 @@ bool serve_client_give_up(struct serve_client *client, const struct serve_moment
         if (err)
                 report_end(client, "closed: it takes its response too slowly, and too much of it is left to be copied");
         return !err;
+}
+
+/* Bytes that were sent, and have not got to the peer. */
+static int queued(const struct serve_client *client)
+{
+        int byte_len = 0;
+
+        return ioctl(client->socket, SIOCOUTQ, &byte_len) ? 0 : byte_len;
+}
+
+/* What has come, or can be sent, waits for us. */
+static bool waits_for_us(const struct serve_client *client)
+{
+        struct pollfd ready = { .fd = client->socket, .events = (short)client->events };
+
+        return poll(&ready, 1, 0) > 0;
+}
+
+uint64_t serve_client_still_ms(struct serve_client *client, uint64_t now_ms)
+{
+        const int byte_len = queued(client);
+
+        if (byte_len != client->queued || waits_for_us(client))
+                client->moved_ms = now_ms;
+        client->queued = byte_len;
+        return now_ms - client->moved_ms;
 }
 
 void serve_client_make_way(const struct serve_client *client)

@@ -51,6 +51,7 @@ struct serve_client {
         uint64_t due_ms;            /* when something is to be done in any case */
         uint64_t quiet_ms, half_ms; /* since when nothing of a request has come, and only a part of one */
         uint64_t moved_ms;          /* when the last byte came, or was taken */
+        int queued;                 /* bytes that the kernel had of it, when that was looked at */
 };
 
 /* Takes the socket over, which does not block. NULL, after the socket was closed: no memory. */
@@ -61,6 +62,8 @@ bool serve_client_go(struct serve_client *client, uint64_t now_ms, bool is_reada
 
 /* The moment will be closed: what the client needs of it is copied, or forgotten. False: the client is to be closed. */
 bool serve_client_give_up(struct serve_client *client, const struct serve_moment *moment);
+/* For how long neither side has moved a byte of it, as far as is known: it is to be asked now and then. */
+uint64_t serve_client_still_ms(struct serve_client *client, uint64_t now_ms);
 /* It is closed for others, who wait. */
 void serve_client_make_way(const struct serve_client *client);
 

@@ -14,38 +14,61 @@ static bool is_of(const struct serve_moment *moment, uint64_t sequence)
         return moment->snapshot && xac_snapshot_sequence(moment->snapshot) == sequence;
 }
 
-static struct serve_moment *find(struct serve_moments *moments, uint64_t sequence, uint64_t now_ms)
+/* The newest one, so that nobody sees less than before. */
+static struct serve_moment *find_shared(struct serve_moments *moments, uint64_t now_ms)
 {
+        struct serve_moment *newest = NULL;
+
         for (unsigned i = 0; i < SERVE_MOMENTS_MAX; i++) {
                 struct serve_moment *moment = &moments->moment[i];
 
-                if (sequence ? is_of(moment, sequence) : may_be_shared(moment, now_ms))
-                        return moment;
+                if (may_be_shared(moment, now_ms) && (!newest || moment->opened_ms > newest->opened_ms))
+                        newest = moment;
         }
+        return newest;
+}
+
+static struct serve_moment *find_of(struct serve_moments *moments, uint64_t sequence)
+{
+        for (unsigned i = 0; i < SERVE_MOMENTS_MAX; i++)
+                if (is_of(&moments->moment[i], sequence))
+                        return &moments->moment[i];
         return NULL;
 }
 
-static int open_another(struct serve_moments *moments, uint64_t now_ms, struct serve_moment **opened)
+static struct serve_moment *find_free(struct serve_moments *moments)
 {
-        for (unsigned i = 0; i < SERVE_MOMENTS_MAX; i++) {
-                struct serve_moment *moment = &moments->moment[i];
+        for (unsigned i = 0; i < SERVE_MOMENTS_MAX; i++)
+                if (!moments->moment[i].snapshot)
+                        return &moments->moment[i];
+        return NULL;
+}
 
-                if (moment->snapshot)
-                        continue;
-                *opened = moment;
-                moment->opened_ms = now_ms;
-                return xac_snapshot_open(moments->env, 0, &moment->snapshot);
+/* Where nothing was committed since, a moment is of that commit already. */
+static int open_another(struct serve_moments *moments, uint64_t sequence, uint64_t now_ms, struct serve_moment **opened)
+{
+        struct serve_moment *place = find_free(moments);
+        xac_snapshot *snapshot;
+        int err = sequence ? xac_snapshot_open_at(moments->env, sequence, &snapshot)
+                           : xac_snapshot_open(moments->env, 0, &snapshot);
+
+        if (err)
+                return err;
+        *opened = find_of(moments, xac_snapshot_sequence(snapshot));
+        if (!*opened && place) {
+                *place = (struct serve_moment){ .snapshot = snapshot, .opened_ms = now_ms };
+                *opened = place;
+                return 0;
         }
-        return -EMFILE;
+        xac_snapshot_close(snapshot);
+        return *opened ? 0 : -EMFILE;
 }
 
 int serve_moments_take(struct serve_moments *moments, uint64_t sequence, uint64_t now_ms, struct serve_moment **taken)
 {
-        struct serve_moment *moment = find(moments, sequence, now_ms);
-        int err = 0;
+        struct serve_moment *moment = sequence ? find_of(moments, sequence) : find_shared(moments, now_ms);
+        int err = moment ? 0 : open_another(moments, sequence, now_ms, &moment);
 
-        if (!moment)
-                err = sequence ? -ESTALE : open_another(moments, now_ms, &moment);
         if (err)
                 return err;
         moment->responses++;
@@ -83,17 +106,28 @@ void serve_moment_forget(struct serve_moment *moment)
         close_unused(moment);
 }
 
-const struct serve_moment *serve_moments_oldest(const struct serve_moments *moments)
+static const struct serve_moment *oldest_of(const struct serve_moments *moments, bool is_base_alone)
 {
         const struct serve_moment *oldest = NULL;
 
         for (unsigned i = 0; i < SERVE_MOMENTS_MAX; i++) {
                 const struct serve_moment *moment = &moments->moment[i];
 
-                if (moment->snapshot && (!oldest || moment->opened_ms < oldest->opened_ms))
+                if (moment->snapshot && !(is_base_alone && moment->responses) &&
+                    (!oldest || moment->opened_ms < oldest->opened_ms))
                         oldest = moment;
         }
         return oldest;
+}
+
+const struct serve_moment *serve_moments_oldest(const struct serve_moments *moments)
+{
+        return oldest_of(moments, false);
+}
+
+const struct serve_moment *serve_moments_oldest_base(const struct serve_moments *moments)
+{
+        return oldest_of(moments, true);
 }
 
 bool serve_moments_are_all_used(const struct serve_moments *moments)

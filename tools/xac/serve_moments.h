@@ -12,8 +12,8 @@
  *
  * A response shares a moment that is less than 100 ms old and of which another response is being sent; else it gets a
  * new one. So a client that comes alone sees the newest commit. A moment is closed when no response and no base needs
- * it. There are 8 at most. The server gives the oldest one up where there are 8, where it gets too old, and where the
- * pool is nearly full.
+ * it. There are 8 at most. The server gives one up where there are 8, where it gets too old, and where the pool is
+ * nearly full: one that is a base alone, or else that of clients who take nothing.
  */
 
 #include <stdbool.h>
@@ -39,8 +39,8 @@ struct serve_moments {
         struct serve_moment moment[SERVE_MOMENTS_MAX];
 };
 
-/* For a response: the moment of that commit; 0: one that may be shared, or a new one. -ESTALE: no moment is of that
- * commit; -EMFILE: there are 8; and what xac_snapshot_open() says. */
+/* For a response: a moment of that commit, if there is one, or another process has a snapshot of it open; 0: one that
+ * may be shared, or a new one. -ESTALE; -EMFILE: there are 8; and what xac_snapshot_open() says. */
 int serve_moments_take(struct serve_moments *moments, uint64_t sequence, uint64_t now_ms, struct serve_moment **taken);
 /* The response is sent, and is a base from now on; or nothing any more. NULL: nothing happens. */
 void serve_moment_keep(struct serve_moment *moment);
@@ -50,6 +50,8 @@ void serve_moment_forget(struct serve_moment *moment);
 
 /* The oldest one; NULL: there is none. */
 const struct serve_moment *serve_moments_oldest(const struct serve_moments *moments);
+/* The oldest one that is a base alone; NULL: responses of all are being sent. */
+const struct serve_moment *serve_moments_oldest_base(const struct serve_moments *moments);
 bool serve_moments_are_all_used(const struct serve_moments *moments);
 
 #endif

@@ -229,9 +229,10 @@ static enum tool_exit print_all(struct place *place)
         if (!err || err == -ENOENT)
                 return result;
         if (err == -EPERM)
-                tool_complain(
-                        "%s: another user has made its shared memory in advance (root's 'xac clean %s' removes it)",
-                        place->path, place->path);
+                tool_complain("%s: its shared memory is that of a user whom this one does not trust for it ('xac clean "
+                              "%s' of "
+                              "root removes what a stranger has made in advance)",
+                              place->path, place->path);
         else
                 tool_complain("%s: its shared memory cannot be read: %s", place->path, tool_explain(err));
         return TOOL_FAILED;
