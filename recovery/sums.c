@@ -492,7 +492,8 @@ static int write_values(int fd, uint64_t first, const uint32_t *values, uint64_t
                         err = fill_sector(fd, &part, sectors + (size_t)filled++ * SUMS_SECTOR_BYTES);
                         first += part.count;
                         count -= part.count;
-                        values += values ? part.count : 0;
+                        if (values)
+                                values += part.count;
                 }
                 if (!err)
                         err = sys_write_all(fd, sectors, (size_t)filled * SUMS_SECTOR_BYTES, sector_at(sector_no));
