@@ -56,7 +56,9 @@ typedef struct xac_send_request {
         uint64_t first_page, pages; /* of a file; more than there are: as many as there are */
         uint64_t max_records;       /* 0: all */
         uint64_t max_bytes;         /* of keys and values; 0: all; one record is sent at least */
-        uint64_t sequence;          /* 0: the newest commit; else one of which somebody has a snapshot open */
+        /* 0: the newest commit, or of `xac serve` one that was the newest less than 100 ms ago; else one of which
+         * somebody has a snapshot open */
+        uint64_t sequence;
         /* XAC_SEND_PAGES: the sequence of the last response to the same request, which the client keeps; 0: none. When
          * the sender has it no more, it sends all. */
         uint64_t base_sequence;

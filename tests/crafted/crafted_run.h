@@ -21,7 +21,7 @@ struct crafted_run {
         char said[4096]; /* the beginning */
 };
 
-void crafted_choose(const char *program);
+void crafted_choose(const char *path);
 void crafted_run(struct crafted_run *run, const char *const *args);
 /* NULL: it kept the limits; else which one it did not. */
 const char *crafted_fault(const struct crafted_run *run);

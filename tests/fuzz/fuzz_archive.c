@@ -24,8 +24,8 @@ const char fuzz_target[] = "archive";
 
 enum { MODE_RAW = 1, AT_CHECKSUM = 12, AT_HEADER_BYTES = 44, NUMBERS = 256, SEGMENT = 65536 };
 
-static unsigned char bytes[ARCHIVE_HEADER_MAX + LOG_BLOCK];
-static size_t byte_len;
+static unsigned char file[ARCHIVE_HEADER_MAX + LOG_BLOCK];
+static size_t file_len;
 static struct archive_files files;
 
 /* ---- Making ---- */
@@ -48,17 +48,17 @@ static void make(struct fuzz_input *input)
                 files.file[i].name[0] = (char)('a' + i);
                 files.file[i].byte_len = fuzz_u16(input);
         }
-        memset(bytes, 0, sizeof(bytes));
-        archive_header_encode(bytes, &part, &files);
-        byte_len = part.header_bytes;
+        memset(file, 0, sizeof(file));
+        archive_header_encode(file, &part, &files);
+        file_len = part.header_bytes;
 }
 
 static void seal(void)
 {
-        const uint32_t header_bytes = bytes_get_u32(bytes + AT_HEADER_BYTES);
+        const uint32_t header_bytes = bytes_get_u32(file + AT_HEADER_BYTES);
 
-        if (header_bytes > AT_CHECKSUM + 4 && header_bytes <= byte_len)
-                bytes_put_u32(bytes + AT_CHECKSUM, model_crc_around(bytes, AT_CHECKSUM, header_bytes));
+        if (header_bytes > AT_CHECKSUM + 4 && header_bytes <= file_len)
+                bytes_put_u32(file + AT_CHECKSUM, model_crc_around(file, AT_CHECKSUM, header_bytes));
 }
 
 static void damage(struct fuzz_input *input)
@@ -68,18 +68,18 @@ static void damage(struct fuzz_input *input)
 
         switch (how % 4) {
         case 0:
-                fuzz_damage(input, bytes, byte_len ? byte_len : 1);
+                fuzz_damage(input, file, file_len ? file_len : 1);
                 break;
         case 1:
                 at = fuzz_u8(input) % (NUMBERS / 8) * 8;
-                bytes_put_u64(bytes + at, fuzz_number(input, bytes_get_u64(bytes + at)));
+                bytes_put_u64(file + at, fuzz_number(input, bytes_get_u64(file + at)));
                 break;
         case 2:
                 at = fuzz_u8(input) % (NUMBERS / 4) * 4;
-                bytes_put_u32(bytes + at, (uint32_t)fuzz_number(input, bytes_get_u32(bytes + at)));
+                bytes_put_u32(file + at, (uint32_t)fuzz_number(input, bytes_get_u32(file + at)));
                 break;
         default:
-                byte_len = fuzz_number(input, byte_len) % sizeof(bytes);
+                file_len = fuzz_number(input, file_len) % sizeof(file);
         }
         if (how & 0x80)
                 seal();
@@ -124,23 +124,23 @@ static void check_name(struct fuzz_input *input)
         }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *input_bytes, size_t input_len)
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_len)
 {
-        struct fuzz_input input = { input_bytes, input_len };
+        struct fuzz_input input = { bytes, byte_len };
         struct archive_part part;
         const uint8_t mode = fuzz_u8(&input);
 
         check_name(&input);
         if (mode & MODE_RAW) {
-                memset(bytes, 0, sizeof(bytes));
-                byte_len = fuzz_bytes(&input, bytes, sizeof(bytes));
+                memset(file, 0, sizeof(file));
+                file_len = fuzz_bytes(&input, file, sizeof(file));
         } else {
                 make(&input);
                 while (input.left)
                         damage(&input);
         }
-        unsigned char *exact = fuzz_copy(bytes, byte_len);
-        const int err = archive_header_decode(exact, byte_len, &part, &files);
+        unsigned char *exact = fuzz_copy(file, file_len);
+        const int err = archive_header_decode(exact, file_len, &part, &files);
         fuzz_check(err == 0 || err == XAC_CORRUPT || err == XAC_FORMAT);
         if (!err)
                 check_taken(&part);

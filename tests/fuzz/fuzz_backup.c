@@ -32,8 +32,8 @@ enum {
         ROOM = 96 * 1024
 };
 
-static unsigned char bytes[ROOM];
-static size_t byte_len;
+static unsigned char image[ROOM];
+static size_t image_len;
 static struct backup_index index_made, index_read, index_again;
 
 /* ---- Making ---- */
@@ -66,9 +66,9 @@ static void make(struct fuzz_input *input)
                 for (uint32_t page = fuzz_u8(input) % 4; page < pages; page += 1 + fuzz_u8(input) % 3)
                         fuzz_check(!backup_index_add(&index_made, file, page, fuzz_u8(input), page % 2));
         }
-        fuzz_check(!backup_index_encode(&index_made, &made, &byte_len));
-        fuzz_check(byte_len <= sizeof(bytes) - PAGE);
-        memcpy(bytes, made, byte_len);
+        fuzz_check(!backup_index_encode(&index_made, &made, &image_len));
+        fuzz_check(image_len <= sizeof(image) - PAGE);
+        memcpy(image, made, image_len);
         free(made);
         backup_index_free(&index_made);
 }
@@ -77,38 +77,38 @@ static void make(struct fuzz_input *input)
 
 static void seal(void)
 {
-        if (byte_len >= FILES_AT) {
-                bytes_put_u32(bytes + SLOT_AT + AT_CHECKSUM,
-                              model_crc_around(bytes + SLOT_AT, AT_CHECKSUM, MANIFEST_SLOT_BYTES));
-                bytes_put_u64(bytes + AT_BYTE_LEN, byte_len);
+        if (image_len >= FILES_AT) {
+                bytes_put_u32(image + SLOT_AT + AT_CHECKSUM,
+                              model_crc_around(image + SLOT_AT, AT_CHECKSUM, MANIFEST_SLOT_BYTES));
+                bytes_put_u64(image + AT_BYTE_LEN, image_len);
         }
-        if (byte_len > AT_CHECKSUM + 4)
-                bytes_put_u32(bytes + AT_CHECKSUM, model_crc_around(bytes, AT_CHECKSUM, byte_len));
+        if (image_len > AT_CHECKSUM + 4)
+                bytes_put_u32(image + AT_CHECKSUM, model_crc_around(image, AT_CHECKSUM, image_len));
 }
 
 static void damage(struct fuzz_input *input)
 {
         const uint8_t how = fuzz_u8(input);
-        const size_t files_len = byte_len > FILES_AT ? byte_len - FILES_AT : 0;
+        const size_t files_len = image_len > FILES_AT ? image_len - FILES_AT : 0;
         size_t at;
 
         switch (how % 5) {
         case 0:
-                fuzz_damage(input, bytes, SLOT_AT);
+                fuzz_damage(input, image, SLOT_AT);
                 break;
         case 1:
-                fuzz_damage(input, bytes + SLOT_AT, MANIFEST_SLOT_BYTES);
+                fuzz_damage(input, image + SLOT_AT, MANIFEST_SLOT_BYTES);
                 break;
         case 2:
                 if (files_len)
-                        fuzz_damage(input, bytes + FILES_AT, files_len);
+                        fuzz_damage(input, image + FILES_AT, files_len);
                 break;
         case 3: /* a number of a run, or of a file */
                 at = FILES_AT + (files_len >= 8 ? fuzz_u16(input) % (files_len / 4 - 1) * 4 : 0);
-                bytes_put_u32(bytes + at, (uint32_t)fuzz_number(input, bytes_get_u32(bytes + at)));
+                bytes_put_u32(image + at, (uint32_t)fuzz_number(input, bytes_get_u32(image + at)));
                 break;
         default:
-                byte_len = fuzz_number(input, byte_len) % (sizeof(bytes) - PAGE);
+                image_len = fuzz_number(input, image_len) % (sizeof(image) - PAGE);
         }
         if (how & 0x80)
                 seal();
@@ -162,20 +162,20 @@ static void check_taken(void)
         free(again);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *input_bytes, size_t input_len)
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_len)
 {
-        struct fuzz_input input = { input_bytes, input_len };
+        struct fuzz_input input = { bytes, byte_len };
 
-        memset(bytes, 0, sizeof(bytes));
+        memset(image, 0, sizeof(image));
         if (fuzz_u8(&input) & MODE_RAW) {
-                byte_len = fuzz_bytes(&input, bytes, sizeof(bytes));
+                image_len = fuzz_bytes(&input, image, sizeof(image));
         } else {
                 make(&input);
                 while (input.left)
                         damage(&input);
         }
-        unsigned char *exact = fuzz_copy(bytes, byte_len);
-        const int err = backup_index_decode(&index_read, exact, byte_len);
+        unsigned char *exact = fuzz_copy(image, image_len);
+        const int err = backup_index_decode(&index_read, exact, image_len);
         fuzz_check(err == 0 || err == XAC_CORRUPT || err == XAC_FORMAT);
         if (!err) {
                 check_taken();

@@ -24,6 +24,7 @@ TOOL_TESTS = \
         %D%/test_get \
         %D%/test_heap \
         %D%/test_log \
+        %D%/test_long_tree \
         %D%/test_moments \
         %D%/test_names \
         %D%/test_other_users \
@@ -71,6 +72,8 @@ TRACE_TESTED = %D%/json_check.c %D%/json_check.h %D%/trace_chew.c %D%/trace_chew
 %C%_test_serve_LDADD = tests/support/libsupport.la $(SEND_CORE_LIBS) $(CMOCKA_LIBS)
 %C%_test_crafted_SOURCES = %D%/test_crafted.c $(TOOL_COMMON)
 %C%_test_crafted_LDADD = tests/support/libsupport.la $(UNIT_LIBS) # it makes manifests and checksums
+%C%_test_long_tree_SOURCES = %D%/test_long_tree.c $(TOOL_COMMON)
+%C%_test_long_tree_LDADD = tests/support/libsupport.la $(SEND_CORE_LIBS) $(CMOCKA_LIBS)
 %C%_test_crowd_SOURCES = %D%/test_crowd.c $(TOOL_COMMON)
 %C%_test_crowd_LDADD = tests/support/libsupport.la $(SEND_CORE_LIBS) $(CMOCKA_LIBS)
 %C%_test_damaged_area_SOURCES = %D%/test_damaged_area.c $(TOOL_COMMON)

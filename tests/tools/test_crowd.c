@@ -172,9 +172,10 @@ static void be_in_the_way(int index, void *unused)
         for (int round = 0; !is_over() && atomic_load(&shared->phase) % 2; round++) {
                 check(poll(client, NEVER + SLOW, 100) >= 0);
                 for (int i = 0; i < NEVER + SLOW; i++) {
-                        if (client[i].fd < 0 || client[i].revents & (POLLHUP | POLLERR))
-                                come_back(&client[i]);
-                        else if (i >= NEVER && (round + i) % 10 == 0 && recv(client[i].fd, &byte, 1, 0) == 0)
+                        const bool is_gone = client[i].fd < 0 || client[i].revents & (POLLHUP | POLLERR);
+                        const bool reads = i >= NEVER && (round + i) % 10 == 0;
+
+                        if (is_gone || (reads && recv(client[i].fd, &byte, 1, 0) == 0))
                                 come_back(&client[i]);
                 }
         }

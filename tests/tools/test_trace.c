@@ -766,7 +766,7 @@ static void let_grow(int index, void *make_)
 static void a_trace_that_grows_is_not_damaged(void)
 {
         struct trace_make make;
-        int status;
+        int status = 0;
 
         trace_make_begin(&make);
         trace_make_track(&make, 0, "test", 1, 1);

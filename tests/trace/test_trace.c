@@ -195,7 +195,7 @@ static void open_often(int index, void *arg)
 
 static void a_trace_that_grows_can_be_opened(void)
 {
-        int status;
+        int status = 0;
         struct trace *trace = open_trace();
         struct recorder *recorder = begin_track(trace);
         pid_t opener = crew_fork(open_often, 0, NULL);

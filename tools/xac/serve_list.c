@@ -99,7 +99,7 @@ static int compare_names(const void *one, const void *other)
 
 static int add_files(struct making *making, const struct manifest *manifest)
 {
-        const char *names[MANIFEST_FILES];
+        const char *names[MANIFEST_FILES] = { NULL };
         int err = 0;
 
         for (uint32_t i = 0; i < manifest->file_count; i++)
