@@ -38,6 +38,7 @@ struct xac_sender {
         struct response response;       /* and of others */
         struct batch *rest, **rest_end; /* copies of all that is left, when its snapshot was given up */
         bool has_given_up;
+        bool is_late; /* we, and not the client: the turn took its time */
         uint64_t deadline_ms;
 };
 
@@ -346,20 +347,29 @@ static int next_batch(xac_sender *sender, struct batch **batch)
         return 0;
 }
 
+static bool has_more(const xac_sender *sender)
+{
+        return sender->rest || !sender->response.has_ended;
+}
+
 /* 1: all of it is with the kernel; 0: the socket is full, or it is the turn of others: a client may take as fast as we
  * send. */
 static int send_all(xac_sender *sender)
 {
         const uint64_t enough = sender->stats.bytes + TURN_BYTES;
         const uint64_t end_ms = now_ms() + TURN_MS;
+        sender->is_late = false;
         for (;;) {
                 struct batch *batch;
                 int result = next_batch(sender, &batch);
                 if (result || !batch)
                         return result ? result : 1;
                 result = outlet_send(&sender->outlet, batch, sender->response.packer.is_zerocopy);
-                if (result <= 0 || sender->stats.bytes >= enough || now_ms() >= end_ms)
-                        return result < 0 ? result : 0;
+                if (result <= 0)
+                        return result;
+                sender->is_late = now_ms() >= end_ms;
+                if ((sender->is_late || sender->stats.bytes >= enough) && has_more(sender))
+                        return 0;
         }
 }
 
@@ -400,7 +410,7 @@ int xac_send_go(xac_sender *sender, int *events, int *timeout_ms)
         if (!sender || !events || !timeout_ms || !sender->is_busy)
                 return -EINVAL;
         int sent = send_and_reap(sender);
-        if ((sent == 0 || sent == WAITS) && now_ms() >= sender->deadline_ms) {
+        if ((sent == 0 || sent == WAITS) && !sender->is_late && now_ms() >= sender->deadline_ms) {
                 int err = give_up(sender);
                 sent = err ? err : send_and_reap(sender);
         }

@@ -306,6 +306,33 @@ static void who_has_gone_before_it_is_let_in_stops_nobody(void)
         end_server();
 }
 
+/* A response as of a commit that another process holds is being sent: who asks for the newest one does not get that. */
+static void an_older_commit_is_for_who_asks_for_it(void)
+{
+        xac_send_request old = all;
+        xac_snapshot *snapshot;
+        char expected[60];
+
+        start_server_with("--deadline-ms=60000", "--verbose");
+        check_ok(xac_snapshot_open(server.env, 0, &snapshot));
+        old.sequence = xac_snapshot_sequence(snapshot);
+        uint64_t *word = xac_mmap(server.env, "another", 4096, 0);
+        check(word != MAP_FAILED);
+        check_ok(xbegin(server.env, 0));
+        ++*word;
+        check_ok(xend(server.env));
+        const int client = connect_to_server();
+        for (int i = 0; i < 20; i++) /* more than the kernel takes */
+                ask(client, &old);
+        crew_sleep_ms(20);
+        check_served();
+        snprintf(expected, sizeof(expected), "as of commit %llu", (unsigned long long)old.sequence);
+        check_not_said(expected);
+        check_ok(close(client));
+        check_ok(xac_snapshot_close(snapshot));
+        end_server();
+}
+
 /* ---- those that say nothing ---- */
 
 static void check_closed(int client)
@@ -792,6 +819,7 @@ int main(void)
                 isolated_test(what_is_no_request_is_told),
                 isolated_test(bad_clients_are_in_nobodys_way),
                 isolated_test(who_has_gone_before_it_is_let_in_stops_nobody),
+                isolated_test(an_older_commit_is_for_who_asks_for_it),
                 isolated_test(who_says_nothing_gives_its_place_up),
                 isolated_test(the_longest_silent_makes_way),
                 isolated_test(who_takes_nothing_makes_way),

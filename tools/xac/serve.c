@@ -153,7 +153,7 @@ static void let_in(struct server *server)
         struct serve_client *client = socket < 0 ? NULL : serve_client_open(&server->settings, socket, now_ms());
 
         if (!client) {
-                if (socket < 0 && errno != EAGAIN && errno != ECONNABORTED && !make_way(server))
+                if (socket < 0 && errno != EAGAIN && errno != ECONNABORTED && !(errno == EMFILE && make_way(server)))
                         listen_again(server, false); /* no descriptor, no memory */
                 return;
         }
@@ -213,13 +213,14 @@ static bool is_pool_nearly_full(const struct server *server)
                stats.pool_bytes_used > stats.pool_bytes / POOL_PARTS * (POOL_PARTS - 1);
 }
 
-/* When somebody has moved a byte of a response of that moment. */
+/* When somebody has moved a byte of a response that needs the moment; 0: none does, it is a base of later ones. */
 static uint64_t moved_ms(const struct server *server, const struct serve_moment *moment)
 {
         uint64_t last_ms = 0;
 
         for (const struct serve_client *client = server->clients; client; client = client->next)
-                if (client->moment == moment && client->moved_ms > last_ms)
+                if (client->moment && (client->moment == moment || client->base == moment) &&
+                    client->moved_ms > last_ms)
                         last_ms = client->moved_ms;
         return last_ms;
 }
@@ -227,14 +228,12 @@ static uint64_t moved_ms(const struct server *server, const struct serve_moment 
 /* Without its base a client gets a response in full. Of responses, those that nobody takes go first. */
 static const struct serve_moment *choose_moment(const struct server *server)
 {
-        const struct serve_moment *chosen = serve_moments_oldest_base(&server->moments);
+        const struct serve_moment *chosen = serve_moments_oldest(&server->moments);
 
-        if (chosen)
-                return chosen;
         for (unsigned i = 0; i < SERVE_MOMENTS_MAX; i++) {
                 const struct serve_moment *moment = &server->moments.moment[i];
 
-                if (moment->snapshot && (!chosen || moved_ms(server, moment) < moved_ms(server, chosen)))
+                if (moment->snapshot && moved_ms(server, moment) < moved_ms(server, chosen))
                         chosen = moment;
         }
         return chosen;

@@ -6,7 +6,7 @@
 
 static bool may_be_shared(const struct serve_moment *moment, uint64_t now_ms)
 {
-        return moment->responses && now_ms - moment->opened_ms < SERVE_MOMENT_SHARED_MS;
+        return moment->responses && moment->newest_ms && now_ms - moment->newest_ms < SERVE_MOMENT_SHARED_MS;
 }
 
 static bool is_of(const struct serve_moment *moment, uint64_t sequence)
@@ -22,7 +22,7 @@ static struct serve_moment *find_shared(struct serve_moments *moments, uint64_t 
         for (unsigned i = 0; i < SERVE_MOMENTS_MAX; i++) {
                 struct serve_moment *moment = &moments->moment[i];
 
-                if (may_be_shared(moment, now_ms) && (!newest || moment->opened_ms > newest->opened_ms))
+                if (may_be_shared(moment, now_ms) && (!newest || moment->newest_ms > newest->newest_ms))
                         newest = moment;
         }
         return newest;
@@ -44,7 +44,7 @@ static struct serve_moment *find_free(struct serve_moments *moments)
         return NULL;
 }
 
-/* Where nothing was committed since, a moment is of that commit already. */
+/* Where nothing was committed since, a moment is of that commit already: it has held nothing back until now. */
 static int open_another(struct serve_moments *moments, uint64_t sequence, uint64_t now_ms, struct serve_moment **opened)
 {
         struct serve_moment *place = find_free(moments);
@@ -55,12 +55,12 @@ static int open_another(struct serve_moments *moments, uint64_t sequence, uint64
         if (err)
                 return err;
         *opened = find_of(moments, xac_snapshot_sequence(snapshot));
-        if (!*opened && place) {
-                *place = (struct serve_moment){ .snapshot = snapshot, .opened_ms = now_ms };
-                *opened = place;
-                return 0;
-        }
-        xac_snapshot_close(snapshot);
+        if (*opened || !place)
+                xac_snapshot_close(snapshot);
+        else
+                *(*opened = place) = (struct serve_moment){ .snapshot = snapshot, .opened_ms = now_ms };
+        if (*opened && !sequence)
+                (*opened)->opened_ms = (*opened)->newest_ms = now_ms;
         return *opened ? 0 : -EMFILE;
 }
 
@@ -106,28 +106,17 @@ void serve_moment_forget(struct serve_moment *moment)
         close_unused(moment);
 }
 
-static const struct serve_moment *oldest_of(const struct serve_moments *moments, bool is_base_alone)
+const struct serve_moment *serve_moments_oldest(const struct serve_moments *moments)
 {
         const struct serve_moment *oldest = NULL;
 
         for (unsigned i = 0; i < SERVE_MOMENTS_MAX; i++) {
                 const struct serve_moment *moment = &moments->moment[i];
 
-                if (moment->snapshot && !(is_base_alone && moment->responses) &&
-                    (!oldest || moment->opened_ms < oldest->opened_ms))
+                if (moment->snapshot && (!oldest || moment->opened_ms < oldest->opened_ms))
                         oldest = moment;
         }
         return oldest;
-}
-
-const struct serve_moment *serve_moments_oldest(const struct serve_moments *moments)
-{
-        return oldest_of(moments, false);
-}
-
-const struct serve_moment *serve_moments_oldest_base(const struct serve_moments *moments)
-{
-        return oldest_of(moments, true);
 }
 
 bool serve_moments_are_all_used(const struct serve_moments *moments)

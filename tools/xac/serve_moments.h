@@ -29,9 +29,10 @@ enum {
 
 struct serve_moment {
         xac_snapshot *snapshot; /* NULL: this place is free */
-        uint64_t opened_ms;
-        unsigned responses; /* that are being sent */
-        unsigned bases;     /* of the next responses to those who asked for pages */
+        uint64_t opened_ms;     /* or when it was still the newest commit */
+        uint64_t newest_ms;     /* when it was known to be that; 0: never */
+        unsigned responses;     /* that are being sent */
+        unsigned bases;         /* of the next responses to those who asked for pages */
 };
 
 struct serve_moments {
@@ -50,8 +51,6 @@ void serve_moment_forget(struct serve_moment *moment);
 
 /* The oldest one; NULL: there is none. */
 const struct serve_moment *serve_moments_oldest(const struct serve_moments *moments);
-/* The oldest one that is a base alone; NULL: responses of all are being sent. */
-const struct serve_moment *serve_moments_oldest_base(const struct serve_moments *moments);
 bool serve_moments_are_all_used(const struct serve_moments *moments);
 
 #endif
