@@ -25,7 +25,7 @@ static inline mode_t byte_lock_mode(mode_t mode)
 /* The same for a file that others have made. Where this user may not change it, it stays as it is. */
 int byte_lock_tighten(int fd);
 
-/* A file whose locks are asked for. Who may not open it finds them in /proc/locks, which anybody may read. */
+/* The lock file of an environment. A process that may not open it reads /proc/locks, which every user may read. */
 struct byte_lock_file {
         int fd; /* -1: it may not be opened */
         dev_t device;

@@ -3,7 +3,7 @@
 #define BASE_SAFE_TEXT_H
 
 /*
- * Makes a name that somebody else has chosen safe to print on a terminal.
+ * Makes another user's text, as a file's name, safe to print on a terminal.
  *
  * safe_text_next() writes control characters, characters that change the direction of writing, and bytes that are no
  * UTF-8 as \xNN, byte by byte. So a name cannot move the cursor or begin a line. All other bytes stay as they are, so

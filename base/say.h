@@ -4,7 +4,7 @@
 
 /*
  * The library and its tools print for people by say() and say_text(). They work as fprintf and snprintf do, but write
- * the argument of %s and %c as safe_text.h says, because it may be a name that somebody else has chosen. Newlines in
+ * the argument of %s and %c as safe_text.h says, because another user may have chosen that text. Newlines in
  * the format stay newlines.
  *
  * Width and precision of a string count bytes: the precision those that are read, the width those that are written.
