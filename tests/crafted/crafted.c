@@ -77,7 +77,7 @@ static const struct tool tools[] = {
         { true, { "scrub", "--force", "/env" } },
         { true, { "recover", "/env" } },
         { true, { "recover", "--force", "--give-up-damaged", "/env" } },
-        { true, { "heap", "--force", "/env", "first" } },
+        { true, { "heap", "--force", "/env", "heap" } },
         { true, { "backup", "--force", "/env", "/out" } },
         { true, { "backup", "--force", "--since=/full", "/env", "/out" } },
         { true, { "restore", "/full", "/next", "/out" } },
@@ -85,6 +85,15 @@ static const struct tool tools[] = {
         { true, { "archive", "/env", "/archive" } },
         { true, { "archive", "--keep-since=5", "/archive" } },
         { true, { "trace", "--perfetto=/out", "/trace" } },
+};
+
+/* Of a server of a copy of the environment. */
+static const struct tool server = { true, { "serve", "--force", "/env", "/socket" } };
+static const struct tool clients[] = {
+        { true, { "get", "--list", "/socket" } },
+        { true, { "get", "/socket", "first" } },
+        { true, { "get", "--count", "/socket", "trees", "words" } },
+        { true, { "get", "--way=pages", "--repeat=2", "/socket", "trees", "numbers" } },
 };
 
 static const char *in_copy(const char *word, const char *copy, char path[GROUND_PATH])
@@ -97,15 +106,33 @@ static const char *in_copy(const char *word, const char *copy, char path[GROUND_
         return path;
 }
 
-static void run_tool(const struct tool *tool, struct crafted_run *run)
+/* Of what its words name, as far as it is there: `out` is the tool's to make. */
+static void copy_what_it_needs(const struct tool *tool)
+{
+        ground_begin("work");
+        for (int i = 0; i < CRAFTED_ARGS && tool->args[i]; i++) {
+                const char *slash = strchr(tool->args[i], '/');
+
+                if (slash)
+                        ground_copy_entry("crafted", "work", slash + 1);
+        }
+}
+
+static void set_args(const struct tool *tool, const char *args[CRAFTED_ARGS + 1])
 {
         static char paths[CRAFTED_ARGS][GROUND_PATH];
-        const char *args[CRAFTED_ARGS + 1] = { NULL };
 
         for (int i = 0; i < CRAFTED_ARGS && tool->args[i]; i++)
                 args[i] = in_copy(tool->args[i], tool->writes ? "work" : "crafted", paths[i]);
+}
+
+static void run_tool(const struct tool *tool, struct crafted_run *run)
+{
+        const char *args[CRAFTED_ARGS + 1] = { NULL };
+
+        set_args(tool, args);
         if (tool->writes)
-                ground_copy("crafted", "work");
+                copy_what_it_needs(tool);
         crafted_run(run, args);
         if (tool->writes)
                 ground_clean_memory();
@@ -155,24 +182,50 @@ static bool is_over(const struct drill *drill)
         return drill->seconds && crew_clock_ns() - drill->begun_ns >= drill->seconds * 1000000000u;
 }
 
+static void judge(const struct drill *drill, const struct crafted *crafted, const struct crafted_run *run)
+{
+        const char *fault = crafted_fault(run);
+        const char *touched = ground_look_beside();
+
+        atomic_fetch_add(&drill->tally->runs, 1);
+        note_most(&drill->tally->longest_ms, (uint64_t)(run->seconds * 1000));
+        note_most(&drill->tally->largest_kb, (uint64_t)run->memory_kb);
+        if (drill->is_verbose)
+                printf("%" PRIu64 ": xac %s: status %d, %.3f s, %ld kB\n%.400s", crafted->number, run->command,
+                       run->status, run->seconds, run->memory_kb, run->said);
+        if (fault || touched)
+                fail(drill, crafted, run, fault ? fault : touched);
+}
+
+static void serve(const struct drill *drill, const struct crafted *crafted)
+{
+        static struct crafted_run serving, run;
+        const char *args[CRAFTED_ARGS + 1] = { NULL };
+
+        set_args(&server, args);
+        copy_what_it_needs(&server);
+        crafted_begin(&serving, args, ground_path("work/socket"));
+        for (size_t i = 0; i < sizeof(clients) / sizeof(clients[0]); i++) {
+                const char *words[CRAFTED_ARGS + 1] = { NULL };
+
+                set_args(&clients[i], words);
+                crafted_run(&run, words);
+                judge(drill, crafted, &run);
+        }
+        crafted_end(&serving);
+        judge(drill, crafted, &serving);
+        ground_clean_memory();
+}
+
 static void try_all(const struct drill *drill, const struct crafted *crafted)
 {
         static struct crafted_run run;
 
         for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++) {
                 run_tool(&tools[i], &run);
-                const char *fault = crafted_fault(&run);
-                const char *touched = ground_look_beside();
-
-                atomic_fetch_add(&drill->tally->runs, 1);
-                note_most(&drill->tally->longest_ms, (uint64_t)(run.seconds * 1000));
-                note_most(&drill->tally->largest_kb, (uint64_t)run.memory_kb);
-                if (drill->is_verbose)
-                        printf("%" PRIu64 ": xac %s: status %d, %.3f s, %ld kB\n%.400s", crafted->number, run.command,
-                               run.status, run.seconds, run.memory_kb, run.said);
-                if (fault || touched)
-                        fail(drill, crafted, &run, fault ? fault : touched);
+                judge(drill, crafted, &run);
         }
+        serve(drill, crafted);
         atomic_fetch_add(&drill->tally->directories, 1);
 }
 

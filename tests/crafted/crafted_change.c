@@ -19,7 +19,7 @@
 #include "tests/crafted/crafted_ground.h"
 #include "tests/support/check.h"
 
-enum { NAMES = 64, NAME = 256, MOST = 1 << 20, AT_CHECKSUM = 12, AREA_HEADER = 4096, NOTE_AT = 4096 };
+enum { NAMES = 64, NAME = 256, MOST = 1 << 20, PAGE = 4096, AT_CHECKSUM = 12, AREA_HEADER = 4096, NOTE_AT = 4096 };
 
 /* A file of the directory, and its beginning. */
 struct target {
@@ -109,7 +109,7 @@ static bool is_record(const struct target *target, size_t at)
 struct spot {
         size_t at, byte_len; /* a number somewhere there */
         size_t header, header_len;
-        bool is_record;
+        bool is_record, is_page;
 };
 
 static bool find_record(const struct target *target, struct chance *chance, struct spot *spot)
@@ -136,10 +136,38 @@ static struct spot header_of(size_t header, size_t header_len, size_t byte_len)
         return (struct spot){ .at = header, .byte_len = byte_len, .header = header, .header_len = header_len };
 }
 
+/* The number of a data file of the template, in the order in which it makes them; -1: it is none. */
+static int data_file_of(const struct target *target)
+{
+        static const char *const names[] = { "first", "second", "trees", "heap" };
+
+        for (int i = 0; i < (int)(sizeof(names) / sizeof(names[0])); i++)
+                if (strcmp(target->name, names[i]) == 0)
+                        return i;
+        return -1;
+}
+
+/* Of a data file: what begins a page, or anything of it. Most pages of a file are zeros. */
+static bool find_in_page(const struct target *target, struct chance *chance, struct spot *spot)
+{
+        static const unsigned char zeros[PAGE];
+        size_t page = 0;
+
+        for (unsigned tries = 0; tries < 20; tries++) {
+                page = chance_below(chance, target->held / PAGE + 1) * PAGE;
+                if (page + PAGE <= target->held && memcmp(target->bytes + page, zeros, PAGE) != 0)
+                        break;
+        }
+        *spot = (struct spot){ .at = page, .byte_len = chance_percent(chance, 60) ? 128 : PAGE, .is_page = true };
+        return page + PAGE <= target->held;
+}
+
 static bool find_spot(const struct target *target, struct chance *chance, struct spot *spot)
 {
         const size_t slot = chance_below(chance, 2) * MANIFEST_SLOT_BYTES;
 
+        if (data_file_of(target) >= 0)
+                return find_in_page(target, chance, spot);
         *spot = header_of(0, target->held, target->held < 4096 ? target->held : 4096);
         if (begins(target, "xac.manifest"))
                 *spot = header_of(slot, MANIFEST_SLOT_BYTES, chance_percent(chance, 70) ? 128 : MANIFEST_SLOT_BYTES);
@@ -158,7 +186,21 @@ static bool find_spot(const struct target *target, struct chance *chance, struct
         return spot->at + 8 < target->held;
 }
 
-static void fix(struct target *target, const struct spot *spot)
+/* The checksum that the environment has of a page. */
+static void fix_page(const char *directory, const struct target *target, size_t at)
+{
+        const uint32_t sum = sums_of(target->bytes + at, PAGE);
+        char path[GROUND_PATH];
+
+        snprintf(path, sizeof(path), "%.1000s/" SUMS_NAME_PREFIX "%d", directory, data_file_of(target));
+        const int fd = open(ground_path(path), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        if (fd < 0)
+                return;
+        (void)sums_write(fd, at / PAGE, &sum, 1);
+        close(fd);
+}
+
+static void fix(const char *directory, struct target *target, const struct spot *spot)
 {
         enum { AREA_TABLE = 52, COUNT = 40, ENTRY = 24, NOTE_SUM = 24 };
         const bool is_area = begins(target, "xac.area");
@@ -167,7 +209,9 @@ static void fix(struct target *target, const struct spot *spot)
         if (is_area && count && count < MOST / ENTRY && AREA_HEADER + count * ENTRY <= target->held)
                 bytes_put_u32(target->bytes + AREA_TABLE,
                               checksum_crc32c(0, target->bytes + AREA_HEADER, count * ENTRY));
-        if (spot->is_record)
+        if (spot->is_page)
+                fix_page(directory, target, spot->at);
+        else if (spot->is_record)
                 fix_record(target, spot->header);
         else if (spot->header == NOTE_AT && target->held >= NOTE_AT + 64)
                 bytes_put_u32(target->bytes + NOTE_AT + NOTE_SUM,
@@ -206,7 +250,8 @@ static uint64_t odd_number(struct chance *chance, uint64_t now)
         }
 }
 
-static void change_number(struct target *target, struct chance *chance, char *what, size_t byte_len)
+static void change_number(const char *directory, struct target *target, struct chance *chance, char *what,
+                          size_t byte_len)
 {
         static const size_t widths[] = { 8, 8, 4, 4, 2, 1 };
         const size_t width = widths[chance_below(chance, sizeof(widths) / sizeof(widths[0]))];
@@ -223,7 +268,7 @@ static void change_number(struct target *target, struct chance *chance, char *wh
         number = odd_number(chance, number);
         memcpy(target->bytes + at, &number, width);
         if (chance_percent(chance, 90))
-                fix(target, &spot);
+                fix(directory, target, &spot);
         check_equal(pwrite(target->fd, target->bytes, target->held, 0), target->held);
         snprintf(what, byte_len, "%s, offset %zu: %zu bytes, %llx instead of %llx", target->name, at, width,
                  (unsigned long long)number, (unsigned long long)before);
@@ -331,7 +376,7 @@ void crafted_change(const char *directory, struct chance *chance, char *what, si
                 if (tries == 20)
                         return; /* no plain file is left */
         if (kind < 60)
-                change_number(&target, chance, what, byte_len);
+                change_number(directory, &target, chance, what, byte_len);
         else if (kind < 70)
                 change_bits(&target, chance, what, byte_len);
         else if (kind < 82)

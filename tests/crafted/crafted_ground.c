@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <xac/bptree.h>
+#include <xac/heap.h>
 #include <xac/xac.h>
 
 #include "tests/crafted/crafted_run.h"
@@ -24,7 +26,7 @@
 
 #define SECRET "what lies beside"
 
-enum { PAGES = 24, PAGE = 4096, COMMITS = 40, BLOCK = 65536 };
+enum { PAGES = 24, PAGE = 4096, COMMITS = 40, BLOCK = 65536, RECORDS = 300, LONG = 9000, OBJECTS = 40 };
 
 static char ground[GROUND_PATH];
 
@@ -148,12 +150,13 @@ static void copy_file(const char *from, const char *to, const struct stat *st)
         close(new);
 }
 
-static void copy_entry(const char *from, const char *to)
+static void copy_any(const char *from, const char *to)
 {
         char target[GROUND_PATH] = "";
         struct stat st;
 
-        check_equal(lstat(ground_path(from), &st), 0);
+        if (lstat(ground_path(from), &st))
+                return;
         if (S_ISDIR(st.st_mode)) {
                 ground_copy(from, to);
         } else if (S_ISLNK(st.st_mode)) {
@@ -166,20 +169,31 @@ static void copy_entry(const char *from, const char *to)
         }
 }
 
+void ground_begin(const char *name)
+{
+        ground_remove(name);
+        check_equal(mkdir(ground_path(name), 0700), 0);
+}
+
+void ground_copy_entry(const char *from, const char *to, const char *name)
+{
+        char old[GROUND_PATH], new[GROUND_PATH];
+
+        snprintf(old, sizeof(old), "%.1800s/%s", from, name);
+        snprintf(new, sizeof(new), "%.1800s/%s", to, name);
+        copy_any(old, new);
+}
+
 void ground_copy(const char *from, const char *to)
 {
         DIR *all = opendir(ground_path(from));
-        char old[GROUND_PATH], new[GROUND_PATH];
 
         check(all != NULL);
-        ground_remove(to);
-        check_equal(mkdir(ground_path(to), 0700), 0);
+        ground_begin(to);
         for (struct dirent *entry; (entry = readdir(all)) != NULL;) {
                 if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
                         continue;
-                snprintf(old, sizeof(old), "%.1800s/%s", from, entry->d_name);
-                snprintf(new, sizeof(new), "%.1800s/%s", to, entry->d_name);
-                copy_entry(old, new);
+                ground_copy_entry(from, to, entry->d_name);
         }
         closedir(all);
 }
@@ -205,7 +219,61 @@ static void commit(xac_env *env, char *first, char *second, unsigned i)
         check_ok(xend(env));
 }
 
-/* Two files. The process dies where a checkpoint has begun another log, and left its area. */
+/* Of each length, one with its value in overflow pages. */
+static void make_words(page_arena *arena)
+{
+        static const char value[LONG] = "word";
+        bptree *tree;
+        char key[20];
+
+        check_ok(bptree_open(arena, "words", BPTREE_CREATE, NULL, &tree));
+        for (int i = 0; i < RECORDS; i++) {
+                const size_t key_len = (size_t)snprintf(key, sizeof(key), "key%06d", i);
+
+                check_ok(bptree_put(tree, key, key_len, value, i % 100 ? (size_t)i : LONG, 0));
+        }
+        bptree_close(tree);
+}
+
+static void make_numbers(page_arena *arena)
+{
+        const bptree_options fixed = { .key_bytes = 8, .value_bytes = 8 };
+        bptree *tree;
+
+        check_ok(bptree_open(arena, "numbers", BPTREE_CREATE, &fixed, &tree));
+        for (uint64_t i = 0; i < RECORDS; i++)
+                check_ok(bptree_put(tree, &i, sizeof(i), &i, sizeof(i), 0));
+        bptree_close(tree);
+}
+
+static void make_trees(xac_env *env)
+{
+        page_arena *arena;
+
+        check_ok(page_arena_open_env(env, "trees", PAGE_ARENA_DECLARED, &arena));
+        check_ok(xbegin(env, XAC_NOSYNC));
+        make_words(arena);
+        make_numbers(arena);
+        check_ok(xend(env));
+        check_ok(page_arena_close(arena));
+}
+
+static void make_heap(xac_env *env)
+{
+        xac_heap *heap;
+        xac_heap_root root;
+
+        check_ok(xac_heap_open(env, "heap", XAC_CREATE, &heap));
+        check_ok(xbegin(env, XAC_NOSYNC));
+        if (xac_heap_root_find(heap, "things", &root))
+                check_ok(xac_heap_root_create(heap, "things", 64, 1, &root));
+        for (size_t i = 1; i < OBJECTS; i++)
+                check(xac_heap_malloc(heap, i * i * 8) != NULL);
+        check_ok(xend(env));
+        check_ok(xac_heap_close(heap));
+}
+
+/* Four files. The process dies where a checkpoint has begun another log, and left its area. */
 static void work_and_die(int index, void *dies)
 {
         const xac_options options = { .log_bytes = 256 << 10,
@@ -221,6 +289,8 @@ static void work_and_die(int index, void *dies)
         check(first != MAP_FAILED && second != MAP_FAILED);
         for (unsigned i = 0; i < COMMITS; i++)
                 commit(env, first, second, i);
+        make_trees(env);
+        make_heap(env);
         check_ok(xac_checkpoint(env));
         for (unsigned i = 0; i < COMMITS; i++)
                 commit(env, first, second, i + COMMITS / 2);

@@ -28,6 +28,10 @@ void ground_make_template(void);
 
 /* A directory with all that is in it, of whatever kind. The copy is there anew. */
 void ground_copy(const char *from, const char *to);
+/* An empty directory, whatever was there. */
+void ground_begin(const char *name);
+/* One name of a directory, if it is there. */
+void ground_copy_entry(const char *from, const char *to, const char *name);
 void ground_remove(const char *name);
 /* What processes of the round have left in /dev/shm. */
 void ground_clean_memory(void);

@@ -75,27 +75,62 @@ static bool read_until(struct crafted_run *run, int from, uint64_t end_ns)
         }
 }
 
-void crafted_run(struct crafted_run *run, const char *const *args)
+static void begin(struct crafted_run *run, const char *const *args)
 {
-        const uint64_t begun_ns = crew_clock_ns();
-        struct rusage usage;
-        int ends[2], status;
+        int ends[2];
 
         memset(run, 0, offsetof(struct crafted_run, said));
         describe(run, args);
         check_equal(pipe2(ends, O_CLOEXEC), 0);
-        const pid_t pid = start(args, ends[1]);
+        run->begun_ns = crew_clock_ns();
+        run->pid = start(args, ends[1]);
+        run->from = ends[0];
         close(ends[1]);
-        run->hung = !read_until(run, ends[0], begun_ns + leeway_ms(CRAFTED_SECONDS * 1000) * 1000000);
+}
+
+static void end(struct crafted_run *run)
+{
+        struct rusage usage;
+        int status;
+
+        run->hung = !read_until(run, run->from, run->begun_ns + leeway_ms(CRAFTED_SECONDS * 1000) * 1000000);
         if (run->hung)
-                kill(pid, SIGKILL);
-        close(ends[0]);
+                kill(run->pid, SIGKILL);
+        close(run->from);
         run->said[run->said_len] = '\0';
-        check_equal(wait4(pid, &status, 0, &usage), pid);
+        check_equal(wait4(run->pid, &status, 0, &usage), run->pid);
         run->status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
         run->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
         run->memory_kb = usage.ru_maxrss;
-        run->seconds = (double)(crew_clock_ns() - begun_ns) / 1e9;
+        run->seconds = (double)(crew_clock_ns() - run->begun_ns) / 1e9;
+}
+
+void crafted_run(struct crafted_run *run, const char *const *args)
+{
+        begin(run, args);
+        end(run);
+}
+
+static bool has_ended(const struct crafted_run *run)
+{
+        siginfo_t info = { .si_pid = 0 };
+
+        return waitid(P_PID, (id_t)run->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+}
+
+void crafted_begin(struct crafted_run *run, const char *const *args, const char *file)
+{
+        begin(run, args);
+        while (access(file, F_OK) != 0 && !has_ended(run) &&
+               crew_clock_ns() < run->begun_ns + leeway_ms(CRAFTED_SECONDS * 1000) * 1000000)
+                usleep(1000);
+}
+
+void crafted_end(struct crafted_run *run)
+{
+        kill(run->pid, SIGTERM);
+        run->begun_ns = crew_clock_ns();
+        end(run);
 }
 
 const char *crafted_fault(const struct crafted_run *run)

@@ -8,10 +8,13 @@
  */
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum { CRAFTED_ARGS = 10, CRAFTED_SECONDS = 10, CRAFTED_MEMORY = 1 << 30 };
 
 struct crafted_run {
+        int pid, from; /* while it runs */
+        uint64_t begun_ns;
         int status, signal;
         int hung;       /* it was killed then */
         long memory_kb; /* resident, the most */
@@ -23,6 +26,9 @@ struct crafted_run {
 
 void crafted_choose(const char *path);
 void crafted_run(struct crafted_run *run, const char *const *args);
+/* The same of a server: it is let run until it has made the file, or has ended; and is then told to end. */
+void crafted_begin(struct crafted_run *run, const char *const *args, const char *file);
+void crafted_end(struct crafted_run *run);
 /* NULL: it kept the limits; else which one it did not. */
 const char *crafted_fault(const struct crafted_run *run);
 

@@ -20,4 +20,4 @@ check_PROGRAMS += %D%/crafted
         %D%/crafted_ground.h \
         %D%/crafted_run.c \
         %D%/crafted_run.h
-%C%_crafted_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_crafted_LDADD = tests/support/libsupport.la libxactrees-core.la libxacheap-core.la $(UNIT_LIBS)
