@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <xac/xac.h>
 
+#include "libxac/env.h"
 #include "libxac/unended.h"
 
 /* The body is the program's code: faults are its own there. */
@@ -27,6 +28,10 @@ static void undo_if_thrown(struct attempt *attempt)
         struct thread *thread = attempt->thread;
         if (attempt->is_left)
                 return;
+        if (env_is_forked(thread->env)) { /* the transaction is the parent's */
+                thread->is_in_library = false;
+                return;
+        }
         thread->is_in_library = true;
         txn_abort_to(&thread->txn, attempt->outer_depth);
         thread->is_in_library = false;
@@ -36,6 +41,8 @@ static int end_attempt(struct attempt *attempt, int result, const void *body)
 {
         struct txn *txn = &attempt->thread->txn;
         attempt->is_left = true;
+        if (env_is_forked(attempt->thread->env)) /* the body has forked: the transaction is the parent's */
+                return XAC_FORKED;
         if (result == -ECANCELED && txn->doom)
                 result = txn->doom; /* a call has told the body that the transaction is lost: this is why */
         if (!result && txn->depth <= attempt->outer_depth) /* the body has ended it; what is outside is the caller's */

@@ -218,5 +218,6 @@ int snapshot_lend(xac_snapshot *snapshot, const void *page)
 
 void snapshot_take_back(xac_snapshot *snapshot, const void *page)
 {
-        lending_take_back(&snapshot->env->shared, page);
+        if (!env_is_forked(snapshot->env)) /* a child has borrowed nothing */
+                lending_take_back(&snapshot->env->shared, page);
 }

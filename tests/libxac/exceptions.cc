@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <xac/xac.h>
 
 static xac_env *env;
@@ -31,6 +33,29 @@ static int add(void *)
 {
         words[0]++;
         return 0;
+}
+
+/* The child throws through what its parent has begun. */
+static pid_t child = -1;
+
+static int fork_and_throw(void *)
+{
+        words[0]++;
+        child = fork();
+        if (child == 0)
+                throw std::runtime_error("forked");
+        return child < 0;
+}
+
+static void expect_thrown_in_child()
+{
+        int status = -1;
+        try {
+                expect(xac_run(env, 0, fork_and_throw, nullptr) == 0, "the parent commits");
+        } catch (const std::runtime_error &) {
+                _exit(xend(env) == XAC_FORKED ? 0 : 1);
+        }
+        expect(waitpid(child, &status, 0) == child && status == 0, "the child catches it");
 }
 
 static void throw_in_scope()
@@ -62,6 +87,7 @@ int main(int argc, char **argv)
         expect_thrown([] { xac_run(env, 0, add_and_throw, &env); });
         expect_thrown(throw_in_scope);
         expect(xac_run(env, 0, add, nullptr) == 0, "the next one commits");
-        expect(xbegin(env, XAC_RDONLY) == 0 && words[0] == 1 && xend(env) == 0, "it alone has taken effect");
+        expect_thrown_in_child();
+        expect(xbegin(env, XAC_RDONLY) == 0 && words[0] == 2 && xend(env) == 0, "they alone have taken effect");
         expect(xac_close(env) == 0, "it closes");
 }

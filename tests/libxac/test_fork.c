@@ -121,6 +121,70 @@ static void views_are_unmapped_in_the_child(void)
         seat_leave(0);
 }
 
+/* ---- A child that is made inside of a body ---- */
+
+struct forking_body {
+        int result;     /* what the child returns from the body */
+        bool is_nested; /* in an inner one */
+        bool exits;     /* its thread ends there */
+        pid_t child;
+};
+
+static int fork_and_return(void *forking_)
+{
+        struct forking_body *forking = forking_;
+
+        if (forking->is_nested) {
+                forking->is_nested = false;
+                return xac_run(seat.env, 0, fork_and_return, forking);
+        }
+        seat_add(0);
+        forking->child = fork();
+        check(forking->child >= 0);
+        if (forking->child)
+                return 0;
+        if (forking->exits)
+                pthread_exit(NULL);
+        return forking->result;
+}
+
+/* In the child all that the parent has begun ends with XAC_FORKED; the parent's commit holds. */
+static void run_a_body_that_forks(struct forking_body *forking)
+{
+        const uint64_t before = seat_commit_get(0);
+        int status;
+        int err = xac_run(seat.env, 0, fork_and_return, forking);
+
+        if (!forking->child) {
+                check_code(err, XAC_FORKED);
+                check_code(xend(seat.env), XAC_FORKED);
+                _exit(0);
+        }
+        check_ok(err);
+        check_equal(waitpid(forking->child, &status, 0), forking->child);
+        check(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        check_equal(seat_commit_get(0), before + 1);
+}
+
+static void the_child_leaves_a_body(void)
+{
+        static const int results[] = { 0, 1, XAC_CONFLICT, -ENOENT };
+
+        seat_take(0);
+        for (size_t i = 0; i < 2 * sizeof(results) / sizeof(results[0]); i++)
+                run_a_body_that_forks(&(struct forking_body){ .result = results[i / 2], .is_nested = i % 2 });
+        seat_leave(0);
+}
+
+/* The child's only thread ends, and with it the child. */
+static void the_childs_thread_ends_in_a_body(void)
+{
+        seat_take(0);
+        for (int is_nested = 0; is_nested < 2; is_nested++)
+                run_a_body_that_forks(&(struct forking_body){ .exits = true, .is_nested = is_nested });
+        seat_leave(0);
+}
+
 /* ---- What the child is told of the parent's views ---- */
 
 enum generation { CHILD, GRANDCHILD, CHILD_WITH_VIEWS_OF_ITS_OWN, CHILD_OF_ONE_WITH_VIEWS, GENERATIONS };
@@ -437,6 +501,8 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 isolated_test(calls_in_the_child_are_xac_forked),
                 isolated_test(views_are_unmapped_in_the_child),
+                isolated_test(the_child_leaves_a_body),
+                isolated_test(the_childs_thread_ends_in_a_body),
                 isolated_test(the_child_is_told_whose_view_it_touches),
                 isolated_test(nothing_is_said_of_the_childs_own_memory),
                 isolated_test(views_do_not_pile_up_from_child_to_child),
