@@ -8,6 +8,10 @@
  *
  * The program may use libsigsegv too, for stack overflows. Then the library puts its own handler in front, and
  * comes here without us.
+ *
+ * Two copies of libxac in a process (one of them in a plug-in, say) share one libsigsegv, which knows the handler of
+ * the last that came. The other copy is asked then for what it does not have, and says that all is well, so that the
+ * library leaves the signal as it is; and we look ourselves.
  */
 
 #include <errno.h>
@@ -21,16 +25,25 @@ static struct sigaction library;
 static THREAD_TLS struct {
         const void *pc;
         bool is_given;
+        bool has_come; /* to handle() */
         bool is_mended;
 } fault;
+
+/* Has the library come here by itself, and not through another copy of libxac? */
+static bool is_in_front(void)
+{
+        struct sigaction now;
+        return !sigaction(SIGSEGV, NULL, &now) && now.sa_sigaction == library.sa_sigaction;
+}
 
 static int handle(void *addr, int is_serious)
 {
         (void)is_serious;
         bool is_mended = fault_handle(addr, TOUCH_UNKNOWN, fault.is_given ? fault.pc : NULL);
         fault.is_mended = is_mended;
+        fault.has_come = true;
         /* At a 0 the library would install SIG_DFL: not while what is behind us is to have it. */
-        return is_mended || fault.is_given;
+        return is_mended || fault.is_given || !is_in_front();
 }
 
 int fault_backend_prepare(void)
@@ -48,9 +61,10 @@ int fault_backend_prepare(void)
 bool fault_backend_mend(siginfo_t *info, void *context)
 {
         fault.is_mended = false;
+        fault.has_come = false;
         fault.pc = fault_place(context);
         fault.is_given = true;
         library.sa_sigaction(SIGSEGV, info, context);
         fault.is_given = false;
-        return fault.is_mended;
+        return fault.has_come ? fault.is_mended : fault_handle(info->si_addr, TOUCH_UNKNOWN, fault.pc);
 }

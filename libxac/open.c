@@ -22,6 +22,7 @@
 #include "libxac/snapshot_map.h"
 #include "libxac/strangers.h"
 #include "libxac/takeover.h"
+#include "libxac/thread.h"
 #include "libxac/tracing.h"
 #include "recovery/log_format.h"
 #include "recovery/sums.h"
@@ -309,6 +310,8 @@ static int open_new(int directory, const struct stat *st, int flags, const xac_o
         pthread_mutex_init(&env->shared.participant_mutex, NULL);
         pthread_mutex_init(&env->shared.file_mutex, NULL);
         int err = fault_install();
+        if (!err)
+                err = thread_prepare_locked();
         if (!err)
                 err = registry_make_fork_guard(env);
         if (err)

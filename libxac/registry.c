@@ -81,15 +81,19 @@ static void after_fork_in_child(void)
         after_fork_in_parent(); /* the same locks, taken before the fork by this thread */
 }
 
+static int handles_forks; /* or why not */
+
 /* Before anybody can hold the lock: a child of a first open's neighbour would inherit it taken. */
 __attribute__((constructor)) static void handle_forks(void)
 {
-        pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+        handles_forks = -pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
 int registry_make_fork_guard(struct xac_env *env)
 {
         void *page;
+        if (handles_forks)
+                return handles_forks;
         int err = sys_mmap(NULL, GUARD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, &page);
         if (err)
                 return err;

@@ -2,8 +2,11 @@
 #include "libxac/thread.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "base/say.h"
 #include "libxac/backlog.h"
 #include "libxac/checkpoint.h"
 #include "libxac/exclusion.h"
@@ -23,7 +26,7 @@ enum { WATCHED_BEGINS = 64 };
 
 THREAD_TLS struct thread *thread_list;
 
-static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+static bool has_key;      /* [registry lock] */
 static pthread_key_t key; /* only for its destructor */
 
 static void thread_exits(void *unused)
@@ -50,10 +53,19 @@ static void program_exits(int status, void *unused)
                         unended_tell_of_program(&thread->txn);
 }
 
-static void make_key(void)
+int thread_prepare_locked(void)
 {
-        pthread_key_create(&key, thread_exits);
-        on_exit(program_exits, NULL);
+        int err = has_key ? 0 : -pthread_key_create(&key, thread_exits);
+        if (err == -EAGAIN)
+                say(stderr,
+                    "libxac: this program has used up all keys for data of its threads (%d); without one nobody "
+                    "would leave the environment when a thread ends\n",
+                    PTHREAD_KEYS_MAX);
+        if (err || has_key)
+                return err;
+        has_key = true;
+        on_exit(program_exits, NULL); /* it only tells */
+        return 0;
 }
 
 static void add_to_lists(struct thread *thread)
@@ -65,8 +77,6 @@ static void add_to_lists(struct thread *thread)
         pthread_mutex_unlock(&env->mutex);
         thread->next_of_thread = thread_list;
         thread_list = thread;
-        pthread_once(&key_once, make_key);
-        pthread_setspecific(key, thread);
 }
 
 static void remove_from_env(struct thread *thread)
@@ -93,6 +103,8 @@ static int join_participants(struct participant *self, struct shared *shared)
 
 static int join(struct xac_env *env, struct thread **out)
 {
+        if (pthread_setspecific(key, &key)) /* any value: the destructor looks at our lists */
+                return -ENOMEM;
         struct thread *thread = calloc(1, sizeof(*thread));
         if (!thread)
                 return -ENOMEM;

@@ -26,6 +26,9 @@ struct thread {
 
 extern THREAD_TLS struct thread *thread_list;
 
+/* What each thread needs that joins. Caller holds the registry's lock. -EAGAIN, with a line; -ENOMEM. */
+int thread_prepare_locked(void);
+
 /* The slow half of thread_of: looks further, or joins. */
 int thread_find_or_join(struct xac_env *env, struct thread **thread);
 

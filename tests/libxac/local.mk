@@ -142,6 +142,7 @@ CONTRACT_TESTS = \
         %D%/test_fork \
         %D%/test_full \
         %D%/test_growth \
+        %D%/test_guest \
         %D%/test_scan_memory \
         %D%/test_regions \
         %D%/test_late_handler \
@@ -204,6 +205,8 @@ EXTRA_DIST += %D%/exceptions.cc
 %C%_test_fork_LDADD = $(CONTRACT_LIBS)
 %C%_test_full_SOURCES = %D%/test_full.c
 %C%_test_full_LDADD = $(CONTRACT_LIBS)
+%C%_test_guest_SOURCES = %D%/test_guest.c
+%C%_test_guest_LDADD = $(CONTRACT_LIBS)
 %C%_test_growth_SOURCES = %D%/test_growth.c
 %C%_test_growth_LDADD = $(CONTRACT_LIBS)
 %C%_test_regions_SOURCES = %D%/test_regions.c
