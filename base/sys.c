@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <time.h>
@@ -359,11 +360,29 @@ int sys_chgrp(int fd, gid_t group)
         return sys_chown(fd, (uid_t)-1, group);
 }
 
+/* The kernel ends a process (SIGXFSZ) that makes a file longer than its limit (ulimit -f): a library asks before. */
+static int limited(uint64_t end)
+{
+        struct rlimit limit;
+
+        return !getrlimit(RLIMIT_FSIZE, &limit) && end > limit.rlim_cur ? -EFBIG : 0;
+}
+
+/* The same where a file may be longer already, and stay so. */
+static int limited_growth(int fd, uint64_t end)
+{
+        struct stat st;
+
+        return limited(end) && !fstat(fd, &st) && S_ISREG(st.st_mode) && end > (uint64_t)st.st_size ? -EFBIG : 0;
+}
+
 int sys_truncate(int fd, uint64_t byte_len)
 {
         struct sys_change change = { .call = SYS_TRUNCATE, .fd = fd, .byte_len = byte_len };
-        int err;
+        int err = limited_growth(fd, byte_len);
 
+        if (err)
+                return err;
         do {
                 record_begin(&change);
                 err = injected(SYS_TRUNCATE, fd, byte_len, 0);
@@ -377,8 +396,10 @@ int sys_truncate(int fd, uint64_t byte_len)
 int sys_allocate(int fd, uint64_t offset, uint64_t byte_len)
 {
         struct sys_change change = { .call = SYS_ALLOCATE, .fd = fd, .offset = offset, .byte_len = byte_len };
-        int err;
+        int err = limited_growth(fd, offset + byte_len);
 
+        if (err)
+                return err;
         do {
                 record_begin(&change);
                 err = injected(SYS_ALLOCATE, fd, offset, byte_len);
@@ -398,6 +419,8 @@ static int memory_file(const char *name, uint64_t byte_len, unsigned int flags, 
         int err = injected(SYS_OPEN, -1, 0, byte_len);
         struct low_descriptors low;
 
+        if (!err)
+                err = limited(byte_len);
         if (err)
                 return err;
         low_descriptors_hold(&low);
@@ -575,8 +598,19 @@ static void vector_advance(struct iovec **parts, int *count, size_t moved)
         }
 }
 
+static uint64_t vector_end(const struct iovec *parts, int count, uint64_t offset)
+{
+        for (int i = 0; i < count; i++)
+                offset += parts[i].iov_len;
+        return offset;
+}
+
 int sys_write_vector_all(int fd, struct iovec *parts, int count, uint64_t offset)
 {
+        int err = limited(vector_end(parts, count, offset));
+
+        if (err)
+                return err;
         vector_advance(&parts, &count, 0);
         while (count > 0) {
                 ssize_t moved = write_some(fd, parts, count < IOV_MAX ? count : IOV_MAX, offset);
@@ -605,10 +639,25 @@ static ssize_t append_some(int fd, const void *bytes, size_t byte_len)
         return moved == -EAGAIN ? 0 : moved;
 }
 
+/* Where a write of so many bytes ends; 0: in no file. */
+static uint64_t append_end(int fd, size_t byte_len)
+{
+        struct stat st;
+        off_t at;
+
+        if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+                return 0;
+        at = fcntl(fd, F_GETFL) & O_APPEND ? st.st_size : lseek(fd, 0, SEEK_CUR);
+        return at < 0 ? 0 : (uint64_t)at + byte_len;
+}
+
 int sys_append_all(int fd, const void *bytes, size_t byte_len)
 {
         const char *from = bytes;
+        int err = limited(append_end(fd, byte_len));
 
+        if (err)
+                return err;
         while (byte_len > 0) {
                 ssize_t moved = append_some(fd, from, byte_len);
                 struct pollfd room = { .fd = fd, .events = POLLOUT };

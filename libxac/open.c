@@ -10,6 +10,7 @@
 
 #include "backup/backup_index.h"
 #include "base/byte_lock.h"
+#include "base/say.h"
 #include "base/sys.h"
 #include "libxac/archiving.h"
 #include "libxac/checkpoint.h"
@@ -346,6 +347,15 @@ static int open_again(struct xac_env *env, int flags)
         return 0;
 }
 
+static void tell_of_limit(const char *dir)
+{
+        say(stderr,
+            "libxac: %s: this process may not have files as long as the environment's shared memory, the longest of "
+            "which "
+            "has %llu bytes, nearly all holes (RLIMIT_FSIZE): 'ulimit -f unlimited', or a limit beyond that\n",
+            dir, (unsigned long long)SHARED_HEADS_BYTES);
+}
+
 static int open_registered(const char *dir, int flags, const xac_options *options, struct xac_env **env)
 {
         struct stat st;
@@ -378,5 +388,7 @@ int open_env(const char *dir, int flags, const xac_options *options, struct xac_
         registry_lock();
         err = open_registered(dir, flags, options, env);
         registry_unlock();
+        if (err == -EFBIG)
+                tell_of_limit(dir);
         return err;
 }

@@ -132,7 +132,7 @@ static int check_sizes(const struct shared *shared, const struct control *header
                 err = sys_stat(shared->pool_fd, &pool);
         if (err)
                 return err;
-        bool is_right = (uint64_t)heads.st_size == FILES_MAX * FILE_PAGES_MAX * sizeof(uint64_t) &&
+        bool is_right = (uint64_t)heads.st_size == SHARED_HEADS_BYTES &&
                         (uint64_t)pool.st_size == (uint64_t)header->pool_slots * header->page_bytes;
         return is_right ? 0 : -ENOENT;
 }
@@ -247,7 +247,7 @@ static int size_parts(struct shared *shared, const struct shared_identity *ident
         if (!err) /* the first row's ring at once: who can open can also join, to close */
                 err = sys_allocate(shared->control_fd, layout.rings, RING_ENTRIES * sizeof(struct ring_entry));
         if (!err)
-                err = sys_truncate(shared->heads_fd, FILES_MAX * FILE_PAGES_MAX * sizeof(uint64_t));
+                err = sys_truncate(shared->heads_fd, SHARED_HEADS_BYTES);
         if (!err)
                 err = sys_truncate(shared->pool_fd, (uint64_t)identity->pool_slots * identity->page_bytes);
         if (!err) /* slot 0: zeros for whoever shows them */

@@ -113,6 +113,9 @@ static inline uint64_t shared_first_id(uint64_t generation)
 #define SHARED_MAGIC     "XACSHMEM" /* its eight bytes */
 
 enum { SHARED_NAME_BYTES = 80 };
+
+/* The newest version of each page that a file may have, of all files: holes but for the pages that are there. */
+#define SHARED_HEADS_BYTES (FILES_MAX * FILE_PAGES_MAX * sizeof(uint64_t))
 /* The name of a part: "control", "heads" or "pool". */
 void shared_make_name(char name[SHARED_NAME_BYTES], const struct shared_identity *identity, const char *part);
 /* Reads the header of an open control part by itself, before the rest is believed. -ENOENT: it is not this

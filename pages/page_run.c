@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* ---- growth: a larger step each time, as it costs a sync; in a pool only what is needed, as that has memory then ----
@@ -45,9 +46,17 @@ static int extend_pool(struct page_arena *arena, uint64_t byte_len)
         return -ENOSPC;
 }
 
+/* The kernel ends a process (SIGXFSZ) that makes a file longer than its limit (ulimit -f). */
+static int extend_file(int fd, uint64_t byte_len)
+{
+        struct rlimit limit;
+        if (!getrlimit(RLIMIT_FSIZE, &limit) && byte_len > limit.rlim_cur)
+                return -EFBIG;
+        return ftruncate(fd, (off_t)byte_len) ? -errno : 0;
+}
+
 static int extend_plain(struct page_arena *arena, uint64_t byte_len)
 {
-        int err;
         if (arena->snapshot)
                 return XAC_READONLY;
         if (byte_len > arena->max_bytes)
@@ -55,10 +64,8 @@ static int extend_plain(struct page_arena *arena, uint64_t byte_len)
         if (arena->pool)
                 return extend_pool(arena, byte_len);
         if (arena->fd >= 0)
-                err = ftruncate(arena->fd, (off_t)byte_len);
-        else
-                err = mprotect(arena->base + arena->byte_len, byte_len - arena->byte_len, PROT_READ | PROT_WRITE);
-        return err ? -errno : 0;
+                return extend_file(arena->fd, byte_len);
+        return mprotect(arena->base + arena->byte_len, byte_len - arena->byte_len, PROT_READ | PROT_WRITE) ? -errno : 0;
 }
 
 int arena_extend(struct page_arena *arena, uint64_t byte_len)

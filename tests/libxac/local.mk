@@ -143,6 +143,7 @@ CONTRACT_TESTS = \
         %D%/test_full \
         %D%/test_growth \
         %D%/test_guest \
+        %D%/test_limits \
         %D%/test_scan_memory \
         %D%/test_regions \
         %D%/test_late_handler \
@@ -207,6 +208,8 @@ EXTRA_DIST += %D%/exceptions.cc
 %C%_test_full_LDADD = $(CONTRACT_LIBS)
 %C%_test_guest_SOURCES = %D%/test_guest.c
 %C%_test_guest_LDADD = $(CONTRACT_LIBS)
+%C%_test_limits_SOURCES = %D%/test_limits.c
+%C%_test_limits_LDADD = $(CONTRACT_LIBS)
 %C%_test_growth_SOURCES = %D%/test_growth.c
 %C%_test_growth_LDADD = $(CONTRACT_LIBS)
 %C%_test_regions_SOURCES = %D%/test_regions.c

@@ -5,6 +5,7 @@
  */
 
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -125,6 +126,7 @@ static void take_low_descriptors(void)
 int main(int argc, char **argv)
 {
         take_low_descriptors();
+        (void)signal(SIGXFSZ, SIG_IGN); /* a report that gets too long for 'ulimit -f' is an error like a full disk */
         enum tool_exit result = dispatch(argc, argv);
 
         if (fflush(stdout) != 0 || ferror(stdout)) {
