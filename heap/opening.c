@@ -57,8 +57,8 @@ static int open_arena(struct xac_heap *heap, xac_env *env, const char *file, int
         arena->magic = MAGIC;
         arena->map_flags = flags & (XAC_SHARED | XAC_ANYWHERE);
         arena->file = strdup(file);
-        arena->base = xac_mmap(env, file, stats.page_bytes, arena->map_flags);
-        err = arena_open(&arena, arena->base == MAP_FAILED ? -errno : arena->file ? 0 : -ENOMEM);
+        arena->base = arena->file ? xac_mmap(env, file, stats.page_bytes, arena->map_flags) : MAP_FAILED;
+        err = arena_open(&arena, arena->base == MAP_FAILED ? -errno : xac_retain(env));
         heap->arena = arena;
         return err;
 }

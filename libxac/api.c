@@ -55,6 +55,16 @@ int xac_close(xac_env *env)
         return env ? close_env(env) : -EINVAL;
 }
 
+int xac_retain(xac_env *env)
+{
+        return env ? close_retain(env) : -EINVAL;
+}
+
+int xac_release(xac_env *env)
+{
+        return env ? close_give_up(env) : -EINVAL;
+}
+
 /* mmap(2)'s way to fail; codes that are not errno become the nearest. */
 static void *map_failed(int err)
 {
@@ -241,6 +251,16 @@ void xac_snapshot_take_back(xac_snapshot *snapshot, const void *page)
 {
         if (snapshot)
                 snapshot_take_back(snapshot, page);
+}
+
+int xac_snapshot_retain(xac_snapshot *snapshot)
+{
+        return snapshot ? snapshot_retain(snapshot) : -EINVAL;
+}
+
+int xac_snapshot_release(xac_snapshot *snapshot)
+{
+        return snapshot ? snapshot_release(snapshot) : -EINVAL;
 }
 
 int xac_snapshot_close(xac_snapshot *snapshot)

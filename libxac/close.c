@@ -143,7 +143,7 @@ static int close_locked(struct xac_env *env)
                 env->opens--;
                 return 0;
         }
-        int left = leave_threads(env);
+        int left = env->users ? -EBUSY : leave_threads(env);
         if (left == -EBUSY)
                 return left;
         env->opens = 0;
@@ -157,6 +157,27 @@ int close_env(struct xac_env *env)
                 return XAC_FORKED;
         registry_lock();
         int err = close_locked(env);
+        registry_unlock();
+        return err;
+}
+
+int close_retain(struct xac_env *env)
+{
+        if (env_is_forked(env))
+                return XAC_FORKED;
+        registry_lock();
+        env->users++;
+        registry_unlock();
+        return 0;
+}
+
+int close_give_up(struct xac_env *env)
+{
+        if (env_is_forked(env))
+                return XAC_FORKED;
+        registry_lock();
+        int err = env->users ? 0 : -EINVAL;
+        env->users -= !err;
         registry_unlock();
         return err;
 }

@@ -10,6 +10,10 @@
  */
 int close_env(struct xac_env *env);
 
+/* What the program has open in it: until that is given up, a close is -EBUSY. XAC_FORKED; -EINVAL: nothing is. */
+int close_retain(struct xac_env *env);
+int close_give_up(struct xac_env *env);
+
 /* A snapshot keeps its environment open, whatever the program has closed. */
 void close_hold(struct xac_env *env);
 int close_release(struct xac_env *env);

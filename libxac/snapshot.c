@@ -19,6 +19,7 @@ struct xac_snapshot {
         struct participant self;
         uint64_t sequence;
         int flags;
+        uint32_t users; /* [env->mutex] what the program has open in it, which a close would leave dangling */
         struct snapshot_map *by_file[FILES_MAX]; /* [env->mutex] */
         struct xac_snapshot *next;               /* [env->mutex] of the environment's */
 };
@@ -126,6 +127,30 @@ static void shelve_maps(struct xac_snapshot *snapshot)
         pthread_mutex_unlock(&env->mutex);
 }
 
+/* By how much. */
+static int count_user(xac_snapshot *snapshot, int change)
+{
+        struct xac_env *env = snapshot->env;
+        if (env_is_forked(env))
+                return XAC_FORKED;
+        pthread_mutex_lock(&env->mutex);
+        int err = change < 0 && !snapshot->users ? -EINVAL : 0;
+        if (!err)
+                snapshot->users += (uint32_t)change;
+        pthread_mutex_unlock(&env->mutex);
+        return err;
+}
+
+int snapshot_retain(xac_snapshot *snapshot)
+{
+        return count_user(snapshot, 1);
+}
+
+int snapshot_release(xac_snapshot *snapshot)
+{
+        return count_user(snapshot, -1);
+}
+
 int snapshot_close(xac_snapshot *snapshot)
 {
         struct xac_env *env = snapshot->env;
@@ -133,6 +158,8 @@ int snapshot_close(xac_snapshot *snapshot)
                 free(snapshot); /* the maps are the parent's, and gone here */
                 return XAC_FORKED;
         }
+        if (snapshot->users)
+                return -EBUSY;
         shelve_maps(snapshot); /* nothing is shown any more that the row's end lets others change */
         participant_leave_with(&snapshot->self);
         free(snapshot);

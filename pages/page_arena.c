@@ -53,13 +53,22 @@ int arena_new(uint32_t page_bytes, enum arena_way way, struct page_arena **made)
         return 0;
 }
 
+/* The environment may be closed then. */
+static void unmap(struct page_arena *arena)
+{
+        char *base = arena->base;
+        arena->env ? (xac_munmap(arena->env, base), xac_release(arena->env)) : munmap(base, arena->max_bytes);
+}
+
 /* Nothing shows the pages of the pool elsewhere any more. */
 static void arena_free(struct page_arena *arena)
 {
         if (arena->pool)
                 rewire_pool_destroy(arena->pool);
         else if (arena->base && arena->base != MAP_FAILED)
-                arena->env ? xac_munmap(arena->env, arena->base) : munmap(arena->base, arena->max_bytes);
+                unmap(arena);
+        if (arena->snapshot)
+                xac_snapshot_release(arena->snapshot);
         if (arena->fd >= 0)
                 close(arena->fd);
         free(arena->file);
@@ -177,8 +186,8 @@ int page_arena_open_env(xac_env *env, const char *file, enum page_arena_access a
                 return err;
         (*arena)->env = env;
         (*arena)->file = strdup(file);
-        (*arena)->base = xac_mmap(env, file, stats.page_bytes, (*arena)->map_flags);
-        return arena_open(arena, (*arena)->base == MAP_FAILED ? -errno : (*arena)->file ? 0 : -ENOMEM);
+        (*arena)->base = (*arena)->file ? xac_mmap(env, file, stats.page_bytes, (*arena)->map_flags) : MAP_FAILED;
+        return arena_open(arena, (*arena)->base == MAP_FAILED ? -errno : xac_retain(env));
 }
 
 /* ---- of a snapshot ---- */
@@ -191,6 +200,7 @@ int page_arena_open_snapshot(xac_snapshot *snapshot, const char *file, page_aren
         int err = xac_snapshot_find(snapshot, file, &found);
         if (err || (err = arena_new(found.page_bytes, ARENA_SNAPSHOT, arena)))
                 return err;
+        xac_snapshot_retain(snapshot); /* it is not closed before the arena is */
         (*arena)->snapshot = snapshot;
         (*arena)->file_no = found.number;
         (*arena)->byte_len = found.pages * found.page_bytes;

@@ -72,7 +72,7 @@ struct page_arena {
         uint32_t page_bytes;
         enum arena_way way;
         xac_env *env;                 /* NULL: plain, or of a snapshot */
-        const xac_snapshot *snapshot; /* then nothing can be written; */
+        xac_snapshot *snapshot;       /* then nothing can be written; */
         uint32_t file_no;             /* of the file there */
         int fd;                       /* plain file, else -1 */
         rewire_pool *pool;            /* plain and rewired: page n is its page n; else NULL */

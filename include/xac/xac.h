@@ -195,6 +195,10 @@ typedef struct xac_backup_options {
 /* Environments. */
 int xac_open(const char *dir, int flags, const xac_options *options, xac_env **env);
 int xac_close(xac_env *env);
+/* For libraries on top of this one: what they have open in an environment, and what its close would leave dangling. Until
+ * it is released as often as it was retained, the last xac_close() is -EBUSY. -EINVAL: it is not retained. */
+int xac_retain(xac_env *env);
+int xac_release(xac_env *env);
 
 /* Views: this thread's mapping of a data file, at the file's address if no other thread has it there; MAP_FAILED and
  * errno on failure. EADDRNOTAVAIL: something else is there; XAC_ANYWHERE does without. */
@@ -251,6 +255,9 @@ const void *xac_snapshot_map(xac_snapshot *snapshot, const char *file, size_t *l
 int xac_snapshot_refresh(xac_snapshot *snapshot, xac_snapshot **fresh);
 uint64_t xac_snapshot_sequence(const xac_snapshot *snapshot);
 int xac_snapshot_close(xac_snapshot *snapshot);
+/* As xac_retain(), of xac_snapshot_close(). */
+int xac_snapshot_retain(xac_snapshot *snapshot);
+int xac_snapshot_release(xac_snapshot *snapshot);
 
 /* The pages themselves, where they lie: no page faults, no copies, and next to no cost. */
 typedef struct xac_snapshot_file {

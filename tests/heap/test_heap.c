@@ -52,6 +52,20 @@ static uint64_t live_objects(xac_heap *heap)
         return stats.live_objects;
 }
 
+/* Else its pointers would lead nowhere, and its own close as well. */
+static void a_heap_keeps_its_environment_open(void)
+{
+        struct place place = open_place();
+        void *object;
+
+        check_code(xac_close(place.env), -EBUSY);
+        check_ok(xbegin(place.env, 0)); /* nothing was done */
+        object = xac_heap_malloc(place.heap, 100);
+        check(object != NULL);
+        check_ok(xend(place.env));
+        close_place(place);
+}
+
 /* ---- one object ---- */
 
 static void objects_are_as_large_as_asked(void)
@@ -494,6 +508,7 @@ int main(void)
                 isolated_test(roots_are_found_again),
                 isolated_test(names_are_checked),
                 isolated_test(a_heap_is_made_once),
+                isolated_test(a_heap_keeps_its_environment_open),
                 isolated_test(pointers_that_would_lead_elsewhere_are_told),
                 isolated_test(a_heap_of_offsets_lies_anywhere),
                 isolated_test(random_operations_lose_nothing),

@@ -383,6 +383,35 @@ static void opening_and_closing_leaks_nothing(void)
         seat_leave(0);
 }
 
+static void what_is_retained_is_not_closed(void)
+{
+        seat_take(0);
+        check_code(xac_release(seat.env), -EINVAL);
+        for (int i = 0; i < 2; i++)
+                check_ok(xac_retain(seat.env));
+        for (int i = 0; i < 2; i++) {
+                check_code(xac_close(seat.env), -EBUSY);
+                seat_commit_add(0); /* nothing was done */
+                check_ok(xac_release(seat.env));
+        }
+        check_code(xac_retain(NULL), -EINVAL);
+        seat_leave(0);
+}
+
+static void what_is_retained_of_a_snapshot_is_not_closed(void)
+{
+        xac_snapshot *snapshot;
+
+        seat_take(0);
+        check_ok(xac_snapshot_open(seat.env, 0, &snapshot));
+        check_code(xac_snapshot_release(snapshot), -EINVAL);
+        check_ok(xac_snapshot_retain(snapshot));
+        check_code(xac_snapshot_close(snapshot), -EBUSY);
+        check_ok(xac_snapshot_release(snapshot));
+        check_ok(xac_snapshot_close(snapshot));
+        seat_leave(0);
+}
+
 static void damaged_manifest_is_refused_and_left_alone(void)
 {
         const char *manifest = scratch_path("env/xac.manifest");
@@ -447,6 +476,8 @@ int main(void)
                 isolated_test(last_close_aborts_this_threads_transaction),
                 isolated_test(a_close_that_is_not_the_last_only_counts_down),
                 isolated_test(close_is_busy_while_another_thread_is_inside),
+                isolated_test(what_is_retained_is_not_closed),
+                isolated_test(what_is_retained_of_a_snapshot_is_not_closed),
                 isolated_test(shared_memory_lives_until_the_last_process_leaves),
                 isolated_test(committed_data_are_in_the_file_after_the_last_close),
                 isolated_test(opening_and_closing_leaks_nothing),

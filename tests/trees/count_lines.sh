@@ -49,7 +49,7 @@ take_snapshots()
                 next
         }
         /^ *if \(arena->snapshot/ { getline; next }
-        /^ *const xac_snapshot \*snapshot;/ || /^ *uint32_t file_no;/ || /^ *: arena->way == ARENA_SNAPSHOT / { next }
+        /^ *xac_snapshot \*snapshot;/ || /^ *uint32_t file_no;/ || /^ *: arena->way == ARENA_SNAPSHOT / { next }
         { print }' "$1"
 }
 

@@ -194,9 +194,41 @@ static void what_was_not_there_is_not(void)
         close_env();
 }
 
+/* ---- what is closed first ---- */
+
+static void what_has_an_arena_stays_open(void)
+{
+        xac_snapshot *snapshot;
+        page_arena *old;
+
+        open_env();
+        check_code(xac_close(env), -EBUSY);
+        check_ok(xac_snapshot_open(env, 0, &snapshot));
+        check_ok(page_arena_open_snapshot(snapshot, "trees", &old));
+        check_code(xac_snapshot_close(snapshot), -EBUSY);
+        check_ok(page_arena_close(old));
+        check_ok(xac_snapshot_close(snapshot));
+        close_env();
+}
+
+/* One that could not be opened holds nothing. */
+static void what_has_no_arena_is_closed(void)
+{
+        xac_snapshot *snapshot;
+        page_arena *none;
+
+        open_env();
+        check_ok(xac_snapshot_open(env, 0, &snapshot));
+        check_code(page_arena_open_snapshot(snapshot, "nothing", &none), -ENOENT);
+        check_ok(xac_snapshot_close(snapshot));
+        close_env();
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
+                isolated_test(what_has_an_arena_stays_open),
+                isolated_test(what_has_no_arena_is_closed),
                 isolated_way(trees_are_as_they_were, XTREE_BPTREE, "bptree"),
                 isolated_way(trees_are_as_they_were, XTREE_COBTREE, "cobtree"),
                 isolated_way(trees_are_as_they_were, XTREE_EHASH, "ehash"),
