@@ -15,8 +15,10 @@
 #include "rewire/wire.h"
 
 enum {
-        BATCH = 16 /* pages copied together */
+        BATCH = 16,       /* pages copied together */
+        WAITS_MAX = 10000 /* for a chunk, where all are being filled at this moment */
 };
+#define WAIT_NS UINT64_C(1000000)
 
 /* ---- coming and going ---- */
 
@@ -164,10 +166,12 @@ static bool is_any_newer(const struct regions *regions, const struct pages *page
 
 /* ---- chunks ---- */
 
-static void drop_chunk(const struct regions *regions, struct region *region)
+static void drop_chunk(struct regions *regions, struct region *region)
 {
-        if (region->chunk)
+        if (region->chunk) {
                 chunks_give_back(regions->chunks, region->chunk);
+                atomic_fetch_sub(&regions->held, 1);
+        }
         region->chunk = 0;
         region->as_of = 0;
         region->veiled_len = 0;
@@ -206,11 +210,10 @@ int regions_cover_one(struct regions *regions, uint64_t no)
         return hide_locked(regions, no);
 }
 
-/* Takes the chunk of another region, which will be shown anew when it is touched again. False: there is none. */
-static bool take_from_another(struct regions *regions, uint64_t except)
+bool regions_take_chunk(struct regions *regions, uint64_t except)
 {
         const uint64_t count = regions_count(regions);
-        for (uint64_t tries = 0; tries < count; tries++) {
+        for (uint64_t tries = 0; tries < count && atomic_load(&regions->held); tries++) {
                 uint64_t no = atomic_fetch_add_explicit(&regions->hand, 1, memory_order_relaxed) % count;
                 struct region *region = &regions->region[no];
                 if (no == except || !try_lock_region(region))
@@ -225,31 +228,54 @@ static bool take_from_another(struct regions *regions, uint64_t except)
         return false;
 }
 
-/* At the limit, from another region of the same range; if that has none, beyond the limit. */
+/* At the limit, from another region of the same range, or from another range; if none has one to give, beyond the
+ * limit. 0: there is none. */
 static uint32_t take_chunk(struct regions *regions, uint64_t no)
 {
         uint32_t chunk = chunks_take(regions->chunks, false);
-        while (!chunk && take_from_another(regions, no))
+        while (!chunk && regions_take_chunk(regions, no))
+                chunk = chunks_take(regions->chunks, false);
+        if (!regions->take_from_others)
+                return chunk;
+        while (!chunk && regions->take_from_others(regions))
                 chunk = chunks_take(regions->chunks, false);
         return chunk ? chunk : chunks_take(regions->chunks, true);
 }
 
-/* A chunk of the region's own. What it had in common with others is copied, if it is still of use. */
+/* Each thread that has one now is filling it, and is done soon: who waits here has none itself. */
+static uint32_t wait_for_chunk(struct regions *regions, uint64_t no)
+{
+        uint32_t chunk = take_chunk(regions, no);
+        for (int waits = 0; !chunk && regions->take_from_others && waits < WAITS_MAX; waits++) {
+                sys_sleep_ns(WAIT_NS);
+                chunk = take_chunk(regions, no);
+        }
+        return chunk;
+}
+
+/* A chunk of the region's own. What it had in common with others is copied, if it is still of use, and if there is a
+ * second chunk at once; else as_of says that nothing is right. */
 static int make_own(struct regions *regions, uint64_t no)
 {
         struct region *region = &regions->region[no];
         const uint32_t old = region->chunk;
         if (old && !chunks_is_shared(regions->chunks, old))
                 return 0;
-        uint32_t chunk = take_chunk(regions, no);
+        uint32_t chunk = old && region->as_of ? take_chunk(regions, no) : 0;
+        if (chunk)
+                memcpy(chunks_bytes(regions->chunks, chunk), chunks_bytes(regions->chunks, old), REGION_BYTES);
+        const uint64_t as_of = chunk ? region->as_of : 0;
+        int err = chunk ? 0 : hide_locked(regions, no); /* a view's, if the file has grown: others get what it shows */
+        if (err)
+                return err;
+        drop_chunk(regions, region);
+        if (!chunk)
+                chunk = wait_for_chunk(regions, no);
         if (!chunk)
                 return XAC_FULL;
-        if (old && region->as_of)
-                memcpy(chunks_bytes(regions->chunks, chunk), chunks_bytes(regions->chunks, old), REGION_BYTES);
-        if (old)
-                chunks_give_back(regions->chunks, old);
+        atomic_fetch_add(&regions->held, 1);
         region->chunk = chunk;
-        region->veiled_len = 0;
+        region->as_of = as_of;
         return 0;
 }
 
@@ -268,8 +294,9 @@ static int bring_up(struct regions *regions, uint64_t no, const struct pages *pa
         int err = make_own(regions, no);
         if (err)
                 return err;
+        const struct right left = right_of(region, pages);
         region->as_of = 0;
-        copy_newer(regions, pages, sequence, &right, chunks_bytes(regions->chunks, region->chunk));
+        copy_newer(regions, pages, sequence, &left, chunks_bytes(regions->chunks, region->chunk));
         if (atomic_load(&regions->files->patches) != patches)
                 return atomic_load(&regions->files->patch_reason);
         region->as_of = sequence;
@@ -499,6 +526,7 @@ void regions_share(struct regions *regions, const struct regions *older)
                         continue;
                 if (from->chunk && from->as_of) {
                         chunks_share(regions->chunks, from->chunk);
+                        atomic_fetch_add(&regions->held, 1);
                         to->chunk = from->chunk;
                         to->as_of = from->as_of;
                         to->filled_len = from->filled_len;

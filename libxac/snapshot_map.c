@@ -2,6 +2,7 @@
 #include "libxac/snapshot_map.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <xac/xac.h>
@@ -85,6 +86,41 @@ void snapshot_map_forget_in_child(void)
         }
 }
 
+/* ---- lending ---- */
+
+static _Atomic uint32_t hand; /* where a chunk was last taken */
+
+/* The map may go on the shelf, and be another one's, between the look at the table and this. */
+static bool take_from(struct snapshot_map *map, const struct regions *regions)
+{
+        bool is_taken = false;
+        atomic_fetch_add(&map->takers, 1);
+        if (atomic_load(&map->is_lending) && map->regions.chunks == regions->chunks)
+                is_taken = regions_take_chunk(&map->regions, REGIONS_ALL);
+        atomic_fetch_sub(&map->takers, 1);
+        return is_taken;
+}
+
+/* Waits for nobody: it is the fault handler's, which holds its own region's lock. */
+static bool take_from_others(const struct regions *regions)
+{
+        const uint32_t used = atomic_load(&maps_used);
+        for (uint32_t tries = 0; tries < used; tries++) {
+                const uint32_t i = atomic_fetch_add_explicit(&hand, 1, memory_order_relaxed) % used;
+                struct snapshot_map *map = atomic_load(&maps[i].map);
+                if (map && &map->regions != regions && take_from(map, regions))
+                        return true;
+        }
+        return false;
+}
+
+static void stop_lending(struct snapshot_map *map)
+{
+        atomic_store(&map->is_lending, false);
+        while (atomic_load(&map->takers))
+                sched_yield();
+}
+
 /* ---- coming and going ---- */
 
 /* Addresses outside of the window, so that compiled code reads without asking. Aligned, as huge pages are; room for the
@@ -140,6 +176,7 @@ static int create(struct xac_env *env, uint32_t file_no, struct snapshot_map **o
         err = regions_init(&map->regions, &env->files, file_no, base, byte_len);
         if (err)
                 goto fail_regions;
+        map->regions.take_from_others = take_from_others;
         err = ranges_add(base, byte_len, env->files.shared->control->file[file_no].name);
         if (err)
                 goto fail_range;
@@ -198,6 +235,7 @@ int snapshot_map_take_locked(struct xac_env *env, uint32_t file_no, uint64_t seq
                 map->file_len = map->regions.byte_len;
         if (older)
                 regions_share(&map->regions, &older->regions);
+        atomic_store(&map->is_lending, true);
         *out = map;
         return 0;
 }
@@ -206,6 +244,7 @@ void snapshot_map_shelve_locked(struct snapshot_map *map)
 {
         struct xac_env *env = map->env;
         uint32_t others = 0;
+        stop_lending(map);
         for (const struct snapshot_map *other = env->shelf; other; other = other->next)
                 others += other->regions.file_no == map->regions.file_no;
         if (others >= SHELVED_PER_FILE || regions_hide(&map->regions)) {
@@ -303,6 +342,6 @@ int snapshot_map_advise(struct snapshot_map *map, const void *addr, size_t byte_
                 err = show(map, no);
         for (uint64_t no = first; no < end && byte_len && !err; no++)
                 if (!regions_is_shown(&map->regions, no))
-                        err = XAC_FULL; /* the copy of a later one has taken its place */
-        return err;
+                        err = -ENOMEM; /* the copy of a later one has taken its place */
+        return err == XAC_FULL ? -ENOMEM : err;
 }

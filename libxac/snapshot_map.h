@@ -10,6 +10,9 @@
  * the next snapshot of the same file, which then only copies what has changed meanwhile. What is on the shelf gives its
  * chunks up when others need them, and all of it after some seconds.
  *
+ * A map that needs memory, where all that readers may have is in use, takes it from any other map of the environment,
+ * which copies again when it is touched the next time. So a touch never fails for lack of scan_bytes.
+ *
  * Maps are listed for the fault handler, which may come at any time, in a table without locks.
  */
 
@@ -23,6 +26,8 @@ struct snapshot_map {
         uint64_t sequence;
         uint64_t file_len;         /* as long as the file was when it was mapped */
         uint64_t shelved_ns;       /* since when it is on the shelf */
+        _Atomic bool is_lending;   /* others may take its chunks: it is open */
+        _Atomic uint32_t takers;   /* that are at it */
         struct snapshot_map *next; /* of the snapshot, or on the shelf */
 };
 
@@ -44,7 +49,7 @@ struct snapshot_map *snapshot_map_find(const void *addr);
 /* A fault in it: NULL: run the access again; else why it cannot be. */
 const char *snapshot_map_touch(struct snapshot_map *map, const void *addr, enum touch_access access);
 /* Does now what touching each byte would do: for system calls, which do not fault. -EINVAL: not within the file;
- * XAC_FULL: it is more than the process has memory for; else errors of regions_show. */
+ * -ENOMEM: it is more than scan_bytes has room for, or there is no memory; else errors of regions_show. */
 int snapshot_map_advise(struct snapshot_map *map, const void *addr, size_t byte_len);
 /* The address is in a home mapping of an environment that has snapshots, and could not be read: zeros stand there now.
  * 0: it is in none. */
