@@ -36,6 +36,7 @@ TOOL_TESTS = \
         %D%/test_stat_stopped \
         %D%/test_top \
         %D%/test_trace \
+        %D%/test_trace_bounds \
         %D%/test_trace_part \
         %D%/test_usage
 
@@ -102,6 +103,8 @@ TRACE_TESTED = %D%/json_check.c %D%/json_check.h %D%/trace_chew.c %D%/trace_chew
 %C%_test_top_LDADD = $(CONTRACT_LIBS)
 %C%_test_trace_SOURCES = %D%/test_trace.c $(TRACE_TESTED) $(TOOL_COMMON)
 %C%_test_trace_LDADD = tests/support/libsupport.la $(UNIT_LIBS) # it looks at figures, too
+%C%_test_trace_bounds_SOURCES = %D%/test_trace_bounds.c $(TRACE_TESTED) $(TOOL_COMMON)
+%C%_test_trace_bounds_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_trace_part_SOURCES = %D%/test_trace_part.c $(TRACE_TESTED) tools/xac/trace_part.c tools/xac/trace_part.h
 %C%_test_trace_part_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_usage_SOURCES = %D%/test_usage.c $(TOOL_COMMON)

@@ -98,9 +98,9 @@ static bool is_consistent(const struct trace_report *report)
                 by_sharing += sum->by_sharing[i];
         for (int i = 0; i < TRACE_SUM_FAULTS; i++)
                 by_fault += sum->faults[i].count;
-        return events == sum->events && by_page + sum->unknown_pages == all->conflicts && by_pair == all->conflicts &&
-               by_sharing == all->conflicts && by_fault == all->faults && sum->writers.count == all->commits &&
-               sum->readers.count == all->reads &&
+        return events == sum->events && by_page + sum->other_pages.conflicts + sum->unknown_pages == all->conflicts &&
+               by_pair + sum->other_pairs.conflicts == all->conflicts && by_sharing == all->conflicts &&
+               by_fault == all->faults && sum->writers.count == all->commits && sum->readers.count == all->reads &&
                sum->events == all->commits + all->reads + all->conflicts + all->aborts + all->faults +
                                       sum->groups.count + sum->checkpoints.count + sum->pauses.count + sum->waits.count;
 }

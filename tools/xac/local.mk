@@ -14,6 +14,8 @@ TRACE_READER = \
         %D%/text.h \
         %D%/trace_cursor.c \
         %D%/trace_cursor.h \
+        %D%/trace_data.c \
+        %D%/trace_data.h \
         %D%/trace_file.c \
         %D%/trace_file.h \
         %D%/trace_json.c \
@@ -22,6 +24,8 @@ TRACE_READER = \
         %D%/trace_perfetto.c \
         %D%/trace_ranges.c \
         %D%/trace_ranges.h \
+        %D%/trace_rare.c \
+        %D%/trace_rare.h \
         %D%/trace_report.c \
         %D%/trace_report.h \
         %D%/trace_sum.c \

@@ -3,7 +3,7 @@
 /*
  * xac trace: what programs recorded with XAC_TRACE: who lost to whom on which bytes, and what could be done about it.
  *
- *      trace_file, trace_cursor    reads the file; knows what makes no sense
+ *      trace_file, trace_cursor    reads the file; knows what makes no sense, and (trace_data) what is a hole
  *      trace_winner                who won a conflict
  *      trace_sum                   all figures
  *      trace_report, trace_json,

@@ -37,6 +37,14 @@ damaged(struct trace_file *file, uint64_t offset, const char *format, ...)
         va_end(args);
 }
 
+/* There is more of something than is kept: that is told once. */
+static void left_out(struct trace_file *file, bool *is_told, uint64_t offset, int most, const char *what)
+{
+        if (!*is_told)
+                damaged(file, offset, "there are more than %d %s: those that follow are left out", most, what);
+        *is_told = true;
+}
+
 /* ---- Time ---- */
 
 static uint64_t to_ns(const struct trace_file *file, uint64_t ticks)
@@ -110,7 +118,10 @@ static int take_header(struct trace_file *file, const struct trace_header *given
 
 /* ---- Tracks ---- */
 
-/* The tracks whose beginning is missing share an environment of which nothing is known. */
+static const uint8_t unknown_env[16];
+
+/* The tracks whose beginning is missing share an environment of which nothing is known, and for which there is always
+ * room. *index: TRACE_MAP_NONE if there is none. */
 static int env_of(struct trace_file *file, const uint8_t uuid[16], uint32_t page_bytes, const char *path,
                   uint32_t *index)
 {
@@ -124,7 +135,8 @@ static int env_of(struct trace_file *file, const uint8_t uuid[16], uint32_t page
         memcpy(&a, uuid, sizeof(a));
         memcpy(&b, uuid + sizeof(a), sizeof(b)); /* enough for what is random */
         *index = trace_map_find(&file->env_of, a, b);
-        if (*index != TRACE_MAP_NONE)
+        if (*index != TRACE_MAP_NONE ||
+            (file->env_count > TRACE_FILE_ENVS_MAX && memcmp(uuid, unknown_env, sizeof(unknown_env)) != 0))
                 return 0;
         *index = file->env_count;
         envs[*index] = (struct trace_file_env){ .page_bytes = page_bytes };
@@ -133,12 +145,13 @@ static int env_of(struct trace_file *file, const uint8_t uuid[16], uint32_t page
         if (!envs[*index].path)
                 return -ENOMEM;
         file->env_count++;
+        file->named_env_count += envs[*index].path[0] != '\0';
         return trace_map_add(&file->env_of, a, b, *index);
 }
 
-static int track_of(struct trace_file *file, uint32_t no, struct trace_file_track **track)
+/* *track: NULL if there is no room for one more. */
+static int track_of(struct trace_file *file, uint32_t no, uint64_t offset, struct trace_file_track **track)
 {
-        static const uint8_t unknown[16];
         struct trace_file_track *tracks;
         uint32_t index = trace_map_find(&file->track_of, no, 0);
         int err;
@@ -147,13 +160,18 @@ static int track_of(struct trace_file *file, uint32_t no, struct trace_file_trac
                 *track = &file->tracks[index];
                 return 0;
         }
+        *track = NULL;
+        if (file->track_count == TRACE_FILE_TRACKS_MAX) {
+                left_out(file, &file->has_full_tracks, offset, TRACE_FILE_TRACKS_MAX, "participants");
+                return 0;
+        }
         tracks = trace_list_room(file->tracks, file->track_count, sizeof(*tracks));
         if (!tracks)
                 return -ENOMEM;
         file->tracks = tracks;
         *track = &tracks[file->track_count];
         **track = (struct trace_file_track){ .no = no, .program = "?" };
-        err = env_of(file, unknown, 4096, "", &(*track)->env);
+        err = env_of(file, unknown_env, 4096, "", &(*track)->env);
         return err ? err : trace_map_add(&file->track_of, no, 0, file->track_count++);
 }
 
@@ -162,31 +180,22 @@ static bool is_page_bytes(uint32_t page_bytes)
         return page_bytes >= 4096 && page_bytes <= 65536 && (page_bytes & (page_bytes - 1)) == 0;
 }
 
-/* A collector that was killed may have left a track's beginning, which its successor writes again. */
-static int read_track(struct trace_file *file, const struct trace_block *block, const void *bytes, uint64_t offset)
+/* One of an environment for which there is no room stays without a beginning. */
+static int introduce(struct trace_file *file, struct trace_file_track *track, const struct trace_track *from,
+                     uint64_t offset)
 {
-        const struct trace_track *from = bytes;
-        struct trace_file_track *track;
+        uint32_t env;
         char *program;
-        int err = track_of(file, block->track, &track);
+        int err = env_of(file, from->uuid, is_page_bytes(from->page_bytes) ? from->page_bytes : 4096, from->path, &env);
 
-        if (err)
+        if (!err && env == TRACE_MAP_NONE)
+                left_out(file, &file->has_full_envs, offset, TRACE_FILE_ENVS_MAX, "environments");
+        if (err || env == TRACE_MAP_NONE)
                 return err;
-        if (track->is_introduced) {
-                if (track->pid != from->pid || track->tid != from->tid)
-                        damaged(file, offset, "two tracks have the number %" PRIu32, block->track);
-                return 0;
-        }
-        if (!is_page_bytes(from->page_bytes))
-                damaged(file, offset, "the pages of track %" PRIu32 " have %" PRIu32 " bytes", block->track,
-                        from->page_bytes);
-        err = env_of(file, from->uuid, is_page_bytes(from->page_bytes) ? from->page_bytes : 4096, from->path,
-                     &track->env);
         program = text_copy(from->program, TRACE_PROGRAM_BYTES);
-        if (err || !program) {
-                free(program);
-                return err ? err : -ENOMEM;
-        }
+        if (!program)
+                return -ENOMEM;
+        track->env = env;
         snprintf(track->program, sizeof(track->program), "%s", program);
         free(program);
         track->pid = from->pid;
@@ -198,13 +207,33 @@ static int read_track(struct trace_file *file, const struct trace_block *block, 
         return 0;
 }
 
+/* A collector that was killed may have left a track's beginning, which its successor writes again. */
+static int read_track(struct trace_file *file, const struct trace_block *block, const void *bytes, uint64_t offset)
+{
+        const struct trace_track *from = bytes;
+        struct trace_file_track *track;
+        int err = track_of(file, block->track, offset, &track);
+
+        if (err || !track)
+                return err;
+        if (track->is_introduced) {
+                if (track->pid != from->pid || track->tid != from->tid)
+                        damaged(file, offset, "two tracks have the number %" PRIu32, block->track);
+                return 0;
+        }
+        if (!is_page_bytes(from->page_bytes))
+                damaged(file, offset, "the pages of track %" PRIu32 " have %" PRIu32 " bytes", block->track,
+                        from->page_bytes);
+        return introduce(file, track, from, offset);
+}
+
 static int read_end(struct trace_file *file, const struct trace_block *block, const void *bytes, uint64_t offset)
 {
         const struct trace_end *from = bytes;
         struct trace_file_track *track;
-        int err = track_of(file, block->track, &track);
+        int err = track_of(file, block->track, offset, &track);
 
-        if (err)
+        if (err || !track)
                 return err;
         if (from->how != TRACE_END_LEFT && from->how != TRACE_END_DIED) {
                 damaged(file, offset, "track %" PRIu32 " ends in a way that is unknown", block->track);
@@ -244,32 +273,61 @@ static uint64_t next_number(const struct trace_file_track *track)
 }
 
 /* What was read already is skipped. */
+static int take_events(struct trace_file *file, struct trace_file_track *track, const struct trace_file_chunk *chunk,
+                       uint64_t offset)
+{
+        const uint64_t next = next_number(track);
+        const uint64_t known = chunk->first < next ? next - chunk->first : 0;
+
+        if (chunk->first > next + MISSING_MAX) {
+                damaged(file, offset, "event %" PRIu64 " of track %" PRIu32 " cannot be the next", chunk->first,
+                        track->no);
+                return 0;
+        }
+        if (chunk->first > next) {
+                damaged(file, offset, "%" PRIu64 " events of track %" PRIu32 " are missing before", chunk->first - next,
+                        track->no);
+                track->missing += chunk->first - next;
+        }
+        if (known >= chunk->count)
+                return 0;
+        return add_chunk(track, chunk->events + known, chunk->first + known, chunk->count - known);
+}
+
+/* Events of which no byte is in the file are none, and are not even looked at: there may be any number of them. An
+ * event that is there in part counts as there. */
 static int read_events(struct trace_file *file, const struct trace_block *block, const void *bytes, uint64_t offset,
                        size_t byte_len)
 {
-        const struct trace_event *events = bytes;
-        uint64_t count = byte_len / sizeof(*events);
+        const uint64_t begin = offset + sizeof(*block);
+        const uint64_t count = byte_len / sizeof(struct trace_event);
+        struct trace_stretch there;
         struct trace_file_track *track;
-        uint64_t next, known;
-        int err = track_of(file, block->track, &track);
+        uint64_t next = 0, taken = 0;
+        int err = track_of(file, block->track, offset, &track);
 
-        if (err)
+        if (err || !track)
                 return err;
-        next = next_number(track);
-        if (block->first > next + MISSING_MAX) {
-                damaged(file, offset, "event %" PRIu64 " of track %" PRIu32 " cannot be the next", block->first,
-                        block->track);
-                return 0;
-        }
-        if (block->first > next) {
-                damaged(file, offset, "%" PRIu64 " events of track %" PRIu32 " are missing before", block->first - next,
-                        block->track);
-                track->missing += block->first - next;
-        }
         if (block->lost > track->lost)
                 track->lost = block->lost;
-        known = block->first < next ? next - block->first : 0;
-        return known < count ? add_chunk(track, events + known, block->first + known, count - known) : 0;
+        while (!err && next < count &&
+               trace_data_next(&file->data, begin + next * sizeof(struct trace_event),
+                               begin + count * sizeof(struct trace_event), &there)) {
+                const uint64_t first = (there.begin - begin) / sizeof(struct trace_event);
+
+                next = (there.end - begin + sizeof(struct trace_event) - 1) / sizeof(struct trace_event);
+                if (next > count)
+                        next = count;
+                const struct trace_file_chunk chunk = { (const struct trace_event *)bytes + first, block->first + first,
+                                                        next - first };
+
+                taken += chunk.count;
+                err = take_events(file, track, &chunk, offset);
+        }
+        if (taken < count)
+                damaged(file, offset, "%" PRIu64 " events of track %" PRIu32 " are a hole in the file", count - taken,
+                        block->track);
+        return err;
 }
 
 /* ---- Blocks ---- */
@@ -344,6 +402,10 @@ static int add_name(struct trace_file *file, uint32_t env, uint32_t file_no, con
 
         if (trace_map_find(&file->name_of, file_no, env) != TRACE_MAP_NONE)
                 return 0;
+        if (file->name_count == TRACE_FILE_NAMES_MAX) {
+                left_out(file, &file->has_full_names, TRACE_HEADER_BYTES, TRACE_FILE_NAMES_MAX, "names of files");
+                return 0;
+        }
         names = trace_list_room(file->names, file->name_count, sizeof(*names));
         if (!names)
                 return -ENOMEM;
@@ -400,11 +462,13 @@ static int survey(struct trace_file *file)
 
 /* ---- Open, close ---- */
 
-static int read_all(struct trace_file *file, const struct trace_header *given, const void *bytes, size_t byte_len)
+/* `data` is this file's from now on. */
+static int read_all(struct trace_file *file, const struct trace_header *given, const struct trace_data *data,
+                    const void *bytes, size_t byte_len)
 {
         int err;
 
-        *file = (struct trace_file){ 0 };
+        *file = (struct trace_file){ .data = *data };
         err = take_header(file, given, bytes, byte_len);
         if (!err)
                 err = read_blocks(file);
@@ -417,7 +481,9 @@ static int read_all(struct trace_file *file, const struct trace_header *given, c
 
 int trace_file_read(struct trace_file *file, const void *bytes, size_t byte_len)
 {
-        return read_all(file, NULL, bytes, byte_len);
+        const struct trace_data all = { 0 };
+
+        return read_all(file, NULL, &all, bytes, byte_len);
 }
 
 /* Nobody else changes it, or makes it shorter, while it is mapped. */
@@ -440,8 +506,20 @@ static int copy_file(int fd, void **bytes, size_t byte_len)
         return err;
 }
 
+static int map_file(int fd, struct trace_data *data, void **bytes, size_t byte_len)
+{
+        int err = trace_data_find(data, fd, byte_len);
+
+        if (err)
+                return err;
+        err = sys_mmap(NULL, byte_len, PROT_READ, MAP_SHARED, fd, 0, bytes);
+        if (err)
+                trace_data_free(data);
+        return err;
+}
+
 /* The header comes before the length: what it says of a trace that grows is in the file then. */
-static int load_file(int fd, struct trace_header *header, void **bytes, size_t *byte_len)
+static int load_file(int fd, struct trace_header *header, struct trace_data *data, void **bytes, size_t *byte_len)
 {
         struct stat st;
         int err = sys_stat(fd, &st);
@@ -459,13 +537,13 @@ static int load_file(int fd, struct trace_header *header, void **bytes, size_t *
         if (err)
                 return err;
         *byte_len = (size_t)st.st_size;
-        return is_own(&st) ? sys_mmap(NULL, *byte_len, PROT_READ, MAP_SHARED, fd, 0, bytes)
-                           : copy_file(fd, bytes, *byte_len);
+        return is_own(&st) ? map_file(fd, data, bytes, *byte_len) : copy_file(fd, bytes, *byte_len);
 }
 
 int trace_file_open(const char *path, struct trace_file *file)
 {
         struct trace_header header = { 0 };
+        struct trace_data data = { 0 };
         size_t byte_len;
         void *bytes;
         int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* a link to it will do as well */
@@ -473,11 +551,11 @@ int trace_file_open(const char *path, struct trace_file *file)
 
         if (fd < 0)
                 return -errno;
-        err = load_file(fd, &header, &bytes, &byte_len);
+        err = load_file(fd, &header, &data, &bytes, &byte_len);
         sys_close(fd);
         if (err)
                 return err;
-        err = read_all(file, &header, bytes, byte_len);
+        err = read_all(file, &header, &data, bytes, byte_len);
         if (err)
                 (void)sys_munmap(bytes, byte_len);
         else
@@ -499,6 +577,7 @@ void trace_file_close(struct trace_file *file)
         trace_map_free(&file->track_of);
         trace_map_free(&file->env_of);
         trace_map_free(&file->name_of);
+        trace_data_free(&file->data);
         if (file->mapped_len)
                 (void)sys_munmap((void *)(uintptr_t)file->bytes, file->mapped_len);
         *file = (struct trace_file){ 0 };

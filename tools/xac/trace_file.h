@@ -9,6 +9,8 @@
  * Any bytes may be in the file, and they may change. What makes no sense is left out and told as damage; a block whose
  * length makes no sense ends what can be read. Texts come out as base/safe_text.h says.
  *
+ * No more of the file is read than there is: a sparse one costs what its data costs.
+ *
  * A trace that is being written may be read: it is what its header says at the moment. Time is in ns, since the first
  * moment of the header. trace_cursor.h walks through the events of a track.
  */
@@ -17,14 +19,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tools/xac/trace_data.h"
 #include "tools/xac/trace_list.h"
 #include "trace/trace_format.h"
 
 enum {
         TRACE_FILE_DAMAGES = 8, /* that are told; there may be more */
         TRACE_FILE_DAMAGE_TEXT = 160,
-        TRACE_FILE_NAME_MAX = 1024,     /* of a file of an environment: longer ones make no sense */
-        TRACE_FILE_COPY_MAX = 256 << 20 /* bytes */
+        TRACE_FILE_NAME_MAX = 1024,      /* of a file of an environment: longer ones make no sense */
+        TRACE_FILE_COPY_MAX = 256 << 20, /* bytes */
+
+        /* What is kept of a trace at most, more than any program records. The rest is left out. */
+        TRACE_FILE_TRACKS_MAX = 1 << 18,
+        TRACE_FILE_ENVS_MAX = 1 << 12,
+        TRACE_FILE_NAMES_MAX = 1 << 14
 };
 
 struct trace_file_damage {
@@ -80,6 +88,7 @@ struct trace_file {
         const unsigned char *bytes;
         size_t byte_len;   /* of the file, or less, by the header */
         size_t mapped_len; /* 0: the bytes are of who gave them */
+        struct trace_data data;
         double ns_per_tick;
         uint64_t least_ticks, most_ticks; /* no event was at another time */
         uint64_t span_ns;                 /* from the header's first moment to its second, or the last event */
@@ -89,12 +98,16 @@ struct trace_file {
         uint32_t track_count;
         struct trace_file_env *envs;
         uint32_t env_count;
+        uint32_t named_env_count; /* whose path is known: a reader may take these for each other */
         struct trace_file_name *names;
         uint32_t name_count;
 
         struct trace_file_damage damage[TRACE_FILE_DAMAGES];
         uint64_t damage_count; /* may be more */
         uint64_t odd_events;   /* left out, as their kind or their time makes no sense */
+        bool has_full_tracks;  /* there were more than are kept; so it is with environments and names */
+        bool has_full_envs;
+        bool has_full_names;
 
         struct trace_map track_of; /* by its number */
         struct trace_map env_of;   /* by its uuid */

@@ -30,8 +30,10 @@ struct html {
         struct trace_part part;
         uint32_t bars;
         uint64_t marks;
+        uint64_t left_out; /* for which there was no room on the page */
         struct lost *lost;
         uint32_t lost_count;
+        uint32_t reasons;         /* why transactions were aborted, different ones */
         struct trace_map commits; /* bars, by the commit's number and the environment */
         int err;
 };
@@ -48,6 +50,14 @@ static void visit_events(struct html *html,
                         if (trace_part_has(&html->part, cursor.begin_ns, cursor.end_ns))
                                 visit(html, i, &cursor);
         }
+}
+
+static bool has_room(struct html *html)
+{
+        if (html->bars + html->marks < TRACE_HTML_ITEMS_MAX)
+                return true;
+        html->left_out++;
+        return false;
 }
 
 /* ---- Bars ---- */
@@ -107,7 +117,7 @@ static void visit_bar(struct html *html, uint32_t track, struct trace_cursor *cu
 {
         enum trace_kind kind = trace_kind_of(cursor->event);
 
-        if (kind != TRACE_COMMIT && kind != TRACE_CONFLICT && kind != TRACE_ABORT)
+        if ((kind != TRACE_COMMIT && kind != TRACE_CONFLICT && kind != TRACE_ABORT) || !has_room(html))
                 return;
         begin_item(html, html->bars, track, cursor->begin_ns, cursor->end_ns);
         if (kind == TRACE_COMMIT)
@@ -126,7 +136,7 @@ static void write_bars(struct html *html)
         for (uint32_t i = 0; i < html->file->track_count; i++) {
                 const struct trace_file_track *track = &html->file->tracks[i];
 
-                if (!track->is_open || !trace_part_has(&html->part, track->open_ns, track->end_ns))
+                if (!track->is_open || !trace_part_has(&html->part, track->open_ns, track->end_ns) || !has_room(html))
                         continue;
                 begin_item(html, html->bars, i, track->open_ns,
                            track->end_ns > track->open_ns ? track->end_ns : track->open_ns);
@@ -183,7 +193,7 @@ static void visit_mark(struct html *html, uint32_t track, struct trace_cursor *c
         const struct trace_event *event = cursor->event;
         enum trace_kind kind = trace_kind_of(event);
 
-        if (kind == TRACE_COMMIT || kind == TRACE_CONFLICT || kind == TRACE_ABORT)
+        if (kind == TRACE_COMMIT || kind == TRACE_CONFLICT || kind == TRACE_ABORT || !has_room(html))
                 return;
         begin_item(html, html->marks++, track, cursor->begin_ns, cursor->end_ns);
         fprintf(html->out, ",%d,%u", (int)kind, trace_flags_of(event));
@@ -259,9 +269,11 @@ static void visit_reason(struct html *html, uint32_t track, struct trace_cursor 
 
         (void)track;
         if (trace_kind_of(cursor->event) != TRACE_ABORT || reason == 0 || html->err ||
+            html->reasons == TRACE_HTML_REASONS_MAX ||
             trace_map_find(&html->commits, (uint64_t)(int64_t)reason, UINT32_MAX) != TRACE_MAP_NONE)
                 return;
         html->err = trace_map_add(&html->commits, (uint64_t)(int64_t)reason, UINT32_MAX, 0);
+        html->reasons++;
         fprintf(html->out, ",\"%d\":", reason);
         json_quote(html->out, tool_explain(reason));
 }
@@ -290,7 +302,7 @@ int trace_html_write(FILE *out, const struct trace_file *file, const char *name,
         visit_events(&html, visit_mark);
         fprintf(out, "],\n\"reasons\":{\"0\":\"by xabort()\"");
         visit_events(&html, visit_reason);
-        fprintf(out, "},\"items\":%" PRIu64 "}\n", html.bars + html.marks);
+        fprintf(out, "},\"left_out\":%" PRIu64 ",\"items\":%" PRIu64 "}\n", html.left_out, html.bars + html.marks);
         write_lines(out, trace_page_tail);
         free(html.lost);
         trace_map_free(&html.commits);

@@ -141,6 +141,8 @@ static void put_head(struct json *json, const struct trace_report *report)
         put_sharings(json, report->sum->by_sharing);
         json_number(json, "conflicts_on_unknown_pages", report->sum->unknown_pages);
         json_number(json, "conflicts_tried_again", report->sum->tried_again);
+        json_number(json, "conflicts_on_pages_left_out", report->sum->other_pages.conflicts);
+        json_number(json, "conflicts_of_pairs_left_out", report->sum->other_pairs.conflicts);
 }
 
 static void put_environments(struct json *json, const struct trace_file *file)

@@ -2,7 +2,10 @@
 #include "tools/xac/trace_list.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
+
+#include "base/sys.h"
 
 enum { LEAST = 8, LEAST_SLOTS = 64 };
 
@@ -16,12 +19,36 @@ void *trace_list_room(void *items, uint64_t count, size_t item_len)
         return realloc(items, (size_t)(count ? count * 2 : LEAST) * item_len);
 }
 
+/* Who writes a trace chooses its numbers, and could choose such that all want the same slot. Nobody can choose so
+ * without the keys, which are others in each process. */
+struct keys {
+        uint64_t first, second;
+};
+
+static const struct keys *keys_of_process(void)
+{
+        static struct keys keys;
+        static bool is_made;
+
+        if (!is_made && sys_random(&keys, sizeof(keys)))
+                keys = (struct keys){ sys_monotonic_ns(), sys_wall_ns() };
+        is_made = true;
+        return &keys;
+}
+
+/* Each bit of the number changes half of the result's (the end of splitmix64). */
+static uint64_t stir(uint64_t number)
+{
+        number = (number ^ number >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+        number = (number ^ number >> 27) * UINT64_C(0x94d049bb133111eb);
+        return number ^ number >> 31;
+}
+
 static uint64_t mix(uint64_t a, uint32_t b)
 {
-        uint64_t mixed = (a + b * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xbf58476d1ce4e5b9);
+        const struct keys *keys = keys_of_process();
 
-        mixed = (mixed ^ mixed >> 29) * UINT64_C(0x94d049bb133111eb);
-        return mixed ^ mixed >> 32;
+        return stir((stir(a ^ keys->first) + b) ^ keys->second);
 }
 
 /* Where the pair is, or would be: some slot is always free. */

@@ -4,6 +4,7 @@
 
 /*
  * What is counted of a trace: arrays that grow by one, and a map from a pair of numbers to an index of such an array.
+ * Numbers that somebody has chosen on purpose do not make the map slow.
  */
 
 #include <stddef.h>

@@ -734,6 +734,8 @@ function write_header()
         const missing = [];
         if (trace.lost)
                 missing.push(count(trace.lost, "event", "events") + " found no room when recorded");
+        if (trace.left_out)
+                missing.push(count(trace.left_out, "event", "events") + " of this time found no room on the page");
         if (trace.missing)
                 missing.push(count(trace.missing, "event", "events") + " are missing from the file");
         if (trace.damage)

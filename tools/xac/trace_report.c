@@ -32,6 +32,16 @@ static void print_more(FILE *to, uint64_t all, uint64_t top)
                 say(to, "  and %" PRIu64 " more (--top)\n", all - top);
 }
 
+/* Those that made room for others. */
+static void print_rest(FILE *to, const struct trace_sum_rest *rest, const char *what)
+{
+        if (rest->count)
+                say(to,
+                    "  and up to %" PRIu64 " %s with few conflicts, of which there are no figures: %" PRIu64
+                    " in all\n",
+                    rest->count, what, rest->conflicts);
+}
+
 /* ---- What it is ---- */
 
 static void print_moment(const struct trace_report *report, FILE *to)
@@ -199,6 +209,7 @@ static void print_pages(const struct trace_report *report, FILE *to)
         for (uint32_t i = 0; i < sum->page_count && i < report->top; i++)
                 print_page(report, to, &sum->pages[i]);
         print_more(to, sum->page_count, report->top);
+        print_rest(to, &sum->other_pages, "pages");
         if (sum->unknown_pages)
                 say(to, "  %s on a page that is not known\n", tool_count(sum->unknown_pages, "conflict", "conflicts"));
         say(to, "  Changed bytes are known to a sixty-fourth of a page, the first and the last exactly. Which bytes\n"
@@ -225,6 +236,11 @@ static void print_pairs(const struct trace_report *report, FILE *to)
                 putc('\n', to);
         }
         print_more(to, sum->pair_count, report->top);
+        print_rest(to, &sum->other_pairs, "pairs");
+        if (report->winners.left_out)
+                say(to, "  %s to commits that nobody looked for, as more than %d won\n",
+                    tool_count(report->winners.left_out, "conflict was lost", "conflicts were lost"),
+                    TRACE_WINNERS_MAX);
 }
 
 /* ---- Times ---- */

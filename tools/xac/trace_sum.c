@@ -2,7 +2,71 @@
 #include "tools/xac/trace_sum.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
+
+#include "tools/xac/trace_rare.h"
+
+/* ---- Room ---- */
+
+static void add_to_rest(struct trace_sum_rest *rest, uint64_t conflicts)
+{
+        rest->count++;
+        rest->conflicts += conflicts;
+}
+
+/* Half of the pages stay. */
+static int make_room_for_pages(struct trace_sum *sum)
+{
+        const uint32_t count = sum->page_count;
+        struct trace_rare rare;
+        int err = trace_rare_find(&rare, sum->pages, count, sizeof(sum->pages[0]),
+                                  offsetof(struct trace_sum_page, conflicts), count / 2);
+
+        if (err)
+                return err;
+        trace_map_free(&sum->page_of);
+        sum->page_count = 0;
+        for (uint32_t i = 0; !err && i < count; i++) {
+                const struct trace_sum_page *page = &sum->pages[i];
+
+                if (trace_rare_is(&rare, page->conflicts)) {
+                        add_to_rest(&sum->other_pages, page->conflicts);
+                        continue;
+                }
+                err = trace_map_add(&sum->page_of, page->page, page->env, sum->page_count);
+                if (sum->page_count != i)
+                        sum->pages[sum->page_count] = *page;
+                sum->page_count++;
+        }
+        return err;
+}
+
+static int make_room_for_pairs(struct trace_sum *sum)
+{
+        const uint32_t count = sum->pair_count;
+        struct trace_rare rare;
+        int err = trace_rare_find(&rare, sum->pairs, count, sizeof(sum->pairs[0]),
+                                  offsetof(struct trace_sum_pair, conflicts), count / 2);
+
+        if (err)
+                return err;
+        trace_map_free(&sum->pair_of);
+        sum->pair_count = 0;
+        for (uint32_t i = 0; !err && i < count; i++) {
+                const struct trace_sum_pair *pair = &sum->pairs[i];
+
+                if (trace_rare_is(&rare, pair->conflicts)) {
+                        add_to_rest(&sum->other_pairs, pair->conflicts);
+                        continue;
+                }
+                err = trace_map_add(&sum->pair_of, pair->loser, pair->winner, sum->pair_count);
+                if (sum->pair_count != i)
+                        sum->pairs[sum->pair_count] = *pair;
+                sum->pair_count++;
+        }
+        return err;
+}
 
 /* ---- Conflicts ---- */
 
@@ -24,6 +88,8 @@ static struct trace_sum_page *page_at(struct trace_sum *sum, uint64_t page, uint
 
         if (index != TRACE_MAP_NONE)
                 return &sum->pages[index];
+        if (sum->page_count == TRACE_SUM_PAGES_MAX && make_room_for_pages(sum))
+                return NULL;
         pages = trace_list_room(sum->pages, sum->page_count, sizeof(*pages));
         if (!pages)
                 return NULL;
@@ -63,6 +129,8 @@ static struct trace_sum_pair *pair_at(struct trace_sum *sum, uint32_t loser, uin
 
         if (index != TRACE_MAP_NONE)
                 return &sum->pairs[index];
+        if (sum->pair_count == TRACE_SUM_PAIRS_MAX && make_room_for_pairs(sum))
+                return NULL;
         pairs = trace_list_room(sum->pairs, sum->pair_count, sizeof(*pairs));
         if (!pairs)
                 return NULL;

@@ -50,6 +50,16 @@ struct trace_sum_pair {
         uint64_t lost_ns;
 };
 
+/* Of how many different pages and pairs there are figures, more than anybody reads. When there are more, those with the
+ * fewest conflicts so far make room, and are counted together. One that was forgotten may come again, and then begins
+ * at nothing. With fewer of them all figures are exact. */
+enum { TRACE_SUM_PAGES_MAX = 1 << 16, TRACE_SUM_PAIRS_MAX = 1 << 16 };
+
+struct trace_sum_rest {
+        uint64_t count; /* at most: who came again is counted again */
+        uint64_t conflicts;
+};
+
 /* How often, and how long. */
 struct trace_sum_kind {
         uint64_t count;
@@ -72,8 +82,10 @@ struct trace_sum {
         struct trace_sum_track all;
         struct trace_sum_page *pages; /* most conflicts first */
         uint32_t page_count;
-        struct trace_sum_pair *pairs; /* most conflicts first */
+        struct trace_sum_rest other_pages; /* that made room */
+        struct trace_sum_pair *pairs;      /* most conflicts first */
         uint32_t pair_count;
+        struct trace_sum_rest other_pairs;
         uint64_t unknown_pages;              /* conflicts whose page is not known */
         uint64_t tried_again;                /* conflicts after which xac_run() tried again */
         uint64_t by_sharing[TRACE_SHARINGS]; /* all conflicts */

@@ -10,6 +10,10 @@ static int want(struct trace_winners *winners, uint64_t commit, uint32_t env)
 
         if (commit == 0 || trace_map_find(&winners->of, commit, env) != TRACE_MAP_NONE)
                 return 0;
+        if (winners->count == TRACE_WINNERS_MAX) {
+                winners->left_out++;
+                return 0;
+        }
         list = trace_list_room(winners->list, winners->count, sizeof(*list));
         if (!list)
                 return -ENOMEM;
@@ -83,5 +87,7 @@ uint32_t trace_winner_track(const struct trace_winners *winners, const struct tr
 
         if (winner)
                 return winner->track;
+        if (winners->left_out && trace_map_find(&winners->of, cursor->event->b, cursor->track->env) == TRACE_MAP_NONE)
+                return TRACE_WINNER_NOT_KNOWN;
         return cursor->event->b ? TRACE_WINNER_NOT_TRACED : TRACE_WINNER_NOT_KNOWN;
 }

@@ -9,6 +9,9 @@
 
 #include "tools/xac/trace_cursor.h"
 
+/* So many commits are looked for, more than any trace has that somebody reads. To whom else was lost is not known. */
+enum { TRACE_WINNERS_MAX = 1 << 21 };
+
 /* Instead of a track. */
 enum { TRACE_WINNER_NOT_TRACED = UINT32_MAX - 1, TRACE_WINNER_NOT_KNOWN = UINT32_MAX - 2 };
 
@@ -20,6 +23,7 @@ struct trace_winner {
 struct trace_winners {
         struct trace_winner *list;
         uint32_t count;
+        uint64_t left_out;   /* conflicts whose winner is not looked for */
         struct trace_map of; /* by the commit's number and the environment */
 };
 

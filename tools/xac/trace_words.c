@@ -28,16 +28,6 @@ void trace_words_ns(uint64_t ns, char *text)
         snprintf(text, TRACE_WORDS_BYTES, "%" PRIu64 " ns", ns);
 }
 
-/* Environments that a reader may take for each other. */
-static uint32_t env_count(const struct trace_file *file)
-{
-        uint32_t count = 0;
-
-        for (uint32_t i = 0; i < file->env_count; i++)
-                count += file->envs[i].path[0] != '\0';
-        return count;
-}
-
 void trace_words_page(const struct trace_file *file, uint32_t env, uint64_t page, char *text)
 {
         const char *name = trace_file_name(file, env, trace_page_file(page));
@@ -45,8 +35,8 @@ void trace_words_page(const struct trace_file *file, uint32_t env, uint64_t page
 
         snprintf(number, sizeof(number), "file %" PRIu32, trace_page_file(page));
         snprintf(text, TRACE_WORDS_BYTES, "page %" PRIu32 " of %.700s%s%.1000s", trace_page_no(page),
-                 name ? name : number, env_count(file) > 1 ? " in " : "",
-                 env_count(file) > 1 ? file->envs[env].path : "");
+                 name ? name : number, file->named_env_count > 1 ? " in " : "",
+                 file->named_env_count > 1 ? file->envs[env].path : "");
 }
 
 void trace_words_track(const struct trace_file *file, uint32_t track, char *text)
