@@ -29,6 +29,9 @@ static const char *why_not(int err)
         switch (err) {
         case -EEXIST:
                 return "it is something else than a trace; name another file";
+        case -EBUSY:
+                return "programs record there in shared memory of another version, or that was removed; name another "
+                       "file, or end them";
         case -ESTALE:
                 return "it is a trace of an earlier boot; remove it, or name another file";
         case -EPERM:

@@ -220,6 +220,20 @@ static bool is_of_this_boot(const struct trace_header *header)
         return !sys_boot_id(boot_id) && !strncmp(boot_id, header->boot_id, sizeof(boot_id));
 }
 
+/* Somebody records although this process cannot use the rings that the header names: they are of another version of
+ * the library, or their name was removed. Whoever makes other ones would write over what the first collector writes. */
+static int create_if_alone(struct rings *rings, const struct trace_header *before, uint64_t most_bytes)
+{
+        const bool is_named = before && before->rings[0]; /* else the last one has left in an orderly way */
+        const int is_used = !is_named ? 0
+                                      : sys_is_range_locked(rings->file, RINGS_USE_BYTE,
+                                                            RINGS_TRACK_BYTE - RINGS_USE_BYTE + RINGS_MAX);
+
+        if (is_used)
+                return is_used < 0 ? is_used : -EBUSY;
+        return create(rings, before, most_bytes);
+}
+
 /* Caller holds RINGS_OPENING_BYTE. */
 static int open_locked(struct rings *rings, uint64_t most_bytes, int may_create)
 {
@@ -232,7 +246,7 @@ static int open_locked(struct rings *rings, uint64_t most_bytes, int may_create)
                 return -ESTALE;
         err = is_new ? -ENOENT : attach(rings, &header);
         if (err == -ENOENT && may_create)
-                err = create(rings, is_new ? NULL : &header, most_bytes);
+                err = create_if_alone(rings, is_new ? NULL : &header, most_bytes);
         return err ? err : byte_lock_share(rings->file, RINGS_USE_BYTE);
 }
 

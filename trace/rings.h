@@ -21,6 +21,8 @@
  * TR4  Who opens it for writing trusts whoever may write to it. So file and memory are this user's, made for
  * their owner alone, and the memory says which file it is of: no header leads to the memory of another trace, and
  * nobody else makes either shorter. Counts in it are bounded all the same where they are used.
+ * TR5  A file has one set of rings at a time. Memory that is not believed is replaced only when nobody holds a lock of
+ * the file any more but who opens it.
  */
 
 #include <stdalign.h>
@@ -100,7 +102,8 @@ static inline struct trace_event *rings_events(const struct rings *rings, uint32
 
 /* Opens the file, and the memory that belongs to it; with `may_create`, makes either if it is not there. -ENOENT: no
  * memory belongs to it any more (the file is whole); -EEXIST: it is something else than a trace, and is left alone;
- * -ESTALE: it is of an earlier boot; -EPERM: it is somebody else's (TR4). */
+ * -ESTALE: it is of an earlier boot; -EBUSY: others record there in rings that this process cannot use (TR5); -EPERM:
+ * it is somebody else's (TR4). */
 int rings_open(struct rings *rings, const char *path, uint64_t most_bytes, int may_create);
 /* Lets go; when nobody else records, and all is in the file, the memory is removed. */
 void rings_close(struct rings *rings);

@@ -19,7 +19,7 @@
 struct trace;
 
 /* Records into a file, which is created, or goes on where it ends. -EEXIST: it is something else; -ESTALE: a trace of
- * an earlier boot; -ENOMEM, -ENOSPC, other -errno. */
+ * an earlier boot; -EBUSY: another version of the library records there; -ENOMEM, -ENOSPC, other -errno. */
 int trace_open(const char *path, uint64_t most_bytes, struct trace **trace);
 /* When it returns, what this process has recorded is in the file, or will be by another's collector. */
 void trace_close(struct trace *trace);

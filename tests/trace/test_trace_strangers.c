@@ -277,6 +277,73 @@ static void other_memory_is_not_opened(void)
         check_settles(path);
 }
 
+/* ---- Rings that this library cannot use ---- */
+
+enum recording { OPENS, RECORDS, MAY_END };
+
+static void record_until_told(int index, void *state_)
+{
+        _Atomic int *state = state_;
+        struct trace *trace;
+
+        (void)index;
+        check_ok(trace_open(path, MUCH, &trace));
+        atomic_store(state, RECORDS);
+        while (atomic_load(state) != MAY_END)
+                crew_sleep_ms(1);
+        trace_close(trace);
+}
+
+static pid_t start_recording(_Atomic int **state)
+{
+        path = scratch_path("trace");
+        *state = crew_shared(sizeof(**state));
+        pid_t recorder = crew_fork(record_until_told, 0, (void *)*state);
+        while (atomic_load(*state) == OPENS)
+                crew_sleep_ms(1);
+        return recorder;
+}
+
+/* What an older library's rings look like. With a second set, one collector would write over what the other has. */
+static void rings_of_another_version_are_not_replaced_while_they_are_used(void)
+{
+        char older[128];
+        _Atomic int *state;
+        struct trace *trace;
+        const pid_t recorder = start_recording(&state);
+        struct rings_shared *shared = map(memory_of(path));
+        const struct trace_header before = header_of(path);
+
+        shared->version--;
+        check_equal(trace_open(path, MUCH, &trace), -EBUSY);
+        check(strcmp(header_of(path).rings, before.rings) == 0);
+        shared->version++;
+        check_ok(trace_open(path, MUCH, &trace));
+        trace_close(trace);
+        shared->version--;
+        snprintf(older, sizeof(older), "%s", memory_of(path));
+        crew_kill(recorder);
+        check_ok(trace_open(path, MUCH, &trace)); /* nobody is there any more */
+        check(strcmp(header_of(path).rings, before.rings) != 0);
+        trace_close(trace);
+        check_ok(munmap(shared, sizeof(*shared)));
+        check_ok(unlink(older));
+}
+
+static void rings_whose_name_is_gone_are_not_replaced_while_they_are_used(void)
+{
+        _Atomic int *state;
+        struct trace *trace;
+        const pid_t recorder = start_recording(&state);
+
+        check_ok(unlink(memory_of(path)));
+        check_equal(trace_open(path, MUCH, &trace), -EBUSY);
+        atomic_store(state, MAY_END);
+        check_equal(crew_status(recorder), 0);
+        check_ok(trace_open(path, MUCH, &trace));
+        trace_close(trace);
+}
+
 /* ---- Numbers ---- */
 
 static void a_length_in_the_header_is_bounded(void)
@@ -328,6 +395,8 @@ int main(void)
                 isolated_test(both_are_for_their_owner_alone),
                 isolated_test(a_copy_does_not_lead_to_the_memory_of_its_original),
                 isolated_test(other_memory_is_not_opened),
+                isolated_test(rings_of_another_version_are_not_replaced_while_they_are_used),
+                isolated_test(rings_whose_name_is_gone_are_not_replaced_while_they_are_used),
                 isolated_test(a_length_in_the_header_is_bounded),
                 isolated_test(counts_of_a_ring_are_bounded),
         };
