@@ -4,8 +4,10 @@
 
 /* Why a backup or a restore failed, as a sentence for people: the first thing that went wrong. */
 
+#include "base/say.h"
+
 struct trouble {
-        char text[512]; /* "": nothing is known beyond the code */
+        char text[SAY_SENTENCE_BYTES]; /* "": nothing is known beyond the code */
 };
 
 /* Returns err. */

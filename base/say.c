@@ -2,20 +2,27 @@
 #include "base/say.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/safe_text.h"
 
-enum { SPEC_BYTES = 64, NUMBER_BYTES = 512, LINE_BYTES = 1024 };
+enum { SPEC_BYTES = 64, NUMBER_BYTES = 512, LINE_BYTES = 1024, SHORTENED_LEAST = 32 };
+
+static const char dots[] = "...";
 
 /* ---- Where it goes ---- */
 
 struct sink {
-        char *text;
+        char *text; /* NULL: what is put is only counted */
         size_t room, len;
-        FILE *to; /* what is full is written there, in one go; NULL: the rest is cut off */
+        FILE *to; /* what is full is written there, in one go; NULL: nowhere */
+        /* Without `to`: */
+        size_t all;                  /* bytes that were put so far */
+        size_t omit_begin, omit_end; /* of all that is put, what is left out */
+        const char *mark;            /* stands there in its place; NULL: it does already, or nothing does */
 };
 
 static void flush(struct sink *sink)
@@ -25,7 +32,7 @@ static void flush(struct sink *sink)
         sink->len = 0;
 }
 
-static void put(struct sink *sink, const char *bytes, size_t byte_len)
+static void put_in_stream(struct sink *sink, const char *bytes, size_t byte_len)
 {
         while (byte_len) {
                 const size_t room = sink->room - sink->len;
@@ -35,11 +42,43 @@ static void put(struct sink *sink, const char *bytes, size_t byte_len)
                 sink->len += len;
                 bytes += len;
                 byte_len -= len;
-                if (byte_len && !sink->to)
-                        return;
                 if (byte_len)
                         flush(sink);
         }
+}
+
+/* Somebody may change a string between two looks at it: so there is room, or nothing is put. */
+static void keep_byte(struct sink *sink, char byte)
+{
+        if (sink->len < sink->room)
+                sink->text[sink->len++] = byte;
+}
+
+/* What is as short as a character may be one: no part of it stays alone. */
+static void put_in_text(struct sink *sink, const char *bytes, size_t byte_len)
+{
+        const bool is_one = byte_len <= SAFE_TEXT_MAX;
+
+        for (size_t i = 0; sink->text && i < byte_len; i++) {
+                const size_t first = sink->all + (is_one ? 0 : i);
+                const size_t last = sink->all + (is_one ? byte_len - 1 : i);
+
+                if (last < sink->omit_begin || first >= sink->omit_end) {
+                        keep_byte(sink, bytes[i]);
+                        continue;
+                }
+                for (; sink->mark && *sink->mark; sink->mark++)
+                        keep_byte(sink, *sink->mark);
+        }
+        sink->all += byte_len;
+}
+
+static void put(struct sink *sink, const char *bytes, size_t byte_len)
+{
+        if (sink->to)
+                put_in_stream(sink, bytes, byte_len);
+        else
+                put_in_text(sink, bytes, byte_len);
 }
 
 static void pad(struct sink *sink, size_t used, size_t width)
@@ -263,12 +302,38 @@ void say(FILE *to, const char *format, ...)
         va_end(args);
 }
 
+static size_t length_of(const char *format, va_list args)
+{
+        struct sink counted = { 0 };
+        va_list own;
+
+        va_copy(own, args);
+        put_all(&counted, format, &own);
+        va_end(own);
+        return counted.all;
+}
+
+/* How a sentence begins and how it ends is worth more than the middle of a long name. */
+static void shorten(struct sink *sink, size_t all)
+{
+        const size_t kept = sink->room - strlen(dots);
+
+        sink->omit_begin = sink->room;
+        sink->omit_end = all;
+        if (all <= sink->room || sink->room < SHORTENED_LEAST)
+                return;
+        sink->omit_begin = kept / 2;
+        sink->omit_end = all - (kept - kept / 2);
+        sink->mark = dots;
+}
+
 void say_text_list(char *text, size_t byte_len, const char *format, va_list args)
 {
         struct sink sink = { .text = text, .room = byte_len - 1 };
         va_list own;
 
         assert(byte_len);
+        shorten(&sink, length_of(format, args));
         va_copy(own, args);
         put_all(&sink, format, &own);
         va_end(own);

@@ -15,10 +15,16 @@
 #include <stddef.h>
 #include <stdio.h>
 
+enum {
+        SAY_NAME_BYTES = 4 * 255,                      /* the longest name of a file, each byte of it as \xNN */
+        SAY_SENTENCE_BYTES = 2 * SAY_NAME_BYTES + 1024 /* room for what is said of two of them */
+};
+
 void say(FILE *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void say_list(FILE *to, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
 
-/* The text ends with a NUL; what does not fit is cut off. */
+/* The text ends with a NUL. Of what does not fit the middle is left out, and three dots stand there; in a room of less
+ * than 32 bytes, the end. */
 void say_text(char *text, size_t byte_len, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void say_text_list(char *text, size_t byte_len, const char *format, va_list args) __attribute__((format(printf, 3, 0)));
 

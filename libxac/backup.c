@@ -2,12 +2,12 @@
 #include "libxac/backup.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "backup/backup_writer.h"
+#include "base/say.h"
 #include "base/sys.h"
 #include "libxac/checkpoint.h"
 #include "libxac/close.h"
@@ -482,7 +482,7 @@ int backup_env(struct xac_env *env, const char *destination, const xac_backup_op
                 problem = backup->trouble.text;
         }
         if (err)
-                snprintf(result.problem, sizeof(result.problem), "%s", *problem ? problem : xac_strerror(err));
+                say_text(result.problem, sizeof(result.problem), "%s", *problem ? problem : xac_strerror(err));
         free(backup);
         if (options->result)
                 *options->result = result;

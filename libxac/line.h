@@ -3,7 +3,7 @@
 #define LIBXAC_LINE_H
 
 /* A line on standard error, without stdio: from within the fault handler, too. Texts are written as base/safe_text.h
- * says. */
+ * says. A line that is longer than its room is written in pieces. */
 
 #include <errno.h>
 #include <stddef.h>
@@ -18,11 +18,21 @@ struct line {
         size_t len;
 };
 
+static inline void line_flush(struct line *line)
+{
+        while (write(STDERR_FILENO, line->text, line->len) < 0 && errno == EINTR)
+                ;
+        line->len = 0;
+}
+
 static inline void line_add(struct line *line, const char *text)
 {
         const char *const end = text + strlen(text);
-        while (text < end && line->len < sizeof(line->text) - SAFE_TEXT_MAX - 1)
+        while (text < end) {
+                if (line->len >= sizeof(line->text) - SAFE_TEXT_MAX - 1)
+                        line_flush(line);
                 line->len += safe_text_next(&text, end, line->text + line->len);
+        }
 }
 
 static inline void line_add_in_base(struct line *line, uint64_t number, unsigned base)
@@ -50,8 +60,7 @@ static inline void line_add_number(struct line *line, uint64_t number)
 static inline void line_print(struct line *line)
 {
         line->text[line->len++] = '\n';
-        while (write(STDERR_FILENO, line->text, line->len) < 0 && errno == EINTR)
-                ;
+        line_flush(line);
 }
 
 #endif

@@ -32,12 +32,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/say.h"
 #include "recovery/manifest.h"
 
 /* `what` is "restore", "checkpoint" or "sum" (pages) or "replay" (bytes of log). */
 typedef void (*recover_progress)(void *arg, const char *what, uint64_t done, uint64_t total);
 
-enum { RECOVER_SENTENCE = 512 };
+enum { RECOVER_SENTENCE = SAY_SENTENCE_BYTES };
 
 struct recovery {
         int directory;             /* in: a descriptor */

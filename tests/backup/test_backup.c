@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 
 #include "backup/partial.h"
 #include "base/sys.h"
@@ -293,6 +294,25 @@ static void it_stays_open_until_the_backup_is_made(void)
         stand_expect("copy", "file", BYTES, 0, "text");
 }
 
+/* What is said of the longest name there is has an end, also where there is not room for all of the name. */
+static void sentences_about_a_long_name_are_whole(void)
+{
+        char name[NAME_MAX + 1] = "";
+        xac_env *env = stand_open("env", XAC_CREATE, NULL);
+
+        memset(name, '\x01', NAME_MAX);
+        stand_map(env, name, BYTES);
+        check_ok(xac_close(env));
+        env = stand_open("env", 0, NULL);
+        const int directory = open(scratch_path("env"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        check_equal(unlinkat(directory, name, 0), 0);
+        close(directory);
+        check_code(stand_try(env, scratch_path("copy"), NULL), XAC_CORRUPT);
+        stand_expect_said("\\x01\\x01", stand_result.problem);
+        stand_expect_said(" is missing, although a file of the environment", stand_result.problem);
+        check_ok(xac_close(env));
+}
+
 static void two_do_not_make_the_same(void)
 {
         xac_env *env = stand_open("env", XAC_CREATE, NULL);
@@ -545,6 +565,7 @@ int main(void)
                 isolated_test(bad_arguments_are_refused),
                 isolated_test(a_forked_child_has_to_open_it_first),
                 isolated_test(it_stays_open_until_the_backup_is_made),
+                isolated_test(sentences_about_a_long_name_are_whole),
                 isolated_test(two_do_not_make_the_same),
                 isolated_test(what_is_not_ours_stays),
                 isolated_test(a_file_that_was_cut_or_removed_is_told),

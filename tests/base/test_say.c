@@ -127,8 +127,32 @@ static void test_a_text_is_cut_off(void **state)
         (void)state;
         say_text(text, sizeof(text), "%s and %d", "name", 5);
         assert_string_equal(text, "name an");
+        say_text(text, sizeof(text), "%s",
+                 "sev\x01"
+                 "en");
+        assert_string_equal(text, "sev\\x01");
         say_text(one, sizeof(one), "%s", "name");
         assert_string_equal(one, "");
+}
+
+/* Of the longest name there is the sentence stays, whichever its room. */
+static void test_a_sentence_has_its_end(void **state)
+{
+        static const char before[] = "of two files ", after[] = " is missing: see page 5";
+        char name[256], whole[SAY_SENTENCE_BYTES], text[SAY_SENTENCE_BYTES];
+
+        (void)state;
+        memset(name, '\x01', sizeof(name) - 1);
+        name[sizeof(name) - 1] = '\0';
+        say_text(whole, sizeof(whole), "of two files %s%s is missing: see page %d", name, name, 5);
+        assert_int_equal(strlen(whole), strlen(before) + 2 * SAY_NAME_BYTES + strlen(after));
+        for (size_t room = 64; room < sizeof(text); room++) {
+                say_text(text, room, "of two files %s%s is missing: see page %d", name, name, 5);
+                assert_true(strlen(text) < room && strlen(text) + 8 >= (room < strlen(whole) ? room : strlen(whole)));
+                assert_memory_equal(text, before, strlen(before));
+                assert_string_equal(text + strlen(text) - strlen(after), after);
+                assert_int_equal(strstr(text, "\\x01...\\x01") != NULL, room <= strlen(whole));
+        }
 }
 
 /* Longer than what is collected before it is written. */
@@ -153,6 +177,7 @@ int main(void)
                 cmocka_unit_test(test_twice_is_as_good_as_once),
                 cmocka_unit_test(test_width_is_that_of_what_is_written),
                 cmocka_unit_test(test_a_text_is_cut_off),
+                cmocka_unit_test(test_a_sentence_has_its_end),
                 cmocka_unit_test(test_a_line_may_be_long),
         };
 

@@ -3,6 +3,7 @@
 
 /* Names, numbers and lengths of data files; what failures leave behind. */
 
+#include "libxac/line.h"
 #include "tests/libxac/engine_stand.h"
 
 #include <xac/xac.h>
@@ -226,6 +227,33 @@ static void test_every_call_may_fail(void **state)
         }
 }
 
+/* What is said of a path and a name of control characters has an end. */
+static void test_a_line_may_be_long(void **state)
+{
+        static const char end[] = ": it is missing\n";
+        char name[MANIFEST_NAME_BYTES], said[8192];
+        struct line line = { .len = 0 };
+        const int usual = dup(STDERR_FILENO);
+        int ends[2];
+
+        (void)state;
+        memset(name, '\x01', sizeof(name) - 1);
+        name[sizeof(name) - 1] = '\0';
+        assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+        dup2(ends[1], STDERR_FILENO);
+        for (int i = 0; i < 5; i++)
+                line_add(&line, name);
+        line_add(&line, ": it is missing");
+        line_print(&line);
+        dup2(usual, STDERR_FILENO);
+        const ssize_t said_len = read(ends[0], said, sizeof(said));
+        assert_int_equal(said_len, 5 * SAFE_TEXT_MAX * strlen(name) + strlen(end));
+        assert_memory_equal(said + said_len - strlen(end), end, strlen(end));
+        close(usual);
+        close(ends[0]);
+        close(ends[1]);
+}
+
 #define FILES_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -239,6 +267,7 @@ int main(void)
                 FILES_TEST(test_no_directories_links_or_devices),
                 FILES_TEST(test_as_many_files_as_there_are_numbers),
                 FILES_TEST(test_every_call_may_fail),
+                FILES_TEST(test_a_line_may_be_long),
         };
 
         return cmocka_run_group_tests_name("libxac/files", tests, NULL, NULL);
