@@ -184,10 +184,15 @@ static void judge(struct leftover *leftover)
 
 /* ---- What there is ---- */
 
+/* Of a directory that has shared memory, once for each part. Everybody may make any number of such names. */
+struct owner {
+        uint64_t device, inode;
+};
+
 struct list {
-        struct leftover *all;
-        uint32_t count;
-        uint32_t room;
+        struct owner *all;
+        size_t count;
+        size_t room;
 };
 
 /* xac.DEVICE.INODE.PART, written as we write it. */
@@ -211,39 +216,54 @@ static int add(void *arg, const char *entry)
         struct leftover leftover;
         if (!parse(entry, &leftover))
                 return 0;
-        for (uint32_t i = 0; i < list->count; i++)
-                if (list->all[i].device == leftover.device && list->all[i].inode == leftover.inode)
-                        return 0;
         if (list->count == list->room) {
-                uint32_t room = 2 * list->room + 16;
-                struct leftover *more = realloc(list->all, room * sizeof(*more));
+                const size_t room = 2 * list->room + 16;
+                struct owner *more = realloc(list->all, room * sizeof(*more));
                 if (!more)
                         return -ENOMEM;
                 list->all = more;
                 list->room = room;
         }
-        list->all[list->count++] = leftover;
+        list->all[list->count++] = (struct owner){ leftover.device, leftover.inode };
         return 0;
 }
 
-int leftovers_list(struct leftover **all, uint32_t *count)
+static int compare_owners(const void *a_, const void *b_)
 {
-        struct list list = { 0 };
+        const struct owner *a = a_;
+        const struct owner *b = b_;
+        if (a->device != b->device)
+                return a->device < b->device ? -1 : 1;
+        return (a->inode > b->inode) - (a->inode < b->inode);
+}
+
+static int list_owners(struct list *list)
+{
         int directory;
         int err = sys_open(AT_FDCWD, SHARED_DIRECTORY, O_RDONLY | O_DIRECTORY, 0, &directory);
         if (err)
                 return err;
-        err = sys_list(directory, add, &list);
+        err = sys_list(directory, add, list);
         sys_close(directory);
-        if (err) {
-                free(list.all);
-                return err;
+        if (!err && list->count)
+                qsort(list->all, list->count, sizeof(list->all[0]), compare_owners);
+        return err;
+}
+
+/* The parts of one stand side by side now. */
+int leftovers_visit(int (*visit)(void *arg, const struct leftover *leftover), void *arg)
+{
+        struct list list = { 0 };
+        int err = list_owners(&list);
+        for (size_t i = 0; !err && i < list.count; i++) {
+                struct leftover leftover = { .device = list.all[i].device, .inode = list.all[i].inode };
+                if (i && !compare_owners(&list.all[i - 1], &list.all[i]))
+                        continue;
+                judge(&leftover);
+                err = visit(arg, &leftover);
         }
-        for (uint32_t i = 0; i < list.count; i++)
-                judge(&list.all[i]);
-        *all = list.all;
-        *count = list.count;
-        return 0;
+        free(list.all);
+        return err;
 }
 
 int leftovers_room(uint64_t *all, uint64_t *unused)

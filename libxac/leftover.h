@@ -47,8 +47,9 @@ struct leftover {
         char path[CONTROL_PATH_BYTES]; /* of the directory, as it was called; may be anything, or empty */
 };
 
-/* All of them, by malloc. */
-int leftovers_list(struct leftover **all, uint32_t *count);
+/* Calls visit for each of them, by device and inode; ends when one returns non-zero, and returns that. Time and memory
+ * grow with the number of names (16 bytes each), which everybody may choose. */
+int leftovers_visit(int (*visit)(void *arg, const struct leftover *leftover), void *arg);
 /* Bytes of shared memory that there are in all, and that are free. */
 int leftovers_room(uint64_t *all, uint64_t *unused);
 /* That of an existing directory, whose owner and permissions say who is a stranger. -ENOENT: there is none. */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -285,6 +286,35 @@ static void a_missing_file_is_told(void)
         check_said(TOOL_FILE "  MISSING");
 }
 
+/* What all children that have ended have computed. */
+static uint64_t computed_ms(void)
+{
+        struct rusage usage;
+
+        check_ok(getrusage(RUSAGE_CHILDREN, &usage));
+        return (uint64_t)usage.ru_utime.tv_sec * 1000 + (uint64_t)usage.ru_utime.tv_usec / 1000;
+}
+
+/* Everybody may make as many names there as fit. Each is looked at, but not each pair of them. */
+static void names_in_shared_memory_may_be_many(void)
+{
+        enum { MANY = 80000, MOST_MS = 1000 };
+        char path[100];
+
+        own_shm("256m");
+        for (unsigned i = 1; i <= MANY; i++) {
+                snprintf(path, sizeof(path), "/dev/shm/xac.1.%x.pool", i * 0x9e3779b1U);
+                const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+                check(fd >= 0);
+                close(fd);
+        }
+        const uint64_t before_ms = computed_ms();
+        check_xac(0, "clean", scratch_path("nowhere"));
+        check_said("no shared memory of that directory");
+        check(computed_ms() - before_ms < MOST_MS);
+        check_equal(own_shm_files(), MANY);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -301,6 +331,7 @@ int main(void)
                 isolated_test(it_changes_nothing),
                 isolated_test(stale_shared_memory_is_not_believed),
                 isolated_test(a_missing_file_is_told),
+                isolated_test(names_in_shared_memory_may_be_many),
         };
         return cmocka_run_group_tests_name("xac stat", tests, NULL, NULL);
 }

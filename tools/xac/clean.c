@@ -89,22 +89,35 @@ static enum tool_exit clean_list(const struct order *order, const struct leftove
         return result;
 }
 
+struct cleaning {
+        const struct order *order;
+        uint64_t count;
+        enum tool_exit result;
+};
+
+static int clean_next(void *cleaning_, const struct leftover *leftover)
+{
+        struct cleaning *cleaning = cleaning_;
+        enum tool_exit this_result = clean_one(cleaning->order, leftover);
+
+        if (this_result != TOOL_DONE)
+                cleaning->result = this_result;
+        cleaning->count++;
+        return 0;
+}
+
 static enum tool_exit clean_all(const struct order *order)
 {
-        enum tool_exit result;
-        struct leftover *all;
-        uint32_t count;
-        int err = leftovers_list(&all, &count);
+        struct cleaning cleaning = { .order = order, .result = TOOL_DONE };
+        int err = leftovers_visit(clean_next, &cleaning);
 
         if (err) {
                 tool_complain("/dev/shm: %s", tool_explain(err));
                 return TOOL_FAILED;
         }
-        result = clean_list(order, all, count);
-        free(all);
-        if (count == 0)
+        if (cleaning.count == 0)
                 say(stdout, "There is no shared memory.\n");
-        return result;
+        return cleaning.result;
 }
 
 static enum tool_exit clean_name(struct order *order, const struct leftover *leftover, int err)

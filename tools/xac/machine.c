@@ -30,34 +30,56 @@ static int resolve(const char *path, char resolved[PATH_MAX])
         return length < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-/* The directory that is there knows its path better than the shared memory does: it may have been moved. */
-static uint32_t keep_those_of(const char *path, const struct leftover *present, struct leftover *all, uint32_t count)
-{
-        uint32_t found = 0;
+struct search {
+        const char *path;
+        const struct leftover *present; /* of the directory that is there, or NULL */
+        struct leftover *all;
+        uint32_t count, room;
+};
 
-        for (uint32_t i = 0; i < count; i++) {
-                if (present && all[i].device == present->device && all[i].inode == present->inode)
-                        all[found++] = *present;
-                else if (strcmp(all[i].path, path) == 0)
-                        all[found++] = all[i];
+static int keep(struct search *search, const struct leftover *leftover)
+{
+        if (search->count == search->room) {
+                const uint32_t room = 2 * search->room + 4;
+                struct leftover *more = realloc(search->all, room * sizeof(*more));
+
+                if (!more)
+                        return -ENOMEM;
+                search->all = more;
+                search->room = room;
         }
-        return found;
+        search->all[search->count++] = *leftover;
+        return 0;
+}
+
+/* The directory that is there knows its path better than the shared memory does: it may have been moved. */
+static int keep_if_of_path(void *search_, const struct leftover *leftover)
+{
+        struct search *search = search_;
+        const struct leftover *present = search->present;
+
+        if (present && leftover->device == present->device && leftover->inode == present->inode)
+                return keep(search, present);
+        return strcmp(leftover->path, search->path) == 0 ? keep(search, leftover) : 0;
 }
 
 int machine_find(const char *path, struct leftover **all, uint32_t *count)
 {
         struct leftover present;
         char resolved[PATH_MAX];
+        struct search search = { .path = resolved };
         int err = leftover_of_directory(path, &present);
-        bool is_present = !err;
 
         if (err && err != -ENOENT && err != -ENOTDIR)
                 return err;
+        search.present = err ? NULL : &present;
         err = resolve(path, resolved);
         if (!err)
-                err = leftovers_list(all, count);
-        if (!err)
-                *count = keep_those_of(resolved, is_present ? &present : NULL, *all, *count);
+                err = leftovers_visit(keep_if_of_path, &search);
+        if (err)
+                free(search.all);
+        *all = err ? NULL : search.all;
+        *count = err ? 0 : search.count;
         return err;
 }
 
@@ -143,8 +165,14 @@ static void print_processes(const struct leftover *leftover)
         say(stdout, "%s\n", leftover->process_count > LEFTOVER_PIDS ? " ..." : "");
 }
 
-static void print_one(const struct leftover *leftover)
+struct printing {
+        uint64_t count, removable;
+};
+
+static int print_one(void *printing_, const struct leftover *leftover)
 {
+        struct printing *printing = printing_;
+
         tool_label("environment");
         machine_print_name(leftover);
         say(stdout, "\n");
@@ -152,27 +180,25 @@ static void print_one(const struct leftover *leftover)
         say(stdout, "%s\n", machine_explain(leftover));
         machine_print_advice(leftover, TOOL_COLUMN);
         print_processes(leftover);
+        printing->count++;
+        printing->removable += leftover_is_removable(leftover, false);
+        return 0;
 }
 
 enum tool_exit machine_print(void)
 {
-        struct leftover *all;
-        uint32_t count, removable = 0;
-        int err = leftovers_list(&all, &count);
+        struct printing printing = { 0 };
+
+        machine_print_room();
+        int err = leftovers_visit(print_one, &printing);
 
         if (err) {
                 tool_complain("/dev/shm: %s", tool_explain(err));
                 return TOOL_FAILED;
         }
-        machine_print_room();
-        for (uint32_t i = 0; i < count; i++) {
-                print_one(&all[i]);
-                removable += leftover_is_removable(&all[i], false);
-        }
-        free(all);
-        if (count == 0)
+        if (printing.count == 0)
                 say(stdout, "No environment has shared memory here.\n");
-        if (removable > 0)
-                say(stdout, "'xac clean' would remove %s.\n", tool_count(removable, "of them", "of them"));
+        if (printing.removable > 0)
+                say(stdout, "'xac clean' would remove %s.\n", tool_count(printing.removable, "of them", "of them"));
         return TOOL_DONE;
 }
