@@ -98,7 +98,7 @@ static int visit_name(void *arg, const char *name)
 
         if (!log_file_number(name, &file_no))
                 return 0;
-        int err = file_open(search->files, file_no, &fd);
+        int err = file_no > LOG_FILE_NO_MAX ? XAC_CORRUPT : file_open(search->files, file_no, &fd);
         if (!err) {
                 err = file_examine(search, fd, file_no);
                 sys_close(fd);

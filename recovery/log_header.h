@@ -20,6 +20,9 @@ struct log_header {
 
 enum { LOG_NAME_BYTES = 64 };
 
+/* Nobody has made so many files. With a higher one there, numbers for the next ones would run out. */
+#define LOG_FILE_NO_MAX ((uint32_t)INT32_MAX)
+
 /* A file that is to take the place of file_no's, in this turn of this owner (log_fence.h). */
 struct log_new_file {
         uint64_t number;

@@ -30,6 +30,7 @@
 #include "base/hook.h"
 #include "base/sys.h"
 #include "recovery/log_files.h"
+#include "recovery/log_header.h"
 
 enum {
         WINDOW = 256 << 10,      /* measured: it leaves the second-level cache to the pages of replay */
@@ -66,6 +67,13 @@ static void damage_set(struct log_reader *reader, uint64_t position, const char 
         };
 }
 
+static const char *explain_stray(uint32_t file_no)
+{
+        if (file_no > LOG_FILE_NO_MAX)
+                return "no log has so many files: somebody has put it there; remove it";
+        return "a segment file is another environment's, or a copy of another one";
+}
+
 static int find_files(struct log_reader *reader, int directory)
 {
         const struct log_range *range = &reader->range;
@@ -77,7 +85,7 @@ static int find_files(struct log_reader *reader, int directory)
                 reader->damage = (struct log_damage){
                         .file_no = culprit,
                         .position = range->position,
-                        .what = "a segment file is another environment's, or a copy of another one",
+                        .what = explain_stray(culprit),
                         .is_stray = true,
                 };
         if (err)

@@ -85,8 +85,8 @@ static int visit_to_enter(void *arg, const char *name)
 
         if (!log_file_number(name, &file_no))
                 return 0;
-        if (file_no > INT32_MAX)
-                return XAC_CORRUPT; /* nobody has made so many; numbers behind it would run out */
+        if (file_no > LOG_FILE_NO_MAX)
+                return XAC_CORRUPT;
         if (file_no >= atomic_load(&look->table->next_file_no))
                 atomic_store(&look->table->next_file_no, file_no + 1);
         int is_sound = look_at_file(look, name, &header);

@@ -8,6 +8,7 @@
  */
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -118,6 +119,34 @@ static void a_log_that_ends_far_away_is_archived(void)
         check_limits();
 }
 
+static void expect_odd_number(const char *name)
+{
+        char sentence[80];
+
+        scratch_write_file(tool_path(name), "", 0);
+        snprintf(sentence, sizeof(sentence), "%s: offset", name);
+        check_xac(1, "check", TOOL_ENV);
+        check_said(sentence);
+        check_said("no log has so many files");
+        xac_env *env;
+        check_code(xac_open(TOOL_ENV, 0, NULL, &env), XAC_CORRUPT);
+        check_equal(unlink(tool_path(name)), 0);
+}
+
+/* An open refuses them: so whoever asks why has to be told the file. */
+static void a_log_file_with_a_number_that_is_too_high_is_named(void)
+{
+        tool_work(0, COMMITS, TOOL_CLOSE);
+        expect_odd_number("xac.log.2147483648");
+        expect_odd_number("xac.log.4294967294");
+        tool_work(0, COMMITS, TOOL_KILL); /* beside a log that is to be replayed, too */
+        tool_power_cut();
+        expect_odd_number("xac.log.2147483648");
+        scratch_write_file(tool_path("xac.log.4294967296"), "", 0); /* nobody takes that for a log's */
+        check_xac(0, "check", TOOL_ENV);
+        check_equal(tool_sum(), 2 * COMMITS);
+}
+
 /* A note that says so is none. */
 static void a_noted_length_without_end_is_not_repaired(void)
 {
@@ -147,6 +176,7 @@ int main(void)
                 isolated_test(a_data_file_that_is_too_long_is_damage),
                 isolated_test(an_index_of_holes_is_refused),
                 isolated_test(a_log_that_ends_far_away_is_archived),
+                isolated_test(a_log_file_with_a_number_that_is_too_high_is_named),
                 isolated_test(a_noted_length_without_end_is_not_repaired),
         };
 
