@@ -60,6 +60,18 @@ static void mistakes_are_explained(void)
                 check_said("--help");
                 check_xac(2, commands[i], "--nonsense", "env");
         }
+        check_xac(2, "clean", "--dry-run", "-xyz", "env");
+        check_said("there is no option '-x'");
+        check_xac(2, "clean", "--dry-run", "-n", "env"); /* the value that --dry-run has, and no letter */
+        check_said("there is no option '-n'");
+        check_xac(2, "trace", "--top=5", "-jx", "file");
+        check_said("there is no option '-j'");
+        check_xac(2, "clean", "--dry-run=no", "env");
+        check_said("the option '--dry-run=no' takes no argument");
+        check_xac(2, "clean", "--dry=no", "env");
+        check_said("the option '--dry=no' takes no argument");
+        check_xac(2, "trace", "--top");
+        check_said("the option '--top' needs an argument");
         check_xac(2, "log", "--from", "12x", "env");
         check_said("12x");
         check_xac(2, "log", "--to", "-1", "env");

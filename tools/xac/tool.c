@@ -52,6 +52,21 @@ enum tool_exit tool_usage(const char *subcommand)
         return TOOL_USAGE;
 }
 
+/* --NAME=SOMETHING, or --NA=SOMETHING, of the option with this value, which takes none. */
+static bool is_given_too_much(const char *given, int value, const struct option *longs)
+{
+        const char *const name = given + 2;
+
+        if (strncmp(given, "--", 2) != 0 || !strchr(name, '='))
+                return false;
+        for (; longs->name; longs++)
+                if (longs->val == value && longs->has_arg == no_argument &&
+                    strncmp(longs->name, name, strcspn(name, "=")) == 0)
+                        return true;
+        return false;
+}
+
+/* Among several letters behind one '-' the unknown one is not the end of the word: then `given` is the word before. */
 int tool_next_option(int argc, char **argv, const char *shorts, const struct option *longs)
 {
         opterr = 0;
@@ -60,7 +75,7 @@ int tool_next_option(int argc, char **argv, const char *shorts, const struct opt
 
         if (option == ':')
                 tool_complain("%s: the option '%s' needs an argument", argv[0], given);
-        else if (option == '?' && optopt && strncmp(given, "--", 2) != 0)
+        else if (option == '?' && optopt && !is_given_too_much(given, optopt, longs))
                 tool_complain("%s: there is no option '-%c'", argv[0], optopt);
         else if (option == '?' && optopt)
                 tool_complain("%s: the option '%s' takes no argument", argv[0], given);
