@@ -20,6 +20,7 @@ FUZZ_TARGETS = \
         %D%/fuzz_replay \
         %D%/fuzz_rings \
         %D%/fuzz_sums \
+        %D%/fuzz_tar \
         %D%/fuzz_trace
 
 # What makes the seeds anew (make_corpus.sh) is no test, but must go on compiling.
@@ -78,6 +79,9 @@ FUZZ_TREE = %D%/fuzz_tree.c %D%/fuzz_tree.h $(FUZZ_STAGE)
 
 %C%_fuzz_sums_SOURCES = %D%/fuzz_sums.c $(FUZZ_COMMON)
 %C%_fuzz_sums_LDADD = $(FUZZ_LIBS)
+
+%C%_fuzz_tar_SOURCES = %D%/fuzz_tar.c $(FUZZ_COMMON)
+%C%_fuzz_tar_LDADD = $(FUZZ_LIBS)
 
 %C%_fuzz_trace_SOURCES = %D%/fuzz_trace.c $(TRACE_TESTED) $(FUZZ_COMMON)
 %C%_fuzz_trace_LDADD = $(FUZZ_LIBS)

@@ -297,6 +297,29 @@ static void seed_steps(const char *target)
         }
 }
 
+/* Names about as long as a header has room for, and longer; and lengths of files (fuzz_tar.c). */
+static void seed_tar(void)
+{
+        enum { NAME_LEN, NAME_HOW, LENGTH_HOW, POWER = 128 /* and which of two */ };
+        static const unsigned char lens[] = { 1, 99, 100, 101, 200, 255 }, powers[] = { 9, 12, 33, 32, 34, 62 };
+        unsigned char bytes[300];
+        char name[16];
+
+        for (unsigned i = 0; i < sizeof(lens); i++) {
+                struct chance chance = { 300 + i };
+
+                for (size_t at = 0; at < sizeof(bytes); at++)
+                        bytes[at] = (unsigned char)chance_next(&chance);
+                bytes[NAME_LEN] = lens[i];
+                bytes[NAME_HOW] = 0;
+                bytes[LENGTH_HOW] = POWER + powers[i];
+                snprintf(name, sizeof(name), "names-%02u", i + 1);
+                int fd = seed_open("tar", name);
+                seed_write(fd, bytes, sizeof(bytes));
+                close(fd);
+        }
+}
+
 /* Responses about a few keys: all, then changes; as they are sent (fuzz_range.c). */
 static void seed_responses(void)
 {
@@ -416,6 +439,7 @@ int main(int argc, char **argv)
         seed_trees();
         seed_steps("trace");
         seed_steps("range");
+        seed_tar();
         seed_responses();
         return 0;
 }
