@@ -79,7 +79,7 @@ static void tell_of_loss(const struct file_sums *sums)
 /* ---- Attach ---- */
 
 /* 1: they were made. */
-static int open_or_make(struct file_sums *sums, int directory, uint64_t unknown)
+static int open_or_make(struct file_sums *sums, int directory, const struct file_sums_found *found)
 {
         const struct sums_id id = id_of(sums);
         struct sums_note note;
@@ -88,7 +88,7 @@ static int open_or_make(struct file_sums *sums, int directory, uint64_t unknown)
                 return err;
         if (err == XAC_CORRUPT)
                 tell_of_loss(sums);
-        err = sums_make(directory, &id, unknown, &sums->fd);
+        err = sums_make_for(directory, &id, found->fd, pages_of(sums, found->data_end), &sums->fd);
         if (err)
                 return err;
         atomic_fetch_or(changes_of(sums), CHANGED);
@@ -111,7 +111,7 @@ int file_sums_attach(struct file_sums *sums, struct shared *shared, int director
 {
         sums->shared = shared;
         sums->file_no = file_no;
-        int made = open_or_make(sums, directory, pages_of(sums, found->data_end));
+        int made = open_or_make(sums, directory, found);
         int err = 0;
         if (made < 0)
                 return made;
@@ -156,8 +156,8 @@ int file_sums_grow(struct file_sums *sums, int data_fd, uint64_t before, uint64_
         int err = sums_grow(sums->fd, pages_of(sums, after));
         atomic_fetch_or(changes_of(sums), CHANGED);
         if (!err && others > before && sys_is_hole_from(data_fd, before) != 1)
-                err = sums_write_unknown(sums->fd, pages_of(sums, before),
-                                         pages_of(sums, others) - pages_of(sums, before));
+                err = sums_write_unknown_data(sums->fd, data_fd, sums->shared->page_bytes, pages_of(sums, before),
+                                              pages_of(sums, others) - pages_of(sums, before));
         return err ? err : note_size(sums, SUMS_OPEN, after);
 }
 

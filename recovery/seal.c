@@ -111,18 +111,21 @@ static int digest_blocks_of(int sums_fd, const struct pages *pages, struct diges
 }
 
 /* *lost counts sectors in blocks that have none of `pages`; NULL: that does not matter. The file has `file_pages`: what
- * is behind its end are zeros. */
+ * is behind its end are zeros. Holes of the sums add nothing, and are passed over. */
 static int digest_everything(int sums_fd, const struct pages *pages, uint64_t file_pages, struct manifest_seal *seal,
                              uint64_t *lost)
 {
         static const struct pages none;
         struct digest total = { .end = file_pages }, of_area = { .end = file_pages };
+        struct stretch sums = { .fd = sums_fd };
         uint64_t count = 0;
         uint32_t at = 0;
         int err = sums_fd < 0 ? 0 : sums_count(sums_fd, &count);
 
-        for (uint64_t block = 0; !err && block * SUMS_BLOCK_PAGES < count; block++)
-                err = digest_block(sums_fd, block, &none, &at, &total);
+        for (uint64_t first = 0; !err && (first = sums_skip_hole(&sums, first)) < count; first += SUMS_BLOCK_PAGES) {
+                first -= first % SUMS_BLOCK_PAGES;
+                err = digest_block(sums_fd, first / SUMS_BLOCK_PAGES, &none, &at, &total);
+        }
         if (!err)
                 err = digest_blocks_of(sums_fd, pages, &of_area);
         if (err)

@@ -16,8 +16,6 @@
 
 enum {
         FORMAT_VERSION = 1,
-        BATCH = 4, /* sectors in one transfer: stacks may be small */
-        LOOKS = 3, /* at a sector that somebody may just be writing */
         TICK_NS = 1000000,
         TICKS_MAX = 25, /* longer than a kernel's clock stands still */
 
@@ -35,25 +33,13 @@ enum {
         NOTE_AT_SIZE = 16,
         NOTE_AT_CHECKSUM = 24,
         NOTE_AT_NUMBER = 28,
-        NOTE_AT_NUMBER_CHECKSUM = 36,
-
-        SECTOR_AT_SUM = SUMS_SECTOR_PAGES * 4,
-        BLOCK_SECTORS = SUMS_BLOCK_PAGES / SUMS_SECTOR_PAGES
+        NOTE_AT_NUMBER_CHECKSUM = 36
 };
 
 /* Of a file: as many as a page's name has numbers for, in whole blocks. */
 #define PAGES_MAX ((PAGE_NAME_NUMBERS + SUMS_BLOCK_PAGES - 1) / SUMS_BLOCK_PAGES * SUMS_BLOCK_PAGES)
 
-#define MARK UINT32_C(0x534d5553) /* so that a sector that was written is no hole */
-
 static const unsigned char magic[8] = { 'X', 'A', 'C', 'S', 'U', 'M', 'S', '1' };
-
-static bool sector_is_hole(const unsigned char *sector)
-{
-        static const unsigned char zeros[SUMS_SECTOR_BYTES];
-
-        return memcmp(sector, zeros, sizeof(zeros)) == 0;
-}
 
 static uint32_t sum_of(const void *bytes, size_t byte_len)
 {
@@ -225,7 +211,7 @@ static int read_header(int fd, const struct sums_id *id, struct sums_note *note)
                 return XAC_CORRUPT;
         if (!err)
                 err = sys_read_all(fd, sector, sizeof(sector), 0);
-        if (!err && sector_is_hole(sector))
+        if (!err && sums_sector_is_hole(sector))
                 return -ENOENT;
         if (!err)
                 err = header_judge(sector, id);
@@ -253,8 +239,20 @@ int sums_open(int directory, const struct sums_id *id, int flags, int *fd, struc
         return err;
 }
 
+/* Pages of which nothing is known. */
+struct unknown {
+        int data_fd; /* -1: all of them; else but for its holes */
+        uint64_t pages;
+};
+
+static int write_unknown(int fd, const struct sums_id *id, const struct unknown *unknown)
+{
+        return unknown->data_fd < 0 ? sums_write_unknown(fd, 0, unknown->pages)
+                                    : sums_write_unknown_data(fd, unknown->data_fd, id->page_bytes, 0, unknown->pages);
+}
+
 /* First the header is gone, so that a sum of before is never believed together with what comes. */
-static int write_anew(int fd, const struct sums_id *id, uint64_t unknown)
+static int write_anew(int fd, const struct sums_id *id, const struct unknown *unknown)
 {
         static const struct sums_note half_made = { .state = SUMS_MADE };
         static const struct sums_note made = { .state = SUMS_OPEN };
@@ -263,9 +261,9 @@ static int write_anew(int fd, const struct sums_id *id, uint64_t unknown)
 
         header_encode(header, id);
         if (!err)
-                err = sys_truncate(fd, sums_end(unknown));
+                err = sys_truncate(fd, sums_end(unknown->pages));
         if (!err)
-                err = sums_write_unknown(fd, 0, unknown);
+                err = write_unknown(fd, id, unknown);
         if (!err)
                 err = write_note(fd, &half_made);
         if (!err)
@@ -277,7 +275,7 @@ static int write_anew(int fd, const struct sums_id *id, uint64_t unknown)
         return err ? err : sums_put_note(fd, &made);
 }
 
-int sums_make(int directory, const struct sums_id *id, uint64_t unknown, int *fd)
+static int make(int directory, const struct sums_id *id, const struct unknown *unknown, int *fd)
 {
         char name[SUMS_NAME_BYTES];
         int err;
@@ -297,6 +295,16 @@ int sums_make(int directory, const struct sums_id *id, uint64_t unknown, int *fd
         if (err)
                 sys_close(*fd);
         return err;
+}
+
+int sums_make(int directory, const struct sums_id *id, uint64_t unknown, int *fd)
+{
+        return make(directory, id, &(struct unknown){ -1, unknown }, fd);
+}
+
+int sums_make_for(int directory, const struct sums_id *id, int data_fd, uint64_t pages, int *fd)
+{
+        return make(directory, id, &(struct unknown){ data_fd, pages }, fd);
 }
 
 int sums_rename(int directory, const struct sums_id *from, const struct sums_id *to)
@@ -361,272 +369,6 @@ int sums_cut(int fd, uint64_t pages)
         if (!err && pages % SUMS_SECTOR_PAGES && pages < count)
                 err = cut_sector(fd, pages);
         return err || sums_end(pages) >= sums_end(count) ? err : sys_truncate(fd, sums_end(pages));
-}
-
-/* ---- Sectors ---- */
-
-static void sector_seal(unsigned char *sector)
-{
-        bytes_put_u32(sector + SECTOR_AT_SUM, sum_of(sector, SECTOR_AT_SUM) ^ MARK);
-}
-
-static bool sector_is_sound(const unsigned char *sector)
-{
-        return bytes_get_u32(sector + SECTOR_AT_SUM) == (sum_of(sector, SECTOR_AT_SUM) ^ MARK) ||
-               sector_is_hole(sector);
-}
-
-static uint64_t sector_at(uint64_t sector_no)
-{
-        return SUMS_HEADER_BYTES + sector_no * SUMS_SECTOR_BYTES;
-}
-
-/* What the file does not have is zeros. */
-static int read_as_is(int fd, uint64_t sector_no, unsigned char *sector)
-{
-        int err = sys_read_all(fd, sector, SUMS_SECTOR_BYTES, sector_at(sector_no));
-
-        if (err == -ENODATA)
-                memset(sector, 0, SUMS_SECTOR_BYTES);
-        return err == -ENODATA ? 0 : err;
-}
-
-/* The same of one whose sum is right, if it is at all. */
-static int read_sector(int fd, uint64_t sector_no, unsigned char *sector, bool *is_sound)
-{
-        int err = 0;
-
-        *is_sound = false;
-        for (int look = 0; look < LOOKS && !err && !*is_sound; look++) {
-                err = read_as_is(fd, sector_no, sector);
-                *is_sound = !err && sector_is_sound(sector);
-        }
-        return err;
-}
-
-int sums_judge_sector(int fd, uint64_t page_no)
-{
-        unsigned char sector[SUMS_SECTOR_BYTES];
-        bool is_sound;
-        int err = read_sector(fd, page_no / SUMS_SECTOR_PAGES, sector, &is_sound);
-
-        if (err)
-                return err;
-        if (!is_sound)
-                return SUMS_LOST;
-        return sector_is_hole(sector) ? SUMS_HOLE : SUMS_SOUND;
-}
-
-/* The sums that a sector is to get: all of them, or a part. values NULL: unknown. */
-struct part {
-        uint64_t sector_no;
-        uint32_t from, count;
-        const uint32_t *values;
-};
-
-static struct part part_of(uint64_t first, const uint32_t *values, uint64_t count)
-{
-        struct part part = { .sector_no = first / SUMS_SECTOR_PAGES,
-                             .from = (uint32_t)(first % SUMS_SECTOR_PAGES),
-                             .values = values };
-
-        part.count = SUMS_SECTOR_PAGES - part.from;
-        if (part.count > count)
-                part.count = (uint32_t)count;
-        return part;
-}
-
-/* A block that is written for the first time is written as a whole. So a hole in one that had been written before is
- * what a disk has harmed. */
-static int fill_block(int fd, uint64_t sector_no)
-{
-        const uint64_t first = sector_no - sector_no % BLOCK_SECTORS;
-        unsigned char sector[SUMS_SECTOR_BYTES];
-        int err = 0;
-
-        for (uint64_t i = first; !err && i < first + BLOCK_SECTORS; i++) {
-                err = read_as_is(fd, i, sector);
-                if (err || !sector_is_hole(sector))
-                        continue;
-                sector_seal(sector);
-                err = sys_write_all(fd, sector, sizeof(sector), sector_at(i));
-        }
-        return err;
-}
-
-/* To be changed and written. If it knows nothing, neither will the new one. */
-static int take_sector(int fd, uint64_t sector_no, unsigned char *sector)
-{
-        bool is_sound;
-        int err = read_sector(fd, sector_no, sector, &is_sound);
-
-        if (!err && !is_sound)
-                memset(sector, 0xff, SUMS_SECTOR_BYTES);
-        if (!err && sector_is_hole(sector))
-                err = fill_block(fd, sector_no);
-        return err;
-}
-
-static int fill_sector(int fd, const struct part *part, unsigned char *sector)
-{
-        int err = take_sector(fd, part->sector_no, sector);
-
-        for (uint32_t i = 0; i < part->count; i++)
-                bytes_put_u32(sector + (size_t)(part->from + i) * 4, part->values ? part->values[i] : SUMS_UNKNOWN);
-        sector_seal(sector);
-        return err;
-}
-
-static int write_values(int fd, uint64_t first, const uint32_t *values, uint64_t count)
-{
-        unsigned char sectors[BATCH * SUMS_SECTOR_BYTES];
-
-        while (count) {
-                const uint64_t sector_no = first / SUMS_SECTOR_PAGES;
-                uint32_t filled = 0;
-                int err = 0;
-
-                while (count && filled < BATCH && !err) {
-                        struct part part = part_of(first, values, count);
-
-                        err = fill_sector(fd, &part, sectors + (size_t)filled++ * SUMS_SECTOR_BYTES);
-                        first += part.count;
-                        count -= part.count;
-                        if (values)
-                                values += part.count;
-                }
-                if (!err)
-                        err = sys_write_all(fd, sectors, (size_t)filled * SUMS_SECTOR_BYTES, sector_at(sector_no));
-                if (err)
-                        return err;
-        }
-        return 0;
-}
-
-int sums_write(int fd, uint64_t first, const uint32_t *values, uint64_t count)
-{
-        return write_values(fd, first, values, count);
-}
-
-int sums_write_unknown(int fd, uint64_t first, uint64_t count)
-{
-        return write_values(fd, first, NULL, count);
-}
-
-int sums_write_block(int fd, uint64_t first, const uint32_t *values)
-{
-        unsigned char block[BLOCK_SECTORS * SUMS_SECTOR_BYTES];
-
-        for (uint32_t i = 0; i < BLOCK_SECTORS; i++) {
-                unsigned char *sector = block + (size_t)i * SUMS_SECTOR_BYTES;
-
-                for (uint32_t k = 0; k < SUMS_SECTOR_PAGES; k++)
-                        bytes_put_u32(sector + (size_t)k * 4, *values++);
-                sector_seal(sector);
-        }
-        return sys_write_all(fd, block, sizeof(block), sector_at(first / SUMS_SECTOR_PAGES));
-}
-
-int sums_batch_flush(struct sums_batch *batch)
-{
-        if (!batch->is_filled)
-                return 0;
-        batch->is_filled = false;
-        sector_seal(batch->sector);
-        return sys_write_all(batch->fd, batch->sector, SUMS_SECTOR_BYTES, sector_at(batch->sector_no));
-}
-
-static int batch_begin(struct sums_batch *batch, uint64_t sector_no)
-{
-        int err = take_sector(batch->fd, sector_no, batch->sector);
-
-        batch->sector_no = sector_no;
-        batch->is_filled = !err;
-        return err;
-}
-
-int sums_batch_put(struct sums_batch *batch, uint64_t page_no, uint32_t value)
-{
-        const uint64_t sector_no = page_no / SUMS_SECTOR_PAGES;
-        int err = 0;
-
-        if (batch->is_filled && batch->sector_no != sector_no)
-                err = sums_batch_flush(batch);
-        if (!err && !batch->is_filled)
-                err = batch_begin(batch, sector_no);
-        if (!err)
-                bytes_put_u32(batch->sector + page_no % SUMS_SECTOR_PAGES * 4, value);
-        return err;
-}
-
-/* Sectors in a row, by one read where that is possible. */
-struct sector_run {
-        int fd;
-        uint64_t first;
-        uint32_t count; /* that are here */
-        unsigned char bytes[BATCH * SUMS_SECTOR_BYTES];
-};
-
-/* The file may end before the run does, and somebody may be writing it: then sectors are read one by one. */
-static int run_take(struct sector_run *run, uint64_t sector_no, uint64_t wanted, unsigned char **sector, bool *is_sound)
-{
-        int err = 0;
-
-        if (sector_no - run->first >= run->count) {
-                run->first = sector_no;
-                run->count = wanted < BATCH ? (uint32_t)wanted : BATCH;
-                err = sys_read_all(run->fd, run->bytes, (size_t)run->count * SUMS_SECTOR_BYTES, sector_at(sector_no));
-                run->count = err ? 0 : run->count;
-        }
-        *sector = run->bytes + (sector_no - run->first) * SUMS_SECTOR_BYTES;
-        *is_sound = run->count && sector_is_sound(*sector);
-        if (err && err != -ENODATA)
-                return err;
-        return *is_sound ? 0 : read_sector(run->fd, sector_no, *sector, is_sound);
-}
-
-int sums_read(int fd, uint64_t first, uint32_t *values, uint64_t count, uint64_t *lost)
-{
-        struct sector_run run = { .fd = fd };
-        uint64_t lost_here = 0;
-        int err = 0;
-
-        while (count && !err) {
-                unsigned char *sector = NULL;
-                struct part part = part_of(first, NULL, count);
-                bool is_sound = false;
-
-                err = run_take(&run, part.sector_no, (part.from + count - 1) / SUMS_SECTOR_PAGES + 1, &sector,
-                               &is_sound);
-                for (uint32_t i = 0; i < part.count; i++)
-                        values[i] = is_sound ? bytes_get_u32(sector + (size_t)(part.from + i) * 4) : SUMS_UNKNOWN;
-                lost_here += is_sound ? 0 : part.count;
-                first += part.count;
-                count -= part.count;
-                values += part.count;
-        }
-        if (lost)
-                *lost = lost_here;
-        return err;
-}
-
-int sums_find(int fd, uint64_t first, uint64_t *page_no)
-{
-        uint32_t values[SUMS_SECTOR_PAGES];
-        uint64_t entries;
-        int err = sums_count(fd, &entries);
-
-        *page_no = UINT64_MAX;
-        for (uint64_t count; !err && first < entries; first += count) {
-                count = SUMS_SECTOR_PAGES - first % SUMS_SECTOR_PAGES;
-                err = sums_read(fd, first, values, count, NULL);
-                for (uint64_t i = 0; !err && i < count; i++)
-                        if (values[i] != 0 && values[i] != SUMS_UNKNOWN) {
-                                *page_no = first + i;
-                                return 0;
-                        }
-        }
-        return err;
 }
 
 /* ---- Changed by others? ---- */

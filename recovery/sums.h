@@ -36,6 +36,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "recovery/stretch.h"
+
 #define SUMS_NAME_PREFIX "xac.sums."
 
 enum {
@@ -95,6 +97,8 @@ int sums_open(int directory, const struct sums_id *id, int flags, int *fd, struc
 /* Makes the file, or makes it anew in its place: the sums of the first `unknown` pages are not known, the others are
  * those of zeros. On disk when it returns, with its name. */
 int sums_make(int directory, const struct sums_id *id, uint64_t unknown, int *fd);
+/* The same for a data file that is there, of so many pages: what is a hole in it is zeros, which is known. */
+int sums_make_for(int directory, const struct sums_id *id, int data_fd, uint64_t pages, int *fd);
 /* The file becomes another environment's, with what it knows. 0 also if there is none that is right. */
 int sums_rename(int directory, const struct sums_id *from, const struct sums_id *to);
 /* So that the sums of `pages` pages can be mapped. */
@@ -108,6 +112,11 @@ int sums_count(int fd, uint64_t *pages);
  * handler. In a sector that knows nothing, the sums of the other pages are not known from now on. */
 int sums_write(int fd, uint64_t first, const uint32_t *values, uint64_t count);
 int sums_write_unknown(int fd, uint64_t first, uint64_t count);
+/* The same but for pages that are a hole in the data file: those are zeros, as a hole here says. */
+int sums_write_unknown_data(int fd, int data_fd, uint32_t page_bytes, uint64_t first, uint64_t count);
+/* Of the first `pages` pages, nothing is known from now on where a sector is a hole; other sectors stay as they are,
+ * also those that know nothing. Each sector is, after a power cut, as it was, as it is to be, or harmed. */
+int sums_forget_holes(int fd, uint64_t pages, bool *is_changed);
 /* All SUMS_BLOCK_PAGES sums of a block by one write, whatever stood there: after a power cut, each of its sectors is as
  * it was, as it is here, or harmed. */
 int sums_write_block(int fd, uint64_t first, const uint32_t *values);
@@ -115,6 +124,10 @@ int sums_write_block(int fd, uint64_t first, const uint32_t *values);
 int sums_read(int fd, uint64_t first, uint32_t *values, uint64_t count, uint64_t *lost);
 /* The first page from `first` on that is known to be no zeros; UINT64_MAX: none. */
 int sums_find(int fd, uint64_t first, uint64_t *page_no);
+/* The first page from `first` on whose sector is in no hole of the file, or `first` itself; UINT64_MAX: none. */
+uint64_t sums_skip_hole(struct stretch *sums, uint64_t first);
+/* Is a sector all zeros? */
+bool sums_sector_is_hole(const unsigned char *sector);
 /* What the sector with this page is worth, or an error. */
 enum sums_worth { SUMS_SOUND, SUMS_HOLE /* all of it is zeros */, SUMS_LOST };
 int sums_judge_sector(int fd, uint64_t page_no);

@@ -15,10 +15,10 @@ enum { RUN_PAGES = SUMS_SECTOR_PAGES };
 /* The pages of one sector of sums. */
 struct run {
         struct sums_compare *compare;
-        uint64_t size;                 /* of the data file */
-        uint64_t lost;                 /* pages of the sector whose sums are */
-        uint64_t data_begin, data_end; /* the next stretch of the data file that is no hole */
-        bool is_hole;                  /* these pages are one */
+        uint64_t size; /* of the data file */
+        uint64_t lost; /* pages of the sector whose sums are */
+        struct stretch data, sums;
+        bool is_hole; /* these pages are one */
         unsigned char *bytes;
         uint32_t expected[RUN_PAGES];
 };
@@ -37,22 +37,6 @@ static int judge_page(struct run *run, const struct sums_page *page)
         return compare->visit(compare->arg, page);
 }
 
-/* Is all of it a hole? Somebody may have made a file longer than any disk. */
-static int look_for_hole(struct run *run, uint64_t offset, uint64_t byte_len, bool *is_hole)
-{
-        int err = 0;
-
-        if (offset >= run->data_end) {
-                err = sys_find_data(run->compare->data_fd, offset, &run->data_begin, &run->data_end);
-                if (err == -ENXIO) {
-                        run->data_begin = run->data_end = UINT64_MAX;
-                        err = 0;
-                }
-        }
-        *is_hole = !err && offset + byte_len <= run->data_begin;
-        return err;
-}
-
 /* What the last page lacks at the file's end is zeros. */
 static int read_data(const struct run *run, uint64_t first, uint32_t count)
 {
@@ -69,10 +53,11 @@ static int read_pages(struct run *run, uint64_t first, uint32_t count)
 {
         const uint64_t byte_len = (uint64_t)count * run->compare->page_bytes;
         const bool were_zeros = run->is_hole;
-        int err = look_for_hole(run, first * run->compare->page_bytes, byte_len, &run->is_hole);
+        const uint64_t offset = first * run->compare->page_bytes;
 
-        if (err || !run->is_hole)
-                return err ? err : read_data(run, first, count);
+        run->is_hole = offset + byte_len <= stretch_find(&run->data, offset);
+        if (!run->is_hole)
+                return read_data(run, first, count);
         if (!were_zeros)
                 memset(run->bytes, 0, (size_t)RUN_PAGES * run->compare->page_bytes);
         return 0;
@@ -100,9 +85,10 @@ static int compare_run(struct run *run, uint64_t first, uint32_t count)
 /* The sums go on where the file has ended. */
 static int compare_behind(struct run *run, uint64_t first, uint64_t end)
 {
+        struct stretch sums = { .fd = run->compare->sums_fd };
         int err = 0;
 
-        while (!err && first < end) {
+        while (!err && (first = sums_skip_hole(&sums, first)) < end) {
                 uint32_t count = RUN_PAGES - (uint32_t)(first % RUN_PAGES);
 
                 err = sums_read(run->compare->sums_fd, first, run->expected, count, NULL);
@@ -117,20 +103,41 @@ static int compare_behind(struct run *run, uint64_t first, uint64_t end)
         return err;
 }
 
+/* The first run from there on that is no hole in both files. What is one in both is zeros, and known to be. Somebody
+ * may have made them longer than any disk. */
+static uint64_t skip_holes(struct run *run, uint64_t first)
+{
+        const uint32_t page_bytes = run->compare->page_bytes;
+        const uint64_t with_sums = sums_skip_hole(&run->sums, first);
+        const uint64_t with_data = stretch_find(&run->data, first * page_bytes) / page_bytes;
+        const uint64_t next = with_sums < with_data ? with_sums : with_data;
+
+        return next - next % RUN_PAGES;
+}
+
+static void tell(const struct sums_compare *compare, uint64_t done)
+{
+        if (compare->progress)
+                compare->progress(compare->arg, done, compare->pages);
+}
+
 static int compare_all(struct run *run)
 {
         struct sums_compare *compare = run->compare;
-        uint64_t entries;
+        uint64_t entries, done = 0;
         int err = sums_count(compare->sums_fd, &entries);
 
-        for (uint64_t first = 0; !err && first < compare->pages; first += RUN_PAGES) {
+        for (uint64_t first = 0; !err && (first = skip_holes(run, first)) < compare->pages; first += RUN_PAGES) {
                 uint64_t left = compare->pages - first;
                 uint32_t count = left < RUN_PAGES ? (uint32_t)left : RUN_PAGES;
 
                 err = compare_run(run, first, count);
-                if (!err && compare->progress)
-                        compare->progress(compare->arg, first + count, compare->pages);
+                done = first + count;
+                if (!err)
+                        tell(compare, done);
         }
+        if (!err && done < compare->pages)
+                tell(compare, compare->pages);
         return err ? err : compare_behind(run, compare->pages, entries);
 }
 
@@ -141,7 +148,10 @@ int sums_compare(struct sums_compare *compare)
         int err = sys_stat(compare->data_fd, &st);
 
         if (run)
-                *run = (struct run){ .compare = compare, .bytes = malloc((size_t)RUN_PAGES * compare->page_bytes) };
+                *run = (struct run){ .compare = compare,
+                                     .data.fd = compare->data_fd,
+                                     .sums.fd = compare->sums_fd,
+                                     .bytes = malloc((size_t)RUN_PAGES * compare->page_bytes) };
         if (!err && (!run || !run->bytes))
                 err = -ENOMEM;
         compare->differing = 0;

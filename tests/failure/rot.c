@@ -540,13 +540,14 @@ static void what_has_no_sums_gets_them(void)
         check(was_heard("env/first: its checksums (xac.sums.0) are missing") && was_heard("XAC_UNCHANGED"));
         open_seat(0, &seat);
         check_ok(xac_scrub(seat.env, NULL, &result));
-        check_equal(result.unknown, 256); /* what lies in the hole behind the data is known: asked in steps of 64 KiB */
+        const uint64_t unknown = result.unknown; /* what lies in the hole behind the data is known */
+        check(unknown >= 250 && unknown <= 256); /* however large the blocks of the file system are */
         check_code(write_page(&seat, 0, 17, false), 0);
         check_ok(xac_checkpoint(seat.env));
         check_ok(xac_scrub(seat.env, NULL, &result));
-        check_equal(result.unknown, 255);
+        check_equal(result.unknown, unknown - 1);
         check_ok(xac_scrub(seat.env, &summing, &result));
-        check_equal(result.summed, 255);
+        check_equal(result.summed, unknown - 1);
         expect_all_verified(&seat);
         check_ok(xac_close(seat.env));
         rot_page(0, 18);

@@ -12,6 +12,8 @@
 
 #include <xac/xac.h>
 
+#include "recovery/page_name.h"
+#include "recovery/seal.h"
 #include "recovery/sums_compare.h"
 
 enum { PAGES = 1000, PAGE_BYTES = 4096 };
@@ -424,6 +426,138 @@ static void test_pages_beside_their_sums(void **state)
         sys_close(compare.data_fd);
 }
 
+/* ---- Holes ---- */
+
+/* What anybody may make with a few bytes: as many pages as a file can have, in both files. */
+#define PAGES_OF_ANYBODY (PAGE_NAME_NUMBERS - 3)
+enum { CALLS_ENOUGH = 300 }; /* where each sector would take one of two million */
+
+static int calls;
+
+static int count_calls(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
+{
+        (void)fd, (void)offset, (void)byte_len;
+        calls += call == SYS_PREAD || call == SYS_PWRITE || call == SYS_SEEK;
+        return 0;
+}
+
+static void count_from_now(void)
+{
+        calls = 0;
+        sys_fail = count_calls;
+}
+
+static void assert_few_calls(void)
+{
+        sys_fail = NULL;
+        assert_true(calls < CALLS_ENOUGH);
+}
+
+static void make_long_hole(struct sums_compare *compare)
+{
+        compare->sums_fd = made(0);
+        compare->data_fd = openat(directory, "data", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        assert_int_equal(ftruncate(compare->data_fd, (off_t)PAGES_OF_ANYBODY * PAGE_BYTES - 5), 0);
+        assert_int_equal(sums_grow(compare->sums_fd, PAGES_OF_ANYBODY), 0);
+}
+
+/* What stands in the middle of it, at its end and behind is seen all the same. */
+static void test_a_hole_of_both_is_one_step(void **state)
+{
+        const uint64_t middle = PAGES_OF_ANYBODY / 2;
+        struct seen seen = { 0 };
+        struct sums_compare compare = { .page_bytes = PAGE_BYTES, .visit = see, .arg = &seen };
+
+        (void)state;
+        make_long_hole(&compare);
+        count_from_now();
+        assert_int_equal(sums_compare(&compare), 0);
+        assert_few_calls();
+        assert_true(compare.pages == PAGES_OF_ANYBODY && !seen.count);
+
+        assert_int_equal(pwrite(compare.data_fd, "x", 1, (off_t)middle * PAGE_BYTES), 1);
+        write_values(compare.sums_fd, middle + 100000, 1);
+        write_values(compare.sums_fd, PAGES_OF_ANYBODY - 1, 3); /* the last sector has some for no page */
+        count_from_now();
+        assert_int_equal(sums_compare(&compare), 0);
+        assert_few_calls();
+        assert_int_equal(seen.count, 5);
+        assert_true(seen.page[0].page_no == middle && seen.page[0].expected == 0 && seen.page[0].sum != 0);
+        assert_true(seen.page[1].page_no == middle + 100000 && seen.page[1].sum == 0);
+        for (uint64_t i = 0; i < 3; i++)
+                assert_int_equal(seen.page[2 + i].page_no, PAGES_OF_ANYBODY - 1 + i);
+        sys_close(compare.sums_fd);
+        sys_close(compare.data_fd);
+}
+
+static void test_a_hole_is_passed_over_in_search(void **state)
+{
+        struct sums_compare compare = { .page_bytes = PAGE_BYTES };
+        uint64_t found;
+
+        (void)state;
+        make_long_hole(&compare);
+        count_from_now();
+        assert_int_equal(sums_find(compare.sums_fd, 10, &found), 0);
+        assert_true(found == UINT64_MAX);
+        write_values(compare.sums_fd, PAGES_OF_ANYBODY - 1, 1);
+        assert_int_equal(sums_find(compare.sums_fd, 10, &found), 0);
+        assert_few_calls();
+        assert_true(found == PAGES_OF_ANYBODY - 1);
+        sys_close(compare.sums_fd);
+        sys_close(compare.data_fd);
+}
+
+/* A seal says the same of it, whether it is a hole or zeros were written. */
+static void test_a_seal_passes_over_holes(void **state)
+{
+        static const struct area_contents none;
+        static struct manifest manifest = { .page_bytes = PAGE_BYTES, .mode = 0640, .file_count = 8 };
+        struct sums_compare compare = { .page_bytes = PAGE_BYTES };
+        enum seal_verdict verdict;
+
+        (void)state;
+        memcpy(manifest.uuid, sample.uuid, sizeof(manifest.uuid));
+        make_long_hole(&compare);
+        write_values(compare.sums_fd, 5000, 3);
+        write_values(compare.sums_fd, PAGES_OF_ANYBODY - 1, 1);
+        count_from_now();
+        assert_int_equal(seal_renew(directory, &manifest, sample.file_no), 0);
+        assert_few_calls();
+        assert_true(manifest.seal[sample.file_no].outside != 0);
+
+        const uint32_t zeros[PAGES] = { 0 };
+        const struct seal_files files = { compare.sums_fd, PAGES_OF_ANYBODY * PAGE_BYTES };
+        for (uint64_t first = 0; first < 20000; first += PAGES)
+                if (first != 5000)
+                        assert_int_equal(sums_write(compare.sums_fd, first, zeros, PAGES), 0);
+        assert_int_equal(seal_judge(&manifest, sample.file_no, &files, &none, &verdict), 0);
+        assert_int_equal(verdict, SEAL_WHOLE);
+        write_values(compare.sums_fd, 100000, 1);
+        assert_int_equal(seal_judge(&manifest, sample.file_no, &files, &none, &verdict), 0);
+        assert_int_equal(verdict, SEAL_BROKEN);
+        sys_close(compare.sums_fd);
+        sys_close(compare.data_fd);
+}
+
+/* Many at once, and only those. */
+static void test_unknown_in_blocks(void **state)
+{
+        enum { FIRST = 100, COUNT = 70 * SUMS_BLOCK_PAGES };
+        int fd = made(0);
+
+        (void)state;
+        write_values(fd, 0, PAGES);
+        count_from_now();
+        assert_int_equal(sums_write_unknown(fd, FIRST, COUNT), 0);
+        assert_few_calls();
+        expect(fd, 0, FIRST, value_of);
+        for (uint64_t first = FIRST; first < FIRST + COUNT; first += 10)
+                expect(fd, first, 10, unknown);
+        expect(fd, FIRST + COUNT, PAGES, zero);
+        sys_close(fd);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -441,6 +575,10 @@ int main(void)
                 cmocka_unit_test_setup(test_names, directory_empty),
                 cmocka_unit_test_setup(test_each_call_may_fail, directory_empty),
                 cmocka_unit_test_setup(test_pages_beside_their_sums, directory_empty),
+                cmocka_unit_test_setup(test_a_hole_of_both_is_one_step, directory_empty),
+                cmocka_unit_test_setup(test_a_hole_is_passed_over_in_search, directory_empty),
+                cmocka_unit_test_setup(test_a_seal_passes_over_holes, directory_empty),
+                cmocka_unit_test_setup(test_unknown_in_blocks, directory_empty),
         };
         return cmocka_run_group_tests_name("sums", tests, directory_setup, directory_teardown);
 }
