@@ -287,22 +287,13 @@ static int settle_blocks(const struct home_files *homes, struct home_file *file,
         return 0;
 }
 
-/* Sector by sector, of which each is a hole still or says that it knows nothing: digests leave both out. */
+/* Each sector is a hole still or says that it knows nothing, whenever the machine goes down: digests leave both out. */
 int home_files_distrust(struct home_files *homes, uint32_t file_no)
 {
         struct home_file *file = &homes->file[file_no];
         const uint64_t pages = (file->size + homes->page_bytes - 1) / homes->page_bytes;
 
-        for (uint64_t first = 0; file->sums_fd >= 0 && first < pages; first += SUMS_SECTOR_PAGES) {
-                const uint64_t count = pages - first < SUMS_SECTOR_PAGES ? pages - first : SUMS_SECTOR_PAGES;
-
-                const int worth = sums_judge_sector(file->sums_fd, first);
-                int err = worth == SUMS_HOLE ? sums_write_unknown(file->sums_fd, first, count) : 0;
-                if (worth < 0 || err)
-                        return err ? err : worth;
-                file->is_written |= worth == SUMS_HOLE;
-        }
-        return 0;
+        return file->sums_fd < 0 ? 0 : sums_forget_holes(file->sums_fd, pages, &file->is_written);
 }
 
 /* What is made of a page of which nothing is known is known no better. */

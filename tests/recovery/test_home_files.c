@@ -138,11 +138,53 @@ static void test_the_power_may_go_after_any_write(void **state)
         }
 }
 
+/* A block with a hole, a harmed sector and a page that has its sum; and one that is a hole as a whole. Only what is
+ * neither known nor lost changes. */
+static void test_distrust_takes_all_holes(void **state)
+{
+        enum { WITH_SUM = 5, HARMED = SUMS_SECTOR_PAGES + 3, MANY = 2 * SUMS_BLOCK_PAGES + 200 };
+        static uint32_t sums[3 * SUMS_BLOCK_PAGES];
+        static const unsigned char zeros[SUMS_SECTOR_BYTES];
+        struct findings findings = { 0 };
+        struct home_files homes;
+        const uint32_t own = 17;
+        uint64_t lost;
+        int fd, data_fd;
+
+        (void)state;
+        assert_int_equal(sys_open(directory, "data", O_RDWR | O_CREAT, 0600, &data_fd), 0);
+        assert_int_equal(sys_truncate(data_fd, (uint64_t)MANY * PAGE_BYTES), 0);
+        sys_close(data_fd);
+        assert_int_equal(sums_make(directory, &id, 0, &fd), 0);
+        assert_int_equal(sums_write(fd, WITH_SUM, &own, 1), 0);
+        assert_int_equal(sys_write_all(fd, "x", 1, sums_offset(HARMED)), 0);
+        for (int sector = 2; sector < 5; sector++) /* as a disk may leave them */
+                assert_int_equal(sys_write_all(fd, zeros, sizeof(zeros), sums_offset((uint64_t)sector * 127)), 0);
+
+        assert_int_equal(home_files_open(&homes, directory, &manifest, true, &findings), 0);
+        assert_int_equal(home_files_distrust(&homes, 0), 0);
+        assert_int_equal(home_files_sync(&homes), 0);
+        home_files_close(&homes);
+
+        assert_int_equal(sums_read(fd, 0, sums, 3 * SUMS_BLOCK_PAGES, &lost), 0);
+        assert_int_equal(lost, SUMS_SECTOR_PAGES);
+        for (uint64_t i = 0; i < MANY; i++) {
+                const uint64_t sector = i / SUMS_SECTOR_PAGES;
+                const bool was_known = sector == 0 || (sector > 4 && sector < 8);
+
+                assert_int_equal(sums[i], i == WITH_SUM ? own : was_known ? 0 : SUMS_UNKNOWN);
+        }
+        for (uint64_t i = MANY; i < UINT64_C(3) * SUMS_BLOCK_PAGES; i++)
+                assert_int_equal(sums[i], 0);
+        sys_close(fd);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup(test_what_a_harmed_block_knew_is_not_known, directory_empty),
                 cmocka_unit_test_setup(test_the_power_may_go_after_any_write, directory_empty),
+                cmocka_unit_test_setup(test_distrust_takes_all_holes, directory_empty),
         };
         return cmocka_run_group_tests_name("home_files", tests, directory_setup, directory_teardown);
 }
