@@ -29,6 +29,7 @@ enum {
         ENTRY_BYTES = 24,
         RUN_PAGES = 128,         /* that one write takes */
         RUN_BYTES = 1024 * 1024, /* that one read takes */
+        ROWS_BYTES = RUN_BYTES,  /* the same of table and list */
 
         AT_MAGIC = 0,
         AT_VERSION = 8,
@@ -248,7 +249,7 @@ struct area_reader {
         uint32_t table_checksum;
         uint32_t list_checksum;
         uint64_t pages_at;
-        struct vector table; /* of bytes */
+        struct vector table; /* of entries as they stand in the file */
         struct area_damage *damage;
 };
 
@@ -308,7 +309,7 @@ static int read_lengths(struct area_reader *reader, const unsigned char *header)
 static int read_header(struct area_reader *reader, uint32_t checksum)
 {
         const struct area_id *id = reader->id;
-        int err = vector_reserve(&reader->table, HEADER_BYTES, 1); /* for now: stacks may be small */
+        int err = vector_reserve(&reader->table, HEADER_BYTES / ENTRY_BYTES + 1, ENTRY_BYTES); /* stacks may be small */
         const unsigned char *header = reader->table.items;
 
         if (!err)
@@ -330,25 +331,87 @@ static int read_header(struct area_reader *reader, uint32_t checksum)
         return read_lengths(reader, header);
 }
 
+/* Rows of the file that begin with the names of pages, in ascending order: table or list. */
+struct rows {
+        uint64_t at;
+        uint64_t count;
+        uint32_t row_bytes;
+        uint32_t checksum;
+        const char *disorder; /* what is wrong then */
+        const char *harm;     /* or where the checksum is */
+};
+
+static uint64_t row_page(const struct vector *rows, uint32_t row_bytes, uint64_t i)
+{
+        return bytes_get_u64((const unsigned char *)rows->items + i * row_bytes + ENTRY_AT_PAGE);
+}
+
 static uint64_t table_page(const struct area_reader *reader, uint64_t i)
 {
-        return bytes_get_u64((const unsigned char *)reader->table.items + i * ENTRY_BYTES + ENTRY_AT_PAGE);
+        return row_page(&reader->table, ENTRY_BYTES, i);
+}
+
+/* Rows from number vector->count on, as many as are read at once. */
+static int read_some_rows(const struct area_reader *reader, const struct rows *rows, struct vector *vector,
+                          uint32_t *crc)
+{
+        const uint64_t first = vector->count, left = rows->count - first;
+        const uint64_t most = ROWS_BYTES / rows->row_bytes, count = left < most ? left : most;
+        const size_t byte_len = count * rows->row_bytes;
+        int err = first + count < UINT32_MAX / 2 ? 0 : -ENOMEM;
+
+        if (!err)
+                err = vector_reserve(vector, (uint32_t)(first + count), rows->row_bytes);
+        if (err)
+                return err;
+        unsigned char *bytes = (unsigned char *)vector->items + first * rows->row_bytes;
+        vector->count = (uint32_t)(first + count);
+        err = read_part(reader, bytes, byte_len, rows->at + first * rows->row_bytes);
+        if (!err)
+                *crc = checksum_crc32c(*crc, bytes, byte_len);
+        return err;
+}
+
+/* The first row from number `from` on that is not in order, or how many there are. */
+static uint32_t find_disorder(const struct rows *rows, const struct vector *vector, uint32_t from)
+{
+        uint32_t i = from ? from : 1;
+
+        while (i < vector->count && row_page(vector, rows->row_bytes, i) > row_page(vector, rows->row_bytes, i - 1))
+                i++;
+        return i < vector->count ? i : vector->count;
+}
+
+/* Piece by piece, each judged before there is room for the next: a file as long as that may be zeros, which somebody
+ * has made without writing them. */
+static int read_rows(const struct area_reader *reader, const struct rows *rows, struct vector *vector)
+{
+        uint32_t crc = 0, in_order = 0;
+        int err = 0;
+
+        vector->count = 0;
+        while (!err && vector->count < rows->count && in_order == vector->count) {
+                err = read_some_rows(reader, rows, vector, &crc);
+                if (!err)
+                        in_order = find_disorder(rows, vector, in_order);
+        }
+        if (!err && vector->count == rows->count && crc != rows->checksum)
+                return is_damaged(reader, rows->at, rows->harm);
+        if (!err && in_order < vector->count)
+                err = is_damaged(reader, rows->at + (uint64_t)in_order * rows->row_bytes, rows->disorder);
+        return err;
 }
 
 static int read_table(struct area_reader *reader)
 {
-        uint64_t byte_len = reader->count * ENTRY_BYTES;
-        int err = byte_len < UINT32_MAX / 2 ? vector_reserve(&reader->table, (uint32_t)byte_len + 1, 1) : -ENOMEM;
+        const struct rows rows = { .at = HEADER_BYTES,
+                                   .count = reader->count,
+                                   .row_bytes = ENTRY_BYTES,
+                                   .checksum = reader->table_checksum,
+                                   .disorder = "the pages are not in order",
+                                   .harm = "the table's checksum is wrong" };
 
-        if (!err)
-                err = read_part(reader, reader->table.items, byte_len, HEADER_BYTES);
-        if (!err && checksum_crc32c(0, reader->table.items, byte_len) != reader->table_checksum)
-                err = is_damaged(reader, HEADER_BYTES, "the table's checksum is wrong");
-        for (uint64_t i = 1; !err && i < reader->count; i++) {
-                if (table_page(reader, i) <= table_page(reader, i - 1))
-                        err = is_damaged(reader, HEADER_BYTES + i * ENTRY_BYTES, "the pages are not in order");
-        }
-        return err;
+        return read_rows(reader, &rows, &reader->table);
 }
 
 /* Page number i of the area, whose content is in memory. P13: where that is damaged, the same page from elsewhere takes
@@ -413,7 +476,7 @@ static int reader_open(struct area_reader *reader, int directory, int which, uin
 
 static void reader_close(struct area_reader *reader)
 {
-        vector_free(&reader->table, 1);
+        vector_free(&reader->table, ENTRY_BYTES);
         if (reader->fd >= 0)
                 sys_close(reader->fd);
 }
@@ -444,22 +507,17 @@ static int take_pages(const struct area_reader *reader, struct vector *pages)
 
 static int read_list(struct area_reader *reader, struct vector *listed)
 {
-        uint64_t count = reader->listed_count, at = list_offset(reader->count);
-        int err = count < UINT32_MAX / 2 ? vector_reserve(listed, (uint32_t)count, sizeof(uint64_t)) : -ENOMEM;
-
-        if (err || !count)
-                return err;
+        const struct rows rows = { .at = list_offset(reader->count),
+                                   .count = reader->listed_count,
+                                   .row_bytes = sizeof(uint64_t),
+                                   .checksum = reader->list_checksum,
+                                   .disorder = "the listed pages are not in order",
+                                   .harm = "the list's checksum is wrong" };
+        int err = rows.count ? read_rows(reader, &rows, listed) : 0;
         uint64_t *pages = listed->items;
-        err = read_part(reader, pages, count * sizeof(uint64_t), at);
-        if (!err && checksum_crc32c(0, pages, count * sizeof(uint64_t)) != reader->list_checksum)
-                err = is_damaged(reader, at, "the list's checksum is wrong");
-        for (uint64_t i = 0; !err && i < count; i++) {
-                pages[i] = bytes_get_u64((const unsigned char *)&pages[i]);
-                if (i && pages[i] <= pages[i - 1])
-                        err = is_damaged(reader, at + i * sizeof(uint64_t), "the listed pages are not in order");
-        }
-        if (!err)
-                listed->count = (uint32_t)count;
+
+        for (uint32_t i = 0; !err && i < listed->count; i++)
+                pages[i] = row_page(listed, sizeof(pages[0]), i);
         return err;
 }
 

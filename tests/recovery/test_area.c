@@ -375,6 +375,84 @@ static void test_pages_out_of_order(void **state)
         assert_corrupt(&sample, checksum, HEADER_BYTES + ENTRY_BYTES);
 }
 
+/* ---- As long as anybody likes ---- */
+
+enum { AT_HEADER_CHECKSUM = 12, AT_COUNT = 40, AT_LISTED = 56 };
+
+/* What is read of table and list at once, and twice that: there is no room for more before that is judged. */
+enum { PIECE_BYTES = 1 << 20, ENOUGH_BYTES = 2 * PIECE_BYTES };
+
+static size_t most_bytes; /* that one call asked for */
+static size_t all_bytes;  /* that were read */
+
+static int note_bytes(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
+{
+        (void)fd, (void)offset;
+        if (call == SYS_PREAD)
+                all_bytes += byte_len;
+        if ((call == SYS_MMAP || call == SYS_MREMAP || call == SYS_PREAD) && byte_len > most_bytes)
+                most_bytes = byte_len;
+        return 0;
+}
+
+static void put_number(unsigned char *at, uint64_t value, int byte_len)
+{
+        for (int i = 0; i < byte_len; i++)
+                at[i] = (unsigned char)(value >> 8 * i);
+}
+
+/* Its header is right, and says that so many are there: a hole. Returns its checksum. */
+static uint32_t claim(uint64_t count, uint64_t listed_count, uint64_t file_bytes)
+{
+        unsigned char header[HEADER_BYTES];
+        int fd = open_area(0);
+
+        assert_int_equal(ftruncate(fd, (off_t)file_bytes), 0);
+        assert_int_equal(pread(fd, header, sizeof(header), 0), sizeof(header));
+        put_number(header + AT_COUNT, count, 8);
+        put_number(header + AT_LISTED, listed_count, 8);
+        const uint32_t crc = checksum_crc32c(0, header, AT_HEADER_CHECKSUM);
+        const uint32_t checksum = checksum_crc32c(crc, header + 16, HEADER_BYTES - 16);
+        put_number(header + AT_HEADER_CHECKSUM, checksum, 4);
+        assert_int_equal(pwrite(fd, header, sizeof(header), 0), sizeof(header));
+        close(fd);
+        return checksum;
+}
+
+static void assert_little_is_taken(uint32_t checksum, uint64_t offset)
+{
+        struct area_contents contents;
+
+        most_bytes = all_bytes = 0;
+        sys_fail = note_bytes;
+        int err = area_read_contents(directory, 0, &sample, checksum, &contents, &damage);
+        sys_fail = NULL;
+        assert_true(most_bytes <= ENOUGH_BYTES && all_bytes <= ENOUGH_BYTES);
+        assert_int_equal(err, XAC_CORRUPT);
+        assert_int_equal(damage.offset, offset);
+        area_contents_free(&contents);
+}
+
+/* 64 GiB of nothing: a table of 384 MiB, or a list of 4 GiB. */
+static void test_a_table_of_zeros_takes_no_room(void **state)
+{
+        const uint64_t pages = UINT64_C(1) << 24;
+
+        (void)state;
+        written(0, 1);
+        assert_little_is_taken(claim(pages, 0, (pages + 1) * PAGE_BYTES + pages * ENTRY_BYTES),
+                               HEADER_BYTES + ENTRY_BYTES);
+}
+
+static void test_a_list_of_zeros_takes_no_room(void **state)
+{
+        const uint64_t pages = UINT64_C(1) << 29;
+
+        (void)state;
+        written(0, 1);
+        assert_little_is_taken(claim(1, pages, (UINT64_C(3) + 1) * PAGE_BYTES + pages * 8), 8192 + 8);
+}
+
 /* ---- Failing calls ---- */
 
 static void write_with_every_call_failing(uint64_t count_before)
@@ -533,15 +611,26 @@ static void test_how_many_pages_are_a_part(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                AREA_TEST(test_what_is_written_comes_back),    AREA_TEST(test_areas_are_used_again),
-                AREA_TEST(test_the_mode_is_as_told),           AREA_TEST(test_a_visit_may_end_it),
-                AREA_TEST(test_clearing_frees_the_space),      AREA_TEST(test_the_bytes_are_as_described),
-                AREA_TEST(test_it_is_on_disk_with_its_name),   AREA_TEST(test_another_area_is_not_taken_for_it),
-                AREA_TEST(test_a_missing_or_short_file),       AREA_TEST(test_every_byte_of_header_and_table_counts),
-                AREA_TEST(test_a_damaged_page_is_named),       AREA_TEST(test_pages_out_of_order),
-                AREA_TEST(test_write_with_every_call_failing), AREA_TEST(test_read_with_every_call_failing),
-                AREA_TEST(test_a_part_lists_what_is_home),     AREA_TEST(test_every_byte_of_the_list_counts),
-                AREA_TEST(test_a_large_file_is_cut),           AREA_TEST(test_how_many_pages_are_a_part),
+                AREA_TEST(test_what_is_written_comes_back),
+                AREA_TEST(test_areas_are_used_again),
+                AREA_TEST(test_the_mode_is_as_told),
+                AREA_TEST(test_a_visit_may_end_it),
+                AREA_TEST(test_clearing_frees_the_space),
+                AREA_TEST(test_the_bytes_are_as_described),
+                AREA_TEST(test_it_is_on_disk_with_its_name),
+                AREA_TEST(test_another_area_is_not_taken_for_it),
+                AREA_TEST(test_a_missing_or_short_file),
+                AREA_TEST(test_every_byte_of_header_and_table_counts),
+                AREA_TEST(test_a_damaged_page_is_named),
+                AREA_TEST(test_pages_out_of_order),
+                AREA_TEST(test_a_table_of_zeros_takes_no_room),
+                AREA_TEST(test_a_list_of_zeros_takes_no_room),
+                AREA_TEST(test_write_with_every_call_failing),
+                AREA_TEST(test_read_with_every_call_failing),
+                AREA_TEST(test_a_part_lists_what_is_home),
+                AREA_TEST(test_every_byte_of_the_list_counts),
+                AREA_TEST(test_a_large_file_is_cut),
+                AREA_TEST(test_how_many_pages_are_a_part),
         };
 
         return cmocka_run_group_tests_name("recovery/area", tests, group_setup, group_teardown);
