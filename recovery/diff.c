@@ -484,18 +484,23 @@ static bool change_read(const unsigned char *changes, size_t changes_len, size_t
         return change->to + change->len <= page_bytes && change->from + change->len <= page_bytes;
 }
 
-/* Applies the shifts that stand at the beginning; *at is behind them. */
+/* Applies the shifts that stand at the beginning; *at is behind them. As they do not overlap, they write no more than a
+ * page: of a log that somebody has made, 8 bytes would else copy 64 KiB. */
 static bool apply_shifts(unsigned char *page, uint32_t page_bytes, const unsigned char *changes, size_t changes_len,
                          unsigned char *scratch, size_t *at)
 {
         struct change change;
         struct change first = { .len = 0 };
+        uint32_t written = 0;
 
         for (*at = 0; *at < changes_len; *at += LOG_CHANGE_HEADER) {
                 if (!change_read(changes, changes_len, *at, page_bytes, &change))
                         return false;
                 if (change.kind != LOG_SHIFT)
                         break;
+                if (change.len > page_bytes - written)
+                        return false;
+                written += change.len;
                 if (!first.len) {
                         first = change;
                         continue;

@@ -22,7 +22,7 @@ size_t diff_build(const unsigned char *old, const unsigned char *new, uint32_t p
                   size_t room);
 
 /* Applies changes to `page` in place; `scratch` has room for page_bytes. False, with `page` undefined, if
- * they do not make sense; any bytes may be given. Shifts must stand before bytes. */
+ * they do not make sense; any bytes may be given. Shifts must stand before bytes, and write no more than a page. */
 bool diff_apply(unsigned char *page, uint32_t page_bytes, const unsigned char *changes, size_t changes_len,
                 unsigned char *scratch);
 

@@ -18,6 +18,7 @@ static bool apply(unsigned char *page, const unsigned char *old, uint32_t page_b
                   size_t changes_len)
 {
         bool has_bytes = false;
+        uint32_t shifted = 0;
 
         for (size_t at = 0; at < changes_len;) {
                 if (changes_len - at < HEADER)
@@ -30,7 +31,7 @@ static bool apply(unsigned char *page, const unsigned char *old, uint32_t page_b
                 at += HEADER;
                 if (to + len > page_bytes || from + len > page_bytes)
                         return false;
-                if (kind == SHIFT && !has_bytes) {
+                if (kind == SHIFT && !has_bytes && (shifted += len) <= page_bytes) {
                         for (uint32_t i = 0; i < len; i++)
                                 page[to + i] = old[from + i];
                 } else if (kind == BYTES && padded <= changes_len - at) {

@@ -425,6 +425,20 @@ static void test_changes_that_make_no_sense(void **state)
         assert_false(apply(old, PAGE, out, 24));
 }
 
+/* They do not overlap, so they are no more than a page together. */
+static void test_shifts_write_no_more_than_a_page(void **state)
+{
+        (void)state;
+        fill_with_chance(old, PAGE);
+        size_t len = put_change(0, LOG_SHIFT, 0, 8, PAGE - 8);
+        assert_true(apply(old, PAGE, out, put_change(len, LOG_SHIFT, PAGE - 8, 0, 8)));
+        assert_false(apply(old, PAGE, out, put_change(len, LOG_SHIFT, PAGE - 9, 0, 9)));
+        for (uint32_t count = 2; count < 100; count++) {
+                len = put_change(len, LOG_SHIFT, 0, 0, PAGE);
+                assert_false(apply(old, PAGE, out, len));
+        }
+}
+
 /* Random headers, most of them nearly right, and sound changes with damage in them. */
 static void test_any_bytes_stay_inside(void **state)
 {
@@ -468,6 +482,7 @@ int main(void)
                 cmocka_unit_test(test_any_edits_give_the_new_content),
                 cmocka_unit_test(test_shifts_read_the_old_content),
                 cmocka_unit_test(test_one_shift_may_overlap_itself),
+                cmocka_unit_test(test_shifts_write_no_more_than_a_page),
                 cmocka_unit_test(test_changes_that_make_no_sense),
                 cmocka_unit_test(test_any_bytes_stay_inside),
         };
