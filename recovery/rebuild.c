@@ -81,6 +81,16 @@ static int read_home(void *arg, uint64_t page, void *bytes)
         return err == HOME_FILES_LOST ? REPLAY_LOST : err;
 }
 
+/* Growth is on disk before a commit to what has grown, so the files are as long now as ever. */
+static int need_home(void *arg, uint64_t page)
+{
+        struct rebuild *rebuild = arg;
+        int err = home_files_need(rebuild->homes, page);
+
+        rebuild->is_home_lost |= err == XAC_CORRUPT;
+        return err;
+}
+
 static int open_reader(const struct rebuild *rebuild, struct log_reader **reader)
 {
         const struct manifest *manifest = rebuild->manifest;
@@ -199,7 +209,6 @@ static int judge_rest(const struct rebuild *rebuild, const struct log_reader *re
                                "the segment in which the log goes on is missing, or its header is damaged");
 }
 
-/* And every page has a home. */
 static int judge_result(struct rebuild *rebuild, struct log_reader *reader)
 {
         int err = judge_end(rebuild, reader);
@@ -209,9 +218,7 @@ static int judge_result(struct rebuild *rebuild, struct log_reader *reader)
         if (err)
                 return err;
         rebuild->pages = replay_finish(rebuild->replay);
-        for (uint64_t i = 0; !err && i < rebuild->pages; i++)
-                err = home_files_need(rebuild->homes, replay_page(rebuild->replay, i).page);
-        return err;
+        return 0;
 }
 
 int rebuild_run(struct rebuild *rebuild)
@@ -224,6 +231,7 @@ int rebuild_run(struct rebuild *rebuild)
         if (!err)
                 err = replay_open(manifest->page_bytes, manifest->base_sequence, read_home, rebuild, &rebuild->replay);
         if (!err) {
+                replay_ask(rebuild->replay, need_home);
                 replay_pass_over(rebuild->replay, manifest->target_sequence, rebuild->listed, rebuild->listed_count);
                 err = replay_all(rebuild, reader);
         }

@@ -2,10 +2,8 @@
 #include "recovery/replay.h"
 
 /*
- * Fragments belong to an attempt: one run of a transaction, named by the position of its first fragment.
- * They are copied, since the reader's bytes do not last, and applied when the commit record comes. An
- * attempt that was aborted, or whose process died, has no commit; it is kept to the end, for nothing tells it
- * from one that is still to commit.
+ * The fragments of an attempt (attempts.h) are applied when the commit record comes. An attempt that was aborted, or
+ * whose process died, has no commit; it is kept to the end, for nothing tells it from one that is still to commit.
  *
  * Reading begins at the oldest fragment of a transaction that was undecided at the checkpoint. So fragments
  * may come whose attempt began before: it was decided by then, and they are passed over like commits up to
@@ -26,28 +24,15 @@
 
 #include <xac/xac.h>
 
+#include "recovery/attempts.h"
 #include "recovery/diff.h"
 #include "recovery/replay_pages.h"
-
-enum { ATTEMPT_LISTS = 256 };
-
-struct fragment {
-        struct fragment *next;
-        size_t payload_len;
-        unsigned char payload[];
-};
-
-struct attempt {
-        struct attempt *next;
-        uint64_t transaction;
-        struct fragment *first;
-        struct fragment *last;
-};
 
 struct replay {
         struct replay_pages pages;
         uint64_t base;
         replay_home read_home;
+        replay_need need; /* NULL: nobody asks */
         void *arg;
         unsigned char *scratch;
         struct vector sources;      /* contents of page_bytes each: what the commit's moves read, in their order */
@@ -66,81 +51,23 @@ struct replay {
         uint64_t sequence; /* newest commit applied */
         uint64_t commits;
         bool is_finished;
-        struct attempt *attempts[ATTEMPT_LISTS];
+        struct attempts attempts;
 };
 
-/* ---- Attempts ---- */
-
-static struct attempt **attempt_find(struct replay *replay, uint64_t transaction)
-{
-        struct attempt **link = &replay->attempts[transaction / 8 % ATTEMPT_LISTS];
-
-        while (*link && (*link)->transaction != transaction)
-                link = &(*link)->next;
-        return link;
-}
-
-/* Unlinks and frees what `link` points to. */
-static void attempt_forget(struct attempt **link)
-{
-        struct attempt *attempt = *link;
-
-        if (!attempt)
-                return;
-        *link = attempt->next;
-        while (attempt->first) {
-                struct fragment *fragment = attempt->first;
-
-                attempt->first = fragment->next;
-                free(fragment);
-        }
-        free(attempt);
-}
-
-static int attempt_begin(struct attempt **link, uint64_t transaction)
-{
-        struct attempt *attempt = calloc(1, sizeof(*attempt));
-
-        if (!attempt)
-                return -ENOMEM;
-        attempt->transaction = transaction;
-        *link = attempt;
-        return 0;
-}
-
-static int attempt_add(struct attempt *attempt, const unsigned char *payload, size_t payload_len)
-{
-        struct fragment *fragment = malloc(sizeof(*fragment) + payload_len);
-
-        if (!fragment)
-                return -ENOMEM;
-        fragment->next = NULL;
-        fragment->payload_len = payload_len;
-        memcpy(fragment->payload, payload, payload_len);
-        if (attempt->last)
-                attempt->last->next = fragment;
-        else
-                attempt->first = fragment;
-        attempt->last = fragment;
-        return 0;
-}
+/* ---- Fragments ---- */
 
 static int take_fragment(struct replay *replay, const struct log_record *record, const unsigned char *payload)
 {
-        struct attempt **link = attempt_find(replay, record->transaction);
+        struct attempt *attempt = attempts_find(&replay->attempts, record->transaction);
         bool is_first = record->transaction == record->position;
 
         if (record->sequence != 0 || record->transaction == 0 || record->transaction > record->position)
                 return XAC_CORRUPT;
-        if (is_first != (*link == NULL))
+        if (is_first != (attempt == NULL))
                 return !is_first && record->transaction < replay->begin ? 0 : XAC_CORRUPT;
-        if (is_first) {
-                int err = attempt_begin(link, record->transaction);
+        int err = is_first ? attempts_begin(&replay->attempts, record->transaction, &attempt) : 0;
 
-                if (err)
-                        return err;
-        }
-        return attempt_add(*link, payload, record->payload_len);
+        return err ? err : attempt_add(attempt, payload, record->payload_len);
 }
 
 /* ---- Commits ---- */
@@ -223,11 +150,19 @@ static int note_move(struct replay *replay, const struct log_entry *entry)
         return err;
 }
 
+/* A page that no commit had changed before. It takes no memory if there is no such page. */
+static int add_page(struct replay *replay, uint64_t name, struct replay_page **page)
+{
+        int err = replay->need ? replay->need(replay->arg, name) : 0;
+
+        return err ? err : replay_pages_add(&replay->pages, name, page);
+}
+
 static int apply_entry(struct replay *replay, const struct log_entry *entry, uint64_t sequence)
 {
-        struct replay_page *page;
-        bool is_new;
-        int err = replay_pages_take(&replay->pages, entry->page, &page, &is_new);
+        struct replay_page *page = replay_pages_find(&replay->pages, entry->page);
+        const bool is_new = !page;
+        int err = is_new ? add_page(replay, entry->page, &page) : 0;
 
         if (err)
                 return err;
@@ -346,20 +281,20 @@ static bool is_next(const struct replay *replay, const struct commit *commit)
 
 static int take_commit(struct replay *replay, const struct log_record *record, struct commit *commit)
 {
-        struct attempt **link = attempt_find(replay, record->transaction);
+        struct attempt *attempt = attempts_find(&replay->attempts, record->transaction);
         bool is_new = record->sequence > replay->base;
         int err = 0;
 
         commit->sequence = record->sequence;
         if (!is_next(replay, commit) || record->transaction >= record->position)
                 return XAC_CORRUPT;
-        if (is_new && record->transaction && !*link)
+        if (is_new && record->transaction && !attempt)
                 return XAC_CORRUPT;
         replay->seen = commit->sequence;
-        commit->attempt = *link;
+        commit->attempt = attempt;
         if (is_new)
                 err = apply_commit(replay, commit);
-        attempt_forget(link);
+        attempts_forget(&replay->attempts, attempt);
         return err;
 }
 
@@ -414,12 +349,20 @@ int replay_open(uint32_t page_bytes, uint64_t base, replay_home read_home, void 
         opened->read_home = read_home;
         opened->arg = arg;
         opened->scratch = malloc(page_bytes);
-        if (!opened->scratch || replay_pages_init(&opened->pages, page_bytes)) {
+        int err = opened->scratch ? replay_pages_init(&opened->pages, page_bytes) : -ENOMEM;
+        if (!err)
+                err = attempts_init(&opened->attempts);
+        if (err) {
                 replay_close(opened);
-                return -ENOMEM;
+                return err;
         }
         *replay = opened;
         return 0;
+}
+
+void replay_ask(struct replay *replay, replay_need need)
+{
+        replay->need = need;
 }
 
 void replay_pass_over(struct replay *replay, uint64_t target, const uint64_t *listed, uint32_t count)
@@ -433,9 +376,7 @@ void replay_close(struct replay *replay)
 {
         if (!replay)
                 return;
-        for (int i = 0; i < ATTEMPT_LISTS; i++)
-                while (replay->attempts[i])
-                        attempt_forget(&replay->attempts[i]);
+        attempts_free(&replay->attempts);
         vector_free(&replay->sources, replay->pages.page_bytes);
         vector_free(&replay->sources_lost, sizeof(bool));
         vector_free(&replay->lost, sizeof(uint64_t));

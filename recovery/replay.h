@@ -24,8 +24,13 @@ struct replay;
 enum { REPLAY_LOST = 1 };
 typedef int (*replay_home)(void *arg, uint64_t page, void *bytes);
 
+/* May commits have changed a page? Not 0: no, and why; `arg` is that of replay_home. */
+typedef int (*replay_need)(void *arg, uint64_t page);
+
 /* Commits up to `base` are home already. */
 int replay_open(uint32_t page_bytes, uint64_t base, replay_home read_home, void *arg, struct replay **replay);
+/* Asked of each page before there is memory for it: a log may name any. What it says is returned by replay_record. */
+void replay_ask(struct replay *replay, replay_need need);
 /* These pages, ascending, stand at commit `target` already (P3): what commits up to it did to them is passed over. */
 void replay_pass_over(struct replay *replay, uint64_t target, const uint64_t *listed, uint32_t count);
 void replay_close(struct replay *replay);

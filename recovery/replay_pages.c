@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/scatter.h"
 #include "base/sys.h"
 
 enum { SLAB_BYTES = 4 << 20, TABLE_BITS_MIN = 12, TABLE_BITS_MAX = 31 };
@@ -22,21 +23,21 @@ static int memory_take(size_t byte_len, void **memory)
 
 /* ---- The table ---- */
 
-/* Multiplicative hashing (D. Knuth, vol. 3, section 6.4): neighbouring pages spread well. */
-static uint32_t table_place(uint64_t page, uint32_t table_bits)
+static struct replay_slot *table_place(const struct replay_pages *pages, uint64_t page)
 {
-        return (uint32_t)((page * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - table_bits));
+        return &pages->table[scatter(page, pages->secret, pages->table_bits)];
 }
 
 /* The slot of a page, or the empty one where it would go. */
-static struct replay_slot *table_find(struct replay_slot *table, uint32_t table_bits, uint64_t page)
+static struct replay_slot *table_find(const struct replay_pages *pages, uint64_t page)
 {
-        uint32_t mask = (UINT32_C(1) << table_bits) - 1;
-        uint32_t i = table_place(page, table_bits);
+        const struct replay_slot *end = pages->table + ((size_t)1 << pages->table_bits);
+        struct replay_slot *slot = table_place(pages, page);
 
-        while (table[i].number && table[i].page != page)
-                i = (i + 1) & mask;
-        return &table[i];
+        while (slot->number && slot->page != page)
+                if (++slot == end)
+                        slot = pages->table;
+        return slot;
 }
 
 static size_t table_bytes(uint32_t table_bits)
@@ -46,21 +47,23 @@ static size_t table_bytes(uint32_t table_bits)
 
 static int table_grow(struct replay_pages *pages, uint32_t table_bits)
 {
+        struct replay_slot *before = pages->table;
+        const uint32_t bits_before = pages->table_bits;
         void *memory;
 
         if (table_bits > TABLE_BITS_MAX)
                 return -ENOMEM;
         if (memory_take(table_bytes(table_bits), &memory))
                 return -ENOMEM;
+        pages->table = memory;
+        pages->table_bits = table_bits;
         for (uint32_t i = 0; i < pages->pages.count; i++) {
                 uint64_t page = replay_pages_at(pages, i)->page;
 
-                *table_find(memory, table_bits, page) = (struct replay_slot){ .page = page, .number = i + 1 };
+                *table_find(pages, page) = (struct replay_slot){ .page = page, .number = i + 1 };
         }
-        if (pages->table)
-                sys_munmap(pages->table, table_bytes(pages->table_bits));
-        pages->table = memory;
-        pages->table_bits = table_bits;
+        if (before)
+                sys_munmap(before, table_bytes(bits_before));
         return 0;
 }
 
@@ -93,7 +96,9 @@ static int buffer_take(struct replay_pages *pages, unsigned char **bytes)
 int replay_pages_init(struct replay_pages *pages, uint32_t page_bytes)
 {
         *pages = (struct replay_pages){ .page_bytes = page_bytes };
-        return table_grow(pages, TABLE_BITS_MIN);
+        int err = sys_random(&pages->secret, sizeof(pages->secret));
+
+        return err ? err : table_grow(pages, TABLE_BITS_MIN);
 }
 
 void replay_pages_free(struct replay_pages *pages)
@@ -107,59 +112,42 @@ void replay_pages_free(struct replay_pages *pages)
         pages->table = NULL;
 }
 
-/* A page that is not there yet. */
-static int page_add(struct replay_pages *pages, uint64_t page)
+int replay_pages_add(struct replay_pages *pages, uint64_t page, struct replay_page **added)
 {
-        struct replay_page added = { .page = page };
+        struct replay_page one = { .page = page };
         int err = 0;
 
         if (pages->pages.count >= UINT32_C(1) << (pages->table_bits - 1)) /* half full */
                 err = table_grow(pages, pages->table_bits + 1);
         if (!err)
-                err = vector_reserve(&pages->pages, pages->pages.count + 1, sizeof(added));
+                err = vector_reserve(&pages->pages, pages->pages.count + 1, sizeof(one));
         if (!err)
-                err = buffer_take(pages, &added.bytes);
+                err = buffer_take(pages, &one.bytes);
         if (err)
                 return err;
-        ((struct replay_page *)pages->pages.items)[pages->pages.count++] = added;
-        *table_find(pages->table, pages->table_bits, page) =
-                (struct replay_slot){ .page = page, .number = pages->pages.count };
-        return 0;
-}
-
-int replay_pages_take(struct replay_pages *pages, uint64_t page, struct replay_page **found, bool *is_new)
-{
-        uint32_t number = table_find(pages->table, pages->table_bits, page)->number;
-
-        *is_new = number == 0;
-        if (*is_new) {
-                int err = page_add(pages, page);
-
-                if (err)
-                        return err;
-                number = pages->pages.count;
-        }
-        *found = (struct replay_page *)pages->pages.items + (number - 1);
+        *added = (struct replay_page *)pages->pages.items + pages->pages.count++;
+        **added = one;
+        *table_find(pages, page) = (struct replay_slot){ .page = page, .number = pages->pages.count };
         return 0;
 }
 
 struct replay_page *replay_pages_find(const struct replay_pages *pages, uint64_t page)
 {
-        uint32_t number = table_find(pages->table, pages->table_bits, page)->number;
+        uint32_t number = table_find(pages, page)->number;
 
         return number ? (struct replay_page *)pages->pages.items + (number - 1) : NULL;
 }
 
 void replay_pages_expect(const struct replay_pages *pages, uint64_t page)
 {
-        __builtin_prefetch(&pages->table[table_place(page, pages->table_bits)]);
+        __builtin_prefetch(table_place(pages, page));
 }
 
 /* The buffer's address follows from the page's number, without a look at the page itself: pages are taken from the
  * slabs in the order of their numbers. */
 void replay_pages_expect_bytes(const struct replay_pages *pages, uint64_t page, uint32_t at)
 {
-        const struct replay_slot *slot = &pages->table[table_place(page, pages->table_bits)];
+        const struct replay_slot *slot = table_place(pages, page);
         uint32_t per_slab = SLAB_BYTES / pages->page_bytes;
 
         if (slot->page != page || !slot->number)

@@ -3,7 +3,8 @@
 #define RECOVERY_REPLAY_PAGES_H
 
 /*
- * The pages that replay builds: found by their name through a hash table, each with a buffer of its own.
+ * The pages that replay builds: found by their name through a hash table, each with a buffer of its own. Names are what
+ * the log says; where they go in the table nobody can foresee.
  */
 
 #include <stdbool.h>
@@ -27,24 +28,25 @@ struct replay_pages {
         uint32_t slab_used;        /* buffers taken of the last slab */
         struct replay_slot *table; /* open addressing */
         uint32_t table_bits;
+        uint64_t secret; /* where a page is in the table */
 };
 
+/* 0, -ENOMEM, or why there is no random number. Free them in any case. */
 int replay_pages_init(struct replay_pages *pages, uint32_t page_bytes);
 void replay_pages_free(struct replay_pages *pages);
 
-/* The page of this name, good until the next call; *is_new if there was none: its bytes are undefined then,
- * and its sequence is 0. 0 or -ENOMEM. */
-int replay_pages_take(struct replay_pages *pages, uint64_t page, struct replay_page **found, bool *is_new);
-
-/* The page of this name, likewise, or NULL. */
+/* The page of this name, good until the next one is added, or NULL. */
 struct replay_page *replay_pages_find(const struct replay_pages *pages, uint64_t page);
 
-/* A page will be taken soon: brings what the processor will want into its cache, first where the page is found,
+/* One that is not there yet: its bytes are undefined, and its sequence is 0. 0 or -ENOMEM. */
+int replay_pages_add(struct replay_pages *pages, uint64_t page, struct replay_page **added);
+
+/* A page will be looked for soon: brings what the processor will want into its cache, first where the page is found,
  * then, in a second call, its bytes around `at`. Any name and any `at` will do. */
 void replay_pages_expect(const struct replay_pages *pages, uint64_t page);
 void replay_pages_expect_bytes(const struct replay_pages *pages, uint64_t page, uint32_t at);
 
-/* Sorts them by name. Nothing can be taken any more. Those that are lost are taken out; their names go to `lost`, which
+/* Sorts them by name. Nothing can be added any more. Those that are lost are taken out; their names go to `lost`, which
  * has room for them. */
 void replay_pages_sort(struct replay_pages *pages, struct vector *lost);
 

@@ -445,6 +445,13 @@ static int read_home(void *arg, uint64_t page, void *bytes)
         return home_files_read(&run->homes, page, bytes);
 }
 
+static int need_home(void *arg, uint64_t page)
+{
+        struct run *run = arg;
+
+        return home_files_need(&run->homes, page);
+}
+
 static int replay_one(struct run *run, const struct log_record *record, const unsigned char *payload)
 {
         int err = record->kind == LOG_PAD ? 0 : replay_record(run->replay, record, payload);
@@ -563,8 +570,10 @@ static int bring_on(struct run *run)
         if (err)
                 return err;
         err = replay_open(run->manifest.page_bytes, restore->base, read_home, run, &run->replay);
-        if (!err)
+        if (!err) {
+                replay_ask(run->replay, need_home);
                 err = replay_log(run);
+        }
         if (!err)
                 err = write_home(run);
         replay_close(run->replay);

@@ -28,7 +28,8 @@ static int forbid_changes(enum sys_call call, int fd, uint64_t offset, size_t by
 {
         (void)fd, (void)offset, (void)byte_len;
         assert_true(call == SYS_OPEN || call == SYS_STAT || call == SYS_PREAD || call == SYS_LIST || call == SYS_MMAP ||
-                    call == SYS_MUNMAP || call == SYS_MREMAP || call == SYS_MADVISE);
+                    call == SYS_MUNMAP || call == SYS_MREMAP || call == SYS_MADVISE || call == SYS_SEEK ||
+                    call == SYS_RANDOM);
         return 0;
 }
 

@@ -303,17 +303,16 @@ static void test_buffers_do_not_overlap(void **state)
         for (uint32_t page_bytes = 4096; page_bytes <= 65536; page_bytes *= 2) {
                 struct replay_pages pages;
                 struct replay_page *page;
-                bool is_new;
 
                 assert_int_equal(replay_pages_init(&pages, page_bytes), 0);
                 for (uint32_t i = 0; i < 300; i++) {
-                        assert_int_equal(replay_pages_take(&pages, i, &page, &is_new), 0);
-                        assert_true(is_new);
+                        assert_null(replay_pages_find(&pages, i));
+                        assert_int_equal(replay_pages_add(&pages, i, &page), 0);
                         memset(page->bytes, (int)i, page_bytes);
                 }
                 for (uint32_t i = 0; i < 300; i++) {
-                        assert_int_equal(replay_pages_take(&pages, i, &page, &is_new), 0);
-                        assert_false(is_new);
+                        page = replay_pages_find(&pages, i);
+                        assert_non_null(page);
                         assert_int_equal(page->bytes[0], i & 0xff);
                         assert_memory_equal(page->bytes, page->bytes + 1, page_bytes - 1);
                 }

@@ -84,6 +84,113 @@ static void test_malformed_entries(void **state)
         assert_int_equal(replay_commits(replay), 0);
 }
 
+/* ---- What somebody chooses ---- */
+
+static uint64_t pages_asked_for;
+
+/* There are pages below number 1,000 in file 0. */
+static int need(void *arg, uint64_t page)
+{
+        assert_ptr_equal(arg, &home_reads);
+        pages_asked_for++;
+        return page < 1000 ? 0 : XAC_CORRUPT;
+}
+
+static int mappings;
+
+static int count_mappings(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
+{
+        (void)fd, (void)offset, (void)byte_len;
+        mappings += call == SYS_MMAP || call == SYS_MREMAP;
+        return 0;
+}
+
+/* They are told at once, and take no memory. */
+static void test_pages_that_are_nowhere(void **state)
+{
+        static const enum log_entry_kind kinds[] = { LOG_CLEARED, LOG_IMAGE };
+
+        (void)state;
+        for (int kind = 0; kind < 2; kind++) {
+                setup(NULL);
+                replay_ask(replay, need);
+                pages_asked_for = 0;
+                log_entry_encode(payload.bytes, 999, LOG_CLEARED, 0);
+                log_entry_encode(payload.bytes + 16, 999, LOG_CLEARED, 0);
+                payload.len = 32;
+                put_commit(0);
+                assert_int_equal(pages_asked_for, 1);
+                for (uint64_t page = 0; page < 30; page++) {
+                        log_entry_encode(payload.bytes + payload.len, 1000 + page, kinds[kind], kind ? PAGE : 0);
+                        payload.len += LOG_ENTRY_HEADER + (kind ? PAGE : 0);
+                }
+                mappings = 0;
+                sys_fail = count_mappings;
+                sequence++;
+                assert_corrupt(LOG_COMMIT, 0);
+                sys_fail = NULL;
+                assert_int_equal(mappings, 0);
+                assert_int_equal(pages_asked_for, 2);
+                assert_int_equal(replay_finish(replay), 1);
+                teardown(NULL);
+        }
+}
+
+enum { MANY = 200000, ENOUGH_MS = 1500 }; /* where one after the other would take minutes */
+
+/* Attempts that begin so far apart that they were found in one list. */
+static void test_many_attempts(void **state)
+{
+        struct log_record record = { .kind = LOG_FRAGMENT };
+        const uint64_t begin_ns = sys_monotonic_ns();
+
+        (void)state;
+        for (uint64_t i = 1; i <= MANY; i++) {
+                record.position = record.transaction = i << 20;
+                assert_int_equal(replay_record(replay, &record, payload.bytes), 0);
+        }
+        record.kind = LOG_COMMIT;
+        for (uint64_t i = 1; i <= MANY; i++) {
+                record.position += 8;
+                record.transaction = i << 20;
+                record.sequence = BASE + i;
+                assert_int_equal(replay_record(replay, &record, payload.bytes), 0);
+        }
+        assert_int_equal(replay_commits(replay), MANY);
+        assert_true(sys_monotonic_ns() - begin_ns < leeway_ms(ENOUGH_MS) * 1000000);
+}
+
+/* The number by which 0x9e3779b97f4a7c15 becomes 1, modulo 2^64. */
+static uint64_t inverse(void)
+{
+        uint64_t x = 1;
+
+        for (int i = 0; i < 6; i++) /* Newton: each step doubles the bits that are right */
+                x *= 2 - UINT64_C(0x9e3779b97f4a7c15) * x;
+        return x;
+}
+
+/* Pages that the usual multiplier brings to one place. */
+static void test_pages_that_would_meet(void **state)
+{
+        enum { SMALL_PAGE = 64 };
+        struct log_record record = { .kind = LOG_COMMIT, .payload_len = LOG_ENTRY_HEADER, .position = 4096 };
+        const uint64_t step = inverse(), begin_ns = sys_monotonic_ns();
+
+        (void)state;
+        assert_true(step * UINT64_C(0x9e3779b97f4a7c15) == 1);
+        replay_close(replay);
+        assert_int_equal(replay_open(SMALL_PAGE, BASE, read_home, &home_reads, &replay), 0);
+        for (uint64_t i = 1; i <= MANY; i++) {
+                record.position += 8;
+                record.sequence = BASE + i;
+                log_entry_encode(payload.bytes, i * step, LOG_CLEARED, 0);
+                assert_int_equal(replay_record(replay, &record, payload.bytes), 0);
+        }
+        assert_int_equal(replay_finish(replay), MANY);
+        assert_true(sys_monotonic_ns() - begin_ns < leeway_ms(ENOUGH_MS) * 1000000);
+}
+
 /* Any bytes: the result is a code, and no memory but its own is touched (ASan looks on). */
 static void test_any_bytes_may_be_given(void **state)
 {
@@ -139,6 +246,9 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_a_commit_without_its_fragments, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_fragments_that_make_no_sense, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_malformed_entries, setup, teardown),
+                cmocka_unit_test(test_pages_that_are_nowhere),
+                cmocka_unit_test_setup_teardown(test_many_attempts, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_pages_that_would_meet, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_any_bytes_may_be_given, setup, teardown),
         };
 
