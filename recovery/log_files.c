@@ -18,6 +18,7 @@
 #include "base/search.h"
 #include "base/sys.h"
 #include "recovery/log_header.h"
+#include "recovery/stretch.h"
 
 struct search {
         struct log_files *files;
@@ -221,4 +222,39 @@ int log_files_read(struct log_files *files, uint64_t position, void *bytes, size
                 *got += part;
         }
         return 0;
+}
+
+/* Within the segment of `position`, which is there. Its end: there is nothing but zeros. */
+static int skip_in_segment(struct log_files *files, uint64_t *position, uint64_t *until)
+{
+        const uint64_t in_segment = *position % files->segment_bytes, begin = *position - in_segment;
+        const uint64_t end = begin + files->segment_bytes;
+        struct stretch stretch = { .fd = -1 };
+        int err = file_use(files, log_files_at(files, *position)->file_no);
+
+        if (err)
+                return err;
+        stretch.fd = files->fd;
+        const uint64_t found = stretch_find(&stretch, LOG_HEADER_BYTES + in_segment);
+        const uint64_t offset = found == UINT64_MAX ? files->segment_bytes : found - LOG_HEADER_BYTES;
+
+        *until = stretch.end > LOG_HEADER_BYTES && stretch.end - LOG_HEADER_BYTES < files->segment_bytes
+                         ? begin + stretch.end - LOG_HEADER_BYTES
+                         : end;
+        *position = offset < files->segment_bytes ? begin + offset - offset % LOG_BLOCK : end;
+        return 0;
+}
+
+int log_files_skip_zeros(struct log_files *files, uint64_t *position, uint64_t *until)
+{
+        for (;;) {
+                *position = log_files_skip_missing(files, *position);
+                if (*position == UINT64_MAX)
+                        return 0;
+                const uint64_t segment_no = *position / files->segment_bytes;
+                int err = skip_in_segment(files, position, until);
+
+                if (err || *position / files->segment_bytes == segment_no)
+                        return err;
+        }
 }

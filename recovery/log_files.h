@@ -37,6 +37,10 @@ void log_files_close(struct log_files *files);
 const struct log_file *log_files_at(const struct log_files *files, uint64_t position);
 /* `position`, or the start of the first segment behind it that is there; UINT64_MAX if there is none. */
 uint64_t log_files_skip_missing(const struct log_files *files, uint64_t position);
+/* The same over all that reads as zeros, because a file is shorter than its segment, or has a hole there: somebody may
+ * have made it so that it claims more than it has. *position, a multiple of LOG_BLOCK, is moved to the next such that
+ * may have bytes, or to UINT64_MAX. None before *until is to be passed over. */
+int log_files_skip_zeros(struct log_files *files, uint64_t *position, uint64_t *until);
 /* The end of the last segment; 0 if there is none. */
 uint64_t log_files_limit(const struct log_files *files);
 

@@ -35,7 +35,8 @@
 enum {
         WINDOW = 256 << 10,      /* measured: it leaves the second-level cache to the pages of replay */
         WINDOW_SLACK = 32 << 10, /* behind a record that is longer than a window: the next one's header */
-        WINDOW_MAX = LOG_RECORD_MAX + WINDOW_SLACK
+        WINDOW_MAX = LOG_RECORD_MAX + WINDOW_SLACK,
+        WASTE_MAX = 4 * LOG_RECORD_MAX
 };
 
 struct log_reader {
@@ -51,6 +52,10 @@ struct log_reader {
         bool has_ended;
         bool has_torn_tail;
         struct log_damage damage;
+
+        /* In a search for records behind the end: */
+        uint64_t seen;  /* bytes of blocks and of records that were looked at */
+        uint64_t waste; /* bytes of those that have a right header only */
 };
 
 /* ---- Opening ---- */
@@ -177,12 +182,15 @@ static int examine(struct log_reader *reader, uint64_t position, struct log_reco
         if (record->incarnation != reader->range.incarnation && !hook_has_bug(HOOK_BUG_STALE_RECORD_ACCEPTED))
                 return 0;
         found = window_need(reader, position, record->byte_len, &bytes);
-        if (found != 1)
+        if (found < 0)
                 return found;
         *payload = bytes + LOG_RECORD_HEADER;
-        if (record->kind == LOG_PAD || hook_has_bug(HOOK_BUG_CHECKSUM_IGNORED))
+        if (found && (record->kind == LOG_PAD || hook_has_bug(HOOK_BUG_CHECKSUM_IGNORED)))
                 return 1;
-        return checksum_crc32c(0, *payload, record->payload_len) == record->payload_crc;
+        if (found && checksum_crc32c(0, *payload, record->payload_len) == record->payload_crc)
+                return 1;
+        reader->waste += record->byte_len;
+        return 0;
 }
 
 /* Does what stands at `position` claim to be a record of this part of the log? */
@@ -209,29 +217,53 @@ static int follow_to_proof(struct log_reader *reader, uint64_t bad, uint64_t *at
                 if (record.durable > bad)
                         return 1;
                 *at += record.byte_len;
+                reader->seen += record.byte_len;
         }
         return found;
+}
+
+/* Moves *at to the next block that may have bytes; UINT64_MAX: there is none. *until: no hole comes before that. */
+static int next_block(struct log_reader *reader, uint64_t *at, uint64_t *until)
+{
+        *at = log_round_up(*at + 1);
+        reader->seen += LOG_BLOCK;
+        return *at < *until ? 0 : log_files_skip_zeros(&reader->files, at, until);
+}
+
+/* Records of one log do not overlap. In one that somebody has made each block may begin like a record of 4 MiB, and to
+ * find each of them wrong would take hours. */
+static bool has_overlaps(const struct log_reader *reader)
+{
+        return reader->waste > reader->seen + WASTE_MAX;
+}
+
+static int damaged_at(struct log_reader *reader, uint64_t bad, const char *what)
+{
+        damage_set(reader, bad, what);
+        reader->has_torn_tail = false;
+        return XAC_CORRUPT;
 }
 
 /* No valid record at `bad`: the end of the log (0), or damage. */
 static int find_out_why(struct log_reader *reader, uint64_t bad)
 {
+        uint64_t at = bad, until = 0;
         int found = is_torn_record(reader, bad);
 
         reader->has_torn_tail = found == 1;
-        for (uint64_t at = bad; found >= 0;) {
-                at = log_files_skip_missing(&reader->files, log_round_up(at + 1));
-                if (at == UINT64_MAX)
-                        break;
+        reader->seen = reader->waste = 0;
+        while (found >= 0 && !(found = next_block(reader, &at, &until)) && at != UINT64_MAX) {
                 found = follow_to_proof(reader, bad, &at);
-                if (found != 1)
-                        continue;
-                damage_set(reader, bad,
-                           log_files_at(&reader->files, bad)
-                                   ? "no valid record stands where a later one proves that one was on disk"
-                                   : "a segment is missing that a later record proves to have been on disk");
-                reader->has_torn_tail = false;
-                return XAC_CORRUPT;
+                if (found == 1)
+                        return damaged_at(
+                                reader, bad,
+                                log_files_at(&reader->files, bad)
+                                        ? "no valid record stands where a later one proves that one was on disk"
+                                        : "a segment is missing that a later record proves to have been on disk");
+                if (has_overlaps(reader))
+                        return damaged_at(
+                                reader, bad,
+                                "no valid record stands here, and more begin behind it than there is room for");
         }
         return found < 0 ? found : 0;
 }
@@ -299,14 +331,11 @@ static int is_later(struct log_reader *reader, uint64_t position)
 
 int log_reader_has_later(struct log_reader *reader)
 {
-        int found = is_later(reader, reader->position);
+        uint64_t at = reader->position, until = 0;
+        int found = is_later(reader, at);
 
-        for (uint64_t at = reader->position; found == 0;) {
-                at = log_files_skip_missing(&reader->files, log_round_up(at + 1));
-                if (at == UINT64_MAX)
-                        return 0;
+        while (!found && !(found = next_block(reader, &at, &until)) && at != UINT64_MAX)
                 found = is_later(reader, at);
-        }
         return found;
 }
 

@@ -255,6 +255,144 @@ static void test_planted_bugs_accept_what_is_no_record(void **state)
 
 #endif
 
+/* ---- What somebody may have made ---- */
+
+enum { LONG_SEGMENT = LOG_SEGMENT_MAX, LONG_SEGMENTS = 100 };
+
+static uint64_t calls, bytes_read;
+
+static int count_reads(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
+{
+        (void)fd, (void)offset;
+        calls++;
+        bytes_read += call == SYS_PREAD ? byte_len : 0;
+        return 0;
+}
+
+static struct log_reader *open_long(void)
+{
+        struct log_range range = hand_range((uint64_t)HAND_FIRST_NO * LONG_SEGMENT);
+        struct log_reader *reader;
+
+        range.segment_bytes = LONG_SEGMENT;
+        assert_int_equal(log_reader_open(directory, &range, &reader), 0);
+        return reader;
+}
+
+static int read_one(struct log_reader *reader)
+{
+        struct log_record record;
+        const unsigned char *payload;
+
+        calls = bytes_read = 0;
+        sys_fail = count_reads;
+        int found = log_reader_next(reader, &record, &payload);
+        sys_fail = NULL;
+        return found;
+}
+
+/* A record at `position` that says it is so long. Its payload's checksum is not looked at here. */
+static void put_header(int fd, uint64_t position, struct log_record record)
+{
+        unsigned char bytes[LOG_RECORD_HEADER];
+
+        record.position = position;
+        record.incarnation = record.incarnation ? record.incarnation : HAND_INCARNATION;
+        log_record_encode(bytes, &record);
+        assert_int_equal(pwrite(fd, bytes, sizeof(bytes), (off_t)(LOG_HEADER_BYTES + position % LONG_SEGMENT)),
+                         sizeof(bytes));
+}
+
+/* Each second file is a header and nothing else, the others are long and a hole. What stands far behind is found. */
+static void test_what_a_segment_lacks_is_one_step(void **state)
+{
+        const uint64_t last = HAND_FIRST_NO + LONG_SEGMENTS - 2, far = last * LONG_SEGMENT + 5 * LOG_BLOCK;
+        int fd = -1;
+
+        (void)state;
+        for (uint32_t i = 0; i < LONG_SEGMENTS; i++) {
+                hand_store_header(directory, 1 + i, hand_uuid, HAND_FIRST_NO + i, LONG_SEGMENT);
+                fd = i % 2 ? fd : hand_open_file(directory, 1 + i, O_RDWR);
+                if (i % 2 == 0) {
+                        assert_int_equal(ftruncate(fd, LOG_HEADER_BYTES + LONG_SEGMENT), 0);
+                        if (i + 2 < LONG_SEGMENTS)
+                                close(fd);
+                }
+        }
+        struct log_reader *reader = open_long();
+        assert_int_equal(read_one(reader), 0);
+        assert_true(calls < 10 * LONG_SEGMENTS && bytes_read < LONG_SEGMENT / 4);
+        assert_int_equal(log_reader_has_later(reader), 0);
+        log_reader_close(reader);
+
+        put_header(fd, far, (struct log_record){ .kind = LOG_PAD, .byte_len = LOG_BLOCK, .incarnation = 9 });
+        reader = open_long();
+        assert_int_equal(read_one(reader), 0);
+        assert_int_equal(log_reader_has_later(reader), 1);
+        log_reader_close(reader);
+
+        put_header(fd, far, (struct log_record){ .kind = LOG_PAD, .byte_len = LOG_BLOCK, .durable = far });
+        reader = open_long();
+        assert_int_equal(read_one(reader), XAC_CORRUPT); /* that proves that something was there */
+        assert_true(calls < 10 * LONG_SEGMENTS && bytes_read < LONG_SEGMENT / 4);
+        log_reader_close(reader);
+        close(fd);
+}
+
+/* In each block a record seems to begin that is as long as one can be. */
+static void test_records_that_overlap(void **state)
+{
+        enum { BLOCKS = 1024 };
+        const uint64_t begin = (uint64_t)HAND_FIRST_NO * LONG_SEGMENT;
+        const struct log_record record = {
+                .kind = LOG_COMMIT, .sequence = 1, .payload_len = LOG_RECORD_MAX - LOG_RECORD_HEADER, .payload_crc = 1
+        };
+        struct log_damage damage;
+
+        (void)state;
+        hand_store_header(directory, 1, hand_uuid, HAND_FIRST_NO, LONG_SEGMENT);
+        int fd = hand_open_file(directory, 1, O_RDWR);
+        for (uint64_t i = 1; i < BLOCKS; i++)
+                put_header(fd, begin + i * LOG_BLOCK, record);
+        close(fd);
+        struct log_reader *reader = open_long();
+        assert_int_equal(read_one(reader), XAC_CORRUPT);
+        assert_true(bytes_read < 12 * LOG_RECORD_MAX);
+        log_reader_damage(reader, &damage);
+        assert_int_equal(damage.position, begin);
+        assert_false(damage.is_stray);
+        log_reader_close(reader);
+}
+
+/* As many bytes are wrong, but each of them belongs to one record: it is the end of the log. */
+static void test_records_that_do_not_overlap(void **state)
+{
+        enum { RECORDS = 6 };
+        const uint64_t begin = (uint64_t)HAND_FIRST_NO * LONG_SEGMENT;
+        const struct log_record record = {
+                .kind = LOG_COMMIT, .sequence = 1, .payload_len = LOG_RECORD_MAX - LOG_RECORD_HEADER, .payload_crc = 1
+        };
+        unsigned char *bytes = malloc(LOG_RECORD_MAX);
+
+        (void)state;
+        assert_non_null(bytes);
+        memset(bytes, 0x77, LOG_RECORD_MAX);
+        hand_store_header(directory, 1, hand_uuid, HAND_FIRST_NO, LONG_SEGMENT);
+        int fd = hand_open_file(directory, 1, O_RDWR);
+        for (uint64_t i = 0; i < RECORDS; i++) {
+                const uint64_t at = begin + LOG_BLOCK + i * LOG_RECORD_MAX;
+
+                assert_int_equal(pwrite(fd, bytes, LOG_RECORD_MAX, (off_t)(LOG_HEADER_BYTES + at % LONG_SEGMENT)),
+                                 LOG_RECORD_MAX);
+                put_header(fd, at, record);
+        }
+        close(fd);
+        free(bytes);
+        struct log_reader *reader = open_long();
+        assert_int_equal(read_one(reader), 0);
+        log_reader_close(reader);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -265,6 +403,9 @@ int main(void)
                 cmocka_unit_test_setup(test_durable_up_to_the_bad_place_is_no_proof, directory_empty),
                 cmocka_unit_test_setup(test_every_flipped_byte, directory_empty),
                 cmocka_unit_test_setup(test_every_length_of_a_cut_file, directory_empty),
+                cmocka_unit_test_setup(test_what_a_segment_lacks_is_one_step, directory_empty),
+                cmocka_unit_test_setup(test_records_that_overlap, directory_empty),
+                cmocka_unit_test_setup(test_records_that_do_not_overlap, directory_empty),
 #ifdef XAC_TEST_HOOKS
                 cmocka_unit_test_setup(test_planted_bugs_accept_what_is_no_record, directory_empty),
 #endif
