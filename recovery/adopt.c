@@ -22,6 +22,7 @@ struct adopt {
         uint32_t file_no;
         struct sums_note note;
         struct sums_compare compare;
+        struct sums_batch batch; /* of new sums: a file may differ in all of its pages */
         struct progress progress;
         bool is_writing;
         bool is_whole;      /* its sums are those that the manifest was written for */
@@ -36,7 +37,7 @@ static int visit_page(void *arg, const struct sums_page *page)
 
         if (!adopt->is_writing || (page->expected == SUMS_UNKNOWN && adopt->note.state != SUMS_VOLATILE))
                 return 0;
-        return sums_write(adopt->compare.sums_fd, page->page_no, &page->sum, 1);
+        return sums_batch_put(&adopt->batch, page->page_no, page->sum);
 }
 
 static void tell_progress(void *arg, uint64_t done, uint64_t total)
@@ -150,7 +151,10 @@ static int compare(struct adopt *adopt, bool is_writing)
 {
         adopt->is_writing = is_writing;
         adopt->progress.told = 0;
-        return sums_compare(&adopt->compare);
+        adopt->batch = (struct sums_batch){ .fd = adopt->compare.sums_fd };
+        int err = sums_compare(&adopt->compare);
+
+        return err ? err : sums_batch_flush(&adopt->batch);
 }
 
 /* The new sums are on disk before the header says that they belong to the file as it is. Where none is new the note

@@ -4,6 +4,7 @@
 
 SUITES += recovery
 SUITE_recovery = \
+        %D%/test_adopt \
         %D%/test_area \
         %D%/test_diff \
         %D%/test_home_files \
@@ -36,6 +37,8 @@ UNIT_LOG = tests/recovery/log_stand.h tests/base/scratch.h
 UNIT_REPLAY = tests/recovery/replay_stand.h tests/base/scratch.h
 UNIT_CRASHED = tests/recovery/crashed_stand.h tests/recovery/crashed.h tests/base/scratch.h
 
+%C%_test_adopt_SOURCES = %D%/test_adopt.c $(UNIT_DIRECTORY)
+%C%_test_adopt_LDADD = $(UNIT_LIBS)
 %C%_test_area_SOURCES = %D%/test_area.c $(UNIT_DIRECTORY)
 %C%_test_area_LDADD = $(UNIT_LIBS)
 %C%_test_diff_SOURCES = %D%/test_diff.c tests/base/scratch.h
