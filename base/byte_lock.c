@@ -312,7 +312,7 @@ static int wait_for(int fd, uint64_t offset, int (*lock)(int fd, uint64_t offset
         if (is_watched) {
                 atomic_store(&wait.is_over, 1);
                 sys_futex_wake((const uint32_t *)&wait.is_over, 1);
-                pthread_join(thread, NULL);
+                sys_join(thread);
         }
         pthread_setcancelstate(cancelling, NULL);
         return err;

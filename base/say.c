@@ -2,6 +2,7 @@
 #include "base/say.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -27,8 +28,12 @@ struct sink {
 
 static void flush(struct sink *sink)
 {
+        int before;
+
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); /* our callers may hold locks */
         if (sink->len)
-                (void)fwrite(sink->text, 1, sink->len, sink->to);
+                (void)fwrite(sink->text, 1, sink->len, sink->to); /* uncancelled */
+        pthread_setcancelstate(before, NULL);
         sink->len = 0;
 }
 

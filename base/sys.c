@@ -430,7 +430,7 @@ static int memory_file(const char *name, uint64_t byte_len, unsigned int flags, 
                 return -errno;
         err = status(ftruncate(*fd, (off_t)byte_len));
         if (err)
-                close(*fd);
+                sys_close(*fd);
         return err;
 }
 
@@ -450,7 +450,8 @@ int sys_punch_hole(int fd, uint64_t offset, uint64_t byte_len)
 
         if (err)
                 return err;
-        return status(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)byte_len));
+        return status(
+                syscall(SYS_fallocate, fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)byte_len));
 }
 
 int sys_is_hole_from(int fd, uint64_t offset)
@@ -665,7 +666,7 @@ int sys_append_all(int fd, const void *bytes, size_t byte_len)
                 if (moved < 0)
                         return (int)moved;
                 if (!moved)
-                        (void)poll(&room, 1, -1);
+                        (void)syscall(SYS_ppoll, &room, 1UL, NULL, NULL, 0L);
                 from += moved;
                 byte_len -= (size_t)moved;
         }
@@ -815,9 +816,30 @@ void sys_futex_wait(const uint32_t *word, uint32_t expected, uint64_t timeout_ns
         (void)syscall(SYS_futex, word, FUTEX_WAIT, expected, &timeout, NULL, 0);
 }
 
+/* The thread may end right within the call, at any instruction: nothing is to be undone but by its callers. */
+void sys_futex_wait_cancellable(const uint32_t *word, uint32_t expected, uint64_t timeout_ns)
+{
+        int before;
+
+        pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &before);
+        sys_futex_wait(word, expected, timeout_ns);
+        pthread_setcanceltype(before, NULL);
+}
+
 void sys_futex_wake(const uint32_t *word, int count)
 {
         (void)syscall(SYS_futex, word, FUTEX_WAKE, count, NULL, NULL, 0);
+}
+
+/* ---- Threads ---- */
+
+void sys_join(pthread_t thread)
+{
+        int before;
+
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+        pthread_join(thread, NULL); /* uncancelled */
+        pthread_setcancelstate(before, NULL);
 }
 
 /* ---- Facts ---- */
@@ -842,7 +864,7 @@ int sys_random(void *bytes, size_t byte_len)
 
         while (byte_len > 0) {
                 int err = injected(SYS_RANDOM, -1, 0, byte_len);
-                ssize_t moved = err ? err : getrandom(to, byte_len, 0);
+                ssize_t moved = err ? err : syscall(SYS_getrandom, to, byte_len, 0);
 
                 if (!err)
                         err = status(moved);

@@ -10,6 +10,7 @@
  * the fault handler maps and protects pages through it.
  */
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -148,6 +149,8 @@ bool sys_is_mapped(const void *addr);
 /* Futexes in shared memory. Neither fails: a wait that cannot wait returns at once, as any
  * waiter must expect. timeout_ns is relative. */
 void sys_futex_wait(const uint32_t *word, uint32_t expected, uint64_t timeout_ns);
+/* The same as a cancellation point (pthread_cancel): the only one of the library. */
+void sys_futex_wait_cancellable(const uint32_t *word, uint32_t expected, uint64_t timeout_ns);
 void sys_futex_wake(const uint32_t *word, int count);
 
 /* Facts. */
@@ -155,6 +158,8 @@ int sys_boot_id(char id[40]); /* the kernel's boot id, NUL-terminated */
 int sys_random(void *bytes, size_t byte_len);
 uint64_t sys_monotonic_ns(void);
 uint64_t sys_wall_ns(void);              /* since 1970; may go back */
+/* pthread_join(3) without the cancellation point. */
+void sys_join(pthread_t thread);
 void sys_sleep_ns(uint64_t duration_ns); /* less than a second */
 uint64_t sys_memory_bytes(void);         /* physical memory */
 

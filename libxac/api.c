@@ -43,16 +43,40 @@ static int leave(struct thread *thread, int result)
         return result;
 }
 
+/* What calls the program back, with locks in its hands, is no cancellation point because of that. */
+struct uncancelled {
+        int before;
+};
+
+static struct uncancelled uncancelled_begin(void)
+{
+        struct uncancelled uncancelled;
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &uncancelled.before);
+        return uncancelled;
+}
+
+static int uncancelled_end(struct uncancelled uncancelled, int result)
+{
+        pthread_setcancelstate(uncancelled.before, NULL);
+        return result;
+}
+
 int xac_open(const char *dir, int flags, const xac_options *options, xac_env **env)
 {
         if (env)
                 *env = NULL;
-        return dir && env ? open_env(dir, flags, options, env) : -EINVAL;
+        if (!dir || !env)
+                return -EINVAL;
+        struct uncancelled uncancelled = uncancelled_begin();
+        return uncancelled_end(uncancelled, open_env(dir, flags, options, env));
 }
 
 int xac_close(xac_env *env)
 {
-        return env ? close_env(env) : -EINVAL;
+        if (!env)
+                return -EINVAL;
+        struct uncancelled uncancelled = uncancelled_begin();
+        return uncancelled_end(uncancelled, close_env(env));
 }
 
 int xac_retain(xac_env *env)
@@ -399,7 +423,11 @@ int xac_backup(xac_env *env, const char *destination, const xac_backup_options *
         if (options && (options->stream < 0 ||
                         !are_zeros(options->reserved, sizeof(options->reserved) / sizeof(options->reserved[0]))))
                 return -EINVAL;
-        return env_is_forked(env) ? XAC_FORKED : backup_env(env, destination, options);
+        if (env_is_forked(env))
+                return XAC_FORKED;
+        pthread_testcancel();
+        struct uncancelled uncancelled = uncancelled_begin();
+        return uncancelled_end(uncancelled, backup_env(env, destination, options));
 }
 
 int xac_scrub(xac_env *env, const xac_scrub_options *options, xac_scrub_result *result)
@@ -411,7 +439,9 @@ int xac_scrub(xac_env *env, const xac_scrub_options *options, xac_scrub_result *
         if (!env || options->flags & ~(uint32_t)XAC_SCRUB_SUM ||
             !are_zeros(options->reserved, sizeof(options->reserved) / sizeof(options->reserved[0])))
                 return -EINVAL;
-        int err = scrub_env(env, options, &counts);
+        pthread_testcancel();
+        struct uncancelled uncancelled = uncancelled_begin();
+        int err = uncancelled_end(uncancelled, scrub_env(env, options, &counts));
         if (result)
                 *result = counts;
         return err;

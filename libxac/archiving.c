@@ -366,6 +366,6 @@ void archiving_stop(struct xac_env *env)
         atomic_store(&env->archive_stops, true);
         atomic_fetch_add(&env->archive_calls, 1);
         sys_futex_wake((const uint32_t *)&env->archive_calls, 1);
-        pthread_join(env->archive_thread, NULL);
+        sys_join(env->archive_thread);
         env->has_archive_thread = false;
 }

@@ -207,7 +207,7 @@ void duty_stop(struct xac_env *env)
         atomic_store(&env->duty_stops, true);
         atomic_fetch_add(&control->duty, 1);
         sys_futex_wake((const uint32_t *)&control->duty, INT_MAX);
-        pthread_join(env->duty_thread, NULL);
+        sys_join(env->duty_thread);
         env->has_duty_thread = false;
         tracing_end_background(env);
         free(env->duty_seen);

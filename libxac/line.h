@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/safe_text.h"
@@ -20,7 +21,7 @@ struct line {
 
 static inline void line_flush(struct line *line)
 {
-        while (write(STDERR_FILENO, line->text, line->len) < 0 && errno == EINTR)
+        while (syscall(SYS_write, STDERR_FILENO, line->text, line->len) < 0 && errno == EINTR)
                 ;
         line->len = 0;
 }

@@ -131,6 +131,25 @@ static int sleep_until_changed(struct thread *thread, uint64_t snapshot, uint64_
         }
 }
 
+/* A thread that is cancelled leaves in good order, and unwinds on in the program's code. */
+static void end_if_cancelled(struct thread **sleeping)
+{
+        struct thread *thread = *sleeping;
+        if (!thread)
+                return;
+        waiters_leave(thread->self.row);
+        atomic_store(&thread->is_asleep, false);
+        thread->is_in_library = false;
+}
+
+static int sleep_cancellably(struct thread *thread, uint64_t snapshot, uint64_t deadline_ns)
+{
+        __attribute__((cleanup(end_if_cancelled))) struct thread *sleeping = thread;
+        int err = sleep_until_changed(thread, snapshot, deadline_ns);
+        sleeping = NULL;
+        return err;
+}
+
 int wait_for_change(struct thread *thread, const struct timespec *timeout)
 {
         struct txn *txn = &thread->txn;
@@ -149,7 +168,7 @@ int wait_for_change(struct thread *thread, const struct timespec *timeout)
         txn_abort_all(txn);                     /* as the program would: this is no loss, and keeps nobody out */
         const uint64_t begin_ticks = tracing_ticks(txn->self);
         if (!err)
-                err = sleep_until_changed(thread, snapshot, deadline_ns);
+                err = sleep_cancellably(thread, snapshot, deadline_ns);
         tracing_wait(txn->self, begin_ticks);
         atomic_store(&thread->is_asleep, false);
         return err;

@@ -60,7 +60,7 @@ bool waiters_leave(struct row *row)
 
 void waiters_sleep(struct row *row, uint64_t timeout_ns)
 {
-        sys_futex_wait((const uint32_t *)&row->waiter, WAITER_WAITING, timeout_ns);
+        sys_futex_wait_cancellable((const uint32_t *)&row->waiter, WAITER_WAITING, timeout_ns);
 }
 
 static bool waits_for(struct shared *shared, const struct row *row, uint32_t first_slot)

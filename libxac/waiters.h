@@ -40,7 +40,7 @@ static inline bool waiters_is_waiting(const struct row *row)
         return atomic_load_explicit(&row->waiter, memory_order_acquire) == WAITER_WAITING;
 }
 
-/* Whoever waits sleeps until it is marked, or so long. */
+/* Whoever waits sleeps until it is marked, or so long. A cancellation point. */
 void waiters_sleep(struct row *row, uint64_t timeout_ns);
 
 /* Might somebody be waiting? */

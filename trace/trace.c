@@ -133,7 +133,7 @@ void trace_close(struct trace *trace)
         sys_futex_wake((const uint32_t *)&trace->stops, 1);
         atomic_fetch_add(&shared->call, 1);
         sys_futex_wake((const uint32_t *)&shared->call, INT_MAX);
-        pthread_join(trace->thread, NULL);
+        sys_join(trace->thread);
         collect_the_rest(trace);
         rings_close(&trace->rings);
         pthread_mutex_destroy(&trace->mutex);

@@ -134,6 +134,7 @@ CONTRACT_TESTS = \
         %D%/test_advise \
         %D%/test_alive \
         %D%/test_attach \
+        %D%/test_cancel \
         %D%/test_checkpoint \
         %D%/test_conflicts \
         %D%/test_declared \
@@ -210,6 +211,8 @@ EXTRA_DIST += %D%/exceptions.cc
 %C%_test_guest_LDADD = $(CONTRACT_LIBS)
 %C%_test_limits_SOURCES = %D%/test_limits.c
 %C%_test_limits_LDADD = $(CONTRACT_LIBS)
+%C%_test_cancel_SOURCES = %D%/test_cancel.c
+%C%_test_cancel_LDADD = $(CONTRACT_LIBS)
 %C%_test_growth_SOURCES = %D%/test_growth.c
 %C%_test_growth_LDADD = $(CONTRACT_LIBS)
 %C%_test_regions_SOURCES = %D%/test_regions.c
