@@ -53,6 +53,47 @@ static const char *gap_between(const struct archive_piece *before, const struct 
         return NULL;
 }
 
+static uint64_t earliest_of(const struct archive_part *part)
+{
+        const uint64_t earliest_ns = part->earliest_ns ? part->earliest_ns : part->first_ns;
+
+        return earliest_ns ? earliest_ns : UINT64_MAX;
+}
+
+/* What of a piece the pieces behind it say; `next` is the one behind it, or NULL. */
+static void look_at_next(struct archive_piece *piece, const struct archive_piece *next, uint64_t *group_ns)
+{
+        const bool is_of_session = next && piece->part.session.incarnation == next->part.session.incarnation;
+
+        if (is_of_session && !next->gap)
+                *group_ns = next->part.first_ns ? next->part.first_ns : *group_ns;
+        else
+                *group_ns = 0;
+        piece->newest_ns = *group_ns ? *group_ns : piece->part.last_ns;
+        piece->session_end = is_of_session ? next->session_end : piece->end;
+        piece->earliest_ns = earliest_of(&piece->part);
+        if (next && next->earliest_ns < piece->earliest_ns)
+                piece->earliest_ns = next->earliest_ns;
+}
+
+static void look_back(struct archive_line *line)
+{
+        uint64_t group_ns = 0, newest = 0;
+        uint32_t next_commits = line->count;
+
+        for (uint32_t i = line->count; i-- > 0;) {
+                struct archive_piece *piece = &line->piece[i];
+
+                look_at_next(piece, i + 1 < line->count ? piece + 1 : NULL, &group_ns);
+                next_commits = piece->part.last ? i : next_commits;
+                piece->next_commits = next_commits;
+        }
+        for (uint32_t i = 0; i < line->count; i++) {
+                line->piece[i].newest_before = newest;
+                newest = line->piece[i].part.last ? line->piece[i].part.last : newest;
+        }
+}
+
 /* From the newest session back: what one wrote counts up to where one begins that goes on from it. Then forwards, each
  * from where the one before has ended. A session that does not go on from the one before is judged by itself. */
 static void make_pieces(struct archive_line *line, const struct archive_part *parts, uint32_t count)
@@ -86,13 +127,7 @@ static void make_pieces(struct archive_line *line, const struct archive_part *pa
                 piece.gap = line->count ? gap_between(&line->piece[line->count - 1], &piece) : NULL;
                 line->piece[line->count++] = piece;
         }
-        for (uint32_t i = line->count; i-- > 0;) {
-                struct archive_piece *piece = &line->piece[i];
-
-                piece->session_end = piece->end;
-                if (i + 1 < line->count && piece->part.session.incarnation == piece[1].part.session.incarnation)
-                        piece->session_end = piece[1].session_end;
-        }
+        look_back(line);
 }
 
 static bool is_behind(const struct archive_line *line, const struct archive_lost *lost)
@@ -131,28 +166,12 @@ out:
         return err;
 }
 
-/* The time of its newest commit: its group may end in a later part. */
-static uint64_t newest_time(const struct archive_line *line, uint32_t i)
-{
-        const struct archive_part *part = &line->piece[i].part;
-
-        for (uint32_t next = i + 1; next < line->count && !line->piece[next].gap; next++) {
-                const struct archive_part *later = &line->piece[next].part;
-
-                if (later->session.incarnation != part->session.incarnation)
-                        break;
-                if (later->first_ns)
-                        return later->first_ns;
-        }
-        return part->last_ns;
-}
-
 /* Has the part a commit that is to stay within reach? */
 static bool is_wanted(const struct archive_line *line, uint32_t i, uint64_t sequence, uint64_t time_ns)
 {
         if (sequence && line->piece[i].part.last > sequence)
                 return true;
-        return time_ns && newest_time(line, i) > time_ns;
+        return time_ns && line->piece[i].newest_ns > time_ns;
 }
 
 uint32_t archive_line_old(const struct archive_line *line, uint64_t sequence, uint64_t time_ns)

@@ -18,6 +18,12 @@ struct archive_piece {
         uint64_t end;
         uint64_t session_end; /* of the last piece of its session */
         const char *gap;      /* why it does not go on from the piece before; NULL: it does, or is the first */
+
+        /* Looked for once, as there may be any number of pieces. */
+        uint64_t newest_before; /* commit, by the headers of the pieces before; 0: they have none */
+        uint32_t next_commits;  /* number of the first piece from this one on that has commits; count: none has */
+        uint64_t newest_ns;     /* time of its newest commit: the group may end in a later piece */
+        uint64_t earliest_ns;   /* of groups from this piece on, by the machine's clock; UINT64_MAX: not known */
 };
 
 struct archive_line {

@@ -3,7 +3,7 @@
 
 /*
  * A window on the log: what has been unpacked and not yet read, in one piece. At its end the next part is put behind
- * what is left, which is less than a record.
+ * what is left, which is less than a record. Where there is no room for it, what is left moves to the front.
  *
  *      | read | the record now |      | part                       |
  *                             at                                    end
@@ -52,7 +52,7 @@ int archive_reader_open(int directory, const struct archive_line *line, uint32_t
                 .next = first,
                 .piece = first,
                 .position = line->piece[first].part.first_record,
-                .room = LOG_RECORD_MAX + 2 * segment_bytes,
+                .room = 2 * (LOG_RECORD_MAX + segment_bytes),
                 .window_at = line->piece[first].begin,
                 .window_end = line->piece[first].begin,
         };
@@ -91,6 +91,13 @@ static int complain(struct archive_reader *reader, uint32_t piece, const char *w
 
 /* ---- The window ---- */
 
+/* There is room for twice what may be left, so that small parts do not move a large record each. */
+static void window_move(struct archive_reader *reader, uint64_t keep_from)
+{
+        memmove(reader->window, reader->window + (keep_from - reader->window_at), reader->window_end - keep_from);
+        reader->window_at = keep_from;
+}
+
 /* 1: there is more in it; 0: the archive ends. */
 static int window_fill(struct archive_reader *reader)
 {
@@ -108,10 +115,10 @@ static int window_fill(struct archive_reader *reader)
                 return err;
         if (reader->window_end - keep_from + piece->end - piece->begin > reader->room)
                 return complain(reader, reader->next, "a record before it has no end");
-        memmove(reader->window, reader->window + (keep_from - reader->window_at), reader->window_end - keep_from);
-        reader->window_at = keep_from;
-        memcpy(reader->window + (reader->window_end - keep_from), reader->part + (piece->begin - piece->part.from),
-               piece->end - piece->begin);
+        if (reader->window_end - reader->window_at + piece->end - piece->begin > reader->room)
+                window_move(reader, keep_from);
+        memcpy(reader->window + (reader->window_end - reader->window_at),
+               reader->part + (piece->begin - piece->part.from), piece->end - piece->begin);
         reader->window_end = piece->end;
         reader->next++;
         return 1;

@@ -78,14 +78,7 @@ static bool span_of(const struct log_record *record, const unsigned char *payloa
 /* May a group from here on be of the target's time, or before, by the machine's clock? It may have been set back. */
 static bool may_be_reached(const struct run *run, uint32_t piece)
 {
-        for (; piece < run->line.count; piece++) {
-                const struct archive_part *part = &run->line.piece[piece].part;
-                const uint64_t earliest_ns = part->earliest_ns ? part->earliest_ns : part->first_ns;
-
-                if (earliest_ns && earliest_ns <= run->restore->target)
-                        return true;
-        }
-        return false;
+        return run->line.piece[piece].earliest_ns <= run->restore->target;
 }
 
 static void note_set_back(struct restore_until *restore, const struct search *search, const struct log_record *pad)

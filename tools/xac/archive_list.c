@@ -105,12 +105,9 @@ static void stretch_print(struct stretch *stretch)
 
 void archive_print_gap(const struct archive_line *line, uint32_t i, uint64_t newest)
 {
-        uint32_t next = i;
+        const uint32_t next = line->piece[i].next_commits;
 
-        for (uint32_t before = i; !newest && before-- > 0;)
-                newest = line->piece[before].part.last;
-        while (next < line->count && !line->piece[next].part.last)
-                next++;
+        newest = newest ? newest : line->piece[i].newest_before;
         say(stdout, "GAP: %s", line->piece[i].gap);
         if (newest && next < line->count && line->piece[next].part.before > newest)
                 say(stdout, ": commits %" PRIu64 " to %" PRIu64, newest + 1, line->piece[next].part.before);
