@@ -49,6 +49,14 @@ static const char *why_not(int err)
                                 : xac_strerror(err);
 }
 
+static int refuse_part(const struct xac_env *env, int err, const char *part)
+{
+        say(stderr,
+            "libxac: %s: archive %s: %s has the name of the newest part, and is none that can be read: move it away\n",
+            env->identity.path, env->identity.archive, part);
+        return err;
+}
+
 int archiving_identify(struct xac_env *env, const xac_options *options)
 {
         char *path;
@@ -94,7 +102,8 @@ static uint64_t skip_files(void *arg, uint64_t position)
 }
 
 /* The log lies as recovery, or the last close, has left it. */
-static int keep_rest(const struct archive *archive, struct xac_env *env, const struct manifest *manifest)
+static int keep_rest(const struct archive *archive, struct xac_env *env, const struct manifest *manifest,
+                     struct archive_mark *mark)
 {
         struct log_files files;
         struct archive_source source = { .manifest = manifest,
@@ -103,18 +112,17 @@ static int keep_rest(const struct archive *archive, struct xac_env *env, const s
                                          .read = read_files,
                                          .skip = skip_files,
                                          .arg = &files };
-        struct archive_mark mark;
         uint32_t culprit;
         /* Nothing is known of a session of an older version; but whose archive it is. */
         if (!source.session.incarnation)
                 source.session.incarnation = manifest->incarnation;
-        int err = archive_mark_find(archive, &source, &mark);
-        if (err || !manifest->session.incarnation || mark.position >= manifest->base_position)
+        int err = archive_mark_find(archive, &source, mark);
+        if (err || !manifest->session.incarnation || mark->position >= manifest->base_position)
                 return err;
         err = log_files_open(&files, env->directory, manifest->uuid, manifest->segment_bytes,
-                             mark.position / manifest->segment_bytes, &culprit);
+                             mark->position / manifest->segment_bytes, &culprit);
         if (!err)
-                err = archive_keep(archive, &source, manifest->base_position, true, &mark);
+                err = archive_keep(archive, &source, manifest->base_position, true, mark);
         log_files_close(&files);
         return err;
 }
@@ -142,6 +150,7 @@ static void tell_if_left(const struct xac_env *env, const struct manifest_archiv
 int archiving_catch_up(struct xac_env *env, const struct manifest *manifest)
 {
         const struct shared_identity *identity = &env->identity;
+        struct archive_mark mark = { 0 };
         struct archive archive;
         if (!identity->archive[0]) {
                 tell_if_left(env, &manifest->archive);
@@ -150,7 +159,7 @@ int archiving_catch_up(struct xac_env *env, const struct manifest *manifest)
         int err = open_archive(identity->archive, manifest->mode, identity->archive_is_packed, &archive);
         if (!err) {
                 note_directory(&env->identity, archive.directory);
-                err = keep_rest(&archive, env, manifest);
+                err = keep_rest(&archive, env, manifest, &mark);
                 if (!err) /* else it is told when it takes nothing */
                         (void)archive_claim(&archive);
                 sys_close(archive.directory);
@@ -160,7 +169,9 @@ int archiving_catch_up(struct xac_env *env, const struct manifest *manifest)
                         env, err, identity->archive,
                         "of another environment, or of another history of this one, as a restored copy has: name a "
                         "new directory");
-        if (err)
+        if (err && mark.culprit[0])
+                refuse_part(env, err, mark.culprit);
+        else if (err)
                 refuse(env, err, identity->archive, xac_strerror(err));
         return identity->archive_may_drop ? 0 : err;
 }
@@ -251,6 +262,7 @@ static void tell_if_new(const struct xac_env *env, int before, int err)
  * another device number: then it has parts of this environment. */
 static int check_directory(const struct control *control, int directory)
 {
+        char name[ARCHIVE_NAME_BYTES];
         struct archive_part newest;
         struct stat st;
         int err = sys_stat(directory, &st);
@@ -258,7 +270,7 @@ static int check_directory(const struct control *control, int directory)
                 return err;
         if (st.st_dev == control->archive_device && st.st_ino == control->archive_inode)
                 return 0;
-        err = archive_newest(directory, &newest);
+        err = archive_newest(directory, &newest, name);
         if (!err && memcmp(newest.uuid, control->uuid, sizeof(newest.uuid)) != 0)
                 err = -ENOENT;
         return err;

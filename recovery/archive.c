@@ -157,6 +157,8 @@ static int open_file(int directory, const char *name, uint64_t *size, int *fd)
         struct stat st;
         int err = sys_open(directory, name, O_RDONLY | O_NONBLOCK, 0, fd);
 
+        if (err == -ELOOP || err == -ENXIO) /* a link or a socket: no file of ours */
+                return XAC_CORRUPT;
         if (err)
                 return err;
         err = sys_stat(*fd, &st);
@@ -298,7 +300,7 @@ int archive_list(int directory, struct vector *parts, struct archive_lost *lost,
 }
 
 struct newest {
-        char name[ARCHIVE_NAME_BYTES];
+        char *name;
         uint64_t to;
         uint32_t incarnation;
 };
@@ -318,12 +320,13 @@ static int visit_to_find_newest(void *arg, const char *name)
         return 0;
 }
 
-int archive_newest(int directory, struct archive_part *part)
+int archive_newest(int directory, struct archive_part *part, char name[ARCHIVE_NAME_BYTES])
 {
-        struct newest newest = { .name = "" };
-        int err = sys_list(directory, visit_to_find_newest, &newest);
+        struct newest newest = { .name = name };
 
+        name[0] = 0;
+        int err = sys_list(directory, visit_to_find_newest, &newest);
         if (err)
                 return err;
-        return newest.name[0] ? archive_look(directory, newest.name, part, NULL) : -ENOENT;
+        return name[0] ? archive_look(directory, name, part, NULL) : -ENOENT;
 }

@@ -41,7 +41,8 @@ struct archive_lost {
  * sentences and left out. 0 or -errno. */
 int archive_list(int directory, struct vector *parts, struct archive_lost *lost, struct findings *findings);
 
-/* The newest part by its name: of the highest incarnation, and in that the furthest. -ENOENT: there is none. */
-int archive_newest(int directory, struct archive_part *part);
+/* The newest part by its name, which is filled in: of the highest incarnation, and in that the furthest. -ENOENT: there
+ * is none; XAC_CORRUPT, XAC_FORMAT: no part that can be read stands behind that name. */
+int archive_newest(int directory, struct archive_part *part, char name[ARCHIVE_NAME_BYTES]);
 
 #endif

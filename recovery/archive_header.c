@@ -170,10 +170,17 @@ static bool range_makes_sense(const struct archive_part *part)
                part->session.position % LOG_BLOCK == 0;
 }
 
+/* No record is longer than one may be, so the next one begins soon. */
+static bool records_make_sense(const struct archive_part *part)
+{
+        return part->first_record >= part->from && part->first_record - part->from <= LOG_RECORD_MAX &&
+               part->next_record >= part->to && part->next_record - part->to <= LOG_RECORD_MAX &&
+               part->next_record >= part->first_record;
+}
+
 static bool content_makes_sense(const struct archive_part *part)
 {
-        if (part->first_record < part->from || part->next_record < part->to || part->next_record < part->first_record ||
-            part->next_record - part->from > NUMBER_MAX)
+        if (!records_make_sense(part))
                 return false;
         if (part->last ? part->before >= part->last || part->last > NUMBER_MAX : part->before != 0)
                 return false;

@@ -28,11 +28,12 @@ int archive_mark_find(const struct archive *archive, const struct archive_source
 {
         const struct manifest_session *session = &source->session;
         struct archive_part newest;
-        int err = archive_newest(archive->directory, &newest);
 
         *mark = (struct archive_mark){ .position = session->position, .next_record = session->position };
+        int err = archive_newest(archive->directory, &newest, mark->culprit);
         if (err)
                 return err == -ENOENT ? 0 : err;
+        mark->culprit[0] = 0;
         if (memcmp(newest.uuid, source->manifest->uuid, sizeof(newest.uuid)) != 0 ||
             newest.session.incarnation > session->incarnation)
                 return -EEXIST;
@@ -40,7 +41,10 @@ int archive_mark_find(const struct archive *archive, const struct archive_source
                 return 0;
         if (newest.session.time_ns != session->time_ns || newest.session.position != session->position)
                 return -EEXIST;
-        *mark = (struct archive_mark){ newest.to, newest.next_record, newest.last, newest.last_ns };
+        mark->position = newest.to;
+        mark->next_record = newest.next_record;
+        mark->last = newest.last;
+        mark->time_ns = newest.last_ns;
         return 0;
 }
 

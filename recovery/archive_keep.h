@@ -32,10 +32,12 @@ struct archive_mark {
         uint64_t next_record; /* where the next record begins; less than `position`: not known */
         uint64_t last;        /* the newest commit that was archived; 0: none by this mark */
         uint64_t time_ns;
+        char culprit[ARCHIVE_NAME_BYTES]; /* has the newest part's name, and no part; empty: none has */
 };
 
 /* Where the archive of this session goes on. -EEXIST: the archive is another environment's, or has a later session, or
- * another one of the same number: what it has is no history of this environment. */
+ * another one of the same number: what it has is no history of this environment. XAC_CORRUPT,
+ * XAC_FORMAT: mark->culprit is no part that can be read. */
 int archive_mark_find(const struct archive *archive, const struct archive_source *source, struct archive_mark *mark);
 
 /* Archives whole segments up to `to`; has_tail: also the last, partly filled one. A segment that is missing is passed

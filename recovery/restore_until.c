@@ -17,7 +17,9 @@
 #include "recovery/home_files.h"
 #include "recovery/log_header.h"
 #include "recovery/log_record.h"
+#include "recovery/manifest_slot.h"
 #include "recovery/replay.h"
+#include "recovery/restored_files.h"
 #include "recovery/seal.h"
 
 enum { PROGRESS_PAGES = 1024 };
@@ -26,7 +28,7 @@ struct run {
         struct restore_until *restore;
         struct manifest manifest; /* of the base; then of what is made */
         struct archive_line line;
-        struct archive_files files;
+        struct restored_files files;
         struct findings findings;
         struct home_files homes;
         struct replay *replay;
@@ -359,6 +361,38 @@ static int find_begin(struct run *run)
         }
 }
 
+/* What the manifest will say is judged now, while there is the old one still. */
+static void plan_manifest(struct run *run)
+{
+        struct manifest *manifest = &run->manifest;
+
+        manifest_begin_log(manifest, run->restore->sequence);
+        manifest->generation++;
+        manifest->time_ns = run->restore->time_ns;
+}
+
+/* From here on run->manifest is that of the result, but for its uuid. */
+static int plan_result(struct run *run)
+{
+        struct restore_until *restore = run->restore;
+        int err = 0;
+
+        if (restore->sequence > restore->base) {
+                run->files = (struct restored_files){ .directory = restore->directory,
+                                                      .archive = restore->archive,
+                                                      .part = &run->line.piece[run->last].part,
+                                                      .findings = &run->findings };
+                err = restored_files_plan(&run->files, &run->manifest);
+        }
+        if (err)
+                return err;
+        plan_manifest(run);
+        return manifest_makes_sense(&run->manifest)
+                       ? 0
+                       : findings_add(&run->findings, "commit %" PRIu64 " is none that an environment can come to",
+                                      restore->sequence);
+}
+
 /* ---- 2. No environment any more ---- */
 
 static int visit_to_remove(void *arg, const char *name)
@@ -382,54 +416,7 @@ static int take_apart(int directory)
         return err;
 }
 
-/* ---- 3. Files and replay ---- */
-
-static int make_file(const struct run *run, const struct archive_file *file)
-{
-        struct stat st;
-        int fd;
-        int err = sys_open(run->restore->directory, file->name, O_RDWR | O_CREAT | O_NONBLOCK, 0600, &fd);
-
-        if (err)
-                return err;
-        err = sys_stat(fd, &st);
-        if (!err && !S_ISREG(st.st_mode))
-                err = XAC_CORRUPT;
-        if (!err)
-                err = sys_chmod(fd, (mode_t)run->manifest.mode);
-        if (!err && (uint64_t)st.st_size < file->byte_len)
-                err = sys_truncate(fd, file->byte_len);
-        if (!err)
-                err = sys_sync(fd);
-        sys_close(fd);
-        return err;
-}
-
-/* Those of the last part, which begin with those of the base. */
-static int make_files(struct run *run)
-{
-        struct manifest *manifest = &run->manifest;
-        char name[ARCHIVE_NAME_BYTES];
-        struct archive_part part = run->line.piece[run->last].part;
-
-        archive_file_name(name, part.from, part.to, part.session.incarnation);
-        int err = archive_look(run->restore->archive, name, &part, &run->files);
-        if (err == XAC_CORRUPT)
-                return findings_add(&run->findings, "%s: it is damaged", name);
-        for (uint32_t i = 0; !err && i < run->files.count; i++) {
-                const struct archive_file *file = &run->files.file[i];
-
-                if (i < manifest->file_count && strcmp(file->name, manifest->file_name[i]) != 0)
-                        return findings_add(&run->findings, "%s: its file %u is %s, not %s as in the backup", name, i,
-                                            file->name, manifest->file_name[i]);
-                err = make_file(run, file);
-                memcpy(manifest->file_name[i], file->name, sizeof(file->name));
-                manifest->file_place[i] = file->place;
-        }
-        if (run->files.count > manifest->file_count)
-                manifest->file_count = run->files.count;
-        return err ? err : sys_sync(run->restore->directory);
-}
+/* ---- 3. Replay ---- */
 
 static int read_home(void *arg, uint64_t page, void *bytes)
 {
@@ -540,11 +527,8 @@ static int draw_uuid(struct run *run)
 static int make_manifest(struct run *run)
 {
         struct manifest *manifest = &run->manifest;
-
-        manifest_begin_log(manifest, run->restore->sequence);
-        manifest->generation++;
-        manifest->time_ns = run->restore->time_ns;
         int err = draw_uuid(run);
+
         if (!err)
                 err = seal_close(run->restore->directory, manifest, false);
         return err ? err : manifest_create_as(run->restore->directory, manifest);
@@ -555,7 +539,7 @@ static int make_manifest(struct run *run)
 static int bring_on(struct run *run)
 {
         const struct restore_until *restore = run->restore;
-        int err = make_files(run);
+        int err = restored_files_make(&run->files, run->manifest.mode);
 
         if (err)
                 return err;
@@ -605,6 +589,8 @@ static int steps(struct run *run)
                 err = find_target(run);
         if (!err && restore->sequence > restore->base)
                 err = find_begin(run);
+        if (!err)
+                err = plan_result(run);
         if (!err)
                 err = take_apart(restore->directory);
         if (!err && restore->sequence > restore->base)

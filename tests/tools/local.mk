@@ -13,6 +13,7 @@ TOOL_TESTS = \
         %D%/test_backup \
         %D%/test_archive \
         %D%/test_archive_care \
+        %D%/test_archive_crafted \
         %D%/test_archive_histories \
         %D%/test_calibrate \
         %D%/test_check \
@@ -57,6 +58,8 @@ TRACE_TESTED = %D%/json_check.c %D%/json_check.h %D%/trace_chew.c %D%/trace_chew
 %C%_test_archive_LDADD = $(CONTRACT_LIBS)
 %C%_test_archive_care_SOURCES = %D%/test_archive_care.c $(TOOL_COMMON)
 %C%_test_archive_care_LDADD = $(CONTRACT_LIBS)
+%C%_test_archive_crafted_SOURCES = %D%/test_archive_crafted.c $(TOOL_COMMON)
+%C%_test_archive_crafted_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_archive_histories_SOURCES = %D%/test_archive_histories.c $(TOOL_COMMON)
 %C%_test_archive_histories_LDADD = tests/support/libsupport.la $(UNIT_LIBS) # it sets a clock back
 %C%_test_calibrate_SOURCES = %D%/test_calibrate.c $(TOOL_COMMON)

@@ -97,6 +97,34 @@ static int find_durable(const struct place *place, uint64_t *durable)
         return more;
 }
 
+static int open_log_files(const struct place *place, const struct archive_mark *mark, struct log_files *files)
+{
+        const struct manifest *manifest = &place->manifest;
+        uint32_t culprit;
+
+        return log_files_open(files, place->directory, manifest->uuid, manifest->segment_bytes,
+                              mark->position / manifest->segment_bytes, &culprit);
+}
+
+/* The archive of a session cannot have more than the session has logged: then nothing would be archived any more. What
+ * was given up of a log may be there. -ERANGE: it has. */
+static int check_end(const struct place *place, const struct archive_mark *mark)
+{
+        const struct manifest *manifest = &place->manifest;
+        struct log_files files;
+        int err = 0;
+
+        if (manifest->history != manifest->session.history)
+                return 0;
+        if (manifest->is_clean)
+                return mark->position > manifest->base_position ? -ERANGE : 0;
+        err = open_log_files(place, mark, &files);
+        if (!err && mark->position > log_files_limit(&files))
+                err = -ERANGE;
+        log_files_close(&files);
+        return err;
+}
+
 static int keep(struct place *place, const struct archive *archive, struct archive_mark *mark, bool *has_taken)
 {
         const struct manifest *manifest = &place->manifest;
@@ -108,15 +136,15 @@ static int keep(struct place *place, const struct archive *archive, struct archi
                                          .skip = skip_files,
                                          .arg = &files };
         uint64_t to = manifest->base_position;
-        uint32_t culprit;
         int err = archive_mark_find(archive, &source, mark);
 
         if (!err && !manifest->is_clean)
                 err = find_durable(place, &to);
+        if (!err && mark->position > to)
+                err = check_end(place, mark);
         if (err || mark->position >= to)
                 return err;
-        err = log_files_open(&files, place->directory, manifest->uuid, manifest->segment_bytes,
-                             mark->position / manifest->segment_bytes, &culprit);
+        err = open_log_files(place, mark, &files);
         if (!err) {
                 const uint64_t begin = mark->position;
 
@@ -127,12 +155,20 @@ static int keep(struct place *place, const struct archive *archive, struct archi
         return err;
 }
 
-static enum tool_exit complain_of_keep(const struct place *place, const char *path, int err)
+static enum tool_exit complain_of_keep(const struct place *place, const char *path, const struct archive_mark *mark,
+                                       int err)
 {
         if (err == -EEXIST)
                 tool_complain("%s is the archive of another environment, or of another history of this one: give it a "
                               "new directory",
                               path);
+        else if (mark->culprit[0])
+                tool_complain("%s/%s has the name of the newest part, and is none that can be read: move it away", path,
+                              mark->culprit);
+        else if (err == -ERANGE)
+                tool_complain("%s has log from beyond the end of that of %s: it is damaged, or of another history of "
+                              "it: give it a new directory",
+                              path, place->path);
         else if (err == XAC_CORRUPT && place_is_in_use(place) == 0)
                 tool_complain(
                         "%s: its log is damaged, or the archive is: 'xac check' and 'xac archive --check' say where",
@@ -143,7 +179,7 @@ static enum tool_exit complain_of_keep(const struct place *place, const char *pa
                               place->path);
         else
                 tool_complain("%s: %s", path, tool_explain(err));
-        return err == XAC_CORRUPT && place_is_in_use(place) != 0 ? TOOL_BUSY : TOOL_FAILED;
+        return err == XAC_CORRUPT && !mark->culprit[0] && place_is_in_use(place) != 0 ? TOOL_BUSY : TOOL_FAILED;
 }
 
 /* Others have files of their own there: an environment, a backup. Complains if it fails. */
@@ -211,7 +247,7 @@ static int keep_with_patience(struct place *place, const struct archive *archive
 {
         int err = XAC_CORRUPT;
 
-        for (int i = 0; i < TRIES && err == XAC_CORRUPT; i++) {
+        for (int i = 0; i < TRIES && (err == XAC_CORRUPT || err == -ERANGE); i++) {
                 err = manifest_read(place->directory, &place->manifest);
                 if (!err)
                         err = keep(place, archive, mark, has_taken);
@@ -232,7 +268,7 @@ static enum tool_exit keep_place(struct place *place, const char *path, const st
         int err = keep_with_patience(place, &archive, &mark, &has_taken);
         sys_close(archive.directory);
         if (err)
-                return complain_of_keep(place, path, err);
+                return complain_of_keep(place, path, &mark, err);
         if (!call->is_quiet)
                 report_keep(&mark, has_taken);
         return TOOL_DONE;
