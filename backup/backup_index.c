@@ -207,6 +207,15 @@ static bool has(const struct reader *reader, uint64_t byte_len)
         return (uint64_t)(reader->end - reader->at) >= byte_len;
 }
 
+/* The first version of backups kept the checkpoint that the environment had meanwhile, which is of no use elsewhere. */
+static int begin_old(struct backup_index *index, const unsigned char *slot)
+{
+        if (manifest_slot_version(slot) >= MANIFEST_SLOT_SESSION)
+                return 0;
+        manifest_begin_log(&index->manifest, index->sequence);
+        return manifest_makes_sense(&index->manifest) ? 0 : XAC_CORRUPT;
+}
+
 static int decode_header(struct backup_index *index, const unsigned char *bytes, size_t byte_len)
 {
         if (byte_len < FILES_AT || memcmp(bytes, magic, sizeof(magic)) != 0)
@@ -223,7 +232,7 @@ static int decode_header(struct backup_index *index, const unsigned char *bytes,
         index->time = bytes_get_u64(bytes + 88);
         switch (manifest_slot_judge(bytes + HEADER_BYTES, &index->manifest)) {
         case SLOT_VALID:
-                return 0;
+                return begin_old(index, bytes + HEADER_BYTES);
         case SLOT_OTHER_VERSION:
                 return XAC_FORMAT;
         default:
@@ -350,6 +359,25 @@ static int load(struct backup_index *index, int fd)
         return err == -ENODATA ? XAC_CORRUPT : err;
 }
 
+static bool is_of_its_commit(const struct manifest *manifest, uint64_t sequence)
+{
+        return manifest->base_sequence == sequence && manifest->base_position == manifest->segment_bytes &&
+               manifest->redo_position == manifest->segment_bytes && manifest->is_clean && manifest->area < 0;
+}
+
+/* Who restores it would get an environment of another commit than is told, or one with a log that is not there. */
+static int judge_commit(struct backup_index *index, const char *path, struct trouble *trouble)
+{
+        if (is_of_its_commit(&index->manifest, index->sequence) && index->since_sequence <= index->sequence)
+                return 0;
+        trouble_say(trouble, XAC_CORRUPT,
+                    "%s: " BACKUP_INDEX_NAME " is of commit %" PRIu64 ", and what else it says is of another one: "
+                    "somebody has changed it; take another backup",
+                    path, index->sequence);
+        backup_index_free(index);
+        return XAC_CORRUPT;
+}
+
 int backup_index_load(struct backup_index *index, const char *path, struct trouble *trouble)
 {
         int fd;
@@ -367,7 +395,7 @@ int backup_index_load(struct backup_index *index, const char *path, struct troub
                                    "%s: " BACKUP_INDEX_NAME " is damaged, or something else; take another "
                                    "backup",
                                    path);
-        return err ? trouble_with(trouble, err, path) : 0;
+        return err ? trouble_with(trouble, err, path) : judge_commit(index, path, trouble);
 }
 
 /* ---- Pieces ---- */

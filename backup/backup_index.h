@@ -20,7 +20,8 @@
  *          88      8   time: seconds since 1970
  *          96      8   pages that are in this backup
  *         104     24   zero
- *         128  32768   a slot of the manifest (recovery/manifest_slot.h): page size, files, their places and modes
+ *         128  32768   a slot of the manifest (recovery/manifest_slot.h): page size, files, their places and modes; its
+ *                      checkpoint is that of an empty log at that commit
  *       32896          for each file, by number:
  *                         8  its length
  *                         4  its permission bits
@@ -93,7 +94,8 @@ static inline uint64_t backup_index_sum(const struct backup_index *index, uint32
 int backup_index_encode(const struct backup_index *index, unsigned char **bytes, size_t *byte_len);
 /* XAC_CORRUPT, XAC_FORMAT, -ENOMEM. To be freed on success. */
 int backup_index_decode(struct backup_index *index, const unsigned char *bytes, size_t byte_len);
-/* Of a backup's directory, or of the file itself, by its path. */
+/* Of a backup's directory, or of the file itself, by its path. XAC_CORRUPT also if the manifest in it is of another
+ * commit than the backup. */
 int backup_index_load(struct backup_index *index, const char *path, struct trouble *trouble);
 
 /* Where the n-th of a backup's own pages lies, if it continues another. */

@@ -65,6 +65,11 @@ static int check_next(const struct link *before, const struct link *link, struct
                                    ", and that is another one (of commit %" PRIu64 "); a backup is missing between "
                                    "them, or the order is wrong",
                                    link->path, before->path, link->index.since_sequence, before->index.sequence);
+        if (link->index.since_sequence != before->index.sequence)
+                return trouble_say(trouble, XAC_CORRUPT,
+                                   "%s says that it continues a backup of commit %" PRIu64 ", and %s is of commit "
+                                   "%" PRIu64 ": somebody has changed one of them; take another backup",
+                                   link->path, link->index.since_sequence, before->path, before->index.sequence);
         if (link->index.manifest.page_bytes != before->index.manifest.page_bytes)
                 return trouble_say(trouble, -EINVAL, "%s has pages of another size than %s", link->path, before->path);
         return 0;
@@ -158,6 +163,12 @@ static int read_from(struct restore *restore, struct link *link, uint32_t file_n
                                    link->path, name);
         if (err)
                 return trouble_with(restore->trouble, err, link->path);
+        if (page_is_zero(bytes, page_bytes)) /* a hole of any length costs nothing, and would be written out */
+                return trouble_say(restore->trouble, XAC_CORRUPT,
+                                   "%s/%s, offset %" PRIu64
+                                   ": the page is zeros, and a backup has none of these: it was "
+                                   "cut off, or is a hole. Take another backup",
+                                   link->path, name, offset);
         if (page_sum(bytes, page_bytes) == backup_index_sum(&link->index, file_no, run, page_no))
                 return 0;
         return trouble_say(restore->trouble, XAC_CORRUPT,

@@ -11,7 +11,7 @@
 enum {
         FORMAT_VERSION = 7,
         SEALS_SINCE = 7,
-        SESSION_SINCE = 6,
+        SESSION_SINCE = MANIFEST_SLOT_SESSION,
         TARGET_SINCE = 5,
         PLACES_SINCE = 4,
         OLDEST_VERSION = 2, /* its log has no merged records, and is read as it is */

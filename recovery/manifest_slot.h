@@ -53,7 +53,10 @@
 
 #include "recovery/manifest.h"
 
-enum { MANIFEST_SLOT_BYTES = 32 * 1024 };
+enum {
+        MANIFEST_SLOT_BYTES = 32 * 1024,
+        MANIFEST_SLOT_SESSION = 6 /* the first version that knows of sessions */
+};
 
 enum manifest_slot_state { SLOT_INVALID, SLOT_OTHER_VERSION, SLOT_VALID };
 

@@ -14,6 +14,7 @@ BACKUP_TESTS = \
         %D%/history \
         %D%/power_cut \
         %D%/test_backup \
+        %D%/test_crafted_backup \
         %D%/test_index \
         %D%/test_restore \
         %D%/test_stream \
@@ -32,6 +33,8 @@ check_PROGRAMS += $(BACKUP_TESTS)
 %C%_power_cut_LDADD = $(CRASH_LIBS)
 %C%_test_backup_SOURCES = %D%/test_backup.c %D%/stand.h
 %C%_test_backup_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_test_crafted_backup_SOURCES = %D%/test_crafted_backup.c %D%/stand.h
+%C%_test_crafted_backup_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_index_SOURCES = %D%/test_index.c %D%/stand.h
 %C%_test_index_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_restore_SOURCES = %D%/test_restore.c %D%/stand.h
