@@ -188,7 +188,7 @@ static bool content_makes_sense(const struct archive_part *part)
                 return false;
         if (part->packing == ARCHIVE_PLAIN)
                 return part->packed_bytes == part->to - part->from;
-        return part->packed_bytes && part->packed_bytes <= 2 * part->segment_bytes;
+        return part->packed_bytes && part->packed_bytes < part->to - part->from; /* or it would be as it is */
 }
 
 int archive_header_decode(const unsigned char *bytes, size_t byte_len, struct archive_part *part,

@@ -35,6 +35,20 @@ struct archive_reader {
         unsigned char *part; /* unpacked */
 };
 
+void archive_reader_go_on(struct archive_reader *reader, uint32_t piece)
+{
+        const struct archive_piece *begin = &reader->line->piece[piece];
+
+        reader->first = reader->piece = piece;
+        reader->position = begin->part.first_record;
+        if (reader->position < begin->begin) /* what is before is not of this line */
+                reader->position = begin->begin;
+        if (piece < reader->next)
+                return;
+        reader->next = piece;
+        reader->window_at = reader->window_end = begin->begin;
+}
+
 int archive_reader_open(int directory, const struct archive_line *line, uint32_t first, struct findings *findings,
                         struct archive_reader **reader)
 {
@@ -48,16 +62,9 @@ int archive_reader_open(int directory, const struct archive_line *line, uint32_t
                 .directory = directory,
                 .line = line,
                 .findings = findings,
-                .first = first,
-                .next = first,
-                .piece = first,
-                .position = line->piece[first].part.first_record,
                 .room = 2 * (LOG_RECORD_MAX + segment_bytes),
-                .window_at = line->piece[first].begin,
-                .window_end = line->piece[first].begin,
         };
-        if (opened->position < opened->window_at) /* what is before is not of this line */
-                opened->position = opened->window_at;
+        archive_reader_go_on(opened, first);
         opened->window = malloc(opened->room);
         opened->part = malloc(segment_bytes);
         if (!opened->window || !opened->part) {

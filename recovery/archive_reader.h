@@ -21,6 +21,10 @@ void archive_reader_close(struct archive_reader *reader);
 int archive_reader_next(struct archive_reader *reader, struct log_record *record, const unsigned char **payload,
                         uint32_t *piece);
 
+/* After XAC_CORRUPT: reads on from that piece, which is the culprit if a gap lies before it, or a later one. What has
+ * been unpacked is not unpacked again. */
+void archive_reader_go_on(struct archive_reader *reader, uint32_t piece);
+
 /* After XAC_CORRUPT: the piece that is damaged, or lies behind the gap. */
 uint32_t archive_reader_culprit(const struct archive_reader *reader);
 /* Pieces from `first` up to this one have been unpacked, and are what their checksums say. */

@@ -11,9 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/checksum.h"
 #include "base/sys.h"
 #include "recovery/archive.h"
 #include "recovery/log_format.h"
+#include "recovery/log_record.h"
 #include "tests/support/heard.h"
 #include "tests/tools/tool.h"
 
@@ -213,6 +215,77 @@ static void a_name_without_a_part_is_told(void)
         open_with_archive(0);
 }
 
+/* ---- Many parts ---- */
+
+enum { MANY = 200, RECORD_PARTS = 64, FIRST = 16 /* block of the log */ };
+
+/* A block of log, in which a long record begins that is damaged. */
+static void make_part(int directory, uint64_t number)
+{
+        static unsigned char header[ARCHIVE_HEADER_MAX], log[LOG_BLOCK];
+        const uint64_t from = (FIRST + number) * LOG_BLOCK;
+        const struct log_record record = { .position = from,
+                                           .sequence = number + 2,
+                                           .incarnation = 1,
+                                           .kind = LOG_COMMIT,
+                                           .payload_len = RECORD_PARTS * LOG_BLOCK - LOG_RECORD_HEADER };
+        struct archive_part part = { .segment_bytes = LOG_SEGMENT_MAX,
+                                     .page_bytes = 4096,
+                                     .from = from,
+                                     .to = from + LOG_BLOCK,
+                                     .session = { .incarnation = 1, .position = (uint64_t)FIRST * LOG_BLOCK },
+                                     .first_record = from,
+                                     .next_record = from + (uint64_t)RECORD_PARTS * LOG_BLOCK,
+                                     .before = number + 1,
+                                     .last = number + 2,
+                                     .oldest = from,
+                                     .packing = ARCHIVE_PLAIN,
+                                     .packed_bytes = LOG_BLOCK };
+        const struct archive_files none = { .count = 0 };
+        char name[ARCHIVE_NAME_BYTES];
+        int fd;
+
+        log_record_encode(log, &record);
+        part.packed_checksum = checksum_crc32c(0, log, sizeof(log));
+        archive_header_encode(header, &part, &none);
+        archive_file_name(name, part.from, part.to, 1);
+        check_ok(sys_open(directory, name, O_WRONLY | O_CREAT | O_EXCL, 0600, &fd));
+        check_ok(sys_write_all(fd, header, part.header_bytes, 0));
+        check_ok(sys_write_all(fd, log, sizeof(log), part.header_bytes));
+        close(fd);
+}
+
+/* Calls that read, of this process and of those that it has waited for. */
+static unsigned long long count_reads(void)
+{
+        unsigned long long reads = 0;
+        char line[128];
+        FILE *io = fopen("/proc/self/io", "re");
+
+        if (!io)
+                isolate_skip("this kernel does not count what a process reads");
+        while (fgets(line, sizeof(line), io))
+                (void)sscanf(line, "syscr: %llu", &reads);
+        fclose(io);
+        return reads;
+}
+
+/* Each record needs 64 parts, and is damaged: the parts behind it are read once all the same. */
+static void parts_are_read_once_whatever_is_damaged(void)
+{
+        int directory;
+
+        check_equal(mkdir(ARCHIVE, 0700), 0);
+        check_ok(sys_open(AT_FDCWD, ARCHIVE, O_RDONLY | O_DIRECTORY, 0, &directory));
+        for (unsigned i = 0; i < MANY; i++)
+                make_part(directory, i);
+        close(directory);
+        const unsigned long long before = count_reads();
+        check_xac(1, "archive", "--check", ARCHIVE);
+        check(count_reads() - before < 5ull * MANY);
+        check(tool_count_said("no valid record stands where one should") >= MANY - RECORD_PARTS);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -223,6 +296,7 @@ int main(void)
                 isolated_test(a_part_from_beyond_a_log_in_use_is_told),
                 isolated_test(a_next_record_that_is_far_away_is_damage),
                 isolated_test(a_name_without_a_part_is_told),
+                isolated_test(parts_are_read_once_whatever_is_damaged),
         };
 
         return cmocka_run_group_tests_name("tools/archive: crafted", tests, NULL, NULL);

@@ -3,8 +3,8 @@
 
 /*
  * The records are read from the first piece on. Where they end, at a gap or at damage, they are read on from the next
- * piece that they can begin with. Pieces that the reader had no need of, as no record begins in them, are unpacked by
- * themselves.
+ * piece that they can begin with, by the same reader, which has unpacked some of it for a record that was damaged.
+ * Pieces that the reader had no need of, as no record begins in them, are unpacked by themselves.
  */
 
 #include <errno.h>
@@ -19,7 +19,8 @@
 
 struct check {
         struct archive_place place;
-        struct findings findings; /* of the reader */
+        struct archive_reader *reader; /* NULL: none so far */
+        struct findings findings;      /* of the reader */
         char sentence[RECOVER_SENTENCE];
         uint64_t newest;  /* commit that was read, or told of as lost; 0: none yet */
         uint64_t damaged; /* places */
@@ -88,33 +89,41 @@ static int check_bodies(struct check *check, uint32_t from, uint32_t to, uint32_
 }
 
 /* 0: the archive ends; XAC_CORRUPT, -errno. */
-static int read_records(struct check *check, struct archive_reader *reader)
+static int read_records(struct check *check)
 {
         const unsigned char *payload;
         struct log_record record;
         uint32_t piece;
         int more;
 
-        while ((more = archive_reader_next(reader, &record, &payload, &piece)) == 1)
+        while ((more = archive_reader_next(check->reader, &record, &payload, &piece)) == 1)
                 if (record.kind == LOG_COMMIT || record.kind == LOG_MERGED)
                         check->newest = record.sequence;
         return more;
+}
+
+static int begin_at(struct check *check, uint32_t first)
+{
+        if (!check->reader)
+                return archive_reader_open(check->place.directory, &check->place.line, first, &check->findings,
+                                           &check->reader);
+        archive_reader_go_on(check->reader, first);
+        return 0;
 }
 
 /* From piece `first` on, as far as records follow one another; *next is where to go on. */
 static int check_records(struct check *check, uint32_t first, uint32_t *next)
 {
         const struct archive_line *line = &check->place.line;
-        struct archive_reader *reader;
         uint32_t culprit = UINT32_MAX;
-        int err = archive_reader_open(check->place.directory, line, first, &check->findings, &reader);
+        int err = begin_at(check, first);
 
         *next = line->count;
         if (err)
                 return err;
-        err = read_records(check, reader);
+        err = read_records(check);
         if (err == XAC_CORRUPT) {
-                culprit = archive_reader_culprit(reader);
+                culprit = archive_reader_culprit(check->reader);
                 /* The reader takes no notice of a gap before its first piece. */
                 const bool is_gap = culprit > first && line->piece[culprit].gap;
 
@@ -125,10 +134,7 @@ static int check_records(struct check *check, uint32_t first, uint32_t *next)
                         report_piece(check, culprit, check->sentence);
                 err = 0;
         }
-        if (!err)
-                err = check_bodies(check, archive_reader_unpacked(reader), *next, culprit);
-        archive_reader_close(reader);
-        return err;
+        return err ? err : check_bodies(check, archive_reader_unpacked(check->reader), *next, culprit);
 }
 
 /* A piece in which no record of its session begins has nothing for a reader. */
@@ -195,6 +201,7 @@ enum tool_exit archive_check_run(const char *path, bool is_quiet)
                 print_result(&check);
         if (err || check.damaged || check.gaps || check.place.findings.count)
                 result = TOOL_FAILED;
+        archive_reader_close(check.reader);
         archive_place_close(&check.place);
         return result;
 }
