@@ -174,6 +174,17 @@ static int visit_page(void *arg, const struct sums_page *page)
 
 /* ---- A file that is missing, or was cut ---- */
 
+static bool replace_unknown(uint32_t *sums, uint64_t count)
+{
+        bool is_any = false;
+
+        for (uint64_t i = 0; i < count; i++) {
+                is_any |= sums[i] == SUMS_UNKNOWN;
+                sums[i] = sums[i] == SUMS_UNKNOWN ? NO_SUCH_SUM : sums[i];
+        }
+        return is_any;
+}
+
 /* Pages there whose checksums are not known get some that are not those of zeros. Where the checksums are damaged
  * leave() does that, once the pages before have got theirs. */
 static int mark_cut(const struct repair *repair, uint64_t size)
@@ -190,10 +201,8 @@ static int mark_cut(const struct repair *repair, uint64_t size)
                 if (count > end - first)
                         count = end - first;
                 err = sums_read(repair->compare.sums_fd, first, sums, count, &lost);
-                for (uint64_t i = 0; !err && !lost && i < count; i++)
-                        if (sums[i] == SUMS_UNKNOWN)
-                                err = sums_write(repair->compare.sums_fd, first + i, &(const uint32_t){ NO_SUCH_SUM },
-                                                 1);
+                if (!err && !lost && replace_unknown(sums, count))
+                        err = sums_write(repair->compare.sums_fd, first, sums, count);
         }
         return err ? err : sys_sync_data(repair->compare.sums_fd);
 }
