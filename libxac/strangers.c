@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/byte_lock.h"
 #include "base/say.h"
 #include "base/sys.h"
 #include "libxac/env.h"
@@ -110,20 +111,46 @@ static int hold(int lock_fd)
         return err ? err : in_use;
 }
 
-/* A copy of data and manifest has no lock file, and nobody has it open. */
+/* Root makes it for those whom the manifest belongs to. */
+static int make_lock_file(int directory, const struct shared_identity *identity, int *lock_fd)
+{
+        const mode_t mode = byte_lock_mode((mode_t)identity->mode);
+        struct stat st;
+        int err = sys_stat_at(directory, MANIFEST_NAME, &st);
+        if (!err)
+                err = sys_open(directory, ENV_LOCK_FILE, O_RDWR | O_CREAT | O_EXCL, mode, lock_fd);
+        if (err)
+                return err;
+        err = sys_chown(*lock_fd, st.st_uid, st.st_gid);
+        if (!err || err == -EPERM)
+                err = sys_chmod(*lock_fd, mode);
+        if (err)
+                sys_close(*lock_fd);
+        return err;
+}
+
+/* A copy of data and manifest has no lock file. Who opens it meanwhile would make one, and then shared memory, whose
+ * names nobody may take away. */
+static int open_lock_file(int directory, const struct shared_identity *identity, int *lock_fd)
+{
+        int err = sys_open(directory, ENV_LOCK_FILE, O_RDWR, 0, lock_fd);
+        if (err == -ENOENT)
+                err = make_lock_file(directory, identity, lock_fd);
+        return err == -EEXIST ? sys_open(directory, ENV_LOCK_FILE, O_RDWR, 0, lock_fd) : err;
+}
+
 int strangers_remove(int directory)
 {
         struct shared_identity identity;
-        int lock_fd = -1;
-        int err = sys_open(directory, ENV_LOCK_FILE, O_RDWR, 0, &lock_fd);
-        const bool has_lock = !err;
+        int lock_fd;
+        int err = identify(directory, &identity);
         if (!err)
-                err = hold(lock_fd);
-        if (!err || err == -ENOENT)
-                err = identify(directory, &identity);
+                err = open_lock_file(directory, &identity, &lock_fd);
+        if (err)
+                return err;
+        err = hold(lock_fd);
         if (!err)
                 err = remove_all(&identity, directory);
-        if (has_lock)
-                sys_close(lock_fd); /* and with it the lock */
+        sys_close(lock_fd); /* and with it the lock */
         return err;
 }

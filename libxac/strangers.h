@@ -20,8 +20,9 @@ void strangers_tell(const struct shared_identity *identity);
  * manifest_read(). */
 int strangers_are_there(int directory);
 
-/* Removes what strangers have made, and nothing else. Nobody opens the environment meanwhile. -EBUSY: somebody has it
- * open, or opens or closes it now; -EPERM: this user may not; -ENOTEMPTY: it is a directory with something in it. */
+/* Removes what strangers have made, and nothing else. Nobody opens the environment meanwhile: a copy without a lock
+ * file gets one. -EBUSY: somebody has it open, or opens or closes it now; -EPERM: this user may not; -ENOTEMPTY: it is
+ * a directory with something in it. */
 int strangers_remove(int directory);
 
 #endif

@@ -18,6 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/sys.h"
+#include "libxac/strangers.h"
 #include "tests/support/heard.h"
 #include "tests/tools/tool.h"
 
@@ -323,6 +325,45 @@ static void names_made_in_advance_are_named_and_removed(void)
         }
 }
 
+static unsigned removals;
+
+/* No open gets further than the lock while a name is removed. */
+static int look_at_lock(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
+{
+        int lock_fd = -1;
+
+        (void)fd, (void)offset, (void)byte_len;
+        if (call != SYS_UNLINK)
+                return 0;
+        sys_fail = NULL;
+        check_ok(sys_open(AT_FDCWD, tool_path("xac.lock"), O_RDWR, 0, &lock_fd));
+        check_equal(sys_is_byte_locked(lock_fd, 0), 1);
+        close(lock_fd);
+        sys_fail = look_at_lock;
+        removals++;
+        return 0;
+}
+
+/* As a copy of data and manifest has none; who has made the copy can open it afterwards. */
+static void a_copy_without_a_lock_file_gets_one(void)
+{
+        struct stat st;
+        int directory;
+
+        set_up();
+        check_equal(unlink(tool_path("xac.lock")), 0);
+        as(MALLORY, make_open_file);
+        check_ok(sys_open(AT_FDCWD, TOOL_ENV, O_RDONLY | O_DIRECTORY, 0, &directory));
+        sys_fail = look_at_lock;
+        check_ok(strangers_remove(directory));
+        sys_fail = NULL;
+        close(directory);
+        check_equal(removals, 1);
+        check_equal(stat(tool_path("xac.lock"), &st), 0);
+        check(st.st_uid == ALICE && st.st_gid == ALICE && (st.st_mode & 0777) == 0600);
+        as(ALICE, work);
+}
+
 /* Alice's own memory holds commits: nothing of it goes. */
 static void work_and_die(void)
 {
@@ -368,6 +409,7 @@ int main(void)
                 isolated_test(older_lock_files_are_tightened),
                 isolated_test(readers_are_told_who_is_there),
                 isolated_test(names_made_in_advance_are_named_and_removed),
+                isolated_test(a_copy_without_a_lock_file_gets_one),
                 isolated_test(memory_of_the_owner_stays),
                 isolated_test(memory_of_who_made_it_stays),
         };
