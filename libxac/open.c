@@ -16,6 +16,7 @@
 #include "libxac/checkpoint.h"
 #include "libxac/duty.h"
 #include "libxac/fault.h"
+#include "libxac/mode_file.h"
 #include "libxac/options.h"
 #include "libxac/redo.h"
 #include "libxac/registry.h"
@@ -58,28 +59,6 @@ static int check_plain(int fd)
         return err;
 }
 
-/* umask(2) can only be read by setting it, and some directories have ACLs in its place: what a new file gets tells it.
- * Its name is nobody's. */
-static int mode_under_umask(int directory, uint32_t *mode)
-{
-        char name[40];
-        uint64_t number;
-        struct stat st;
-        int fd;
-        int err = sys_random(&number, sizeof(number));
-        if (err)
-                return err;
-        snprintf(name, sizeof(name), "xac.mode.%016llx", (unsigned long long)number);
-        err = sys_open(directory, name, O_RDWR | O_CREAT | O_EXCL, (mode_t)*mode, &fd);
-        if (err)
-                return err;
-        err = sys_stat(fd, &st);
-        sys_close(fd);
-        (void)sys_unlink(directory, name);
-        *mode = st.st_mode & 0777;
-        return err;
-}
-
 static int make_lock_file(struct xac_env *env, uint32_t mode)
 {
         struct manifest manifest;
@@ -88,7 +67,7 @@ static int make_lock_file(struct xac_env *env, uint32_t mode)
                 mode = manifest.mode;
         else if (!(env->flags & XAC_CREATE))
                 return -ENOENT;
-        else if ((err = mode_under_umask(env->directory, &mode)))
+        else if ((err = mode_file_ask(env->directory, &mode)))
                 return err;
         return sys_open(env->directory, ENV_LOCK_FILE, O_RDWR | O_CREAT | O_EXCL, byte_lock_mode((mode_t)mode),
                         &env->shared.lock_fd);
@@ -116,7 +95,7 @@ static int create_manifest(struct xac_env *env, const xac_options *options, stru
         memset(manifest, 0, sizeof(*manifest));
         options_fill_manifest(options, manifest);
         manifest->mode = options_mode(options);
-        int err = mode_under_umask(env->directory, &manifest->mode);
+        int err = mode_file_ask(env->directory, &manifest->mode);
         if (err)
                 return err;
         err = sys_chmod(env->shared.lock_fd, byte_lock_mode((mode_t)manifest->mode));
@@ -235,8 +214,10 @@ static void detach(struct xac_env *env)
 static int attach_or_create(struct xac_env *env, struct manifest *manifest)
 {
         int err = attach(env, manifest);
-        if (err == -ENOENT)
+        if (err == -ENOENT) {
+                mode_file_remove_old(env->directory);
                 err = restart_env(env, manifest);
+        }
         if (err)
                 return err;
         redo_attach(&env->shared, env->directory);

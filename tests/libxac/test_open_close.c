@@ -6,6 +6,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -267,6 +269,32 @@ static void mode_is_under_the_umask_and_recorded(void)
         check_ok(xac_close(env));
 }
 
+static void expect_there(const char *name, bool is_there)
+{
+        char path[64];
+
+        snprintf(path, sizeof(path), "env/%s", name);
+        check_equal(scratch_file_size(scratch_path(path)) >= 0, is_there);
+}
+
+/* As a process leaves it that is killed while it makes the environment; and what only looks like it. */
+static void what_a_killed_maker_has_left_is_removed(void)
+{
+        static const char left[] = "xac.mode.0123456789abcdef", other[] = "xac.mode.0123456789abcdeF",
+                          full[] = "xac.mode.fedcba9876543210";
+
+        check_equal(mkdir(scratch_path("env"), 0700), 0);
+        for (int flags = PLAIN; flags != XAC_CREATE; flags = flags == PLAIN ? XAC_VOLATILE : XAC_CREATE) {
+                scratch_write_file(scratch_path("env/xac.mode.0123456789abcdef"), "", 0);
+                scratch_write_file(scratch_path("env/xac.mode.0123456789abcdeF"), "", 0);
+                scratch_write_file(scratch_path("env/xac.mode.fedcba9876543210"), "full", 4);
+                check_ok(xac_close(opened("env", flags, NULL)));
+                expect_there(left, false);
+                expect_there(other, true);
+                expect_there(full, true);
+        }
+}
+
 static void last_close_aborts_this_threads_transaction(void)
 {
         seat_take(0);
@@ -473,6 +501,7 @@ int main(void)
                 isolated_test(page_size_stays_as_created),
                 isolated_test(files_are_private_by_default),
                 isolated_test(mode_is_under_the_umask_and_recorded),
+                isolated_test(what_a_killed_maker_has_left_is_removed),
                 isolated_test(last_close_aborts_this_threads_transaction),
                 isolated_test(a_close_that_is_not_the_last_only_counts_down),
                 isolated_test(close_is_busy_while_another_thread_is_inside),
