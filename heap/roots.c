@@ -68,21 +68,33 @@ static int describe(const struct xac_heap *heap, const struct root_entry *entry,
         return 0;
 }
 
-/* A chain of more pages than there are leads back into itself. */
-static bool is_circle(const struct xac_heap *heap, uint64_t pages)
+/* A chain of pages, as it is followed. Who lies in a circle comes to the page again that was noted last, however many
+ * pages the file has (R. Brent, 1980). */
+struct chain {
+        page_no noted;
+        uint32_t pages, next; /* the next one that is noted */
+};
+
+static bool is_circle(struct chain *chain, page_no page)
 {
-        return pages > heap->arena->byte_len >> heap->arena->page_shift;
+        if (page == chain->noted)
+                return true;
+        if (++chain->pages >= chain->next) {
+                chain->noted = page;
+                chain->next = 2 * chain->pages;
+        }
+        return false;
 }
 
 /* -ENOENT: then `free` is a free entry, or the last page. */
 static int find(const struct xac_heap *heap, const char *name, struct spot *found, struct spot *free)
 {
         const struct roots_page *roots;
-        uint32_t pages = 0;
+        struct chain chain = { PAGE_NONE, 0, 0 };
         *free = (struct spot){ PAGE_NONE, UINT32_MAX };
         for (page_no page = PAGE_CATALOG; page != PAGE_NONE; page = roots->next) {
                 roots = roots_page_at(heap, page);
-                if (!roots || is_circle(heap, ++pages))
+                if (!roots || is_circle(&chain, page))
                         return XAC_CORRUPT;
                 for (uint32_t i = 0; i < roots_per_page(heap); i++) {
                         const struct root_entry *entry = &roots->entry[i];
@@ -220,11 +232,11 @@ static int list_body(void *wish_)
 {
         struct wish *wish = wish_;
         const struct roots_page *roots;
-        uint32_t pages = 0;
+        struct chain chain = { PAGE_NONE, 0, 0 };
         int result = 0;
         for (page_no page = PAGE_CATALOG; !result && page != PAGE_NONE; page = roots->next) {
                 roots = roots_page_at(wish->heap, page);
-                if (!roots || is_circle(wish->heap, ++pages))
+                if (!roots || is_circle(&chain, page))
                         return XAC_CORRUPT;
                 for (uint32_t i = 0; !result && i < roots_per_page(wish->heap); i++) {
                         xac_heap_root root;

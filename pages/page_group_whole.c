@@ -134,10 +134,8 @@ int page_group_take_run(struct page_arena *arena, uint32_t count, uint32_t *firs
 
 uint32_t page_group_covered_by(struct page_arena *arena, uint32_t group)
 {
-        uint32_t count = 0;
-        while (page_group_is_covered(arena, group + 1 + count))
-                count++;
-        return count;
+        const struct arena_header *header = arena_read(arena, PAGE_HEADER);
+        return header ? header_count_covered(header, group + 1, arena->page_bytes) : 0;
 }
 
 int page_group_free_run(struct page_arena *arena, uint32_t first, uint32_t count)

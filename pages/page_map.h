@@ -65,6 +65,20 @@ static inline bool header_covers(const struct arena_header *header, uint32_t gro
         return group < header_can_cover(page_bytes) && header->covered[group / 64] >> group % 64 & 1;
 }
 
+/* How many groups are covered from this one on, side by side. */
+static inline uint32_t header_count_covered(const struct arena_header *header, uint32_t group, uint32_t page_bytes)
+{
+        const uint32_t end = header_can_cover(page_bytes);
+        uint32_t at = group;
+        while (at < end) {
+                const uint64_t others = ~header->covered[at / 64] >> at % 64;
+                if (others)
+                        return at + (uint32_t)__builtin_ctzll(others) - group;
+                at = (at / 64 + 1) * 64;
+        }
+        return at - group;
+}
+
 static inline void header_set_covered(struct arena_header *header, uint32_t group, bool is_covered)
 {
         const uint64_t bit = UINT64_C(1) << group % 64;

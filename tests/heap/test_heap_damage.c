@@ -37,9 +37,11 @@ static size_t size_of(int i)
         return i == 0 ? (size_t)3 << 20 : i % 9 == 0 ? 2100 + (size_t)i * 50 : 1 + (size_t)i * 37 % 2032;
 }
 
+static xac_options options;
+
 static void open_heap(void)
 {
-        check_ok(xac_open(scratch_path("env"), XAC_CREATE | XAC_VOLATILE, NULL, &env));
+        check_ok(xac_open(scratch_path("env"), XAC_CREATE | XAC_VOLATILE, &options, &env));
         check_ok(xac_heap_open(env, "heap", XAC_CREATE, &heap));
 }
 
@@ -437,6 +439,100 @@ static void pages_of_roots_in_a_circle_are_found(void)
         close_heap();
 }
 
+/* ---- What only a crafted file says ---- */
+
+enum { GROUPS_MANY = 1 << 17, FINDINGS_MOST = 10100 };
+
+static void count_finding(void *count, const char *text)
+{
+        (void)text;
+        ++*(uint64_t *)count;
+}
+
+static uint64_t check_crafted(void)
+{
+        uint64_t findings = 0;
+
+        check_code(xac_heap_check(heap, NULL, count_finding, &findings), XAC_CORRUPT);
+        return findings;
+}
+
+/* Those of a circle, and no more than a few times. */
+static int take_few_roots(void *count, const xac_heap_root *root)
+{
+        (void)root;
+        return ++*(unsigned *)count > 10 * ROOTS;
+}
+
+/* The header says that there are very many groups: all but those of the heap are a hole. */
+static void groups_that_are_a_hole_are_not_all_looked_at(void)
+{
+        unsigned roots = 0;
+        xac_heap_root root;
+
+        options.reserve_bytes = (uint64_t)GROUPS_MANY * GROUP_PAGES * PAGE;
+        make_heap();
+        check_ok(xbegin(env, 0));
+        struct arena_header *header = arena_write(heap->arena, PAGE_HEADER);
+        header->groups = GROUPS_MANY;
+        header->not_groups = ~header->groups;
+        check(check_crafted() < FINDINGS_MOST);
+        /* Now that the file is so long: a circle is found by what it is, not by how many pages there are. */
+        struct roots_page *last = arena_write(heap->arena, second_roots_page());
+        last->next = PAGE_CATALOG;
+        check_code(xac_heap_root_list(heap, take_few_roots, &roots), XAC_CORRUPT);
+        check_code(xac_heap_root_find(heap, "absent", &root), XAC_CORRUPT);
+        check_ok(xabort(env));
+        close_heap();
+}
+
+/* A map on which all is taken, and nothing labelled, is worth 511 findings. */
+static void groups_of_nobody_are_not_all_told_of(void)
+{
+        enum { MANY = 40 };
+
+        make_heap();
+        check_ok(xbegin(env, 0));
+        struct arena_header *header = arena_write(heap->arena, PAGE_HEADER);
+        const uint32_t first = header->groups;
+        header->groups = first + MANY;
+        header->not_groups = ~header->groups;
+        check(check_crafted() >= MANY); /* the file has got them */
+        for (uint32_t group = first; group < first + MANY; group++) {
+                struct group_map *map = arena_write(heap->arena, map_of(group));
+
+                *map = (struct group_map){ .kind = PAGE_IS_MAP, .group = group };
+        }
+        check(check_crafted() < FINDINGS_MOST + GROUP_PAGES);
+        check_ok(xabort(env));
+        close_heap();
+}
+
+/* One bit after the other, as before. */
+static void groups_that_are_covered_are_counted(void)
+{
+        static union {
+                struct arena_header header;
+                unsigned char page[PAGE];
+        } crafted;
+        const uint32_t end = header_can_cover(PAGE);
+        struct chance chance = { chance_seed() };
+
+        for (int round = 0; round < 200; round++) {
+                const uint32_t first = (uint32_t)chance_below(&chance, end);
+                const uint32_t count = (uint32_t)chance_below(&chance, end - first + 1);
+
+                memset(&crafted, 0, sizeof(crafted));
+                for (uint32_t group = first; group < first + count; group++)
+                        header_set_covered(&crafted.header, group, true);
+                check_equal(header_count_covered(&crafted.header, first, PAGE), count);
+                check_equal(header_count_covered(&crafted.header, first + count, PAGE), 0);
+                if (first)
+                        check_equal(header_count_covered(&crafted.header, first - 1, PAGE), 0);
+        }
+        check_equal(header_count_covered(&crafted.header, end + 1, PAGE), 0);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -446,6 +542,9 @@ int main(void)
                 isolated_timed(each_bit_of_slabs_is_looked_at, 120),
                 isolated_test(a_root_that_leads_out_of_the_heap_is_not_followed),
                 isolated_test(pages_of_roots_in_a_circle_are_found),
+                isolated_timed(groups_that_are_a_hole_are_not_all_looked_at, 20),
+                isolated_test(groups_of_nobody_are_not_all_told_of),
+                isolated_test(groups_that_are_covered_are_counted),
                 isolated_timed(all_calls_survive_damage_or_say_so, 120),
         };
 
