@@ -100,8 +100,8 @@ typedef struct xac_heap_stats {
 } xac_heap_stats;
 
 /* Looks at all of it, in a transaction that reads. `finding`, which may be NULL, is told in words of all that is wrong,
- * up to some 10,000 things: then the result is XAC_CORRUPT. Every byte is accounted for: file_bytes is the sum of slab_bytes, run_bytes,
- * free_bytes and kept_bytes. */
+ * up to some 10,000 things: then the result is XAC_CORRUPT. Every byte is accounted for: file_bytes is the sum of
+ * slab_bytes, run_bytes, free_bytes and kept_bytes. */
 int xac_heap_check(xac_heap *heap, xac_heap_stats *stats, void (*finding)(void *arg, const char *text), void *arg);
 
 #ifdef __cplusplus
