@@ -173,9 +173,8 @@ static bool range_makes_sense(const struct archive_part *part)
 /* No record is longer than one may be, so the next one begins soon. */
 static bool records_make_sense(const struct archive_part *part)
 {
-        return part->first_record >= part->from && part->first_record - part->from <= LOG_RECORD_MAX &&
-               part->next_record >= part->to && part->next_record - part->to <= LOG_RECORD_MAX &&
-               part->next_record >= part->first_record;
+        return part->first_record >= part->from && part->next_record >= part->first_record &&
+               part->next_record >= part->to && part->next_record - part->to <= LOG_RECORD_MAX;
 }
 
 static bool content_makes_sense(const struct archive_part *part)

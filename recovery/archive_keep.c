@@ -120,16 +120,23 @@ static bool take_record(struct keep *keep, const struct log_record *record)
         return true;
 }
 
-/* After a gap: groups begin at blocks. */
+/* After a gap: groups begin at blocks. Records do not overlap, whether they are damaged or not: where they would, in
+ * all that was looked at, somebody has written a header into each block, and none of them is one. */
 static bool find_record(struct keep *keep)
 {
-        struct log_record record;
+        const uint64_t most = keep->part.to - keep->part.from + LOG_RECORD_MAX;
+        uint64_t looked_at = 0;
 
-        for (uint64_t at = keep->part.from; at < keep->part.to; at += LOG_BLOCK)
+        for (uint64_t at = keep->part.from; at < keep->part.to && looked_at <= most; at += LOG_BLOCK) {
+                struct log_record record = { .payload_len = 0 };
+
                 if (record_at(keep, at, &record)) {
                         keep->part.first_record = at;
                         return true;
                 }
+                if (record.position == at && record.kind != LOG_PAD)
+                        looked_at += record.payload_len;
+        }
         return false;
 }
 

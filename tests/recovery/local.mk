@@ -5,6 +5,7 @@
 SUITES += recovery
 SUITE_recovery = \
         %D%/test_adopt \
+        %D%/test_archive_keep \
         %D%/test_archive_line \
         %D%/test_area \
         %D%/test_diff \
@@ -40,6 +41,8 @@ UNIT_CRASHED = tests/recovery/crashed_stand.h tests/recovery/crashed.h tests/bas
 
 %C%_test_adopt_SOURCES = %D%/test_adopt.c $(UNIT_DIRECTORY)
 %C%_test_adopt_LDADD = $(UNIT_LIBS)
+%C%_test_archive_keep_SOURCES = %D%/test_archive_keep.c
+%C%_test_archive_keep_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_archive_line_SOURCES = %D%/test_archive_line.c
 %C%_test_archive_line_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_area_SOURCES = %D%/test_area.c $(UNIT_DIRECTORY)
