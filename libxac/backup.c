@@ -37,6 +37,7 @@ struct backup {
         uint64_t judged_sector; /* of sums, and 1: the one that was judged last; 0: none */
         bool sector_tells;
         uint64_t data_begin, data_end; /* a stretch at home that is no hole, and none lies before it */
+        uint64_t sums_begin, sums_end; /* the same of its sums */
 };
 
 /* ---- Pages at home ---- */
@@ -149,12 +150,40 @@ static int read_home(struct backup *backup, uint64_t page_no, uint32_t count, un
         return verify_home(backup, page_no, count, to);
 }
 
-static int verify_hole(struct backup *backup, uint64_t page_no, uint64_t count)
+/* So many pages from here on have sums that are a hole, too: those of zeros. */
+static int find_sums(struct backup *backup, uint64_t page_no, uint64_t *count)
 {
+        const int fd = backup->env->files.file[backup->file_no].sums.fd;
+        const uint64_t offset = sums_offset(page_no);
         int err = 0;
 
-        for (uint64_t i = 0; !err && i < count; i++)
-                err = verify_home(backup, page_no + i, 1, (const unsigned char *)shared_zeros(&backup->env->shared));
+        if (offset >= backup->sums_end)
+                err = sys_find_data(fd, offset, &backup->sums_begin, &backup->sums_end);
+        if (err == -ENXIO) {
+                backup->sums_begin = backup->sums_end = UINT64_MAX;
+                err = 0;
+        }
+        const uint64_t sectors = (backup->sums_begin - SUMS_HEADER_BYTES) / SUMS_SECTOR_BYTES;
+        const uint64_t until = backup->sums_begin > offset ? sectors * SUMS_SECTOR_PAGES : page_no;
+        *count = !err && until > page_no ? until - page_no : 0;
+        return err;
+}
+
+/* Somebody may have made the file longer than any disk. */
+static int verify_hole(struct backup *backup, uint64_t page_no, uint64_t count)
+{
+        const unsigned char *zeros = (const unsigned char *)shared_zeros(&backup->env->shared);
+        const uint64_t end = page_no + count;
+        int err = 0;
+
+        while (!err && page_no < end) {
+                err = find_sums(backup, page_no, &count);
+                if (!err && !count)
+                        err = verify_home(backup, page_no, 1, zeros);
+                else if (!err && backup->is_harmed)
+                        backup->unknown += count < end - page_no ? count : end - page_no;
+                page_no += count ? count : 1;
+        }
         return err;
 }
 
@@ -260,6 +289,7 @@ static int open_file(struct backup *backup, uint32_t file_no, struct stat *st)
         backup->file_no = file_no;
         backup->pages = err ? 0 : files_byte_len(&env->files, file_no) >> env->shared.page_shift;
         backup->data_begin = backup->data_end = 0;
+        backup->sums_begin = backup->sums_end = 0;
         backup->judged_sector = 0;
         if (!err && backup->pages && !st->st_size)
                 return say_cut(backup);

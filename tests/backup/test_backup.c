@@ -7,8 +7,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/resource.h>
 
 #include "backup/partial.h"
+#include "base/checksum.h"
 #include "base/sys.h"
 #include "recovery/manifest.h"
 #include "tests/backup/stand.h"
@@ -255,6 +257,39 @@ static void bad_arguments_are_refused(void)
         stand_back_up(env, "copy///", NULL); /* slashes at the end are nothing */
         check(stand_is_there("copy/xac.manifest"));
         check_ok(xac_close(env));
+}
+
+static uint64_t processor_us(void)
+{
+        struct rusage usage;
+
+        check_equal(getrusage(RUSAGE_SELF, &usage), 0);
+        return (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
+               (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+/* Each page of it once would be 32 times as many bytes. */
+static void a_long_hole_is_not_gone_through(void)
+{
+        enum { HALF_GIB = 1 << 29, CHUNK = 1 << 20 };
+        static unsigned char zeros[CHUNK];
+        xac_env *env = stand_open("env", XAC_CREATE, NULL);
+        unsigned char *view = stand_map(env, "file", (size_t)32 * HALF_GIB);
+        uint32_t crc = 0;
+
+        stand_put(env, view, "first", 0);
+        stand_put(env, view + (size_t)32 * HALF_GIB - STAND_PAGE, "last", 0);
+        check_ok(xac_checkpoint(env));
+        uint64_t begun_us = processor_us();
+        for (unsigned i = 0; i < HALF_GIB / CHUNK; i++)
+                crc = checksum_crc32c(crc, zeros, CHUNK);
+        const uint64_t part_us = processor_us() - begun_us;
+        check(crc != 1);
+        begun_us = processor_us();
+        stand_back_up(env, "copy", NULL);
+        check(processor_us() - begun_us < 20 * part_us);
+        check_ok(xac_close(env));
+        stand_expect("copy", "file", (size_t)32 * HALF_GIB, (size_t)32 * HALF_GIB - STAND_PAGE, "last");
 }
 
 static void in_a_child(int unused, void *env)
@@ -561,6 +596,7 @@ int main(void)
                 isolated_test(large_files_stay_sparse),
                 isolated_test(pages_that_go_home_meanwhile_are_there),
                 isolated_test(pages_that_became_zeros_are_holes),
+                isolated_test(a_long_hole_is_not_gone_through),
                 isolated_test(a_file_without_pages_stays_one),
                 isolated_test(bad_arguments_are_refused),
                 isolated_test(a_forked_child_has_to_open_it_first),
