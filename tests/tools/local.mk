@@ -10,6 +10,7 @@ SUITE_tools_NEEDS = %D%/ledger %D%/page_trace
 TESTS += $(SUITE_tools)
 
 TOOL_TESTS = \
+        %D%/test_address \
         %D%/test_backup \
         %D%/test_archive \
         %D%/test_archive_care \
@@ -50,6 +51,8 @@ TOOL_COMMON = %D%/tool.c %D%/tool.h
 TRACE_TESTED = %D%/json_check.c %D%/json_check.h %D%/trace_chew.c %D%/trace_chew.h %D%/trace_make.c %D%/trace_make.h \
         $(TRACE_READER) tools/xac/tool.c tools/xac/tool.h
 
+%C%_test_address_SOURCES = %D%/test_address.c tools/xac/address.c tools/xac/address.h
+%C%_test_address_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_backup_SOURCES = %D%/test_backup.c %D%/json_check.c %D%/json_check.h $(TOOL_COMMON)
 %C%_test_backup_LDADD = $(CONTRACT_LIBS)
 %C%_ledger_SOURCES = %D%/ledger.c

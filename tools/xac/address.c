@@ -8,7 +8,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
+
+#define LEAST_S 0.0005 /* less would be no time-out at all */
 
 bool address_is_path(const char *text)
 {
@@ -88,7 +91,31 @@ static int connect_to(int family, const struct sockaddr *address, socklen_t leng
         return err;
 }
 
-/* The first address that answers. */
+static double now_s(void)
+{
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* The seconds are for all addresses together: where others follow, one gets half of what is left, so that one that
+ * never answers does not take the time of those. */
+int address_connect_first(const struct addrinfo *found, double timeout)
+{
+        const double end_s = now_s() + timeout;
+        int result = -EADDRNOTAVAIL;
+
+        for (const struct addrinfo *at = found; at && result < 0; at = at->ai_next) {
+                const double left_s = timeout > 0 ? end_s - now_s() : 0;
+
+                if (timeout > 0 && left_s < LEAST_S)
+                        return -ETIMEDOUT;
+                result = connect_to(at->ai_family, at->ai_addr, at->ai_addrlen, at->ai_next ? left_s / 2 : left_s);
+        }
+        return result;
+}
+
 static int connect_to_port(const char *text, double timeout)
 {
         struct addrinfo *found;
@@ -96,9 +123,7 @@ static int connect_to_port(const char *text, double timeout)
 
         if (result)
                 return result;
-        result = -EADDRNOTAVAIL;
-        for (const struct addrinfo *at = found; at && result < 0; at = at->ai_next)
-                result = connect_to(at->ai_family, at->ai_addr, at->ai_addrlen, timeout);
+        result = address_connect_first(found, timeout);
         freeaddrinfo(found);
         return result;
 }
