@@ -25,28 +25,37 @@ static bool may_be(const struct cells_rule *rule, uint32_t key_len, uint32_t val
         return rule->key_bytes ? value_len == rule->value_bytes : value_len <= BPTREE_VALUE_MAX;
 }
 
-/* Where each record is. The sum cannot overflow: 2^32 of them have less than 2^63 bytes. */
-static int index_table(struct cells *cells, const struct cells_rule *rule)
+/* Where the next record is. The sum cannot overflow: 2^32 of them have less than 2^63 bytes. */
+static int index_next(struct cells *cells, const struct cells_rule *rule, struct cells_index *index)
 {
-        uint64_t offset = (uint64_t)cells->count * sizeof(struct send_lengths);
-        for (uint32_t i = 0; i < cells->count; i++) {
-                struct send_lengths lengths;
-                memcpy(&lengths, &cells->table[i], sizeof(lengths));
-                lengths = send_lengths_order(lengths);
-                if (!may_be(rule, lengths.key_len, lengths.value_len))
-                        return -EPROTO;
-                const uint64_t is_gone = lengths.value_len == SEND_GONE;
-                cells->table[i] = offset << CELLS_OFFSET_SHIFT | is_gone << CELLS_GONE_SHIFT | lengths.key_len;
-                offset += lengths.key_len + (is_gone ? 0 : lengths.value_len);
-                if (offset > cells->byte_len)
-                        return -EPROTO;
-        }
-        return offset == cells->byte_len ? 0 : -EPROTO;
+        struct send_lengths lengths;
+        memcpy(&lengths, &cells->table[index->count], sizeof(lengths));
+        lengths = send_lengths_order(lengths);
+        if (!may_be(rule, lengths.key_len, lengths.value_len))
+                return -EPROTO;
+        const uint64_t is_gone = lengths.value_len == SEND_GONE;
+        cells->table[index->count++] = index->end << CELLS_OFFSET_SHIFT | is_gone << CELLS_GONE_SHIFT | lengths.key_len;
+        index->end += lengths.key_len + (is_gone ? 0 : lengths.value_len);
+        return index->end <= cells->byte_len ? 0 : -EPROTO;
 }
 
-int cells_parse(struct cells *cells, const struct cells_rule *rule)
+int cells_index(struct cells *cells, const struct cells_rule *rule, size_t have, struct cells_index *index)
 {
-        int err = index_table(cells, rule);
+        const size_t entries = have / sizeof(struct send_lengths);
+        const uint32_t end = entries < cells->count ? (uint32_t)entries : cells->count;
+        if (!index->count)
+                index->end = (uint64_t)cells->count * sizeof(struct send_lengths);
+        while (index->count < end) {
+                int err = index_next(cells, rule, index);
+                if (err)
+                        return err;
+        }
+        return end < cells->count || index->end == cells->byte_len ? 0 : -EPROTO;
+}
+
+int cells_parse(struct cells *cells)
+{
+        int err = 0;
         for (uint32_t i = 1; !err && i < cells->count; i++)
                 if (key_compare(cells_key(cells, i - 1), cells_key(cells, i)) >= 0)
                         err = -EPROTO;

@@ -34,9 +34,18 @@ struct cells_rule {
 
 /* Makes room for byte_len bytes of a frame (*cells NULL: anew). -ENOMEM: all is as it was. */
 int cells_grow(struct cells **cells, size_t byte_len);
-/* Judges bytes that may be anything: count and byte_len are filled in, and at least 8 bytes there for each. -EPROTO:
- * they are not such records, or not in strictly ascending order. */
-int cells_parse(struct cells *cells, const struct cells_rule *rule);
+/* How far the table is made into another one. */
+struct cells_index {
+        uint32_t count; /* entries; zeroed in the beginning */
+        uint64_t end;   /* of the last one's record */
+};
+
+/* Judges what is there of the table, `have` bytes of the frame, which may be anything: count and byte_len are filled
+ * in, and byte_len is at least 8 for each. So what cannot be is known before the records come. -EPROTO: they are not
+ * such records. */
+int cells_index(struct cells *cells, const struct cells_rule *rule, size_t have, struct cells_index *index);
+/* All of the frame is there, and its table was judged. -EPROTO: they are not in strictly ascending order. */
+int cells_parse(struct cells *cells);
 
 static inline size_t cells_offset(const struct cells *cells, uint32_t i)
 {

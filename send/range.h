@@ -15,7 +15,9 @@
  * that it is large takes twice what has come of it, or GROW_MIN.
  *  2. What a segment is made of is judged before it is one (segment.c): afterwards it is read without asking.
  *  3. What was asked for bounds what is taken (range_expect.c), and a frame that has nothing is none.
- *  4. Segments come in order: the first record of each is behind the last one of those before it, as they are shown.
+ *  4. All of that has a limit, if the caller says one (xac_range_limit): what a frame will take is counted when its
+ * header is there.
+ *  5. Segments come in order: the first record of each is behind the last one of those before it, as they are shown.
  *
  * While a response comes in, from its BEGIN on, the range is empty; after an error it stays so. The old segments wait
  * in `old` then, until KEEP or DELTA takes them over.
@@ -36,7 +38,8 @@ enum incoming_state { INCOMING_HEADER, INCOMING_SMALL, INCOMING_PAGE, INCOMING_R
 
 enum {
         SMALL_BYTES = sizeof(struct send_begin) + 2 * BPTREE_KEY_MAX, /* BEGIN, END, ERROR */
-        GROW_MIN = 65536
+        GROW_MIN = 65536,
+        EMPTY_PAGES_MAX = 16 /* of a response: a sender has no use for those that have no record of the range */
 };
 
 struct incoming {
@@ -48,13 +51,16 @@ struct incoming {
         uint64_t sequence;     /* of the response */
         uint64_t records;      /* in its RECORDS so far, */
         uint64_t record_bytes; /* and the bytes of their keys and values */
+        uint64_t held;         /* bytes of memory that its segments take, those of this frame included */
         union {
                 struct send_frame header;
                 unsigned char small[SMALL_BYTES];
         };
         void *page;
+        unsigned empty_pages; /* so far */
         struct cells *cells;
         size_t cells_room;
+        struct cells_index cells_index;
         struct rows *rows; /* of all RECORDS of the response */
         size_t rows_begin; /* of this frame in it */
         struct segments old;
@@ -68,8 +74,9 @@ struct expected_key {
 };
 
 struct expected {
-        bool is_any;    /* else a response may be of any request */
-        bool has_pages; /* by enum xac_send_way, or as the server likes */
+        bool is_any;       /* else a response may be of any request */
+        bool has_pages;    /* by enum xac_send_way, or as the server likes */
+        uint64_t sequence; /* 0: any that is not older than the base */
         uint64_t base_sequence, max_records, max_bytes;
         struct expected_key from, to;
 };
@@ -94,6 +101,7 @@ struct xac_range {
         struct place place;
         struct incoming incoming;
         struct expected expected;
+        uint64_t limit;        /* bytes of memory; 0: none */
         unsigned char *staged; /* range_receive.c */
         unsigned char low[BPTREE_KEY_MAX], high[BPTREE_KEY_MAX];
 };
@@ -120,12 +128,16 @@ uint64_t range_certain(const struct xac_range *range);
 /* Is it an answer to what was asked, and no more than that? */
 bool range_is_expected(const struct xac_range *range, const struct send_begin *begin, const unsigned char *bounds);
 bool range_count_records(struct xac_range *range, const struct send_frame *frame);
+/* Within the limit, with all that the frame will have? */
+bool range_has_room(struct xac_range *range, const struct send_frame *frame);
 bool range_is_expected_end(const struct xac_range *range, const struct send_end *end);
 
 /* ---- range_frame.c ---- */
 
-/* The header is there. -EPROTO. */
+/* The header is there. -EPROTO, -EFBIG. */
 int range_begin_frame(struct xac_range *range);
+/* More of a frame with a table is there: what cannot be is refused before its records come. -EPROTO. */
+int range_judge_cells(struct xac_range *range);
 /* The bytes of a page, of a whole frame are there. 1: that was END; 0; -EPROTO, -ENOMEM, what ERROR says. */
 int range_end_page(struct xac_range *range);
 int range_end_frame(struct xac_range *range);

@@ -33,6 +33,7 @@ int xac_range_expect(xac_range *range, const xac_send_request *request)
                 return -EINVAL;
         keep_key(&expected->from, request->from, from_len);
         keep_key(&expected->to, request->to, to_len);
+        expected->sequence = request->sequence;
         expected->base_sequence = request->base_sequence;
         expected->max_records = request->max_records;
         expected->max_bytes = request->max_bytes;
@@ -41,9 +42,50 @@ int xac_range_expect(xac_range *range, const xac_send_request *request)
         return 0;
 }
 
+int xac_range_limit(xac_range *range, uint64_t byte_len)
+{
+        if (!range)
+                return -EINVAL;
+        range->limit = byte_len;
+        return 0;
+}
+
+/* What the frame will have when all of it is there. */
+static uint64_t claim(const struct xac_range *range, const struct send_frame *frame)
+{
+        const struct incoming *incoming = &range->incoming;
+        switch (frame->kind) {
+        case SEND_RECORDS:
+                return frame->byte_len + sizeof(struct segment);
+        case SEND_PAGES:
+                return frame->byte_len + frame->count * (uint64_t)sizeof(struct segment);
+        case SEND_DELTA:
+                return segment_bytes(&range->shape, &incoming->old.at[incoming->old_at]) + frame->byte_len +
+                       frame->count * (uint64_t)sizeof(uint32_t);
+        default:
+                return 0;
+        }
+}
+
+/* The segments that are kept cost what they did: keep() counts them. */
+bool range_has_room(struct xac_range *range, const struct send_frame *frame)
+{
+        struct incoming *incoming = &range->incoming;
+        incoming->held += claim(range, frame);
+        return !range->limit || incoming->held <= range->limit;
+}
+
 static bool is_key(const struct expected_key *expected, const unsigned char *key, size_t len)
 {
         return len == expected->len && memcmp(key, expected->bytes, len) == 0;
+}
+
+/* Who names no commit wants the newest one, which is not older than what it has. */
+static bool is_expected_commit(const struct expected *expected, const struct send_begin *begin)
+{
+        if (begin->base_sequence && begin->base_sequence != expected->base_sequence)
+                return false;
+        return expected->sequence ? begin->sequence == expected->sequence : begin->sequence >= expected->base_sequence;
 }
 
 bool range_is_expected(const struct xac_range *range, const struct send_begin *begin, const unsigned char *bounds)
@@ -52,8 +94,7 @@ bool range_is_expected(const struct xac_range *range, const struct send_begin *b
         if (!expected->is_any)
                 return true;
         return is_key(&expected->from, bounds, begin->from_len) &&
-               is_key(&expected->to, bounds + begin->from_len, begin->to_len) &&
-               (!begin->base_sequence || begin->base_sequence == expected->base_sequence);
+               is_key(&expected->to, bounds + begin->from_len, begin->to_len) && is_expected_commit(expected, begin);
 }
 
 /* One record may be as long as it is. */

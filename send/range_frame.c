@@ -13,11 +13,13 @@ static bool is_small(const struct send_frame *frame, size_t fixed_bytes, size_t 
         return !frame->count && frame->byte_len >= fixed_bytes && frame->byte_len <= fixed_bytes + more;
 }
 
+enum { CELL_BYTES_MAX = sizeof(struct send_lengths) + BPTREE_KEY_MAX + BPTREE_VALUE_MAX };
+
 /* Each has a table's entry and a byte of a key at least. */
 static bool may_be_cells(const struct send_frame *frame)
 {
         return frame->byte_len >= frame->count * (uint64_t)(sizeof(struct send_lengths) + 1) &&
-               (frame->count || !frame->byte_len) && frame->byte_len <= CELLS_BYTES_MAX;
+               frame->byte_len <= frame->count * (uint64_t)CELL_BYTES_MAX && frame->byte_len <= CELLS_BYTES_MAX;
 }
 
 static bool may_be_records(const struct xac_range *range, const struct send_frame *frame)
@@ -86,12 +88,15 @@ int range_begin_frame(struct xac_range *range)
         const struct send_frame frame = send_frame_order(incoming->header);
         if (!may_be(range, &frame) || is_empty(&frame) || !range_count_records(range, &frame))
                 return -EPROTO;
+        if (!range_has_room(range, &frame))
+                return -EFBIG;
         if (frame.byte_len > SIZE_MAX / 2)
                 return -ENOMEM;
         incoming->frame = frame;
         incoming->left = frame.byte_len;
         incoming->have = 0;
         incoming->state = state_of(range, &frame);
+        incoming->cells_index = (struct cells_index){ 0 };
         incoming->rows_begin = incoming->rows ? incoming->rows->used : 0;
         return 0;
 }
@@ -135,18 +140,22 @@ int range_end_page(struct xac_range *range)
                 return err;
         incoming->page = NULL;
         incoming->have = 0;
-        return append(range, &segment);
+        err = append(range, &segment);
+        if (!err && !segment.count && ++incoming->empty_pages > EMPTY_PAGES_MAX)
+                err = -EPROTO;
+        return err;
 }
 
-static int parse_cells(struct xac_range *range, const struct cells_rule *rule)
+/* Changes have a table in any case. */
+int range_judge_cells(struct xac_range *range)
 {
         struct incoming *incoming = &range->incoming;
-        int err = incoming->cells ? 0 : cells_grow(&incoming->cells, 0);
-        if (err)
-                return err;
+        const bptree_options *options = &range->shape.options;
+        const struct cells_rule records = { 0 }, changes = { options->key_bytes, options->value_bytes, true };
         incoming->cells->count = incoming->frame.count;
-        incoming->cells->byte_len = incoming->have;
-        return cells_parse(incoming->cells, rule);
+        incoming->cells->byte_len = incoming->frame.byte_len;
+        return cells_index(incoming->cells, incoming->frame.kind == SEND_DELTA ? &changes : &records, incoming->have,
+                           &incoming->cells_index);
 }
 
 /* The cells belong to a segment now. */
@@ -158,11 +167,10 @@ static void forget_cells(struct incoming *incoming)
 
 static int end_cells(struct xac_range *range)
 {
-        const struct cells_rule rule = { 0 };
         struct segment segment;
         int err = segments_reserve(&range->segments, 1);
         if (!err)
-                err = parse_cells(range, &rule);
+                err = cells_parse(range->incoming.cells);
         if (!err)
                 err = segment_of_cells(&range->shape, range->incoming.cells, &segment);
         if (err)
@@ -203,6 +211,7 @@ static int keep(struct xac_range *range)
                 return err;
         const struct segment *kept = incoming->old.at + incoming->old_at;
         for (size_t i = 0; i < count; i++) {
+                incoming->held += segment_bytes(&range->shape, &kept[i]);
                 if (!kept[i].count)
                         continue;
                 if (is_first && !may_follow(range, &kept[i]))
@@ -225,12 +234,10 @@ static void drop(struct incoming *incoming)
 static int end_delta(struct xac_range *range)
 {
         struct incoming *incoming = &range->incoming;
-        const bptree_options *options = &range->shape.options;
-        const struct cells_rule rule = { options->key_bytes, options->value_bytes, true };
         struct segment *old = &incoming->old.at[incoming->old_at];
         int err = segments_reserve(&range->segments, 1);
         if (!err)
-                err = parse_cells(range, &rule);
+                err = cells_parse(incoming->cells);
         if (!err)
                 err = segment_change(&range->shape, old, incoming->cells);
         if (err)

@@ -99,7 +99,9 @@ int range_filled(struct xac_range *range, size_t byte_len)
                 outcome = range_begin_frame(range);
         } else {
                 incoming->left -= byte_len;
-                if (incoming->state == INCOMING_PAGE && incoming->have == range->shape.page_bytes)
+                if (incoming->state == INCOMING_CELLS)
+                        outcome = range_judge_cells(range);
+                else if (incoming->state == INCOMING_PAGE && incoming->have == range->shape.page_bytes)
                         outcome = range_end_page(range);
         }
         if (!outcome && !incoming->left)

@@ -200,6 +200,22 @@ void segment_free(struct segment *segment)
         free(segment->overlay);
 }
 
+static uint64_t base_bytes(const struct segment_shape *shape, const struct segment *segment)
+{
+        if (segment->kind == SEGMENT_PAGE)
+                return shape->page_bytes;
+        return segment->kind == SEGMENT_ROWS ? segment->base_count * shape->stride : segment->cells->byte_len;
+}
+
+uint64_t segment_bytes(const struct segment_shape *shape, const struct segment *segment)
+{
+        const struct overlay *overlay = segment->overlay;
+        uint64_t byte_len = sizeof(*segment) + base_bytes(shape, segment);
+        for (uint32_t i = 0; overlay && i < overlay->deltas; i++)
+                byte_len += overlay->changes[i]->byte_len;
+        return overlay ? byte_len + (uint64_t)segment->count * sizeof(overlay->order[0]) : byte_len;
+}
+
 /* ---- changes ---- */
 
 /* An overlay that is being made: the order of the old segment, and changes that come into it. */

@@ -63,6 +63,8 @@ int segment_of_rows(const struct segment_shape *shape, struct rows *rows, size_t
 /* Puts changes over it, which were parsed; the same. -ENOMEM. */
 int segment_change(const struct segment_shape *shape, struct segment *segment, struct cells *changes);
 void segment_free(struct segment *segment);
+/* Bytes of memory that it takes. */
+uint64_t segment_bytes(const struct segment_shape *shape, const struct segment *segment);
 
 /* The records that it shows have indices from 0 on. */
 void segment_record(const struct segment_shape *shape, const struct segment *segment, uint32_t i,

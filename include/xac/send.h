@@ -150,8 +150,15 @@ void xac_range_close(xac_range *range);
  * needs. A program that trusts no server calls it before each request. */
 int xac_range_expect(xac_range *range, const xac_send_request *request);
 
+/* So many bytes of memory may what is received take (about as many again while a response replaces what there was); a
+ * response that would take more is -EFBIG when a frame's header says so. 0: no limit, as in the beginning. A program
+ * that asks for a whole tree of a server that it does not trust sets one. -EINVAL. */
+int xac_range_limit(xac_range *range, uint64_t byte_len);
+
 /* Reads one response from a blocking socket. 0; the error that the sender reports; -EPROTO: these bytes are no
- * response; -ECONNRESET: it ends in the middle; -ENOMEM; errors of recv(2). After an error the range is empty. */
+ * response; -EFBIG: it is beyond the limit; -ECONNRESET: it ends in the middle; -ENOMEM; errors of recv(2). After an
+ * error the range is empty. It waits as long as the socket does: without SO_RCVTIMEO for ever, and with it for as long
+ * as a byte comes in time. */
 int xac_range_receive(xac_range *range, int socket);
 /* The same for who reads otherwise: takes bytes as they come; *used of them belong to this response. 1: it is complete;
  * 0: more is needed; errors as above. */

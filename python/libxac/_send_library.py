@@ -42,6 +42,7 @@ _PROTOTYPES = {
     "xac_range_open": (c_int, POINTER(c_void_p)),
     "xac_range_close": (None, c_void_p),
     "xac_range_expect": (c_int, c_void_p, POINTER(Request)),
+    "xac_range_limit": (c_int, c_void_p, c_uint64),
     "xac_range_take": (c_int, c_void_p, c_void_p, c_size_t, POINTER(c_size_t)),
     "xac_range_sequence": (c_uint64, c_void_p),
     "xac_range_is_cut": (c_int, c_void_p),

@@ -12,6 +12,7 @@ import operator
 import os
 import socket
 import threading
+import time
 import weakref
 
 import numpy as np
@@ -22,6 +23,7 @@ from .errors import Error, check, error_of
 
 _CHUNK_BYTES = 1 << 17  # that are read at once
 _CHUNK_RECORDS = 256  # that an iteration takes at once
+_ENOUGH_BYTES = 1024  # that end a silence
 
 
 class _Received:
@@ -91,7 +93,8 @@ class Range:
     which stand for the 8 bytes that are in the order of the numbers: big-endian. Without start: from the first record;
     without stop: to the last. max_records, max_bytes (of keys and values): not more than so many, and then `is_cut`.
     way: "auto", "copy", "gather", "zerocopy", or "pages": then only what has changed is sent when it is asked for again.
-    at: the commit of a snapshot that somebody has open. timeout: seconds without an answer that are too many; without it there are none.
+    at: the commit of a snapshot that somebody has open. timeout: so many seconds in which less than 1 KiB of an answer
+    comes are too many; without it there are none. max_memory: bytes of memory that what comes may take; 0: any.
 
     Any thread may use it; they wait for each other. It has a connection of its own, and makes another one after an
     error.
@@ -112,6 +115,7 @@ class Range:
         way="auto",
         at=None,
         timeout=None,
+        max_memory=0,
     ):
         from . import _send_library
 
@@ -119,6 +123,7 @@ class Range:
         self._address = os.fspath(address)
         self._name = f"{file}, {tree}"
         self._timeout = timeout
+        self._max_memory = _checked_number(max_memory, "max_memory")
         self._request = _send_library.Request(
             file=_checked_name(file),
             tree=_checked_name(tree),
@@ -175,16 +180,18 @@ class Range:
             )
         check(code)
         check(self._calls.xac_range_expect(received.address, ctypes.byref(self._request)))
+        check(self._calls.xac_range_limit(received.address, self._max_memory))
         if self._socket is None or self._pid != os.getpid():  # a child of fork() leaves it to its parent
             self._disconnect()
             self._socket = _connect(self._address, self._timeout)
             self._pid = os.getpid()
+        self._socket.settimeout(self._timeout)
         self._socket.sendall(memoryview(self._buffer)[: byte_len.value], socket.MSG_NOSIGNAL)
 
     def _take(self, received):
-        result = 0
+        result, silence = 0, _Silence(self._socket, self._timeout)
         while result == 0:
-            byte_len = self._socket.recv_into(self._buffer)
+            byte_len = silence.recv_into(self._buffer)
             result = received.take(self._buffer, byte_len) if byte_len else -errno.ECONNRESET
         if result < 0:
             raise error_of(result, self._name)
@@ -301,6 +308,28 @@ def _bytes_of(key):
 
 
 # ---- the connection ----
+
+
+class _Silence:
+    """How long it may last: a byte now and then does not end it."""
+
+    def __init__(self, connection, timeout):
+        self.connection, self.timeout = connection, timeout
+        self.left, self.come = timeout, 0
+
+    def recv_into(self, buffer):
+        if self.timeout is None:
+            return self.connection.recv_into(buffer)
+        if self.left <= 0:
+            raise socket.timeout("timed out")
+        self.connection.settimeout(self.left)
+        begin = time.monotonic()
+        byte_len = self.connection.recv_into(buffer)
+        self.left -= time.monotonic() - begin
+        self.come += byte_len
+        if self.come >= _ENOUGH_BYTES:
+            self.left, self.come = self.timeout, 0
+        return byte_len
 
 
 def _connect(address, timeout):

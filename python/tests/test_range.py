@@ -350,11 +350,12 @@ def test_array_survives_a_failure(shop):
 class Impostor:
     """Accepts connections at an address, and answers what it is told to."""
 
-    def __init__(self, answer=b""):
+    def __init__(self, answer=b"", pause=None):
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind("impostor.sock")
         self._listener.listen()
         self._answer = answer
+        self._pause = pause  # seconds between two bytes of it
         self._connections = []
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -367,7 +368,18 @@ class Impostor:
                 return
             self._connections.append(connection)
             connection.recv(10000)
-            connection.sendall(self._answer)
+            if self._pause is None:
+                connection.sendall(self._answer)
+            else:
+                self._drip(connection)
+
+    def _drip(self, connection):
+        try:
+            for byte in self._answer:
+                connection.sendall(bytes([byte]))
+                time.sleep(self._pause)
+        except OSError:
+            pass
 
     def __enter__(self):
         return self
@@ -424,6 +436,21 @@ def test_server_that_does_not_answer(here):
     with Impostor(), pytest.raises(TimeoutError) as caught:
         libxac.Range("impostor.sock", "orders", "by_number", timeout=0.05)
     assert caught.value.code == -errno.ETIMEDOUT
+
+
+def test_server_that_gives_a_byte_now_and_then(here):
+    begin = struct.pack("<IIQ", 1, 0, 40) + struct.pack("<QQIIIIII", 7, 0, 4096, 8, 12, 1, 0, 0)
+    with Impostor(begin, pause=0.02), pytest.raises(TimeoutError) as caught:  # 56 bytes: more than a second
+        libxac.Range("impostor.sock", "orders", "by_number", timeout=0.2)
+    assert caught.value.code == -errno.ETIMEDOUT
+
+
+def test_more_than_the_memory(here):
+    begin = struct.pack("<IIQ", 1, 0, 40) + struct.pack("<QQIIIIII", 7, 0, 4096, 8, 12, 1, 0, 0)
+    rows = struct.pack("<IIQ", 2, 1000, 20000)
+    with Impostor(begin + rows), pytest.raises(libxac.SystemFailure) as caught:
+        libxac.Range("impostor.sock", "orders", "by_number", max_memory=10000)
+    assert caught.value.errno == errno.EFBIG
 
 
 class Interrupt(BaseException):

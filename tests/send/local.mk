@@ -13,6 +13,7 @@ SEND_TESTS = \
         %D%/test_descriptors \
         %D%/test_plan \
         %D%/test_range \
+        %D%/test_range_bounds \
         %D%/test_request \
         %D%/test_send
 check_PROGRAMS += $(SEND_TESTS)
@@ -37,6 +38,8 @@ SENT_MODEL = %D%/sent_model.c %D%/sent_model.h %D%/stream.c %D%/stream.h
 %C%_test_plan_LDADD = $(SEND_TEST_LIBS)
 %C%_test_range_SOURCES = %D%/test_range.c $(SENT_MODEL)
 %C%_test_range_LDADD = $(SEND_TEST_LIBS)
+%C%_test_range_bounds_SOURCES = %D%/test_range_bounds.c %D%/stream.c %D%/stream.h
+%C%_test_range_bounds_LDADD = $(SEND_TEST_LIBS)
 %C%_test_request_SOURCES = %D%/test_request.c
 %C%_test_request_LDADD = $(SEND_TEST_LIBS)
 %C%_test_send_SOURCES = %D%/test_send.c $(SOCKETS)

@@ -756,7 +756,11 @@ static void a_header_takes_no_memory(void)
         const struct send_frame large[] = { { SEND_RECORDS, UINT32_MAX, UINT32_MAX * UINT64_C(10) },
                                             { SEND_PAGES, UINT32_MAX, UINT32_MAX * UINT64_C(4096) } };
         const struct send_frame cells = { SEND_RECORDS, UINT32_MAX, UINT64_C(1) << 48 };
-        const char some[1000] = "";
+        unsigned char some[1000] = "";
+        const struct send_lengths lengths = send_lengths_order((struct send_lengths){ 1, BPTREE_VALUE_MAX });
+
+        for (size_t i = 0; i < sizeof(some); i += sizeof(lengths))
+                memcpy(some + i, &lengths, sizeof(lengths));
 
         for (unsigned i = 0; i < 3; i++) {
                 const struct send_frame *frame = i < 2 ? &large[i] : &cells;

@@ -18,6 +18,8 @@
 
 #include <xac/send.h>
 
+#include "recovery/manifest.h"
+#include "send/send_list.h"
 #include "tests/send/stream.h"
 #include "tests/tools/tool.h"
 
@@ -298,12 +300,136 @@ static void nobody_waits_for_ever(void)
         stream_free(&stream);
 }
 
+/* A process that gives a byte now and then, until nobody takes it. */
+static pid_t drip(int client, const struct stream *stream)
+{
+        const pid_t pid = fork();
+
+        check(pid >= 0);
+        for (size_t i = 0; pid == 0; i++) {
+                if (send(client, &stream->bytes[i % stream->len], 1, MSG_NOSIGNAL) != 1)
+                        _exit(0);
+                usleep(10000);
+        }
+        return pid;
+}
+
+/* Its exit status, beside such a server. */
+static int get_from_dripper(const char *const *args, const struct stream *stream)
+{
+        const int out = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        int status;
+
+        listen_there();
+        const pid_t pid = tool_start(args, out);
+        const int client = accept_and_take_request();
+        const pid_t dripper = drip(client, stream);
+        close(client);
+        check_equal(waitpid(pid, &status, 0), pid);
+        check_equal(waitpid(dripper, NULL, 0), dripper);
+        close(listening);
+        close(out);
+        check(WIFEXITED(status));
+        return WEXITSTATUS(status);
+}
+
+/* The stream is long enough for minutes. */
+static void a_byte_now_and_then_does_not_hold_it(void)
+{
+        static const char *const calls[][3] = { { "file" }, { "file", "tree" } };
+        struct stream stream = { 0 };
+
+        put_good(&stream);
+        for (unsigned i = 0; i < 2; i++)
+                check_equal(get_from_dripper(
+                                    tool_args("get", "--timeout=0.3", scratch_path("socket"), calls[i][0], calls[i][1]),
+                                    &stream),
+                            1);
+        check_equal(
+                get_from_dripper(tool_args("get", "--timeout=1000", "--max-time=0.3", scratch_path("socket"), "file"),
+                                 &stream),
+                1);
+        stream_free(&stream);
+}
+
+/* ---- Lists ---- */
+
+static void put_listed(struct stream *stream, const char *file, const char *tree, uint64_t pages)
+{
+        struct send_listed listed = { .pages = pages, .page_bytes = PAGE };
+        unsigned char bytes[sizeof(struct send_frame) + SEND_LISTED_MAX];
+
+        snprintf(listed.file, sizeof(listed.file), "%s", file);
+        snprintf(listed.tree, sizeof(listed.tree), "%s", tree);
+        stream_add(stream, bytes, send_listed_encode(&listed, bytes));
+}
+
+static void put_files(struct stream *stream, unsigned count)
+{
+        for (unsigned i = 0; i < count; i++) {
+                char name[20];
+
+                snprintf(name, sizeof(name), "file%u", i);
+                put_listed(stream, name, "", 2);
+                put_listed(stream, name, "one", 2);
+                put_listed(stream, name, "two", 2);
+        }
+}
+
+static int get_the_list(struct stream *stream)
+{
+        stream_end(stream, 0);
+        const int status = get(tool_args("get", "--list", "--timeout=30", scratch_path("socket")), stream, false);
+        stream_free(stream);
+        *stream = (struct stream){ 0 };
+        return status;
+}
+
+/* An environment has 64 files, and each tree a page at least. */
+static void a_list_has_an_end(void)
+{
+        struct stream stream = { 0 };
+
+        put_files(&stream, MANIFEST_FILES);
+        check_equal(get_the_list(&stream), 0);
+        put_files(&stream, MANIFEST_FILES + 1);
+        check_equal(get_the_list(&stream), 1);
+        put_files(&stream, 1);
+        put_listed(&stream, "file0", "three", 2);
+        check_equal(get_the_list(&stream), 1);
+        put_listed(&stream, "file", "tree of no file", 9);
+        check_equal(get_the_list(&stream), 1);
+        put_files(&stream, 1);
+        put_listed(&stream, "file1", "", 9);
+        put_listed(&stream, "file0", "tree of another file", 9);
+        check_equal(get_the_list(&stream), 1);
+        put_listed(&stream, "file", "", UINT64_C(1) << 40);
+        check_equal(get_the_list(&stream), 1);
+}
+
+/* ---- Memory ---- */
+
+static void more_than_the_memory_is_refused(void)
+{
+        static const struct send_begin begin = { .sequence = 5, .page_bytes = PAGE, .key_bytes = 8, .value_bytes = 8 };
+        struct stream stream = { 0 };
+
+        stream_begin(&stream, &begin, NULL, NULL);
+        stream_frame(&stream, SEND_RECORDS, 1 << 20, UINT64_C(16) << 20);
+        check_equal(get(tool_args("get", "--timeout=30", "--max-memory=15", scratch_path("socket"), "file", "tree"),
+                        &stream, true),
+                    1);
+        check_said("--max-memory=15");
+        stream_free(&stream);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 isolated_test(a_right_one_is_printed), isolated_test(one_that_ends_early_is_an_error),
                 isolated_test(wrong_ones_are_refused), isolated_test(an_error_is_told_if_it_can_be_one),
-                isolated_test(nobody_waits_for_ever),
+                isolated_test(nobody_waits_for_ever),  isolated_test(a_byte_now_and_then_does_not_hold_it),
+                isolated_test(a_list_has_an_end),      isolated_test(more_than_the_memory_is_refused),
         };
 
         return cmocka_run_group_tests_name("xac get", tests, NULL, NULL);

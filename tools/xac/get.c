@@ -10,16 +10,15 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <xac/send.h>
 
 #include "base/say.h"
 #include "send/send_format.h"
-#include "tools/xac/address.h"
 #include "tools/xac/get_list.h"
 #include "tools/xac/get_pages.h"
+#include "tools/xac/peer.h"
 #include "tools/xac/tool.h"
 
 const char get_help[] =
@@ -39,36 +38,34 @@ const char get_help[] =
         "  --repeat=N     asks so many times, one after the other; with --way=pages only for what has changed\n"
         "  --list         prints a line for each data file: its name, two tabs, its pages; and for each of its trees:\n"
         "                 file, tree, bytes of a key, bytes of a value, with tabs between them\n"
-        "  --timeout=N    give up when nothing comes for N seconds (60)\n"
+        "  --timeout=N    give up when less than 1 KiB comes in N seconds of waiting (60)\n"
+        "  --max-time=N   give up after N seconds in all\n"
+        "  --max-memory=N at most so many MiB for what comes (half of the machine's)\n"
         "  --help         this text\n"
         "\n"
         "Keys may have bytes as \\xNN.\n"
         "Exit status: 0 done, 1 failed, 2 usage.\n";
 
+enum { MIB_SHIFT = 20, MEMORY_MIB_MAX = 1 << 24, SECONDS_MAX = 1000000 };
+
 struct order {
         const char *address;
         xac_send_request request;
         uint64_t repeat;
-        double timeout; /* seconds */
+        double timeout, max_time; /* seconds; max_time 0: any */
+        uint64_t memory_mib;
         bool is_count, is_list;
 };
 
 /* ---- the connection ---- */
 
-static int ask(int socket, const xac_send_request *request)
+static int ask(struct peer *peer, const xac_send_request *request)
 {
         unsigned char bytes[XAC_SEND_REQUEST_MAX];
         size_t byte_len = 0;
         int err = xac_send_request_encode(request, bytes, sizeof(bytes), &byte_len);
 
-        for (size_t sent = 0; !err && sent < byte_len;) {
-                const ssize_t some = send(socket, bytes + sent, byte_len - sent, MSG_NOSIGNAL);
-                if (some < 0)
-                        err = -errno;
-                else
-                        sent += (size_t)some;
-        }
-        return err;
+        return err ? err : peer_ask(peer, bytes, byte_len);
 }
 
 /* ---- records ---- */
@@ -95,18 +92,37 @@ static int print_records(const struct order *order, xac_range *range)
         return fflush(stdout) ? -errno : 0;
 }
 
-static int get_records(struct order *order, int socket)
+/* One response, and nothing behind it. */
+static int receive(struct peer *peer, xac_range *range)
+{
+        static unsigned char bytes[131072];
+        size_t byte_len = 0, used = 0;
+        int outcome = 0;
+
+        while (!outcome) {
+                outcome = peer_read(peer, bytes, sizeof(bytes), &byte_len);
+                if (!outcome)
+                        outcome = xac_range_take(range, bytes, byte_len, &used);
+        }
+        if (outcome < 0)
+                return outcome;
+        return used == byte_len ? 0 : -EPROTO;
+}
+
+static int get_records(struct order *order, struct peer *peer)
 {
         xac_range *range;
         int err = xac_range_open(&range);
 
+        if (!err)
+                err = xac_range_limit(range, order->memory_mib << MIB_SHIFT);
         for (uint64_t i = 0; i < order->repeat && !err; i++) {
                 order->request.base_sequence = xac_range_sequence(range);
                 err = xac_range_expect(range, &order->request);
                 if (!err)
-                        err = ask(socket, &order->request);
+                        err = ask(peer, &order->request);
                 if (!err)
-                        err = xac_range_receive(range, socket);
+                        err = receive(peer, range);
                 if (!err)
                         err = print_records(order, range);
         }
@@ -117,13 +133,13 @@ static int get_records(struct order *order, int socket)
 /* ---- pages ---- */
 
 /* So many bytes from there to standard output. */
-static int pass_on(int socket, uint64_t byte_len)
+static int pass_on(struct peer *peer, uint64_t byte_len)
 {
         char bytes[65536];
 
         while (byte_len) {
                 const size_t some = byte_len < sizeof(bytes) ? (size_t)byte_len : sizeof(bytes);
-                int err = get_bytes(socket, bytes, some);
+                int err = peer_read_all(peer, bytes, some);
                 if (err)
                         return err;
                 if (fwrite(bytes, 1, some, stdout) != some)
@@ -134,33 +150,33 @@ static int pass_on(int socket, uint64_t byte_len)
 }
 
 /* GET_HEAD, GET_END, or an error. */
-static int take_frame(int socket, struct get_pages *pages)
+static int take_frame(struct peer *peer, struct get_pages *pages)
 {
         unsigned char rest[GET_REST_MAX];
         struct send_frame head;
         size_t byte_len;
-        int step = get_bytes(socket, &head, sizeof(head));
+        int step = peer_read_all(peer, &head, sizeof(head));
 
         if (step)
                 return step;
         step = get_pages_head(pages, &head, &byte_len);
         if (step < 0)
                 return step;
-        step = get_bytes(socket, rest, byte_len);
+        step = peer_read_all(peer, rest, byte_len);
         if (!step)
                 step = get_pages_rest(pages, &head, rest, byte_len);
-        return step == GET_PAGES ? pass_on(socket, pages->left) : step;
+        return step == GET_PAGES ? pass_on(peer, pages->left) : step;
 }
 
-static int get_pages(struct order *order, int socket)
+static int get_pages(struct order *order, struct peer *peer)
 {
         struct get_pages pages = { 0 };
         int step;
 
         order->request.pages = UINT64_MAX;
-        step = ask(socket, &order->request);
+        step = ask(peer, &order->request);
         while (step == GET_HEAD)
-                step = take_frame(socket, &pages);
+                step = take_frame(peer, &pages);
         if (step == GET_END)
                 step = fflush(stdout) ? -errno : 0;
         return step;
@@ -226,7 +242,11 @@ static bool take_option(struct order *order, int option, char *value)
         case 'r':
                 return tool_count_option(value, "--repeat", UINT64_MAX, &order->repeat);
         case 's':
-                return tool_seconds(value, "--timeout", 0.001, 1e6, &order->timeout);
+                return tool_seconds(value, "--timeout", 0.001, SECONDS_MAX, &order->timeout);
+        case 'x':
+                return tool_seconds(value, "--max-time", 0.001, SECONDS_MAX, &order->max_time);
+        case 'y':
+                return tool_count_option(value, "--max-memory", MEMORY_MIB_MAX, &order->memory_mib);
         case 'c':
                 return order->is_count = true;
         case 'l':
@@ -262,31 +282,51 @@ static bool is_right(const struct order *order, int operands)
         return false;
 }
 
-static int get_what(struct order *order, int socket)
+static int get_what(struct order *order, struct peer *peer)
 {
         if (order->is_list)
-                return get_list(socket);
-        return order->request.tree ? get_records(order, socket) : get_pages(order, socket);
+                return get_list(peer);
+        return order->request.tree ? get_records(order, peer) : get_pages(order, peer);
+}
+
+static void complain(const struct order *order, int err)
+{
+        const xac_send_request *request = &order->request;
+
+        if (order->is_list)
+                tool_complain("the list of %s: %s", order->address, tool_explain(err));
+        else if (err == -EFBIG)
+                tool_complain("%s, %s from %s: more than --max-memory=%" PRIu64
+                              " MiB; --max and --max-bytes take parts",
+                              request->file, request->tree ? request->tree : "", order->address, order->memory_mib);
+        else
+                tool_complain("%s%s%s from %s: %s", request->file, request->tree ? ", " : "",
+                              request->tree ? request->tree : "", order->address, tool_explain(err));
 }
 
 static enum tool_exit get(struct order *order)
 {
-        int socket = address_connect(order->address, order->timeout);
-        int err = socket < 0 ? socket : get_what(order, socket);
+        struct peer peer;
+        int err = peer_open(&peer, order->address, order->timeout, order->max_time);
 
-        if (err == -EAGAIN)
-                err = -ETIMEDOUT; /* as a socket says it */
-
-        if (socket >= 0)
-                close(socket);
-        if (err && socket < 0)
+        if (err) {
                 tool_complain("%s: %s", order->address, tool_explain(err));
-        else if (err && order->is_list)
-                tool_complain("the list of %s: %s", order->address, tool_explain(err));
-        else if (err)
-                tool_complain("%s%s%s from %s: %s", order->request.file, order->request.tree ? ", " : "",
-                              order->request.tree ? order->request.tree : "", order->address, tool_explain(err));
+                return TOOL_FAILED;
+        }
+        err = get_what(order, &peer);
+        peer_close(&peer);
+        if (err)
+                complain(order, err);
         return err ? TOOL_FAILED : TOOL_DONE;
+}
+
+/* Half of what the machine has. */
+static uint64_t default_memory_mib(void)
+{
+        const uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES), page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+        const uint64_t half = pages / 2 * page_bytes >> MIB_SHIFT;
+
+        return half && half <= MEMORY_MIB_MAX ? half : MEMORY_MIB_MAX;
 }
 
 enum tool_exit get_main(int argc, char **argv)
@@ -300,9 +340,11 @@ enum tool_exit get_main(int argc, char **argv)
                                                { "count", no_argument, NULL, 'c' },
                                                { "list", no_argument, NULL, 'l' },
                                                { "timeout", required_argument, NULL, 's' },
+                                               { "max-time", required_argument, NULL, 'x' },
+                                               { "max-memory", required_argument, NULL, 'y' },
                                                { "help", no_argument, NULL, 'h' },
                                                { 0 } };
-        struct order order = { .repeat = 1, .timeout = 60 };
+        struct order order = { .repeat = 1, .timeout = 60, .memory_mib = default_memory_mib() };
         int option;
 
         while ((option = tool_next_option(argc, argv, ":h", known)) != -1) {

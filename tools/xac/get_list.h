@@ -2,11 +2,10 @@
 #ifndef TOOLS_XAC_GET_LIST_H
 #define TOOLS_XAC_GET_LIST_H
 
-#include <stddef.h>
+#include "tools/xac/peer.h"
 
-/* Asks the server at the other end what it has, and prints it. -errno, or what the server says. */
-int get_list(int socket);
-/* So many bytes. -ECONNRESET: it ends before. */
-int get_bytes(int socket, void *bytes, size_t byte_len);
+/* Asks the server at the other end what it has, and prints it, an entry when it comes: what it has cannot be more files
+ * than an environment, nor more trees than a file has pages. -EPROTO; -errno, or what the server says. */
+int get_list(struct peer *peer);
 
 #endif
