@@ -19,7 +19,7 @@ static unsigned char *copy_key(const void *key, size_t key_len)
         return copy;
 }
 
-int base_new(const xac_send_request *request, struct source *source, struct base **made)
+int base_new(const xac_send_request *request, struct source *source, size_t max, struct base **made)
 {
         struct base *base = calloc(1, sizeof(*base));
         if (!base)
@@ -28,6 +28,7 @@ int base_new(const xac_send_request *request, struct source *source, struct base
         base->tree = strdup(request->tree);
         base->from = copy_key(request->from, request->from_len);
         base->to = copy_key(request->to, request->to_len);
+        base->max = max;
         base->from_len = request->from_len;
         base->to_len = request->to_len;
         if (!base->file || !base->tree || !base->from != !request->from || !base->to != !request->to) {
@@ -54,10 +55,30 @@ void base_free(struct base *base)
         free(base);
 }
 
+void base_forget_segments(struct base *base)
+{
+        free(base->segments);
+        free(base->by_page);
+        base->segments = NULL;
+        base->by_page = NULL;
+        base->count = base->room = 0;
+        base->is_partial = true;
+}
+
+size_t base_bytes(const struct base *base)
+{
+        return base->room * sizeof(base->segments[0]) + (base->by_page ? base->count * sizeof(base->by_page[0]) : 0);
+}
+
 int base_add(struct base *base, struct segment segment)
 {
+        if (!base->is_partial && base->count == base->max)
+                base_forget_segments(base);
+        if (base->is_partial)
+                return 0;
         if (base->count == base->room) {
-                const size_t room = base->room ? 2 * base->room : ROOM_MIN;
+                const size_t twice = base->room ? 2 * base->room : ROOM_MIN;
+                const size_t room = twice < base->max ? twice : base->max;
                 struct segment *segments = realloc(base->segments, room * sizeof(*segments));
                 if (!segments)
                         return -ENOMEM;

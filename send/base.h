@@ -38,14 +38,23 @@ struct base {
         size_t from_len, to_len;
         struct segment *segments; /* in the order of the keys */
         size_t count, room;
+        size_t max;      /* segments; a client that has more gets its next response in full, too, */
+        bool is_partial; /* as nobody notes what it has */
         size_t *by_page; /* their indices in the order of page numbers; made when it is needed */
 };
 
+/* What each segment costs, so that nobody has more of them than memory for a client. */
+enum { BASE_SEGMENT_BYTES = sizeof(struct segment) + sizeof(size_t) };
+
 /* Takes over the source when it returns 0. -ENOMEM. */
-int base_new(const xac_send_request *request, struct source *source, struct base **made);
+int base_new(const xac_send_request *request, struct source *source, size_t max, struct base **made);
 void base_free(struct base *base);
 /* The client has one segment more. -ENOMEM. */
 int base_add(struct base *base, struct segment segment);
+/* Keeps the source alone: this is no base of a later response. */
+void base_forget_segments(struct base *base);
+/* Bytes of memory. */
+size_t base_bytes(const struct base *base);
 /* Is the request for the same range, by who has what is here? */
 bool base_serves(const struct base *base, const xac_send_request *request);
 /* The index of the segment of this page, `from` or behind it. False: there is none. -ENOMEM counts as that. */

@@ -11,7 +11,8 @@ static int make_room(struct plan *plan)
 {
         if (plan->count < plan->room)
                 return 0;
-        const size_t room = plan->room ? 2 * plan->room : ROOM_MIN;
+        const size_t twice = plan->room ? 2 * plan->room : ROOM_MIN;
+        const size_t room = twice < plan->max_leaves ? twice : plan->max_leaves;
         bptree_leaf_view *leaves = realloc(plan->leaves, room * sizeof(*leaves));
         if (!leaves)
                 return -ENOMEM;
@@ -118,8 +119,14 @@ int plan_go_on(struct plan *plan)
         return plan_from(plan, from, from_len);
 }
 
+size_t plan_bytes(const struct plan *plan)
+{
+        return plan->room * sizeof(plan->leaves[0]);
+}
+
 void plan_free(struct plan *plan)
 {
         free(plan->leaves);
         plan->leaves = NULL;
+        plan->count = plan->room = 0;
 }

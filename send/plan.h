@@ -31,12 +31,14 @@ struct plan {
         unsigned char next[BPTREE_KEY_MAX + 1];
 };
 
-enum { PLAN_LEAVES = 8192 };
+enum { PLAN_LEAVES = 8192, PLAN_LEAVES_MIN = 16 };
 
 /* The first stretch; `from` NULL: from the first record. 0, -ENOMEM, errors of bptree_scan_leaves(). */
 int plan_begin(struct plan *plan, const void *from, size_t from_len);
 /* The one after that, if has_more. */
 int plan_go_on(struct plan *plan);
+/* Bytes of memory. */
+size_t plan_bytes(const struct plan *plan);
 void plan_free(struct plan *plan);
 
 #endif

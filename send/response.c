@@ -10,7 +10,8 @@
 enum {
         FRAME = sizeof(struct send_frame),
         BEGIN_ROOM = FRAME + sizeof(struct send_begin) + BPTREE_KEY_MAX + BPTREE_KEY_MAX,
-        END_ROOM = FRAME + sizeof(struct send_end)
+        END_ROOM = FRAME + sizeof(struct send_end),
+        PLAN_PART = 4
 };
 
 /* ---- a request of our own ---- */
@@ -63,6 +64,15 @@ static int check_request(const xac_send_request *request)
 
 /* ---- open and close ---- */
 
+/* A quarter of the memory; bases have the rest (response_pages.c). */
+static size_t max_leaves(uint64_t memory)
+{
+        const uint64_t leaves = memory / PLAN_PART / sizeof(bptree_leaf_view);
+        if (leaves < PLAN_LEAVES_MIN)
+                return PLAN_LEAVES_MIN;
+        return leaves < PLAN_LEAVES ? (size_t)leaves : PLAN_LEAVES;
+}
+
 static int open_plan(struct response *response)
 {
         const xac_send_request *request = &response->request;
@@ -73,7 +83,7 @@ static int open_plan(struct response *response)
                                         .to_len = request->to_len,
                                         .max_records = request->max_records,
                                         .max_bytes = request->max_bytes,
-                                        .max_leaves = PLAN_LEAVES };
+                                        .max_leaves = max_leaves(response->memory) };
         return plan_begin(&response->plan, request->from, request->from_len);
 }
 
@@ -89,10 +99,10 @@ static int open_rest(struct response *response, xac_env *env, xac_snapshot *lent
         return err;
 }
 
-int response_open(xac_env *env, const xac_send_request *request, xac_snapshot *lent, struct outlet *outlet,
-                  struct base **base, struct response *response)
+int response_open(xac_env *env, const xac_send_request *request, xac_snapshot *lent, uint64_t memory,
+                  struct outlet *outlet, struct base **base, struct response *response)
 {
-        *response = (struct response){ .request = *request };
+        *response = (struct response){ .request = *request, .memory = memory };
         int err = check_request(request);
         if (err) {
                 response->request = (xac_send_request){ .file = NULL };
@@ -125,10 +135,19 @@ void response_copy(struct response *response)
 {
         response->packer.copy_below = PACK_ALL;
         response->packer.is_zerocopy = false;
+        if (response->new)
+                base_forget_segments(response->new);
+}
+
+uint64_t response_bytes(const struct response *response)
+{
+        return plan_bytes(&response->plan) + (response->old ? base_bytes(response->old) : 0) +
+               (response->new ? base_bytes(response->new) : 0);
 }
 
 void response_give_up(struct response *response)
 {
+        plan_free(&response->plan);
         base_free(response->old);
         base_free(response->new);
         source_close(&response->source);

@@ -24,18 +24,21 @@ struct response {
         struct plan leaf_plan;   /* a leaf of which records are sent, as it has values in overflow pages */
         struct pack_place leaf_place;
         bool is_in_leaf;
+        uint64_t memory; /* bytes that it may note down: leaves that come next, and what the client has and will have */
         struct changes changes;
         bool has_begun, has_body, has_ended;
 };
 
-/* Opens what the request names, as source_open() does. `base`, which may be NULL, is taken over if it is of use. Any
- * error is to be told. */
-int response_open(xac_env *env, const xac_send_request *request, xac_snapshot *lent, struct outlet *outlet,
-                  struct base **base, struct response *response);
+/* Opens what the request names, as source_open() does. `base`, which may be NULL, is taken over if it is of use. What
+ * it notes down takes `memory` bytes at most. Any error is to be told. */
+int response_open(xac_env *env, const xac_send_request *request, xac_snapshot *lent, uint64_t memory,
+                  struct outlet *outlet, struct base **base, struct response *response);
 void response_close(struct response *response);
 /* The next batch; NULL when all was made. -ENOMEM, and what reading the tree says. */
 int response_next(struct response *response, struct batch **made);
-/* From now on everything is copied. */
+/* Bytes that it has noted down. */
+uint64_t response_bytes(const struct response *response);
+/* From now on everything is copied, and the client gets no base. */
 void response_copy(struct response *response);
 /* Closes the snapshot: there is nothing more to come. */
 void response_give_up(struct response *response);

@@ -10,12 +10,20 @@ enum {
         LENGTHS = sizeof(struct send_lengths),
         FRAMES_OF_A_LEAF = 4, /* drop; records, page or delta; and one that is open before it */
         FILE_PAGES = 256,     /* of a frame */
-        FETCHED = 512         /* of a page, before it is looked at */
+        FETCHED = 512,        /* of a page, before it is looked at */
+        EIGHTHS = 8,
+        BASE_EIGHTHS = 3
 };
+
+/* Three eighths of the memory for what the client will have, and as much for what it has. */
+static size_t max_segments(uint64_t memory)
+{
+        return (size_t)(memory / EIGHTHS * BASE_EIGHTHS / BASE_SEGMENT_BYTES);
+}
 
 int pages_open(struct response *response, struct base **base)
 {
-        int err = base_new(&response->request, &response->source, &response->new);
+        int err = base_new(&response->request, &response->source, max_segments(response->memory), &response->new);
         if (!err && *base && response->request.base_sequence && base_serves(*base, &response->request)) {
                 response->old = *base;
                 *base = NULL;

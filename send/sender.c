@@ -199,7 +199,8 @@ int sender_begin(xac_sender *sender, const xac_send_request *request, xac_snapsh
         int err = sender && request ? begin(sender) : -EINVAL;
         if (err)
                 return err;
-        err = response_open(sender->env, request, lent, &sender->outlet, &sender->base, &sender->response);
+        err = response_open(sender->env, request, lent, sender->options.rest_bytes, &sender->outlet, &sender->base,
+                            &sender->response);
         xac_sender_forget(sender);
         if (!err)
                 choose_way(sender);
@@ -246,7 +247,7 @@ static int finish(xac_sender *sender, int err)
 {
         struct response *response = &sender->response;
         sender->outlet.snapshot = NULL;
-        if (!err && !sender->has_given_up) {
+        if (!err && !sender->has_given_up && response->new && !response->new->is_partial) {
                 sender->base = response->new;
                 response->new = NULL;
         }
@@ -289,9 +290,10 @@ static int copy_current(xac_sender *sender)
 static int copy_rest(xac_sender *sender)
 {
         struct batch *batch;
-        uint64_t byte_len = sender->outlet.current ? batch_left(sender->outlet.current) : 0;
-        int err = byte_len > sender->options.rest_bytes ? -ETIMEDOUT : copy_current(sender);
         response_copy(&sender->response);
+        uint64_t byte_len = response_bytes(&sender->response);
+        byte_len += sender->outlet.current ? batch_left(sender->outlet.current) : 0;
+        int err = byte_len > sender->options.rest_bytes ? -ETIMEDOUT : copy_current(sender);
         while (!err && !(err = response_next(&sender->response, &batch)) && batch) {
                 put_by(sender, batch);
                 byte_len += batch_left(batch);

@@ -74,7 +74,9 @@ typedef struct xac_send_options {
         /* A client that has not taken a response after so long: the snapshot is given up, and the rest copied; and who
          * then takes nothing of it for as long is -ETIMEDOUT (10,000); UINT32_MAX: never. */
         uint32_t deadline_ms;
-        /* Bytes of such a rest at most; of a longer one, -ETIMEDOUT (64 MiB). */
+        /* Bytes of such a rest at most, and of what is noted down of a client: the leaves that come next, and which
+         * ones it has after a response of pages. Of a longer rest, -ETIMEDOUT; who would have more leaves than that
+         * gets each response in full (64 MiB). */
         uint64_t rest_bytes;
         /* XAC_SEND_AUTO: pieces from so many bytes on are gathered, or sent without copies; smaller ones are packed.
          * UINT32_MAX: none. 0: what was measured on some machine for gathering, and 16,384 without copies, which no

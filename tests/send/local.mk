@@ -15,7 +15,8 @@ SEND_TESTS = \
         %D%/test_range \
         %D%/test_range_bounds \
         %D%/test_request \
-        %D%/test_send
+        %D%/test_send \
+        %D%/test_shares
 check_PROGRAMS += $(SEND_TESTS)
 
 SEND_TEST_LIBS = tests/support/libsupport.la $(SEND_CORE_LIBS) $(CMOCKA_LIBS)
@@ -44,6 +45,8 @@ SENT_MODEL = %D%/sent_model.c %D%/sent_model.h %D%/stream.c %D%/stream.h
 %C%_test_request_LDADD = $(SEND_TEST_LIBS)
 %C%_test_send_SOURCES = %D%/test_send.c $(SOCKETS)
 %C%_test_send_LDADD = $(SEND_TEST_LIBS)
+%C%_test_shares_SOURCES = %D%/test_shares.c $(SOCKETS)
+%C%_test_shares_LDADD = $(SEND_TEST_LIBS)
 check_PROGRAMS += %D%/history
 %C%_history_SOURCES = %D%/history.c $(SOCKETS)
 %C%_history_LDADD = $(SEND_TEST_LIBS)

@@ -33,7 +33,7 @@ const char serve_help[] =
         "  --clients=N         at most so many at once (64)\n"
         "  --deadline-ms=N     a client that has not taken its response by then gets a copy of the rest (10000)\n"
         "  --idle=SECONDS      a client that asks for nothing for so long is closed; 0: never (60)\n"
-        "  --rest-total=N      MiB of such copies at most, of all clients; each has an equal share (256)\n"
+        "  --rest-total=N      MiB of such copies, and of what is noted of clients, at most; each has an equal share (256)\n"
         "  --calibration=FILE  sizes of pieces that 'xac send --calibrate' has found\n"
         "  --way=WAY           for requests that leave it open: auto, copy, gather, zerocopy or pages (auto)\n"
         "  --any-address       HOST may be an address that other machines can reach\n"

@@ -210,7 +210,7 @@ static int make_list(struct serve_client *client, uint64_t now_ms)
 {
         const struct serve_settings *settings = client->settings;
         struct serve_moment *moment;
-        int err = serve_moments_take(settings->moments, 0, now_ms, &moment);
+        int err = serve_moments_take(settings->moments, 0, 0, now_ms, &moment);
 
         if (err)
                 return err;
@@ -236,7 +236,9 @@ static int find_moment(struct serve_client *client, uint64_t now_ms)
         const xac_send_request *request = &client->decoded.request;
         int err = serve_files_find(settings->files, request->file);
 
-        return err ? err : serve_moments_take(settings->moments, request->sequence, now_ms, &client->moment);
+        return err ? err
+                   : serve_moments_take(settings->moments, request->sequence, request->base_sequence, now_ms,
+                                        &client->moment);
 }
 
 static int begin_response(struct serve_client *client, uint64_t now_ms)

@@ -14,15 +14,16 @@ static bool is_of(const struct serve_moment *moment, uint64_t sequence)
         return moment->snapshot && xac_snapshot_sequence(moment->snapshot) == sequence;
 }
 
-/* The newest one, so that nobody sees less than before. */
-static struct serve_moment *find_shared(struct serve_moments *moments, uint64_t now_ms)
+/* The newest one, and none that is older than what the client has, so that nobody sees less than before. */
+static struct serve_moment *find_shared(struct serve_moments *moments, uint64_t least, uint64_t now_ms)
 {
         struct serve_moment *newest = NULL;
 
         for (unsigned i = 0; i < SERVE_MOMENTS_MAX; i++) {
                 struct serve_moment *moment = &moments->moment[i];
 
-                if (may_be_shared(moment, now_ms) && (!newest || moment->newest_ms > newest->newest_ms))
+                if (may_be_shared(moment, now_ms) && xac_snapshot_sequence(moment->snapshot) >= least &&
+                    (!newest || moment->newest_ms > newest->newest_ms))
                         newest = moment;
         }
         return newest;
@@ -64,9 +65,10 @@ static int open_another(struct serve_moments *moments, uint64_t sequence, uint64
         return *opened ? 0 : -EMFILE;
 }
 
-int serve_moments_take(struct serve_moments *moments, uint64_t sequence, uint64_t now_ms, struct serve_moment **taken)
+int serve_moments_take(struct serve_moments *moments, uint64_t sequence, uint64_t least, uint64_t now_ms,
+                       struct serve_moment **taken)
 {
-        struct serve_moment *moment = sequence ? find_of(moments, sequence) : find_shared(moments, now_ms);
+        struct serve_moment *moment = sequence ? find_of(moments, sequence) : find_shared(moments, least, now_ms);
         int err = moment ? 0 : open_another(moments, sequence, now_ms, &moment);
 
         if (err)

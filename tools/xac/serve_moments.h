@@ -41,8 +41,10 @@ struct serve_moments {
 };
 
 /* For a response: a moment of that commit, if there is one, or another process has a snapshot of it open; 0: one that
- * may be shared, or a new one. -ESTALE; -EMFILE: there are 8; and what xac_snapshot_open() says. */
-int serve_moments_take(struct serve_moments *moments, uint64_t sequence, uint64_t now_ms, struct serve_moment **taken);
+ * may be shared and is not older than `least`, or a new one. -ESTALE; -EMFILE: there are 8; and what
+ * xac_snapshot_open() says. */
+int serve_moments_take(struct serve_moments *moments, uint64_t sequence, uint64_t least, uint64_t now_ms,
+                       struct serve_moment **taken);
 /* The response is sent, and is a base from now on; or nothing any more. NULL: nothing happens. */
 void serve_moment_keep(struct serve_moment *moment);
 void serve_moment_leave(struct serve_moment *moment);
