@@ -34,6 +34,7 @@ TOOL_TESTS = \
         %D%/test_recover \
         %D%/test_scrub \
         %D%/test_serve \
+        %D%/test_serve_list \
         %D%/test_serve_moments \
         %D%/test_stat \
         %D%/test_stat_stopped \
@@ -78,6 +79,9 @@ TRACE_TESTED = %D%/json_check.c %D%/json_check.h %D%/trace_chew.c %D%/trace_chew
 %C%_test_moments_LDADD = $(CONTRACT_LIBS)
 %C%_test_serve_SOURCES = %D%/test_serve.c $(TOOL_COMMON)
 %C%_test_serve_LDADD = tests/support/libsupport.la $(SEND_CORE_LIBS) $(CMOCKA_LIBS)
+%C%_test_serve_list_SOURCES = %D%/test_serve_list.c tools/xac/serve_list.c tools/xac/serve_list.h tools/xac/serve_files.c \
+        tools/xac/serve_files.h
+%C%_test_serve_list_LDADD = tests/support/libsupport.la libxacsend-core.la libxactrees-core.la $(UNIT_LIBS)
 %C%_test_serve_moments_SOURCES = %D%/test_serve_moments.c tools/xac/serve_moments.c tools/xac/serve_moments.h
 %C%_test_serve_moments_LDADD = $(CONTRACT_LIBS)
 %C%_test_crafted_SOURCES = %D%/test_crafted.c $(TOOL_COMMON)

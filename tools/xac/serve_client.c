@@ -205,23 +205,10 @@ static void complain(struct serve_client *client, int err, const char *why)
         report_end(client, why);
 }
 
-/* The list is made at once. */
-static int make_list(struct serve_client *client, uint64_t now_ms)
+static int begin_list(struct serve_client *client)
 {
         const struct serve_settings *settings = client->settings;
-        struct serve_moment *moment;
-        int err = serve_moments_take(settings->moments, 0, 0, now_ms, &moment);
-
-        if (err)
-                return err;
-        err = serve_list_make(settings->files, moment->snapshot, (size_t)settings->options.rest_bytes, &client->list);
-        serve_moment_leave(moment);
-        return err;
-}
-
-static int begin_list(struct serve_client *client, uint64_t now_ms)
-{
-        int err = make_list(client, now_ms);
+        int err = serve_list_begin(settings->files, (size_t)settings->options.rest_bytes, &client->list);
 
         if (!err)
                 return 0;
@@ -249,7 +236,7 @@ static int begin_response(struct serve_client *client, uint64_t now_ms)
 
         client->byte_len = 0;
         if (send_request_is_list(&client->head))
-                return begin_list(client, now_ms);
+                return begin_list(client);
         err = send_request_decode(&client->head, client->bytes + HEAD, &client->decoded);
         if (err)
                 return err;
@@ -266,6 +253,27 @@ static int begin_response(struct serve_client *client, uint64_t now_ms)
         if (err)
                 report_error(client, err);
         return err;
+}
+
+/* Each turn has a moment of its own, or shares one: none is held between two, for as long as others like. */
+static int make_list(struct serve_client *client, uint64_t now_ms)
+{
+        const struct serve_settings *settings = client->settings;
+        struct serve_moment *moment;
+        int result = serve_moments_take(settings->moments, 0, 0, now_ms, &moment);
+
+        if (result == -EMFILE)
+                result = 0; /* there will be a place */
+        else if (!result) {
+                result = serve_list_go(&client->list, moment->snapshot);
+                serve_moment_leave(moment);
+        }
+        if (result < 0)
+                xac_send_error(client->sender, result, tool_explain(result));
+        client->events = POLLOUT;
+        client->moved_ms = now_ms;
+        client->due_ms = now_ms + settings->options.deadline_ms;
+        return result < 0 ? result : 0;
 }
 
 /* As xac_send_go(). The deadline begins anew with each part that is taken. */
@@ -315,8 +323,8 @@ static int send_response(struct serve_client *client, uint64_t now_ms)
         int timeout_ms = -1;
         int result;
 
-        if (client->list.bytes)
-                return send_list(client, now_ms);
+        if (client->list.is_begun)
+                return client->list.is_made ? send_list(client, now_ms) : make_list(client, now_ms);
         result = xac_send_go(client->sender, &client->events, &timeout_ms);
         client->due_ms = timeout_ms < 0 ? UINT64_MAX : now_ms + (uint64_t)timeout_ms;
         if (bytes_so_far(client) != before)
@@ -331,7 +339,7 @@ static int send_response(struct serve_client *client, uint64_t now_ms)
 /* 1: the response is done; 0: it goes on later. */
 static int go_on(struct serve_client *client, uint64_t now_ms)
 {
-        const bool is_list = client->list.bytes != NULL;
+        const bool is_list = client->list.is_begun;
         const int result = send_response(client, now_ms);
         const int err = result < 0 ? result : result && !is_list ? sender_result(client->sender) : 0;
 

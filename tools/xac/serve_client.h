@@ -43,7 +43,7 @@ struct serve_client {
         unsigned char bytes[sizeof(struct send_frame) + SEND_GET_MAX];
         size_t byte_len;             /* of the next request, that have come */
         bool is_busy;                /* a response is being sent: */
-        struct serve_list list;      /* this, if it has bytes; else the sender's */
+        struct serve_list list;      /* this, if it is begun; else the sender's */
         struct serve_moment *moment; /* of the response that is being sent; NULL: it needs none any more */
         struct serve_moment *base;   /* of the one before that, if this one may say what has changed since */
         struct send_decoded decoded;
