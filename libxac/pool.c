@@ -362,3 +362,16 @@ uint64_t pool_used(const struct shared *shared)
         uint64_t slots = atomic_load(&control->slots_allocated) - 1;
         return unused < slots ? slots - unused : 0;
 }
+
+uint64_t pool_room(const struct shared *shared)
+{
+        const struct control *control = shared->control;
+        const uint64_t most = shared->pool_slots - 1;
+        const uint64_t have = atomic_load(&control->slots_allocated) - 1 - atomic_load(&control->slots_awaited);
+        uint64_t all, unused;
+        if (sys_space(SHARED_DIRECTORY, &all, &unused) || !all)
+                return most;
+        const uint64_t more = unused >> shared->page_shift;
+        const uint64_t room = have + (more < PIECE_SLOTS ? 0 : more);
+        return room < most ? room : most;
+}

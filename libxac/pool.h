@@ -62,5 +62,7 @@ struct pool_census {
 void pool_count(struct shared *shared, struct pool_census *census);
 /* Slots that are not free: the same as allocated - free, without a look at any of them. */
 uint64_t pool_used(const struct shared *shared);
+/* How many there can be now: those that have memory, and those for which /dev/shm has some. */
+uint64_t pool_room(const struct shared *shared);
 
 #endif

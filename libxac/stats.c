@@ -45,4 +45,5 @@ void stats_collect(struct shared *shared, xac_stats *stats)
         stats->mappings = mappings_in_use();
         stats->pool_bytes = (uint64_t)(control->pool_slots - 1) * shared->page_bytes;
         stats->pool_bytes_used = pool_used(shared) * shared->page_bytes;
+        stats->pool_bytes_now = pool_room(shared) * shared->page_bytes;
 }

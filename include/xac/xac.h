@@ -162,7 +162,8 @@ typedef struct xac_stats {
         uint64_t page_bytes;        /* size of a page, as chosen at creation */
         uint64_t archive_sequence;  /* commits up to this one are in the archive; 0: there is none */
         int64_t archive_error;      /* why it takes nothing now, a negative number; 0: it does */
-        uint64_t reserved[14];      /* for figures to come: zero */
+        uint64_t pool_bytes_now;    /* ceiling of the pool with what memory /dev/shm has left now */
+        uint64_t reserved[13];      /* for figures to come: zero */
 } xac_stats;
 
 typedef struct xac_backup_result {

@@ -60,6 +60,7 @@ STATS = (
     "page_bytes",
     "archive_sequence",
     "archive_error",
+    "pool_bytes_now",
 )
 
 
@@ -67,7 +68,7 @@ class StatsBuffer(ctypes.Structure):
     """xac_stats."""
 
     _fields_ = [(name, c_int64 if name == "archive_error" else c_uint64) for name in STATS] + [
-        ("reserved", c_uint64 * 14)
+        ("reserved", c_uint64 * 13)
     ]
 
 

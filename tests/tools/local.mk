@@ -36,6 +36,7 @@ TOOL_TESTS = \
         %D%/test_serve \
         %D%/test_serve_list \
         %D%/test_serve_moments \
+        %D%/test_serve_shm \
         %D%/test_stat \
         %D%/test_stat_stopped \
         %D%/test_top \
@@ -84,6 +85,8 @@ TRACE_TESTED = %D%/json_check.c %D%/json_check.h %D%/trace_chew.c %D%/trace_chew
 %C%_test_serve_list_LDADD = tests/support/libsupport.la libxacsend-core.la libxactrees-core.la $(UNIT_LIBS)
 %C%_test_serve_moments_SOURCES = %D%/test_serve_moments.c tools/xac/serve_moments.c tools/xac/serve_moments.h
 %C%_test_serve_moments_LDADD = $(CONTRACT_LIBS)
+%C%_test_serve_shm_SOURCES = %D%/test_serve_shm.c $(TOOL_COMMON)
+%C%_test_serve_shm_LDADD = tests/support/libsupport.la $(SEND_CORE_LIBS) $(CMOCKA_LIBS)
 %C%_test_crafted_SOURCES = %D%/test_crafted.c $(TOOL_COMMON)
 %C%_test_crafted_LDADD = tests/support/libsupport.la $(UNIT_LIBS) # it makes manifests and checksums
 %C%_test_long_tree_SOURCES = %D%/test_long_tree.c $(TOOL_COMMON)

@@ -33,7 +33,8 @@ const char serve_help[] =
         "  --clients=N         at most so many at once (64)\n"
         "  --deadline-ms=N     a client that has not taken its response by then gets a copy of the rest (10000)\n"
         "  --idle=SECONDS      a client that asks for nothing for so long is closed; 0: never (60)\n"
-        "  --rest-total=N      MiB of such copies, and of what is noted of clients, at most; each has an equal share (256)\n"
+        "  --rest-total=N      MiB of such copies, and of what is noted of clients, at most; each has an equal share "
+        "(256)\n"
         "  --calibration=FILE  sizes of pieces that 'xac send --calibrate' has found\n"
         "  --way=WAY           for requests that leave it open: auto, copy, gather, zerocopy or pages (auto)\n"
         "  --any-address       HOST may be an address that other machines can reach\n"
@@ -204,13 +205,13 @@ static void give_up(struct server *server, const struct serve_moment *moment)
 }
 
 /* The background thread keeps a quarter of the pool free. Where it can not, snapshots are in its way, or soon will be.
- */
+ * Where /dev/shm has no more memory the pool ends there, although it may become larger. */
 static bool is_pool_nearly_full(const struct server *server)
 {
         xac_stats stats;
 
         return !xac_stat(server->moments.env, &stats) &&
-               stats.pool_bytes_used > stats.pool_bytes / POOL_PARTS * (POOL_PARTS - 1);
+               stats.pool_bytes_used > stats.pool_bytes_now / POOL_PARTS * (POOL_PARTS - 1);
 }
 
 /* When somebody has moved a byte of a response that needs the moment; 0: none does, it is a base of later ones. */
