@@ -37,6 +37,7 @@ TOOL_TESTS = \
         %D%/test_serve_list \
         %D%/test_serve_moments \
         %D%/test_serve_shm \
+        %D%/test_serve_turns \
         %D%/test_stat \
         %D%/test_stat_stopped \
         %D%/test_top \
@@ -87,6 +88,8 @@ TRACE_TESTED = %D%/json_check.c %D%/json_check.h %D%/trace_chew.c %D%/trace_chew
 %C%_test_serve_moments_LDADD = $(CONTRACT_LIBS)
 %C%_test_serve_shm_SOURCES = %D%/test_serve_shm.c $(TOOL_COMMON)
 %C%_test_serve_shm_LDADD = tests/support/libsupport.la $(SEND_CORE_LIBS) $(CMOCKA_LIBS)
+%C%_test_serve_turns_SOURCES = %D%/test_serve_turns.c $(TOOL_COMMON)
+%C%_test_serve_turns_LDADD = tests/support/libsupport.la $(SEND_CORE_LIBS) $(CMOCKA_LIBS)
 %C%_test_crafted_SOURCES = %D%/test_crafted.c $(TOOL_COMMON)
 %C%_test_crafted_LDADD = tests/support/libsupport.la $(UNIT_LIBS) # it makes manifests and checksums
 %C%_test_long_tree_SOURCES = %D%/test_long_tree.c $(TOOL_COMMON)

@@ -48,10 +48,12 @@ const char serve_help[] =
 enum { CLIENTS_MAX = 1000000, IDLE_S_MAX = 1000000, REST_MIB_MAX = 1 << 24 };
 
 enum {
-        QUIET_MS = 100,    /* who asks for nothing for so long, */
-        STUCK_MS = 500,    /* or takes nothing, makes way for others; */
-        DEAF_MS = 50,      /* it is looked for so often, */
-        POOL_LOOK_MS = 10, /* and so often for whether snapshots fill the pool: */
+        QUIET_MS = 100, /* who asks for nothing for so long, */
+        STUCK_MS = 500, /* or takes nothing, makes way for others; */
+        DEAF_MS = 50,   /* it is looked for so often, */
+        TURN_MS = 10,   /* so long, and with so many clients, it gives up a moment; then others come */
+        TURN_CLIENTS = 4,
+        POOL_LOOK_MS = 10, /* so often it looks whether snapshots fill the pool: */
         POOL_PARTS = 8     /* all but one of so many */
 };
 
@@ -64,7 +66,8 @@ struct server {
         struct serve_settings settings;
         struct serve_files files;
         struct serve_moments moments;
-        uint64_t pool_look_ms; /* when the pool was looked at */
+        struct serve_moment *ending; /* is being given up; NULL: none */
+        uint64_t pool_look_ms;       /* when the pool was looked at */
         struct listener listener;
         int signals, epoll;
         bool is_deaf; /* there is no room for another client: the listener is not watched */
@@ -195,13 +198,23 @@ static void serve_overdue(struct server *server)
 
 /* ---- moments ---- */
 
-static void give_up(struct server *server, const struct serve_moment *moment)
+/* Some of its clients: each copies as much as its share, and others come in between. */
+static void end_some(struct server *server)
 {
-        for (struct serve_client *client = server->clients, *next; client; client = next) {
+        struct serve_moment *moment = server->ending;
+        const uint64_t end_ms = now_ms() + TURN_MS;
+        unsigned count = 0;
+
+        for (struct serve_client *client = server->clients, *next; client && moment->snapshot; client = next) {
                 next = client->next;
+                if (!serve_client_is_of(client, moment))
+                        continue;
+                if (count++ == TURN_CLIENTS || now_ms() >= end_ms)
+                        return;
                 if (!serve_client_give_up(client, moment))
                         let_go(server, client);
         }
+        server->ending = NULL;
 }
 
 /* The background thread keeps a quarter of the pool free. Where it can not, snapshots are in its way, or soon will be.
@@ -227,12 +240,12 @@ static uint64_t moved_ms(const struct server *server, const struct serve_moment 
 }
 
 /* Without its base a client gets a response in full. Of responses, those that nobody takes go first. */
-static const struct serve_moment *choose_moment(const struct server *server)
+static struct serve_moment *choose_moment(struct server *server)
 {
-        const struct serve_moment *chosen = serve_moments_oldest(&server->moments);
+        struct serve_moment *chosen = serve_moments_oldest(&server->moments);
 
         for (unsigned i = 0; i < SERVE_MOMENTS_MAX; i++) {
-                const struct serve_moment *moment = &server->moments.moment[i];
+                struct serve_moment *moment = &server->moments.moment[i];
 
                 if (moment->snapshot && moved_ms(server, moment) < moved_ms(server, chosen))
                         chosen = moment;
@@ -240,33 +253,43 @@ static const struct serve_moment *choose_moment(const struct server *server)
         return chosen;
 }
 
-/* There is always a place for another moment, none gets too old, and no transaction finds the pool full because of
- * them. */
-static void tend_moments(struct server *server)
+/* There is a place for another moment soon, none gets too old, and no transaction finds the pool full because of them.
+ */
+static struct serve_moment *moment_to_end(struct server *server)
 {
-        const struct serve_moment *oldest = serve_moments_oldest(&server->moments);
+        struct serve_moment *oldest = serve_moments_oldest(&server->moments);
         const uint64_t now = now_ms();
 
-        if (!oldest)
-                return;
-        if (now - oldest->opened_ms >= SERVE_MOMENT_AGE_MS) {
-                give_up(server, oldest);
-        } else if (serve_moments_are_all_used(&server->moments)) {
-                give_up(server, choose_moment(server));
-        } else if (now - server->pool_look_ms >= POOL_LOOK_MS) {
-                server->pool_look_ms = now;
-                if (now - oldest->opened_ms >= SERVE_MOMENT_SHARED_MS && is_pool_nearly_full(server))
-                        give_up(server, oldest);
+        if (!oldest || now - oldest->opened_ms >= SERVE_MOMENT_AGE_MS)
+                return oldest;
+        if (serve_moments_are_all_used(&server->moments))
+                return choose_moment(server);
+        if (now - server->pool_look_ms < POOL_LOOK_MS)
+                return NULL;
+        server->pool_look_ms = now;
+        return now - oldest->opened_ms >= SERVE_MOMENT_SHARED_MS && is_pool_nearly_full(server) ? oldest : NULL;
+}
+
+static void tend_moments(struct server *server)
+{
+        if (!server->ending || !server->ending->is_ending) { /* its clients may have gone meanwhile */
+                server->ending = moment_to_end(server);
+                if (server->ending)
+                        server->ending->is_ending = true;
         }
+        if (server->ending)
+                end_some(server);
 }
 
 /* ---- the loop ---- */
 
-static int next_timeout(const struct server *server)
+static int next_timeout(struct server *server)
 {
         const uint64_t now = now_ms();
         uint64_t due = server->is_deaf ? server->deaf_until_ms : UINT64_MAX;
 
+        if (server->ending)
+                return 0;
         if (serve_moments_oldest(&server->moments) && server->pool_look_ms + POOL_LOOK_MS < due)
                 due = server->pool_look_ms + POOL_LOOK_MS;
         for (const struct serve_client *client = server->clients; client; client = client->next)

@@ -18,6 +18,7 @@
 
 enum {
         HEAD = sizeof(struct send_frame),
+        WAITS = 1,       /* for a place for its moment */
         HALF_MS = 10000, /* so long may a request be on its way, */
         KEEP_MS = 10000  /* and so long is a snapshot kept for who asks for nothing */
 };
@@ -228,10 +229,22 @@ static int find_moment(struct serve_client *client, uint64_t now_ms)
                                         &client->moment);
 }
 
+/* One is being given up: the request stays as it came, and is looked at again. */
+static int wait_for_moment(struct serve_client *client, size_t byte_len, uint64_t now_ms)
+{
+        client->byte_len = byte_len;
+        client->events = 0;
+        client->moved_ms = now_ms;
+        client->due_ms = now_ms + 1;
+        return WAITS;
+}
+
+/* 0: it is begun; WAITS; else the client is to be closed. */
 static int begin_response(struct serve_client *client, uint64_t now_ms)
 {
         const int way = client->settings->way;
         xac_send_request *request = &client->decoded.request;
+        const size_t byte_len = client->byte_len;
         int err;
 
         client->byte_len = 0;
@@ -243,6 +256,8 @@ static int begin_response(struct serve_client *client, uint64_t now_ms)
         if (request->way == XAC_SEND_AUTO && (way != XAC_SEND_PAGES || !(request->max_records || request->max_bytes)))
                 request->way = (enum xac_send_way)way;
         err = find_moment(client, now_ms);
+        if (err == -EMFILE && serve_moments_are_all_used(client->settings->moments))
+                return wait_for_moment(client, byte_len, now_ms);
         if (err)
                 return sender_refuse(client->sender, err);
         err = sender_begin(client->sender, request, client->moment->snapshot);
@@ -381,6 +396,8 @@ static bool take_request(struct serve_client *client, uint64_t now_ms)
         }
         if (result == 1)
                 result = begin_response(client, now_ms);
+        if (result == WAITS)
+                return true;
         if (result == -EPROTO)
                 complain(client, result, "this is no request (docs/SEND.md)");
         client->is_busy = !result;
@@ -399,11 +416,16 @@ bool serve_client_go(struct serve_client *client, uint64_t now_ms, bool is_reada
         return result >= 0;
 }
 
+bool serve_client_is_of(const struct serve_client *client, const struct serve_moment *moment)
+{
+        return client->moment == moment || client->base == moment;
+}
+
 bool serve_client_give_up(struct serve_client *client, const struct serve_moment *moment)
 {
         int err;
 
-        if (client->moment != moment && client->base != moment)
+        if (!serve_client_is_of(client, moment))
                 return true;
         err = sender_give_up(client->sender);
         leave_moments(client);

@@ -60,6 +60,8 @@ void serve_client_close(struct serve_client *client);
 /* Does what can be done now. False: it is to be closed. */
 bool serve_client_go(struct serve_client *client, uint64_t now_ms, bool is_readable);
 
+/* Does it need the moment? */
+bool serve_client_is_of(const struct serve_client *client, const struct serve_moment *moment);
 /* The moment will be closed: what the client needs of it is copied, or forgotten. False: the client is to be closed. */
 bool serve_client_give_up(struct serve_client *client, const struct serve_moment *moment);
 /* For how long neither side has moved a byte of it, as far as is known: it is to be asked now and then. */

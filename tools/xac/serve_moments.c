@@ -6,12 +6,13 @@
 
 static bool may_be_shared(const struct serve_moment *moment, uint64_t now_ms)
 {
-        return moment->responses && moment->newest_ms && now_ms - moment->newest_ms < SERVE_MOMENT_SHARED_MS;
+        return moment->responses && !moment->is_ending && moment->newest_ms &&
+               now_ms - moment->newest_ms < SERVE_MOMENT_SHARED_MS;
 }
 
 static bool is_of(const struct serve_moment *moment, uint64_t sequence)
 {
-        return moment->snapshot && xac_snapshot_sequence(moment->snapshot) == sequence;
+        return moment->snapshot && !moment->is_ending && xac_snapshot_sequence(moment->snapshot) == sequence;
 }
 
 /* The newest one, and none that is older than what the client has, so that nobody sees less than before. */
@@ -108,12 +109,12 @@ void serve_moment_forget(struct serve_moment *moment)
         close_unused(moment);
 }
 
-const struct serve_moment *serve_moments_oldest(const struct serve_moments *moments)
+struct serve_moment *serve_moments_oldest(struct serve_moments *moments)
 {
-        const struct serve_moment *oldest = NULL;
+        struct serve_moment *oldest = NULL;
 
         for (unsigned i = 0; i < SERVE_MOMENTS_MAX; i++) {
-                const struct serve_moment *moment = &moments->moment[i];
+                struct serve_moment *moment = &moments->moment[i];
 
                 if (moment->snapshot && (!oldest || moment->opened_ms < oldest->opened_ms))
                         oldest = moment;

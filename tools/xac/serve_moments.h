@@ -13,7 +13,8 @@
  * A response shares a moment that is less than 100 ms old and of which another response is being sent; else it gets a
  * new one. So a client that comes alone sees the newest commit. A moment is closed when no response and no base needs
  * it. There are 8 at most. The server gives one up where there are 8, where it gets too old, and where the pool is
- * nearly full: one that is a base alone, or else that of clients who take nothing.
+ * nearly full: one that is a base alone, or else that of clients who take nothing. It ends in turns of a few clients;
+ * nobody comes to it meanwhile, and who needs another one while there are 8 waits.
  */
 
 #include <stdbool.h>
@@ -33,6 +34,7 @@ struct serve_moment {
         uint64_t newest_ms;     /* when it was known to be that; 0: never */
         unsigned responses;     /* that are being sent */
         unsigned bases;         /* of the next responses to those who asked for pages */
+        bool is_ending;         /* it is being given up: nobody comes to it */
 };
 
 struct serve_moments {
@@ -52,7 +54,7 @@ void serve_moment_leave(struct serve_moment *moment);
 void serve_moment_forget(struct serve_moment *moment);
 
 /* The oldest one; NULL: there is none. */
-const struct serve_moment *serve_moments_oldest(const struct serve_moments *moments);
+struct serve_moment *serve_moments_oldest(struct serve_moments *moments);
 bool serve_moments_are_all_used(const struct serve_moments *moments);
 
 #endif
