@@ -252,6 +252,23 @@ static void a_limit_counts_what_is_kept(void)
         xac_range_close(range);
 }
 
+/* Also where the limit came later than what is kept. */
+static void a_lower_limit_counts_what_is_kept(void)
+{
+        xac_range *range = open_with_words();
+        struct stream stream = { 0 };
+
+        check_ok(xac_range_limit(range, 100));
+        change_begin(&stream);
+        stream_frame(&stream, SEND_KEEP, 3, 0);
+        stream_end(&stream, 0);
+        check_code(give(range, &stream), -EFBIG);
+        check_ok(xac_range_limit(range, 0));
+        expect_usable(range);
+        stream_free(&stream);
+        xac_range_close(range);
+}
+
 /* ---- commits ---- */
 
 static int outcome_of(const xac_send_request *request, const struct stream *stream)
@@ -299,6 +316,7 @@ int main(void)
                 isolated_test(pages_without_records_are_not_taken_without_end),
                 isolated_test(a_limit_bounds_what_is_taken),
                 isolated_test(a_limit_counts_what_is_kept),
+                isolated_test(a_lower_limit_counts_what_is_kept),
                 isolated_test(another_commit_is_refused),
         };
 
