@@ -44,7 +44,7 @@ static struct pages pages_of(const struct area_contents *area, uint32_t file_no)
         const uint32_t first = search_first(items, count, sizeof(items[0]), file);
         const uint32_t end = search_first(items, count, sizeof(items[0]), file + PAGE_NAME_NUMBERS);
 
-        return (struct pages){ items + first, end - first, file };
+        return (struct pages){ first < end ? items + first : NULL, end - first, file };
 }
 
 static uint64_t page_no_of(const struct pages *pages, uint32_t i)
