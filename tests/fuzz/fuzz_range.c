@@ -5,7 +5,7 @@
  * the records are in order, within the range, and found by their keys. What it does not take leaves it empty.
  *
  *      first byte   bit 0: the stream as it comes; else a program that makes responses of sound parts, and
- *                   bit 1: damages some of them
+ *                   bit 1: damages some of them; bit 2: says what it expects, and a limit of memory
  *      second byte  how large the pieces are
  */
 
@@ -38,7 +38,15 @@ static xac_range *range;
 static struct stream stream;
 static unsigned kind; /* of the response that is being made */
 static unsigned piece_max;
-static bool may_damage;
+static bool may_damage, may_expect;
+
+/* What was said before the response that comes in; `is_within` a response nothing is said. */
+static struct {
+        bool is_within;
+        bool is_any;
+        uint64_t sequence, base_sequence, max_records, limit;
+        bool has_pages;
+} expected;
 
 /* ---- What there is ---- */
 
@@ -80,12 +88,14 @@ static void expect_sound(void)
 {
         bptree_record record, before = { 0 };
         size_t count = 0;
+        uint64_t shown = 0;
 
         fuzz_check(xac_range_sequence(range));
         for (int err = xac_range_next(range); !err; err = xac_range_next(range), count++) {
                 fuzz_check(!xac_range_record(range, &record));
                 fuzz_check(record.value && (!count || compare(&before, &record) < 0));
                 touch(&record);
+                shown += record.key_len + record.value_len;
                 before = record;
                 if (count % 16 == 0) { /* the cursor comes to where it is */
                         fuzz_check(!xac_range_seek(range, record.key, record.key_len));
@@ -93,6 +103,12 @@ static void expect_sound(void)
                 }
         }
         expect_array(count);
+        fuzz_check(!expected.limit || shown <= expected.limit);
+        if (!expected.is_any)
+                return;
+        fuzz_check(expected.sequence ? xac_range_sequence(range) == expected.sequence
+                                     : xac_range_sequence(range) >= expected.base_sequence);
+        fuzz_check(!expected.max_records || expected.has_pages || count <= expected.max_records);
 }
 
 static void expect_empty(void)
@@ -122,6 +138,7 @@ static void give(void)
                         expect_sound();
                 else if (outcome < 0)
                         expect_empty();
+                expected.is_within = !outcome;
                 at += used;
         }
         stream.len = 0;
@@ -255,12 +272,43 @@ static void put_any(struct fuzz_input *input)
         stream_add(&stream, bytes, fuzz_bytes(input, bytes, len));
 }
 
+/* The way is left open, or it is that of records or pages. */
+static void expect_something(struct fuzz_input *input)
+{
+        const uint8_t how = fuzz_u8(input);
+        unsigned char from[KEY_ROOM], to[KEY_ROOM];
+        xac_send_request request = { .file = "file", .tree = "tree", .way = (enum xac_send_way)(fuzz_u8(input) % 5) };
+
+        give();
+        if (expected.is_within || !may_expect)
+                return;
+        expected.limit = how & 64 ? fuzz_u16(input) * UINT64_C(16) : 0;
+        fuzz_check(!xac_range_limit(range, expected.limit));
+        if (how & 1)
+                request.from = from, request.from_len = make_key(how >> 4 & 3, from);
+        if (how & 2)
+                request.to = to, request.to_len = make_key(1000, to);
+        request.base_sequence = how & 4 ? xac_range_sequence(range) : fuzz_u8(input);
+        request.sequence = how & 8 ? xac_range_sequence(range) + 1 : 0;
+        request.max_records = fuzz_u8(input) % 16;
+        fuzz_check(!xac_range_expect(range, how & 128 ? NULL : &request));
+        expected.is_any = !(how & 128);
+        expected.sequence = request.sequence;
+        expected.base_sequence = request.base_sequence;
+        expected.max_records = request.max_records;
+        expected.has_pages = request.way == XAC_SEND_PAGES;
+}
+
 static void run_step(struct fuzz_input *input)
 {
         static void (*const steps[])(struct fuzz_input *) = { put_begin, put_records, put_records, put_pages,
                                                               put_pages, put_keep,    put_end,     put_end };
         const uint8_t step = fuzz_u8(input);
 
+        if (step >= 244 && step < 250) {
+                expect_something(input);
+                return;
+        }
         (step < 250 ? steps[step % (sizeof(steps) / sizeof(steps[0]))] : put_any)(input);
         if (may_damage && step & 16)
                 fuzz_damage(input, stream.bytes, stream.len);
@@ -275,6 +323,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_len)
 
         piece_max = 1U << fuzz_u8(&input) % 20;
         may_damage = how & 2;
+        may_expect = how & 4;
+        memset(&expected, 0, sizeof(expected));
         if (!stock_count[0])
                 make_stock();
         kind = 0;

@@ -12,6 +12,7 @@ FUZZ_TARGETS = \
         %D%/fuzz_cobtree \
         %D%/fuzz_diff \
         %D%/fuzz_ehash \
+        %D%/fuzz_get \
         %D%/fuzz_heap \
         %D%/fuzz_log_reader \
         %D%/fuzz_manifest \
@@ -19,6 +20,7 @@ FUZZ_TARGETS = \
         %D%/fuzz_request \
         %D%/fuzz_replay \
         %D%/fuzz_rings \
+        %D%/fuzz_sender \
         %D%/fuzz_sums \
         %D%/fuzz_tar \
         %D%/fuzz_trace
@@ -57,6 +59,9 @@ FUZZ_TREE = %D%/fuzz_tree.c %D%/fuzz_tree.h $(FUZZ_STAGE)
 %C%_fuzz_ehash_SOURCES = %D%/fuzz_ehash.c $(FUZZ_STAGE)
 %C%_fuzz_ehash_LDADD = tests/support/libsupport.la libxactrees-core.la $(UNIT_LIBS)
 
+%C%_fuzz_get_SOURCES = %D%/fuzz_get.c tools/xac/address.c tools/xac/get_list.c tools/xac/get_pages.c tools/xac/peer.c \
+        tools/xac/tool.c $(FUZZ_COMMON)
+%C%_fuzz_get_LDADD = tests/support/libsupport.la libxacsend-core.la libxactrees-core.la $(UNIT_LIBS)
 %C%_fuzz_heap_SOURCES = %D%/fuzz_heap.c $(FUZZ_COMMON)
 %C%_fuzz_heap_LDADD = tests/support/libsupport.la libxacheap-core.la $(UNIT_LIBS)
 
@@ -76,6 +81,9 @@ FUZZ_TREE = %D%/fuzz_tree.c %D%/fuzz_tree.h $(FUZZ_STAGE)
 
 %C%_fuzz_rings_SOURCES = %D%/fuzz_rings.c $(FUZZ_COMMON)
 %C%_fuzz_rings_LDADD = $(FUZZ_LIBS)
+
+%C%_fuzz_sender_SOURCES = %D%/fuzz_sender.c $(FUZZ_COMMON)
+%C%_fuzz_sender_LDADD = tests/support/libsupport.la libxacsend-core.la libxactrees-core.la $(UNIT_LIBS)
 
 %C%_fuzz_sums_SOURCES = %D%/fuzz_sums.c $(FUZZ_COMMON)
 %C%_fuzz_sums_LDADD = $(FUZZ_LIBS)

@@ -16,7 +16,7 @@ runs=${FUZZ_RUNS:-1000000}
 seconds=${FUZZ_SECONDS:-0}
 jobs=${FUZZ_JOBS:-1}
 build=$(pwd)/fuzz-build
-targets=${*:-diff replay area archive backup tar sums rings manifest log_reader bpnode bptree cobtree ehash heap trace range request}
+targets=${*:-diff replay area archive backup tar sums rings manifest log_reader bpnode bptree cobtree ehash heap trace range request get sender}
 
 clang=
 for candidate in ${FUZZ_CLANG:-clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14}; do
@@ -59,15 +59,15 @@ all_sources()
         sources counted base/byte_lock.c base/hook.c base/say.c base/shlock.c base/sys.c base/vector.c
         # without libzstd: an archive is the one thing that it packs
         sources counted $(below recovery | grep -v '/zstd\.c$')
-        sources counted $(below pages trees heap) send/cells.c $(below send | grep '/range') send/rows.c send/segment.c \
-                send/send_list.c send/send_request.c
+        # without liburing
+        sources counted $(below pages trees heap) $(below send | grep -v '/uring\.c$')
         sources counted backup/tar.c
         sources quiet $(below rewire trace) $(below backup | grep -v '/tar\.c$') $(below libxac | grep -v '/fault_sigsegv\.c$')
         sources quiet tests/fuzz/fuzz.c tests/fuzz/model.c tests/fuzz/log_image.c tests/support/chance.c \
                 tests/support/check.c tests/trees/sorted.c tests/trees/xtree.c tests/trees/xtree_hash.c tests/send/stream.c \
                 tests/tools/json_check.c tests/tools/trace_chew.c tests/tools/trace_make.c tools/xac/tool.c
         for source in histogram json text trace_cursor trace_data trace_file trace_json trace_list trace_perfetto trace_ranges \
-                trace_rare trace_report trace_sum trace_winner trace_words; do
+                trace_rare trace_report trace_sum trace_winner trace_words address get_list get_pages peer; do
                 sources counted "tools/xac/$source.c"
         done
 }
