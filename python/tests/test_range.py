@@ -440,7 +440,8 @@ def test_server_that_does_not_answer(here):
 
 def test_server_that_gives_a_byte_now_and_then(here):
     begin = struct.pack("<IIQ", 1, 0, 40) + struct.pack("<QQIIIIII", 7, 0, 4096, 8, 12, 1, 0, 0)
-    with Impostor(begin, pause=0.02), pytest.raises(TimeoutError) as caught:  # 56 bytes: more than a second
+    end = struct.pack("<IIQ", 8, 0, 16) + struct.pack("<QQ", 0, 0)
+    with Impostor(begin + end, pause=0.02), pytest.raises(TimeoutError) as caught:  # 88 bytes: more than a second
         libxac.Range("impostor.sock", "orders", "by_number", timeout=0.2)
     assert caught.value.code == -errno.ETIMEDOUT
 
@@ -449,7 +450,7 @@ def test_more_than_the_memory(here):
     begin = struct.pack("<IIQ", 1, 0, 40) + struct.pack("<QQIIIIII", 7, 0, 4096, 8, 12, 1, 0, 0)
     rows = struct.pack("<IIQ", 2, 1000, 20000)
     with Impostor(begin + rows), pytest.raises(libxac.SystemFailure) as caught:
-        libxac.Range("impostor.sock", "orders", "by_number", max_memory=10000)
+        libxac.Range("impostor.sock", "orders", "by_number", max_memory=10000, timeout=leeway(5))
     assert caught.value.errno == errno.EFBIG
 
 
