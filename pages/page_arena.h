@@ -124,7 +124,7 @@ static inline uint64_t arena_txn(const struct page_arena *arena)
 
 static inline const void *arena_read(const struct page_arena *arena, page_no page)
 {
-        if (arena->way == ARENA_SNAPSHOT) /* it has no base */
+        if (arena->snapshot) /* it has no base */
                 return xac_snapshot_page(arena->snapshot, arena->file_no, page);
         const char *addr = arena->base + ((uint64_t)page << arena->page_shift);
         return arena->way == ARENA_DECLARED     ? xac_page_read(arena->env, addr)

@@ -202,22 +202,29 @@ static void test_write_vector_takes_more_parts_than_the_kernel(void **state)
         sys_close(fd);
 }
 
-/* The file size limit cuts the first write short; the second one fails. */
-static int write_beyond_the_limit(void *fd)
+/* The limit of a file's length: no signal, and nothing is written. What is as long already may stay so. */
+static int write_beyond_the_limit(void *fd_)
 {
         static const char bytes[8192];
         struct rlimit limit = { .rlim_cur = 5000, .rlim_max = RLIM_INFINITY };
+        const int fd = *(int *)fd_;
         struct stat st;
+        int other;
 
-        signal(SIGXFSZ, SIG_IGN);
-        if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
+        if (sys_truncate(fd, 6000) || setrlimit(RLIMIT_FSIZE, &limit) != 0)
                 return 1;
-        if (sys_write_all(*(int *)fd, bytes, sizeof(bytes), 0) != -EFBIG)
+        if (sys_write_all(fd, bytes, sizeof(bytes), 0) != -EFBIG || sys_append_all(fd, bytes, 5001) != -EFBIG)
                 return 2;
-        return sys_stat(*(int *)fd, &st) == 0 && st.st_size == 5000 ? 0 : 3;
+        if (sys_truncate(fd, 6001) != -EFBIG || sys_allocate(fd, 0, 6001) != -EFBIG)
+                return 3;
+        if (sys_memory_file("limited", 5001, &other) != -EFBIG)
+                return 4;
+        if (sys_truncate(fd, 5500) || sys_write_all(fd, bytes, 5000, 0) || sys_append_all(fd, bytes, 5000))
+                return 5;
+        return sys_stat(fd, &st) == 0 && st.st_size == 5500 ? 0 : 6;
 }
 
-static void test_short_write_goes_on_until_the_error(void **state)
+static void test_what_is_too_long_is_refused(void **state)
 {
         int fd = open_new("limited");
 
@@ -463,7 +470,7 @@ int main(void)
                 cmocka_unit_test(test_sizes_and_holes),
                 cmocka_unit_test(test_read_all_says_when_the_file_ends_before),
                 cmocka_unit_test(test_write_vector_takes_more_parts_than_the_kernel),
-                cmocka_unit_test(test_short_write_goes_on_until_the_error),
+                cmocka_unit_test(test_what_is_too_long_is_refused),
                 cmocka_unit_test(test_byte_locks_belong_to_the_open_file),
                 cmocka_unit_test(test_a_killed_process_loses_its_byte_locks),
                 cmocka_unit_test(test_memory),
