@@ -10,7 +10,7 @@
  * errno is changed like by any other call: the handler saves it (I8).
  *
  * Calls that may block go through syscall(2): unlike their wrappers it is no cancellation point,
- * so that a cancelled thread never ends in the middle of the library, with a lock in its hand (R16).
+ * so that a cancelled thread never ends in the middle of the library, with a lock in its hand (tools/check-forbidden).
  */
 
 #include <dirent.h>

@@ -81,7 +81,9 @@ int xac_close(xac_env *env)
 
 int xac_retain(xac_env *env)
 {
-        return env ? close_retain(env) : -EINVAL;
+        struct thread *thread;
+        int err = enter(env, &thread);
+        return err ? err : leave(thread, close_retain(thread));
 }
 
 int xac_release(xac_env *env)

@@ -86,6 +86,14 @@ uint32_t chunks_take(struct chunks *chunks, bool is_urgent)
         return take(chunks, end);
 }
 
+bool chunks_are_used(const struct chunks *chunks)
+{
+        for (uint32_t no = 1; no < chunks->count; no++)
+                if (!atomic_load_explicit(&chunks->chunk[no].uses, memory_order_relaxed))
+                        return false;
+        return true;
+}
+
 void chunks_share(struct chunks *chunks, uint32_t no)
 {
         atomic_fetch_add(&chunks->chunk[no].uses, 1);

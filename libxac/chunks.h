@@ -51,6 +51,8 @@ void chunks_forget_in_child(struct chunks *chunks);
 /* One with a use; 0: the limit is reached, or there is no memory. Who has none at all, and cannot do without, may go
  * beyond the limit (is_urgent), as long as they are not more than CHUNKS_URGENT. */
 uint32_t chunks_take(struct chunks *chunks, bool is_urgent);
+/* None is left that nobody uses, within the limit or beyond: then chunks_take() lacks no memory, but chunks. */
+bool chunks_are_used(const struct chunks *chunks);
 /* One more region shows it. */
 void chunks_share(struct chunks *chunks, uint32_t no);
 void chunks_give_back(struct chunks *chunks, uint32_t no);

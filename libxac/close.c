@@ -135,6 +135,17 @@ static int tear_down(struct xac_env *env)
         return err;
 }
 
+/* A thread that has something open; NULL: none has. What one has open that has ended is of no use any more. */
+static struct thread *find_retaining_locked(struct xac_env *env)
+{
+        pthread_mutex_lock(&env->mutex);
+        struct thread *thread = env->threads;
+        while (thread && !thread->retains)
+                thread = thread->next_in_env;
+        pthread_mutex_unlock(&env->mutex);
+        return thread;
+}
+
 static int close_locked(struct xac_env *env)
 {
         if (!env->opens)
@@ -143,7 +154,7 @@ static int close_locked(struct xac_env *env)
                 env->opens--;
                 return 0;
         }
-        int left = env->users ? -EBUSY : leave_threads(env);
+        int left = find_retaining_locked(env) ? -EBUSY : leave_threads(env);
         if (left == -EBUSY)
                 return left;
         env->opens = 0;
@@ -161,12 +172,10 @@ int close_env(struct xac_env *env)
         return err;
 }
 
-int close_retain(struct xac_env *env)
+int close_retain(struct thread *thread)
 {
-        if (env_is_forked(env))
-                return XAC_FORKED;
         registry_lock();
-        env->users++;
+        thread->retains++;
         registry_unlock();
         return 0;
 }
@@ -176,10 +185,13 @@ int close_give_up(struct xac_env *env)
         if (env_is_forked(env))
                 return XAC_FORKED;
         registry_lock();
-        int err = env->users ? 0 : -EINVAL;
-        env->users -= !err;
+        struct thread *thread = thread_find(env);
+        if (!thread || !thread->retains)
+                thread = find_retaining_locked(env);
+        if (thread)
+                thread->retains--;
         registry_unlock();
-        return err;
+        return thread ? 0 : -EINVAL;
 }
 
 void close_hold(struct xac_env *env)

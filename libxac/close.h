@@ -10,8 +10,9 @@
  */
 int close_env(struct xac_env *env);
 
-/* What the program has open in it: until that is given up, a close is -EBUSY. XAC_FORKED; -EINVAL: nothing is. */
-int close_retain(struct xac_env *env);
+/* What a thread has open in it: until that is given up, by whatever thread, or the thread ends, a close is -EBUSY.
+ * XAC_FORKED; -EINVAL: nothing is. */
+int close_retain(struct thread *thread);
 int close_give_up(struct xac_env *env);
 
 /* A snapshot keeps its environment open, whatever the program has closed. */

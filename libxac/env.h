@@ -31,7 +31,6 @@ struct xac_env {
         int flags;
         uint32_t opens;                /* by the program, */
         uint32_t holds;                /* and by its snapshots */
-        uint32_t users;                /* what the program has open in it, which a close would leave dangling */
         volatile uint32_t *fork_guard; /* on a page that the kernel wipes in a forked child */
         void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total);
         void *progress_arg;

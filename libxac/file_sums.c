@@ -88,7 +88,8 @@ static int open_or_make(struct file_sums *sums, int directory, const struct file
                 return err;
         if (err == XAC_CORRUPT)
                 tell_of_loss(sums);
-        err = sums_make_for(directory, &id, found->fd, pages_of(sums, found->data_end), &sums->fd);
+        /* Also of what is a hole: it may have been more when somebody lost the checksums. */
+        err = sums_make(directory, &id, pages_of(sums, found->data_end), &sums->fd);
         if (err)
                 return err;
         atomic_fetch_or(changes_of(sums), CHANGED);

@@ -28,7 +28,6 @@ struct file_sums {
 
 /* What is known of a data file when it is attached. */
 struct file_sums_found {
-        int fd; /* of the data file */
         uint64_t size;
         uint64_t data_end;      /* behind it is a hole */
         uint64_t byte_len;      /* as the environment knows it; 0, as size: it was made just now, whatever its name had

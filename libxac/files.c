@@ -247,8 +247,7 @@ static int note_length(struct files *files, uint32_t file_no, int fd, uint64_t s
 
 static int attach_sums_locked(struct files *files, uint32_t file_no, int fd, uint64_t size, uint64_t reserve)
 {
-        const struct file_sums_found found = { .fd = fd,
-                                               .size = size,
+        const struct file_sums_found found = { .size = size,
                                                .data_end = find_data_end(fd, size),
                                                .byte_len = files_byte_len(files, file_no),
                                                .reserve_bytes = reserve };

@@ -15,8 +15,7 @@
 #include "rewire/wire.h"
 
 enum {
-        BATCH = 16,       /* pages copied together */
-        WAITS_MAX = 10000 /* for a chunk, where all are being filled at this moment */
+        BATCH = 16 /* pages copied together */
 };
 #define WAIT_NS UINT64_C(1000000)
 
@@ -228,25 +227,26 @@ bool regions_take_chunk(struct regions *regions, uint64_t except)
         return false;
 }
 
-/* At the limit, from another region of the same range, or from another range; if none has one to give, beyond the
- * limit. 0: there is none. */
+/* At the limit, from another region of the same range; then beyond the limit; then from another range. 0: there is
+ * none. */
 static uint32_t take_chunk(struct regions *regions, uint64_t no)
 {
         uint32_t chunk = chunks_take(regions->chunks, false);
         while (!chunk && regions_take_chunk(regions, no))
-                chunk = chunks_take(regions->chunks, false);
-        if (!regions->take_from_others)
-                return chunk;
-        while (!chunk && regions->take_from_others(regions))
-                chunk = chunks_take(regions->chunks, false);
-        return chunk ? chunk : chunks_take(regions->chunks, true);
+                chunk = chunks_take(regions->chunks, regions->take_from_others != NULL);
+        if (!chunk && regions->take_from_others)
+                chunk = chunks_take(regions->chunks, true);
+        while (!chunk && regions->take_from_others && regions->take_from_others(regions))
+                chunk = chunks_take(regions->chunks, true);
+        return chunk;
 }
 
-/* Each thread that has one now is filling it, and is done soon: who waits here has none itself. */
+/* Where all are in use, and none can be taken, threads are filling them, and are done soon: who waits has none itself.
+ */
 static uint32_t wait_for_chunk(struct regions *regions, uint64_t no)
 {
         uint32_t chunk = take_chunk(regions, no);
-        for (int waits = 0; !chunk && regions->take_from_others && waits < WAITS_MAX; waits++) {
+        while (!chunk && regions->take_from_others && chunks_are_used(regions->chunks)) {
                 sys_sleep_ns(WAIT_NS);
                 chunk = take_chunk(regions, no);
         }
@@ -261,13 +261,12 @@ static int make_own(struct regions *regions, uint64_t no)
         const uint32_t old = region->chunk;
         if (old && !chunks_is_shared(regions->chunks, old))
                 return 0;
-        uint32_t chunk = old && region->as_of ? take_chunk(regions, no) : 0;
-        if (chunk)
+        uint32_t chunk = (old && region->as_of) || !regions->take_from_others ? take_chunk(regions, no) : 0;
+        if (!chunk && !regions->take_from_others)
+                return XAC_FULL; /* a view does without, and shows what it showed */
+        if (chunk && region->as_of)
                 memcpy(chunks_bytes(regions->chunks, chunk), chunks_bytes(regions->chunks, old), REGION_BYTES);
         const uint64_t as_of = chunk ? region->as_of : 0;
-        int err = chunk ? 0 : hide_locked(regions, no); /* a view's, if the file has grown: others get what it shows */
-        if (err)
-                return err;
         drop_chunk(regions, region);
         if (!chunk)
                 chunk = wait_for_chunk(regions, no);

@@ -141,6 +141,14 @@ static int count_user(xac_snapshot *snapshot, int change)
         return err;
 }
 
+static bool is_used(const struct xac_snapshot *snapshot)
+{
+        pthread_mutex_lock(&snapshot->env->mutex);
+        const bool is_any = snapshot->users != 0;
+        pthread_mutex_unlock(&snapshot->env->mutex);
+        return is_any;
+}
+
 int snapshot_retain(xac_snapshot *snapshot)
 {
         return count_user(snapshot, 1);
@@ -155,10 +163,11 @@ int snapshot_close(xac_snapshot *snapshot)
 {
         struct xac_env *env = snapshot->env;
         if (env_is_forked(env)) {
-                free(snapshot); /* the maps are the parent's, and gone here */
+                if (!snapshot->users)   /* else an arena still points to it */
+                        free(snapshot); /* the maps are the parent's, and gone here */
                 return XAC_FORKED;
         }
-        if (snapshot->users)
+        if (is_used(snapshot))
                 return -EBUSY;
         shelve_maps(snapshot); /* nothing is shown any more that the row's end lets others change */
         participant_leave_with(&snapshot->self);

@@ -2,7 +2,6 @@
 #include "libxac/snapshot_map.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <xac/xac.h>
@@ -18,7 +17,11 @@ enum {
         WRITE_TRIES = 16      /* faults of one address that is shown: then it is not another thread that showed it */
 };
 
+#define TAKER_NS UINT64_C(20000)       /* who takes a chunk away is soon done */
 #define SHELF_NS UINT64_C(10000000000) /* what nobody uses for so long gives its memory back */
+
+/* Maps are used again, and never freed: the handler may look at the table while one goes. */
+static struct snapshot_map *spare; /* under the window's lock, which no fork leaves taken */
 
 /* ---- where they are ---- */
 
@@ -78,12 +81,15 @@ int snapshot_map_replace_lost_page(const char *addr)
         return reason;
 }
 
+/* The threads that were looking for chunks are the parent's. */
 void snapshot_map_forget_in_child(void)
 {
         for (uint32_t i = 0; i < atomic_load(&maps_used); i++) {
                 atomic_store(&maps[i].base, 0);
                 atomic_store(&maps[i].map, NULL);
         }
+        for (struct snapshot_map *map = spare; map; map = map->next)
+                atomic_store(&map->takers, 0);
 }
 
 /* ---- lending ---- */
@@ -118,7 +124,7 @@ static void stop_lending(struct snapshot_map *map)
 {
         atomic_store(&map->is_lending, false);
         while (atomic_load(&map->takers))
-                sched_yield();
+                sys_sleep_ns(TAKER_NS);
 }
 
 /* ---- coming and going ---- */
@@ -140,9 +146,6 @@ static int reserve(uint64_t file_len, char **base, uint64_t *byte_len)
         sys_munmap(*base + *byte_len, REGION_BYTES - before);
         return 0;
 }
-
-/* Maps are used again, and never freed: the handler may look at the table while one goes. */
-static struct snapshot_map *spare; /* under the window's lock, which no fork leaves taken */
 
 static struct snapshot_map *allocate(void)
 {

@@ -20,6 +20,7 @@ struct thread {
         struct txn txn;
         volatile bool is_in_library; /* a fault now is a bug, or a signal handler's (I8) */
         _Atomic bool is_asleep;      /* in xac_wait */
+        uint32_t retains;            /* [registry lock] what it has open there, which a close would leave dangling */
         struct thread *next_in_env;
         struct thread *next_of_thread;
 };

@@ -132,10 +132,15 @@ static int sleep_until_changed(struct thread *thread, uint64_t snapshot, uint64_
 }
 
 /* A thread that is cancelled leaves in good order, and unwinds on in the program's code. */
-static void end_if_cancelled(struct thread **sleeping)
+struct sleep {
+        struct thread *thread;
+        bool is_over; /* in good order */
+};
+
+static void end_if_cancelled(const struct sleep *sleep)
 {
-        struct thread *thread = *sleeping;
-        if (!thread)
+        struct thread *thread = sleep->thread;
+        if (sleep->is_over)
                 return;
         waiters_leave(thread->self.row);
         atomic_store(&thread->is_asleep, false);
@@ -144,9 +149,9 @@ static void end_if_cancelled(struct thread **sleeping)
 
 static int sleep_cancellably(struct thread *thread, uint64_t snapshot, uint64_t deadline_ns)
 {
-        __attribute__((cleanup(end_if_cancelled))) struct thread *sleeping = thread;
+        __attribute__((cleanup(end_if_cancelled))) struct sleep sleep = { thread, false };
         int err = sleep_until_changed(thread, snapshot, deadline_ns);
-        sleeping = NULL;
+        sleep.is_over = true;
         return err;
 }
 

@@ -31,9 +31,10 @@ int archive_mark_find(const struct archive *archive, const struct archive_source
 
         *mark = (struct archive_mark){ .position = session->position, .next_record = session->position };
         int err = archive_newest(archive->directory, &newest, mark->culprit);
+        if (err != XAC_CORRUPT) /* what cannot be read now, or by this version, is sound all the same */
+                mark->culprit[0] = 0;
         if (err)
                 return err == -ENOENT ? 0 : err;
-        mark->culprit[0] = 0;
         if (memcmp(newest.uuid, source->manifest->uuid, sizeof(newest.uuid)) != 0 ||
             newest.session.incarnation > session->incarnation)
                 return -EEXIST;

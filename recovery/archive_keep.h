@@ -37,7 +37,7 @@ struct archive_mark {
 
 /* Where the archive of this session goes on. -EEXIST: the archive is another environment's, or has a later session, or
  * another one of the same number: what it has is no history of this environment. XAC_CORRUPT,
- * XAC_FORMAT: mark->culprit is no part that can be read. */
+ * XAC_FORMAT: the newest is of another version. After XAC_CORRUPT mark->culprit may be the name of what is no part. */
 int archive_mark_find(const struct archive *archive, const struct archive_source *source, struct archive_mark *mark);
 
 /* Archives whole segments up to `to`; has_tail: also the last, partly filled one. A segment that is missing is passed

@@ -63,14 +63,16 @@ static uint64_t earliest_of(const struct archive_part *part)
 /* What of a piece the pieces behind it say; `next` is the one behind it, or NULL. */
 static void look_at_next(struct archive_piece *piece, const struct archive_piece *next, uint64_t *group_ns)
 {
-        const bool is_of_session = next && piece->part.session.incarnation == next->part.session.incarnation;
+        const struct archive_piece *same = next; /* if it is of the same session */
 
-        if (is_of_session && !next->gap)
-                *group_ns = next->part.first_ns ? next->part.first_ns : *group_ns;
+        if (next && piece->part.session.incarnation != next->part.session.incarnation)
+                same = NULL;
+        if (same && !same->gap)
+                *group_ns = same->part.first_ns ? same->part.first_ns : *group_ns;
         else
                 *group_ns = 0;
         piece->newest_ns = *group_ns ? *group_ns : piece->part.last_ns;
-        piece->session_end = is_of_session ? next->session_end : piece->end;
+        piece->session_end = same ? same->session_end : piece->end;
         piece->earliest_ns = earliest_of(&piece->part);
         if (next && next->earliest_ns < piece->earliest_ns)
                 piece->earliest_ns = next->earliest_ns;

@@ -61,7 +61,7 @@ static int grow(struct attempts *attempts)
 {
         const size_t before = (size_t)1 << attempts->bits;
         struct attempt **lists = attempts->lists;
-        struct attempt **more = attempts->bits < BITS_MAX ? calloc(2 * before, sizeof(*more)) : NULL;
+        struct attempt **more = attempts->bits < BITS_MAX ? calloc(2 * before, sizeof(struct attempt *)) : NULL;
 
         if (!more)
                 return -ENOMEM;

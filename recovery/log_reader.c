@@ -54,8 +54,8 @@ struct log_reader {
         struct log_damage damage;
 
         /* In a search for records behind the end: */
-        uint64_t seen;  /* bytes of blocks and of records that were looked at */
-        uint64_t waste; /* bytes of those that have a right header only */
+        uint64_t waste;   /* bytes that more than one of those claims that have a right header only */
+        uint64_t claimed; /* where the last of what they claim ends */
 };
 
 /* ---- Opening ---- */
@@ -168,6 +168,17 @@ static int window_need(struct log_reader *reader, uint64_t position, size_t byte
 
 /* ---- Records ---- */
 
+/* A wrong record: what it claims that another wrong one has claimed before is no honest log's. */
+static void claim(struct log_reader *reader, uint64_t from, uint64_t byte_len)
+{
+        const uint64_t end = from + byte_len;
+
+        if (reader->claimed > from)
+                reader->waste += reader->claimed < end ? reader->claimed - from : byte_len;
+        if (reader->claimed < end)
+                reader->claimed = end;
+}
+
 /* Is there a valid record at `position`? 1, 0 or -errno. */
 static int examine(struct log_reader *reader, uint64_t position, struct log_record *record,
                    const unsigned char **payload)
@@ -189,7 +200,7 @@ static int examine(struct log_reader *reader, uint64_t position, struct log_reco
                 return 1;
         if (found && checksum_crc32c(0, *payload, record->payload_len) == record->payload_crc)
                 return 1;
-        reader->waste += record->byte_len;
+        claim(reader, record->position, record->byte_len);
         return 0;
 }
 
@@ -217,7 +228,6 @@ static int follow_to_proof(struct log_reader *reader, uint64_t bad, uint64_t *at
                 if (record.durable > bad)
                         return 1;
                 *at += record.byte_len;
-                reader->seen += record.byte_len;
         }
         return found;
 }
@@ -226,7 +236,6 @@ static int follow_to_proof(struct log_reader *reader, uint64_t bad, uint64_t *at
 static int next_block(struct log_reader *reader, uint64_t *at, uint64_t *until)
 {
         *at = log_round_up(*at + 1);
-        reader->seen += LOG_BLOCK;
         return *at < *until ? 0 : log_files_skip_zeros(&reader->files, at, until);
 }
 
@@ -234,7 +243,7 @@ static int next_block(struct log_reader *reader, uint64_t *at, uint64_t *until)
  * find each of them wrong would take hours. */
 static bool has_overlaps(const struct log_reader *reader)
 {
-        return reader->waste > reader->seen + WASTE_MAX;
+        return reader->waste > WASTE_MAX;
 }
 
 static int damaged_at(struct log_reader *reader, uint64_t bad, const char *what)
@@ -251,7 +260,7 @@ static int find_out_why(struct log_reader *reader, uint64_t bad)
         int found = is_torn_record(reader, bad);
 
         reader->has_torn_tail = found == 1;
-        reader->seen = reader->waste = 0;
+        reader->waste = reader->claimed = 0;
         while (found >= 0 && !(found = next_block(reader, &at, &until)) && at != UINT64_MAX) {
                 found = follow_to_proof(reader, bad, &at);
                 if (found == 1)

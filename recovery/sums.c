@@ -239,20 +239,8 @@ int sums_open(int directory, const struct sums_id *id, int flags, int *fd, struc
         return err;
 }
 
-/* Pages of which nothing is known. */
-struct unknown {
-        int data_fd; /* -1: all of them; else but for its holes */
-        uint64_t pages;
-};
-
-static int write_unknown(int fd, const struct sums_id *id, const struct unknown *unknown)
-{
-        return unknown->data_fd < 0 ? sums_write_unknown(fd, 0, unknown->pages)
-                                    : sums_write_unknown_data(fd, unknown->data_fd, id->page_bytes, 0, unknown->pages);
-}
-
 /* First the header is gone, so that a sum of before is never believed together with what comes. */
-static int write_anew(int fd, const struct sums_id *id, const struct unknown *unknown)
+static int write_anew(int fd, const struct sums_id *id, uint64_t unknown)
 {
         static const struct sums_note half_made = { .state = SUMS_MADE };
         static const struct sums_note made = { .state = SUMS_OPEN };
@@ -261,9 +249,9 @@ static int write_anew(int fd, const struct sums_id *id, const struct unknown *un
 
         header_encode(header, id);
         if (!err)
-                err = sys_truncate(fd, sums_end(unknown->pages));
+                err = sys_truncate(fd, sums_end(unknown));
         if (!err)
-                err = write_unknown(fd, id, unknown);
+                err = sums_write_unknown(fd, 0, unknown);
         if (!err)
                 err = write_note(fd, &half_made);
         if (!err)
@@ -275,7 +263,7 @@ static int write_anew(int fd, const struct sums_id *id, const struct unknown *un
         return err ? err : sums_put_note(fd, &made);
 }
 
-static int make(int directory, const struct sums_id *id, const struct unknown *unknown, int *fd)
+int sums_make(int directory, const struct sums_id *id, uint64_t unknown, int *fd)
 {
         char name[SUMS_NAME_BYTES];
         int err;
@@ -295,16 +283,6 @@ static int make(int directory, const struct sums_id *id, const struct unknown *u
         if (err)
                 sys_close(*fd);
         return err;
-}
-
-int sums_make(int directory, const struct sums_id *id, uint64_t unknown, int *fd)
-{
-        return make(directory, id, &(struct unknown){ -1, unknown }, fd);
-}
-
-int sums_make_for(int directory, const struct sums_id *id, int data_fd, uint64_t pages, int *fd)
-{
-        return make(directory, id, &(struct unknown){ data_fd, pages }, fd);
 }
 
 int sums_rename(int directory, const struct sums_id *from, const struct sums_id *to)

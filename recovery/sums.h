@@ -97,8 +97,6 @@ int sums_open(int directory, const struct sums_id *id, int flags, int *fd, struc
 /* Makes the file, or makes it anew in its place: the sums of the first `unknown` pages are not known, the others are
  * those of zeros. On disk when it returns, with its name. */
 int sums_make(int directory, const struct sums_id *id, uint64_t unknown, int *fd);
-/* The same for a data file that is there, of so many pages: what is a hole in it is zeros, which is known. */
-int sums_make_for(int directory, const struct sums_id *id, int data_fd, uint64_t pages, int *fd);
 /* The file becomes another environment's, with what it knows. 0 also if there is none that is right. */
 int sums_rename(int directory, const struct sums_id *from, const struct sums_id *to);
 /* So that the sums of `pages` pages can be mapped. */

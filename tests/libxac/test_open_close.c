@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -426,6 +427,23 @@ static void what_is_retained_is_not_closed(void)
         seat_leave(0);
 }
 
+static void *retain_and_end(void *env)
+{
+        check_ok(xac_retain(env));
+        return NULL;
+}
+
+static void what_an_ended_thread_has_retained_is_closed(void)
+{
+        pthread_t thread;
+
+        seat_take(0);
+        check_equal(pthread_create(&thread, NULL, retain_and_end, seat.env), 0);
+        check_equal(pthread_join(thread, NULL), 0);
+        check_code(xac_release(seat.env), -EINVAL);
+        seat_leave(0);
+}
+
 static void what_is_retained_of_a_snapshot_is_not_closed(void)
 {
         xac_snapshot *snapshot;
@@ -506,6 +524,7 @@ int main(void)
                 isolated_test(a_close_that_is_not_the_last_only_counts_down),
                 isolated_test(close_is_busy_while_another_thread_is_inside),
                 isolated_test(what_is_retained_is_not_closed),
+                isolated_test(what_an_ended_thread_has_retained_is_closed),
                 isolated_test(what_is_retained_of_a_snapshot_is_not_closed),
                 isolated_test(shared_memory_lives_until_the_last_process_leaves),
                 isolated_test(committed_data_are_in_the_file_after_the_last_close),

@@ -364,8 +364,9 @@ static void test_records_that_overlap(void **state)
         log_reader_close(reader);
 }
 
-/* As many bytes are wrong, but each of them belongs to one record: it is the end of the log. */
-static void test_records_that_do_not_overlap(void **state)
+/* As many bytes are wrong, but each of them belongs to one record: it is the end of the log. Their payloads never came
+ * to the disk, but for the first `there` bytes. */
+static void expect_the_end_behind_records(size_t there)
 {
         enum { RECORDS = 6 };
         const uint64_t begin = (uint64_t)HAND_FIRST_NO * LONG_SEGMENT;
@@ -374,7 +375,6 @@ static void test_records_that_do_not_overlap(void **state)
         };
         unsigned char *bytes = malloc(LOG_RECORD_MAX);
 
-        (void)state;
         assert_non_null(bytes);
         memset(bytes, 0x77, LOG_RECORD_MAX);
         hand_store_header(directory, 1, hand_uuid, HAND_FIRST_NO, LONG_SEGMENT);
@@ -382,8 +382,7 @@ static void test_records_that_do_not_overlap(void **state)
         for (uint64_t i = 0; i < RECORDS; i++) {
                 const uint64_t at = begin + LOG_BLOCK + i * LOG_RECORD_MAX;
 
-                assert_int_equal(pwrite(fd, bytes, LOG_RECORD_MAX, (off_t)(LOG_HEADER_BYTES + at % LONG_SEGMENT)),
-                                 LOG_RECORD_MAX);
+                assert_int_equal(pwrite(fd, bytes, there, (off_t)(LOG_HEADER_BYTES + at % LONG_SEGMENT)), there);
                 put_header(fd, at, record);
         }
         close(fd);
@@ -391,6 +390,18 @@ static void test_records_that_do_not_overlap(void **state)
         struct log_reader *reader = open_long();
         assert_int_equal(read_one(reader), 0);
         log_reader_close(reader);
+}
+
+static void test_records_that_do_not_overlap(void **state)
+{
+        (void)state;
+        expect_the_end_behind_records(LOG_RECORD_MAX);
+}
+
+static void test_records_whose_payload_is_a_hole(void **state)
+{
+        (void)state;
+        expect_the_end_behind_records(LOG_BLOCK);
 }
 
 int main(void)
@@ -406,6 +417,7 @@ int main(void)
                 cmocka_unit_test_setup(test_what_a_segment_lacks_is_one_step, directory_empty),
                 cmocka_unit_test_setup(test_records_that_overlap, directory_empty),
                 cmocka_unit_test_setup(test_records_that_do_not_overlap, directory_empty),
+                cmocka_unit_test_setup(test_records_whose_payload_is_a_hole, directory_empty),
 #ifdef XAC_TEST_HOOKS
                 cmocka_unit_test_setup(test_planted_bugs_accept_what_is_no_record, directory_empty),
 #endif

@@ -175,21 +175,6 @@ static void a_noted_length_without_end_is_not_repaired(void)
         check_limits();
 }
 
-/* Calls that write, of this process and of those that it has waited for. */
-static unsigned long long count_writes(void)
-{
-        unsigned long long writes = 0;
-        char line[128];
-        FILE *io = fopen("/proc/self/io", "re");
-
-        if (!io)
-                isolate_skip("this kernel does not count what a process writes");
-        while (fgets(line, sizeof(line), io))
-                (void)sscanf(line, "syscw: %llu", &writes);
-        fclose(io);
-        return writes;
-}
-
 /* By what the note says, and without a checksum: they get one each that no page has, and no write each. */
 static void pages_that_were_cut_are_marked_by_sectors(void)
 {
@@ -202,9 +187,9 @@ static void pages_that_were_cut_are_marked_by_sectors(void)
         check_ok(sums_write_unknown(fd, TOOL_PAGES, CUT));
         put_noted_length(fd, (uint64_t)PAGES * PAGE);
         close(fd);
-        const unsigned long long before = count_writes();
+        const unsigned long long before = tool_calls("syscw");
         check_xac(1, "repair", "--from", scratch_path("full"), TOOL_ENV);
-        check(count_writes() - before < CUT / 4);
+        check(tool_calls("syscw") - before < CUT / 4);
         check_equal(scratch_file_size(tool_path(TOOL_FILE)), PAGES * PAGE);
         check_xac(1, "check", TOOL_ENV); /* zeros are not what was there */
 }

@@ -218,7 +218,11 @@ static int find_size(struct repair *repair)
         if (err || !is_at_rest(repair) || note->state == SUMS_CLOSED || note->state == SUMS_REPAIR)
                 return err;
         note->size = 0;
-        for (uint64_t first = 0; !err && first < entries; first += SUMS_SECTOR_PAGES) {
+        struct stretch data = { .fd = repair->compare.sums_fd };
+        for (uint64_t first = 0; !err; first += SUMS_SECTOR_PAGES) {
+                first = sums_skip_hole(&data, first);
+                if (first >= entries)
+                        break;
                 err = sums_read(repair->compare.sums_fd, first, sums, SUMS_SECTOR_PAGES, NULL);
                 for (uint64_t i = 0; !err && i < SUMS_SECTOR_PAGES; i++)
                         if (sums[i] != SUMS_UNKNOWN && sums[i] != 0)

@@ -20,7 +20,7 @@ enum {
 /* Room for so many bytes more. */
 static int reserve(const struct serve_list *list, void **bytes, size_t used, size_t more, size_t *room)
 {
-        if (list->len + list->trees_len + more > list->max)
+        if (list->len + list->trees_len - list->next_tree + more > list->max)
                 return -EFBIG;
         if (used + more <= *room)
                 return 0;
