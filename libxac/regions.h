@@ -58,8 +58,8 @@ struct regions {
         _Atomic uint32_t shown; /* how many are */
         _Atomic uint32_t hand;  /* where the last chunk was taken away */
         _Atomic uint32_t held;  /* regions that have a chunk */
-        /* Takes a chunk away from another range, that somebody here may have one. False: there is none at present. NULL:
-         * this range can do without (a view shows single pages). */
+        /* Takes a chunk away from another range, that somebody here may have one. False: there is none at present.
+         * NULL: this range can do without (a view shows single pages). */
         bool (*take_from_others)(const struct regions *regions);
 };
 
@@ -93,8 +93,8 @@ static inline bool regions_is_byte_shown(const struct regions *regions, uint64_t
         return (offset & (REGION_BYTES - 1)) < atomic_load_explicit(&region->shown_len, memory_order_acquire);
 }
 
-/* Takes the chunk of one of its regions, but this one, which will be shown anew when it is touched again. False: none has
- * one, or all that have are in use. By any thread. */
+/* Takes the chunk of one of its regions, but this one, which will be shown anew when it is touched again. False: none
+ * has one, or all that have are in use. By any thread. */
 bool regions_take_chunk(struct regions *regions, uint64_t except);
 #define REGIONS_ALL UINT64_MAX /* except none */
 

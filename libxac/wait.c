@@ -151,6 +151,7 @@ static int sleep_cancellably(struct thread *thread, uint64_t snapshot, uint64_t 
 {
         __attribute__((cleanup(end_if_cancelled))) struct sleep sleep = { thread, false };
         int err = sleep_until_changed(thread, snapshot, deadline_ns);
+        /* cppcheck-suppress unreadVariable ; end_if_cancelled() reads it */
         sleep.is_over = true;
         return err;
 }

@@ -71,20 +71,20 @@ struct page_arena {
         uint32_t page_shift;
         uint32_t page_bytes;
         enum arena_way way;
-        xac_env *env;                 /* NULL: plain, or of a snapshot */
-        xac_snapshot *snapshot;       /* then nothing can be written; */
-        uint32_t file_no;             /* of the file there */
-        int fd;                       /* plain file, else -1 */
-        rewire_pool *pool;            /* plain and rewired: page n is its page n; else NULL */
-        uint64_t max_bytes;           /* plain: the address space reserved */
-        uint64_t byte_len;            /* as far as this arena knows; may have grown meanwhile */
-        char *file;                   /* name in the environment */
-        int map_flags;                /* of the view, there */
-        uint64_t magic;               /* whose pages these are: in the arena's header */
-        uint32_t own_group;           /* page_group: where this arena takes pages; NO_GROUP */
-        uint64_t token;               /* page_group: what it writes into the map of its own group */
-        uint64_t random;              /* page_group: where it looks next */
-        struct handle *trees;         /* that are open, of all kinds */
+        xac_env *env;           /* NULL: plain, or of a snapshot */
+        xac_snapshot *snapshot; /* then nothing can be written; */
+        uint32_t file_no;       /* of the file there */
+        int fd;                 /* plain file, else -1 */
+        rewire_pool *pool;      /* plain and rewired: page n is its page n; else NULL */
+        uint64_t max_bytes;     /* plain: the address space reserved */
+        uint64_t byte_len;      /* as far as this arena knows; may have grown meanwhile */
+        char *file;             /* name in the environment */
+        int map_flags;          /* of the view, there */
+        uint64_t magic;         /* whose pages these are: in the arena's header */
+        uint32_t own_group;     /* page_group: where this arena takes pages; NO_GROUP */
+        uint64_t token;         /* page_group: what it writes into the map of its own group */
+        uint64_t random;        /* page_group: where it looks next */
+        struct handle *trees;   /* that are open, of all kinds */
 };
 
 /* ---- page_arena.c ---- */

@@ -196,8 +196,9 @@ typedef struct xac_backup_options {
 /* Environments. */
 int xac_open(const char *dir, int flags, const xac_options *options, xac_env **env);
 int xac_close(xac_env *env);
-/* For libraries on top of this one: what they have open in an environment, and what its close would leave dangling. Until
- * it is released as often as it was retained, the last xac_close() is -EBUSY. -EINVAL: it is not retained. */
+/* For libraries on top of this one: what they have open in an environment, and what its close would leave dangling.
+ * Until it is released as often as it was retained, or the threads that did so end, the last xac_close() is -EBUSY.
+ * -EINVAL: it is not retained. */
 int xac_retain(xac_env *env);
 int xac_release(xac_env *env);
 

@@ -69,8 +69,8 @@ void tool_work(int flags, unsigned commits, enum tool_end end);
 void tool_power_cut(void);
 /* Opens it, adds up the words of all pages, closes it. */
 uint64_t tool_sum(void);
-/* Calls that read ("syscr") or write ("syscw"), of this process and of those that it has waited for. Skips the test where
- * the kernel does not count them. */
+/* Calls that read ("syscr") or write ("syscw"), of this process and of those that it has waited for. Skips the test
+ * where the kernel does not count them. */
 unsigned long long tool_calls(const char *what);
 
 /* ---- Files ---- */
