@@ -12,6 +12,7 @@
 #include "libxac/takeover.h"
 #include "libxac/version.h"
 #include "recovery/seal.h"
+#include "recovery/stretch.h"
 #include "recovery/sums.h"
 
 enum { PIECE_BYTES = 256 * 1024, PIECE_PAGES_MAX = PIECE_BYTES / 4096, NAP_LONGEST_NS = 100000000 };
@@ -35,6 +36,8 @@ struct scrub {
         bool is_sum_lost[PIECE_PAGES_MAX];
         bool is_to_sum[PIECE_PAGES_MAX];
         uint32_t sum[PIECE_PAGES_MAX];
+        /* What is no hole. */
+        struct stretch data, sums, heads;
         uint64_t told_sector; /* of sums, and 1: the last one that was told of; 0: none */
         uint32_t expected[PIECE_PAGES_MAX];
         unsigned char bytes[PIECE_BYTES];
@@ -283,6 +286,40 @@ static int find_cut_in_use(struct scrub *scrub, uint64_t pages)
         return 0;
 }
 
+static void find_holes(struct scrub *scrub)
+{
+        const struct data_file *file = file_of(scrub);
+        scrub->data = (struct stretch){ .fd = file->fd };
+        scrub->sums = (struct stretch){ .fd = file->sums.fd };
+        scrub->heads = (struct stretch){ .fd = scrub->shared->heads_fd };
+}
+
+/* Somebody may have made the file longer than any disk. So many pages from `first` on are holes of the file and of its
+ * sums, which are those of zeros, and nobody has changed them. */
+static uint64_t pages_of_hole(struct scrub *scrub, uint64_t first, uint64_t pages)
+{
+        const uint64_t heads_begin = scrub->file_no * FILE_PAGES_MAX;
+        uint64_t end = pages;
+        const uint64_t found[] = {
+                stretch_find(&scrub->data, first << scrub->shared->page_shift) >> scrub->shared->page_shift,
+                sums_skip_hole(&scrub->sums, first),
+                stretch_find(&scrub->heads, (heads_begin + first) * sizeof(uint64_t)) / sizeof(uint64_t) - heads_begin
+        };
+        for (size_t i = 0; i < sizeof(found) / sizeof(found[0]); i++)
+                if (found[i] < end)
+                        end = found[i];
+        return end > first ? end - first : 0;
+}
+
+/* The piece at hand begins behind it. */
+static void pass_over_hole(struct scrub *scrub, uint64_t pages)
+{
+        const uint64_t count = scrub->is_harmed ? 0 : pages_of_hole(scrub, scrub->first, pages);
+        scrub->result->pages += count;
+        scrub->result->verified += count;
+        scrub->first += count;
+}
+
 static int scrub_file(struct scrub *scrub, uint32_t file_no)
 {
         struct files *files = &scrub->env->files;
@@ -298,9 +335,10 @@ static int scrub_file(struct scrub *scrub, uint32_t file_no)
                 return err;
         const uint64_t summed = scrub->result->summed, damaged = scrub->result->damaged;
         const uint64_t pages = files_byte_len(files, file_no) >> scrub->shared->page_shift;
-        for (uint64_t first = 0; !err && first < pages; first += piece) {
-                scrub->first = first;
-                scrub->count = pages - first < piece ? (uint32_t)(pages - first) : piece;
+        find_holes(scrub);
+        for (scrub->first = 0; !err && scrub->first < pages; scrub->first += scrub->count) {
+                pass_over_hole(scrub, pages);
+                scrub->count = pages - scrub->first < piece ? (uint32_t)(pages - scrub->first) : piece;
                 err = scrub_piece(scrub);
                 if (!err)
                         err = tell_progress(scrub, pages);

@@ -194,12 +194,23 @@ static void pages_that_were_cut_are_marked_by_sectors(void)
         check_xac(1, "check", TOOL_ENV); /* zeros are not what was there */
 }
 
+static void a_long_hole_is_scrubbed_in_one_step(void)
+{
+        tool_work(0, COMMITS, TOOL_CLOSE);
+        make_long(TOOL_FILE, PAGE_NAME_NUMBERS * PAGE);
+        begin();
+        check_xac(0, "scrub", TOOL_ENV);
+        check_said("268435456 pages");
+        check_limits();
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 isolated_test(a_data_file_of_holes_is_checked_at_once),
                 isolated_test(a_data_file_that_is_too_long_is_damage),
                 isolated_test(an_index_of_holes_is_refused),
+                isolated_test(a_long_hole_is_scrubbed_in_one_step),
                 isolated_test(a_log_that_ends_far_away_is_archived),
                 isolated_test(a_log_file_with_a_number_that_is_too_high_is_named),
                 isolated_test(a_noted_length_without_end_is_not_repaired),
