@@ -101,6 +101,7 @@ static int create_manifest(struct xac_env *env, const xac_options *options, stru
         err = sys_chmod(env->shared.lock_fd, byte_lock_mode((mode_t)manifest->mode));
         if (err && err != -EPERM) /* that is another user's, who has it opened to us */
                 return err;
+        mode_file_remove_old(env->directory); /* of those who died before there was a manifest */
         err = sys_random(manifest->uuid, sizeof(manifest->uuid));
         return err ? err : manifest_create(env->directory, manifest);
 }
@@ -214,10 +215,8 @@ static void detach(struct xac_env *env)
 static int attach_or_create(struct xac_env *env, struct manifest *manifest)
 {
         int err = attach(env, manifest);
-        if (err == -ENOENT) {
-                mode_file_remove_old(env->directory);
+        if (err == -ENOENT)
                 err = restart_env(env, manifest);
-        }
         if (err)
                 return err;
         redo_attach(&env->shared, env->directory);
@@ -332,8 +331,7 @@ static void tell_of_limit(const char *dir)
 {
         say(stderr,
             "libxac: %s: this process may not have files as long as the environment's shared memory, the longest of "
-            "which "
-            "has %llu bytes, nearly all holes (RLIMIT_FSIZE): 'ulimit -f unlimited', or a limit beyond that\n",
+            "which has %llu bytes, nearly all holes (RLIMIT_FSIZE): 'ulimit -f unlimited', or a limit beyond that\n",
             dir, (unsigned long long)SHARED_HEADS_BYTES);
 }
 

@@ -49,6 +49,8 @@ static void measure(const struct cost_loop *loop)
                 loop->prepare(&load);
         loop->run(&load, loop->times);
         cost_measured(loop, &load);
+        if (load.close)
+                load.close(&load);
         if (load.scratch.env)
                 scratch_close(&load.scratch);
         scratch_remove(&load.scratch);

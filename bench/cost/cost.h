@@ -26,6 +26,7 @@ struct cost_load {
         bptree *tree;
         ehash *table;
         xac_heap *heap;
+        void (*close)(struct cost_load *load); /* what was prepared in the environment; NULL: nothing */
 };
 
 struct cost_loop {

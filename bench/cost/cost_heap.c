@@ -22,8 +22,14 @@ static void malloc_and_free(struct cost_load *load, uint64_t times)
         }
 }
 
+static void close_heap(struct cost_load *load)
+{
+        must(xac_heap_close(load->heap), "xac_heap_close");
+}
+
 static void open_heap(struct cost_load *load)
 {
+        load->close = close_heap;
         must(xac_heap_open(load->scratch.env, "heap", XAC_CREATE, &load->heap), "xac_heap_open");
         xbegin(load->scratch.env, 0);
         for (int i = 0; i < OBJECTS; i++)

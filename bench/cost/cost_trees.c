@@ -19,8 +19,16 @@ static void end(struct cost_load *load, int err)
         must(xend(load->scratch.env), "xend");
 }
 
+static void close_arena(struct cost_load *load)
+{
+        bptree_close(load->tree);
+        ehash_close(load->table);
+        must(page_arena_close(load->arena), "page_arena_close");
+}
+
 static void open_arena(struct cost_load *load)
 {
+        load->close = close_arena;
         must(page_arena_open_env(load->scratch.env, "tree", PAGE_ARENA_DECLARED, &load->arena), "page_arena_open_env");
 }
 
