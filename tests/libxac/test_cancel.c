@@ -170,8 +170,17 @@ static void expect_nothing_left(uint64_t *words, unsigned descriptors_before)
         check_ok(xac_close(other));
 }
 
+/* It takes what comes after the frames that were left for theirs. */
+static void skip_where_left_frames_stay_poisoned(void)
+{
+#if defined(__SANITIZE_ADDRESS__)
+        isolate_skip("AddressSanitizer does not know of cancelled threads");
+#endif
+}
+
 static void cancel_again_and_again(call *called, bool is_endless)
 {
+        skip_where_left_frames_stay_poisoned();
         chance.state = chance_seed();
         check_ok(xac_open(scratch_path("env"), XAC_CREATE, NULL, &env));
         uint64_t *words = xac_mmap(env, "words", PAGES * WORDS * sizeof(uint64_t), 0);

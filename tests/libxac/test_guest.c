@@ -162,8 +162,6 @@ static void two_copies_mend_their_own_faults(void)
         check_ok(other.close(other.env));
 }
 
-static volatile int *volatile nowhere;
-
 static void touch_nothing(int unused, void *other_)
 {
         struct copy own = { .open = xac_open, .close = xac_close, .run = xac_run, .map = xac_mmap };
@@ -171,6 +169,8 @@ static void touch_nothing(int unused, void *other_)
         (void)unused;
         open_by(&own, "env");
         open_by(other_, "other");
+        volatile int *nowhere = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        check(nowhere != MAP_FAILED);
         *nowhere = 1;
 }
 
