@@ -3,8 +3,8 @@
 #define BASE_SCATTER_H
 
 /*
- * Where a number goes in a hash table whose keys somebody else may have chosen: without the secret, nobody can choose
- * many that meet.
+ * scatter() gives the place of a key in a hash table. Somebody else may have chosen the keys; but who does not know the
+ * table's secret cannot choose many keys that get the same place.
  */
 
 #include <stdint.h>
