@@ -182,6 +182,18 @@ static bool is_over(const struct drill *drill)
         return drill->seconds && crew_clock_ns() - drill->begun_ns >= drill->seconds * 1000000000u;
 }
 
+/* No failure yet. Who reads the drill's output looks at it all the same. */
+static void tell_if_near(const struct drill *drill, const struct crafted *crafted, const struct crafted_run *run)
+{
+        if (run->memory_kb < CRAFTED_MEMORY / 1024 / 4 && run->seconds < CRAFTED_SECONDS / 2.0)
+                return;
+        printf("near its limits, directory %" PRIu64 ": xac %s (%.1f s, %ld kB)\n", crafted->number, run->command,
+               run->seconds, run->memory_kb);
+        for (unsigned i = 0; i < crafted->changes; i++)
+                printf("   %s\n", crafted->what[i]);
+        printf("   replay: %s --seed %" PRIu64 " --directory %" PRIu64 "\n", drill->self, drill->seed, crafted->number);
+}
+
 static void judge(const struct drill *drill, const struct crafted *crafted, const struct crafted_run *run)
 {
         const char *fault = crafted_fault(run);
@@ -195,6 +207,8 @@ static void judge(const struct drill *drill, const struct crafted *crafted, cons
                        run->status, run->seconds, run->memory_kb, run->said);
         if (fault || touched)
                 fail(drill, crafted, run, fault ? fault : touched);
+        else
+                tell_if_near(drill, crafted, run);
 }
 
 static void serve(const struct drill *drill, const struct crafted *crafted)
