@@ -56,6 +56,13 @@ bench_moves_SOURCES = bench/moves.c
 bench_moves_LDADD = bench/libbench.la $(XAC_LIBS)
 bench_handover_SOURCES = bench/handover.c
 bench_handover_LDADD = bench/libbench.la $(XAC_LIBS)
+if COMPILER
+BENCH_PROGRAMS += bench/strings
+bench_strings_SOURCES = bench/strings.c
+# The compiler would leave out calls whose result it knows.
+bench_strings_CFLAGS = $(AM_CFLAGS) -fno-builtin
+bench_strings_LDADD = compiler/libxacrt.a bench/libbench.la $(XAC_LIBS)
+endif
 bench_heap_SOURCES = bench/heap.c
 bench_heap_LDADD = bench/libbench.la $(HEAP_LIBS)
 bench_home_SOURCES = bench/home.c

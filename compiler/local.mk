@@ -15,8 +15,9 @@ RUNTIME_FILES = \
         %D%/runtime/access.c \
         %D%/runtime/fortified.c \
         %D%/runtime/memory.c \
+        %D%/runtime/search.c \
         %D%/runtime/string.c
-EXTRA_DIST += $(PASS_FILES) $(RUNTIME_FILES) %D%/pass.h %D%/runtime/runtime.h \
+EXTRA_DIST += $(PASS_FILES) $(RUNTIME_FILES) %D%/pass.h %D%/runtime/replaced.h %D%/runtime/runtime.h \
         %D%/runtime/containers.cc %D%/xac-cc.in man/xac-cc.1 man/xac-c++.1
 
 if COMPILER
@@ -42,7 +43,7 @@ archivedir = $(libdir)
 archive_DATA = %D%/libxacrt.a
 RUNTIME_OBJECTS = $(RUNTIME_FILES:.c=.o)
 CLEANFILES += %D%/libxacrt.a $(RUNTIME_OBJECTS) %D%/runtime/containers.o
-$(RUNTIME_OBJECTS): %D%/runtime/%.o: %D%/runtime/%.c %D%/runtime/runtime.h include/xac/translate.h
+$(RUNTIME_OBJECTS): %D%/runtime/%.o: %D%/runtime/%.c %D%/runtime/replaced.h %D%/runtime/runtime.h include/xac/translate.h
 	@$(MKDIR_P) %D%/runtime
 	$(AM_V_CC)clang-$(XAC_LLVM_FIRST) $(RUNTIME_FLAGS) -c $< -o $@
 # By xac-c++: it is what the pass is for.

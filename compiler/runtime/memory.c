@@ -59,6 +59,8 @@ void *xacrt_mempcpy(void *to, const void *from, size_t len)
 
 void *xacrt_memccpy(void *to, const void *from, int byte, size_t len)
 {
+        if (!xac_in_window(to) && !xac_in_window(from))
+                return memccpy(to, from, byte, len);
         const char *found = xacrt_memchr(from, byte, len);
         const size_t copied = found ? (size_t)(found - (const char *)from) + 1 : len;
         xacrt_memcpy(to, from, copied);
@@ -72,6 +74,8 @@ void xacrt_bcopy(const void *from, void *to, size_t len)
 
 void *xacrt_memset(void *to, int byte, size_t len)
 {
+        if (!xac_in_window(to))
+                return memset(to, byte, len);
         for (char *at = to; len;) {
                 const size_t piece = xacrt_piece(at, len);
                 memset(xac_for_write(at), byte, piece);
@@ -95,6 +99,8 @@ void xacrt_explicit_bzero(void *to, size_t len)
 
 int xacrt_memcmp(const void *a, const void *b, size_t len)
 {
+        if (!xac_in_window(a) && !xac_in_window(b))
+                return memcmp(a, b, len);
         const char *left = a, *right = b;
         while (len) {
                 const size_t piece = xacrt_piece(left, xacrt_piece(right, len));
@@ -110,6 +116,8 @@ int xacrt_memcmp(const void *a, const void *b, size_t len)
 
 void *xacrt_memchr(const void *bytes, int byte, size_t len)
 {
+        if (!xac_in_window(bytes))
+                return memchr(bytes, byte, len);
         const char *at = bytes;
         while (len) {
                 const size_t piece = xacrt_piece(at, len);
@@ -125,6 +133,8 @@ void *xacrt_memchr(const void *bytes, int byte, size_t len)
 
 void *xacrt_memrchr(const void *bytes, int byte, size_t len)
 {
+        if (!xac_in_window(bytes))
+                return memrchr(bytes, byte, len);
         const char *begin = bytes;
         while (len) {
                 const size_t piece = xacrt_last_piece(begin + len, len);
@@ -139,21 +149,7 @@ void *xacrt_memrchr(const void *bytes, int byte, size_t len)
 
 void *xacrt_rawmemchr(const void *bytes, int byte)
 {
+        if (!xac_in_window(bytes))
+                return rawmemchr(bytes, byte);
         return xacrt_memchr(bytes, byte, SIZE_MAX);
-}
-
-void *xacrt_memmem(const void *bytes, size_t len, const void *part, size_t part_len)
-{
-        const char *at = bytes, *end = at + len, *found;
-        if (!part_len)
-                return (void *)(uintptr_t)bytes;
-        const int first = *(const unsigned char *)xac_for_read(part);
-        for (; (size_t)(end - at) >= part_len; at = found + 1) {
-                found = xacrt_memchr(at, first, (size_t)(end - at) - part_len + 1);
-                if (!found)
-                        break;
-                if (!xacrt_memcmp(found, part, part_len))
-                        return (char *)(uintptr_t)found;
-        }
-        return NULL;
 }

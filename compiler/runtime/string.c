@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* str... of <string.h>. Where text ends is found first, page by page; the rest is done by mem... */
+/* str... of <string.h> that measure, compare, copy and divide. What lies in no view is left to the C library. */
 
 #include "compiler/runtime/runtime.h"
 
@@ -10,6 +10,8 @@
 
 size_t xacrt_strnlen(const char *text, size_t len)
 {
+        if (!xac_in_window(text))
+                return strnlen(text, len);
         const char *end = xacrt_memchr(text, '\0', len);
         return end ? (size_t)(end - text) : len;
 }
@@ -32,6 +34,11 @@ static int ends_in(const char *seen, size_t len, size_t left)
         return len == left || memchr(seen, '\0', len);
 }
 
+static int are_elsewhere(const void *a, const void *b)
+{
+        return !xac_in_window(a) && !xac_in_window(b);
+}
+
 typedef int (*compare_fn)(const char *, const char *, size_t);
 
 /* Neither is looked at beyond its end, as another page may be there, or none. */
@@ -52,55 +59,89 @@ static int compare(const char *a, const char *b, size_t len, compare_fn compare_
 
 int xacrt_strncmp(const char *a, const char *b, size_t len)
 {
+        if (are_elsewhere(a, b))
+                return strncmp(a, b, len);
         return compare(a, b, len, strncmp);
 }
 
 int xacrt_strcmp(const char *a, const char *b)
 {
-        if (!xac_in_window(a) && !xac_in_window(b))
+        if (are_elsewhere(a, b))
                 return strcmp(a, b);
         return compare(a, b, SIZE_MAX, strncmp);
 }
 
 int xacrt_strncasecmp(const char *a, const char *b, size_t len)
 {
+        if (are_elsewhere(a, b))
+                return strncasecmp(a, b, len);
         return compare(a, b, len, strncasecmp);
 }
 
 int xacrt_strcasecmp(const char *a, const char *b)
 {
+        if (are_elsewhere(a, b))
+                return strcasecmp(a, b);
         return compare(a, b, SIZE_MAX, strncasecmp);
+}
+
+/* Up to the end of the text, and with it, or so many bytes. Returns where the next byte goes. To write a page for the
+ * first time gives it another place: the destination is asked for first. */
+static char *copy_text(char *to, const char *from, size_t *left)
+{
+        while (*left) {
+                const size_t piece = xacrt_piece(to, xacrt_piece(from, *left));
+                char *out = xac_for_write(to);
+                const char *end = memccpy(out, xac_for_read(from), '\0', piece);
+                const size_t some = end ? (size_t)(end - out) : piece;
+                to += some;
+                from += some;
+                *left -= some;
+                if (end)
+                        break;
+        }
+        return to;
 }
 
 char *xacrt_stpcpy(char *to, const char *from)
 {
-        const size_t len = xacrt_strlen(from);
-        xacrt_memcpy(to, from, len + 1);
-        return to + len;
+        size_t left = SIZE_MAX;
+        if (are_elsewhere(to, from))
+                return stpcpy(to, from);
+        return copy_text(to, from, &left) - 1;
 }
 
 char *xacrt_strcpy(char *to, const char *from)
 {
+        if (are_elsewhere(to, from))
+                return strcpy(to, from);
         xacrt_stpcpy(to, from);
         return to;
 }
 
+/* The rest is filled with 0. */
 char *xacrt_stpncpy(char *to, const char *from, size_t len)
 {
-        const size_t text_len = xacrt_strnlen(from, len);
-        xacrt_memcpy(to, from, text_len);
-        xacrt_memset(to + text_len, '\0', len - text_len);
-        return to + text_len;
+        size_t left = len;
+        if (are_elsewhere(to, from))
+                return stpncpy(to, from, len);
+        char *end = copy_text(to, from, &left);
+        xacrt_memset(end, '\0', left);
+        return end > to && *(const char *)xac_for_read(end - 1) == '\0' ? end - 1 : end;
 }
 
 char *xacrt_strncpy(char *to, const char *from, size_t len)
 {
+        if (are_elsewhere(to, from))
+                return strncpy(to, from, len);
         xacrt_stpncpy(to, from, len);
         return to;
 }
 
 char *xacrt_strncat(char *to, const char *from, size_t len)
 {
+        if (are_elsewhere(to, from))
+                return strncat(to, from, len);
         char *end = to + xacrt_strlen(to);
         const size_t text_len = xacrt_strnlen(from, len);
         xacrt_memcpy(end, from, text_len);
@@ -110,80 +151,10 @@ char *xacrt_strncat(char *to, const char *from, size_t len)
 
 char *xacrt_strcat(char *to, const char *from)
 {
+        if (are_elsewhere(to, from))
+                return strcat(to, from);
         xacrt_strcpy(to + xacrt_strlen(to), from);
         return to;
-}
-
-char *xacrt_strchr(const char *text, int byte)
-{
-        if (!xac_in_window(text))
-                return strchr(text, byte);
-        return xacrt_memchr(text, byte, xacrt_strlen(text) + 1);
-}
-
-char *xacrt_strrchr(const char *text, int byte)
-{
-        if (!xac_in_window(text))
-                return strrchr(text, byte);
-        return xacrt_memrchr(text, byte, xacrt_strlen(text) + 1);
-}
-
-char *xacrt_strchrnul(const char *text, int byte)
-{
-        if (!xac_in_window(text))
-                return strchrnul(text, byte);
-        const size_t len = xacrt_strlen(text);
-        char *found = xacrt_memchr(text, byte, len);
-        return found ? found : (char *)(uintptr_t)text + len;
-}
-
-char *xacrt_strstr(const char *text, const char *part)
-{
-        const size_t part_len = xacrt_strlen(part);
-        const char first = byte_at(part);
-        if (!part_len)
-                return (char *)(uintptr_t)text;
-        for (; (text = xacrt_strchr(text, first)); text++)
-                if (!xacrt_strncmp(text, part, part_len))
-                        return (char *)(uintptr_t)text;
-        return NULL;
-}
-
-char *xacrt_strcasestr(const char *text, const char *part)
-{
-        const size_t part_len = xacrt_strlen(part);
-        for (;; text++) {
-                if (!xacrt_strncasecmp(text, part, part_len))
-                        return (char *)(uintptr_t)text;
-                if (!byte_at(text))
-                        return NULL;
-        }
-}
-
-/* The length of what begins the text and is (not) in the set. */
-static size_t span(const char *text, const char *set, int is_in)
-{
-        size_t len = 0;
-        for (char byte; (byte = byte_at(text + len)) != '\0'; len++)
-                if ((xacrt_strchr(set, byte) != NULL) != is_in)
-                        break;
-        return len;
-}
-
-size_t xacrt_strspn(const char *text, const char *set)
-{
-        return span(text, set, 1);
-}
-
-size_t xacrt_strcspn(const char *text, const char *set)
-{
-        return span(text, set, 0);
-}
-
-char *xacrt_strpbrk(const char *text, const char *set)
-{
-        text += span(text, set, 0);
-        return byte_at(text) ? (char *)(uintptr_t)text : NULL;
 }
 
 char *xacrt_strndup(const char *text, size_t len)

@@ -16,3 +16,11 @@ SUITE_compiler = \
 TESTS += $(SUITE_compiler)
 dist_check_SCRIPTS += $(SUITE_compiler)
 EXTRA_DIST += tests/support/remove-env.sh %D%/.clang-tidy %D%/compile.sh %D%/containers.cc %D%/forms.c %D%/mixes.c %D%/mixes.h %D%/mixes_other.c %D%/modes.c %D%/modes.h %D%/modes_more.c %D%/modes_work.c %D%/modes_work.cc %D%/no_faults.c %D%/outside.c %D%/generate.c %D%/programs.h
+
+# What compiled code calls, called by a test.
+if COMPILER
+SUITE_compiler += %D%/test_strings
+check_PROGRAMS += %D%/test_strings
+%C%_test_strings_SOURCES = %D%/test_strings.c
+%C%_test_strings_LDADD = compiler/libxacrt.a tests/support/libsupport.la $(CHECK_LIBS)
+endif
