@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "tests/send/sent_model.h"
+#include "tests/send/words.h"
 #include "tests/support/check.h"
 #include "tests/support/isolate.h"
 
@@ -194,7 +195,6 @@ static void what_is_received_is_what_was_sent(int kind)
 
 /* ---- streams by hand ---- */
 
-static const struct send_begin words_begin = { .sequence = 5, .page_bytes = 4096, .tree_id = 2 };
 static const struct send_begin numbers_begin = {
         .sequence = 5, .page_bytes = 4096, .key_bytes = 8, .value_bytes = 2, .tree_id = 2
 };
@@ -203,37 +203,6 @@ static const struct send_begin numbers_begin = {
         {                                                          \
                 (key), sizeof(key) - 1, (value), sizeof(value) - 1 \
         }
-
-static bptree_record record_of(const char *key, const char *value)
-{
-        return (bptree_record){ key, strlen(key), value, value ? strlen(value) : 0 };
-}
-
-/* "a" to "f", two in each of three segments. */
-static void add_words(struct stream *stream)
-{
-        static const char *const keys[] = { "a", "b", "c", "d", "e", "f" };
-
-        for (unsigned i = 0; i < 6; i += 2) {
-                const bptree_record records[] = { record_of(keys[i], "old"), record_of(keys[i + 1], "old") };
-
-                stream_cells(stream, SEND_RECORDS, records, 2);
-        }
-}
-
-static xac_range *open_with_words(void)
-{
-        struct stream stream = { 0 };
-        xac_range *range;
-
-        stream_begin(&stream, &words_begin, NULL, NULL);
-        add_words(&stream);
-        stream_end(&stream, 0);
-        check_ok(xac_range_open(&range));
-        check_code(give(range, &stream), 1);
-        stream_free(&stream);
-        return range;
-}
 
 static void expect_words(xac_range *range, const char *expected)
 {
@@ -282,7 +251,7 @@ static void expect_usable(xac_range *range)
 static void changes_hide_what_they_replace(void)
 {
         struct stream stream = { 0 };
-        xac_range *range = open_with_words();
+        xac_range *range = open_with_words(give);
         const bptree_record first[] = { record_of("a", NULL), record_of("ab", "new"), record_of("b", "new") };
         const bptree_record last[] = { record_of("e", NULL), record_of("f", NULL) };
         const bptree_record between = record_of("dd", "new");
@@ -303,7 +272,7 @@ static void changes_hide_what_they_replace(void)
 
 static void a_segment_has_four_deltas(void)
 {
-        xac_range *range = open_with_words();
+        xac_range *range = open_with_words(give);
 
         for (uint64_t sequence = 5; sequence < 10; sequence++) {
                 const char text[] = { (char)('0' + sequence), '\0' };
@@ -328,7 +297,7 @@ static void a_segment_has_four_deltas(void)
 static void an_error_ends_a_response(void)
 {
         struct stream stream = { 0 };
-        xac_range *range = open_with_words();
+        xac_range *range = open_with_words(give);
 
         change_begin(&stream);
         stream_frame(&stream, SEND_KEEP, 1, 0);
@@ -635,7 +604,7 @@ static void what_no_sender_writes_is_refused(void)
                 struct stream stream = { 0 };
 
                 for (unsigned which = 0; bad[i](&stream, which); which++) {
-                        xac_range *range = open_with_words();
+                        xac_range *range = open_with_words(give);
                         const int outcome = give(range, &stream);
 
                         if (outcome != -EPROTO)
@@ -649,7 +618,7 @@ static void what_no_sender_writes_is_refused(void)
 
 static void a_page_of_the_tree_is_taken(void)
 {
-        xac_range *range = open_with_words();
+        xac_range *range = open_with_words(give);
         struct stream stream = { 0 };
         unsigned char page[4096];
 
@@ -869,7 +838,7 @@ static const xac_send_request asked_for_all = { .file = "file", .tree = "tree" }
 /* Whether a range that expects an answer to the request takes it. */
 static int outcome_of(const xac_send_request *request, const struct stream *stream, uint64_t base)
 {
-        xac_range *range = open_with_words();
+        xac_range *range = open_with_words(give);
         xac_send_request asked = *request;
 
         asked.base_sequence = base;
@@ -954,7 +923,7 @@ static void one_record_may_be_longer_than_the_limit(void)
 static void what_cannot_be_asked_for_is_not_expected(void)
 {
         static const char key[BPTREE_KEY_MAX + 1];
-        xac_range *range = open_with_words();
+        xac_range *range = open_with_words(give);
         xac_send_request asked = asked_for_all;
 
         check_code(xac_range_expect(NULL, &asked), -EINVAL);

@@ -10,11 +10,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "tests/send/stream.h"
+#include "tests/send/words.h"
 #include "tests/support/check.h"
 #include "tests/support/isolate.h"
-
-static const struct send_begin words_begin = { .sequence = 5, .page_bytes = 4096, .tree_id = 2 };
 
 /* ---- giving ---- */
 
@@ -28,37 +26,6 @@ static int give(xac_range *range, const struct stream *stream)
         if (!outcome)
                 outcome = xac_range_take(range, stream->bytes + first, stream->len - first, &used);
         return outcome;
-}
-
-static bptree_record record_of(const char *key, const char *value)
-{
-        return (bptree_record){ key, strlen(key), value, value ? strlen(value) : 0 };
-}
-
-/* "a" to "f", two in each of three segments. */
-static void add_words(struct stream *stream)
-{
-        static const char *const keys[] = { "a", "b", "c", "d", "e", "f" };
-
-        for (unsigned i = 0; i < 6; i += 2) {
-                const bptree_record records[] = { record_of(keys[i], "old"), record_of(keys[i + 1], "old") };
-
-                stream_cells(stream, SEND_RECORDS, records, 2);
-        }
-}
-
-static xac_range *open_with_words(void)
-{
-        struct stream stream = { 0 };
-        xac_range *range;
-
-        stream_begin(&stream, &words_begin, NULL, NULL);
-        add_words(&stream);
-        stream_end(&stream, 0);
-        check_ok(xac_range_open(&range));
-        check_code(give(range, &stream), 1);
-        stream_free(&stream);
-        return range;
 }
 
 static void change_begin(struct stream *stream)
@@ -113,7 +80,7 @@ static void a_table_is_judged_as_it_comes(void)
         for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
                 const struct send_frame frame = bad[i].frame;
                 struct stream stream = { 0 };
-                xac_range *range = open_with_words();
+                xac_range *range = open_with_words(give);
 
                 change_begin(&stream);
                 stream_frame(&stream, frame.kind, frame.count, frame.byte_len);
@@ -202,7 +169,7 @@ static void a_limit_bounds_what_is_taken(void)
                                              frame_of(SEND_DELTA, 1000, LIMIT) };
 
         for (unsigned i = 0; i < 3; i++) {
-                xac_range *range = open_with_words();
+                xac_range *range = open_with_words(give);
                 struct send_frame less = frames[i];
                 const bool is_change = less.kind == SEND_DELTA;
 
@@ -210,7 +177,7 @@ static void a_limit_bounds_what_is_taken(void)
                 check_code(outcome_of_frame(range, is_change, frames[i]), -EFBIG);
                 expect_usable(range);
                 xac_range_close(range);
-                range = open_with_words();
+                range = open_with_words(give);
                 check_ok(xac_range_limit(range, LIMIT));
                 less.byte_len /= 2;
                 less.count /= 2;
@@ -225,7 +192,7 @@ static void a_limit_counts_what_is_kept(void)
 {
         enum { LIMIT = 100000, VALUE = 1000, MOST = LIMIT / VALUE };
         static char value[VALUE + 1];
-        xac_range *range = open_with_words();
+        xac_range *range = open_with_words(give);
         int outcome = 1;
         unsigned i;
 
@@ -255,7 +222,7 @@ static void a_limit_counts_what_is_kept(void)
 /* Also where the limit came later than what is kept. */
 static void a_lower_limit_counts_what_is_kept(void)
 {
-        xac_range *range = open_with_words();
+        xac_range *range = open_with_words(give);
         struct stream stream = { 0 };
 
         check_ok(xac_range_limit(range, 100));
@@ -273,7 +240,7 @@ static void a_lower_limit_counts_what_is_kept(void)
 
 static int outcome_of(const xac_send_request *request, const struct stream *stream)
 {
-        xac_range *range = open_with_words();
+        xac_range *range = open_with_words(give);
 
         check_ok(xac_range_expect(range, request));
         const int outcome = give(range, stream);
