@@ -64,8 +64,8 @@ static int validate_early(struct txn *txn, uint64_t *validated)
         return validate(txn, txn->pages.snapshot, *validated);
 }
 
-/* What is in the way of a record (R19, R35, I5). */
-enum obstacle { NO_OBSTACLE, BACKLOG, LAPSED_FRAGMENTS, NO_ROOM };
+/* What is in the way of a record (R19, R35, R38, I5). */
+enum obstacle { NO_OBSTACLE, BACKLOG, LAPSED_FRAGMENTS, NO_ROOM, NOT_READY };
 
 /* A commit that does not wait goes without a record where there is a backlog. */
 static enum obstacle find_obstacle_locked(struct txn *txn)
@@ -79,7 +79,10 @@ static enum obstacle find_obstacle_locked(struct txn *txn)
         }
         if (redo_has_lapsed_locked(&txn->redo, txn->self))
                 return LAPSED_FRAGMENTS;
-        return redo_has_room_locked(&txn->redo, shared) ? NO_OBSTACLE : NO_ROOM;
+        if (!redo_has_room_locked(&txn->redo, shared))
+                return NO_ROOM;
+        bool is_ready = !txn->is_waiting || redo_is_ready_locked(&txn->redo, shared) || txn->is_ready_enough;
+        return is_ready ? NO_OBSTACLE : NOT_READY;
 }
 
 static int keep_others_out(struct txn *txn)
@@ -108,6 +111,14 @@ static int log_again(struct txn *txn)
         return err ? err : redo_prepare(&txn->redo, &txn->pages);
 }
 
+/* A thread of this process that writes for very long has descriptors: it is not waited for. */
+static int get_ready(struct txn *txn)
+{
+        int err = redo_get_ready(&txn->redo, txn->self);
+        txn->is_ready_enough = err == -EBUSY;
+        return txn->is_ready_enough ? 0 : err;
+}
+
 static int overcome(struct txn *txn, enum obstacle obstacle)
 {
         switch (obstacle) {
@@ -117,6 +128,8 @@ static int overcome(struct txn *txn, enum obstacle obstacle)
                 return log_again(txn);
         case NO_ROOM:
                 return redo_make_room(&txn->redo, txn->self);
+        case NOT_READY:
+                return get_ready(txn);
         case NO_OBSTACLE:
                 break;
         }
@@ -216,6 +229,7 @@ int commit_written(struct txn *txn, bool is_waiting)
         txn->is_waiting = is_waiting;
         txn->is_logged = is_waiting || backlog_is_paused(txn->self->shared, txn->pages.snapshot);
         txn->is_exclusive = false;
+        txn->is_ready_enough = false;
         int err = prepare(txn, &validated);
         if (!err)
                 err = commit_prepared(txn, validated);
@@ -230,7 +244,7 @@ int commit_written(struct txn *txn, bool is_waiting)
 int commit_wait_for_log(struct txn *txn)
 {
         if (txn->is_waiting)
-                return redo_wait(txn->self, txn->log_end);
+                return redo_wait_published(txn->self, txn->log_end);
         redo_push(txn->self);
         return 0;
 }

@@ -2,10 +2,12 @@
 #include "libxac/redo.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <xac/xac.h>
 
 #include "base/hook.h"
+#include "base/say.h"
 #include "base/sys.h"
 #include "libxac/probe.h"
 #include "libxac/publish.h"
@@ -160,19 +162,40 @@ int redo_prepare(struct redo *redo, const struct txn_pages *pages)
 
 /* ---- on disk ---- */
 
-/* The commit is visible by now, so that a lack of descriptors or memory is no way out. */
 int redo_wait(struct participant *self, uint64_t position)
 {
-        struct log *log = &self->shared->log;
         tracing_lead(self->recorder);
-        int err = log_wait(log, self->owner, position);
-        for (int i = 0; err && err != XAC_POISONED; i++) {
-                if (i == REDO_RETRIES)
-                        log_set_poison(log, err);
-                sys_sleep_ns(REDO_RETRY_NS);
-                err = log_wait(log, self->owner, position);
-        }
+        int err = log_wait(&self->shared->log, self->owner, position);
         tracing_lead(NULL);
+        return err;
+}
+
+/* Nothing has been written: the log is as it was. */
+static bool is_lack(int err)
+{
+        return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -EAGAIN;
+}
+
+/* After R38 only by bad luck: another thread of the program took a number that was to be used again. */
+static void tell_of_lack(int err)
+{
+        say(stderr,
+            "libxac: a commit waits for what it needs to write the log (%s): close files of this program, or "
+            "raise its limit (ulimit -n)\n",
+            xac_strerror(err));
+}
+
+int redo_wait_published(struct participant *self, uint64_t position)
+{
+        int err = redo_wait(self, position);
+        for (int i = 0; err && err != XAC_POISONED; i++) {
+                if (i == REDO_RETRIES && is_lack(err))
+                        tell_of_lack(err);
+                else if (i >= REDO_RETRIES && !is_lack(err))
+                        log_set_poison(&self->shared->log, err);
+                sys_sleep_ns(REDO_RETRY_NS);
+                err = redo_wait(self, position);
+        }
         return err;
 }
 

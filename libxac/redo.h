@@ -22,8 +22,8 @@
 #include "recovery/log_record.h"
 
 enum {
-        REDO_RETRY_NS = 10000000, /* after a local failure that keeps everybody from writing the log, */
-        REDO_RETRIES = 200        /* such as a lack of descriptors; then nothing can be promised any more */
+        REDO_RETRY_NS = 10000000, /* after a local failure that keeps everybody from writing the log */
+        REDO_RETRIES = 200        /* then a disk without room has had its time, and nothing can be promised any more */
 };
 
 struct redo {
@@ -65,6 +65,9 @@ bool redo_has_lapsed_locked(const struct redo *redo, const struct participant *s
 /* Is there room for the record? If not, redo_make_room, without the lock, and look again. */
 bool redo_has_room_locked(const struct redo *redo, const struct shared *shared);
 int redo_make_room(const struct redo *redo, struct participant *self);
+/* R38: does this process have the descriptors that its commit may need? If not, redo_get_ready, likewise. */
+bool redo_is_ready_locked(const struct redo *redo, const struct shared *shared);
+int redo_get_ready(const struct redo *redo, struct participant *self);
 /* The commit lock, with room for the record. */
 int redo_lock_with_room(const struct redo *redo, struct participant *self);
 /* Puts the record of commit `sequence` behind the log; publish.c makes it part of it. Returns where it ends. */
@@ -76,8 +79,12 @@ void redo_free(struct redo *redo);
 
 /* ---- On disk ---- */
 
-/* Returns once everything before `position` is on disk. XAC_POISONED. */
+/* Returns once everything before `position` is on disk. XAC_POISONED, or what keeps everybody from writing it now:
+ * -EMFILE, -ENFILE, -ENOMEM, -ENOSPC, -EDQUOT, -EACCES. */
 int redo_wait(struct participant *self, uint64_t position);
+/* The same for a commit that others see already, so that no code but XAC_POISONED may undo it. It waits for descriptors
+ * and memory as long as it takes; poison after REDO_RETRIES where there is no room, or no permission. */
+int redo_wait_published(struct participant *self, uint64_t position);
 /* Commits that do not wait for the disk fill the log's ring: is it time that the background thread writes it to the
  * files? */
 bool redo_wants_push(const struct shared *shared);

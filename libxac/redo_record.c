@@ -33,12 +33,7 @@ static uint32_t record_len(const struct redo *redo)
 
 static int make_room(struct participant *self, uint32_t byte_len)
 {
-        int err = log_make_room(&self->shared->log, self->owner, byte_len);
-        for (int i = 0; err == -EMFILE && i < REDO_RETRIES; i++) {
-                sys_sleep_ns(REDO_RETRY_NS);
-                err = log_make_room(&self->shared->log, self->owner, byte_len);
-        }
-        return err;
+        return log_make_room(&self->shared->log, self->owner, byte_len);
 }
 
 int redo_lock_with_room(const struct redo *redo, struct participant *self)
@@ -191,6 +186,16 @@ bool redo_has_room_locked(const struct redo *redo, const struct shared *shared)
 int redo_make_room(const struct redo *redo, struct participant *self)
 {
         return make_room(self, record_len(redo));
+}
+
+bool redo_is_ready_locked(const struct redo *redo, const struct shared *shared)
+{
+        return !shared_is_durable(shared) || log_is_ready_locked(&shared->log, record_len(redo));
+}
+
+int redo_get_ready(const struct redo *redo, struct participant *self)
+{
+        return log_get_ready(&self->shared->log, record_len(redo));
 }
 
 uint64_t redo_stage_locked(const struct redo *redo, struct participant *self, uint64_t sequence)

@@ -59,6 +59,7 @@ struct txn {
         bool is_waiting;          /* its commit waits for the disk */
         bool is_logged;           /* its commit has a record of its own in the log */
         bool is_exclusive;        /* its commit keeps others out */
+        bool is_ready_enough;     /* another thread of this process has the descriptors (R38) */
         bool is_read_only;        /* the outermost level was begun with XAC_RDONLY */
         bool is_nosync;           /* XAC_NOSYNC, of the environment */
         bool is_strict;           /* XAC_STRICT */

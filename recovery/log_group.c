@@ -208,7 +208,8 @@ void log_group_finish_for(struct log *log, uint64_t turn)
 /* A failure that leaves the files as they were, or to be written again: not a promise broken. */
 static bool is_local(int err)
 {
-        return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -ENOSPC || err == -EDQUOT || err == -EAGAIN;
+        return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -ENOSPC || err == -EDQUOT ||
+               err == -EAGAIN || err == -EACCES || err == -EPERM; /* the last two are an open's: others may do it */
 }
 
 /* Those who were served by the last group will soon commit again, if all they do is commit: a leader gives them as

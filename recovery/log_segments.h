@@ -82,6 +82,10 @@ struct log_segments {
         struct shlock_liveness liveness;
         const _Atomic uint64_t *turn; /* what is written only as long as this word is `mine`; NULL: always */
         uint64_t mine;
+        /* What is open, for who asks without the right to use it: `ready_to` is the end of the last segment that a
+         * committer had opened here. Closing anything takes it back (0), so it is never more than is open. */
+        _Atomic uint64_t ready_to;
+        _Atomic uint64_t ready_replacements; /* as there had been before */
         uint32_t use_count;
         struct log_open_file open[LOG_OPEN_FILES];
 };
@@ -130,6 +134,16 @@ int log_segments_settle(struct log_segments *segments, uint64_t position);
 /* Frees the files of segments that end at or below `redo`, and that nobody holds; keeps up to `keep_bytes` of free
  * files and removes the others. */
 void log_segments_recycle(struct log_segments *segments, uint32_t owner, uint64_t redo, uint64_t keep_bytes);
+
+/* Opens what a leader needs to write [from, to), before anybody depends on it (R38). -EMFILE, -ENFILE, -EACCES, ... */
+int log_segments_hold(struct log_segments *segments, uint64_t from, uint64_t to);
+/* Is it open? For any thread. */
+static inline bool log_segments_are_held(const struct log_segments *segments, uint64_t to)
+{
+        return to <= atomic_load_explicit(&segments->ready_to, memory_order_relaxed) &&
+               atomic_load_explicit(&segments->ready_replacements, memory_order_relaxed) ==
+                       atomic_load_explicit(&segments->table->replacements, memory_order_relaxed);
+}
 
 /* Puts bytes at [position, position + byte_len) into the files, which exist. Position, length and memory are
  * aligned to LOG_BLOCK. is_synced: on disk when it returns, by direct writes if possible. A failed sync is -EIO,

@@ -8,6 +8,10 @@
  * copied and the file's other pages need not be looked at. Where a file system refuses it (some say so at open, some
  * at the first write), pwrite and fdatasync do the same.
  *
+ * Where no descriptor is left, one that is open gives way to the one that is needed, and the plain descriptor does what
+ * the direct one would have done: a process that has any descriptor of the log can write all of it, unless the program
+ * takes the number in between (docs/models/descriptors.py).
+ *
  * A failed sync proves that something was lost, and a second one proves nothing: it becomes -EIO here, so that
  * the writer can tell it from the failures that leave everything as it was (log_writer.c).
  */
@@ -23,21 +27,29 @@
 
 enum { NOT_OPEN = -1, REFUSED = -2 };
 
-static void file_close(struct log_open_file *file)
+static bool close_one(struct log_segments *segments, int *fd)
+{
+        if (*fd < 0)
+                return false;
+        atomic_store_explicit(&segments->ready_to, 0, memory_order_relaxed);
+        sys_close(*fd);
+        *fd = NOT_OPEN;
+        return true;
+}
+
+static void file_close(struct log_segments *segments, struct log_open_file *file)
 {
         if (file->file_no == 0)
                 return;
-        if (file->direct_fd >= 0)
-                sys_close(file->direct_fd);
-        if (file->fd >= 0)
-                sys_close(file->fd);
+        (void)close_one(segments, &file->direct_fd);
+        (void)close_one(segments, &file->fd);
         file->file_no = 0;
 }
 
 void log_segments_close(struct log_segments *segments)
 {
         for (int i = 0; i < LOG_OPEN_FILES; i++)
-                file_close(&segments->open[i]);
+                file_close(segments, &segments->open[i]);
 }
 
 /* The row of this file, in place of the one unused for longest. The number of replacements is read before the file is
@@ -52,7 +64,7 @@ static struct log_open_file *file_row(struct log_segments *segments, uint32_t fi
                 struct log_open_file *file = &segments->open[i];
 
                 if (file->file_no && file->replacements != replacements)
-                        file_close(file);
+                        file_close(segments, file);
                 if (file->file_no == file_no) {
                         file->last_use = segments->use_count;
                         return file;
@@ -60,7 +72,7 @@ static struct log_open_file *file_row(struct log_segments *segments, uint32_t fi
                 if (file->file_no == 0 || (oldest->file_no && file->last_use < oldest->last_use))
                         oldest = file;
         }
-        file_close(oldest);
+        file_close(segments, oldest);
         *oldest = (struct log_open_file){ file_no, replacements, segments->use_count, NOT_OPEN, NOT_OPEN };
         return oldest;
 }
@@ -77,7 +89,29 @@ static struct log_open_file *file_at(struct log_segments *segments, uint64_t pos
         return file_row(segments, atomic_load(&entry->file_no));
 }
 
-static int file_open(struct log_segments *segments, struct log_open_file *file, int flags, int *fd)
+static bool is_lack_of_descriptors(int err)
+{
+        return err == -EMFILE || err == -ENFILE;
+}
+
+/* All but this file's plain one. False: there was none. */
+static bool give_up_others(struct log_segments *segments, struct log_open_file *kept)
+{
+        bool is_any = false;
+
+        for (int i = 0; i < LOG_OPEN_FILES; i++) {
+                struct log_open_file *file = &segments->open[i];
+
+                if (file->file_no == 0)
+                        continue;
+                is_any |= close_one(segments, &file->direct_fd);
+                if (file != kept)
+                        is_any |= close_one(segments, &file->fd);
+        }
+        return is_any;
+}
+
+static int file_open(struct log_segments *segments, const struct log_open_file *file, int flags, int *fd)
 {
         char name[LOG_NAME_BYTES];
         int opened;
@@ -91,9 +125,19 @@ static int file_open(struct log_segments *segments, struct log_open_file *file, 
         return err;
 }
 
-static int file_sync(struct log_segments *segments, struct log_open_file *file)
+/* The one that does everything. */
+static int file_open_plain(struct log_segments *segments, struct log_open_file *file)
 {
         int err = file_open(segments, file, O_WRONLY, &file->fd);
+
+        if (is_lack_of_descriptors(err) && give_up_others(segments, file))
+                err = file_open(segments, file, O_WRONLY, &file->fd);
+        return err;
+}
+
+static int file_sync(struct log_segments *segments, struct log_open_file *file)
+{
+        int err = file_open_plain(segments, file);
 
         if (err)
                 return err;
@@ -112,17 +156,19 @@ static int write_in_turn(struct log_segments *segments, int fd, const void *byte
 static int write_buffered(struct log_segments *segments, struct log_open_file *file, const void *bytes,
                           uint64_t byte_len, uint64_t offset)
 {
-        int err = file_open(segments, file, O_WRONLY, &file->fd);
+        int err = file_open_plain(segments, file);
 
         return err ? err : write_in_turn(segments, file->fd, bytes, byte_len, offset);
 }
 
-/* -EINVAL: the file system does not do it. */
+/* -EINVAL: the file system does not do it, or there is no descriptor for it now. */
 static int write_direct(struct log_segments *segments, struct log_open_file *file, const void *bytes, uint64_t byte_len,
                         uint64_t offset)
 {
         int err = file_open(segments, file, O_WRONLY | O_DIRECT | O_DSYNC, &file->direct_fd);
 
+        if (is_lack_of_descriptors(err))
+                return -EINVAL;
         if (!err && file->direct_fd != REFUSED) {
                 err = write_in_turn(segments, file->direct_fd, bytes, byte_len, offset);
                 if (err == -EINVAL)
@@ -187,6 +233,27 @@ int log_segments_sync(struct log_segments *segments, uint64_t from, uint64_t to)
                         return -EIO;
                 err = file_sync(segments, file);
                 from += within_segment(segments->table, from, to - from);
+        }
+        return err;
+}
+
+int log_segments_hold(struct log_segments *segments, uint64_t from, uint64_t to)
+{
+        const uint64_t segment_bytes = segments->table->segment_bytes;
+        uint64_t replacements = atomic_load(&segments->table->replacements);
+        int err = 0;
+
+        while (!err && from < to) {
+                struct log_open_file *file = file_at(segments, from);
+
+                if (!file)
+                        return -EIO;
+                err = file_open_plain(segments, file);
+                from += within_segment(segments->table, from, to - from);
+        }
+        if (!err) {
+                atomic_store(&segments->ready_replacements, replacements);
+                atomic_store(&segments->ready_to, (to + segment_bytes - 1) / segment_bytes * segment_bytes);
         }
         return err;
 }

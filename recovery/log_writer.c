@@ -47,7 +47,8 @@ enum {
         PATIENCE_DOUBLINGS = 5,
         RETRY_NS = MS, /* after a local failure: until another one may have led */
         LOCAL_TRIES = 5,
-        COMPANY_FIRST_NS = MS / 20 /* as long as no write has been timed */
+        DESCRIPTORS_SLEEP_NS = MS / 10, /* until a leader of this process has written */
+        COMPANY_FIRST_NS = MS / 20      /* as long as no write has been timed */
 };
 
 /* Met for so long by one who waits, a leader is overtaken. */
@@ -371,6 +372,24 @@ int log_make_room(struct log *log, uint32_t owner, uint32_t byte_len)
                 if (!err)
                         err = make_room_in_ring(log, owner, byte_len, &watch);
         }
+        return err;
+}
+
+/* Seldom: at a thread's first commit of a process, and at each new segment. */
+int log_get_ready(struct log *log, uint32_t byte_len)
+{
+        uint64_t from = log_end(log);
+        uint64_t to = from + byte_len + LOG_PAD_MAX;
+        uint64_t waited_ns = 0;
+
+        while (atomic_exchange(&log->is_writing, true)) {
+                if (waited_ns >= PATIENCE_NS)
+                        return -EBUSY;
+                sys_sleep_ns(DESCRIPTORS_SLEEP_NS);
+                waited_ns += DESCRIPTORS_SLEEP_NS;
+        }
+        int err = log_segments_hold(&log->segments, from, to);
+        atomic_store(&log->is_writing, false);
         return err;
 }
 

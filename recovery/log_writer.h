@@ -23,6 +23,7 @@
  *      every wait is timed and asks whether the leader lives, and whether the same turn has taken too long; poison is
  *      stored before waking. A leader's local failure (-EMFILE, -ENOMEM) hands leadership on and does not poison, nor
  *      does any failure of one that was overtaken.
+ * R38  Who commits and waits has the segment at the log's end open before the record is staged, as seen under the lock.
  * R30  A leader looks at its turn after it has opened what it writes to, and says that its group is durable only when
  *      the turn has become `finishing`, which only it can do. What is said then only moves forward: it may be said
  * late, and by others. R31  Who takes the turn from somebody alive puts new files in the place of those that may still
@@ -115,7 +116,7 @@ struct log {
         struct log_segments segments;
         struct log_host host;
         struct shlock_liveness liveness;
-        _Atomic bool is_writing; /* somebody of this process uses the descriptors */
+        _Atomic bool is_writing; /* somebody of this process uses the descriptors, or opens some */
 };
 
 /* Who leads; 0: nobody. */
@@ -157,6 +158,17 @@ static inline bool log_wants_segment(const struct log *log)
 /* Makes room for a record of this length: writes the ring out, or adds a segment. Another may take the room
  * first: ask again. -ENOSPC, XAC_POISONED, local failures; -EMSGSIZE: longer than the ring. */
 int log_make_room(struct log *log, uint32_t owner, uint32_t byte_len);
+/* R38, under the host's lock: does this process have open what it takes to write a record of this length, and what the
+ * end of its group takes? If not, log_get_ready, without the lock, and ask again. */
+static inline bool log_is_ready_locked(const struct log *log, uint32_t byte_len)
+{
+        uint64_t end = atomic_load_explicit(&log->shared->end, memory_order_relaxed);
+
+        return log_segments_are_held(&log->segments, end + byte_len + LOG_PAD_MAX);
+}
+/* -EMFILE, -ENFILE, -EACCES, ...; -EBUSY: another thread of this process has written for long, and has the descriptors.
+ * Then there are some. */
+int log_get_ready(struct log *log, uint32_t byte_len);
 /* Returns when everything before `position` is durable, leading the write if nobody does. 0, XAC_POISONED, or
  * a local failure that keeps it from leading while nobody else does. */
 int log_wait(struct log *log, uint32_t owner, uint64_t position);

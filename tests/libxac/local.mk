@@ -153,6 +153,7 @@ CONTRACT_TESTS = \
         %D%/test_move \
         %D%/test_move_model \
         %D%/test_nesting \
+        %D%/test_no_descriptors \
         %D%/test_open_close \
         %D%/test_processes \
         %D%/test_readers \
@@ -233,6 +234,8 @@ EXTRA_DIST += %D%/exceptions.cc
 %C%_test_wait_LDADD = $(CONTRACT_LIBS)
 %C%_test_unended_SOURCES = %D%/test_unended.c
 %C%_test_unended_LDADD = $(CONTRACT_LIBS)
+%C%_test_no_descriptors_SOURCES = %D%/test_no_descriptors.c
+%C%_test_no_descriptors_LDADD = $(CONTRACT_LIBS)
 %C%_test_nesting_SOURCES = %D%/test_nesting.c
 %C%_test_nesting_LDADD = $(CONTRACT_LIBS)
 %C%_test_open_close_SOURCES = %D%/test_open_close.c

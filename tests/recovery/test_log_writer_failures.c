@@ -5,6 +5,9 @@
 
 #include "tests/recovery/commit_stand.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include "tests/base/patient_futex.h"
 
 static enum sys_call fail_kind;
@@ -115,6 +118,101 @@ static void test_local_failures_do_not_poison(void **state)
                 assert_true(commit_is_written(&commit));
         }
         walk();
+}
+
+/* ---- No descriptor left ---- */
+
+enum { NUMBERS = 64 };
+
+static int numbers[NUMBERS], number_count;
+
+static void take_all_numbers(void)
+{
+        struct rlimit limit;
+        int fd = dup(STDERR_FILENO);
+
+        assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+        limit.rlim_cur = (rlim_t)fd + NUMBERS / 2;
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+        for (; fd >= 0; fd = dup(STDERR_FILENO)) {
+                assert_true(number_count < NUMBERS);
+                numbers[number_count++] = fd;
+        }
+}
+
+static void give_numbers_back(void)
+{
+        struct rlimit limit;
+
+        while (number_count)
+                close(numbers[--number_count]);
+        assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+        limit.rlim_cur = limit.rlim_max;
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+/* DE1: the plain descriptor that was opened before does what the direct one would have done (DE5). */
+static void test_who_is_ready_writes_without_any_other_descriptor(void **state)
+{
+        (void)state;
+        assert_false(log_is_ready_locked(&our_log, 100));
+        take_all_numbers();
+        assert_int_equal(log_get_ready(&our_log, 100), -EMFILE);
+        assert_false(log_is_ready_locked(&our_log, 100));
+        close(numbers[--number_count]);
+        assert_int_equal(log_get_ready(&our_log, 100), 0);
+        assert_true(log_is_ready_locked(&our_log, 100));
+        struct commit commit = stage(100);
+        assert_int_equal(log_wait(&our_log, ME, commit.end), 0);
+        give_numbers_back();
+        assert_true(commit_is_written(&commit));
+}
+
+/* Another process has staged so much that the log goes on in the next segments: with the one number that is there
+ * (DE4). What was open is not said to be open any more (DE3). */
+static void test_one_number_is_enough_for_all_segments(void **state)
+{
+        (void)state;
+        assert_int_equal(log_segments_extend(&our_log.segments, ME, 8 * (uint64_t)STAND_SEGMENT), 0);
+        assert_int_equal(log_get_ready(&our_log, 100), 0);
+        take_all_numbers();
+        assert_true(log_is_ready_locked(&our_log, 100));
+        for (int i = 0; i < 8; i++) {
+                struct commit commit = { 0 };
+
+                for (int k = 0; k < 2; k++)
+                        assert_int_equal(commit_stage(&our_log, OTHER, PAYLOAD_MAX, &commit), 0);
+                assert_int_equal(i % 2 ? log_push(&our_log, ME) : log_wait(&our_log, ME, commit.end), 0);
+        }
+        assert_int_equal(log_wait(&our_log, ME, log_end(&our_log)), 0);
+        assert_false(log_is_ready_locked(&our_log, STAND_SEGMENT / 2));
+        give_numbers_back();
+        assert_int_equal(walk(), 16);
+}
+
+/* DE6: while a leader writes, nobody else of its process opens or closes any; after some time it is not waited for. */
+static void test_a_leader_keeps_the_descriptors_to_itself(void **state)
+{
+        (void)state;
+        atomic_store(&our_log.is_writing, true);
+        assert_int_equal(log_get_ready(&our_log, 100), -EBUSY);
+        assert_false(log_is_ready_locked(&our_log, 100));
+        atomic_store(&our_log.is_writing, false);
+        assert_int_equal(log_get_ready(&our_log, 100), 0);
+}
+
+/* Who may not open the log any more leaves it to others. */
+static void test_no_permission_does_not_poison(void **state)
+{
+        (void)state;
+        struct commit commit = stage(100);
+
+        fail_calls_of(SYS_OPEN, 0, -EACCES, 1000);
+        assert_int_equal(log_get_ready(&our_log, 100), -EACCES);
+        assert_int_equal(log_wait(&our_log, ME, commit.end), -EACCES);
+        assert_int_equal(log_poison(&our_log), 0);
+        sys_fail = NULL;
+        assert_int_equal(log_wait(&our_log, OTHER, commit.end), 0);
 }
 
 static void test_a_host_that_cannot_lock_is_a_local_failure(void **state)
@@ -285,6 +383,10 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_a_failed_sync_poisons_whatever_it_says, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_a_failed_push_poisons, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_local_failures_do_not_poison, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_who_is_ready_writes_without_any_other_descriptor, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_one_number_is_enough_for_all_segments, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_leader_keeps_the_descriptors_to_itself, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_no_permission_does_not_poison, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_a_host_that_cannot_lock_is_a_local_failure, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_a_segment_that_cannot_be_made_does_not_poison, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_poison_from_elsewhere, setup, teardown),
