@@ -21,6 +21,7 @@
 #include <linux/magic.h>
 #include <poll.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -164,6 +165,88 @@ void sys_path_of(int fd, char *path, size_t byte_len)
         if (length < 0 || (size_t)length == byte_len)
                 length = 0;
         path[length] = '\0';
+}
+
+/* The kernel's, with room. */
+union handle {
+        struct file_handle head;
+        char bytes[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+};
+
+int sys_handle_of(int fd, int32_t *type, void *bytes, uint32_t *byte_len)
+{
+        union handle handle = { .head = { .handle_bytes = *byte_len } };
+        int unused_mount_id;
+        int err;
+
+        if (*byte_len > MAX_HANDLE_SZ)
+                return -EINVAL;
+        do {
+                err = injected(SYS_STAT, fd, 0, 0);
+                if (!err)
+                        err = status(name_to_handle_at(fd, "", &handle.head, &unused_mount_id, AT_EMPTY_PATH));
+        } while (err == -EINTR);
+        if (err)
+                return err;
+        *type = handle.head.handle_type;
+        *byte_len = handle.head.handle_bytes;
+        memcpy(bytes, handle.head.f_handle, handle.head.handle_bytes);
+        return 0;
+}
+
+int sys_open_handle(int where, int32_t type, const void *bytes, uint32_t byte_len, int *fd)
+{
+        union handle handle = { .head = { .handle_bytes = byte_len, .handle_type = type } };
+        struct low_descriptors low;
+        int err;
+
+        if (byte_len > MAX_HANDLE_SZ)
+                return -EINVAL;
+        memcpy(handle.head.f_handle, bytes, byte_len);
+        do {
+                err = injected(SYS_OPEN, where, 0, 0);
+                if (err)
+                        continue;
+                low_descriptors_hold(&low);
+                *fd = low_descriptors_leave(
+                        (int)syscall(SYS_open_by_handle_at, where, &handle.head, O_PATH | O_CLOEXEC));
+                low_descriptors_release(&low);
+                err = status(*fd);
+        } while (err == -EINTR);
+        return err;
+}
+
+#ifndef STATX_MNT_ID_UNIQUE
+#define STATX_MNT_ID_UNIQUE 0x4000U /* Linux 6.8 */
+#endif
+
+int sys_mount_of(int fd, uint64_t *type, uint64_t *mount_id)
+{
+        struct statfs of_all;
+        struct statx of_one;
+        int err;
+
+        do {
+                err = injected(SYS_STAT, fd, 0, 0);
+                if (!err)
+                        err = status(fstatfs(fd, &of_all));
+                if (!err)
+                        err = status(statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID_UNIQUE, &of_one));
+        } while (err == -EINTR);
+        if (err)
+                return err;
+        *type = (uint64_t)of_all.f_type;
+        *mount_id = of_one.stx_mask & STATX_MNT_ID_UNIQUE ? of_one.stx_mnt_id : 0;
+        return 0;
+}
+
+bool sys_is_in_first_user_namespace(void)
+{
+        static const char first[] = "user:[4026531837]"; /* PROC_USER_INIT_INO */
+        char link[sizeof(first)];
+        const ssize_t length = readlink("/proc/self/ns/user", link, sizeof(link));
+
+        return length == (ssize_t)sizeof(first) - 1 && memcmp(link, first, sizeof(first) - 1) == 0;
 }
 
 int sys_mkdir(int directory, const char *name, mode_t mode)

@@ -6,8 +6,8 @@
  * Every system call that can fail, as 0 or -errno; EINTR and short transfers are handled
  * here and nowhere else, and the only hook for injected failures is here.
  *
- * Everything in this file is async-signal-safe except sys_boot_id, sys_path_of and sys_memory_bytes:
- * the fault handler maps and protects pages through it.
+ * Everything in this file is async-signal-safe except sys_boot_id, sys_path_of, sys_memory_bytes and what is said of
+ * handles: the fault handler maps and protects pages through it.
  */
 
 #include <pthread.h>
@@ -80,6 +80,16 @@ int sys_stat(int fd, struct stat *st);
 int sys_stat_at(int directory, const char *name, struct stat *st);
 /* The absolute path under which it is found now; empty if it is not known, or too long. Not to be relied on. */
 void sys_path_of(int fd, char *path, size_t byte_len);
+/* The kernel's name of an open file or directory, which no later one gets, even with the same inode number. *byte_len
+ * is the room in bytes[], then what is used of it. -EOPNOTSUPP: its file system has none. */
+int sys_handle_of(int fd, int32_t *type, void *bytes, uint32_t *byte_len);
+/* What that name stands for in the file system of `where`, to ask for its stat only. -ESTALE: nothing any more; but
+ * also whatever a root of a namespace of users may not reach. -EPERM: we are not root. */
+int sys_open_handle(int where, int32_t type, const void *bytes, uint32_t byte_len, int *fd);
+/* Its file system's type (linux/magic.h), and a number of its mount that no later mount gets; 0: the kernel has none.
+ */
+int sys_mount_of(int fd, uint64_t *type, uint64_t *mount_id);
+bool sys_is_in_first_user_namespace(void);
 int sys_mkdir(int directory, const char *name, mode_t mode);
 int sys_link(int directory, const char *from, const char *to); /* never replaces: -EEXIST */
 /* Is it on a file system that has no disk (tmpfs)? */

@@ -22,13 +22,14 @@
 #include <stdint.h>
 
 #include "base/shlock.h"
+#include "libxac/directory_mark.h"
 #include "libxac/page_id.h"
 #include "recovery/log_writer.h"
 #include "recovery/manifest.h"
 #include "recovery/parts.h"
 
 enum {
-        CONTROL_VERSION = 16,
+        CONTROL_VERSION = 17,
         CACHE_LINE = 64,
         FILES_MAX = MANIFEST_FILES,
         PARTICIPANTS_MAX = MANIFEST_PARTICIPANTS,
@@ -138,6 +139,7 @@ struct control {
         uint64_t archive_inode;
         uint32_t archive_is_packed;
         char path[CONTROL_PATH_BYTES]; /* of the directory when this was made: to find it by; empty: not known */
+        struct directory_mark mark;    /* of it */
         _Atomic uint32_t is_ready;     /* [who created it] */
         _Atomic uint32_t has_lent;     /* [anybody] whether any slot was ever lent (lending.h) */
 

@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/sys.h"
+#include "libxac/directory_mark.h"
 #include "libxac/shared.h"
 #include "libxac/strangers.h"
 #include "recovery/manifest.h"
@@ -79,6 +81,12 @@ static enum leftover_kind ask_environment(struct leftover *leftover, int directo
         return is_believed ? LEFTOVER_NEEDED : LEFTOVER_REPLACED;
 }
 
+static enum leftover_kind ask_file_system(const struct leftover *leftover, const struct control *control)
+{
+        const bool is_gone = directory_mark_is_gone(&control->mark, leftover->device, leftover->where - 1);
+        return is_gone ? LEFTOVER_GONE : LEFTOVER_HOMELESS;
+}
+
 static enum leftover_kind ask_directory(struct leftover *leftover, const struct control *control)
 {
         int directory;
@@ -86,14 +94,14 @@ static enum leftover_kind ask_directory(struct leftover *leftover, const struct 
                 return LEFTOVER_UNKNOWN; /* nobody knows where to ask */
         leftover->err = sys_open(AT_FDCWD, leftover->path, O_RDONLY | O_DIRECTORY, 0, &directory);
         if (leftover->err == -ENOENT || leftover->err == -ENOTDIR)
-                return LEFTOVER_HOMELESS;
+                return ask_file_system(leftover, control);
         if (leftover->err)
                 return LEFTOVER_UNKNOWN;
         struct stat st;
         enum leftover_kind kind = LEFTOVER_UNKNOWN;
         leftover->err = sys_stat(directory, &st);
         if (!leftover->err && (st.st_dev != leftover->device || st.st_ino != leftover->inode))
-                kind = LEFTOVER_HOMELESS;
+                kind = ask_file_system(leftover, control);
         else if (!leftover->err)
                 kind = ask_environment(leftover, directory, control);
         sys_close(directory);
@@ -251,19 +259,34 @@ static int list_owners(struct list *list)
 }
 
 /* The parts of one stand side by side now. */
-int leftovers_visit(int (*visit)(void *arg, const struct leftover *leftover), void *arg)
+static int visit_owners(int (*visit)(void *arg, const struct owner *owner), void *arg)
 {
         struct list list = { 0 };
         int err = list_owners(&list);
-        for (size_t i = 0; !err && i < list.count; i++) {
-                struct leftover leftover = { .device = list.all[i].device, .inode = list.all[i].inode };
-                if (i && !compare_owners(&list.all[i - 1], &list.all[i]))
-                        continue;
-                judge(&leftover);
-                err = visit(arg, &leftover);
-        }
+        for (size_t i = 0; !err && i < list.count; i++)
+                if (!i || compare_owners(&list.all[i - 1], &list.all[i]))
+                        err = visit(arg, &list.all[i]);
         free(list.all);
         return err;
+}
+
+struct visitor {
+        int (*visit)(void *arg, const struct leftover *leftover);
+        void *arg;
+};
+
+static int judge_and_visit(void *visitor_, const struct owner *owner)
+{
+        struct visitor *visitor = visitor_;
+        struct leftover leftover = { .device = owner->device, .inode = owner->inode };
+        judge(&leftover);
+        return visitor->visit(visitor->arg, &leftover);
+}
+
+int leftovers_visit(int (*visit)(void *arg, const struct leftover *leftover), void *arg)
+{
+        struct visitor visitor = { visit, arg };
+        return visit_owners(judge_and_visit, &visitor);
 }
 
 int leftovers_room(uint64_t *all, uint64_t *unused)
@@ -318,6 +341,7 @@ bool leftover_is_removable(const struct leftover *leftover, bool may_lose)
                 return may_lose;
         case LEFTOVER_HOMELESS:
                 return may_lose || leftover->is_on_disk;
+        case LEFTOVER_GONE:
         case LEFTOVER_REPLACED:
         case LEFTOVER_PAST_BOOT:
         case LEFTOVER_UNFINISHED:
@@ -342,7 +366,7 @@ static int open_to_remove(const struct leftover *leftover, int *fd)
 
 static int check_again(const struct leftover *leftover, int fd, bool may_lose)
 {
-        struct leftover now = { .device = leftover->device, .inode = leftover->inode };
+        struct leftover now = { .device = leftover->device, .inode = leftover->inode, .where = leftover->where };
         struct stat st;
         int err = sys_stat(fd, &st);
         if (err || st.st_nlink == 0)
@@ -400,4 +424,41 @@ int leftover_remove(const struct leftover *leftover, bool may_lose)
                 err = remove_names(leftover);
         sys_close(fd); /* and with it the lock */
         return err;
+}
+
+/* ---- By those who open ---- */
+
+struct sweep {
+        uint64_t device;
+        int where;
+        uint32_t left; /* names to look at */
+};
+
+/* What another user has put there may name a path that never answers. */
+static bool is_our_own(const struct leftover *leftover)
+{
+        struct stat st;
+        char name[SHARED_NAME_BYTES];
+        make_name(name, leftover, CONTROL);
+        return !sys_stat_at(AT_FDCWD, name, &st) && st.st_uid == geteuid();
+}
+
+static int remove_if_gone(void *sweep_, const struct owner *owner)
+{
+        struct sweep *sweep = sweep_;
+        struct leftover leftover = { .device = owner->device, .inode = owner->inode, .where = sweep->where + 1 };
+        if (owner->device != sweep->device || !is_our_own(&leftover))
+                return 0;
+        judge(&leftover);
+        if (leftover.kind == LEFTOVER_GONE && leftover_is_removable(&leftover, false))
+                leftover_remove(&leftover, false);
+        return --sweep->left == 0;
+}
+
+void leftovers_remove_gone(int directory, uint64_t device)
+{
+        enum { LOOKS = 64 };
+        struct sweep sweep = { .device = device, .where = directory, .left = LOOKS };
+        if (directory_mark_may_ask())
+                visit_owners(remove_if_gone, &sweep);
 }

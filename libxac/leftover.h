@@ -23,6 +23,7 @@
 enum leftover_kind {
         LEFTOVER_NEEDED,   /* the next open of its directory goes on with it */
         LEFTOVER_HOMELESS, /* its directory is not where it was: removed, or moved */
+        LEFTOVER_GONE,     /* its directory was removed, for certain: nobody can ever use it (R39) */
         LEFTOVER_REPLACED, /* no open would believe it: its directory is another environment's, or goes on without it */
         LEFTOVER_PAST_BOOT,  /* of another boot of the machine */
         LEFTOVER_UNFINISHED, /* whoever made it died before it was ready */
@@ -45,6 +46,7 @@ struct leftover {
         uint32_t process_count; /* that have used it and not said good-bye */
         uint32_t pid[LEFTOVER_PIDS];
         char path[CONTROL_PATH_BYTES]; /* of the directory, as it was called; may be anything, or empty */
+        int where;                     /* 1 + an open directory of its file system; 0: there is none at hand */
 };
 
 /* Calls visit for each of them, by device and inode; ends when one returns non-zero, and returns that. Time and memory
@@ -62,5 +64,8 @@ bool leftover_is_removable(const struct leftover *leftover, bool may_lose);
 /* Looks again, and removes it if it still may be removed. -EBUSY: somebody uses it by now; -EAGAIN: it has changed;
  * -EACCES, -EPERM, -ENOTEMPTY. */
 int leftover_remove(const struct leftover *leftover, bool may_lose);
+/* Removes what is gone, for certain, of the file system that `directory` lies in, as far as we may know: for those who
+ * are about to make shared memory. It looks at a bounded number of names, and never waits. */
+void leftovers_remove_gone(int directory, uint64_t device);
 
 #endif

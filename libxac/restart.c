@@ -9,6 +9,7 @@
 #include "base/say.h"
 #include "base/sys.h"
 #include "libxac/archiving.h"
+#include "libxac/leftover.h"
 #include "libxac/options.h"
 #include "recovery/adopt.h"
 #include "recovery/recover.h"
@@ -163,7 +164,9 @@ int restart_env(struct xac_env *env, struct manifest *manifest)
         err = archiving_catch_up(env, manifest);
         if (err)
                 return err;
+        leftovers_remove_gone(env->directory, env->identity.device);
         options_fit_pool(&env->identity);
+        directory_mark_make(env->directory, &env->identity.mark);
         err = shared_create(&env->shared, &env->identity);
         if (err)
                 return err;

@@ -223,6 +223,7 @@ static void fill_header(struct control *control, const struct shared_identity *i
         control->session_ns = identity->session_ns;
         memcpy(control->uuid, identity->uuid, sizeof(control->uuid));
         memcpy(control->path, identity->path, sizeof(control->path));
+        control->mark = identity->mark;
         memcpy(control->archive, identity->archive, sizeof(control->archive));
         control->archive_is_packed = identity->archive_is_packed;
         atomic_store(&control->sequence, identity->sequence); /* 1 and up: 0 means no snapshot */

@@ -68,6 +68,7 @@ struct shared_identity {
         uint64_t generation;
         uint64_t session_ns;
         uint8_t uuid[16];
+        struct directory_mark mark;
         char path[CONTROL_PATH_BYTES];    /* for people */
         char archive[CONTROL_PATH_BYTES]; /* empty: none is wanted */
         bool archive_is_packed;

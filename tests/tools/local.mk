@@ -19,6 +19,7 @@ TOOL_TESTS = \
         %D%/test_calibrate \
         %D%/test_check \
         %D%/test_clean \
+        %D%/test_gone \
         %D%/test_crafted \
         %D%/test_crowd \
         %D%/test_damaged_area \
@@ -75,6 +76,8 @@ TRACE_TESTED = %D%/json_check.c %D%/json_check.h %D%/trace_chew.c %D%/trace_chew
 %C%_test_check_LDADD = $(CONTRACT_LIBS)
 %C%_test_clean_SOURCES = %D%/test_clean.c $(TOOL_COMMON)
 %C%_test_clean_LDADD = $(CONTRACT_LIBS)
+%C%_test_gone_SOURCES = %D%/test_gone.c $(TOOL_COMMON)
+%C%_test_gone_LDADD = $(CONTRACT_LIBS)
 %C%_test_names_SOURCES = %D%/test_names.c $(TOOL_COMMON)
 %C%_test_names_LDADD = tests/support/libsupport.la libxacheap-core.la $(UNIT_LIBS) # it makes manifests
 %C%_test_moments_SOURCES = %D%/test_moments.c $(TOOL_COMMON)

@@ -100,7 +100,7 @@ static const char *explain_homeless(const struct leftover *leftover)
 
 const char *machine_explain(const struct leftover *leftover)
 {
-        if (leftover->is_in_use && leftover->kind == LEFTOVER_HOMELESS)
+        if (leftover->is_in_use && (leftover->kind == LEFTOVER_HOMELESS || leftover->kind == LEFTOVER_GONE))
                 return "in use, although its directory is gone, or moved";
         if (leftover->is_in_use)
                 return "in use";
@@ -109,6 +109,8 @@ const char *machine_explain(const struct leftover *leftover)
                 return "its processes ended without xac_close (killed, or never closed); the next open goes on with it";
         case LEFTOVER_HOMELESS:
                 return explain_homeless(leftover);
+        case LEFTOVER_GONE:
+                return "its directory was removed: nobody can ever use it";
         case LEFTOVER_REPLACED:
                 return "no open uses it: its directory holds another environment, or was opened or recovered without "
                        "it";

@@ -247,7 +247,8 @@ static void hint_at_leftovers(const char *path)
         if (machine_find(path, &all, &count))
                 return;
         for (uint32_t i = 0; i < count; i++)
-                gone += all[i].kind == LEFTOVER_HOMELESS || all[i].kind == LEFTOVER_REPLACED;
+                gone += all[i].kind == LEFTOVER_HOMELESS || all[i].kind == LEFTOVER_GONE ||
+                        all[i].kind == LEFTOVER_REPLACED;
         free(all);
         if (gone > 0)
                 tool_complain("%s: its shared memory is left: xac clean %s", path, path);
