@@ -14,9 +14,12 @@
  */
 
 #include <cstddef>
+#include <forward_list>
 #include <limits>
 #include <memory>
 #include <tuple>
+#include <unordered_map>
+#include <vector>
 
 #include <xac/heap.h>
 #include <xac/offset_ptr.hpp>
@@ -178,9 +181,22 @@ void construct(const Allocator &allocator, T *at, Pair &&pair)
                        std::forward_as_tuple(std::forward<Pair>(pair).second));
 }
 
-/* Nodes of containers that link them by plain pointers though the allocator has others: <xac/containers.hpp> names
- * them. */
+/* What the standard library leads to by plain pointers though the allocator has others (the table in
+ * <xac/containers.hpp>): nodes of containers, and the counters of std::shared_ptr. */
 template <typename T> inline constexpr bool is_linked_by_address = false;
+#ifdef __GLIBCXX__
+template <typename T> inline constexpr bool is_linked_by_address<std::_Fwd_list_node<T>> = true;
+template <typename T, bool B> inline constexpr bool is_linked_by_address<std::__detail::_Hash_node<T, B>> = true;
+template <typename T, typename A, std::_Lock_policy L>
+inline constexpr bool is_linked_by_address<std::_Sp_counted_ptr_inplace<T, A, L>> = true;
+template <typename T, typename D, typename A, std::_Lock_policy L>
+inline constexpr bool is_linked_by_address<std::_Sp_counted_deleter<T, D, A, L>> = true;
+#endif
+#ifdef _LIBCPP_VERSION
+template <typename T, typename A> inline constexpr bool is_linked_by_address<std::__shared_ptr_emplace<T, A>> = true;
+template <typename T, typename D, typename A>
+inline constexpr bool is_linked_by_address<std::__shared_ptr_pointer<T, D, A>> = true;
+#endif
 
 /* ---- how an allocator points ---- */
 
@@ -234,7 +250,7 @@ public:
         pointer allocate(std::size_t count)
         {
                 static_assert(!Way::is_anywhere || !detail::is_linked_by_address<T>,
-                              "this container links its nodes by plain pointers: see <xac/containers.hpp>");
+                              "this links what it holds by plain pointers: see <xac/containers.hpp>");
                 if (count > std::numeric_limits<std::ptrdiff_t>::max() / sizeof(T))
                         throw std::bad_array_new_length();
                 return static_cast<T *>(detail::allocate(address(), count * sizeof(T), alignof(T)));
@@ -300,5 +316,19 @@ struct lies_in_heap<T, std::void_t<typename T::allocator_type>> : is_ours<typena
 } // namespace detail
 
 } // namespace xac
+
+#ifdef __GLIBCXX__
+/* That of libstdc++ keeps iterators of plain pointers, and asks for words, as many others do: so it is refused by name.
+ */
+template <> class std::vector<bool, xac::offset_allocator<bool>>
+{
+public:
+        template <typename... Args> vector(Args &&...)
+        {
+                static_assert(sizeof...(Args) > std::numeric_limits<std::size_t>::max() / 2,
+                              "std::vector<bool> leads to its bits by plain pointers: see <xac/containers.hpp>");
+        }
+};
+#endif
 
 #endif

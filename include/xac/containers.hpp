@@ -6,17 +6,24 @@
  * Containers of the standard library in a heap: names for them with xac::allocator, and a hash of strings. std::less<>
  * finds a string by a std::string_view or a literal, without making one in the heap.
  *
- * For heaps that lie anywhere (XAC_ANYWHERE) containers must link what they hold by the pointers of their allocator.
- * Tried with GCC 12 and clang 14 and 19:
+ * For heaps that lie anywhere (XAC_ANYWHERE) containers must lead to what they hold by the pointers of their allocator,
+ * xac::offset_allocator. Which do:
  *
- *      std::vector, std::deque                          do: xac::offset_vector, xac::offset_deque
- *      std::list, map, set, basic_string                do not compile
- *      std::forward_list, unordered_map, unordered_set  link by plain pointers all the same, and are refused when
- * compiling Boost.Container (1.74), all but small_vector     do: vector, deque, list, slist, map, set, flat_map,
- * basic_string ...
+ *                                                libstdc++ of GCC 12       libc++ 14        Boost.Container 1.74
+ *      vector, deque                             yes                       yes              yes
+ *      stack, queue, priority_queue of these     yes                       yes              yes
+ *      vector<bool>                              refused: plain pointers   yes              yes
+ *      forward_list (Boost: slist)               refused: plain pointers   yes              yes
+ *      unordered_map, _set, _multimap, _multiset refused: plain pointers   yes              it has none
+ *      list                                      does not compile          yes              yes
+ *      map, set, multimap, multiset              does not compile          yes              yes
+ *      basic_string                              does not compile          does not compile yes
+ *      shared_ptr by allocate_shared()           refused: plain pointers   refused          it has none
+ *      small_vector                              it has none               it has none      no: plain pointers
  *
- * so a string is an xac::offset_vector<char>, or
- * boost::container::basic_string<char, std::char_traits<char>, xac::offset_allocator<char>>.
+ * "Refused" is a static_assert. xac::offset_vector and xac::offset_deque are names for what works everywhere. A string
+ * is an xac::offset_vector<char>, or a boost::container::basic_string<char, std::char_traits<char>,
+ * xac::offset_allocator<char>>.
  */
 
 #include <deque>
@@ -54,16 +61,6 @@ using unordered_map = std::unordered_map<K, V, H, E, allocator<std::pair<const K
 
 template <typename T> using offset_vector = std::vector<T, offset_allocator<T>>;
 template <typename T> using offset_deque = std::deque<T, offset_allocator<T>>;
-
-#ifdef __GLIBCXX__
-namespace detail
-{
-
-template <typename T> inline constexpr bool is_linked_by_address<std::_Fwd_list_node<T>> = true;
-template <typename T, bool B> inline constexpr bool is_linked_by_address<std::__detail::_Hash_node<T, B>> = true;
-
-} // namespace detail
-#endif
 
 } // namespace xac
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <queue>
 #include <thread>
 
 #include "tests/cxx/cxx_test.h"
@@ -164,6 +165,65 @@ void content_is_right_wherever_it_lies()
         check_faults(world.env);
 }
 
+/* ---- what leads to its elements by plain pointers ---- */
+
+/* Words of the file that are addresses in it. */
+int count_pointers(world &world)
+{
+        const auto first = reinterpret_cast<uintptr_t>(xac_heap_address(world.heap.get(), 16)) - 16;
+        const uint64_t words = world.heap.check().file_bytes / sizeof(uintptr_t);
+        return xac::atomically(world.env, XAC_RDONLY, [&] {
+                const auto *word = reinterpret_cast<const uintptr_t *>(first);
+                int found = 0;
+                for (uint64_t i = 0; i < words; i++)
+                        found += word[i] - first < words * sizeof(*word);
+                return found;
+        });
+}
+
+/* What the table in <xac/containers.hpp> calls right with this library. */
+struct every_container {
+        xac::offset_vector<int> vector;
+        xac::offset_deque<int> deque;
+        std::priority_queue<int, xac::offset_vector<int>> priorities;
+#ifdef _LIBCPP_VERSION
+        template <typename T> using allocator = xac::offset_allocator<T>;
+        xac::offset_vector<bool> bits;
+        std::list<int, allocator<int>> list;
+        std::forward_list<int, allocator<int>> forward;
+        std::multiset<int, std::less<>, allocator<int>> set;
+        std::map<int, int, std::less<>, allocator<std::pair<const int, int>>> map;
+        std::unordered_map<int, int, std::hash<int>, std::equal_to<>, allocator<std::pair<const int, int>>> table;
+#endif
+        void add(int i)
+        {
+                vector.push_back(i);
+                deque.push_back(i);
+                priorities.push(i);
+#ifdef _LIBCPP_VERSION
+                bits.push_back(i % 3 == 0);
+                list.push_back(i);
+                forward.push_front(i);
+                set.insert(i);
+                map[i] = table[i] = i;
+#endif
+        }
+};
+
+void no_container_holds_plain_pointers()
+{
+        world world;
+        auto &every = *world.heap.construct<every_container>("every container");
+        xac::atomically(world.env, [&] {
+                for (int i = 0; i < 300; i++)
+                        every.add(i), add(world, i);
+        });
+        CHECK(count_pointers(world) == 0);
+        int **pointer = world.heap.construct<int *>("pointer");
+        xac::atomically(world.env, [&] { *pointer = reinterpret_cast<int *>(pointer); });
+        CHECK(count_pointers(world) == 1);
+}
+
 void pointers_are_refused_there()
 {
         world world;
@@ -179,6 +239,7 @@ int main(int count, char **arguments)
         const test tests[] = {
                 TEST(pointers_are_pointers),
                 TEST(content_is_right_wherever_it_lies),
+                TEST(no_container_holds_plain_pointers),
                 TEST(pointers_are_refused_there),
         };
         return count == 2 ? run_tests(arguments[1], tests) : 2;

@@ -63,8 +63,22 @@ refuse()
 }
 
 refuse 'memory is in the heap' 'xac::atomically(env, [] { return xac::string(); });'
-refuse 'links its nodes by plain pointers' 'std::forward_list<int, xac::offset_allocator<int>>().push_front(1);'
-refuse 'links its nodes by plain pointers' 'std::unordered_set<int, std::hash<int>, std::equal_to<>, xac::offset_allocator<int>>().insert(1);'
+# What libstdc++ leads to by plain pointers, in a heap that lies anywhere.
+if echo '#include <string>
+#ifndef __GLIBCXX__
+#error
+#endif' | $cxx -std=c++17 -x c++ -fsyntax-only - 2>/dev/null; then
+        for container in 'forward_list<int, xac::offset_allocator<int>> it(1);' \
+                'unordered_set<int, std::hash<int>, std::equal_to<>, xac::offset_allocator<int>> it; it.insert(1);' \
+                'unordered_multiset<int, std::hash<int>, std::equal_to<>, xac::offset_allocator<int>> it; it.insert(1);' \
+                'vector<bool, xac::offset_allocator<bool>> it;' \
+                'vector<bool, xac::offset_allocator<bool>> it(5, true);' \
+                'shared_ptr<int> it = std::allocate_shared<int>(xac::offset_allocator<int>(), 1);' \
+                'shared_ptr<int> it(new int, std::default_delete<int>(), xac::offset_allocator<int>());'; do
+                refuse 'by plain pointers' "(void)env; std::$container"
+        done
+        refuse 'by plain pointers' 'xac::heap().construct<xac::offset_vector<bool>>("bits");'
+fi
 # Compilers warn of more when they optimise, and take twice as long: the first program is enough for this.
 of_faults=-O2
 for name in transactions heaps crowd killed anywhere vectors; do
