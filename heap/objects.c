@@ -147,11 +147,16 @@ static int reallocate(void *request_)
         return 0;
 }
 
+/* To no bytes: as in the C library of GNU. */
 void *xac_heap_realloc(xac_heap *heap, void *object, size_t size)
 {
         struct request request = { heap, object, size };
         if (!object)
                 return xac_heap_malloc(heap, size);
+        if (!size) {
+                xac_heap_free(heap, object);
+                return NULL;
+        }
         return object_or_errno(&request, arena_run(heap->arena, 0, reallocate, &request));
 }
 

@@ -35,7 +35,7 @@ static size_t count_pages(const struct xac_heap *heap, const void *object)
         const page_no page = heap_page_of(heap, object);
         const struct heap_map *map = arena_read(heap->arena, map_of(group_of(page)));
         unsigned at = page % GROUP_PAGES;
-        if (!map || !map_is_sound(&map->pages, group_of(page)) || !at || map->label[at] != LABEL_RUN)
+        if (!at || heap_label_of(heap, page) != LABEL_RUN)
                 heap_refuse(object, "no object of the heap begins there, or it is free already");
         size_t count = 1;
         while (++at < GROUP_PAGES && map->label[at] == LABEL_REST)

@@ -192,10 +192,20 @@ void *small_take(struct xac_heap *heap, uint32_t size_class, int *err)
 
 /* ---- giving back ---- */
 
+/* The bytes of a larger object may look like a slab: the label tells. It is not asked where this thread takes objects
+ * just now, whose label it has written or read: so most pairs of malloc and free read no map. */
+static bool is_slab(const struct xac_heap *heap, const struct slab *slab, page_no page)
+{
+        if (slab->kind != PAGE_IS_SLAB || slab->size_class >= heap->classes.count)
+                return false;
+        return (slab->owner == heap->self && bin_top(&heap->bin[slab->size_class]) == page) ||
+               heap_label_of(heap, page) == LABEL_SLAB + slab->size_class;
+}
+
 /* The number of an object on its page, which is always reached: by translation. */
 static void find_object(const struct xac_heap *heap, const struct slab *slab, const void *object, uint32_t *number)
 {
-        if (slab->kind != PAGE_IS_SLAB || slab->size_class >= heap->classes.count ||
+        if (!is_slab(heap, slab, heap_page_of(heap, object)) ||
             !slab_finds(&heap->classes.of[slab->size_class], heap_within(heap, object), number))
                 heap_refuse(object, "no object of the heap begins there");
         if (slab_is_free(slab, *number))

@@ -16,6 +16,15 @@ int heap_label(struct xac_heap *heap, page_no first, size_t count, uint8_t first
         return 0;
 }
 
+uint8_t heap_label_of(const struct xac_heap *heap, page_no page)
+{
+        const uint32_t group = group_of(page);
+        if (page_group_is_covered(heap->arena, group))
+                return LABEL_NONE;
+        const struct heap_map *map = arena_read(heap->arena, map_of(group));
+        return map && map_is_sound(&map->pages, group) ? map->label[page % GROUP_PAGES] : LABEL_NONE;
+}
+
 _Noreturn void heap_refuse(const void *object, const char *why)
 {
         fprintf(stderr, "libxac: %p was given to a function of the heap: %s\n", object, why /* safe */);

@@ -72,6 +72,11 @@ struct xac_heap {
 /* Labels `count` pages of one group, the first differently. -EIO: the map is damaged. */
 int heap_label(struct xac_heap *heap, page_no first, size_t count, uint8_t first_label, uint8_t label);
 
+/* What the page is labelled; LABEL_NONE inside of an object of several groups, where no map is. The page can be
+ * reached.
+ */
+uint8_t heap_label_of(const struct xac_heap *heap, page_no page);
+
 static inline void *heap_address(const struct xac_heap *heap, page_no page, uint32_t at)
 {
         return heap->arena->base + ((uint64_t)page << heap->arena->page_shift) + at;

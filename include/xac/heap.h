@@ -50,6 +50,7 @@ int xac_heap_close(xac_heap *heap);
  * those larger than half a page begin on a page. */
 void *xac_heap_malloc(xac_heap *heap, size_t size);
 void *xac_heap_calloc(xac_heap *heap, size_t count, size_t size);
+/* Of no object: as xac_heap_malloc(). To 0 bytes: the object is freed, and NULL returned, with errno as it was. */
 void *xac_heap_realloc(xac_heap *heap, void *object, size_t size);
 /* A power of two up to the size of a page. */
 void *xac_heap_aligned_alloc(xac_heap *heap, size_t alignment, size_t size);

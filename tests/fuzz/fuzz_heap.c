@@ -124,6 +124,10 @@ static void resize(struct stage *stage, struct object *object, size_t size)
 
         fuzz_check(is_whole(object, object->size));
         unsigned char *bytes = xac_heap_realloc(stage->heap, object->bytes, size);
+        if (!bytes && !size) {
+                *object = (struct object){ 0 };
+                return;
+        }
         if (!bytes) {
                 fuzz_check(is_whole(object, object->size));
                 return;

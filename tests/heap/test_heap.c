@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include <xac/heap.h>
+#include <xac/translate.h>
 
 #include "tests/heap/tables.h"
 #include "tests/support/check.h"
@@ -128,6 +129,21 @@ static void without_a_transaction_a_call_is_one(void)
         check(object != NULL && xac_heap_usable_size(place.heap, object) >= 10000);
         xac_heap_free(place.heap, object);
         check_equal(live_objects(place.heap), 0);
+        close_place(place);
+}
+
+static void a_realloc_to_nothing_frees(void)
+{
+        struct place place = open_place();
+        const size_t sizes[] = { 1, 100, 10000 };
+
+        for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+                void *object = xac_heap_realloc(place.heap, NULL, sizes[i]);
+                check(object != NULL);
+                errno = 0;
+                check(!xac_heap_realloc(place.heap, object, 0) && !errno);
+                check_equal(live_objects(place.heap), 0);
+        }
         close_place(place);
 }
 
@@ -255,10 +271,41 @@ static void where_a_file_cannot_grow_groups_of_others_are_taken_whole(void)
 
 /* ---- what is no object ---- */
 
+enum { PAGE = 4096 };
+
+static char *page_of(xac_heap *heap, char *object)
+{
+        return object - xac_heap_offset(heap, object) % PAGE;
+}
+
+/* What lies in a larger object has all bytes of a page of small ones. */
+static void free_a_copy(xac_heap *heap, char *small, char *to)
+{
+        char *page = page_of(heap, to + PAGE - 1);
+
+        memcpy(xac_for_write(page), xac_for_read(page_of(heap, small)), PAGE);
+        xac_heap_free(heap, page + (small - page_of(heap, small)));
+}
+
+/* And a map says that an object begins there. */
+static void free_a_map(xac_heap *heap, char *large, char *huge)
+{
+        char *base = large - xac_heap_offset(heap, large);
+        const uint64_t group = xac_heap_offset(heap, large) / GROUP_BYTES * GROUP_BYTES;
+        char *map = huge + GROUP_BYTES - xac_heap_offset(heap, huge) % GROUP_BYTES;
+        const uint32_t number = (uint32_t)(xac_heap_offset(heap, map) / GROUP_BYTES);
+        char *copy = xac_for_write(map);
+
+        memcpy(copy, xac_for_read(base + group), PAGE);
+        memcpy(copy + sizeof(number), &number, sizeof(number));
+        xac_heap_free(heap, map + (large - base - (ptrdiff_t)group));
+}
+
 static void free_something(int which, void *heap_)
 {
         xac_heap *heap = heap_;
         char *small = xac_heap_malloc(heap, 100), *large = xac_heap_malloc(heap, 5000);
+        char *huge = which >= 8 ? xac_heap_malloc(heap, 2 * GROUP_BYTES) : NULL;
 
         if (which == 0)
                 xac_heap_free(heap, small + 8);
@@ -274,6 +321,12 @@ static void free_something(int which, void *heap_)
                 xac_heap_free(heap, small + (UINT64_C(1) << 33));
         if (which == 6)
                 (void)xac_heap_realloc(heap, (void *)16, 32);
+        if (which == 7)
+                free_a_copy(heap, small, large + PAGE);
+        if (which == 8) /* where a map would be, if it were not of one object */
+                free_a_copy(heap, small, huge + GROUP_BYTES);
+        if (which == 9)
+                free_a_map(heap, large, huge);
 }
 
 static void free_in_a_child(int which, void *unused)
@@ -281,6 +334,7 @@ static void free_in_a_child(int which, void *unused)
         struct place place = open_place();
 
         (void)unused;
+        check_ok(xbegin(place.env, 0));
         free_something(which, place.heap);
 }
 
@@ -289,7 +343,7 @@ static void what_is_no_object_ends_the_program(void)
         struct crash crash;
         struct place place = open_place(); /* the child's is undone when it dies, not lost */
 
-        for (int which = 0; which < 7; which++) {
+        for (int which = 0; which < 10; which++) {
                 crash_run(free_in_a_child, which, NULL, &crash);
                 check_equal(crash.signal, SIGABRT);
                 check_equal(crash_lines(&crash), 1);
@@ -500,6 +554,7 @@ int main(void)
                 isolated_test(objects_are_as_large_as_asked),
                 isolated_test(too_much_is_refused),
                 isolated_test(without_a_transaction_a_call_is_one),
+                isolated_test(a_realloc_to_nothing_frees),
                 isolated_test(what_is_aborted_never_happened),
                 isolated_test(an_inner_abort_undoes_the_inner_objects),
                 isolated_test(where_a_file_cannot_grow_others_make_room),
