@@ -188,6 +188,7 @@ void archiving_begin(struct xac_env *env, const struct manifest *manifest)
         atomic_store(&control->archive_record, manifest->session.position);
         atomic_store(&control->archive_sequence, manifest->base_sequence);
         atomic_store(&control->archived_ns, sys_monotonic_ns());
+        atomic_store(&control->archive_level_ns, sys_monotonic_ns());
         table->held_most = env->identity.archive_held;
         table->held_may_drop = env->identity.archive_may_drop;
         atomic_store(&table->held, manifest->session.position);
@@ -289,8 +290,10 @@ static int keep(struct xac_env *env, uint64_t to, bool has_tail)
         }
         tell_if_new(env, atomic_exchange(&env->shared.log.shared->table.held_why, err), err);
         atomic_store(&control->archive_again_ns, err ? sys_monotonic_ns() + AFTER_FAILURE_NS : 0);
-        if (!err)
+        if (!err) {
                 atomic_store(&control->archived_ns, sys_monotonic_ns());
+                atomic_store(&control->archive_level_ns, sys_monotonic_ns());
+        }
         return err;
 }
 
@@ -338,6 +341,13 @@ static void work(struct xac_env *env)
         shlock_unlock(&shared->control->archive_lock);
 }
 
+/* Who looks at it from outside learns since when log has been waiting. */
+static void note_if_level(const struct shared *shared)
+{
+        if (atomic_load(&shared->log.shared->table.held) >= log_durable(&shared->log))
+                atomic_store(&shared->control->archive_level_ns, sys_monotonic_ns());
+}
+
 static void *run(void *arg)
 {
         struct xac_env *env = arg;
@@ -345,6 +355,7 @@ static void *run(void *arg)
                 uint32_t seen = atomic_load(&env->archive_calls);
                 if (is_due(&env->shared))
                         work(env);
+                note_if_level(&env->shared);
                 if (!atomic_load(&env->archive_stops))
                         sys_futex_wait((const uint32_t *)&env->archive_calls, seen, AFTER_FAILURE_NS);
         }

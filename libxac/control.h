@@ -194,6 +194,7 @@ struct control {
         _Atomic uint64_t archive_sequence;    /* [archive_lock] commits up to this one are in the archive */
         _Atomic uint64_t archive_again_ns;    /* [archive_lock] it is not tried again before, after a failure */
         _Atomic uint64_t archived_ns;         /* [archive_lock] when it took something last, or had all */
+        _Atomic uint64_t archive_level_ns;    /* when it was last seen to have all that is on disk, or to take some */
         _Atomic uint32_t duty;                /* [anybody] futex word of the background threads */
         _Atomic uint32_t duty_wanted;         /* [anybody] one has been woken, and has not begun */
         _Atomic uint64_t synced_ns;           /* [who is on duty] when one of them last made the log durable */

@@ -206,6 +206,12 @@ static int look_at_parts(const struct look *look, struct inspection *inspection)
         return 0;
 }
 
+static uint64_t archive_waits_ns(const struct control *control)
+{
+        const uint64_t level_ns = atomic_load(&control->archive_level_ns), now_ns = sys_monotonic_ns();
+        return level_ns && now_ns > level_ns ? now_ns - level_ns : 0;
+}
+
 static void describe_log(const struct look *look, struct inspection *inspection)
 {
         const struct log_shared *log = look->log;
@@ -219,6 +225,8 @@ static void describe_log(const struct look *look, struct inspection *inspection)
         inspection->log_low = atomic_load(&log->table.low);
         inspection->log_limit = atomic_load(&log->table.limit);
         inspection->log_held = atomic_load(&log->table.held);
+        if (inspection->log_held && inspection->log_held < inspection->log_durable)
+                inspection->archive_waits_ns = archive_waits_ns(&look->control);
         inspection->archive_sequence = atomic_load(&look->control.archive_sequence);
         memcpy(inspection->archive, look->control.archive, sizeof(inspection->archive));
         inspection->archive[sizeof(inspection->archive) - 1] = '\0';

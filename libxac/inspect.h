@@ -101,6 +101,8 @@ struct inspection {
         uint64_t log_held; /* the archive has what is before, and nothing else is given up; 0: there is no archive */
         int archive_error; /* -errno: why it takes nothing now */
         uint64_t archive_sequence;
+        uint64_t archive_waits_ns; /* so long log on disk has been waiting by now, and none of it was taken; 0: none
+                                      waits */
         char archive[CONTROL_PATH_BYTES];
         uint64_t groups; /* written so far */
         int poison;      /* -errno of what poisoned the environment; 0: nothing did */

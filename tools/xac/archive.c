@@ -28,19 +28,21 @@
 
 const char archive_help[] =
         "Usage: xac archive [--plain] [--quiet] DIR ARCHIVE\n"
-        "       xac archive --list [--files] ARCHIVE\n"
+        "       xac archive --list [--files] [--json] ARCHIVE\n"
         "       xac archive --check [--quiet] ARCHIVE\n"
         "       xac archive --keep-since=MOMENT [--dry-run | --quiet] ARCHIVE\n"
         "       xac archive --until=MOMENT [--quiet] ARCHIVE DIR\n"
         "Keeps the log of the environment DIR in the directory ARCHIVE: the segments that are full and on disk now,\n"
         "and of a closed environment all. Programs that open it with xac_options.archive do so by themselves,\n"
         "and lose none; this here gets what no checkpoint has given up yet.\n"
-        "A MOMENT is the number of a commit, or a time: '2026-11-26 13:04:05', '@SECONDS' since 1970; 'newest'.\n"
+        "A MOMENT is the number of a commit, or a time: '2026-11-26 13:04:05' (local, or with Z or +01:00 behind it),\n"
+        "'@SECONDS' since 1970; 'newest'.\n"
         "\n"
         "  --plain              do not compress\n"
         "  --list               which commits an archive has, of when, and what is missing in between; it reads the\n"
         "                       headers of the files only\n"
         "  --files              likewise, file by file\n"
+        "  --json               the same for programs (xac(1) has the fields)\n"
         "  --check              reads all of an archive, and says what is damaged or missing, with its commits\n"
         "  --keep-since=MOMENT  removes what nobody needs who has a backup of that moment\n"
         "  --dry-run            says what would be removed, and removes nothing\n"
@@ -54,7 +56,7 @@ const char archive_help[] =
 
 struct archive_call {
         bool is_plain, is_quiet, is_dry;
-        bool is_list, has_files;
+        bool is_list, has_files, is_json;
         bool is_check;
         bool is_forget;
         bool is_restore;
@@ -208,10 +210,9 @@ static int open_archive(const char *path, int *directory)
 static bool is_away(const struct place *place, const char *path)
 {
         const struct manifest_archive *archive = &place->manifest.archive;
-        const bool is_of_this = archive->device == place->st.st_dev && archive->inode == place->st.st_ino;
         struct stat named, given;
 
-        if (!archive->path[0] || !is_of_this || stat(archive->path, &named) || stat(path, &given))
+        if (!place_has_archive(place) || stat(archive->path, &named) || stat(path, &given))
                 return false;
         if (named.st_dev != given.st_dev || named.st_ino != given.st_ino || opening_is_archive(path))
                 return false;
@@ -299,7 +300,8 @@ static enum tool_exit run_on_archive(const char *path, const struct archive_call
 
         if (call->is_forget)
                 return archive_forget_run(path, &forget);
-        return call->is_check ? archive_check_run(path, call->is_quiet) : archive_list_run(path, call->has_files);
+        return call->is_check ? archive_check_run(path, call->is_quiet)
+                              : archive_list_run(path, call->has_files, call->is_json);
 }
 
 static enum tool_exit run(int argc, char **argv, const struct archive_call *call)
@@ -324,6 +326,7 @@ static bool take_flag(int option, struct archive_call *call)
                            : option == 'n' ? &call->is_dry
                            : option == 'l' ? &call->is_list
                            : option == 'f' ? &call->has_files
+                           : option == 'j' ? &call->is_json
                            : option == 'c' ? &call->is_check
                                            : NULL;
 
@@ -354,6 +357,8 @@ static bool is_sensible(const struct archive_call *call)
                 tool_complain("one thing at a time: --list, --check, --keep-since or --until");
         else if (call->is_dry && !call->is_forget)
                 tool_complain("--dry-run is for --keep-since");
+        else if (call->is_json && !call->is_list)
+                tool_complain("--json is for --list");
         else if (call->is_quiet && (call->is_list || call->is_dry))
                 tool_complain("--list and --dry-run are there to say something: not with --quiet");
         else
@@ -366,6 +371,7 @@ enum tool_exit archive_main(int argc, char **argv)
         static const struct option known[] = { { "plain", no_argument, NULL, 'p' },
                                                { "list", no_argument, NULL, 'l' },
                                                { "files", no_argument, NULL, 'f' },
+                                               { "json", no_argument, NULL, 'j' },
                                                { "check", no_argument, NULL, 'c' },
                                                { "keep-since", required_argument, NULL, 'k' },
                                                { "dry-run", no_argument, NULL, 'n' },

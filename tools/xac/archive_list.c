@@ -8,6 +8,7 @@
 
 #include "base/say.h"
 #include "base/sys.h"
+#include "tools/xac/json.h"
 
 /* ---- The archive ---- */
 
@@ -103,14 +104,24 @@ static void stretch_print(struct stretch *stretch)
         *stretch = (struct stretch){ 0 };
 }
 
-void archive_print_gap(const struct archive_line *line, uint32_t i, uint64_t newest)
+/* False: nobody knows which are missing. */
+static bool gap_commits(const struct archive_line *line, uint32_t i, uint64_t newest, uint64_t *first, uint64_t *last)
 {
         const uint32_t next = line->piece[i].next_commits;
 
         newest = newest ? newest : line->piece[i].newest_before;
+        *first = newest + 1;
+        *last = next < line->count ? line->piece[next].part.before : 0;
+        return newest && *last > newest;
+}
+
+void archive_print_gap(const struct archive_line *line, uint32_t i, uint64_t newest)
+{
+        uint64_t first, last;
+
         say(stdout, "GAP: %s", line->piece[i].gap);
-        if (newest && next < line->count && line->piece[next].part.before > newest)
-                say(stdout, ": commits %" PRIu64 " to %" PRIu64, newest + 1, line->piece[next].part.before);
+        if (gap_commits(line, i, newest, &first, &last))
+                say(stdout, ": commits %" PRIu64 " to %" PRIu64, first, last);
         putchar('\n');
 }
 
@@ -139,11 +150,99 @@ static uint64_t print_line(const struct archive_line *line, bool has_files)
         return gaps;
 }
 
-enum tool_exit archive_list_run(const char *path, bool has_files)
+/* ---- The same for programs ---- */
+
+/* What is missing before a piece. Its commits: null, if nobody knows them. */
+static void put_gap(struct json *json, const struct archive_line *line, uint32_t i)
+{
+        uint64_t first, last;
+        const bool is_known = gap_commits(line, i, 0, &first, &last);
+
+        json_open(json, NULL, '{');
+        json_text(json, "kind", "gap");
+        json_text(json, "text", line->piece[i].gap);
+        json_number_if(json, "first", is_known, first);
+        json_number_if(json, "last", is_known, last);
+        json_close(json, '}');
+}
+
+static void put_stretch(struct json *json, struct stretch *stretch, const char *name)
+{
+        if (!stretch->parts)
+                return;
+        json_open(json, NULL, '{');
+        json_text(json, "kind", name ? "file" : "stretch");
+        if (name)
+                json_text(json, "name", name);
+        json_number_if(json, "first", stretch->first, stretch->first);
+        json_number_if(json, "last", stretch->first, stretch->last);
+        json_text(json, "first_time", moment_iso(stretch->first_ns));
+        json_text(json, "last_time", moment_iso(stretch->last_ns));
+        json_fraction(json, "clock_set_back_seconds", (double)stretch->back_ns / 1e9, 3);
+        json_number(json, "files", stretch->parts);
+        json_number(json, "bytes", stretch->bytes);
+        json_close(json, '}');
+        *stretch = (struct stretch){ 0 };
+}
+
+static uint64_t put_line(struct json *json, const struct archive_line *line, bool has_files)
+{
+        struct stretch stretch = { 0 };
+        uint64_t gaps = 0;
+
+        for (uint32_t i = 0; i < line->count; i++) {
+                const struct archive_piece *piece = &line->piece[i];
+                char name[ARCHIVE_NAME_BYTES];
+
+                if (piece->gap || (i && piece->part.session.incarnation != piece[-1].part.session.incarnation))
+                        put_stretch(json, &stretch, NULL);
+                if (piece->gap)
+                        put_gap(json, line, i);
+                gaps += piece->gap != NULL;
+                stretch_add(&stretch, &piece->part);
+                if (!has_files)
+                        continue;
+                archive_file_name(name, piece->part.from, piece->part.to, piece->part.session.incarnation);
+                put_stretch(json, &stretch, name);
+        }
+        put_stretch(json, &stretch, NULL);
+        return gaps;
+}
+
+static enum tool_exit list_as_json(const char *path, bool has_files)
 {
         static struct archive_place place;
+        struct json json = { .to = stdout };
         enum tool_exit result = archive_place_open(&place, path, print_sentence);
+        const bool is_open = result == TOOL_DONE;
+        uint64_t gaps = 0;
 
+        json_open(&json, NULL, '{');
+        json_text(&json, "archive", path);
+        json_open(&json, "parts", '[');
+        if (is_open)
+                gaps = put_line(&json, &place.line, has_files);
+        json_close(&json, ']');
+        if (gaps || place.findings.count)
+                result = TOOL_FAILED;
+        json_number_if(&json, "gaps", is_open, gaps);
+        json_number(&json, "damages", place.findings.count);
+        json_text(&json, "error", tool_last_complaint());
+        json_number(&json, "status", result);
+        json_close(&json, '}');
+        if (is_open)
+                archive_place_close(&place);
+        return result;
+}
+
+enum tool_exit archive_list_run(const char *path, bool has_files, bool is_json)
+{
+        static struct archive_place place;
+        enum tool_exit result;
+
+        if (is_json)
+                return list_as_json(path, has_files);
+        result = archive_place_open(&place, path, print_sentence);
         if (result != TOOL_DONE)
                 return result;
         if (print_line(&place.line, has_files) || place.findings.count)

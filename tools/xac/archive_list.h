@@ -27,7 +27,7 @@ void archive_place_close(struct archive_place *place);
  * the headers say. */
 void archive_print_gap(const struct archive_line *line, uint32_t i, uint64_t newest);
 
-enum tool_exit archive_list_run(const char *path, bool has_files);
+enum tool_exit archive_list_run(const char *path, bool has_files, bool is_json);
 
 struct archive_forget {
         struct moment since;

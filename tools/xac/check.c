@@ -22,18 +22,20 @@
 #include "recovery/manifest_slot.h"
 #include "recovery/recover.h"
 #include "tools/xac/check_files.h"
+#include "tools/xac/check_json.h"
 #include "tools/xac/place.h"
 #include "tools/xac/remains.h"
 #include "tools/xac/tool.h"
 
 const char check_help[] =
-        "Usage: xac check [--force] [--unchanged] DIR\n"
+        "Usage: xac check [--force] [--unchanged] [--json] DIR\n"
         "Verifies the environment's manifest, double-write area, log and data files, each page by its\n"
         "checksum, and says precisely what is damaged where. Changes nothing. It must not be in use: a log that moves "
         "looks damaged.\n"
         "\n"
         "  --force      check it although it is in use; damage may then be reported that is none\n"
         "  --unchanged  what others have changed while it was closed, and what may have been, is damage\n"
+        "  --json       says what it finds as JSON (xac(1) has the fields)\n"
         "  --help       this text\n"
         "\n"
         "Exit status: 0 sound (also if it needs recovery after a crash), 1 damaged, or it could not be\n"
@@ -73,37 +75,50 @@ static int read_slots(const struct place *place, struct slots *slots)
 }
 
 /* One bad slot is what a crash while it was written leaves; the other one counts. */
-static void report_slots(const struct slots *slots)
+static void print_slots(const struct slots *slots, const bool is_valid[SLOTS])
 {
-        bool is_valid[SLOTS] = { slots->state[0] == SLOT_VALID, slots->state[1] == SLOT_VALID };
+        const uint64_t first = slots->manifest[0].generation, second = slots->manifest[1].generation;
 
         tool_label("manifest");
-        if (is_valid[0] && is_valid[1] && slots->manifest[0].generation == slots->manifest[1].generation) {
-                say(stdout, "both slots sound, generation %" PRIu64 "\n", slots->manifest[0].generation);
-        } else if (is_valid[0] && is_valid[1]) {
-                say(stdout, "both slots sound, generations %" PRIu64 " and %" PRIu64 "\n",
-                    slots->manifest[0].generation, slots->manifest[1].generation);
-                check_note(MANIFEST_NAME " was being written when the machine or its last process went down; the "
-                                         "newer slot counts");
-        } else {
-                int good = is_valid[1];
+        if (!is_valid[0] || !is_valid[1])
+                say(stdout, "slot %d sound, generation %" PRIu64 "\n", is_valid[1], is_valid[1] ? second : first);
+        else if (first == second)
+                say(stdout, "both slots sound, generation %" PRIu64 "\n", first);
+        else
+                say(stdout, "both slots sound, generations %" PRIu64 " and %" PRIu64 "\n", first, second);
+}
 
-                say(stdout, "slot %d sound, generation %" PRIu64 "\n", good, slots->manifest[good].generation);
+static void report_slots(const struct slots *slots, bool is_json)
+{
+        const bool is_valid[SLOTS] = { slots->state[0] == SLOT_VALID, slots->state[1] == SLOT_VALID };
+
+        if (!is_json)
+                print_slots(slots, is_valid);
+        if (is_valid[0] && is_valid[1]) {
+                if (slots->manifest[0].generation != slots->manifest[1].generation)
+                        check_note(MANIFEST_NAME
+                                   " was being written when the machine or its last process went down; the "
+                                   "newer slot counts");
+        } else {
+                const int good = is_valid[1];
+
                 check_note(MANIFEST_NAME ", slot %d (offset %d) is torn or damaged; the other one counts, and the "
                                          "next write of the manifest puts it right",
                            !good, !good * MANIFEST_SLOT_BYTES);
         }
 }
 
-static enum tool_exit check_manifest(struct place *place)
+static enum tool_exit check_manifest(struct check *check)
 {
+        struct place *place = check->place;
         static struct slots slots;
         int err = read_slots(place, &slots);
 
         if (!err)
                 err = manifest_read(place->directory, &place->manifest);
         if (!err) {
-                report_slots(&slots);
+                check->has_manifest = true;
+                report_slots(&slots, check->is_json);
                 return TOOL_DONE;
         }
         if (err == -ENOENT)
@@ -194,28 +209,39 @@ static enum tool_exit judge_files(const struct recovery *recovery, bool is_stric
         return TOOL_FAILED;
 }
 
-static enum tool_exit check_rest(struct place *place, bool is_strict)
+static void report_rest(const struct check *check)
 {
-        struct recovery recovery = { .directory = place->directory,
-                                     .note = report_note,
-                                     .skips_sums = place_is_in_use(place) != 0 };
+        if (!check->is_json) {
+                report_log(check->place, &check->recovery);
+                report_sums(&check->recovery);
+        }
+        report_torn_tail(&check->recovery);
+}
+
+static enum tool_exit check_rest(struct check *check)
+{
+        struct place *place = check->place;
+        struct recovery *recovery = &check->recovery;
         int err = check_files(place);
 
+        *recovery = (struct recovery){ .directory = place->directory,
+                                       .note = report_note,
+                                       .skips_sums = place_is_in_use(place) != 0 };
         if (!err)
-                err = recover_check(&recovery, &place->manifest, report_damage, NULL);
+                err = recover_check(recovery, &place->manifest, report_damage, NULL);
         if (err == -ENOENT && place_is_in_use(place) != 0)
                 return TOOL_BUSY;
         if (err && err != XAC_CORRUPT) {
                 tool_complain("%s could not be checked: %s", place->path, tool_explain(err));
                 return TOOL_FAILED;
         }
-        report_area(place);
+        if (!check->is_json)
+                report_area(place);
         if (check_damage_count())
                 return TOOL_FAILED;
-        report_log(place, &recovery);
-        report_sums(&recovery);
-        report_torn_tail(&recovery);
-        return judge_files(&recovery, is_strict);
+        check->has_recovery = true;
+        report_rest(check);
+        return judge_files(recovery, check->is_strict);
 }
 
 /* Files alone do not tell what is next: 'xac recover' is refused where there is shared memory to go on with. */
@@ -286,28 +312,48 @@ static bool has_moved_on(const struct place *place, enum tool_exit result)
                (!manifest_read(place->directory, &now) && now.generation != place->manifest.generation);
 }
 
-static enum tool_exit check_all(struct place *place, bool is_forced, bool is_strict)
+static enum tool_exit check_all(struct check *check)
 {
-        enum tool_exit result = begin(place, is_forced);
-        bool has_remains;
+        struct place *place = check->place;
+        enum tool_exit result = begin(place, check->is_forced);
 
         if (result != TOOL_DONE)
                 return result;
-        result = check_manifest(place);
+        result = check_manifest(check);
         if (result != TOOL_DONE)
                 return result;
-        has_remains = place_is_in_use(place) == 0 && remains_are_there(place);
-        if (has_remains)
+        check->has_remains = place_is_in_use(place) == 0 && remains_are_there(place);
+        if (check->has_remains)
                 check_note("its processes ended without xac_close (killed, or never closed), and left commits in "
                            "shared memory that may not be in the files; the next open goes on with them");
-        result = check_rest(place, is_strict);
+        result = check_rest(check);
         if (result != TOOL_DONE && has_moved_on(place, result)) {
                 tool_complain("%s moved on while it was checked: what was reported may be no damage; run it again",
                               place->path);
                 return TOOL_BUSY;
         }
-        if (result == TOOL_DONE || result == TOOL_CHANGED || check_damage_count())
-                report_result(place, result, has_remains);
+        if (!check->is_json && (result == TOOL_DONE || result == TOOL_CHANGED || check_damage_count()))
+                report_result(place, result, check->has_remains);
+        return result;
+}
+
+static enum tool_exit run(struct check *check)
+{
+        static struct place place;
+        struct json json = { .to = stdout };
+        enum tool_exit result;
+
+        if (check->is_json)
+                check_json_begin(&json, check);
+        result = place_open(&place, check->path);
+        if (result == TOOL_DONE) {
+                check->place = &place;
+                result = check_all(check);
+        }
+        if (check->is_json)
+                check_json_end(&json, check, result);
+        if (check->place)
+                place_close(&place);
         return result;
 }
 
@@ -315,12 +361,10 @@ enum tool_exit check_main(int argc, char **argv)
 {
         static const struct option longs[] = { { "force", no_argument, NULL, 'f' },
                                                { "unchanged", no_argument, NULL, 'u' },
+                                               { "json", no_argument, NULL, 'j' },
                                                { "help", no_argument, NULL, 'h' },
                                                { NULL, 0, NULL, 0 } };
-        static struct place place;
-        bool is_forced = false, is_strict = false;
-        const char *path;
-        enum tool_exit result;
+        struct check check = { 0 };
         int option;
 
         while ((option = tool_next_option(argc, argv, ":h", longs)) != -1) {
@@ -330,16 +374,10 @@ enum tool_exit check_main(int argc, char **argv)
                 }
                 if (option == '?')
                         return tool_usage("check");
-                is_forced |= option == 'f';
-                is_strict |= option == 'u';
+                check.is_forced |= option == 'f';
+                check.is_strict |= option == 'u';
+                check.is_json |= option == 'j';
         }
-        path = tool_operand(argc, argv, "check");
-        if (!path)
-                return tool_usage("check");
-        result = place_open(&place, path);
-        if (result != TOOL_DONE)
-                return result;
-        result = check_all(&place, is_forced, is_strict);
-        place_close(&place);
-        return result;
+        check.path = tool_operand(argc, argv, "check");
+        return check.path ? run(&check) : tool_usage("check");
 }

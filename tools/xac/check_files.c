@@ -16,10 +16,28 @@
 #include "recovery/log_header.h"
 #include "recovery/sums.h"
 
+enum { FINDING_BYTES = 8192 };
+
 static uint64_t damage_count;
+static struct json *findings; /* NULL: to people */
+
+static void put_finding(const char *kind, const char *format, va_list args)
+{
+        char text[FINDING_BYTES];
+
+        (void)vsnprintf(text, sizeof(text), format, args);
+        json_open(findings, NULL, '{');
+        json_text(findings, "kind", kind);
+        json_text(findings, "text", text);
+        json_close(findings, '}');
+}
 
 static void print_finding(const char *what, const char *format, va_list args)
 {
+        if (findings) {
+                put_finding(what, format, args);
+                return;
+        }
         say(stdout, "%s: ", what);
         say_list(stdout, format, args);
         say(stdout, "\n");
@@ -30,7 +48,7 @@ void check_damage(const char *format, ...)
         va_list args;
 
         va_start(args, format);
-        print_finding("DAMAGED", format, args);
+        print_finding(findings ? "damage" : "DAMAGED", format, args);
         va_end(args);
         damage_count++;
 }
@@ -42,6 +60,11 @@ void check_note(const char *format, ...)
         va_start(args, format);
         print_finding("note", format, args);
         va_end(args);
+}
+
+void check_findings_to(struct json *json)
+{
+        findings = json;
 }
 
 uint64_t check_damage_count(void)

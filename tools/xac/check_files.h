@@ -8,10 +8,13 @@
 
 #include <stdint.h>
 
+#include "tools/xac/json.h"
 #include "tools/xac/place.h"
 
 void check_damage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void check_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* From now on into the array that is open there, as objects, and not to the terminal. */
+void check_findings_to(struct json *json);
 /* How often check_damage was called. */
 uint64_t check_damage_count(void);
 

@@ -37,11 +37,13 @@ void json_quote(FILE *to, const char *text)
 
 static void begin_item(struct json *json, const char *key)
 {
-        if (json->depth)
-                fprintf(json->to, "%s\n%*s", json->has_items ? "," : "", json->depth * 2, "");
+        if (json->depth && json->has_items)
+                putc(',', json->to);
+        if (json->depth && !json->is_line)
+                fprintf(json->to, "\n%*s", json->depth * 2, "");
         if (key) {
                 json_quote(json->to, key);
-                fputs(": ", json->to);
+                fputs(json->is_line ? ":" : ": ", json->to);
         }
         json->has_items = true;
 }
@@ -57,7 +59,7 @@ void json_open(struct json *json, const char *key, char bracket)
 void json_close(struct json *json, char bracket)
 {
         json->depth--;
-        if (json->has_items)
+        if (json->has_items && !json->is_line)
                 fprintf(json->to, "\n%*s", json->depth * 2, "");
         putc(bracket, json->to);
         if (!json->depth)
@@ -77,6 +79,12 @@ void json_signed(struct json *json, const char *key, int64_t number)
         fprintf(json->to, "%" PRId64, number);
 }
 
+void json_fraction(struct json *json, const char *key, double number, int places)
+{
+        begin_item(json, key);
+        fprintf(json->to, "%.*f", places, number);
+}
+
 void json_bool(struct json *json, const char *key, bool is_so)
 {
         begin_item(json, key);
@@ -90,4 +98,17 @@ void json_text(struct json *json, const char *key, const char *text)
                 json_quote(json->to, text);
         else
                 fputs("null", json->to);
+}
+
+void json_null(struct json *json, const char *key)
+{
+        json_text(json, key, NULL);
+}
+
+void json_number_if(struct json *json, const char *key, bool is_known, uint64_t number)
+{
+        if (is_known)
+                json_number(json, key, number);
+        else
+                json_null(json, key);
 }

@@ -115,6 +115,12 @@ TRACE_READER = \
         %D%/serve_moments.c \
         %D%/serve_moments.h \
         %D%/stat.c \
+        %D%/stat_json.c \
+        %D%/stat_json.h \
+        %D%/live_json.c \
+        %D%/live_json.h \
+        %D%/check_json.c \
+        %D%/check_json.h \
         %D%/stat_backup.c \
         %D%/stat_backup.h \
         %D%/tool.c \

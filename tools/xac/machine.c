@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/say.h"
+#include "tools/xac/json.h"
 
 /* ---- Of one directory ---- */
 
@@ -203,4 +204,47 @@ enum tool_exit machine_print(void)
         if (printing.removable > 0)
                 say(stdout, "'xac clean' would remove %s.\n", tool_count(printing.removable, "of them", "of them"));
         return TOOL_DONE;
+}
+
+/* ---- The same for programs ---- */
+
+static int put_one(void *json_, const struct leftover *leftover)
+{
+        struct json *json = json_;
+        char name[64];
+
+        snprintf(name, sizeof(name), "xac.%" PRIx64 ".%" PRIx64, leftover->device, leftover->inode);
+        json_open(json, NULL, '{');
+        json_text(json, "name", name);
+        json_text(json, "path", leftover->path[0] ? leftover->path : NULL);
+        json_number(json, "bytes", leftover->byte_len);
+        json_bool(json, "in_use", leftover->is_in_use);
+        json_bool(json, "removable", leftover_is_removable(leftover, false));
+        json_text(json, "meaning", machine_explain(leftover));
+        json_open(json, "pids", '[');
+        for (uint32_t i = 0; leftover->is_in_use && i < leftover->process_count && i < LEFTOVER_PIDS; i++)
+                json_number(json, NULL, leftover->pid[i]);
+        json_close(json, ']');
+        json_close(json, '}');
+        return 0;
+}
+
+enum tool_exit machine_print_json(void)
+{
+        struct json json = { .to = stdout };
+        uint64_t all = 0, unused = 0;
+        const bool has_room = !leftovers_room(&all, &unused);
+
+        json_open(&json, NULL, '{');
+        json_number_if(&json, "shm_bytes", has_room, all);
+        json_number_if(&json, "shm_free", has_room, unused);
+        json_open(&json, "environments", '[');
+        const int err = leftovers_visit(put_one, &json);
+        json_close(&json, ']');
+        if (err)
+                tool_complain("/dev/shm: %s", tool_explain(err));
+        json_text(&json, "error", tool_last_complaint());
+        json_number(&json, "status", err ? TOOL_FAILED : TOOL_DONE);
+        json_close(&json, '}');
+        return err ? TOOL_FAILED : TOOL_DONE;
 }

@@ -14,6 +14,8 @@
 #include "tools/xac/tool.h"
 
 enum tool_exit machine_print(void);
+/* The same for programs. */
+enum tool_exit machine_print_json(void);
 /* That of a directory: of the one at this path, and of others that were there when it was made. The path may be gone.
  * By malloc. -ENOENT: the directory above it is gone, too. */
 int machine_find(const char *path, struct leftover **all, uint32_t *count);

@@ -8,7 +8,7 @@
 
 #include "tools/xac/tool.h"
 
-enum { TEXTS = 4 };
+enum { TEXTS = 4, TEXT_BYTES = 64, ZONE_HOURS = 24 };
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 #define SECONDS_MAX   UINT64_C(9000000000)
@@ -51,11 +51,46 @@ static bool is_same_date(const struct tm *typed, const struct tm *made)
                typed->tm_hour == made->tm_hour && typed->tm_min == made->tm_min && typed->tm_sec == made->tm_sec;
 }
 
+/* Two digits, below `limit`. */
+static bool parse_two(const char **text, long limit, long *number)
+{
+        const char *const at = *text;
+
+        if (at[0] < '0' || at[0] > '9' || at[1] < '0' || at[1] > '9')
+                return false;
+        *number = (at[0] - '0') * 10 + (at[1] - '0');
+        *text += 2;
+        return *number < limit;
+}
+
+/* "Z", "+01:00", "-0330" or "+01": how many seconds it is ahead of UTC. */
+static bool parse_zone(const char *text, long *seconds)
+{
+        const bool is_behind = *text == '-';
+        long hours, minutes = 0;
+
+        *seconds = 0;
+        if (strcmp(text, "Z") == 0)
+                return true;
+        if (*text != '+' && *text != '-')
+                return false;
+        text++;
+        if (!parse_two(&text, ZONE_HOURS, &hours))
+                return false;
+        if (*text == ':' && text[1])
+                text++;
+        if (*text && !parse_two(&text, 60, &minutes))
+                return false;
+        *seconds = (hours * 60 + minutes) * (is_behind ? -60 : 60);
+        return !*text;
+}
+
 static bool parse_date(const char *text, uint64_t *ns)
 {
         struct tm tm = { .tm_isdst = -1 };
         const char *rest = strptime(text, "%Y-%m-%d", &tm);
         uint64_t fraction = 0;
+        long ahead = 0;
 
         if (rest && (*rest == ' ' || *rest == 'T'))
                 rest = strptime(rest + 1, "%H:%M", &tm);
@@ -63,12 +98,13 @@ static bool parse_date(const char *text, uint64_t *ns)
                 rest = strptime(rest + 1, "%S", &tm);
         if (rest)
                 fraction = parse_fraction(rest, &rest);
-        if (!rest || (*rest && strcmp(rest, "Z") != 0))
+        if (!rest || (*rest && !parse_zone(rest, &ahead)))
                 return false;
         const struct tm typed = tm;
         time_t seconds = *rest ? timegm(&tm) : mktime(&tm);
         if (!is_same_date(&typed, &tm))
                 return false;
+        seconds -= ahead;
         *ns = (uint64_t)seconds * NS_PER_SECOND + fraction;
         return seconds >= 0 && (uint64_t)seconds <= SECONDS_MAX;
 }
@@ -86,23 +122,48 @@ bool moment_parse(const char *text, const char *option, struct moment *moment)
         }
         if (text[0] == '@' ? parse_seconds(text + 1, &moment->value) : parse_date(text, &moment->value))
                 return true;
-        tool_complain("%s: '%s' is neither the number of a commit nor a time, as '2026-11-26 13:04:05', '@SECONDS' or "
-                      "'newest'",
-                      option, text);
+        tool_complain(
+                "%s: '%s' is neither the number of a commit nor a time, as '2026-11-26 13:04:05', the same with +01:00 "
+                "or Z behind it, '@SECONDS' or 'newest'",
+                option, text);
         return false;
 }
 
-const char *moment_time(uint64_t time_ns)
+/* strftime() leaves out the colon of the offset, which ISO 8601 has in a time with colons. */
+static void write_time(char *text, uint64_t time_ns, char separator, const struct tm *tm)
 {
-        static char texts[TEXTS][64];
+        char zone[8];
+        char date[16], hour[16];
+
+        strftime(date, sizeof(date), "%Y-%m-%d", tm);
+        strftime(hour, sizeof(hour), "%H:%M:%S", tm);
+        strftime(zone, sizeof(zone), "%z", tm);
+        snprintf(text, TEXT_BYTES, "%s%c%s.%03u%.3s:%s", date, separator, hour,
+                 (unsigned)(time_ns % NS_PER_SECOND / 1000000), zone, zone + 3);
+}
+
+static const char *in_words(uint64_t time_ns, char separator)
+{
+        static char texts[TEXTS][TEXT_BYTES];
         static unsigned turn;
         char *text = texts[turn++ % TEXTS];
         time_t seconds = (time_t)(time_ns / NS_PER_SECOND);
         struct tm tm;
 
         if (!time_ns || !localtime_r(&seconds, &tm))
-                return "-";
-        size_t len = strftime(text, sizeof(texts[0]), "%Y-%m-%d %H:%M:%S", &tm);
-        snprintf(text + len, sizeof(texts[0]) - len, ".%03u", (unsigned)(time_ns % NS_PER_SECOND / 1000000));
+                return NULL;
+        write_time(text, time_ns, separator, &tm);
         return text;
+}
+
+const char *moment_time(uint64_t time_ns)
+{
+        const char *text = in_words(time_ns, ' ');
+
+        return text ? text : "-";
+}
+
+const char *moment_iso(uint64_t time_ns)
+{
+        return in_words(time_ns, 'T');
 }

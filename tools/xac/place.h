@@ -49,6 +49,9 @@ int place_make_lock_file(struct place *place);
 /* The log from the manifest's redo position on: log_reader_open's result. */
 int place_open_log(const struct place *place, struct log_reader **reader);
 
+/* Did its last session name an archive? A copy lies in another directory, and has none. */
+bool place_has_archive(const struct place *place);
+
 /* The name of a data file, for people. */
 const char *place_file_name(const struct place *place, uint64_t file_no);
 

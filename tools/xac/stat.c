@@ -20,31 +20,34 @@
 #include "tools/xac/machine.h"
 #include "tools/xac/place.h"
 #include "tools/xac/stat_backup.h"
+#include "tools/xac/stat_json.h"
 #include "tools/xac/tool.h"
 
 const char stat_help[] =
-        "Usage: xac stat [DIR]\n"
+        "Usage: xac stat [--json] [DIR]\n"
         "Says whether the environment is in use, and what it holds. At rest: checkpoint, files, log,\n"
         "and whether it needs recovery. In use: sequence, log, pool, dirty pages, processes with their\n"
         "mappings, participants with the age of their snapshots. Of a backup: of which commit, and what it\n"
         "goes on from. Changes nothing.\n"
         "Without DIR: which environments have shared memory on this machine, and which of it is left over.\n"
         "\n"
+        "  --json  the same for programs (xac(1) has the fields)\n"
         "  --help  this text\n"
         "\n"
-        "Exit status: 0 done, 1 failed, 2 usage.\n";
+        "Exit status: 0 done, 1 failed, or its archive takes nothing, 2 usage.\n";
 
 /* ---- What is the same in use and at rest ---- */
 
 static void print_identity(const struct place *place)
 {
         const struct manifest *manifest = &place->manifest;
+        char uuid[STAT_UUID_BYTES];
 
         tool_label("environment");
         say(stdout, "%s\n", place->path);
+        stat_uuid(manifest->uuid, uuid);
         tool_label("uuid");
-        stat_print_uuid(manifest->uuid);
-        say(stdout, "\n");
+        say(stdout, "%s\n", uuid);
         tool_label("made for");
         say(stdout, "pages of %" PRIu32 " bytes, %" PRIu32 " participants, permissions %04" PRIo32 "\n",
             manifest->page_bytes, manifest->max_participants, manifest->mode);
@@ -52,63 +55,71 @@ static void print_identity(const struct place *place)
 
 /* ---- At rest ---- */
 
-struct log_files {
-        const struct place *place;
-        uint64_t count;
-        uint64_t byte_len;
-};
-
 static int add_log_file(void *arg, const char *name)
 {
-        struct log_files *files = arg;
+        struct stat_look *look = arg;
         struct stat st;
 
         if (strncmp(name, LOG_FILE_PREFIX, strlen(LOG_FILE_PREFIX)) != 0 ||
-            sys_stat_at(files->place->directory, name, &st))
+            sys_stat_at(look->place->directory, name, &st))
                 return 0;
-        files->count++;
-        files->byte_len += (uint64_t)st.st_size;
+        look->log_files++;
+        look->log_files_bytes += (uint64_t)st.st_size;
         return 0;
 }
 
-static void print_segments(const struct place *place)
-{
-        struct log_files files = { .place = place };
-
-        if (sys_list(place->directory, add_log_file, &files))
-                return;
-        tool_label("segments");
-        say(stdout, "%s, %s\n", tool_count(files.count, "file", "files"), tool_bytes(files.byte_len));
-}
-
 /* What replay would find. */
-static void print_log(const struct place *place)
+static int read_log(const struct place *place, struct stat_log *log)
 {
         struct log_reader *reader = NULL;
         struct log_record record;
         const unsigned char *payload;
-        uint64_t commits = 0;
-        uint64_t newest = place->manifest.base_sequence;
         int err = place_open_log(place, &reader);
 
+        log->newest = place->manifest.base_sequence;
+        log->is_read = !err;
+        while (!err && (err = log_reader_next(reader, &record, &payload)) == 1) {
+                err = 0;
+                if (record.sequence > log->newest) { /* merged commits: several at once */
+                        log->commits += record.sequence - log->newest;
+                        log->newest = record.sequence;
+                }
+        }
+        if (log->is_read)
+                log->byte_len = log_reader_end(reader) - place->manifest.redo_position;
+        if (reader)
+                log_reader_close(reader);
+        return err;
+}
+
+static void look_at_rest(struct stat_look *look)
+{
+        struct stat_log *log = &look->log;
+
+        log->newest = look->place->manifest.base_sequence;
+        if (!look->place->manifest.is_clean)
+                log->err = read_log(look->place, log);
+        log->is_known = !log->err;
+}
+
+static void print_segments(const struct stat_look *look)
+{
+        tool_label("segments");
+        say(stdout, "%s, %s\n", tool_count(look->log_files, "file", "files"), tool_bytes(look->log_files_bytes));
+}
+
+static void print_log(const struct stat_log *log)
+{
         tool_label("log");
-        if (err) {
-                say(stdout, "cannot be read: %s; 'xac check' says more\n", tool_explain(err));
-                if (reader)
-                        log_reader_close(reader);
+        if (!log->is_read) {
+                say(stdout, "cannot be read: %s; 'xac check' says more\n", tool_explain(log->err));
                 return;
         }
-        while ((err = log_reader_next(reader, &record, &payload)) == 1)
-                if (record.sequence > newest) { /* merged commits: several at once */
-                        commits += record.sequence - newest;
-                        newest = record.sequence;
-                }
-        say(stdout, "%s beyond the checkpoint, up to sequence %" PRIu64 "\n", tool_count(commits, "commit", "commits"),
-            newest);
+        say(stdout, "%s beyond the checkpoint, up to sequence %" PRIu64 "\n",
+            tool_count(log->commits, "commit", "commits"), log->newest);
         tool_label("");
-        say(stdout, "%s to read%s\n", tool_bytes(log_reader_end(reader) - place->manifest.redo_position),
-            err ? "; then it is DAMAGED: 'xac check' says more" : "");
-        log_reader_close(reader);
+        say(stdout, "%s to read%s\n", tool_bytes(log->byte_len),
+            log->err ? "; then it is DAMAGED: 'xac check' says more" : "");
 }
 
 static void print_area(const struct place *place)
@@ -152,24 +163,23 @@ static void print_files(const struct place *place)
         }
 }
 
-/* A copy lies in another directory, and has no archive. */
 static void print_archive(const struct place *place)
 {
-        const struct manifest_archive *archive = &place->manifest.archive;
-
-        if (!archive->path[0] || archive->device != place->st.st_dev || archive->inode != place->st.st_ino)
+        if (!place_has_archive(place))
                 return;
         tool_label("archive");
-        say(stdout, "%s, which the last session named\n", archive->path);
+        say(stdout, "%s, which the last session named\n", place->manifest.archive.path);
 }
 
-static enum tool_exit print_at_rest(const struct place *place)
+static enum tool_exit print_at_rest(const struct stat_look *look)
 {
+        const struct place *place = look->place;
+
         tool_label("sequence");
         say(stdout, "%" PRIu64 " as of the checkpoint\n", place->manifest.base_sequence);
         if (!place->manifest.is_clean)
-                print_log(place);
-        print_segments(place);
+                print_log(&look->log);
+        print_segments(look);
         print_area(place);
         print_archive(place);
         print_files(place);
@@ -208,26 +218,8 @@ static void print_state(const struct place *place, const struct inspection *insp
                 say(stdout, "at rest, clean\n");
 }
 
-static enum tool_exit print_all(struct place *place)
+static enum tool_exit complain_of_memory(const struct place *place, int err)
 {
-        struct inspection *inspection = NULL;
-        enum tool_exit result = TOOL_DONE;
-        int in_use = place_is_in_use(place);
-        int err = place->has_lock_file ? live_take(place, &inspection) : -ENOENT;
-
-        if (in_use < 0) {
-                tool_complain("%s: whether it is in use cannot be found out: %s", place->path, tool_explain(in_use));
-                return TOOL_FAILED;
-        }
-        print_identity(place);
-        print_state(place, inspection, in_use);
-        if (inspection)
-                live_print(place, inspection);
-        else
-                result = print_at_rest(place);
-        inspect_free(inspection);
-        if (!err || err == -ENOENT)
-                return result;
         if (err == -EPERM)
                 tool_complain("%s: its shared memory is that of a user whom this one does not trust for it ('xac clean "
                               "%s' of "
@@ -236,6 +228,51 @@ static enum tool_exit print_all(struct place *place)
         else
                 tool_complain("%s: its shared memory cannot be read: %s", place->path, tool_explain(err));
         return TOOL_FAILED;
+}
+
+/* Who watches exit statuses is to learn that the log grows, and that a restore ends before now. */
+static enum tool_exit judge_archive(const struct stat_look *look)
+{
+        const struct inspection *inspection = look->inspection;
+
+        if (!inspection || !inspection->log_held || !inspection->archive_error)
+                return TOOL_DONE;
+        tool_complain("%s: its archive %s takes nothing: %s", look->path, inspection->archive,
+                      tool_explain(inspection->archive_error));
+        return TOOL_FAILED;
+}
+
+static enum tool_exit print_text(const struct stat_look *look)
+{
+        print_identity(look->place);
+        print_state(look->place, look->inspection, look->in_use);
+        if (!look->inspection)
+                return print_at_rest(look);
+        live_print(look->place, look->inspection);
+        return TOOL_DONE;
+}
+
+static enum tool_exit look_at(struct stat_look *look, bool is_json)
+{
+        struct place *place = look->place;
+        enum tool_exit result = TOOL_DONE;
+        int err;
+
+        look->in_use = place_is_in_use(place);
+        if (look->in_use < 0) {
+                tool_complain("%s: whether it is in use cannot be found out: %s", place->path,
+                              tool_explain(look->in_use));
+                return TOOL_FAILED;
+        }
+        err = place->has_lock_file ? live_take(place, &look->inspection) : -ENOENT;
+        (void)sys_list(place->directory, add_log_file, look);
+        if (!look->inspection)
+                look_at_rest(look);
+        if (!is_json)
+                result = print_text(look);
+        if (err && err != -ENOENT)
+                return complain_of_memory(place, err);
+        return result == TOOL_DONE ? judge_archive(look) : result;
 }
 
 /* The environment is gone: what it has left in /dev/shm may not be. */
@@ -255,7 +292,7 @@ static void hint_at_leftovers(const char *path)
 }
 
 /* One that goes on from another has pages alone. */
-static bool is_part_of_backups(const char *path)
+static bool is_part_of_backups(const char *path, bool is_json)
 {
         static struct place place;
         struct stat st;
@@ -264,40 +301,56 @@ static bool is_part_of_backups(const char *path)
         if (stat(path, &st) || !S_ISDIR(st.st_mode) || place_open(&place, path) != TOOL_DONE)
                 return false;
         if (sys_stat_at(place.directory, MANIFEST_NAME, &st) == -ENOENT)
-                is_part = stat_backup_print(&place, false) == 1;
+                is_part = is_json ? stat_backup_is_one(path) : stat_backup_print(&place, false) == 1;
         place_close(&place);
         return is_part;
+}
+
+static enum tool_exit run(const char *path, bool is_json)
+{
+        static struct place place;
+        struct stat_look look = { .path = path };
+        enum tool_exit result = TOOL_DONE;
+
+        if (!is_part_of_backups(path, is_json)) {
+                result = place_open_with_manifest(&place, path);
+                if (result == TOOL_DONE) {
+                        look.place = &place;
+                        result = look_at(&look, is_json);
+                } else {
+                        hint_at_leftovers(path);
+                }
+        }
+        if (is_json)
+                result = stat_json_print(&look, result);
+        inspect_free(look.inspection);
+        if (look.place)
+                place_close(&place);
+        return result;
 }
 
 /* ---- Command line ---- */
 
 enum tool_exit stat_main(int argc, char **argv)
 {
-        static const struct option longs[] = { { "help", no_argument, NULL, 'h' }, { NULL, 0, NULL, 0 } };
-        static struct place place;
+        static const struct option longs[] = { { "json", no_argument, NULL, 'j' },
+                                               { "help", no_argument, NULL, 'h' },
+                                               { NULL, 0, NULL, 0 } };
         const char *path;
-        enum tool_exit result;
+        bool is_json = false;
         int option;
 
         while ((option = tool_next_option(argc, argv, ":h", longs)) != -1) {
-                if (option != 'h')
+                if (option == 'h') {
+                        fputs(stat_help, stdout);
+                        return TOOL_DONE;
+                }
+                if (option != 'j')
                         return tool_usage("stat");
-                fputs(stat_help, stdout);
-                return TOOL_DONE;
+                is_json = true;
         }
         if (optind == argc)
-                return machine_print();
+                return is_json ? machine_print_json() : machine_print();
         path = tool_operand(argc, argv, "stat");
-        if (!path)
-                return tool_usage("stat");
-        if (is_part_of_backups(path))
-                return TOOL_DONE;
-        result = place_open_with_manifest(&place, path);
-        if (result != TOOL_DONE) {
-                hint_at_leftovers(path);
-                return result;
-        }
-        result = print_all(&place);
-        place_close(&place);
-        return result;
+        return path ? run(path, is_json) : tool_usage("stat");
 }

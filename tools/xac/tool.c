@@ -11,11 +11,22 @@
 
 #include "base/say.h"
 
-enum { TEXTS = 4, TEXT_BYTES = 80 };
+enum { TEXTS = 4, TEXT_BYTES = 80, COMPLAINT_BYTES = 8192 };
+
+static char last_complaint[COMPLAINT_BYTES];
+
+const char *tool_last_complaint(void)
+{
+        return last_complaint[0] ? last_complaint : NULL;
+}
 
 void tool_complain(const char *format, ...)
 {
         va_list args;
+
+        va_start(args, format);
+        (void)vsnprintf(last_complaint, sizeof(last_complaint), format, args);
+        va_end(args);
 
         fflush(stdout); /* in the order in which it was said */
         fputs("xac: ", stderr);

@@ -64,6 +64,8 @@ extern const char get_help[];
 
 /* One line on standard error, which says what to do. */
 void tool_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The last of these lines, for reports to programs; NULL: there was none. */
+const char *tool_last_complaint(void);
 /* -errno and XAC_* codes in words. */
 const char *tool_explain(int err);
 /* "try 'xac NAME --help'". */

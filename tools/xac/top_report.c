@@ -7,7 +7,10 @@
 #include <time.h>
 
 #include "base/say.h"
+#include "base/sys.h"
 #include "tools/xac/json.h"
+#include "tools/xac/live_json.h"
+#include "tools/xac/moment.h"
 
 enum { PAGES_SHOWN = 10, BAR = 20, TIME_BYTES = 40 };
 
@@ -237,79 +240,108 @@ void top_report_print(FILE *out, const struct place *place, const struct sample 
 
 /* ---- JSON ---- */
 
-static void print_rates_json(FILE *out, const struct rates *rates)
+static void put_rates(struct json *json, const struct rates *rates)
 {
-        say(out, "\"commits\":%.1f,\"conflicts\":%.1f,\"read_faults\":%.1f,\"write_faults\":%.1f", rates->commits,
-            rates->conflicts, rates->read_faults, rates->write_faults);
+        json_fraction(json, "commits", rates->commits, 1);
+        json_fraction(json, "conflicts", rates->conflicts, 1);
+        json_fraction(json, "read_faults", rates->read_faults, 1);
+        json_fraction(json, "write_faults", rates->write_faults, 1);
 }
 
-static void print_participants_json(FILE *out, const struct sample *sample)
+static void put_participants(struct json *json, const struct sample *sample)
 {
-        say(out, ",\"participants\":[");
+        json_open(json, "participants", '[');
         for (uint32_t i = 0; i < sample->participant_count; i++) {
                 const struct sample_participant *participant = &sample->participant[i];
                 const struct inspect_participant *now = &participant->now;
 
-                say(out, "%s{\"row\":%" PRIu32 ",\"pid\":%" PRIu32 ",\"alive\":%s,\"exclusive\":%s,\"waits\":%s,",
-                    i ? "," : "", now->row_no, now->pid, now->is_alive ? "true" : "false",
-                    now->is_exclusive ? "true" : "false", now->is_asleep ? "true" : "false");
-                print_rates_json(out, &participant->rates);
-                if (now->snapshot)
-                        say(out, ",\"snapshot\":%" PRIu64 ",\"held\":%.3f", now->snapshot,
-                            seconds_held(sample, participant));
-                say(out, "}");
+                json_open(json, NULL, '{');
+                json_number(json, "row", now->row_no);
+                json_number(json, "pid", now->pid);
+                json_bool(json, "alive", now->is_alive);
+                json_bool(json, "exclusive", now->is_exclusive);
+                json_bool(json, "waits", now->is_asleep);
+                put_rates(json, &participant->rates);
+                if (now->snapshot) {
+                        json_number(json, "snapshot", now->snapshot);
+                        json_fraction(json, "held", seconds_held(sample, participant), 3);
+                }
+                json_close(json, '}');
         }
-        say(out, "]");
+        json_close(json, ']');
 }
 
-static void print_pages_json(FILE *out, const struct sample *sample)
+static void put_pages(struct json *json, const struct sample *sample)
 {
-        say(out, ",\"pages\":[");
+        json_open(json, "pages", '[');
         for (uint32_t i = 0; i < sample->page_count; i++) {
-                say(out, "%s{\"file\":", i ? "," : "");
-                json_quote(out, file_name(sample, sample->page[i].file_no));
-                say(out, ",\"page\":%" PRIu64 ",\"changes\":%.1f}", sample->page[i].page_no, sample->page[i].changes);
+                json_open(json, NULL, '{');
+                json_text(json, "file", file_name(sample, sample->page[i].file_no));
+                json_number(json, "page", sample->page[i].page_no);
+                json_fraction(json, "changes", sample->page[i].changes, 1);
+                json_close(json, '}');
         }
-        say(out, "]");
+        json_close(json, ']');
 }
 
-static void print_oldest_json(FILE *out, const struct sample *sample)
+static void put_oldest(struct json *json, const struct sample *sample)
 {
         const struct sample_participant *oldest = sample->oldest;
 
-        if (oldest)
-                say(out,
-                    ",\"oldest\":{\"snapshot\":%" PRIu64 ",\"row\":%" PRIu32 ",\"pid\":%" PRIu32 ",\"behind\":%" PRIu64
-                    ",\"held\":%.3f}",
-                    oldest->now.snapshot, oldest->now.row_no, oldest->now.pid,
-                    difference(sample->now->sequence, oldest->now.snapshot), seconds_held(sample, oldest));
-        else
-                say(out, ",\"oldest\":null");
+        if (!oldest) {
+                json_null(json, "oldest");
+                return;
+        }
+        json_open(json, "oldest", '{');
+        json_number(json, "snapshot", oldest->now.snapshot);
+        json_number(json, "row", oldest->now.row_no);
+        json_number(json, "pid", oldest->now.pid);
+        json_number(json, "behind", difference(sample->now->sequence, oldest->now.snapshot));
+        json_fraction(json, "held", seconds_held(sample, oldest), 3);
+        json_close(json, '}');
 }
 
-static void print_memory_json(FILE *out, const struct place *place, const struct sample *sample)
+static void put_log(struct json *json, const struct place *place, const struct sample *sample)
 {
         const struct inspection *now = sample->now;
 
-        say(out, ",\"sequence\":%" PRIu64 ",\"checkpointer\":%" PRIu32 ",\"poison\":%d,\"seconds\":%.3f", now->sequence,
-            now->checkpointer, now->poison, sample->seconds);
-        say(out, ",\"total\":{");
-        print_rates_json(out, &sample->total);
-        if (now->is_volatile)
-                say(out, "},\"log\":null");
-        else
-                say(out,
-                    "},\"durable\":%" PRIu64 ",\"checkpoint\":%" PRIu64 ",\"log\":{\"used\":%" PRIu64
-                    ",\"limit\":%" PRIu64 ",\"groups\":%.1f,\"bytes\":%.1f}",
-                    now->durable_sequence, now->checkpoint_sequence, log_used(place, sample), now->log_bytes,
-                    sample->groups, sample->log_bytes);
-        say(out,
-            ",\"pool\":{\"used\":%" PRIu64 ",\"limit\":%" PRIu64 ",\"dirty\":%" PRIu64 ",\"superseded\":%" PRIu64
-            ",\"open\":%" PRIu64 "}",
-            pool_used(sample), now->pool_bytes, now->slots_published, now->slots_retired, now->slots_private);
-        print_oldest_json(out, sample);
-        print_participants_json(out, sample);
-        print_pages_json(out, sample);
+        if (now->is_volatile) {
+                json_null(json, "log");
+                return;
+        }
+        json_number(json, "durable", now->durable_sequence);
+        json_number(json, "checkpoint", now->checkpoint_sequence);
+        json_open(json, "log", '{');
+        json_number(json, "used", log_used(place, sample));
+        json_number(json, "limit", now->log_bytes);
+        json_fraction(json, "groups", sample->groups, 1);
+        json_fraction(json, "bytes", sample->log_bytes, 1);
+        json_close(json, '}');
+}
+
+static void put_memory(struct json *json, const struct place *place, const struct sample *sample)
+{
+        const struct inspection *now = sample->now;
+
+        json_number(json, "sequence", now->sequence);
+        json_number(json, "checkpointer", now->checkpointer);
+        json_signed(json, "poison", now->poison);
+        json_fraction(json, "seconds", sample->seconds, 3);
+        json_open(json, "total", '{');
+        put_rates(json, &sample->total);
+        json_close(json, '}');
+        put_log(json, place, sample);
+        live_put_archive(json, now);
+        json_open(json, "pool", '{');
+        json_number(json, "used", pool_used(sample));
+        json_number(json, "limit", now->pool_bytes);
+        json_number(json, "dirty", now->slots_published);
+        json_number(json, "superseded", now->slots_retired);
+        json_number(json, "open", now->slots_private);
+        json_close(json, '}');
+        put_oldest(json, sample);
+        put_participants(json, sample);
+        put_pages(json, sample);
 }
 
 void top_report_print_json(FILE *out, const struct place *place, const struct sample *sample)
@@ -318,14 +350,14 @@ void top_report_print_json(FILE *out, const struct place *place, const struct sa
                                               [SAMPLE_UNSEEN] = "unseen",
                                               [SAMPLE_ABANDONED] = "abandoned",
                                               [SAMPLE_IN_USE] = "in use" };
-        struct tm local = local_time();
-        char now[TIME_BYTES];
+        struct json json = { .to = out, .is_line = true };
 
-        strftime(now, sizeof(now), "%Y-%m-%dT%H:%M:%S%z", &local);
-        say(out, "{\"time\":\"%s\",\"environment\":", now);
-        json_quote(out, place->path);
-        say(out, ",\"state\":\"%s\",\"processes\":%" PRIu32, states[sample->state], sample->processes);
+        json_open(&json, NULL, '{');
+        json_text(&json, "time", moment_iso(sys_wall_ns()));
+        json_text(&json, "environment", place->path);
+        json_text(&json, "state", states[sample->state]);
+        json_number(&json, "processes", sample->processes);
         if (sample->now)
-                print_memory_json(out, place, sample);
-        say(out, "}\n");
+                put_memory(&json, place, sample);
+        json_close(&json, '}');
 }

@@ -50,7 +50,7 @@ static void print_moment(const struct trace_report *report, FILE *to)
         struct tm calendar;
         char text[64], took[TRACE_WORDS_BYTES];
 
-        if (!localtime_r(&seconds, &calendar) || !strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &calendar))
+        if (!localtime_r(&seconds, &calendar) || !strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S%z", &calendar))
                 snprintf(text, sizeof(text), "?");
         trace_words_ns(report->file.span_ns, took);
         print_label(to, "span");
