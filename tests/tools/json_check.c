@@ -2,6 +2,7 @@
 #include "tests/tools/json_check.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 struct json_text {
@@ -121,4 +122,101 @@ bool json_check(const char *bytes, size_t byte_len)
                 return false;
         skip_space(&text);
         return text.at == text.end;
+}
+
+/* ---- Looking into it ---- */
+
+/* At the first item of what begins here, or at its end. */
+static bool enter(struct json_text *text)
+{
+        if (!take(text, "{") && !take(text, "["))
+                return false;
+        skip_space(text);
+        return true;
+}
+
+/* Past a key: it is the wanted one? An item of an array has none. */
+static bool is_wanted(struct json_text *text, bool has_keys, size_t index, const char *wanted, size_t wanted_len)
+{
+        const char *key = text->at;
+        char number[24];
+        int length;
+
+        if (!has_keys) {
+                length = snprintf(number, sizeof(number), "%zu", index);
+                return (size_t)length == wanted_len && memcmp(number, wanted, wanted_len) == 0;
+        }
+        (void)take_string(text);
+        const bool is_same = (size_t)(text->at - key) == wanted_len + 2 && memcmp(key + 1, wanted, wanted_len) == 0;
+        skip_space(text);
+        (void)take(text, ":");
+        skip_space(text);
+        return is_same;
+}
+
+/* Goes to an item of the value that begins here; with `wanted` NULL past all of them. How many it has passed. */
+static bool go_to(struct json_text *text, const char *wanted, size_t wanted_len, size_t *passed)
+{
+        const bool has_keys = *text->at == '{';
+
+        *passed = 0;
+        if (!enter(text))
+                return false;
+        while (*text->at != '}' && *text->at != ']') {
+                if (is_wanted(text, has_keys, *passed, wanted ? wanted : "", wanted_len) && wanted)
+                        return true;
+                (void)take_value(text);
+                ++*passed;
+                skip_space(text);
+                (void)take(text, ",");
+                skip_space(text);
+        }
+        return false;
+}
+
+static bool find(struct json_text *text, const char *place)
+{
+        size_t passed;
+
+        skip_space(text);
+        while (*place) {
+                const size_t length = strcspn(place, ".");
+
+                if (!go_to(text, place, length, &passed))
+                        return false;
+                place += length + (place[length] == '.');
+        }
+        return true;
+}
+
+char json_kind(const char *bytes, size_t byte_len, const char *place, const char **at)
+{
+        struct json_text text = { .at = bytes, .end = bytes + byte_len };
+
+        if (!json_check(bytes, byte_len) || !find(&text, place))
+                return 0;
+        if (at)
+                *at = text.at;
+        switch (*text.at) {
+        case '{':
+        case '[':
+        case '"':
+        case 'n':
+                return *text.at;
+        case 't':
+        case 'f':
+                return 't';
+        default:
+                return '0';
+        }
+}
+
+size_t json_count(const char *bytes, size_t byte_len, const char *place)
+{
+        struct json_text text = { .at = bytes, .end = bytes + byte_len };
+        size_t passed = 0;
+
+        if (json_check(bytes, byte_len) && find(&text, place))
+                (void)go_to(&text, NULL, 0, &passed);
+        return passed;
 }

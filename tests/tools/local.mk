@@ -26,6 +26,7 @@ TOOL_TESTS = \
         %D%/test_give_up \
         %D%/test_get \
         %D%/test_heap \
+        %D%/test_json \
         %D%/test_log \
         %D%/test_long_tree \
         %D%/test_moments \
@@ -107,6 +108,8 @@ TRACE_TESTED = %D%/json_check.c %D%/json_check.h %D%/trace_chew.c %D%/trace_chew
 %C%_test_get_LDADD = tests/support/libsupport.la $(SEND_CORE_LIBS) $(CMOCKA_LIBS)
 %C%_test_heap_SOURCES = %D%/test_heap.c $(TOOL_COMMON)
 %C%_test_heap_LDADD = tests/support/libsupport.la $(HEAP_LIBS) $(CMOCKA_LIBS)
+%C%_test_json_SOURCES = %D%/test_json.c %D%/json_check.c %D%/json_check.h $(TOOL_COMMON)
+%C%_test_json_LDADD = $(CONTRACT_LIBS)
 %C%_test_log_SOURCES = %D%/test_log.c $(TOOL_COMMON)
 %C%_test_log_LDADD = tests/support/libsupport.la $(UNIT_LIBS) # it makes records
 %C%_test_other_users_SOURCES = %D%/test_other_users.c $(TOOL_COMMON)

@@ -38,6 +38,69 @@ static void help_is_given_and_is_no_mistake(void)
         }
 }
 
+/* ---- Exit statuses ---- */
+
+static const char *const all_commands[] = { "stat",    "top",    "log",     "check",   "scrub", "repair",
+                                            "recover", "backup", "restore", "archive", "clean", "heap",
+                                            "send",    "serve",  "get",     "trace" };
+
+enum { STATUSES = 5, USAGE = 2 };
+
+/* 1 << status, of those that the help explains. */
+static unsigned statuses_of_help(const char *command)
+{
+        unsigned statuses = 0;
+
+        check_xac(0, "help", command);
+        for (const char *at = strstr(tool.said, "Exit status: "); at && *at; at++)
+                if (*at >= '0' && *at < '0' + STATUSES && at[1] == ' ' && strchr(" \n", at[-1]))
+                        statuses |= 1u << (*at - '0');
+        return statuses;
+}
+
+/* Of the line of the table: a column each for 0, 1, 3 and 4. */
+static unsigned statuses_of_manual(const char *manual, const char *command)
+{
+        static const unsigned columns[] = { 0, 1, 3, 4 };
+        unsigned statuses = 1u << USAGE;
+        char row[40];
+        const char *at;
+
+        snprintf(row, sizeof(row), "\n.It Cm %s Ta ", command);
+        at = strstr(manual, row);
+        check(at != NULL);
+        for (unsigned i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+                at = strstr(at, " Ta ");
+                check(at != NULL);
+                at += strlen(" Ta ");
+                if (*at != '\\')
+                        statuses |= 1u << columns[i];
+        }
+        return statuses;
+}
+
+static void help_and_manual_agree_about_exit_statuses(void)
+{
+        static char manual[1 << 18];
+        const char *srcdir = getenv("srcdir");
+        char path[600];
+        FILE *page;
+
+        snprintf(path, sizeof(path), "%s/man/xac.1", srcdir ? srcdir : ".");
+        page = fopen(path, "r");
+        check(page != NULL);
+        check(fread(manual, 1, sizeof(manual) - 1, page) > 0);
+        fclose(page);
+        for (size_t i = 0; i < sizeof(all_commands) / sizeof(all_commands[0]); i++) {
+                const unsigned of_help = statuses_of_help(all_commands[i]);
+                const unsigned of_manual = statuses_of_manual(manual, all_commands[i]);
+
+                if (of_help != of_manual)
+                        check_failed(__FILE__, __LINE__, "%s: statuses %#x by its help, %#x by xac(1)", all_commands[i],
+                                     of_help, of_manual);
+        }
+}
+
 static void the_version_is_the_librarys(void)
 {
         check_xac(0, "--version");
@@ -148,6 +211,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 isolated_test(help_is_given_and_is_no_mistake),
+                isolated_test(help_and_manual_agree_about_exit_statuses),
                 isolated_test(the_version_is_the_librarys),
                 isolated_test(mistakes_are_explained),
                 isolated_test(what_is_no_environment_is_left_alone),

@@ -157,10 +157,16 @@ static int visit_name(void *arg, const char *name)
         return 0;
 }
 
-int check_files(const struct place *place)
+static void print_count(const struct place *place)
 {
         tool_label("files");
         say(stdout, "%s\n", tool_count(place->manifest.file_count, "data file", "data files"));
+}
+
+int check_files(const struct place *place)
+{
+        if (!findings)
+                print_count(place);
         for (uint32_t i = 0; i < place->manifest.file_count; i++) {
                 check_kind(place, place->manifest.file_name[i], true);
         }

@@ -80,11 +80,11 @@ void live_put_memory(struct json *json, const struct inspection *inspection)
                 put_pool(json, inspection);
         else
                 json_null(json, "pool");
-        json_open(json, "process", '[');
+        json_open(json, "process_list", '[');
         for (uint32_t i = 0; inspection && i < inspection->process_count; i++)
                 put_process(json, inspection, &inspection->process[i]);
         json_close(json, ']');
-        json_open(json, "participant", '[');
+        json_open(json, "participants", '[');
         for (uint32_t i = 0; inspection && i < inspection->participant_count; i++)
                 put_participant(json, inspection, &inspection->participant[i]);
         json_close(json, ']');

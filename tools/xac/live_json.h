@@ -11,7 +11,7 @@
 
 /* "archive": how far it is behind; null: there is none. */
 void live_put_archive(struct json *json, const struct inspection *inspection);
-/* "pool", "process" and "participant". Without an inspection null, and empty lists. */
+/* "pool", "process_list" and "participants". Without an inspection null, and empty lists. */
 void live_put_memory(struct json *json, const struct inspection *inspection);
 
 #endif
