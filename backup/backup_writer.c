@@ -282,7 +282,7 @@ static int end_directory(struct backup_writer *writer, struct manifest *manifest
                                           writer->trouble);
         if (!err && !writer->is_incremental)
                 err = backup_make_environment(partial->directory, manifest, writer->trouble);
-        return err ? err : partial_finish(partial, manifest->mode, writer->trouble);
+        return err ? err : partial_finish(partial, manifest->mode, NULL, writer->trouble);
 }
 
 static int finish(struct backup_writer *writer)

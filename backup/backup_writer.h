@@ -21,7 +21,7 @@
 #include "backup/sink.h"
 
 struct backup_order {
-        const char *destination; /* a directory that is not there yet; "-": a stream */
+        const char *destination; /* a directory that is not there yet, or empty; "-": a stream */
         int stream_fd;
         const char *since; /* the backup that it continues; NULL: none */
         struct pace *pace;

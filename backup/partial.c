@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,7 +16,7 @@
 
 #define LOCK_NAME "xac.lock" /* as every environment's */
 
-enum { TRIES = 100 };
+enum { TRIES = 100, ALL_MODES = 07777 };
 
 /* ---- Its names ---- */
 
@@ -41,21 +42,52 @@ static int open_parent(struct partial *partial, const char *path)
         return sys_open(AT_FDCWD, begin ? above : ".", O_RDONLY | O_DIRECTORY, 0, &partial->parent);
 }
 
-static int expect_no_such(const struct partial *partial)
-{
-        struct stat st;
-        int err = sys_stat_at(partial->parent, partial->name, &st);
-
-        return err == -ENOENT ? 0 : err ? err : -EEXIST;
-}
-
-/* ---- Emptying ---- */
-
 static int find_any(void *unused, const char *name)
 {
         (void)unused, (void)name;
         return 1;
 }
+
+/* 1: the directory is empty; 0: it is not. */
+static int is_empty(const struct partial *partial)
+{
+        int directory;
+        int err = sys_open(partial->parent, partial->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, &directory);
+
+        if (err)
+                return err;
+        err = sys_list(directory, find_any, NULL);
+        sys_close(directory);
+        return err < 0 ? err : !err;
+}
+
+/* What is there already. Only root may give files to the owner of a directory. */
+static int look_at_place(struct partial *partial, const char *path, struct trouble *trouble)
+{
+        struct stat above;
+        int err = sys_stat_at(partial->parent, partial->name, &partial->before);
+
+        if (err)
+                return err == -ENOENT ? 0 : err;
+        if (!S_ISDIR(partial->before.st_mode))
+                return trouble_say(trouble, -EEXIST, "%s is there already; take another name, or remove it", path);
+        err = sys_stat(partial->parent, &above);
+        if (!err && above.st_dev != partial->before.st_dev)
+                return trouble_say(trouble, -EBUSY, "%s is a mount point: name a directory in it that is not there yet",
+                                   path);
+        if (!err)
+                err = is_empty(partial);
+        if (!err)
+                return trouble_say(trouble, -EEXIST,
+                                   "%s is there already, and not empty; take another name, or remove it", path);
+        if (err == 1 && geteuid() != 0 && partial->before.st_uid != geteuid())
+                return trouble_say(trouble, -EPERM, "%s belongs to another user: take another name, or have root do it",
+                                   path);
+        partial->replaces = err == 1;
+        return err < 0 ? err : 0;
+}
+
+/* ---- Emptying ---- */
 
 static int remove_name(void *arg, const char *name)
 {
@@ -146,9 +178,7 @@ int partial_make(struct partial *partial, const char *path, struct trouble *trou
         err = open_parent(partial, path);
         if (err)
                 return trouble_with(trouble, err, path);
-        err = expect_no_such(partial);
-        if (err == -EEXIST)
-                trouble_say(trouble, err, "%s is there already; take another name, or remove it", path);
+        err = look_at_place(partial, path, trouble);
         if (err)
                 goto fail;
         err = 1;
@@ -180,36 +210,118 @@ static void close_all(struct partial *partial)
 /* Whoever may read may also search. */
 static int set_modes(const struct partial *partial, mode_t mode)
 {
+        const mode_t before = partial->before.st_mode & ALL_MODES;
         int err = sys_chmod(partial->lock_fd, byte_lock_mode(mode));
 
-        return err ? err : sys_chmod(partial->directory, mode | 0700 | (mode & 0444) >> 2);
+        return err ? err : sys_chmod(partial->directory, partial->replaces ? before : mode | 0700 | (mode & 0444) >> 2);
 }
 
-int partial_finish(struct partial *partial, mode_t mode, struct trouble *trouble)
+struct handover {
+        const struct partial *partial;
+        const struct partial_owner *owner;
+};
+
+static int give_file(void *arg, const char *name)
 {
-        int err = set_modes(partial, mode);
+        const struct handover *handover = arg;
+        int fd;
+        int err = sys_open(handover->partial->directory, name, O_RDONLY | O_NOFOLLOW, 0, &fd);
+
+        if (err)
+                return err;
+        err = sys_chown(fd, handover->owner->user, handover->owner->group);
+        if (!err)
+                err = sys_sync(fd);
+        sys_close(fd);
+        return err;
+}
+
+/* The directory comes last: up to then nobody else gets in. */
+static int give_to(const struct partial *partial, const struct partial_owner *owner, struct trouble *trouble)
+{
+        const struct handover handover = { partial, owner };
+        struct stat own;
+        int err = sys_stat(partial->directory, &own);
+
+        if (err || (own.st_uid == owner->user && own.st_gid == owner->group))
+                return err;
+        err = sys_list(partial->directory, give_file, (void *)(uintptr_t)&handover);
+        if (!err)
+                err = sys_chown(partial->directory, owner->user, owner->group);
+        if (err == -EPERM)
+                return trouble_say(trouble, err, "%s could not be given to user %u and group %u: only root may do that",
+                                   partial->name, (unsigned)owner->user, (unsigned)owner->group);
+        return err;
+}
+
+static int set_owner(const struct partial *partial, const struct partial_owner *owner, struct trouble *trouble)
+{
+        const struct partial_owner before = { true, partial->before.st_uid, partial->before.st_gid };
+
+        if (owner && owner->is_given)
+                return give_to(partial, owner, trouble);
+        return partial->replaces ? give_to(partial, &before, trouble) : 0;
+}
+
+/* rename(2) replaces no directory but an empty one. */
+static int take_name(struct partial *partial, struct trouble *trouble)
+{
+        int (*const rename_to)(int, const char *, const char *) = partial->replaces ? sys_rename : sys_rename_new;
+        int err = rename_to(partial->parent, partial->partial_name, partial->name);
+
+        if (err == -ENOTEMPTY || err == -EEXIST)
+                trouble_say(trouble, err, "%s is there by now, and not empty; take another name, or remove it",
+                            partial->name);
+        else if (err == -EBUSY)
+                trouble_say(trouble, err, "%s is a mount point: name a directory in it that is not there yet",
+                            partial->name);
+        partial->is_named = !err;
+        return err;
+}
+
+int partial_finish(struct partial *partial, mode_t mode, const struct partial_owner *owner, struct trouble *trouble)
+{
+        int err = set_owner(partial, owner, trouble);
+
+        if (!err)
+                err = set_modes(partial, mode);
 
         if (!err)
                 err = sys_sync(partial->lock_fd);
         if (!err)
                 err = sys_sync(partial->directory);
         if (!err)
-                err = sys_rename_new(partial->parent, partial->partial_name, partial->name);
-        if (!err) {
-                partial->is_named = true;
+                err = take_name(partial, trouble);
+        if (!err)
                 err = sys_sync(partial->parent);
-        }
         if (err)
                 return trouble_with(trouble, err, partial->name);
         close_all(partial);
         return 0;
 }
 
+/* The empty directory whose place it had taken. */
+static void put_back(const struct partial *partial)
+{
+        int directory;
+
+        if (sys_mkdir(partial->parent, partial->name, 0700))
+                return;
+        if (sys_open(partial->parent, partial->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, &directory))
+                return;
+        (void)sys_chown(directory, partial->before.st_uid, partial->before.st_gid);
+        (void)sys_chmod(directory, partial->before.st_mode & ALL_MODES);
+        sys_close(directory);
+}
+
 /* What cannot be removed is made anew by the next one, and is no environment. By the lock file it is known. */
 void partial_abandon(struct partial *partial)
 {
-        if (partial->is_named && !sys_rename_new(partial->parent, partial->name, partial->partial_name))
+        if (partial->is_named && !sys_rename_new(partial->parent, partial->name, partial->partial_name)) {
                 partial->is_named = false;
+                if (partial->replaces)
+                        put_back(partial);
+        }
         if (!empty(partial))
                 (void)sys_unlink(partial->directory, LOCK_NAME);
         (void)sys_rmdir(partial->parent, partial->is_named ? partial->name : partial->partial_name);

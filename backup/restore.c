@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <xac/xac.h>
 
@@ -264,8 +265,23 @@ static int restore_files(struct restore *restore)
 
 /* ---- All of it ---- */
 
+/* Root's files would be of no use to those whose they were. */
+static int find_owner(const struct restore *restore, struct partial_owner *owner)
+{
+        struct stat st;
+        int err;
+
+        *owner = restore->order->owner;
+        if (owner->is_given || restore->sink.partial.replaces || geteuid() != 0)
+                return 0;
+        err = sys_stat(restore->links[restore->order->count - 1].directory, &st);
+        *owner = (struct partial_owner){ !err, st.st_uid, st.st_gid };
+        return err;
+}
+
 static int end(struct restore *restore)
 {
+        struct partial_owner owner;
         const struct backup_index *index = wanted(restore);
         struct partial *partial = &restore->sink.partial;
         struct manifest manifest;
@@ -280,7 +296,9 @@ static int end(struct restore *restore)
                 err = backup_make_environment(partial->directory, &manifest, restore->trouble);
         if (!err && restore->order->go_on)
                 err = restore->order->go_on(restore->order->go_on_arg, partial->directory);
-        return err ? err : partial_finish(partial, manifest.mode, restore->trouble);
+        if (!err)
+                err = find_owner(restore, &owner);
+        return err ? err : partial_finish(partial, manifest.mode, &owner, restore->trouble);
 }
 
 static int restore_into(struct restore *restore)

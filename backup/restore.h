@@ -9,11 +9,15 @@
  */
 
 #include "backup/backup_verify.h"
+#include "backup/partial.h"
 
 struct restore_order {
         const char *const *backups; /* their directories: a full one, and what continues it */
         uint32_t count;
-        const char *destination; /* a directory that is not there yet; NULL: read and compare only */
+        const char *destination; /* a directory that is not there yet, or empty; NULL: read and compare only */
+        /* Whose the files are to be. Not given: the empty directory's that was there; else, if root restores, the owner
+         * of the last backup. */
+        struct partial_owner owner;
         struct backup_progress progress;
         /* Takes the environment, which nobody can open yet, further before it gets its name; may be NULL. */
         int (*go_on)(void *arg, int directory);

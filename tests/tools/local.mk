@@ -34,6 +34,7 @@ TOOL_TESTS = \
         %D%/test_other_users \
         %D%/test_opening \
         %D%/test_recover \
+        %D%/test_restore_place \
         %D%/test_scrub \
         %D%/test_serve \
         %D%/test_serve_list \
@@ -118,6 +119,8 @@ TRACE_TESTED = %D%/json_check.c %D%/json_check.h %D%/trace_chew.c %D%/trace_chew
 %C%_test_opening_LDADD = $(CONTRACT_LIBS)
 %C%_test_recover_SOURCES = %D%/test_recover.c $(TOOL_COMMON)
 %C%_test_recover_LDADD = $(CONTRACT_LIBS)
+%C%_test_restore_place_SOURCES = %D%/test_restore_place.c $(TOOL_COMMON)
+%C%_test_restore_place_LDADD = $(CONTRACT_LIBS)
 %C%_test_scrub_SOURCES = %D%/test_scrub.c $(TOOL_COMMON)
 %C%_test_scrub_LDADD = $(CONTRACT_LIBS)
 %C%_test_stat_SOURCES = %D%/test_stat.c $(TOOL_COMMON)

@@ -126,6 +126,39 @@ static void a_copy_goes_on_to_any_time(void)
         check_xac(0, "check", COPY);
 }
 
+/* What is printed may be given back, wherever the machine is. */
+static void times_have_their_offset(void)
+{
+        static const struct {
+                const char *moment, *zone;
+        } same[] = { { "2030-06-01T12:00:00Z", "UTC" },         { "2030-06-01 14:00:00+02:00", "UTC" },
+                     { "2030-06-01 14:00+0200", "Asia/Tokyo" }, { "2030-06-01T08:30:00.000-03:30", "UTC" },
+                     { "2030-06-01 13:00:00+01", "UTC" },       { "2030-06-01 17:30", "IST-5:30" } };
+
+        make_archive();
+        tool_work(0, 5, TOOL_CLOSE);
+        copy_env();
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+                char keep[64];
+
+                setenv("TZ", same[i].zone, 1);
+                snprintf(keep, sizeof(keep), "--keep-since=%s", same[i].moment);
+                check_xac(1, "archive", keep, ARCHIVE);
+                check_said(same[i].zone[0] == 'I'   ? "2030-06-01 17:30:00.000+05:30 is yet to come"
+                           : same[i].zone[0] == 'A' ? "is yet to come"
+                                                    : "2030-06-01 12:00:00.000+00:00 is yet to come");
+        }
+        setenv("TZ", "XYZ+3:30", 1);
+        check_xac(0, "archive", "--list", ARCHIVE);
+        check_said("-03:30 to 2");
+        check_xac(2, "archive", "--until=2030-06-01T12:00:00+25:00", ARCHIVE, COPY);
+        check_xac(2, "archive", "--until=2030-06-01T12:00:00+1", ARCHIVE, COPY);
+        check_xac(2, "archive", "--until=2030-06-01T12:00:00+01:", ARCHIVE, COPY);
+        check_xac(2, "archive", "--until=2030-06-01T12:00:00+01:60", ARCHIVE, COPY);
+        unsetenv("TZ");
+}
+
 /* What a checkpoint has given up in between. */
 static void gaps_are_told(void)
 {
@@ -364,6 +397,7 @@ int main(void)
                 isolated_test(a_copy_goes_on_to_any_commit),
                 isolated_test(it_is_another_environment_then),
                 isolated_test(a_copy_goes_on_to_any_time),
+                isolated_test(times_have_their_offset),
                 isolated_test(gaps_are_told),
                 isolated_test(what_is_in_use_is_archived_too),
                 isolated_test(changes_by_others_are_a_gap),

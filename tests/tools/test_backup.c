@@ -292,8 +292,8 @@ static void it_says_why_not(void)
         check_equal(mkdir(scratch_path("bare"), 0700), 0);
         check_xac(1, "backup", scratch_path("bare"), scratch_path("copy"));
         check_said("is no environment: it has no xac.manifest");
-        check_xac(1, "backup", TOOL_ENV, scratch_path("bare"));
-        check_said("is there already");
+        check_xac(1, "backup", TOOL_ENV, TOOL_ENV);
+        check_said("is there already, and not empty");
         check_xac(1, "backup", "--since", scratch_path("bare"), TOOL_ENV, scratch_path("copy"));
         check_said("is no backup");
         check_xac(1, "restore", scratch_path("bare"), scratch_path("copy"));

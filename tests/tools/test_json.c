@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/leeway.h"
 #include "tests/tools/json_check.h"
 #include "tests/tools/tool.h"
 
@@ -430,6 +431,7 @@ static void an_archive(void)
 
 static void an_archive_that_takes_nothing(void)
 {
+        char arguments[700];
         xac_env *env;
         uint64_t *words;
 
@@ -441,14 +443,9 @@ static void an_archive_that_takes_nothing(void)
         check_is("archive.waits_seconds", "0.000");
         scratch_shell("mv '%s' '%s' && mkdir '%s'", ARCHIVE, scratch_path("away"), ARCHIVE);
         fill_segments(env, words);
-        for (;;) {
-                char arguments[700];
-
-                snprintf(arguments, sizeof(arguments), "stat --json '%s'", TOOL_ENV);
-                if (ask(arguments) == 1)
-                        break;
-                usleep(20000);
-        }
+        snprintf(arguments, sizeof(arguments), "stat --json '%s'", TOOL_ENV);
+        for (struct leeway left = leeway_of(10000); ask(arguments) != 1;)
+                check(leeway_pause(&left));
         check_fields_of("", stat_fields);
         check_is("archive.error", "\"");
         check_is("error", "\"");

@@ -78,6 +78,8 @@ TRACE_READER = \
         %D%/opening.h \
         %D%/moment.c \
         %D%/moment.h \
+        %D%/owner.c \
+        %D%/owner.h \
         %D%/peer.c \
         %D%/peer.h \
         %D%/place.c \

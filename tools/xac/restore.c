@@ -15,21 +15,26 @@
 #include "tools/xac/interrupt.h"
 #include "tools/xac/json.h"
 #include "tools/xac/meter.h"
+#include "tools/xac/owner.h"
 #include "tools/xac/restore_until.h"
 #include "tools/xac/tool.h"
 
 const char restore_help[] =
-        "Usage: xac restore [--quiet] [--json] BACKUP [INCREMENTAL]... DIR\n"
-        "       xac restore --archive=ARCHIVE [--until=MOMENT] [--quiet] BACKUP [INCREMENTAL]... DIR\n"
+        "Usage: xac restore [--owner=USER[:GROUP]] [--quiet] [--json] BACKUP [INCREMENTAL]... DIR\n"
+        "       xac restore --archive=ARCHIVE [--until=MOMENT] [--owner=USER[:GROUP]] [--quiet]\n"
+        "                   BACKUP [INCREMENTAL]... DIR\n"
         "       xac restore --check [--quiet] [--json] BACKUP [INCREMENTAL]...\n"
         "Puts a full backup, and those that continue it ('xac backup --since'), in their order, together to a\n"
-        "new environment in the directory DIR, as of the last of them. Each page is compared with what was\n"
+        "new environment in the directory DIR, which is not there yet or empty, as of the last of them. Each page is "
+        "compared with what was\n"
         "backed up; the environment is there as a whole or not at all. The backups stay as they are.\n"
         "\n"
         "With an archive of the log it is then taken on to a later commit or time (xac help archive).\n"
         "\n"
         "  --archive=ARCHIVE  where the log is kept; goes neither with --check nor with --json\n"
         "  --until=MOMENT     how far; as far as it goes if this is not given\n"
+        "  --owner=USER[:GROUP]  whose its files are to be; for root. Without it they are of the owner of the empty\n"
+        "           directory DIR that was there, or else of the last backup\n"
         "  --check  reads and compares everything, and writes nothing\n"
         "  --quiet  says nothing unless it fails, or the archive ends before that time\n"
         "  --json   says what was done as JSON, and nothing else\n"
@@ -186,6 +191,8 @@ static bool take_option(int option, struct restore_call *call)
         case 'a':
                 call->archive = optarg;
                 return true;
+        case 'o':
+                return owner_parse(optarg, &call->order.owner);
         case 'u':
                 return moment_parse(optarg, "--until", &call->until);
         default:
@@ -195,6 +202,10 @@ static bool take_option(int option, struct restore_call *call)
 
 static bool is_sensible(const struct restore_call *call)
 {
+        if (call->is_check && call->order.owner.is_given) {
+                tool_complain("--owner is for what is written: not with --check");
+                return false;
+        }
         if (!call->archive && call->until.kind == RESTORE_NEWEST)
                 return true;
         if (!call->archive)
@@ -208,13 +219,12 @@ static bool is_sensible(const struct restore_call *call)
 
 enum tool_exit restore_main(int argc, char **argv)
 {
-        static const struct option known[] = { { "check", no_argument, NULL, 'c' },
-                                               { "json", no_argument, NULL, 'j' },
-                                               { "archive", required_argument, NULL, 'a' },
-                                               { "until", required_argument, NULL, 'u' },
-                                               { "quiet", no_argument, NULL, 'q' },
-                                               { "help", no_argument, NULL, 'h' },
-                                               { 0 } };
+        static const struct option known[] = {
+                { "check", no_argument, NULL, 'c' },         { "json", no_argument, NULL, 'j' },
+                { "archive", required_argument, NULL, 'a' }, { "until", required_argument, NULL, 'u' },
+                { "owner", required_argument, NULL, 'o' },   { "quiet", no_argument, NULL, 'q' },
+                { "help", no_argument, NULL, 'h' },          { 0 }
+        };
         struct restore_call call = { 0 };
         int option;
 
