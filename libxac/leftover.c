@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -428,6 +429,8 @@ int leftover_remove(const struct leftover *leftover, bool may_lose)
 
 /* ---- By those who open ---- */
 
+#define SWEEP_NS UINT64_C(60000000000) /* between two of a process */
+
 struct sweep {
         uint64_t device;
         int where;
@@ -455,10 +458,18 @@ static int remove_if_gone(void *sweep_, const struct owner *owner)
         return --sweep->left == 0;
 }
 
+/* Who opens and closes in a loop does not look each time. */
+static bool is_time_to_sweep(void)
+{
+        static _Atomic uint64_t next_ns;
+        uint64_t now_ns = sys_monotonic_ns(), due_ns = atomic_load(&next_ns);
+        return now_ns >= due_ns && atomic_compare_exchange_strong(&next_ns, &due_ns, now_ns + SWEEP_NS);
+}
+
 void leftovers_remove_gone(int directory, uint64_t device)
 {
         enum { LOOKS = 64 };
         struct sweep sweep = { .device = device, .where = directory, .left = LOOKS };
-        if (directory_mark_may_ask())
+        if (directory_mark_may_ask() && is_time_to_sweep())
                 visit_owners(remove_if_gone, &sweep);
 }

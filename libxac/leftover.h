@@ -65,7 +65,8 @@ bool leftover_is_removable(const struct leftover *leftover, bool may_lose);
  * -EACCES, -EPERM, -ENOTEMPTY. */
 int leftover_remove(const struct leftover *leftover, bool may_lose);
 /* Removes what is gone, for certain, of the file system that `directory` lies in, as far as we may know: for those who
- * are about to make shared memory. It looks at a bounded number of names, and never waits. */
+ * are about to make shared memory. It looks at a bounded number of names, once a minute in a process, and never waits.
+ */
 void leftovers_remove_gone(int directory, uint64_t device);
 
 #endif
