@@ -933,6 +933,8 @@ int sys_boot_id(char id[40])
         int fd;
         int err = sys_open(AT_FDCWD, "/proc/sys/kernel/random/boot_id", O_RDONLY, 0, &fd);
 
+        if (err == -ENOENT || err == -ENOTDIR)
+                return -ENODEV; /* not to be taken for a file of the caller's that is not there */
         if (err)
                 return err;
         err = sys_read_all(fd, id, ID_LENGTH, 0);

@@ -164,7 +164,7 @@ void sys_futex_wait_cancellable(const uint32_t *word, uint32_t expected, uint64_
 void sys_futex_wake(const uint32_t *word, int count);
 
 /* Facts. */
-int sys_boot_id(char id[40]); /* the kernel's boot id, NUL-terminated */
+int sys_boot_id(char id[40]); /* the kernel's boot id, NUL-terminated; -ENODEV: no /proc */
 int sys_random(void *bytes, size_t byte_len);
 uint64_t sys_monotonic_ns(void);
 uint64_t sys_wall_ns(void); /* since 1970; may go back */

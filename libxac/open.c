@@ -335,6 +335,15 @@ static void tell_of_limit(const char *dir)
             dir, (unsigned long long)SHARED_HEADS_BYTES);
 }
 
+static void tell_of_proc(const char *dir)
+{
+        say(stderr,
+            "libxac: %s: /proc/sys/kernel/random/boot_id is not there, and nothing else tells whether shared memory is "
+            "of "
+            "this boot: 'mount -t proc proc /proc' (in a chroot, under its root)\n",
+            dir);
+}
+
 static int open_registered(const char *dir, int flags, const xac_options *options, struct xac_env **env)
 {
         struct stat st;
@@ -369,5 +378,7 @@ int open_env(const char *dir, int flags, const xac_options *options, struct xac_
         registry_unlock();
         if (err == -EFBIG)
                 tell_of_limit(dir);
+        if (err == -ENODEV)
+                tell_of_proc(dir);
         return err;
 }

@@ -7,10 +7,12 @@
 #include "libxac/redo.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/checksum.h"
 #include "base/hook.h"
+#include "base/say.h"
 #include "base/sys.h"
 #include "libxac/moves.h"
 #include "libxac/publish.h"
@@ -31,9 +33,22 @@ static uint32_t record_len(const struct redo *redo)
         return log_record_len(redo->payload.count);
 }
 
+/* Once in a process. */
+static int told_of_permission(int err)
+{
+        static _Atomic bool is_told;
+        if (err == -EACCES && !atomic_exchange(&is_told, true))
+                say(stderr,
+                    "libxac: this process may not open the files of the log (any more, after setuid() or the like), so "
+                    "that "
+                    "its commits fail: open the environment as the user who is to use it, or give it to a group by "
+                    "xac_options.mode\n");
+        return err;
+}
+
 static int make_room(struct participant *self, uint32_t byte_len)
 {
-        return log_make_room(&self->shared->log, self->owner, byte_len);
+        return told_of_permission(log_make_room(&self->shared->log, self->owner, byte_len));
 }
 
 int redo_lock_with_room(const struct redo *redo, struct participant *self)
@@ -195,7 +210,7 @@ bool redo_is_ready_locked(const struct redo *redo, const struct shared *shared)
 
 int redo_get_ready(const struct redo *redo, struct participant *self)
 {
-        return log_get_ready(&self->shared->log, record_len(redo));
+        return told_of_permission(log_get_ready(&self->shared->log, record_len(redo)));
 }
 
 uint64_t redo_stage_locked(const struct redo *redo, struct participant *self, uint64_t sequence)

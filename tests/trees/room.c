@@ -202,12 +202,13 @@ static unsigned fill(unsigned from, size_t value_len)
         return n - from;
 }
 
-static void a_file_that_cannot_grow_is_enospc(int way)
+static void a_reservation_that_is_used_up_is_enomem(int way)
 {
         const xac_options options = { .reserve_bytes = SMALL_FILE };
 
         set_up(way, &options);
         unsigned count = fill(0, USUAL);
+        check_code(put(count, USUAL), -ENOMEM); /* as bptree_open(3) says, and xac_mmap(3) of any file */
         prove();
         for (unsigned n = 0; n < count; n += 3)
                 check_ok(delete (n));
@@ -278,7 +279,7 @@ int main(void)
                 in_env(a_transaction_larger_than_the_pool_has_not_happened),
                 in_env(single_calls_too_large_for_the_pool_have_not_happened),
                 in_env(a_tree_outgrows_the_pool),
-                in_env(a_file_that_cannot_grow_is_enospc),
+                in_env(a_reservation_that_is_used_up_is_enomem),
                 in_env(a_full_disk_is_enospc),
         };
         return cmocka_run_group_tests_name("room", tests, NULL, NULL);
