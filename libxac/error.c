@@ -42,6 +42,9 @@ static const struct {
           "containers: --shm-size; 'xac clean' removes what nobody uses); or an archive takes nothing ('xac stat')" },
         { -ENOMEM, "out of memory: of memory itself, of address space (reserve_bytes), or of mappings "
                    "(vm.max_map_count)" },
+        { -EMFILE, "too many open files: of this process ('ulimit -n'), or of the environment's own (files, "
+                   "participants, mapped snapshots)" },
+        { -ENFILE, "too many open files on this machine (fs.file-max)" },
         { -EADDRNOTAVAIL, "the file's address is taken in this process (a line on standard error says by what): "
                           "XAC_ANYWHERE maps it elsewhere, for programs that store offsets" },
         { -EACCES, "permission denied: to the directory, to its files, or to its shared memory in /dev/shm" },

@@ -33,6 +33,8 @@ static void errnos_are_explained(void)
         check(strstr(xac_strerror(-EACCES), "ermission") != NULL);
         check(strstr(xac_strerror(-ENOENT), "XAC_CREATE") != NULL);
         check(strstr(xac_strerror(-ECANCELED), "xend") != NULL);
+        check(strstr(xac_strerror(-EMFILE), "ulimit -n") != NULL);
+        check(strstr(xac_strerror(-ENODEV), "/proc") != NULL);
 }
 
 static void any_number_is_answered(void)

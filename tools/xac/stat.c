@@ -203,8 +203,9 @@ static void print_state(const struct place *place, const struct inspection *insp
         if (in_use && inspection)
                 say(stdout, "in use by %s\n", tool_count(alive, "process", "processes"));
         else if (in_use)
-                say(stdout, "in use, by processes whose shared memory cannot be seen from here (a container?);\n"
-                            "              what follows is from the files, as of the last checkpoint\n");
+                say(stdout,
+                    "in use, by processes whose shared memory cannot be seen from here (a container, or no /proc?);\n"
+                    "              what follows is from the files, as of the last checkpoint\n");
         else if (inspection)
                 say(stdout,
                     "its processes ended without xac_close (killed, or never closed); all their commits are\n"
