@@ -135,8 +135,9 @@ int log_segments_settle(struct log_segments *segments, uint64_t position);
  * files and removes the others. */
 void log_segments_recycle(struct log_segments *segments, uint32_t owner, uint64_t redo, uint64_t keep_bytes);
 
-/* Opens what a leader needs to write [from, to), before anybody depends on it (R38). -EMFILE, -ENFILE, -EACCES, ... */
-int log_segments_hold(struct log_segments *segments, uint64_t from, uint64_t to);
+/* Opens what a leader needs to write [from, to), before anybody depends on it (R38); closes nothing that is needed
+ * behind `durable`. -EMFILE, -ENFILE, -EACCES, ... */
+int log_segments_hold(struct log_segments *segments, uint64_t durable, uint64_t from, uint64_t to);
 /* Is it open? For any thread. */
 static inline bool log_segments_are_held(const struct log_segments *segments, uint64_t to)
 {

@@ -94,7 +94,7 @@ static bool is_lack_of_descriptors(int err)
         return err == -EMFILE || err == -ENFILE;
 }
 
-/* All but this file's plain one. False: there was none. */
+/* All direct ones, and the plain ones of other files. False: there was none. */
 static bool give_up_others(struct log_segments *segments, struct log_open_file *kept)
 {
         bool is_any = false;
@@ -123,6 +123,34 @@ static int file_open(struct log_segments *segments, const struct log_open_file *
         if (!err)
                 *fd = opened;
         return err;
+}
+
+static bool is_at_or_behind(struct log_segments *segments, uint32_t file_no, uint64_t position)
+{
+        struct log_table *table = segments->table;
+
+        for (uint64_t no = position / table->segment_bytes; no * table->segment_bytes < log_segments_limit(table); no++)
+                if (atomic_load(&table->segment[no % LOG_SEGMENTS_MAX].file_no) == file_no)
+                        return true;
+        return false;
+}
+
+/* Those that nobody may need who waits for what is behind `durable`: a number that is closed may be lost, as others
+ * take it, or the limit is lower by now. */
+static bool give_up_unneeded(struct log_segments *segments, uint64_t durable)
+{
+        bool is_any = false;
+
+        for (int i = 0; i < LOG_OPEN_FILES; i++) {
+                struct log_open_file *file = &segments->open[i];
+
+                if (file->file_no == 0)
+                        continue;
+                is_any |= close_one(segments, &file->direct_fd);
+                if (!is_at_or_behind(segments, file->file_no, durable))
+                        is_any |= close_one(segments, &file->fd);
+        }
+        return is_any;
 }
 
 /* The one that does everything. */
@@ -237,7 +265,7 @@ int log_segments_sync(struct log_segments *segments, uint64_t from, uint64_t to)
         return err;
 }
 
-int log_segments_hold(struct log_segments *segments, uint64_t from, uint64_t to)
+int log_segments_hold(struct log_segments *segments, uint64_t durable, uint64_t from, uint64_t to)
 {
         const uint64_t segment_bytes = segments->table->segment_bytes;
         uint64_t replacements = atomic_load(&segments->table->replacements);
@@ -248,7 +276,9 @@ int log_segments_hold(struct log_segments *segments, uint64_t from, uint64_t to)
 
                 if (!file)
                         return -EIO;
-                err = file_open_plain(segments, file);
+                err = file_open(segments, file, O_WRONLY, &file->fd);
+                if (is_lack_of_descriptors(err) && give_up_unneeded(segments, durable))
+                        err = file_open(segments, file, O_WRONLY, &file->fd);
                 from += within_segment(segments->table, from, to - from);
         }
         if (!err) {

@@ -388,7 +388,7 @@ int log_get_ready(struct log *log, uint32_t byte_len)
                 sys_sleep_ns(DESCRIPTORS_SLEEP_NS);
                 waited_ns += DESCRIPTORS_SLEEP_NS;
         }
-        int err = log_segments_hold(&log->segments, from, to);
+        int err = log_segments_hold(&log->segments, log_durable(log), from, to);
         atomic_store(&log->is_writing, false);
         return err;
 }

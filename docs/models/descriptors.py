@@ -17,7 +17,8 @@ be used again, after the publication. Then it waits, and goes on when there is o
     inplace  DE4  where no descriptor is left, another one of the desk is closed for the one that is needed
     plain    DE5  where there is none for direct writes, the plain one does
     desk     DE6  who opens for a commit has the desk, like a leader: nobody's descriptor is closed while it is written to
-    wait     DE7  a published commit that lacks a descriptor tries again, for ever: it does not poison
+    spare    DE7  for a commit that is not published only those are closed that no published one may need
+    wait     DE8  a published commit that lacks a descriptor tries again, for ever: it does not poison
 
     python3 descriptors.py               expects 0 wrong
     python3 descriptors.py RULE...       without these
@@ -28,8 +29,8 @@ import sys
 from collections import namedtuple
 
 OUT = {name for name in sys.argv[1:] if not name.startswith("-")}
-RULES = ["before", "again", "noted", "inplace", "plain", "desk", "wait"]
-SEGMENT, RING, FILES = 2, 3, 2  # commits a segment has, those that may be staged, files that the desk has room for
+RULES = ["before", "again", "noted", "inplace", "plain", "desk", "spare", "wait"]
+SEGMENT, RING = 2, 3  # commits a segment has, those that may be staged
 
 # pc: where it is; at, to: what it opens or writes; mine: where its commit ends; raced: since then a number was taken away.
 Thread = namedtuple("Thread", "pc at to mine raced")
@@ -38,11 +39,14 @@ State = namedtuple("State", "threads desk user ready end durable unused taken ta
 
 
 class Size:
-    def __init__(self, numbers, takes, others, threads):
+    """files: that the desk has room for. lowered: so is the limit, and what is closed can be used by nobody."""
+
+    def __init__(self, numbers, takes, others, threads, files=2, lowered=False):
         self.numbers, self.takes, self.others, self.threads = numbers, takes, others, threads
+        self.files, self.lowered = files, lowered
 
 
-SIZES = [Size(1, 3, 2, 2), Size(2, 3, 2, 2), Size(3, 4, 3, 1), Size(2, 2, 3, 2)]
+SIZES = [Size(2, 0, 0, 2, files=3, lowered=True), Size(1, 3, 2, 2), Size(2, 3, 2, 2), Size(3, 4, 3, 1), Size(2, 2, 3, 2)]
 
 
 def of(position):
@@ -55,11 +59,19 @@ def with_thread(state, me, thread, **changes):
 
 def closing(state, rows):
     ready = state.ready if "noted" in OUT else 0
-    return {"desk": state.desk - rows, "unused": state.unused + len(rows), "ready": ready}
+    unused = state.unused + (0 if SIZE.lowered else len(rows))
+    return {"desk": state.desk - rows, "unused": unused, "ready": ready}
 
 
 def opening(state, row):
     return {"desk": state.desk | {row}, "unused": state.unused - 1}
+
+
+def closable(state, name):
+    """Who is to publish only takes what nobody who has published may need."""
+    if name == "lead" or "spare" in OUT:
+        return state.desk
+    return frozenset(row for row in state.desk if row[0] == "direct" or (row[1] + 1) * SEGMENT <= state.durable)
 
 
 def windows(state):
@@ -75,13 +87,13 @@ def steps_open(state, me, then, lacks):
     files = {other for _, other in state.desk}
     if row in state.desk:
         yield then(state)
-    elif segment not in files and len(files) >= FILES:
+    elif segment not in files and len(files) >= SIZE.files:
         gone = frozenset(other for other in state.desk if other[1] == min(files))
         yield with_thread(state, me, thread._replace(pc=name + "-again"), **closing(state, gone))
     elif state.unused:
         yield then(state._replace(**opening(state, row)))
-    elif state.desk and "inplace" not in OUT and not thread.pc.endswith("again"):
-        yield with_thread(state, me, thread._replace(pc=name + "-again"), **closing(state, state.desk))
+    elif closable(state, name) and "inplace" not in OUT and not thread.pc.endswith("again"):
+        yield with_thread(state, me, thread._replace(pc=name + "-again"), **closing(state, closable(state, name)))
     else:
         yield lacks(state)
 
@@ -130,7 +142,7 @@ def steps_lead(state, me):
 
     if ("direct", segment) in state.desk:
         yield write(state, "direct")
-    elif thread.pc == "lead" and state.unused and (segment in {s for _, s in state.desk} or len({s for _, s in state.desk}) < FILES):
+    elif thread.pc == "lead" and state.unused and (segment in {s for _, s in state.desk} or len({s for _, s in state.desk}) < SIZE.files):
         yield write(state._replace(**opening(state, ("direct", segment))), "direct")
     elif "plain" in OUT:
         yield lacks(state)

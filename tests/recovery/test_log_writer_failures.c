@@ -190,6 +190,25 @@ static void test_one_number_is_enough_for_all_segments(void **state)
         assert_int_equal(walk(), 16);
 }
 
+/* DE7: the limit has become lower than what is open, so that nothing that is closed comes back. */
+static void test_who_is_refused_takes_nothing_from_others(void **state)
+{
+        struct rlimit limit;
+
+        (void)state;
+        assert_int_equal(log_segments_extend(&our_log.segments, ME, 4 * (uint64_t)STAND_SEGMENT), 0);
+        struct commit commit = stage(100);
+        assert_int_equal(log_get_ready(&our_log, 100), 0);
+        assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+        limit.rlim_cur = 0;
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+        assert_int_equal(log_get_ready(&our_log, STAND_SEGMENT), -EMFILE);
+        assert_int_equal(log_get_ready(&our_log, 100), 0);
+        assert_int_equal(log_wait(&our_log, ME, commit.end), 0);
+        give_numbers_back();
+        assert_true(commit_is_written(&commit));
+}
+
 /* DE6: while a leader writes, nobody else of its process opens or closes any; after some time it is not waited for. */
 static void test_a_leader_keeps_the_descriptors_to_itself(void **state)
 {
@@ -385,6 +404,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_local_failures_do_not_poison, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_who_is_ready_writes_without_any_other_descriptor, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_one_number_is_enough_for_all_segments, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_who_is_refused_takes_nothing_from_others, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_a_leader_keeps_the_descriptors_to_itself, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_no_permission_does_not_poison, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_a_host_that_cannot_lock_is_a_local_failure, setup, teardown),
