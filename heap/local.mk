@@ -9,11 +9,18 @@ xacinclude_HEADERS += include/xac/heap.h
 noinst_LTLIBRARIES += libxacheap-core.la
 libxacheap_core_la_SOURCES = \
         %D%/check.c \
+        %D%/check_roots.c \
+        %D%/check.h \
+        %D%/malloc.c \
         %D%/objects.c \
         %D%/objects.h \
         %D%/opening.c \
         %D%/roots.c \
         %D%/roots.h \
+        %D%/roots_chain.c \
+        %D%/roots_chain.h \
+        %D%/roots_tree.c \
+        %D%/roots_tree.h \
         %D%/run.c \
         %D%/run.h \
         %D%/size_class.c \

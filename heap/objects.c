@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "heap/objects.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "heap/run.h"
+#include "heap/slab.h"
 #include "heap/small.h"
 
 /* ---- bytes of objects ---- */
 
 enum { UNIT = 1 << XAC_TRANSLATE_SHIFT };
 
-/* Of so many bytes there, those that one translation serves. */
-static size_t piece_of(const void *address, size_t len)
+size_t object_piece(const void *address, size_t len)
 {
         const size_t room = UNIT - ((uintptr_t)address & (UNIT - 1));
         return len < room ? len : room;
@@ -21,25 +20,9 @@ static size_t piece_of(const void *address, size_t len)
 void object_zero(void *object, size_t len)
 {
         for (char *at = object; len;) {
-                const size_t piece = piece_of(at, len);
+                const size_t piece = object_piece(at, len);
                 memset(xac_for_write(at), 0, piece);
                 at += piece;
-                len -= piece;
-        }
-}
-
-/* The first write of a page may move what was read: the destination is asked for first. In a damaged heap the two may
- * overlap. */
-static void copy(void *to_, const void *from_, size_t len)
-{
-        char *to = to_;
-        const char *from = from_;
-        while (len) {
-                const size_t piece = piece_of(to, piece_of(from, len));
-                char *place = xac_for_write(to);
-                memmove(place, xac_for_read(from), piece);
-                to += piece;
-                from += piece;
                 len -= piece;
         }
 }
@@ -60,13 +43,11 @@ static void check_inside(const struct xac_heap *heap, const void *object)
                 heap_refuse(object, "it is not in the heap");
 }
 
-void object_give_back(struct xac_heap *heap, void *object)
+bool object_give_back(struct xac_heap *heap, void *object, bool is_nameless)
 {
         check_inside(heap, object);
-        if (heap_within(heap, object))
-                small_give_back(heap, object);
-        else
-                run_give_back(heap, object);
+        return heap_within(heap, object) ? small_give_back(heap, object, is_nameless)
+                                         : run_give_back(heap, object, is_nameless);
 }
 
 size_t object_size(const struct xac_heap *heap, const void *object)
@@ -75,128 +56,44 @@ size_t object_size(const struct xac_heap *heap, const void *object)
         return heap_within(heap, object) ? small_size(heap, object) : run_size(heap, object);
 }
 
-/* ---- calls ---- */
-
-/* What a call of ours is asked for, and its result. */
-struct request {
-        struct xac_heap *heap;
-        void *object;
-        size_t size;
-};
-
-/* What <errno.h> has no name for: a transaction of its own may be too large for the pool, and the rest is damage. */
-static int errno_of(int err)
+bool object_is_marked(const struct xac_heap *heap, const void *object)
 {
-        if (err == XAC_FULL)
-                return ENOMEM;
-        return err > -4000 ? -err : EIO;
+        return heap_within(heap, object) ? small_is_marked(heap, object) : run_is_marked(heap, object);
 }
 
-static void *object_or_errno(const struct request *request, int err)
+int object_mark(struct xac_heap *heap, const void *object, bool has_name)
 {
-        if (!err)
-                return request->object;
-        errno = errno_of(err);
-        return NULL;
+        return heap_within(heap, object) ? small_mark(heap, object, has_name) : run_mark(heap, object, has_name);
 }
 
-static int allocate(void *request_)
+/* ---- an offset that is only said to be an object's ---- */
+
+static uint64_t run_room(const struct xac_heap *heap, page_no page, const struct heap_map *map)
 {
-        struct request *request = request_;
-        int err = 0;
-        request->object = object_take(request->heap, request->size, &err);
-        return err;
+        const uint8_t *label = &map->label[page % GROUP_PAGES], *end = map->label + GROUP_PAGES;
+        uint64_t pages = 1;
+        while (++label < end && *label == LABEL_REST)
+                pages++;
+        if (label == end)
+                pages += (uint64_t)page_group_covered_by(heap->arena, group_of(page)) * GROUP_PAGES;
+        return pages << heap->arena->page_shift;
 }
 
-void *xac_heap_malloc(xac_heap *heap, size_t size)
+uint64_t object_room(const struct xac_heap *heap, uint64_t offset)
 {
-        struct request request = { heap, NULL, size };
-        return object_or_errno(&request, arena_run(heap->arena, 0, allocate, &request));
-}
-
-static int allocate_zeros(void *request_)
-{
-        struct request *request = request_;
-        int err = allocate(request);
-        if (!err)
-                object_zero(request->object, request->size);
-        return err;
-}
-
-void *xac_heap_calloc(xac_heap *heap, size_t count, size_t size)
-{
-        struct request request = { heap, NULL, 0 };
-        if (__builtin_mul_overflow(count, size, &request.size))
-                return object_or_errno(&request, -ENOMEM);
-        return object_or_errno(&request, arena_run(heap->arena, 0, allocate_zeros, &request));
-}
-
-/* It stays where it is if it fits, and not into less than half of that. */
-static int reallocate(void *request_)
-{
-        struct request *request = request_;
-        void *before = request->object;
-        const size_t room = object_size(request->heap, before);
-        if (request->size <= room && request->size > room / 2)
+        const uint64_t number = offset >> heap->arena->page_shift;
+        const uint32_t at = (uint32_t)(offset & (heap->arena->page_bytes - 1));
+        uint32_t index;
+        if (number >= UINT32_MAX || page_alloc_reach(heap->arena, (page_no)number))
                 return 0;
-        int err = allocate(request);
-        if (err)
-                return err;
-        copy(request->object, before, room < request->size ? room : request->size);
-        object_give_back(request->heap, before);
-        return 0;
-}
-
-/* To no bytes: as in the C library of GNU. */
-void *xac_heap_realloc(xac_heap *heap, void *object, size_t size)
-{
-        struct request request = { heap, object, size };
-        if (!object)
-                return xac_heap_malloc(heap, size);
-        if (!size) {
-                xac_heap_free(heap, object);
-                return NULL;
-        }
-        return object_or_errno(&request, arena_run(heap->arena, 0, reallocate, &request));
-}
-
-/* Objects of a multiple of their alignment lie so on a page if the first of them does: those that do not become runs.
- */
-void *xac_heap_aligned_alloc(xac_heap *heap, size_t alignment, size_t size)
-{
-        struct request request = { heap, NULL, size };
-        if (!alignment || alignment & (alignment - 1) || alignment > heap->arena->page_bytes)
-                return object_or_errno(&request, -EINVAL);
-        if (alignment > SIZE_STEP && size <= heap->classes.size_max)
-                request.size = heap->classes.size_max + 1;
-        return object_or_errno(&request, arena_run(heap->arena, 0, allocate, &request));
-}
-
-static int release(void *request_)
-{
-        struct request *request = request_;
-        object_give_back(request->heap, request->object);
-        return 0;
-}
-
-void xac_heap_free(xac_heap *heap, void *object)
-{
-        struct request request = { heap, object, 0 };
-        if (object)
-                arena_run(heap->arena, 0, release, &request);
-}
-
-static int measure(void *request_)
-{
-        struct request *request = request_;
-        request->size = object_size(request->heap, request->object);
-        return 0;
-}
-
-size_t xac_heap_usable_size(xac_heap *heap, const void *object)
-{
-        struct request request = { heap, (void *)(uintptr_t)object, 0 };
-        if (object)
-                arena_run(heap->arena, XAC_RDONLY, measure, &request);
-        return request.size;
+        const uint8_t label = heap_label_of(heap, (page_no)number);
+        if (!at && (label == LABEL_RUN || label == LABEL_NAMED_RUN))
+                return run_room(heap, (page_no)number, arena_read(heap->arena, map_of(group_of((page_no)number))));
+        if (label < LABEL_SLAB || label - LABEL_SLAB >= (int)heap->classes.count)
+                return 0;
+        const struct size_class *class = &heap->classes.of[label - LABEL_SLAB];
+        const struct slab *slab = arena_read(heap->arena, (page_no)number);
+        if (!slab || !slab_finds(class, at, &index))
+                return 0;
+        return slab_is_free(slab, index) ? 0 : class->size;
 }

@@ -35,7 +35,8 @@ static size_t count_pages(const struct xac_heap *heap, const void *object)
         const page_no page = heap_page_of(heap, object);
         const struct heap_map *map = arena_read(heap->arena, map_of(group_of(page)));
         unsigned at = page % GROUP_PAGES;
-        if (!at || heap_label_of(heap, page) != LABEL_RUN)
+        const uint8_t label = at ? heap_label_of(heap, page) : LABEL_NONE;
+        if (label != LABEL_RUN && label != LABEL_NAMED_RUN)
                 heap_refuse(object, "no object of the heap begins there, or it is free already");
         size_t count = 1;
         while (++at < GROUP_PAGES && map->label[at] == LABEL_REST)
@@ -61,8 +62,27 @@ static int give_back(struct xac_heap *heap, page_no page, size_t count)
                        : page_group_free_run(heap->arena, group_of(page), (uint32_t)(count / GROUP_PAGES) + 1);
 }
 
-void run_give_back(struct xac_heap *heap, void *object)
+bool run_give_back(struct xac_heap *heap, void *object, bool is_nameless)
 {
-        if (give_back(heap, heap_page_of(heap, object), count_pages(heap, object)))
+        const size_t count = count_pages(heap, object);
+        if (!is_nameless && run_is_marked(heap, object))
+                return false;
+        if (give_back(heap, heap_page_of(heap, object), count))
                 heap_refuse(object, "its pages are free already: the heap is damaged");
+        return true;
+}
+
+bool run_is_marked(const struct xac_heap *heap, const void *object)
+{
+        return heap_label_of(heap, heap_page_of(heap, object)) == LABEL_NAMED_RUN;
+}
+
+int run_mark(struct xac_heap *heap, const void *object, bool has_name)
+{
+        const page_no page = heap_page_of(heap, object);
+        struct heap_map *map = arena_write(heap->arena, map_of(group_of(page)));
+        if (!map)
+                return ARENA_LOST;
+        map->label[page % GROUP_PAGES] = has_name ? LABEL_NAMED_RUN : LABEL_RUN;
+        return 0;
 }

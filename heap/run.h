@@ -11,8 +11,11 @@
 
 /* NULL: *err says why. */
 void *run_take(struct xac_heap *heap, size_t size, int *err);
-/* It begins on a page. */
-void run_give_back(struct xac_heap *heap, void *object);
+/* It begins on a page. False: it is still there, as it has a name. */
+bool run_give_back(struct xac_heap *heap, void *object, bool is_nameless);
+bool run_is_marked(const struct xac_heap *heap, const void *object);
+/* That it has a name, or none any more. ARENA_LOST. */
+int run_mark(struct xac_heap *heap, const void *object, bool has_name);
 size_t run_size(const struct xac_heap *heap, const void *object);
 
 #endif

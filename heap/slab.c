@@ -17,6 +17,7 @@ void slab_make(struct slab *slab, uint32_t size_class, const struct size_class *
         slab->kind = PAGE_IS_SLAB;
         slab->size_class = (uint8_t)size_class;
         slab->free_count = class->count;
+        slab->named_count = 0;
         slab->zero = 0;
         slab->owner = owner;
         for (uint32_t i = 0; i < class->words; i++)
@@ -46,5 +47,5 @@ bool slab_is_sound(const struct slab *slab, uint32_t size_class, const struct si
                         return false;
                 count += (uint32_t)__builtin_popcountll(slab->free[i]);
         }
-        return count == slab->free_count;
+        return count == slab->free_count && slab->named_count <= class->count - count;
 }

@@ -5,7 +5,7 @@
 /*
  * A slab: one page of objects of one size class, as bytes. Knows no arena.
  *
- *      | kind | class | free objects | owner | bitmap, 1 = free | object 0 | object 1 | ... |
+ *      | kind | class | free objects | named objects | owner | bitmap, 1 = free | object 0 | object 1 | ... |
  *
  * The owner is the participant that allocates here; 0: nobody does, as when there is nothing free. It is a hint for all
  * others, but a rule for taking: only the owner takes objects.
@@ -20,7 +20,8 @@ struct slab {
         uint8_t kind; /* PAGE_IS_SLAB */
         uint8_t size_class;
         uint16_t free_count;
-        uint32_t zero;
+        uint16_t named_count; /* of its objects that are roots; 0 in older heaps */
+        uint16_t zero;
         uint64_t owner; /* its xac_self() */
         uint64_t free[];
 };

@@ -233,12 +233,14 @@ static void give_back_page(struct xac_heap *heap, struct slab *slab, page_no pag
 }
 
 /* It is to be written: so it is asked for once, for that. */
-void small_give_back(struct xac_heap *heap, void *object)
+bool small_give_back(struct xac_heap *heap, void *object, bool is_nameless)
 {
         uint32_t number;
         const page_no page = heap_page_of(heap, object);
         struct slab *slab = arena_write(heap->arena, page);
         find_object(heap, slab, object, &number);
+        if (slab->named_count && !is_nameless)
+                return false;
         const struct size_class *class = &heap->classes.of[slab->size_class];
         slab_give_back(slab, number);
         /* Who is gone is looked for only where it is worth it. */
@@ -246,9 +248,27 @@ void small_give_back(struct xac_heap *heap, void *object)
             (slab->owner != heap->self && slab->free_count > class->count / 2 && is_deserted(heap, slab->owner)))
                 slab->owner = heap->self;
         if (slab->owner != heap->self)
-                return;
+                return true;
         struct bin *bin = &heap->bin[slab->size_class];
         bin_push(heap, bin, page);
         if (slab->free_count == class->count && bin->count > 1)
                 give_back_page(heap, slab, page);
+        return true;
+}
+
+/* ---- marks ---- */
+
+bool small_is_marked(const struct xac_heap *heap, const void *object)
+{
+        const struct slab *slab = arena_read(heap->arena, heap_page_of(heap, object));
+        return slab->named_count;
+}
+
+int small_mark(struct xac_heap *heap, const void *object, bool has_name)
+{
+        struct slab *slab = arena_write(heap->arena, heap_page_of(heap, object));
+        if (!slab)
+                return ARENA_LOST;
+        slab->named_count = (uint16_t)(has_name ? slab->named_count + 1 : slab->named_count - !!slab->named_count);
+        return 0;
 }

@@ -14,8 +14,11 @@
 
 /* NULL: *err says why. */
 void *small_take(struct xac_heap *heap, uint32_t size_class, int *err);
-/* It lies in no page's beginning. */
-void small_give_back(struct xac_heap *heap, void *object);
+/* It lies in no page's beginning. False: it is still there, as it may have a name. */
+bool small_give_back(struct xac_heap *heap, void *object, bool is_nameless);
+bool small_is_marked(const struct xac_heap *heap, const void *object);
+/* One more object of its page has a name; or one less. ARENA_LOST. */
+int small_mark(struct xac_heap *heap, const void *object, bool has_name);
 size_t small_size(const struct xac_heap *heap, const void *object);
 
 #endif

@@ -9,8 +9,11 @@
  *      size_class, slab   one page of objects of one size, as bytes
  *      small              objects up to half a page: who takes them from which slab
  *      run                larger ones: pages side by side
- *      objects            malloc and its kin, each in the open transaction or one of its own
+ *      objects            objects of any size
+ *      roots_tree         names and places, by hash
+ *      roots_chain        as they were in older heaps: one after the other
  *      roots              objects with names
+ *      malloc             malloc and its kin, each in the open transaction or one of its own
  *      opening            and closing
  *      check              every byte accounted for
  *
@@ -22,6 +25,8 @@
  * K2  Only a slab's owner takes objects from it. A free writes the object's page, and no other, but when the slab has
  *     become empty or the object was a run.
  * K3  A page has a label if, and only if, it is taken; what it is stands there, and in the page.
+ * K4  Objects that are roots are marked: their slab counts them, a run has another label. So a free of others looks for
+ *     no name. Roots that are a chain have no marks.
  */
 
 #include <stdbool.h>
@@ -36,10 +41,11 @@
 
 enum label {
         LABEL_NONE = 0,
-        LABEL_RUN = 1,   /* the first page of a larger object */
-        LABEL_REST = 2,  /* its others */
-        LABEL_ROOTS = 3, /* a page of roots, but the first */
-        LABEL_SLAB = 4   /* and the size class */
+        LABEL_RUN = 1,        /* the first page of a larger object */
+        LABEL_REST = 2,       /* its others */
+        LABEL_ROOTS = 3,      /* a page of roots, but the first */
+        LABEL_SLAB = 4,       /* and the size class */
+        LABEL_NAMED_RUN = 255 /* as LABEL_RUN; the object is a root */
 };
 
 /* The first page of a group: whether a page is free, and what it is else. */
@@ -60,6 +66,8 @@ struct bin {
 struct xac_heap {
         struct page_arena *arena;
         uint64_t self;      /* what its slabs say who their owner is */
+        bool was_chained;   /* the roots were a chain, without marks on their objects, when it was opened; */
+        uint32_t listing;   /* calls of xac_heap_root_list() that go on: the chain stays one */
         uint32_t forgotten; /* pages with room that fell out of a bin since the last look at all */
         uint32_t cursor;    /* where the next look goes on: a place in `group` */
         uint32_t page;      /* and a page of that group */

@@ -52,7 +52,10 @@ enum page_kind {
         PAGE_IS_INDEX = 7,
         PAGE_IS_SLAB = 8,
         PAGE_IS_ROOTS = 9,
-        PAGE_IS_DIRECTORY = 10 /* of a hash table */
+        PAGE_IS_DIRECTORY = 10, /* of a hash table */
+        PAGE_IS_ROOTS_TOP = 11,
+        PAGE_IS_ROOTS_NODE = 12,
+        PAGE_IS_ROOTS_BUCKET = 13
 };
 
 /* How the pages are reached. */

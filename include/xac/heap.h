@@ -54,7 +54,8 @@ void *xac_heap_calloc(xac_heap *heap, size_t count, size_t size);
 void *xac_heap_realloc(xac_heap *heap, void *object, size_t size);
 /* A power of two up to the size of a page. */
 void *xac_heap_aligned_alloc(xac_heap *heap, size_t alignment, size_t size);
-/* What is no object of the heap, or was freed, ends the program with a line, as the C library does. */
+/* What is no object of the heap, was freed, or has a name ends the program with a line, as the C library does. So it is
+ * with xac_heap_realloc(). */
 void xac_heap_free(xac_heap *heap, void *object);
 size_t xac_heap_usable_size(xac_heap *heap, const void *object);
 
@@ -74,9 +75,13 @@ int xac_heap_root_find(xac_heap *heap, const char *name, xac_heap_root *root);
 /* The object is new, and zeros. -EEXIST (then *root is what there is), -EINVAL: no such name, or size 0; -ENOMEM,
  * -ENOSPC. */
 int xac_heap_root_create(xac_heap *heap, const char *name, size_t size, uint64_t tag, xac_heap_root *root);
+/* The one whose object that is. -ENOENT. */
+int xac_heap_root_of(xac_heap *heap, const void *object, xac_heap_root *root);
 /* Frees the object, too. -ENOENT. */
 int xac_heap_root_remove(xac_heap *heap, const char *name);
-/* Calls for each, in no order, until one returns other than 0, which is returned. */
+/* Calls for each, in no order, until one returns other than 0, which is returned. In a transaction that is open and may
+ * write, a call may remove roots, also its own, and create some: what is removed before its turn is left out; what is
+ * created may be. */
 int xac_heap_root_list(xac_heap *heap, int (*each)(void *arg, const xac_heap_root *root), void *arg);
 
 /* ---- where things are ---- */

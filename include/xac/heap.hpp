@@ -150,7 +150,7 @@ public:
                 });
         }
 
-        /* Objects without. */
+        /* Objects without; destroy_ptr() of one with a name removes the name, too. */
         template <typename T, typename... Args> T *construct(anonymous_t, const Args &...args)
         {
                 return atomically(open->env, 0, [&] {
@@ -162,8 +162,15 @@ public:
         template <typename T> void destroy_ptr(T *object)
         {
                 atomically(open->env, 0, [&] {
+                        xac_heap_root root;
+                        const int err = xac_heap_root_of(open->handle, object, &root);
+                        if (err != -ENOENT)
+                                check(err, "destroy_ptr");
                         object->~T();
-                        xac_heap_free(open->handle, const_cast<std::remove_cv_t<T> *>(object));
+                        if (!err)
+                                check(xac_heap_root_remove(open->handle, root.name), root.name);
+                        else
+                                xac_heap_free(open->handle, const_cast<std::remove_cv_t<T> *>(object));
                 });
         }
 

@@ -295,6 +295,30 @@ void names_are_part_of_the_transaction()
         check_faults(world.env);
 }
 
+/* Else the name would lead to what is somebody else's by then. */
+void destroy_ptr_removes_the_name()
+{
+        world world;
+        account *one = world.heap.construct<account>("one", 1L, LONG_TEXT);
+        account *two = world.heap.construct<account>("two", 2L, LONG_TEXT);
+        CHECK(throws<int>([&] {
+                xac::atomically(world.env, [&] {
+                        world.heap.destroy_ptr(one);
+                        CHECK(!world.heap.find<account>("one"));
+                        throw 1;
+                });
+        }));
+        CHECK(world.heap.find<account>("one") == one && world.objects() == 4);
+        world.heap.destroy_ptr(one);
+        CHECK(!world.heap.find<account>("one") && world.heap.find<account>("two") == two && world.objects() == 2);
+        one = world.heap.find_or_construct<account>("one", 3L, LONG_TEXT);
+        CHECK(xac::atomically(world.env, [&] { return one->id == 3 && one->owner == LONG_TEXT; }));
+        world.heap.destroy_ptr(static_cast<const account *>(one));
+        world.heap.destroy_ptr(two);
+        CHECK(world.objects() == 0);
+        check_faults(world.env);
+}
+
 void heaps_move()
 {
         xac::environment env(place, XAC_CREATE | XAC_VOLATILE);
@@ -326,6 +350,8 @@ void a_managed_file_has_the_calls_of_boost()
                 CHECK(file.find<words_type>("other").second == 0);
                 long *one = file.construct<long>(xac::anonymous)(5L);
                 file.destroy_ptr(one);
+                file.destroy_ptr(file.construct<long>("number")(5L));
+                CHECK(file.find<long>("number").second == 0);
                 file.deallocate(file.allocate(100));
         }
         CHECK(code_of([&] { xac::managed_file again(xac::create_only, place, 65536, flags); }) == -EEXIST);
@@ -350,6 +376,7 @@ int main(int count, char **arguments)
                 TEST(too_much_is_bad_alloc),
                 TEST(names_have_types),
                 TEST(names_are_part_of_the_transaction),
+                TEST(destroy_ptr_removes_the_name),
                 TEST(heaps_move),
                 TEST(a_managed_file_has_the_calls_of_boost),
         };

@@ -71,6 +71,14 @@ static void count_finding(void *count, const char *text)
         ++*(int *)count;
 }
 
+static void append_again(struct tree_bucket *bucket)
+{
+        const uint32_t end = bucket->is.count++;
+
+        bucket->tag[end] = bucket->tag[0];
+        memcpy(tree_entry(heap, bucket, end), tree_entry(heap, bucket, 0), tree_entry_bytes(bucket->is.tree));
+}
+
 /* Writes something on a page, and looks. */
 #define FINDS(type, page_, ...)                                                                \
         do {                                                                                   \
@@ -86,6 +94,9 @@ static void count_finding(void *count, const char *text)
 static void damage_of_the_heaps_own_bytes_is_found(void)
 {
         make_heap(1);
+        check_ok(xbegin(env, XAC_RDONLY));
+        const page_no names = tree_top(heap)->tree[BY_NAME], places = tree_top(heap)->tree[BY_PLACE];
+        check_ok(xend(env));
         const page_no map = map_of(group_of(slab_page));
         const unsigned at = slab_page % GROUP_PAGES, run_at = run_page % GROUP_PAGES;
 
@@ -109,14 +120,27 @@ static void damage_of_the_heaps_own_bytes_is_found(void)
         FINDS(struct slab, slab_page, page->free_count++);
         FINDS(struct slab, slab_page, page->free[0] ^= 1);
         FINDS(struct slab, slab_page, slab_make(page, slab_class, &heap->classes.of[slab_class], 0)); /* a root's */
-        FINDS(struct roots_page, PAGE_CATALOG, page->kind = PAGE_FRESH);
-        FINDS(struct roots_page, PAGE_CATALOG, page->next = PAGE_CATALOG);
-        FINDS(struct roots_page, PAGE_CATALOG, page->next = slab_page);
-        FINDS(struct roots_page, PAGE_CATALOG, page->next = UINT32_MAX);
-        FINDS(struct roots_page, PAGE_CATALOG, page->entry[0].offset += 16);
-        FINDS(struct roots_page, PAGE_CATALOG, page->entry[0].offset = UINT64_MAX);
-        FINDS(struct roots_page, PAGE_CATALOG, page->entry[0].size = 1 << 30);
-        FINDS(struct roots_page, PAGE_CATALOG, page->entry[0].name[0] = 0);
+        FINDS(struct roots_top, PAGE_CATALOG, page->kind = PAGE_FRESH);
+        FINDS(struct roots_top, PAGE_CATALOG, page->base += 16);
+        FINDS(struct roots_top, PAGE_CATALOG, page->tree[BY_NAME] = PAGE_NONE);
+        FINDS(struct roots_top, PAGE_CATALOG, page->tree[BY_PLACE] = PAGE_NONE);
+        FINDS(struct roots_top, PAGE_CATALOG, page->tree[BY_NAME] = slab_page);
+        FINDS(struct roots_top, PAGE_CATALOG, page->tree[BY_NAME] = UINT32_MAX);
+        FINDS(struct tree_bucket, names, page->is.count--);
+        FINDS(struct tree_bucket, names, page->is.depth++);
+        FINDS(struct tree_bucket, names, page->tag[0]++);
+        FINDS(struct tree_bucket, names, ((struct root_entry *)tree_entry(heap, page, 0))->offset += 16);
+        FINDS(struct tree_bucket, names, ((struct root_entry *)tree_entry(heap, page, 0))->offset = UINT64_MAX);
+        FINDS(struct tree_bucket, names, ((struct root_entry *)tree_entry(heap, page, 0))->size = 1 << 30);
+        FINDS(struct tree_bucket, names, ((struct root_entry *)tree_entry(heap, page, 0))->name[0]++);
+        FINDS(struct tree_bucket, names, ((struct root_entry *)tree_entry(heap, page, 0))->name[0] = 0);
+        FINDS(struct tree_bucket, names, append_again(page));
+        FINDS(struct tree_bucket, places, page->is.count--);
+        FINDS(struct tree_bucket, places, ((struct place_entry *)tree_entry(heap, page, 0))->name_hash++);
+        FINDS(struct tree_bucket, places, append_again(page));
+        FINDS(struct slab, slab_page, page->named_count--);
+        FINDS(struct slab, slab_page, page->named_count++);
+        FINDS(struct heap_map, map_of(group_of(run_page)), page->label[run_at] = LABEL_RUN);
         close_heap();
 }
 

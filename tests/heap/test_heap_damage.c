@@ -111,7 +111,9 @@ static const struct range header_ranges[] = {
         FIELD(struct arena_header, kind),   FIELD(struct arena_header, page_bytes), FIELD(struct arena_header, magic),
         FIELD(struct arena_header, groups), FIELD(struct arena_header, not_groups), { 0 }
 };
-static const struct range roots_ranges[] = {
+static const struct range top_ranges[] = { { 0, sizeof(struct roots_top) }, { 0 } };
+static const struct range node_ranges[] = { { 0, sizeof(struct tree_node) }, { 0 } };
+static const struct range chain_ranges[] = {
         FIELD(struct roots_page, kind), FIELD(struct roots_page, next), FIELD(struct roots_page, base), { 0 }
 };
 static const struct range none[] = { { 0 } };
@@ -206,15 +208,37 @@ static void damage_slabs(struct chance *chance)
 /* In a transaction. */
 static page_no second_roots_page(void)
 {
-        const page_no page = roots_page_at(heap, PAGE_CATALOG)->next;
+        const page_no page = chain_page_at(heap, PAGE_CATALOG)->next;
 
         check(page != PAGE_NONE);
         return page;
 }
 
-static uint32_t roots_bytes(void)
+/* Where a root stands; in a transaction. */
+static struct tree_spot spot_of(const char *name)
 {
-        return (uint32_t)(sizeof(struct roots_page) + roots_per_page(heap) * sizeof(struct root_entry));
+        struct tree_spot spot;
+
+        check_ok(tree_find(heap, BY_NAME, tree_hash_name(name), name, &spot));
+        return spot;
+}
+
+static struct root_entry *entry_of(const char *name)
+{
+        const struct tree_spot spot = spot_of(name);
+
+        return tree_entry(heap, arena_write(heap->arena, spot.bucket), spot.at);
+}
+
+static void damage_bucket(page_no page, const char *what, struct chance *chance)
+{
+        check_ok(xbegin(env, XAC_RDONLY));
+        const struct tree_page is = *(const struct tree_page *)arena_read(heap->arena, page);
+        const uint32_t end = (uint32_t)(sizeof(struct tree_bucket) + is.count * sizeof(uint16_t));
+        const uint32_t bytes = (uint32_t)(sizeof(struct tree_bucket) + tree_room(heap, is.tree) * sizeof(uint16_t) +
+                                          is.count * tree_entry_bytes(is.tree));
+        check_ok(xend(env));
+        damage_page(page, bytes, (const struct range[]){ { 0, end }, { 0 } }, what, chance);
 }
 
 static void each_bit_of_the_maps_is_looked_at(void)
@@ -242,11 +266,146 @@ static void each_bit_of_the_roots_is_looked_at(void)
         struct chance chance = { chance_seed() };
 
         make_heap();
-        damage_page(PAGE_CATALOG, roots_bytes(), roots_ranges, "first page of roots", &chance);
+        damage_page(PAGE_CATALOG, sizeof(struct roots_top), top_ranges, "first page of roots", &chance);
+        check_ok(xbegin(env, XAC_RDONLY));
+        const struct tree_spot spot = spot_of("object 1");
+        const page_no place = tree_top(heap)->tree[BY_PLACE];
+        check_ok(xend(env));
+        check(spot.node != PAGE_NONE); /* there are more than fit into a bucket */
+        damage_page(spot.node, sizeof(struct tree_node), node_ranges, "node of roots", &chance);
+        damage_bucket(spot.bucket, "bucket of names", &chance);
+        damage_bucket(place, "bucket of places", &chance);
+        close_heap();
+}
+
+/* ---- older heaps ---- */
+
+/* An empty heap as it was made before: page 2 begins a chain. While somebody lists it, it stays one. */
+static void make_chain(void)
+{
+        static const struct root_entry nothing;
+        xac_heap_root root;
+        char name[32];
+
+        open_heap();
+        check_ok(xbegin(env, 0));
+        struct roots_page *first = arena_write(heap->arena, PAGE_CATALOG);
+        const uint64_t base = (uintptr_t)heap->arena->base;
+        memset(first, 0, PAGE);
+        first->kind = PAGE_IS_ROOTS;
+        first->base = base;
+        check_ok(xend(env));
+        check_ok(xac_heap_close(heap));
+        check_ok(xac_heap_open(env, "heap", XAC_CREATE, &heap));
+        check(heap->was_chained);
+        heap->listing++;
+        for (int i = 0; i < ROOTS; i++) {
+                snprintf(name, sizeof(name), "object %d", i);
+                check_ok(xac_heap_root_create(heap, name, 8 + (size_t)i * 40, (uint64_t)i, &root));
+                check((object[i] = xac_heap_malloc(heap, 8 + (size_t)i * 40)) != NULL);
+        }
+        check_ok(xac_heap_root_remove(heap, "object 7"));
+        check_ok(xbegin(env, XAC_RDONLY));
+        check(!memcmp(&chain_page_at(heap, PAGE_CATALOG)->entry[7], &nothing, sizeof(nothing)));
+        (void)second_roots_page();
+        check_ok(xend(env));
+        heap->listing--;
+}
+
+static bool is_chain(void)
+{
+        check_ok(xbegin(env, XAC_RDONLY));
+        const bool is = chain_is_there(heap);
+        check_ok(xend(env));
+        return is;
+}
+
+static int count_root(void *count, const xac_heap_root *root)
+{
+        check_equal(root->size, 8 + root->tag * 40);
+        ++*(int *)count;
+        return 0;
+}
+
+static void has_roots(int expected)
+{
+        int count = 0;
+        xac_heap_root root;
+        xac_heap_stats stats;
+
+        check_ok(xac_heap_root_list(heap, count_root, &count));
+        check_equal(count, expected);
+        check_ok(xac_heap_check(heap, &stats, NULL, NULL));
+        check_equal(stats.roots, expected);
+        check_ok(xac_heap_root_find(heap, "object 59", &root));
+        check_equal(root.tag, 59);
+        check_ok(xac_heap_root_of(heap, root.object, &root));
+        check(!strcmp(root.name, "object 59"));
+        check_code(xac_heap_root_find(heap, "object 7", &root), -ENOENT);
+        check_code(xac_heap_root_of(heap, object[3], &root), -ENOENT);
+}
+
+static void a_chain_is_read_and_becomes_trees_when_a_root_is_added(void)
+{
+        xac_heap_root root;
+
+        make_chain();
+        has_roots(ROOTS - 1);
+        check_code(xac_heap_root_create(heap, "object 8", 8, 0, &root), -EEXIST);
+        check_ok(xac_heap_root_remove(heap, "object 8"));
+        check(is_chain());
+        check_ok(xbegin(env, 0));
+        check_ok(xac_heap_root_create(heap, "object 8", 8 + 8 * 40, 8, &root));
+        check(chain_page_at(heap, PAGE_CATALOG) == NULL);
+        check_ok(xabort(env));
+        check(is_chain());
+        has_roots(ROOTS - 2);
+        check_ok(xac_heap_root_create(heap, "object 8", 8 + 8 * 40, 8, &root));
+        check(!is_chain());
+        has_roots(ROOTS - 1);
+        close_heap();
+        open_heap();
+        check(!heap->was_chained);
+        has_roots(ROOTS - 1);
+        close_heap();
+}
+
+static void a_long_chain_becomes_trees_when_something_is_freed(void)
+{
+        make_chain();
+        xac_heap_free(heap, object[5]);
+        check(!is_chain());
+        has_roots(ROOTS - 1);
+        close_heap();
+}
+
+static void a_chain_that_is_damaged_stays_one(void)
+{
+        xac_heap_root root;
+
+        make_chain();
+        check_ok(xbegin(env, 0));
+        struct roots_page *first = arena_write(heap->arena, PAGE_CATALOG);
+        first->entry[3].offset += 16;
+        check_code(xac_heap_check(heap, NULL, NULL, NULL), XAC_CORRUPT);
+        check_ok(xac_heap_root_create(heap, "new", 8, 0, &root));
+        check(chain_is_there(heap));
+        check_ok(xac_heap_root_find(heap, "object 9", &root));
+        check_ok(xabort(env));
+        close_heap();
+}
+
+static void each_bit_of_a_chain_is_looked_at(void)
+{
+        struct chance chance = { chance_seed() };
+        const uint32_t bytes = 1024; /* of its entries all have the same */
+
+        make_chain();
+        damage_page(PAGE_CATALOG, bytes, chain_ranges, "first page of a chain", &chance);
         check_ok(xbegin(env, XAC_RDONLY));
         const page_no second = second_roots_page();
         check_ok(xend(env));
-        damage_page(second, roots_bytes(), roots_ranges, "second page of roots", &chance);
+        damage_page(second, bytes, chain_ranges, "second page of a chain", &chance);
         close_heap();
 }
 
@@ -405,8 +564,7 @@ static void a_root_that_leads_out_of_the_heap_is_not_followed(void)
 
         make_heap();
         check_ok(xbegin(env, 0));
-        struct roots_page *first = arena_write(heap->arena, PAGE_CATALOG);
-        struct root_entry *entry = &first->entry[3];
+        struct root_entry *entry = entry_of("object 3");
         const struct root_entry before = *entry;
         for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
                 entry->offset = offsets[i];
@@ -422,11 +580,35 @@ static void a_root_that_leads_out_of_the_heap_is_not_followed(void)
         close_heap();
 }
 
-static void pages_of_roots_in_a_circle_are_found(void)
+/* A page of the tree says which it is: so one that hangs twice, or below itself, is not followed. */
+static void a_tree_that_leads_into_itself_is_not_followed(void)
 {
         xac_heap_root root;
 
         make_heap();
+        check_ok(xbegin(env, 0));
+        const struct tree_spot spot = spot_of("object 1");
+        struct tree_node *node = arena_write(heap->arena, spot.node);
+        for (int i = 0; i < NODE_SLOTS; i++)
+                node->slot[i] = spot.node;
+        check_code(xac_heap_root_find(heap, "object 1", &root), XAC_CORRUPT);
+        check_code(xac_heap_root_create(heap, "absent", 8, 0, &root), XAC_CORRUPT);
+        check_code(xac_heap_root_remove(heap, "object 1"), XAC_CORRUPT);
+        check_code(xac_heap_root_list(heap, take_root, &(size_t){ 0 }), XAC_CORRUPT);
+        check_code(xac_heap_check(heap, NULL, NULL, NULL), XAC_CORRUPT);
+        for (int i = 0; i < NODE_SLOTS; i++)
+                node->slot[i] = spot.bucket;
+        check_code(xac_heap_root_list(heap, take_root, &(size_t){ 0 }), XAC_CORRUPT);
+        check_code(xac_heap_check(heap, NULL, NULL, NULL), XAC_CORRUPT);
+        check_ok(xabort(env));
+        close_heap();
+}
+
+static void pages_of_roots_in_a_circle_are_found(void)
+{
+        xac_heap_root root;
+
+        make_chain();
         check_ok(xbegin(env, 0));
         struct roots_page *last = arena_write(heap->arena, second_roots_page());
         last->next = PAGE_CATALOG;
@@ -471,7 +653,7 @@ static void groups_that_are_a_hole_are_not_all_looked_at(void)
         xac_heap_root root;
 
         options.reserve_bytes = (uint64_t)GROUPS_MANY * GROUP_PAGES * PAGE;
-        make_heap();
+        make_chain();
         check_ok(xbegin(env, 0));
         struct arena_header *header = arena_write(heap->arena, PAGE_HEADER);
         header->groups = GROUPS_MANY;
@@ -539,8 +721,13 @@ int main(void)
                 isolated_timed(each_bit_of_the_maps_is_looked_at, 120),
                 isolated_timed(each_bit_of_the_header_is_looked_at, 120),
                 isolated_timed(each_bit_of_the_roots_is_looked_at, 120),
+                isolated_timed(each_bit_of_a_chain_is_looked_at, 120),
                 isolated_timed(each_bit_of_slabs_is_looked_at, 120),
+                isolated_test(a_chain_is_read_and_becomes_trees_when_a_root_is_added),
+                isolated_test(a_long_chain_becomes_trees_when_something_is_freed),
+                isolated_test(a_chain_that_is_damaged_stays_one),
                 isolated_test(a_root_that_leads_out_of_the_heap_is_not_followed),
+                isolated_test(a_tree_that_leads_into_itself_is_not_followed),
                 isolated_test(pages_of_roots_in_a_circle_are_found),
                 isolated_timed(groups_that_are_a_hole_are_not_all_looked_at, 20),
                 isolated_test(groups_of_nobody_are_not_all_told_of),

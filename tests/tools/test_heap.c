@@ -155,7 +155,7 @@ static void random_pages_are_damage(void)
         read_file();
         memcpy(whole, bytes, sizeof(whole));
         for (int i = 0; i < 12; i++) {
-                const size_t page = i < 4 ? (size_t)i : 7 + chance_below(&chance, 20); /* 4 to 6 are an object */
+                const size_t page = i < 4 ? (size_t)i : 9 + chance_below(&chance, 20); /* 6 to 8 are an object */
 
                 memcpy(bytes, whole, sizeof(whole));
                 for (size_t at = 0; at < PAGE; at++)
