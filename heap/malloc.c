@@ -33,16 +33,19 @@ static void refuse_named(struct xac_heap *heap, const void *object)
                 heap_refuse(object, "it is a root, which has a name: xac_heap_root_remove() frees both");
 }
 
-static void give_back(struct xac_heap *heap, void *object)
+/* Apart from the rest, which is short so. */
+__attribute__((noinline, cold)) static void give_back_if_nameless(struct xac_heap *heap, void *object)
 {
-        if (heap->was_chained) {
+        if (heap->was_chained)
                 roots_shorten(heap);
-                refuse_named(heap, object);
-        }
-        if (object_give_back(heap, object, false))
-                return;
         refuse_named(heap, object);
         object_give_back(heap, object, true);
+}
+
+static inline void give_back(struct xac_heap *heap, void *object)
+{
+        if (heap->was_chained || !object_give_back(heap, object, false))
+                give_back_if_nameless(heap, object);
 }
 
 /* ---- calls ---- */

@@ -203,9 +203,10 @@ static bool is_slab(const struct xac_heap *heap, const struct slab *slab, page_n
 }
 
 /* The number of an object on its page, which is always reached: by translation. */
-static void find_object(const struct xac_heap *heap, const struct slab *slab, const void *object, uint32_t *number)
+static inline void find_object(const struct xac_heap *heap, const struct slab *slab, page_no page, const void *object,
+                               uint32_t *number)
 {
-        if (!is_slab(heap, slab, heap_page_of(heap, object)) ||
+        if (!is_slab(heap, slab, page) ||
             !slab_finds(&heap->classes.of[slab->size_class], heap_within(heap, object), number))
                 heap_refuse(object, "no object of the heap begins there");
         if (slab_is_free(slab, *number))
@@ -215,8 +216,9 @@ static void find_object(const struct xac_heap *heap, const struct slab *slab, co
 size_t small_size(const struct xac_heap *heap, const void *object)
 {
         uint32_t number;
-        const struct slab *slab = arena_read(heap->arena, heap_page_of(heap, object));
-        find_object(heap, slab, object, &number);
+        const page_no page = heap_page_of(heap, object);
+        const struct slab *slab = arena_read(heap->arena, page);
+        find_object(heap, slab, page, object, &number);
         return heap->classes.of[slab->size_class].size;
 }
 
@@ -238,7 +240,7 @@ bool small_give_back(struct xac_heap *heap, void *object, bool is_nameless)
         uint32_t number;
         const page_no page = heap_page_of(heap, object);
         struct slab *slab = arena_write(heap->arena, page);
-        find_object(heap, slab, object, &number);
+        find_object(heap, slab, page, object, &number);
         if (slab->named_count && !is_nameless)
                 return false;
         const struct size_class *class = &heap->classes.of[slab->size_class];
