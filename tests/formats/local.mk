@@ -9,11 +9,11 @@ check_PROGRAMS += $(SUITE_formats) %D%/make
 TESTS += $(SUITE_formats)
 
 %C%_test_formats_SOURCES = %D%/test_formats.c %D%/content.h
-%C%_test_formats_LDADD = libxactrees.la $(CONTRACT_LIBS)
+%C%_test_formats_LDADD = libxactrees.la libxacheap.la $(CONTRACT_LIBS)
 %C%_make_SOURCES = %D%/make.c %D%/content.h
-%C%_make_LDADD = libxactrees.la libxac.la
+%C%_make_LDADD = libxactrees.la libxacheap.la libxac.la
 
-EXTRA_DIST += %D%/make.sh %D%/log-1/killed.tar.gz \
+EXTRA_DIST += %D%/make.sh %D%/heap-1/heap.tar.gz %D%/log-1/killed.tar.gz \
         %D%/log-2/clean.tar.gz %D%/log-2/killed.tar.gz %D%/log-2/trees.tar.gz %D%/log-2/volatile.tar.gz \
         %D%/log-3/clean.tar.gz %D%/log-3/killed.tar.gz %D%/log-3/trees.tar.gz %D%/log-3/volatile.tar.gz \
         %D%/log-4/clean.tar.gz %D%/log-4/killed.tar.gz %D%/log-4/trees.tar.gz %D%/log-4/volatile.tar.gz \

@@ -11,6 +11,7 @@
  *      killed    words; half of the commits are in the log only
  *      volatile  words, no log; those before the checkpoint are there
  *      trees     trees, killed; half of the records are in the log only
+ *      heap      a heap, closed
  */
 
 #include <signal.h>
@@ -22,6 +23,10 @@
 #ifndef WITHOUT_TREES
 #include <xac/bptree.h>
 #include <xac/cobtree.h>
+#endif
+
+#ifndef WITHOUT_HEAP
+#include <xac/heap.h>
 #endif
 
 #include "tests/formats/content.h"
@@ -103,10 +108,44 @@ static void make_trees(const char *dir)
 }
 #endif
 
+#ifndef WITHOUT_HEAP
+static void make_root(xac_heap *heap, uint64_t k)
+{
+        char name[32];
+        xac_heap_root root;
+
+        content_root(k, name);
+        expect(xac_heap_root_create(heap, name, content_root_bytes(k), k, &root), "xac_heap_root_create");
+        memset(root.object, content_letter(k), root.size);
+        if (k % 4 == 0 && !xac_heap_malloc(heap, content_root_bytes(k)))
+                expect(-1, "xac_heap_malloc");
+}
+
+static void make_heap(const char *dir)
+{
+        xac_env *env = open_new(dir, 0);
+        char name[32];
+        xac_heap *heap;
+
+        expect(xac_heap_open(env, "heap", XAC_CREATE | XAC_ANYWHERE, &heap), "xac_heap_open");
+        expect(xbegin(env, 0), "xbegin");
+        for (uint64_t k = 0; k < CONTENT_ROOTS; k++)
+                make_root(heap, k);
+        for (uint64_t k = 0; k < CONTENT_ROOTS; k++) {
+                content_root(k, name);
+                if (content_is_removed(k))
+                        expect(xac_heap_root_remove(heap, name), "xac_heap_root_remove");
+        }
+        expect(xend(env), "xend");
+        expect(xac_heap_close(heap), "xac_heap_close");
+        expect(xac_close(env), "xac_close");
+}
+#endif
+
 int main(int argc, char **argv)
 {
         if (argc != 3)
-                return fprintf(stderr, "usage: make clean|killed|volatile|trees DIR\n"), 2;
+                return fprintf(stderr, "usage: make clean|killed|volatile|trees|heap DIR\n"), 2;
         if (!strcmp(argv[1], "clean"))
                 make_words(argv[2], 0, 0);
         else if (!strcmp(argv[1], "killed"))
@@ -116,6 +155,10 @@ int main(int argc, char **argv)
 #ifndef WITHOUT_TREES
         else if (!strcmp(argv[1], "trees"))
                 make_trees(argv[2]);
+#endif
+#ifndef WITHOUT_HEAP
+        else if (!strcmp(argv[1], "heap"))
+                make_heap(argv[2]);
 #endif
         else
                 return fprintf(stderr, "make: no kind %s\n", argv[1]), 2;

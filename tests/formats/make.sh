@@ -5,7 +5,7 @@
 #
 # Makes the environments of the format that the library of this build writes, as FOLDER/KIND.tar.gz. FOLDER is
 # tests/formats/log-N, N being LOG_FORMAT_VERSION (recovery/log_format.h), or manifest-N when only that of the manifest has
-# changed (recovery/manifest_slot.c). Done once for each format, before it lands; what is there is never made again. Run it in the build directory, or tell where the program is by MAKE_ENVIRONMENT.
+# changed (recovery/manifest_slot.c), or heap-N, of the kind heap, when only that of heaps has (heap/roots_tree.h). Done once for each format, before it lands; what is there is never made again. Run it in the build directory, or tell where the program is by MAKE_ENVIRONMENT.
 
 set -eu
 

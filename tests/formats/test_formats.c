@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <xac/bptree.h>
 #include <xac/cobtree.h>
+#include <xac/heap.h>
 #include <xac/xac.h>
 
 #include "tests/formats/content.h"
@@ -141,7 +142,69 @@ static void trees_are_there(const char *archive)
         check_ok(xac_close(env));
 }
 
+static void has_root(xac_heap *heap, uint64_t k)
+{
+        char name[32];
+        xac_heap_root root, same;
+
+        content_root(k, name);
+        if (content_is_removed(k)) {
+                check_code(xac_heap_root_find(heap, name, &root), -ENOENT);
+                return;
+        }
+        check_ok(xac_heap_root_find(heap, name, &root));
+        check(root.tag == k && root.size == content_root_bytes(k));
+        for (size_t i = 0; i < root.size; i++)
+                check_equal(((const char *)root.object)[i], content_letter(k));
+        check_ok(xac_heap_root_of(heap, root.object, &same));
+        check(!strcmp(same.name, name));
+}
+
+static int count_root(void *count, const xac_heap_root *root)
+{
+        (void)root;
+        ++*(uint64_t *)count;
+        return 0;
+}
+
+static void has_roots(xac_env *env, xac_heap *heap, uint64_t others)
+{
+        const uint64_t expected = CONTENT_ROOTS - (CONTENT_ROOTS + 8) / 9 + others;
+        uint64_t count = 0;
+        xac_heap_stats stats;
+
+        check_ok(xbegin(env, XAC_RDONLY));
+        for (uint64_t k = 0; k < CONTENT_ROOTS; k++)
+                has_root(heap, k);
+        check_ok(xac_heap_root_list(heap, count_root, &count));
+        check_ok(xend(env));
+        check_ok(xac_heap_check(heap, &stats, NULL, NULL));
+        check_equal(count, expected);
+        check_equal(stats.roots, expected);
+        check_equal(stats.live_objects, expected + CONTENT_NAMELESS);
+}
+
 /* ---- The formats ---- */
+
+/* Its roots were a chain. Opening and reading leave it as it is; a root more makes trees of it. */
+static void heap_1(void)
+{
+        xac_heap *heap;
+        xac_heap_root root;
+        xac_env *env = open_kept("heap-1/heap", 0);
+
+        check_ok(xac_heap_open(env, "heap", 0, &heap));
+        has_roots(env, heap, 0);
+        check_ok(xac_heap_root_create(heap, "one more", 100, 0, &root));
+        has_roots(env, heap, 1);
+        check_ok(xac_heap_close(heap));
+        check_ok(xac_heap_open(env, "heap", 0, &heap));
+        has_roots(env, heap, 1);
+        check_ok(xac_heap_root_remove(heap, "one more"));
+        has_roots(env, heap, 0);
+        check_ok(xac_heap_close(heap));
+        check_ok(xac_close(env));
+}
 
 static void manifest_4_clean(void)
 {
@@ -330,6 +393,7 @@ int main(void)
                 isolated_test(log_3_killed),
                 isolated_test(log_3_volatile),
                 isolated_test(log_3_trees),
+                isolated_test(heap_1),
                 isolated_test(manifest_4_clean),
                 isolated_test(manifest_4_killed),
                 isolated_test(manifest_4_volatile),
