@@ -267,6 +267,9 @@ public:
         iterator insert(const_iterator position, Iterator first, Iterator last)
         {
                 const size_type at = static_cast<size_type>(position - begin());
+                using category = typename std::iterator_traits<Iterator>::iterator_category;
+                if constexpr (!std::is_base_of_v<std::forward_iterator_tag, category>)
+                        return insert_once(at, first, last);
                 const size_type count = static_cast<size_type>(std::distance(first, last));
                 if (!count)
                         return begin() + at;
@@ -328,6 +331,21 @@ private:
                         create();
                 if (rewire_vector_reserve(vector_, count))
                         throw std::bad_alloc();
+        }
+        /* Of what can be read once only it is not known how many there are: they come behind the others first. */
+        template <class Iterator> iterator insert_once(size_type at, Iterator first, Iterator last)
+        {
+                const size_type before = size();
+                try {
+                        for (; first != last; ++first)
+                                push_back(*first);
+                } catch (...) {
+                        if (vector_)
+                                vector_->count = before;
+                        throw;
+                }
+                std::rotate(begin() + at, begin() + before, end());
+                return begin() + at;
         }
         void add(const T &value)
         {

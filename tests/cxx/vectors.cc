@@ -2,7 +2,9 @@
 
 /* xac::rewired_vector against std::vector: the same random calls, and the same items. */
 
+#include <iterator>
 #include <random>
+#include <sstream>
 #include <vector>
 
 #include <xac/rewire_vector.hpp>
@@ -91,6 +93,26 @@ static void copies_and_moves()
         CHECK(one.size() == 5 && one.back() == 7);
 }
 
+/* They can be read once: who counts them first has nothing left. */
+static void iterators_of_a_stream()
+{
+        using words = std::istream_iterator<std::uint32_t>;
+        xac::rewire_memory memory;
+        std::istringstream first("1 2 3 4 5"), second("7 8"), third("9"), none("");
+        numbers ours(memory, words(first), words());
+
+        check_same(ours, { 1, 2, 3, 4, 5 });
+        CHECK(ours.insert(ours.begin() + 2, words(second), words()) == ours.begin() + 2);
+        check_same(ours, { 1, 2, 7, 8, 3, 4, 5 });
+        CHECK(ours.insert(ours.end(), words(none), words()) == ours.end());
+        ours.assign(words(third), words());
+        check_same(ours, { 9 });
+        std::istringstream many(std::string(100000, '1').replace(0, 0, "1 "));
+        many.exceptions(std::ios::failbit); /* one number too large, behind one that is not */
+        CHECK(throws<std::ios::failure>([&] { ours.insert(ours.begin(), words(many), words()); }));
+        check_same(ours, { 9 });
+}
+
 static void what_cannot_be_is_thrown()
 {
         xac::rewire_memory memory(0, 64 << 10);
@@ -108,6 +130,8 @@ int main()
         std::puts("ok: random calls");
         copies_and_moves();
         std::puts("ok: copies and moves");
+        iterators_of_a_stream();
+        std::puts("ok: iterators of a stream");
         what_cannot_be_is_thrown();
         std::puts("ok: what cannot be is thrown");
 }
