@@ -133,16 +133,21 @@ void *rewire_area_address(const rewire_area *area)
 /* ---- mapping ---- */
 
 /* One call; what is shown there is one mapping, or joins its neighbours. */
-static int map_one(rewire_area *area, uint64_t at, uint64_t page, uint64_t count)
+static int map_with(rewire_area *area, uint64_t at, uint64_t page, uint64_t count, int prot)
 {
         const int64_t before = (int64_t)edges(area, at, count);
-        int err = wire_run(place(area, at), bytes_of(area, count), area->map_prot, area->map_flags, area->memory->fd,
+        int err = wire_run(place(area, at), bytes_of(area, count), prot, area->map_flags, area->memory->fd,
                            page << area->memory->page_shift);
         if (err)
                 return err;
-        note(area, at, count, page, area->map_prot);
+        note(area, at, count, page, prot);
         count_mappings(area, (int64_t)edges(area, at, count) - before);
         return 0;
+}
+
+static int map_one(rewire_area *area, uint64_t at, uint64_t page, uint64_t count)
+{
+        return map_with(area, at, page, count, area->map_prot);
 }
 
 int rewire_area_map(rewire_area *area, uint64_t at, uint64_t page, uint64_t count)
@@ -317,50 +322,107 @@ int rewire_area_move(rewire_area *from, uint64_t at, rewire_area *to, uint64_t w
         return rewire_area_unmap(from, at, count);
 }
 
-/* What a run showed, at another place. */
-static int show_run(rewire_area *area, uint64_t at, const uint32_t *shows, uint64_t run)
+/* ---- swapping ---- */
+
+/* What a run of places shows, and may be done there. */
+struct run {
+        uint64_t at, count;
+        uint32_t shows;
+        uint8_t prot;
+};
+
+static struct run run_from(const rewire_area *area, uint64_t at, uint64_t count)
 {
-        return *shows == NOTHING ? rewire_area_unmap(area, at, run) : map_one(area, at, *shows - 1, run);
+        return (struct run){ at, count, area->shows[at], area->prot[at] };
 }
 
-static uint64_t run_in(const uint32_t *shows, uint64_t count)
+/* What a run shows, at another place. */
+static int show_run(rewire_area *area, uint64_t at, const struct run *run)
 {
-        uint64_t run = 1;
-        while (run < count && (shows[0] == NOTHING ? shows[run] == NOTHING : shows[run] == shows[run - 1] + 1))
-                run++;
-        return run;
+        return run->shows == NOTHING ? rewire_area_unmap(area, at, run->count)
+                                     : map_with(area, at, run->shows - 1, run->count, run->prot);
 }
 
-static int show_all(rewire_area *area, uint64_t at, const uint32_t *shows, uint64_t count)
+static int swap_shared(rewire_area *area, const struct run *one, const struct run *other)
 {
+        int err = show_run(area, one->at, other);
+        if (err)
+                return err;
+        err = show_run(area, other->at, one);
+        if (err)
+                (void)show_run(area, one->at, one);
+        return err;
+}
+
+/* From addresses of the area, or beside it, to some of the area, with what was written there. */
+static int carry(rewire_area *area, char *from, const struct run *run, uint64_t to)
+{
+        if (run->shows == NOTHING)
+                return rewire_area_unmap(area, to, run->count);
+        const int64_t before = (int64_t)edges(area, to, run->count);
+        int err = sys_move_keeping(from, bytes_of(area, run->count), place(area, to));
+        if (err)
+                return err;
+        note(area, to, run->count, run->shows - 1, run->prot);
+        count_mappings(area, (int64_t)edges(area, to, run->count) - before);
+        return 0;
+}
+
+/* What was written to one is nowhere else: it goes along, by way of addresses that nobody uses. */
+static int swap_private(rewire_area *area, const struct run *one, const struct run *other)
+{
+        const size_t byte_len = bytes_of(area, one->count);
+        void *spare;
+        int err = sys_mmap(NULL, byte_len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0, &spare);
+        if (err)
+                return err;
+        if (one->shows != NOTHING)
+                err = sys_move_keeping(place(area, one->at), byte_len, spare);
+        if (err)
+                goto out;
+        err = carry(area, place(area, other->at), other, one->at);
+        if (err) {
+                (void)carry(area, spare, one, one->at);
+                goto out;
+        }
+        err = carry(area, spare, one, other->at);
+        if (err && !carry(area, place(area, one->at), other, other->at))
+                (void)carry(area, spare, one, one->at);
+out:
+        sys_munmap(spare, byte_len);
+        return err;
+}
+
+static int swap_run(rewire_area *area, uint64_t at, uint64_t with, uint64_t count)
+{
+        const struct run one = run_from(area, at, count), other = run_from(area, with, count);
+        if (one.shows == NOTHING && other.shows == NOTHING)
+                return 0;
+        return area->map_flags & MAP_PRIVATE ? swap_private(area, &one, &other) : swap_shared(area, &one, &other);
+}
+
+/* The most mappings more that there may be in the middle: four ends of two runs, and what is beside the area. */
+enum { SWAP_MAPPINGS = 6 };
+
+/* Run by run, so that what is in pieces is nowhere twice. What neighbours in the file may be two mappings of the
+ * kernel's where it was written to: such a run goes page by page (-EFAULT). */
+int rewire_area_swap(rewire_area *area, uint64_t at, uint64_t with, uint64_t count)
+{
+        if (!is_within(area->pages, at, count) || !is_within(area->pages, with, count) || do_overlap(at, with, count))
+                return -EINVAL;
+        if (is_refused(SWAP_MAPPINGS))
+                return -EMLINK;
         for (uint64_t i = 0; i < count;) {
-                const uint64_t run = run_in(shows + i, count - i);
-                int err = show_run(area, at + i, shows + i, run);
+                const uint64_t one = run_at(area, at + i, count - i), other = run_at(area, with + i, count - i);
+                uint64_t run = one < other ? one : other;
+                int err = swap_run(area, at + i, with + i, run);
+                if (err == -EFAULT && run > 1)
+                        err = swap_run(area, at + i, with + i, run = 1);
                 if (err)
                         return err;
                 i += run;
         }
         return 0;
-}
-
-int rewire_area_swap(rewire_area *area, uint64_t at, uint64_t with, uint64_t count)
-{
-        if (!is_within(area->pages, at, count) || !is_within(area->pages, with, count) || do_overlap(at, with, count))
-                return -EINVAL;
-        if (is_refused(4))
-                return -EMLINK;
-        uint32_t *shows = malloc(2 * count * sizeof(*shows));
-        if (!shows)
-                return -ENOMEM;
-        for (uint64_t i = 0; i < count; i++) {
-                shows[i] = area->shows[with + i];
-                shows[count + i] = area->shows[at + i];
-        }
-        int err = show_all(area, at, shows, count);
-        if (!err)
-                err = show_all(area, with, shows + count, count);
-        free(shows);
-        return err;
 }
 
 /* ---- questions ---- */

@@ -112,7 +112,8 @@ int rewire_area_map_each(rewire_area *area, uint64_t at, const uint64_t *pages, 
 int rewire_area_map_touched(rewire_area *area, uint64_t at, uint64_t page, uint64_t count);
 /* They show nothing, and accesses end in SIGSEGV. */
 int rewire_area_unmap(rewire_area *area, uint64_t at, uint64_t count);
-/* Two ranges that do not overlap change what they show. */
+/* Two ranges that do not overlap change what they show, with what was written to private pages, and who may access
+ * them. After -ENOMEM a part of them may be swapped; -EMLINK: nothing is. */
 int rewire_area_swap(rewire_area *area, uint64_t at, uint64_t with, uint64_t count);
 /* What `from` showed at `at`, `to` shows at `where`, with what of it was in the page tables already: it is not faulted
  * in again. `from` shows nothing there any more; after -ENOMEM it shows the same as before, and `to` a part of it. Both

@@ -389,6 +389,54 @@ static void after_a_failure_the_area_knows_what_it_shows(void)
         check_ok(rewire_pool_destroy(pool));
 }
 
+/* What was written to private pages goes along; so does who may access them. */
+static void what_is_private_is_swapped(void)
+{
+        enum { PLACES = 8 };
+        rewire_pool *pool = make_pool(PAGE, PLACES);
+        rewire_area *area = make_area(pool, PLACES, REWIRE_PRIVATE);
+        char *bytes = rewire_area_address(area);
+        struct chance chance = { chance_seed() };
+        unsigned char shown[PLACES];
+
+        check_ok(rewire_area_map(area, 0, 0, PLACES));
+        for (unsigned i = 0; i < PLACES; i++)
+                bytes[i * PAGE + 8] = (char)(shown[i] = (unsigned char)(i + 1));
+        for (int round = 0; round < 300; round++) {
+                const uint64_t count = 1 + chance_below(&chance, PLACES / 2);
+                const uint64_t at = chance_below(&chance, PLACES / 2 - count + 1);
+                const uint64_t with = PLACES / 2 + chance_below(&chance, PLACES / 2 - count + 1);
+
+                check_ok(rewire_area_swap(area, at, with, count));
+                for (uint64_t i = 0; i < count; i++) {
+                        const unsigned char page = shown[at + i];
+                        shown[at + i] = shown[with + i];
+                        shown[with + i] = page;
+                }
+                for (unsigned i = 0; i < PLACES; i++) {
+                        check_equal(bytes[i * PAGE + 8], shown[i]);
+                        check_equal(rewire_area_page(area, i), shown[i] - 1);
+                }
+        }
+        rewire_area_destroy(area);
+        check_ok(rewire_pool_destroy(pool));
+}
+
+static void a_swap_keeps_protections(void)
+{
+        rewire_pool *pool = make_pool(PAGE, 2);
+        rewire_area *area = make_area(pool, 2, 0);
+
+        check_ok(rewire_area_map(area, 0, 0, 2));
+        check_ok(rewire_area_protect(area, 0, 1, PROT_NONE));
+        check_ok(rewire_area_swap(area, 0, 1, 1));
+        check_ok(rewire_area_populate(area, 0, 2)); /* not where nothing can be read */
+        check_equal(word_at(area, 0, PAGE), *(uint64_t *)rewire_pool_page(pool, 1));
+        check(sys_madvise((char *)rewire_area_address(area) + PAGE, PAGE, MADV_POPULATE_READ) != 0);
+        rewire_area_destroy(area);
+        check_ok(rewire_pool_destroy(pool));
+}
+
 /* Half of what the kernel allows; then a refusal that changes nothing, and room again after something was unmapped. */
 static void the_limit_of_mappings_is_not_reached(void)
 {
@@ -424,6 +472,8 @@ int main(void)
                 isolated_test(random_calls_against_a_model),
                 isolated_test(random_calls_with_huge_pages),
                 isolated_test(after_a_failure_the_area_knows_what_it_shows),
+                isolated_test(what_is_private_is_swapped),
+                isolated_test(a_swap_keeps_protections),
                 isolated_test(the_limit_of_mappings_is_not_reached),
         };
 
