@@ -4,6 +4,7 @@
 
 #include "pass.h"
 
+#include <llvm/ADT/StringSet.h>
 #include <llvm/ADT/StringSwitch.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -18,38 +19,39 @@ namespace xac
 /* ---- functions of the C library ---- */
 
 /* The runtime's instead; empty: there is none. */
-static StringRef replacement_of(StringRef name)
+static std::string replacement_of(StringRef name)
 {
-        static const char *const known[] = {
-                "bcopy",   "bzero",      "explicit_bzero", "memccpy", "memchr",      "memcmp",    "memcpy",
-                "memmem",  "memmove",    "mempcpy",        "memrchr", "memset",      "rawmemchr", "stpcpy",
-                "stpncpy", "strcasecmp", "strcasestr",     "strcat",  "strchr",      "strchrnul", "strcmp",
-                "strcpy",  "strcspn",    "strdup",         "strlen",  "strncasecmp", "strncat",   "strncmp",
-                "strncpy", "strndup",    "strnlen",        "strpbrk", "strrchr",     "strsep",    "strspn",
-                "strstr",  "strtok",     "strtok_r",       nullptr,
+        static const StringSet<> known = {
+                "bcmp",          "bcopy",
+                "bzero",         "explicit_bzero",
+                "index",         "memccpy",
+                "memchr",        "memcmp",
+                "memcpy",        "memmem",
+                "memmove",       "mempcpy",
+                "memrchr",       "memset",
+                "rawmemchr",     "rindex",
+                "stpcpy",        "stpncpy",
+                "strcasecmp",    "strcasestr",
+                "strcat",        "strchr",
+                "strchrnul",     "strcmp",
+                "strcpy",        "strcspn",
+                "strdup",        "strlen",
+                "strncasecmp",   "strncat",
+                "strncmp",       "strncpy",
+                "strndup",       "strnlen",
+                "strpbrk",       "strrchr",
+                "strsep",        "strspn",
+                "strstr",        "strtok",
+                "strtok_r",      "__memcpy_chk",
+                "__memmove_chk", "__mempcpy_chk",
+                "__memset_chk",  "__explicit_bzero_chk",
+                "__strcpy_chk",  "__stpcpy_chk",
+                "__strncpy_chk", "__stpncpy_chk",
+                "__strcat_chk",  "__strncat_chk",
         };
-        static std::string prefixed[sizeof(known) / sizeof(*known)];
-        for (unsigned i = 0; known[i]; i++)
-                if (name == known[i]) {
-                        prefixed[i] = std::string("xacrt_") + known[i];
-                        return prefixed[i];
-                }
-        return StringSwitch<StringRef>(name)
-                .Case("bcmp", "xacrt_memcmp")
-                .Case("index", "xacrt_strchr")
-                .Case("rindex", "xacrt_strrchr")
-                .Case("__memcpy_chk", "xacrt_memcpy_chk")
-                .Case("__memmove_chk", "xacrt_memmove_chk")
-                .Case("__mempcpy_chk", "xacrt_mempcpy_chk")
-                .Case("__memset_chk", "xacrt_memset_chk")
-                .Case("__explicit_bzero_chk", "xacrt_explicit_bzero_chk")
-                .Case("__strcpy_chk", "xacrt_strcpy_chk")
-                .Case("__stpcpy_chk", "xacrt_stpcpy_chk")
-                .Case("__strncpy_chk", "xacrt_strncpy_chk")
-                .Case("__stpncpy_chk", "xacrt_stpncpy_chk")
-                .Case("__strcat_chk", "xacrt_strcat_chk")
-                .Case("__strncat_chk", "xacrt_strncat_chk")
-                .Default("");
+        if (!known.contains(name))
+                return "";
+        return ("xacrt_" + (name.substr(0, 2) == "__" ? name.drop_front(2) : name)).str();
 }
 
 /* "index" is a name that a program may give to anything: is it like strchr()? */
@@ -78,9 +80,22 @@ static bool keeps_its_place(const CallBase &call)
 static bool is_all_elsewhere(const CallBase &call)
 {
         for (const Use &argument : call.args())
-                if (argument->getType()->isPointerTy() && !is_elsewhere(argument))
+                if (argument->getType()->isPtrOrPtrVectorTy() &&
+                    (argument->getType()->isVectorTy() || !is_elsewhere(argument)))
                         return false;
         return true;
+}
+
+/* Gathers may have their addresses in vectors of numbers, all or but for a base that is none. */
+static bool has_hidden_address(const IntrinsicInst &call)
+{
+        bool has_address = false;
+        for (const Use &argument : call.args()) {
+                if (isa<ConstantPointerNull>(argument))
+                        return true;
+                has_address |= argument->getType()->isPtrOrPtrVectorTy();
+        }
+        return !has_address;
 }
 
 static void replace_library_call(CallBase &call)
@@ -91,6 +106,33 @@ static void replace_library_call(CallBase &call)
         call.setCalledFunction(own);
         call.setAttributes(
                 AttributeList()); /* what holds for the library's holds not for ours: it writes what it keeps */
+}
+
+/* A program's own strdup() counts for all of the program: it gets the name of the runtime's, which is weak. */
+static void offer_definition(Function &own)
+{
+        const std::string name = replacement_of(own.getName());
+        if (name.empty() || is_other_than_library(own) || own.hasComdat() ||
+            !(own.hasExternalLinkage() || own.hasWeakLinkage()))
+                return;
+        GlobalValue *declared = own.getParent()->getNamedValue(name);
+        if (declared && !declared->isDeclaration())
+                return;
+        GlobalAlias *alias = GlobalAlias::create(own.getValueType(), 0, own.getLinkage(), "", &own, own.getParent());
+        alias->setVisibility(GlobalValue::HiddenVisibility);
+        if (declared) {
+                declared->replaceAllUsesWith(ConstantExpr::getBitCast(alias, declared->getType()));
+                alias->takeName(declared);
+                declared->eraseFromParent();
+        }
+        alias->setName(name);
+}
+
+void offer_definitions(Module &module)
+{
+        for (Function &function : module)
+                if (!function.isDeclaration())
+                        offer_definition(function);
 }
 
 /* ---- copying and filling ---- */
@@ -146,7 +188,7 @@ class MaskedCall
 public:
         MaskedCall(Runtime &runtime, IntrinsicInst &call, FixedVectorType *type, Value *mask)
             : runtime(runtime), call(call), build(&call), type(type), mask(mask),
-              copy(make_room(*call.getFunction(), type)),
+              copy(runtime.shared_room(call, 0, type)),
               size(call.getModule()->getDataLayout().getTypeStoreSize(type->getElementType()))
         {
         }
@@ -172,7 +214,7 @@ private:
         IRBuilder<> build;
         FixedVectorType *type;
         Value *mask;
-        AllocaInst *copy;
+        Value *copy;
         TypeSize size;
 };
 
@@ -187,7 +229,7 @@ Value *MaskedCall::mask_bits()
 /* A vector of pointers, as an array of them. */
 Value *MaskedCall::addresses(Value *pointers)
 {
-        AllocaInst *array = make_room(*call.getFunction(), pointers->getType());
+        Value *array = runtime.shared_room(call, 1, pointers->getType());
         build.CreateStore(pointers, array);
         return array;
 }
@@ -250,6 +292,7 @@ static bool replace_masked(Runtime &runtime, IntrinsicInst &call)
 /* A struct that is passed by value is copied by the call itself: here it is copied before. */
 static void pass_copies(Runtime &runtime, CallBase &call)
 {
+        unsigned copies = 0;
         for (unsigned i = 0; i < call.arg_size(); i++) {
                 if (!call.isByValArgument(i) || is_elsewhere(call.getArgOperand(i)))
                         continue;
@@ -259,68 +302,43 @@ static void pass_copies(Runtime &runtime, CallBase &call)
                 Value *argument = call.getArgOperand(i);
                 Type *type = call.getParamByValType(i);
                 IRBuilder<> build(&call);
-                AllocaInst *copy = make_room(*call.getFunction(), type);
-                if (MaybeAlign align = call.getParamAlign(i))
-                        copy->setAlignment(std::max(copy->getAlign(), *align));
+                Value *copy = runtime.shared_room(call, copies++, type, call.getParamAlign(i));
                 const uint64_t len = call.getModule()->getDataLayout().getTypeAllocSize(type);
                 runtime.call_fetch(build, copy, argument, len);
                 call.setArgOperand(i, build.CreateBitOrPointerCast(copy, argument->getType()));
         }
 }
 
-/* Intrinsics that take addresses, but access nothing there that could be in a view. */
-static bool is_harmless(const IntrinsicInst &call)
+/* Assembly without text is a barrier for the optimiser. */
+static bool may_assembly_access(const CallBase &call)
 {
-        switch (call.getIntrinsicID()) {
-        case Intrinsic::prefetch: /* of what is not mapped does nothing */
-        case Intrinsic::lifetime_start:
-        case Intrinsic::lifetime_end:
-        case Intrinsic::invariant_start:
-        case Intrinsic::invariant_end:
-        case Intrinsic::launder_invariant_group:
-        case Intrinsic::strip_invariant_group:
-        case Intrinsic::assume:
-        case Intrinsic::var_annotation:
-        case Intrinsic::ptr_annotation:
-        case Intrinsic::annotation:
-        case Intrinsic::objectsize:
-        case Intrinsic::eh_typeid_for:
-        case Intrinsic::stackrestore:
-        case Intrinsic::clear_cache:
-        case Intrinsic::init_trampoline:
-        case Intrinsic::adjust_trampoline:
-        case Intrinsic::experimental_noalias_scope_decl:
-                return true;
-        default:
-                return isa<DbgInfoIntrinsic>(call) || !call.mayReadOrWriteMemory() ||
-                       call.getCalledFunction()->getName().substr(0, 10) == "llvm.coro.";
-        }
+        return !cast<InlineAsm>(call.getCalledOperand())->getAsmString().empty() && !is_all_elsewhere(call);
 }
 
-static bool takes_memory(const CallBase &call)
+/* It writes, and no function of ours can do it: who calls it must not return before longjmp(). */
+static bool is_setjmp(const CallBase &call)
 {
-        const auto *assembly = cast<InlineAsm>(call.getCalledOperand());
-        for (const InlineAsm::ConstraintInfo &constraint : assembly->ParseConstraints())
-                if (constraint.isIndirect)
-                        return true;
-        return false;
+        const Function *callee = call.getCalledFunction();
+        return callee && callee->isDeclaration() && call.arg_size() &&
+               StringSwitch<bool>(callee->getName())
+                       .Cases("setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp", true)
+                       .Default(false);
 }
 
 bool may_access_memory(CallBase &call)
 {
         if (call.isInlineAsm())
-                return takes_memory(call) && !is_all_elsewhere(call);
+                return may_assembly_access(call);
         if (const Function *callee = call.getCalledFunction())
                 if (is_left_out(callee->getName()) || (callee->isIntrinsic() && is_left_out("intrinsic")))
                         return false;
         for (unsigned i = 0; i < call.arg_size(); i++)
                 if (call.isByValArgument(i) && !is_elsewhere(call.getArgOperand(i)) && !is_left_out("byval"))
                         return true;
-        if (auto *intrinsic = dyn_cast<IntrinsicInst>(&call)) {
-                const bool is_gather = intrinsic->getIntrinsicID() == Intrinsic::masked_gather ||
-                                       intrinsic->getIntrinsicID() == Intrinsic::masked_scatter;
-                return !is_harmless(*intrinsic) && (is_gather || !is_all_elsewhere(call));
-        }
+        if (auto *intrinsic = dyn_cast<IntrinsicInst>(&call))
+                return !is_harmless(*intrinsic) && (has_hidden_address(*intrinsic) || !is_all_elsewhere(call));
+        if (is_setjmp(call))
+                return !is_elsewhere(call.getArgOperand(0));
         return is_library_call(call) && (keeps_its_place(call) || !is_all_elsewhere(call));
 }
 
@@ -330,7 +348,7 @@ static void translate_intrinsic(Runtime &runtime, Questions &questions, Intrinsi
                 translate_copy(runtime, questions, *copy);
         else if (auto *fill = dyn_cast<MemSetInst>(&call))
                 translate_fill(runtime, questions, *fill);
-        else if (!replace_masked(runtime, call))
+        else if (!replace_masked(runtime, call) && !translate_buffer(runtime, call))
                 complain(call,
                          "accesses of " + call.getCalledFunction()->getName() +
                                  " are not translated; what meets no view can be in a file that clang compiles",
@@ -340,13 +358,17 @@ static void translate_intrinsic(Runtime &runtime, Questions &questions, Intrinsi
 void translate_call(Runtime &runtime, Questions &questions, CallBase &call)
 {
         if (call.isInlineAsm()) {
-                complain(call, "memory that inline assembly accesses is not translated: not in views, please", false);
+                complain(call, "memory that inline assembly accesses is not translated: give it no addresses in views",
+                         false);
                 return;
         }
         if (auto *intrinsic = dyn_cast<IntrinsicInst>(&call)) {
                 translate_intrinsic(runtime, questions, *intrinsic);
                 return;
         }
+        if (is_setjmp(call))
+                complain(call, "what setjmp() writes is not translated: have the buffer on the stack, not in views",
+                         false);
         pass_copies(runtime, call);
         if (is_library_call(call))
                 replace_library_call(call);

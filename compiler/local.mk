@@ -5,7 +5,9 @@
 
 PASS_FILES = \
         %D%/accesses.cc \
+        %D%/buffers.cc \
         %D%/calls.cc \
+        %D%/intrinsics.cc \
         %D%/loops.cc \
         %D%/pass.cc \
         %D%/references.cc \

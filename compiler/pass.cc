@@ -115,6 +115,8 @@ static bool translate_function(Function &function, FunctionAnalysisManager &anal
                         calls.push_back(call);
                 else if (is_access(instruction))
                         accesses.push_back(&instruction);
+                else if (isa<VAArgInst>(instruction))
+                        complain(instruction, "va_arg as an instruction of LLVM is not translated", true);
         }
         Runtime runtime(*function.getParent());
         Questions questions;
@@ -144,6 +146,8 @@ struct Early : PassInfoMixin<Early> {
 
         PreservedAnalyses run(Module &module, ModuleAnalysisManager &)
         {
+                if (getenv("XAC_PASS_PRINTS_INTRINSICS"))
+                        print_intrinsics(module.getContext());
                 for (Function &function : module)
                         if (!is_left_out("speculation"))
                                 forbid_speculation(function);
@@ -161,6 +165,8 @@ struct Late : PassInfoMixin<Late> {
         {
                 auto &of_functions = analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
                 SmallVector<Function *, 32> functions;
+                if (!is_left_out("definitions"))
+                        offer_definitions(module);
                 for (Function &function : module)
                         if (!function.isDeclaration() && !is_ours(function) && !function.hasFnAttribute(TRANSLATED) &&
                             !function.hasFnAttribute(Attribute::Naked))

@@ -10,6 +10,8 @@
  *      roots.cc       which pointers may lead into a view, and where that is asked
  *      accesses.cc    loads, stores, atomic operations
  *      calls.cc       functions and intrinsics that access memory
+ *      intrinsics.cc  which of LLVM's intrinsics access memory that may be in a view
+ *      buffers.cc     intrinsics that access a buffer of a size that is known
  *      loops.cc, stretches.cc  code that turns out to meet no view runs as it was
  *
  * What it does not know how to translate is an error, never left out in silence.
@@ -18,7 +20,7 @@
 #include <llvm/Config/llvm-config.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 
 namespace xac
@@ -68,6 +70,11 @@ public:
                                       llvm::ArrayRef<llvm::Type *> parameters);
         /* Memory on the stack for a value that is there for a moment: one for each type. */
         llvm::AllocaInst *room(llvm::Function &function, llvm::Type *type);
+        /* The same for the values of one call, which have numbers: all calls share them, as each is done with them
+         * before the next begins. */
+        llvm::Value *shared_room(llvm::IRBuilder<> &build, unsigned number, uint64_t len, llvm::Align align);
+        llvm::Value *shared_room(llvm::Instruction &at, unsigned number, llvm::Type *type,
+                                 llvm::MaybeAlign align = llvm::MaybeAlign());
         /* The thread's kept translations: those of reads, or of writes. */
         llvm::Value *kept(llvm::IRBuilder<> &build, bool is_write);
 
@@ -78,10 +85,8 @@ private:
         llvm::Module &module;
         llvm::LLVMContext &context;
         llvm::DenseMap<std::pair<llvm::Function *, llvm::Type *>, llvm::AllocaInst *> rooms;
+        llvm::DenseMap<std::pair<llvm::Function *, unsigned>, llvm::AllocaInst *> shared_rooms;
 };
-
-/* Memory on the stack of the function, for a value or so many bytes. */
-llvm::AllocaInst *make_room(llvm::Function &function, llvm::Type *type);
 
 /* Loads, stores, atomic operations. */
 bool is_access(llvm::Instruction &instruction);
@@ -90,6 +95,17 @@ void translate_access(Runtime &runtime, Questions &questions, llvm::Instruction 
 /* Calls. */
 bool may_access_memory(llvm::CallBase &call);
 void translate_call(Runtime &runtime, Questions &questions, llvm::CallBase &call);
+
+/* Functions of the program with names of the C library's, which the runtime has, are called instead of the runtime's.
+ */
+void offer_definitions(llvm::Module &module);
+
+/* Intrinsics: does it access nothing that could be in a view? */
+bool is_harmless(const llvm::IntrinsicInst &call);
+/* False: none of those that access a buffer of a size that is known. */
+bool translate_buffer(Runtime &runtime, llvm::IntrinsicInst &call);
+/* For tests: which list each intrinsic is in, and a program that uses them. */
+void print_intrinsics(llvm::LLVMContext &context);
 
 /* Instead of going on from `question` to `translated`: goes there if any root leads into the window, else to the other.
  */

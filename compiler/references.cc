@@ -64,8 +64,30 @@ AllocaInst *Runtime::room(Function &function, Type *type)
 {
         AllocaInst *&room = rooms[{ &function, type }];
         if (!room)
-                room = make_room(function, type);
+                room = IRBuilder<>(&*function.getEntryBlock().getFirstInsertionPt()).CreateAlloca(type);
         return room;
+}
+
+/* As large as the largest value that comes there. */
+Value *Runtime::shared_room(IRBuilder<> &build, unsigned number, uint64_t len, Align align)
+{
+        Function *function = build.GetInsertBlock()->getParent();
+        AllocaInst *&room = shared_rooms[{ function, number }];
+        if (!room)
+                room = IRBuilder<>(&*function->getEntryBlock().getFirstInsertionPt())
+                               .CreateAlloca(build.getInt8Ty(), size(len));
+        room->setOperand(0, size(std::max(len, cast<ConstantInt>(room->getArraySize())->getZExtValue())));
+        room->setAlignment(std::max(room->getAlign(), align));
+        return room;
+}
+
+Value *Runtime::shared_room(Instruction &at, unsigned number, Type *type, MaybeAlign align)
+{
+        const DataLayout &layout = module.getDataLayout();
+        IRBuilder<> build(&at);
+        Value *room = shared_room(build, number, layout.getTypeAllocSize(type),
+                                  std::max(layout.getPrefTypeAlign(type), align.valueOrOne()));
+        return build.CreateBitCast(room, PointerType::get(type, 0));
 }
 
 /* What they return they put into memory. */
@@ -108,12 +130,6 @@ Value *Runtime::kept(IRBuilder<> &build, bool is_write)
         if (!is_write)
                 return translations;
         return build.CreateConstInBoundsGEP1_64(build.getInt8Ty(), translations, offsetof(xac_translations, of_writes));
-}
-
-AllocaInst *make_room(Function &function, Type *type)
-{
-        IRBuilder<> build(&*function.getEntryBlock().getFirstInsertionPt());
-        return build.CreateAlloca(type);
 }
 
 } // namespace xac

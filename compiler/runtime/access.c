@@ -56,6 +56,16 @@ XACRT_COLD void xacrt_store(void *addr, const void *from, size_t len)
         }
 }
 
+/* What __builtin_longjmp() reads it reads with neither the frame nor the stack of who calls it. */
+void *xacrt_jump_buffer(void *buffer)
+{
+        static _Thread_local void *copy[5];
+        if (!xac_in_window(buffer))
+                return buffer;
+        xacrt_fetch(copy, buffer, sizeof(copy));
+        return copy;
+}
+
 void xacrt_fetch_masked(void *to, const void *addr, uint64_t mask, size_t size)
 {
         for (size_t at = 0; mask; mask >>= 1, at += size)

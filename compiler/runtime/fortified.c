@@ -14,67 +14,67 @@ static void check(size_t len, size_t room)
                 __chk_fail();
 }
 
-void *xacrt_memcpy_chk(void *to, const void *from, size_t len, size_t room)
+XACRT_WEAK void *xacrt_memcpy_chk(void *to, const void *from, size_t len, size_t room)
 {
         check(len, room);
         return xacrt_memcpy(to, from, len);
 }
 
-void *xacrt_memmove_chk(void *to, const void *from, size_t len, size_t room)
+XACRT_WEAK void *xacrt_memmove_chk(void *to, const void *from, size_t len, size_t room)
 {
         check(len, room);
         return xacrt_memmove(to, from, len);
 }
 
-void *xacrt_mempcpy_chk(void *to, const void *from, size_t len, size_t room)
+XACRT_WEAK void *xacrt_mempcpy_chk(void *to, const void *from, size_t len, size_t room)
 {
         check(len, room);
         return xacrt_mempcpy(to, from, len);
 }
 
-void *xacrt_memset_chk(void *to, int byte, size_t len, size_t room)
+XACRT_WEAK void *xacrt_memset_chk(void *to, int byte, size_t len, size_t room)
 {
         check(len, room);
         return xacrt_memset(to, byte, len);
 }
 
-void xacrt_explicit_bzero_chk(void *to, size_t len, size_t room)
+XACRT_WEAK void xacrt_explicit_bzero_chk(void *to, size_t len, size_t room)
 {
         check(len, room);
         xacrt_explicit_bzero(to, len);
 }
 
-char *xacrt_strcpy_chk(char *to, const char *from, size_t room)
+XACRT_WEAK char *xacrt_strcpy_chk(char *to, const char *from, size_t room)
 {
         check(xacrt_strlen(from) + 1, room);
         return xacrt_strcpy(to, from);
 }
 
-char *xacrt_stpcpy_chk(char *to, const char *from, size_t room)
+XACRT_WEAK char *xacrt_stpcpy_chk(char *to, const char *from, size_t room)
 {
         check(xacrt_strlen(from) + 1, room);
         return xacrt_stpcpy(to, from);
 }
 
-char *xacrt_strncpy_chk(char *to, const char *from, size_t len, size_t room)
+XACRT_WEAK char *xacrt_strncpy_chk(char *to, const char *from, size_t len, size_t room)
 {
         check(len, room);
         return xacrt_strncpy(to, from, len);
 }
 
-char *xacrt_stpncpy_chk(char *to, const char *from, size_t len, size_t room)
+XACRT_WEAK char *xacrt_stpncpy_chk(char *to, const char *from, size_t len, size_t room)
 {
         check(len, room);
         return xacrt_stpncpy(to, from, len);
 }
 
-char *xacrt_strcat_chk(char *to, const char *from, size_t room)
+XACRT_WEAK char *xacrt_strcat_chk(char *to, const char *from, size_t room)
 {
         check(xacrt_strlen(to) + xacrt_strlen(from) + 1, room);
         return xacrt_strcat(to, from);
 }
 
-char *xacrt_strncat_chk(char *to, const char *from, size_t len, size_t room)
+XACRT_WEAK char *xacrt_strncat_chk(char *to, const char *from, size_t len, size_t room)
 {
         check(xacrt_strlen(to) + xacrt_strnlen(from, len) + 1, room);
         return xacrt_strncat(to, from, len);

@@ -33,7 +33,7 @@ static void copy_downwards(char *to, const char *from, size_t len)
         }
 }
 
-void *xacrt_memmove(void *to, const void *from, size_t len)
+XACRT_WEAK void *xacrt_memmove(void *to, const void *from, size_t len)
 {
         if (!xac_in_window(to) && !xac_in_window(from))
                 return memmove(to, from, len);
@@ -44,7 +44,7 @@ void *xacrt_memmove(void *to, const void *from, size_t len)
         return to;
 }
 
-void *xacrt_memcpy(void *to, const void *from, size_t len)
+XACRT_WEAK void *xacrt_memcpy(void *to, const void *from, size_t len)
 {
         if (!xac_in_window(to) && !xac_in_window(from))
                 return memcpy(to, from, len);
@@ -52,12 +52,12 @@ void *xacrt_memcpy(void *to, const void *from, size_t len)
         return to;
 }
 
-void *xacrt_mempcpy(void *to, const void *from, size_t len)
+XACRT_WEAK void *xacrt_mempcpy(void *to, const void *from, size_t len)
 {
         return (char *)xacrt_memcpy(to, from, len) + len;
 }
 
-void *xacrt_memccpy(void *to, const void *from, int byte, size_t len)
+XACRT_WEAK void *xacrt_memccpy(void *to, const void *from, int byte, size_t len)
 {
         if (!xac_in_window(to) && !xac_in_window(from))
                 return memccpy(to, from, byte, len);
@@ -67,12 +67,12 @@ void *xacrt_memccpy(void *to, const void *from, int byte, size_t len)
         return found ? (char *)to + copied : NULL;
 }
 
-void xacrt_bcopy(const void *from, void *to, size_t len)
+XACRT_WEAK void xacrt_bcopy(const void *from, void *to, size_t len)
 {
         xacrt_memmove(to, from, len);
 }
 
-void *xacrt_memset(void *to, int byte, size_t len)
+XACRT_WEAK void *xacrt_memset(void *to, int byte, size_t len)
 {
         if (!xac_in_window(to))
                 return memset(to, byte, len);
@@ -85,19 +85,19 @@ void *xacrt_memset(void *to, int byte, size_t len)
         return to;
 }
 
-void xacrt_bzero(void *to, size_t len)
+XACRT_WEAK void xacrt_bzero(void *to, size_t len)
 {
         xacrt_memset(to, 0, len);
 }
 
 /* Also of what is never read again. */
-void xacrt_explicit_bzero(void *to, size_t len)
+XACRT_WEAK void xacrt_explicit_bzero(void *to, size_t len)
 {
         xacrt_memset(to, 0, len);
         __asm__ volatile("" ::"r"(to) : "memory");
 }
 
-int xacrt_memcmp(const void *a, const void *b, size_t len)
+XACRT_WEAK int xacrt_memcmp(const void *a, const void *b, size_t len)
 {
         if (!xac_in_window(a) && !xac_in_window(b))
                 return memcmp(a, b, len);
@@ -114,7 +114,12 @@ int xacrt_memcmp(const void *a, const void *b, size_t len)
         return 0;
 }
 
-void *xacrt_memchr(const void *bytes, int byte, size_t len)
+XACRT_WEAK int xacrt_bcmp(const void *a, const void *b, size_t len)
+{
+        return xacrt_memcmp(a, b, len);
+}
+
+XACRT_WEAK void *xacrt_memchr(const void *bytes, int byte, size_t len)
 {
         if (!xac_in_window(bytes))
                 return memchr(bytes, byte, len);
@@ -131,7 +136,7 @@ void *xacrt_memchr(const void *bytes, int byte, size_t len)
         return NULL;
 }
 
-void *xacrt_memrchr(const void *bytes, int byte, size_t len)
+XACRT_WEAK void *xacrt_memrchr(const void *bytes, int byte, size_t len)
 {
         if (!xac_in_window(bytes))
                 return memrchr(bytes, byte, len);
@@ -147,7 +152,7 @@ void *xacrt_memrchr(const void *bytes, int byte, size_t len)
         return NULL;
 }
 
-void *xacrt_rawmemchr(const void *bytes, int byte)
+XACRT_WEAK void *xacrt_rawmemchr(const void *bytes, int byte)
 {
         if (!xac_in_window(bytes))
                 return rawmemchr(bytes, byte);

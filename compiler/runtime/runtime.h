@@ -28,6 +28,9 @@
 #error "the runtime of compiled code must be compiled by clang, as it is called like that"
 #endif
 
+/* A program may have its own function of that name. */
+#define XACRT_WEAK __attribute__((weak))
+
 enum { XACRT_UNIT = 1 << XAC_TRANSLATE_SHIFT };
 
 /* Of `len` bytes there, those that are in the first piece; and in the last. */
@@ -57,6 +60,8 @@ XACRT_COLD void xacrt_write(void *addr, size_t len, void **place);
 /* Between a view and memory of the program's own. */
 XACRT_COLD void xacrt_fetch(void *to, const void *addr, size_t len);
 XACRT_COLD void xacrt_store(void *addr, const void *from, size_t len);
+/* Where __builtin_longjmp() may read what is in the buffer. */
+void *xacrt_jump_buffer(void *buffer);
 /* Elements of a vector, `size` bytes each; bit i of `mask` says whether element i takes part. */
 void xacrt_fetch_masked(void *to, const void *addr, uint64_t mask, size_t size);
 void xacrt_store_masked(void *addr, const void *from, uint64_t mask, size_t size);

@@ -105,7 +105,7 @@ static char *find_byte_or_end(const char *text, char byte, bool *is_end)
         }
 }
 
-char *xacrt_strchr(const char *text, int byte)
+XACRT_WEAK char *xacrt_strchr(const char *text, int byte)
 {
         bool is_end;
         if (!xac_in_window(text))
@@ -114,7 +114,7 @@ char *xacrt_strchr(const char *text, int byte)
         return is_end ? NULL : found;
 }
 
-char *xacrt_strchrnul(const char *text, int byte)
+XACRT_WEAK char *xacrt_strchrnul(const char *text, int byte)
 {
         bool is_end;
         if (!xac_in_window(text))
@@ -122,7 +122,7 @@ char *xacrt_strchrnul(const char *text, int byte)
         return find_byte_or_end(text, (char)byte, &is_end);
 }
 
-char *xacrt_strrchr(const char *text, int byte)
+XACRT_WEAK char *xacrt_strrchr(const char *text, int byte)
 {
         char *last = NULL;
         if (!xac_in_window(text))
@@ -138,6 +138,16 @@ char *xacrt_strrchr(const char *text, int byte)
                         return last;
                 text += piece;
         }
+}
+
+XACRT_WEAK char *xacrt_index(const char *text, int byte)
+{
+        return xacrt_strchr(text, byte);
+}
+
+XACRT_WEAK char *xacrt_rindex(const char *text, int byte)
+{
+        return xacrt_strrchr(text, byte);
 }
 
 /* ---- a part ---- */
@@ -233,7 +243,7 @@ static char *find_part(struct searched *searched, const void *part, size_t part_
         return found;
 }
 
-char *xacrt_strstr(const char *text, const char *part)
+XACRT_WEAK char *xacrt_strstr(const char *text, const char *part)
 {
         struct searched searched = { .at = text, .left = SIZE_MAX, .is_text = true };
         if (!xac_in_window(text) && !xac_in_window(part))
@@ -241,7 +251,7 @@ char *xacrt_strstr(const char *text, const char *part)
         return find_part(&searched, part, xacrt_strlen(part));
 }
 
-char *xacrt_strcasestr(const char *text, const char *part)
+XACRT_WEAK char *xacrt_strcasestr(const char *text, const char *part)
 {
         struct searched searched = { .at = text, .left = SIZE_MAX, .is_text = true, .folds = true };
         if (!xac_in_window(text) && !xac_in_window(part))
@@ -249,7 +259,7 @@ char *xacrt_strcasestr(const char *text, const char *part)
         return find_part(&searched, part, xacrt_strlen(part));
 }
 
-void *xacrt_memmem(const void *bytes, size_t len, const void *part, size_t part_len)
+XACRT_WEAK void *xacrt_memmem(const void *bytes, size_t len, const void *part, size_t part_len)
 {
         struct searched searched = { .at = bytes, .left = len };
         if (!xac_in_window(bytes) && !xac_in_window(part))
@@ -299,21 +309,21 @@ static size_t span(const char *text, const char *set, span_fn of_library)
         }
 }
 
-size_t xacrt_strspn(const char *text, const char *set)
+XACRT_WEAK size_t xacrt_strspn(const char *text, const char *set)
 {
         if (!xac_in_window(text) && !xac_in_window(set))
                 return strspn(text, set);
         return span(text, set, strspn);
 }
 
-size_t xacrt_strcspn(const char *text, const char *set)
+XACRT_WEAK size_t xacrt_strcspn(const char *text, const char *set)
 {
         if (!xac_in_window(text) && !xac_in_window(set))
                 return strcspn(text, set);
         return span(text, set, strcspn);
 }
 
-char *xacrt_strpbrk(const char *text, const char *set)
+XACRT_WEAK char *xacrt_strpbrk(const char *text, const char *set)
 {
         if (!xac_in_window(text) && !xac_in_window(set))
                 return strpbrk(text, set);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t xacrt_strnlen(const char *text, size_t len)
+XACRT_WEAK size_t xacrt_strnlen(const char *text, size_t len)
 {
         if (!xac_in_window(text))
                 return strnlen(text, len);
@@ -16,7 +16,7 @@ size_t xacrt_strnlen(const char *text, size_t len)
         return end ? (size_t)(end - text) : len;
 }
 
-size_t xacrt_strlen(const char *text)
+XACRT_WEAK size_t xacrt_strlen(const char *text)
 {
         if (!xac_in_window(text))
                 return strlen(text);
@@ -57,28 +57,28 @@ static int compare(const char *a, const char *b, size_t len, compare_fn compare_
         return 0;
 }
 
-int xacrt_strncmp(const char *a, const char *b, size_t len)
+XACRT_WEAK int xacrt_strncmp(const char *a, const char *b, size_t len)
 {
         if (are_elsewhere(a, b))
                 return strncmp(a, b, len);
         return compare(a, b, len, strncmp);
 }
 
-int xacrt_strcmp(const char *a, const char *b)
+XACRT_WEAK int xacrt_strcmp(const char *a, const char *b)
 {
         if (are_elsewhere(a, b))
                 return strcmp(a, b);
         return compare(a, b, SIZE_MAX, strncmp);
 }
 
-int xacrt_strncasecmp(const char *a, const char *b, size_t len)
+XACRT_WEAK int xacrt_strncasecmp(const char *a, const char *b, size_t len)
 {
         if (are_elsewhere(a, b))
                 return strncasecmp(a, b, len);
         return compare(a, b, len, strncasecmp);
 }
 
-int xacrt_strcasecmp(const char *a, const char *b)
+XACRT_WEAK int xacrt_strcasecmp(const char *a, const char *b)
 {
         if (are_elsewhere(a, b))
                 return strcasecmp(a, b);
@@ -103,7 +103,7 @@ static char *copy_text(char *to, const char *from, size_t *left)
         return to;
 }
 
-char *xacrt_stpcpy(char *to, const char *from)
+XACRT_WEAK char *xacrt_stpcpy(char *to, const char *from)
 {
         size_t left = SIZE_MAX;
         if (are_elsewhere(to, from))
@@ -111,7 +111,7 @@ char *xacrt_stpcpy(char *to, const char *from)
         return copy_text(to, from, &left) - 1;
 }
 
-char *xacrt_strcpy(char *to, const char *from)
+XACRT_WEAK char *xacrt_strcpy(char *to, const char *from)
 {
         if (are_elsewhere(to, from))
                 return strcpy(to, from);
@@ -120,7 +120,7 @@ char *xacrt_strcpy(char *to, const char *from)
 }
 
 /* The rest is filled with 0. */
-char *xacrt_stpncpy(char *to, const char *from, size_t len)
+XACRT_WEAK char *xacrt_stpncpy(char *to, const char *from, size_t len)
 {
         size_t left = len;
         if (are_elsewhere(to, from))
@@ -130,7 +130,7 @@ char *xacrt_stpncpy(char *to, const char *from, size_t len)
         return end > to && *(const char *)xac_for_read(end - 1) == '\0' ? end - 1 : end;
 }
 
-char *xacrt_strncpy(char *to, const char *from, size_t len)
+XACRT_WEAK char *xacrt_strncpy(char *to, const char *from, size_t len)
 {
         if (are_elsewhere(to, from))
                 return strncpy(to, from, len);
@@ -138,7 +138,7 @@ char *xacrt_strncpy(char *to, const char *from, size_t len)
         return to;
 }
 
-char *xacrt_strncat(char *to, const char *from, size_t len)
+XACRT_WEAK char *xacrt_strncat(char *to, const char *from, size_t len)
 {
         if (are_elsewhere(to, from))
                 return strncat(to, from, len);
@@ -149,7 +149,7 @@ char *xacrt_strncat(char *to, const char *from, size_t len)
         return to;
 }
 
-char *xacrt_strcat(char *to, const char *from)
+XACRT_WEAK char *xacrt_strcat(char *to, const char *from)
 {
         if (are_elsewhere(to, from))
                 return strcat(to, from);
@@ -157,7 +157,7 @@ char *xacrt_strcat(char *to, const char *from)
         return to;
 }
 
-char *xacrt_strndup(const char *text, size_t len)
+XACRT_WEAK char *xacrt_strndup(const char *text, size_t len)
 {
         len = xacrt_strnlen(text, len);
         char *copy = malloc(len + 1);
@@ -167,7 +167,7 @@ char *xacrt_strndup(const char *text, size_t len)
         return xacrt_memcpy(copy, text, len);
 }
 
-char *xacrt_strdup(const char *text)
+XACRT_WEAK char *xacrt_strdup(const char *text)
 {
         return xacrt_strndup(text, xacrt_strlen(text));
 }
@@ -186,7 +186,7 @@ static void set_pointer(char **place, char *pointer)
         xacrt_memcpy(place, &pointer, sizeof(pointer));
 }
 
-char *xacrt_strsep(char **text, const char *set)
+XACRT_WEAK char *xacrt_strsep(char **text, const char *set)
 {
         char *begin = pointer_at(text);
         if (!begin)
@@ -201,7 +201,7 @@ char *xacrt_strsep(char **text, const char *set)
         return begin;
 }
 
-char *xacrt_strtok_r(char *text, const char *set, char **rest)
+XACRT_WEAK char *xacrt_strtok_r(char *text, const char *set, char **rest)
 {
         if (!text)
                 text = pointer_at(rest);
@@ -217,7 +217,7 @@ char *xacrt_strtok_r(char *text, const char *set, char **rest)
 }
 
 /* The C library's is one for all threads. */
-char *xacrt_strtok(char *text, const char *set)
+XACRT_WEAK char *xacrt_strtok(char *text, const char *set)
 {
         static _Thread_local char *rest;
         return xacrt_strtok_r(text, set, &rest);

@@ -326,6 +326,8 @@ __attribute__((target("avx512f,avx512vl,avx2"))) static APART uint64_t gathered(
 }
 #endif
 
+#include "tests/compiler/forms_intrinsics.h"
+
 /* ---- atomic operations ---- */
 
 #define ATOMIC_FORM(name, type)                                                 \
@@ -680,6 +682,7 @@ static const struct form forms[] = {
         { "struct returned", a_struct_returned_there, 8 },
         { "struct by value", a_struct_by_value, 8 },
         { "struct among variable arguments", a_struct_among_others, 8 },
+        { "lists in structs", lists_in_structs, 8 },
         { "struct assigned", a_struct_assigned, 8 },
         { "array cleared", an_array_cleared, 4 },
         { "vectors", vectors, 64 },
@@ -688,6 +691,8 @@ static const struct form forms[] = {
         { "loop with conditions", a_loop_with_conditions, 4 },
         { "loop over indices", a_loop_over_indices, 4 },
 #if defined(__x86_64__)
+        { "builtin jumps", builtin_jumps, 8 },
+        { "truncated", truncated, 1 },
         { "masked", masked, 4 },
         { "gathered", gathered, 8 },
 #endif

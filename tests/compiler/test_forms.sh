@@ -14,7 +14,7 @@ try()
         shift
         rm -f "$work/forms"
         XAC_CLANG=clang-$version "$compiler" -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-pass-failed \
-                -I"$srcdir/include" "$@" -o "$work/forms" "$srcdir/tests/compiler/forms.c" >"$work/said" 2>&1 &&
+                -I"$srcdir/include" -I"$srcdir" "$@" -o "$work/forms" "$srcdir/tests/compiler/forms.c" >"$work/said" 2>&1 &&
                 "$work/forms" "$work/env" >"$work/said" 2>&1
         status_of_run=$?
         remove_env "$work/env"
