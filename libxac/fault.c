@@ -75,7 +75,8 @@ static void explain_common(const void *addr, const void *pc, bool is_outside)
                          who);
         else
                 snprintf(reason, sizeof(reason),
-                         "threads share this view (XAC_SHARED), and %s is not compiled by xac-cc; compile or wrap it, "
+                         "threads share this view (XAC_SHARED), and this access of %s is not translated: it is not "
+                         "compiled by xac-cc, or computes the address from that of other memory; compile or wrap it, "
                          "or use declared access",
                          who);
         explain(addr, reason);

@@ -552,6 +552,8 @@ static APART uint64_t container_of_member(byte *at, uint64_t seed)
         return *here;
 }
 
+#include "tests/compiler/forms_addresses.h"
+
 static _Thread_local uint64_t own_of_thread;
 static uint64_t own_of_all;
 
@@ -628,7 +630,7 @@ two:
         }
 }
 
-static byte *in_view, *in_memory;
+static byte *in_view;
 
 /* ---- accesses that the source does not do ---- */
 
@@ -711,6 +713,11 @@ static const struct form forms[] = {
         { "one of two", one_of_two, 1 },
         { "offset pointers", offset_pointers, 8 },
         { "container of member", container_of_member, 8 },
+        { "rebuilt from NULL", rebuilt_from_null, 4 },
+        { "rebuilt from a global", rebuilt_from_global, 1 },
+        { "rebuilt from a local", rebuilt_from_local, 1 },
+        { "rebuilt from memory", rebuilt_from_memory, 1 },
+        { "rebuilt by a distance", rebuilt_by_distance, 1 },
         { "variables", variables, 1 },
         { "list", a_list, 8 },
         { "jumps", jumps, 1 },

@@ -59,6 +59,8 @@ for part in load store atomicrmw cmpxchg atomic crossing byval intrinsic memcmp 
         strtok strsep; do
         is_found $part -O0
 done
+is_found far -O0
+is_found far -O2 # addresses that are computed from those of other objects
 is_found sparing -O2
 is_found speculation -O2 # a load that the source does not do
 exit $status
