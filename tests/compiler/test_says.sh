@@ -61,6 +61,34 @@ END
         is_said 'error: .*clflush are not translated; what meets no view can be in a file that clang compiles'
 fi
 
+# What others than the pass access, by a pointer that they are given: a warning each. Assembly without text is none.
+cat >"$work/warned.c" <<'END'
+#include <setjmp.h>
+int warned(jmp_buf *there, long *numbers);
+int warned(jmp_buf *there, long *numbers)
+{
+        jmp_buf own;
+        long number = 0;
+        __asm__ volatile("# %0" : : "r"(numbers) : "memory");
+        __asm__ volatile("# %0" : "+m"(*numbers));
+        __asm__ volatile("" : : "r"(numbers) : "memory");
+        __asm__ volatile("# %0 %1" : : "r"(&number), "r"(number) : "memory");
+        return setjmp(own) ? 0 : setjmp(*there);
+}
+END
+"$builddir/compiler/build-cc" -c "$work/warned.c" -o "$work/warned.o" >"$work/said" 2>&1
+is_said 'warned.c.*warning: .*inline assembly accesses is not translated: give it no addresses in views'
+is_said 'warned.c.*warning: .*what setjmp() writes is not translated: have the buffer on the stack'
+is_said '^3 warnings generated'
+
+# C++ by xac-cc, however that is said.
+cp "$work/warned.c" "$work/warned"
+for language in '-x c++' -xc++ '--language c++' --language=c++; do
+        # shellcheck disable=SC2086 # words
+        "$builddir/compiler/build-cc" $language '-###' -c "$work/warned" >"$work/said" 2>&1
+        is_said containers.h
+done
+
 # The header that xac-c++ includes, with all warnings that there are.
 echo 'typedef int nothing;' >"$work/nothing.cc"
 if ! "$builddir/compiler/build-c++" -Weverything -Werror -c "$work/nothing.cc" -o "$work/nothing.o"; then
