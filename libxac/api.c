@@ -23,6 +23,7 @@
 #include "libxac/stats.h"
 #include "libxac/thread.h"
 #include "libxac/touch.h"
+#include "libxac/translation.h"
 #include "libxac/unended.h"
 #include "libxac/wait.h"
 
@@ -342,6 +343,9 @@ static inline struct view *enter_view(const void *addr, struct thread **thread)
 const void *xac_translate_read(const void *addr)
 {
         struct thread *thread;
+        void *found = translation_find(addr, TRANSLATED_READ);
+        if (found)
+                return found;
         struct view *view = enter_view(addr, &thread);
         if (!view)
                 return addr;
@@ -353,6 +357,9 @@ const void *xac_translate_read(const void *addr)
 void *xac_translate_write(void *addr)
 {
         struct thread *thread;
+        void *found = translation_find(addr, TRANSLATED_WRITE);
+        if (found)
+                return found;
         struct view *view = enter_view(addr, &thread);
         if (!view)
                 return addr;

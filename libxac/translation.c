@@ -32,16 +32,33 @@ void translation_prepare(void)
         (void)make_own();
 }
 
-/* Entries by number: those of reads, then those of writes. */
-static xac_translation *entry_at(struct translations *own, uint32_t number)
+static bool is_of_writes(uint32_t number)
 {
-        return number < XAC_TRANSLATE_ENTRIES ? &own->kept.of_reads[number]
-                                              : &own->kept.of_writes[number - XAC_TRANSLATE_ENTRIES];
+        return number / XAC_TRANSLATE_ENTRIES % 2 != 0;
 }
 
 static uint32_t number_of(uintptr_t unit, enum translated access)
 {
         return (uint32_t)(unit % XAC_TRANSLATE_ENTRIES) + (access == TRANSLATED_WRITE ? XAC_TRANSLATE_ENTRIES : 0);
+}
+
+/* What shares an entry with others does not share this one, if it lies within 256 MiB of them. */
+static uint32_t number_of_gave_way(uintptr_t unit, enum translated access)
+{
+        return number_of(unit ^ unit / XAC_TRANSLATE_ENTRIES, access) + 2 * XAC_TRANSLATE_ENTRIES;
+}
+
+static void set_entry(struct translations *own, uint32_t number, xac_translation kept)
+{
+        if (own->entries[number].unit == NEVER_USED)
+                own->used[own->count++] = (uint16_t)number;
+        own->entries[number] = kept;
+}
+
+static void give_way(struct translations *own, const xac_translation *before, enum translated access)
+{
+        set_entry(own, number_of_gave_way(before->unit, access), *before);
+        own->has_given_way = true;
 }
 
 void translation_keep(const void *addr, const void *bytes, enum translated access)
@@ -51,33 +68,49 @@ void translation_keep(const void *addr, const void *bytes, enum translated acces
         struct translations *own = translations_own();
         const uintptr_t unit = (uintptr_t)addr >> XAC_TRANSLATE_SHIFT;
         const uint32_t number = number_of(unit, access);
-        xac_translation *entry = entry_at(own, number);
-        if (entry->unit == NEVER_USED)
-                own->used[own->count++] = (uint16_t)number;
-        *entry = (xac_translation){ unit, (uintptr_t)bytes - (uintptr_t)addr };
+        const xac_translation *before = &own->entries[number];
+        if (before->unit > FORGOTTEN && before->unit != unit)
+                give_way(own, before, access);
+        set_entry(own, number, (xac_translation){ unit, (uintptr_t)bytes - (uintptr_t)addr });
+}
+
+void *translation_search(const void *addr, enum translated access)
+{
+        const uintptr_t unit = (uintptr_t)addr >> XAC_TRANSLATE_SHIFT;
+        if (!window_contains(addr))
+                return NULL;
+        const xac_translation *entry = &translations_own()->entries[number_of_gave_way(unit, access)];
+        return entry->unit == unit ? (void *)((uintptr_t)addr + entry->delta) : NULL;
 }
 
 void translations_forget(void)
 {
         struct translations *own = translations_own();
         for (uint32_t i = 0; i < own->count; i++)
-                entry_at(own, own->used[i])->unit = NEVER_USED;
+                own->entries[own->used[i]].unit = NEVER_USED;
         own->count = 0;
+        own->has_given_way = false;
 }
 
 void translations_forget_writes(void)
 {
         struct translations *own = translations_own();
         for (uint32_t i = 0; i < own->count; i++)
-                if (own->used[i] >= XAC_TRANSLATE_ENTRIES)
-                        entry_at(own, own->used[i])->unit = FORGOTTEN;
+                if (is_of_writes(own->used[i]))
+                        own->entries[own->used[i]].unit = FORGOTTEN;
+}
+
+static void forget_entry(xac_translation *entry, uintptr_t unit)
+{
+        if (entry->unit == unit)
+                entry->unit = FORGOTTEN;
 }
 
 static void forget_unit(struct translations *own, uintptr_t unit, enum translated access)
 {
-        xac_translation *entry = entry_at(own, number_of(unit, access));
-        if (entry->unit == unit)
-                entry->unit = FORGOTTEN;
+        forget_entry(&own->entries[number_of(unit, access)], unit);
+        if (own->has_given_way)
+                forget_entry(&own->entries[number_of_gave_way(unit, access)], unit);
 }
 
 void translations_forget_page(const void *addr, uint64_t page_bytes)

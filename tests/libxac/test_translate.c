@@ -159,6 +159,48 @@ static void entries_are_shared(void)
         seat_leave(0);
 }
 
+static uint64_t read_at(const uint64_t *word)
+{
+        return *(const volatile uint64_t *)xac_for_read(word);
+}
+
+static void begin_written(uint64_t *word, uint64_t value)
+{
+        check_ok(xbegin(seat.env, 0));
+        *(volatile uint64_t *)xac_for_write(word) = value;
+}
+
+/* Of two pages that share an entry the second has it. The first is still known, until it has another slot. */
+static void what_gives_way_is_known(void)
+{
+        const size_t between = (size_t)XAC_TRANSLATE_ENTRIES * 4096;
+        seat_take(0);
+        uint64_t *first = xac_mmap(seat.env, "apart", 2 * between, 0);
+        check(first != MAP_FAILED);
+        uint64_t *second = first + between / sizeof(*first);
+        check_ok(xbegin(seat.env, 0));
+        check(read_at(first) == 0 && read_at(second) == 0 && read_at(first) == 0);
+        check(xac_entry_of(xac_kept->of_reads, first)->unit == (uintptr_t)second >> XAC_TRANSLATE_SHIFT);
+        *(uint64_t *)xac_page_write(seat.env, first) = 1;
+        check_equal(read_at(first), 1);
+        begin_written(first, 2);
+        begin_written(second, 3);
+        check(read_at(first) == 2 && read_at(second) == 3);
+        check_equal(xabort(seat.env), 0);
+        check(read_at(first) == 2 && read_at(second) == 0);
+        begin_written(first, 4);
+        check_equal(read_at(second), 0);
+        check_equal(xabort(seat.env), 0);
+        check_equal(read_at(first), 2);
+        check_equal(xabort(seat.env), 0);
+        check_equal(read_at(first), 1);
+        check_ok(xend(seat.env));
+        check_ok(xbegin(seat.env, 0));
+        check(read_at(first) == 1 && read_at(second) == 0);
+        check_ok(xend(seat.env));
+        seat_leave(0);
+}
+
 /* What cannot commit goes on: what it writes it reads, and nothing of it stays. */
 static void a_write_that_is_not_allowed_is_harmless(int way)
 {
@@ -261,6 +303,7 @@ int main(void)
                 isolated_way(pages_that_move_are_found, 0, "own view"),
                 isolated_way(pages_that_move_are_found, WAY_COMPILED, "shared view"),
                 isolated_test(entries_are_shared),
+                isolated_test(what_gives_way_is_known),
                 isolated_way(a_write_that_is_not_allowed_is_harmless, 0, "own view"),
                 isolated_way(a_write_that_is_not_allowed_is_harmless, WAY_COMPILED, "shared view"),
                 isolated_way(a_full_pool_is_harmless, 0, "own view"),
