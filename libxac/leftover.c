@@ -66,20 +66,25 @@ static bool is_on_disk(const struct control *control)
 
 /* ---- Whose it is ---- */
 
-/* Would an open of this directory go on with it? (R15) */
+static bool is_believed(const struct manifest *manifest, const struct control *control)
+{
+        return !memcmp(manifest->uuid, control->uuid, sizeof(control->uuid)) &&
+               manifest->session.time_ns == control->session_ns &&
+               (manifest->generation == control->generation || manifest->generation == control->next_generation);
+}
+
+/* Would an open of this directory go on with it? (R15) Not on the stack, of which an open that asks has little. */
 static enum leftover_kind ask_environment(struct leftover *leftover, int directory, const struct control *control)
 {
-        struct manifest manifest;
-        leftover->err = manifest_read(directory, &manifest);
+        enum leftover_kind kind = LEFTOVER_UNKNOWN;
+        struct manifest *manifest = malloc(sizeof(*manifest));
+        leftover->err = manifest ? manifest_read(directory, manifest) : -ENOMEM;
         if (leftover->err == -ENOENT)
-                return LEFTOVER_REPLACED;
-        if (leftover->err)
-                return LEFTOVER_UNKNOWN;
-        bool is_believed =
-                !memcmp(manifest.uuid, control->uuid, sizeof(control->uuid)) &&
-                manifest.session.time_ns == control->session_ns &&
-                (manifest.generation == control->generation || manifest.generation == control->next_generation);
-        return is_believed ? LEFTOVER_NEEDED : LEFTOVER_REPLACED;
+                kind = LEFTOVER_REPLACED;
+        else if (!leftover->err)
+                kind = is_believed(manifest, control) ? LEFTOVER_NEEDED : LEFTOVER_REPLACED;
+        free(manifest);
+        return kind;
 }
 
 static enum leftover_kind ask_file_system(const struct leftover *leftover, const struct control *control)

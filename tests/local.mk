@@ -90,6 +90,7 @@ include tests/crash/local.mk
 include tests/fuzz/local.mk
 include tests/crafted/local.mk
 include tests/operator/local.mk
+include tests/limits/local.mk
 
 include tests/tools/local.mk
 include tests/load/local.mk
