@@ -10,6 +10,8 @@ check_LTLIBRARIES += %D%/support/libsupport.la
         %D%/support/actor.h \
         %D%/support/bank.c \
         %D%/support/bank.h \
+        %D%/support/cancel.c \
+        %D%/support/cancel.h \
         %D%/support/chance.c \
         %D%/support/chance.h \
         %D%/support/check.c \

@@ -145,6 +145,7 @@ CONTRACT_TESTS = \
         %D%/test_growth \
         %D%/test_guest \
         %D%/test_limits \
+        %D%/test_held_snapshots \
         %D%/test_scan_memory \
         %D%/test_regions \
         %D%/test_late_handler \
@@ -218,6 +219,8 @@ EXTRA_DIST += %D%/exceptions.cc
 %C%_test_growth_LDADD = $(CONTRACT_LIBS)
 %C%_test_regions_SOURCES = %D%/test_regions.c
 %C%_test_regions_LDADD = $(CONTRACT_LIBS)
+%C%_test_held_snapshots_SOURCES = %D%/test_held_snapshots.c
+%C%_test_held_snapshots_LDADD = $(CONTRACT_LIBS)
 %C%_test_scan_memory_SOURCES = %D%/test_scan_memory.c
 %C%_test_scan_memory_LDADD = $(CONTRACT_LIBS)
 %C%_test_late_handler_SOURCES = %D%/test_late_handler.c

@@ -2,69 +2,75 @@
 
 /*
  * Threads that are cancelled (pthread_cancel) while they are in a call: nobody is blocked afterwards, nothing leaks,
- * and xac_wait() ends at once.
+ * and xac_wait() ends at once. With `--cancels N` each call is cancelled so often.
  */
 
-#include <dirent.h>
-#include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-#include <xac/xac.h>
-
-#include "tests/support/chance.h"
+#include "tests/support/cancel.h"
 #include "tests/support/check.h"
 #include "tests/support/isolate.h"
-#include "tests/support/leeway.h"
 #include "tests/support/scratch.h"
 
-enum { ROUNDS = 25, PAGES = 30, WORDS = 512, DELAY_US = 4000, BEGUN_MS = 20000 };
+enum { PAGES = 30, WORDS = 512, LIMIT_S = 600, NAME_BYTES = 40 };
 
-static xac_env *env;
-static struct chance chance;
-static _Atomic uint64_t calls; /* that were made by the thread that is cancelled */
+static _Atomic unsigned turn;
+
+static void *map(xac_env *env)
+{
+        uint64_t *words = xac_mmap(env, "words", PAGES * WORDS * sizeof(uint64_t), 0);
+
+        check(words != MAP_FAILED);
+        return words;
+}
 
 static int add(void *words)
 {
-        ++((uint64_t *)words)[WORDS * (size_t)(calls % PAGES)];
+        ++((uint64_t *)words)[WORDS * (size_t)(turn++ % PAGES)];
         return 0;
 }
 
-/* ---- What is cancelled, again and again until it is ---- */
-
-typedef void call(void *words);
-
-static void open_and_close(void *words)
+static void open_and_close(xac_env *env, void *words)
 {
         const xac_options options = { .pool_bytes = 16 << 20 };
         xac_env *other;
 
-        (void)words;
+        (void)env, (void)words;
         if (xac_open(scratch_path("other"), XAC_CREATE, &options, &other) == 0)
                 check_ok(xac_close(other));
 }
 
-static void commit(void *words)
+static void commit(xac_env *env, void *words)
 {
         check_ok(xac_run(env, 0, add, words));
 }
 
-static void checkpoint(void *words)
+static void commit_by_itself(xac_env *env, void *words)
+{
+        int err;
+
+        do {
+                check_ok(xbegin(env, 0));
+                (void)add(words);
+                err = xend(env);
+        } while (err == XAC_CONFLICT);
+        check_ok(err);
+}
+
+static void checkpoint(xac_env *env, void *words)
 {
         check_ok(xac_run(env, XAC_NOSYNC, add, words));
         check_ok(xac_checkpoint(env));
 }
 
-static void synchronize(void *words)
+static void synchronize(xac_env *env, void *words)
 {
         check_ok(xac_run(env, XAC_NOSYNC, add, words));
         check_ok(xac_sync(env));
 }
 
-static void snapshot(void *words)
+static void snapshot(xac_env *env, void *words)
 {
         xac_snapshot *made;
 
@@ -75,143 +81,110 @@ static void snapshot(void *words)
         check_ok(xac_snapshot_close(made));
 }
 
-static void backup(void *words)
+static void durable_snapshot(xac_env *env, void *words)
 {
-        static unsigned made;
-        char name[40];
+        xac_snapshot *made, *fresh;
+
+        check_ok(xac_run(env, XAC_NOSYNC, add, words));
+        if (xac_snapshot_open(env, XAC_DURABLE, &made))
+                return;
+        const uint64_t *then = xac_snapshot_map(made, "words", NULL);
+        check(then != MAP_FAILED && then[0] <= turn);
+        check_ok(xac_snapshot_refresh(made, &fresh));
+        check_ok(xac_snapshot_close(fresh));
+        check_ok(xac_snapshot_close(made));
+}
+
+static void map_and_unmap(xac_env *env, void *words)
+{
+        void *other = xac_mmap(env, "other", WORDS * sizeof(uint64_t), XAC_ANYWHERE);
+
+        (void)words;
+        if (other != MAP_FAILED)
+                check_ok(xac_munmap(env, other));
+}
+
+static void backup(xac_env *env, void *words)
+{
+        static _Atomic unsigned made;
+        char name[NAME_BYTES];
 
         (void)words;
         snprintf(name, sizeof(name), "backup.%u", made++);
         check_ok(xac_backup(env, scratch_path(name), NULL));
 }
 
-static void scrub(void *words)
+static void scrub(xac_env *env, void *words)
 {
         (void)words;
         check_ok(xac_scrub(env, NULL, NULL));
 }
 
-static void wait_for_ever(void *words)
+static void wait_for_ever(xac_env *env, void *words)
 {
         check_ok(xbegin(env, 0));
         check(*(uint64_t *)words != 1234567);
         (void)xac_wait(env, NULL);
 }
 
-static int wait_in_a_body(void *words)
+struct waiting {
+        xac_env *env;
+        uint64_t *words;
+};
+
+static int wait_in_a_body(void *waiting_)
 {
-        check(*(uint64_t *)words != 1234567);
-        return xac_wait(env, NULL);
+        const struct waiting *waiting = waiting_;
+
+        check(waiting->words[0] != 1234567);
+        return xac_wait(waiting->env, NULL);
 }
 
-static void wait_in_a_run(void *words)
+static void wait_in_a_run(xac_env *env, void *words)
 {
-        (void)xac_run(env, 0, wait_in_a_body, words);
+        struct waiting waiting = { env, words };
+
+        (void)xac_run(env, 0, wait_in_a_body, &waiting);
 }
 
-/* ---- Cancelling ---- */
-
-static void *call_for_ever(void *call_)
-{
-        call *const *called = call_;
-        uint64_t *words = xac_mmap(env, "words", PAGES * WORDS * sizeof(uint64_t), 0);
-
-        check(words != MAP_FAILED);
-        for (;; calls++) {
-                (*called)(words);
-                pthread_testcancel();
+#define cancelled_test(made, is_endless_)                                                                        \
+        static void made##_may_be_cancelled(void)                                                                \
+        {                                                                                                        \
+                cancel_again_and_again(                                                                          \
+                        &(const struct cancel_call){ .begin = map, .call = (made), .is_endless = is_endless_ }); \
         }
-}
+/* clang-format off */
+cancelled_test(open_and_close, false)
+cancelled_test(commit, false)
+cancelled_test(commit_by_itself, false)
+cancelled_test(checkpoint, false)
+cancelled_test(synchronize, false)
+cancelled_test(snapshot, false)
+cancelled_test(durable_snapshot, false)
+cancelled_test(map_and_unmap, false)
+cancelled_test(backup, false)
+cancelled_test(scrub, false)
+cancelled_test(wait_for_ever, true)
+cancelled_test(wait_in_a_run, true)
+        /* clang-format on */
 
-static void await_calls(uint64_t before)
-{
-        for (int i = 0; calls == before && i < BEGUN_MS; i++)
-                usleep(1000);
-}
-
-static void cancel_at_some_moment(call *called, bool is_endless)
-{
-        pthread_t thread;
-        void *result = NULL;
-        const uint64_t before = calls;
-
-        check_equal(pthread_create(&thread, NULL, call_for_ever, &called), 0);
-        if (!is_endless && chance_percent(&chance, 50))
-                await_calls(before);
-        usleep((useconds_t)chance_below(&chance, DELAY_US));
-        check_equal(pthread_cancel(thread), 0);
-        for (struct leeway left = leeway_of(10000); pthread_tryjoin_np(thread, &result) && leeway_pause(&left);)
-                ;
-        check(result == PTHREAD_CANCELED);
-}
-
-static unsigned descriptors(void)
-{
-        unsigned count = 0;
-        DIR *all = opendir("/proc/self/fd");
-
-        check(all != NULL);
-        while (readdir(all))
-                count++;
-        closedir(all);
-        return count;
-}
-
-static void expect_nothing_left(uint64_t *words, unsigned descriptors_before)
-{
-        xac_stats stats;
-        xac_env *other;
-
-        check_ok(xac_run(env, 0, add, words));
-        check_ok(xac_stat(env, &stats));
-        check_equal(stats.participants, 1);
-        check(descriptors() <= descriptors_before);
-        check_ok(xac_open(scratch_path("other"), XAC_CREATE, NULL, &other));
-        check_ok(xac_close(other));
-}
-
-/* It takes what comes after the frames that were left for theirs. */
-static void skip_where_left_frames_stay_poisoned(void)
-{
-#if defined(__SANITIZE_ADDRESS__)
-        isolate_skip("AddressSanitizer does not know of cancelled threads");
-#endif
-}
-
-static void cancel_again_and_again(call *called, bool is_endless)
-{
-        skip_where_left_frames_stay_poisoned();
-        chance.state = chance_seed();
-        check_ok(xac_open(scratch_path("env"), XAC_CREATE, NULL, &env));
-        uint64_t *words = xac_mmap(env, "words", PAGES * WORDS * sizeof(uint64_t), 0);
-        check(words != MAP_FAILED);
-        check_ok(xac_run(env, 0, add, words));
-        if (!is_endless)
-                called(words); /* what it opens once and for all is open */
-        const unsigned before = descriptors();
-        for (int i = 0; i < ROUNDS; i++)
-                cancel_at_some_moment(called, is_endless);
-        expect_nothing_left(words, before);
-        check_ok(xac_close(env));
-}
-
-#define cancelled_test(called, is_endless)                    \
-        static void called##_may_be_cancelled(void)           \
-        {                                                     \
-                cancel_again_and_again((called), is_endless); \
-        }
-cancelled_test(open_and_close, false) cancelled_test(commit, false) cancelled_test(checkpoint, false)
-        cancelled_test(synchronize, false) cancelled_test(snapshot, false) cancelled_test(backup, false)
-                cancelled_test(scrub, false) cancelled_test(wait_for_ever, true) cancelled_test(wait_in_a_run, true)
-
-                        int main(void)
+        int main(int argc, char **argv)
 {
         const struct CMUnitTest tests[] = {
-                isolated_test(open_and_close_may_be_cancelled), isolated_test(commit_may_be_cancelled),
-                isolated_test(checkpoint_may_be_cancelled),     isolated_test(synchronize_may_be_cancelled),
-                isolated_test(snapshot_may_be_cancelled),       isolated_test(backup_may_be_cancelled),
-                isolated_test(scrub_may_be_cancelled),          isolated_test(wait_for_ever_may_be_cancelled),
-                isolated_test(wait_in_a_run_may_be_cancelled),
+                isolated_timed(open_and_close_may_be_cancelled, LIMIT_S),
+                isolated_timed(commit_may_be_cancelled, LIMIT_S),
+                isolated_timed(commit_by_itself_may_be_cancelled, LIMIT_S),
+                isolated_timed(checkpoint_may_be_cancelled, LIMIT_S),
+                isolated_timed(synchronize_may_be_cancelled, LIMIT_S),
+                isolated_timed(snapshot_may_be_cancelled, LIMIT_S),
+                isolated_timed(durable_snapshot_may_be_cancelled, LIMIT_S),
+                isolated_timed(map_and_unmap_may_be_cancelled, LIMIT_S),
+                isolated_timed(backup_may_be_cancelled, LIMIT_S),
+                isolated_timed(scrub_may_be_cancelled, LIMIT_S),
+                isolated_timed(wait_for_ever_may_be_cancelled, LIMIT_S),
+                isolated_timed(wait_in_a_run_may_be_cancelled, LIMIT_S),
         };
+
+        cancel_options(argc, argv);
         return cmocka_run_group_tests_name("cancel", tests, NULL, NULL);
 }
