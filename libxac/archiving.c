@@ -12,6 +12,7 @@
 
 #include "base/say.h"
 #include "base/sys.h"
+#include "libxac/archive_place.h"
 #include "libxac/handlers.h"
 #include "recovery/archive_keep.h"
 #include "recovery/log_files.h"
@@ -35,20 +36,6 @@ static int open_archive(const char *path, uint32_t mode, bool is_packed, struct 
 
 /* ---- Open ---- */
 
-/* Codes do not tell an error of the archive from one of the environment. */
-static int refuse(const struct xac_env *env, int err, const char *archive, const char *why)
-{
-        say(stderr, "libxac: %s: archive %s: %s\n", env->identity.path, archive, why);
-        return err;
-}
-
-static const char *why_not(int err)
-{
-        return err == -ENOENT   ? "it is not there: mount it, or make the directory"
-               : err == -ENOSPC ? "no space left there"
-                                : xac_strerror(err);
-}
-
 static int refuse_part(const struct xac_env *env, int err, const char *part)
 {
         say(stderr,
@@ -64,12 +51,16 @@ int archiving_identify(struct xac_env *env, const xac_options *options)
         if (!options->archive)
                 return 0;
         if (env->identity.is_volatile)
-                return refuse(env, -EINVAL, options->archive, "a volatile environment has no log to be kept");
+                return archive_place_refuse(env, -EINVAL, options->archive,
+                                            "a volatile environment has no log to be kept");
         path = realpath(options->archive, NULL);
-        if (!path) {
-                err = -errno;
-                return refuse(env, err, options->archive, why_not(err));
+        if (!path) { /* those who have the environment open may have archived there before: then they are joined */
+                env->identity.archive_away = -errno;
+                path = archive_place_away(options->archive);
         }
+        if (!path)
+                return archive_place_refuse(env, env->identity.archive_away, options->archive,
+                                            archive_place_why(env->identity.archive_away));
         if (strlen(path) >= sizeof(env->identity.archive))
                 err = -ENAMETOOLONG;
         else
@@ -82,9 +73,10 @@ int archiving_check_joined(struct xac_env *env)
 {
         if (!env->identity.archive[0] || strcmp(env->identity.archive, env->shared.control->archive) == 0)
                 return 0;
-        refuse(env, -EINVAL, env->identity.archive,
-               has_archive(&env->shared) ? "it is open with another archive, and keeps that until all have closed it"
-                                         : "it is open without an archive; name one again when all have closed it");
+        archive_place_refuse(env, -EINVAL, env->identity.archive,
+                             has_archive(&env->shared)
+                                     ? "it is open with another archive, and keeps that until all have closed it"
+                                     : "it is open without an archive; name one again when all have closed it");
         shared_detach(&env->shared);
         return -EINVAL;
 }
@@ -156,23 +148,33 @@ int archiving_catch_up(struct xac_env *env, const struct manifest *manifest)
                 tell_if_left(env, &manifest->archive);
                 return 0;
         }
+        if (identity->archive_away)
+                return archive_place_refuse(env, identity->archive_away, identity->archive,
+                                            archive_place_why(identity->archive_away));
         int err = open_archive(identity->archive, manifest->mode, identity->archive_is_packed, &archive);
         if (!err) {
+                err = archive_place_recognize(env, manifest, archive.directory);
+                if (err) {
+                        sys_close(archive.directory);
+                        return err;
+                }
                 note_directory(&env->identity, archive.directory);
                 err = keep_rest(&archive, env, manifest, &mark);
-                if (!err) /* else it is told when it takes nothing */
+                if (!err) { /* else it is told when it takes nothing */
                         (void)archive_claim(&archive);
+                        archive_place_mark(env, &archive, manifest);
+                }
                 sys_close(archive.directory);
         }
         if (err == -EEXIST)
-                return refuse(
+                return archive_place_refuse(
                         env, err, identity->archive,
                         "of another environment, or of another history of this one, as a restored copy has: name a "
                         "new directory");
         if (err && mark.culprit[0])
                 refuse_part(env, err, mark.culprit);
         else if (err)
-                refuse(env, err, identity->archive, xac_strerror(err));
+                archive_place_refuse(env, err, identity->archive, xac_strerror(err));
         return identity->archive_may_drop ? 0 : err;
 }
 
@@ -185,6 +187,7 @@ void archiving_begin(struct xac_env *env, const struct manifest *manifest)
         control->session = manifest->session;
         control->archive_device = env->identity.archive_device;
         control->archive_inode = env->identity.archive_inode;
+        memcpy(control->archive_marker, env->identity.archive_marker, sizeof(control->archive_marker));
         atomic_store(&control->archive_record, manifest->session.position);
         atomic_store(&control->archive_sequence, manifest->base_sequence);
         atomic_store(&control->archived_ns, sys_monotonic_ns());
@@ -254,27 +257,9 @@ static void tell_if_new(const struct xac_env *env, int before, int err)
         const char *path = env->shared.control->archive;
         if (err && err != before)
                 say(stderr, "libxac: %s: archive %s takes nothing: %s; the log grows until it does\n",
-                    env->identity.path, path, why_not(err));
+                    env->identity.path, path, archive_place_why(err));
         else if (!err && before)
                 say(stderr, "libxac: %s: archive %s takes the log again\n", env->identity.path, path);
-}
-
-/* Where an archive was unmounted, there is another directory of that name, which is empty. Mounted again it may have
- * another device number: then it has parts of this environment. */
-static int check_directory(const struct control *control, int directory)
-{
-        char name[ARCHIVE_NAME_BYTES];
-        struct archive_part newest;
-        struct stat st;
-        int err = sys_stat(directory, &st);
-        if (err || !control->archive_inode)
-                return err;
-        if (st.st_dev == control->archive_device && st.st_ino == control->archive_inode)
-                return 0;
-        err = archive_newest(directory, &newest, name);
-        if (!err && memcmp(newest.uuid, control->uuid, sizeof(newest.uuid)) != 0)
-                err = -ENOENT;
-        return err;
 }
 
 static int keep(struct xac_env *env, uint64_t to, bool has_tail)
@@ -283,7 +268,7 @@ static int keep(struct xac_env *env, uint64_t to, bool has_tail)
         struct archive archive;
         int err = open_archive(control->archive, control->mode, control->archive_is_packed, &archive);
         if (!err) {
-                err = check_directory(control, archive.directory);
+                err = archive_place_check(control, archive.directory);
                 if (!err)
                         err = keep_up_to(&archive, env, to, has_tail);
                 sys_close(archive.directory);

@@ -137,6 +137,7 @@ struct control {
         struct manifest_session session;  /* that is archived */
         uint64_t archive_device;          /* of that directory; 0: it could not be reached yet */
         uint64_t archive_inode;
+        uint8_t archive_marker[16]; /* the id of its marker (recovery/archive_marker.h); zeros: not known */
         uint32_t archive_is_packed;
         char path[CONTROL_PATH_BYTES]; /* of the directory when this was made: to find it by; empty: not known */
         struct directory_mark mark;    /* of it */

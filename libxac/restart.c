@@ -60,6 +60,7 @@ static void name_archive(const struct xac_env *env, struct manifest *manifest)
         archive->held_bytes = identity->archive_held;
         archive->flags = (identity->archive_may_drop ? XAC_ARCHIVE_DROP : 0) |
                          (identity->archive_is_packed ? 0 : XAC_ARCHIVE_PLAIN);
+        memcpy(archive->marker, identity->archive_marker, sizeof(archive->marker));
         strcpy(archive->path, identity->archive);
 }
 

@@ -75,6 +75,8 @@ struct shared_identity {
         bool archive_may_drop;
         uint64_t archive_held;                  /* log that is kept while the archive takes nothing */
         uint64_t archive_device, archive_inode; /* as in the control part */
+        uint8_t archive_marker[16];             /* likewise */
+        int archive_away;                       /* -errno: why its directory is not there now */
 };
 
 /* Whoever is attached shares byte 0 of the control part, which the kernel gives up when all descriptors and mappings of

@@ -58,6 +58,7 @@ struct manifest_archive {
         uint64_t device, inode; /* of the environment's directory */
         uint64_t held_bytes;
         uint64_t flags;                 /* enum xac_archive_flags */
+        uint8_t marker[16];             /* id of its marker (archive_marker.h); zeros: not known */
         char path[MANIFEST_PATH_BYTES]; /* empty: nowhere */
 };
 

@@ -53,7 +53,8 @@ enum {
         AT_SEALED = AT_ARCHIVE_PATH + MANIFEST_PATH_BYTES,
         AT_SEALS = AT_SEALED + 8,
         SEAL_BYTES = 24,
-        AT_END = AT_SEALS + MANIFEST_FILES * SEAL_BYTES,
+        AT_ARCHIVE_MARKER = AT_SEALS + MANIFEST_FILES * SEAL_BYTES,
+        AT_END = AT_ARCHIVE_MARKER + 16,
 
         UNITS_MAX = 1 << 30, /* so that addresses have 64 bits */
 
@@ -112,6 +113,7 @@ static void archive_fields_encode(unsigned char *slot, const struct manifest_arc
         bytes_put_u64(slot + AT_ARCHIVE_HELD, archive->held_bytes);
         bytes_put_u64(slot + AT_ARCHIVE_FLAGS, archive->flags);
         memcpy(slot + AT_ARCHIVE_PATH, archive->path, strlen(archive->path));
+        memcpy(slot + AT_ARCHIVE_MARKER, archive->marker, sizeof(archive->marker));
 }
 
 static void seals_encode(unsigned char *slot, const struct manifest *manifest)
@@ -234,6 +236,7 @@ static void archive_fields_decode(const unsigned char *slot, struct manifest_arc
                 archive->held_bytes = MANIFEST_HELD_MAX;
         archive->flags = bytes_get_u64(slot + AT_ARCHIVE_FLAGS);
         memcpy(archive->path, slot + AT_ARCHIVE_PATH, sizeof(archive->path));
+        memcpy(archive->marker, slot + AT_ARCHIVE_MARKER, sizeof(archive->marker));
 }
 
 static void seals_decode(const unsigned char *slot, struct manifest *manifest)

@@ -42,7 +42,8 @@
  *       17104   1024   its path, filled up with zeros
  *       18128      8   sealed: a bit for each file; this and the following: before version 7 zero
  *       18136  64*24   seals of the files, each number, outside, beside
- *       19672  13096   zero
+ *       19672     16   of the archive: id of its marker; zeros: not known. Older libraries leave it out
+ *       19688  13080   zero
  *
  * The version is the lowest that has what the manifest says, so that an older library may open what it understands.
  *

@@ -12,6 +12,7 @@ TESTS += $(SUITE_libxac)
 LIBXAC_UNIT_TESTS = \
         %D%/test_alive_names \
         %D%/test_archive \
+        %D%/test_archive_place \
         %D%/test_archive_trouble \
         %D%/test_backlog \
         %D%/test_backlog_others \
@@ -56,6 +57,8 @@ UNIT_STAGE = tests/libxac/stage.h $(UNIT_ENGINE)
 %C%_test_alive_names_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_archive_SOURCES = %D%/test_archive.c %D%/archive_stand.h
 %C%_test_archive_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
+%C%_test_archive_place_SOURCES = %D%/test_archive_place.c %D%/archive_stand.h
+%C%_test_archive_place_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_archive_trouble_SOURCES = %D%/test_archive_trouble.c %D%/archive_stand.h
 %C%_test_archive_trouble_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_backlog_SOURCES = %D%/test_backlog.c %D%/backlog_stand.h

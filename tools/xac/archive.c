@@ -17,12 +17,14 @@
 #include "base/say.h"
 #include "base/sys.h"
 #include "recovery/archive_keep.h"
+#include "recovery/archive_marker.h"
 #include "recovery/log_files.h"
 #include "tools/xac/archive_check.h"
 #include "tools/xac/archive_list.h"
 #include "tools/xac/moment.h"
 #include "tools/xac/opening.h"
 #include "tools/xac/place.h"
+#include "tools/xac/remains.h"
 #include "tools/xac/restore_until.h"
 #include "tools/xac/tool.h"
 
@@ -32,6 +34,7 @@ const char archive_help[] =
         "       xac archive --check [--quiet] ARCHIVE\n"
         "       xac archive --keep-since=MOMENT [--dry-run | --quiet] ARCHIVE\n"
         "       xac archive --until=MOMENT [--quiet] ARCHIVE DIR\n"
+        "       xac archive --new DIR\n"
         "Keeps the log of the environment DIR in the directory ARCHIVE: the segments that are full and on disk now,\n"
         "and of a closed environment all. Programs that open it with xac_options.archive do so by themselves,\n"
         "and lose none; this here gets what no checkpoint has given up yet.\n"
@@ -48,6 +51,8 @@ const char archive_help[] =
         "  --dry-run            says what would be removed, and removes nothing\n"
         "  --until=MOMENT       brings DIR, a copy of the environment when it was closed, on to that moment: to the\n"
         "                       newest commit that is not later. It becomes an environment of its own\n"
+        "  --new                DIR forgets which archive it had: the next open begins a new one, or goes on with\n"
+        "                       another one of its own, in the directory that it names\n"
         "  --quiet              says nothing unless it fails, or the archive ends before the time of --until\n"
         "  --help               this text\n"
         "\n"
@@ -59,6 +64,7 @@ struct archive_call {
         bool is_list, has_files, is_json;
         bool is_check;
         bool is_forget;
+        bool is_new;
         bool is_restore;
         struct moment moment;
 };
@@ -206,6 +212,20 @@ static int open_archive(const char *path, int *directory)
         return 0;
 }
 
+static bool is_marked_as_before(const struct manifest_archive *archive, const char *path)
+{
+        struct archive_marker marker;
+        int directory;
+
+        if (!archive_id_is_known(archive->marker))
+                return opening_is_archive(path);
+        if (sys_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0, &directory))
+                return true;
+        const int err = archive_marker_read(directory, &marker);
+        sys_close(directory);
+        return !err && memcmp(marker.id, archive->marker, sizeof(marker.id)) == 0;
+}
+
 /* What is taken there now, the archive that is away would lack. */
 static bool is_away(const struct place *place, const char *path)
 {
@@ -214,12 +234,12 @@ static bool is_away(const struct place *place, const char *path)
 
         if (!place_has_archive(place) || stat(archive->path, &named) || stat(path, &given))
                 return false;
-        if (named.st_dev != given.st_dev || named.st_ino != given.st_ino || opening_is_archive(path))
+        if (named.st_dev != given.st_dev || named.st_ino != given.st_ino || is_marked_as_before(archive, path))
                 return false;
         tool_complain(
-                "%s is the archive of %s, and there is nothing in it: is it somewhere else now? If it is to begin "
-                "anew, give it another directory",
-                path, place->path);
+                "%s is the archive of %s, and is not what it was, or there is nothing in it: is it not mounted, or "
+                "somewhere else now? If it is to begin anew, give it another directory, or 'xac archive --new %s'",
+                path, place->path, place->path);
         return true;
 }
 
@@ -287,6 +307,42 @@ static enum tool_exit run_keep(const char *dir, const char *path, const struct a
         return result;
 }
 
+/* ---- Forgetting which it was ---- */
+
+/* Its shared memory would be of an older manifest, and nobody would go on with it. */
+static enum tool_exit forget(struct place *place)
+{
+        int err = place->has_lock_file ? place_hold(place) : 0;
+
+        if (err == -EBUSY || (!err && remains_are_there(place))) {
+                tool_complain("%s is in use, or was not closed and is to go on with what is in shared memory: it keeps "
+                              "its archive until all have closed it",
+                              place->path);
+                return TOOL_BUSY;
+        }
+        if (!err)
+                err = manifest_read(place->directory, &place->manifest);
+        memset(&place->manifest.archive, 0, sizeof(place->manifest.archive));
+        if (!err)
+                err = manifest_write(place->directory, &place->manifest);
+        if (!err)
+                return TOOL_DONE;
+        tool_complain("%s: %s", place->path, tool_explain(err));
+        return TOOL_FAILED;
+}
+
+static enum tool_exit run_new(const char *dir)
+{
+        static struct place place;
+        enum tool_exit result = place_open_with_manifest(&place, dir);
+
+        if (result != TOOL_DONE)
+                return result;
+        result = forget(&place);
+        place_close(&place);
+        return result;
+}
+
 /* ---- Command line ---- */
 
 static bool is_of_archive_alone(const struct archive_call *call)
@@ -306,12 +362,16 @@ static enum tool_exit run_on_archive(const char *path, const struct archive_call
 
 static enum tool_exit run(int argc, char **argv, const struct archive_call *call)
 {
-        int wanted = is_of_archive_alone(call) ? 1 : 2;
+        int wanted = is_of_archive_alone(call) || call->is_new ? 1 : 2;
 
         if (argc - optind != wanted) {
-                tool_complain(wanted == 1 ? "an archive, please" : "an environment and an archive, please");
+                tool_complain(call->is_new  ? "an environment, please"
+                              : wanted == 1 ? "an archive, please"
+                                            : "an environment and an archive, please");
                 return tool_usage("archive");
         }
+        if (call->is_new)
+                return run_new(argv[optind]);
         if (wanted == 1)
                 return run_on_archive(argv[optind], call);
         return call->is_restore ? restore_until_moment(argv[optind + 1], argv[optind], &call->moment, call->is_quiet)
@@ -328,6 +388,7 @@ static bool take_flag(int option, struct archive_call *call)
                            : option == 'f' ? &call->has_files
                            : option == 'j' ? &call->is_json
                            : option == 'c' ? &call->is_check
+                           : option == 'w' ? &call->is_new
                                            : NULL;
 
         if (flag)
@@ -353,8 +414,8 @@ static bool take_option(int option, struct archive_call *call)
 
 static bool is_sensible(const struct archive_call *call)
 {
-        if (call->is_list + call->is_check + call->is_forget + call->is_restore > 1)
-                tool_complain("one thing at a time: --list, --check, --keep-since or --until");
+        if (call->is_list + call->is_check + call->is_forget + call->is_restore + call->is_new > 1)
+                tool_complain("one thing at a time: --list, --check, --keep-since, --until or --new");
         else if (call->is_dry && !call->is_forget)
                 tool_complain("--dry-run is for --keep-since");
         else if (call->is_json && !call->is_list)
@@ -373,6 +434,7 @@ enum tool_exit archive_main(int argc, char **argv)
                                                { "files", no_argument, NULL, 'f' },
                                                { "json", no_argument, NULL, 'j' },
                                                { "check", no_argument, NULL, 'c' },
+                                               { "new", no_argument, NULL, 'w' },
                                                { "keep-since", required_argument, NULL, 'k' },
                                                { "dry-run", no_argument, NULL, 'n' },
                                                { "until", required_argument, NULL, 'u' },

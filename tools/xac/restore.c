@@ -21,8 +21,7 @@
 
 const char restore_help[] =
         "Usage: xac restore [--owner=USER[:GROUP]] [--quiet] [--json] BACKUP [INCREMENTAL]... DIR\n"
-        "       xac restore --archive=ARCHIVE [--until=MOMENT] [--owner=USER[:GROUP]] [--quiet]\n"
-        "                   BACKUP [INCREMENTAL]... DIR\n"
+        "       xac restore --archive=ARCHIVE [--until=MOMENT] [--quiet] BACKUP [INCREMENTAL]... DIR\n"
         "       xac restore --check [--quiet] [--json] BACKUP [INCREMENTAL]...\n"
         "Puts a full backup, and those that continue it ('xac backup --since'), in their order, together to a\n"
         "new environment in the directory DIR, which is not there yet or empty, as of the last of them. Each page is "
