@@ -374,6 +374,31 @@ static void stat_tells_of_it(void)
         check_ok(xac_close(env));
 }
 
+/* What is there has no marker: on purpose, a new one begins there. */
+static void a_new_one_begins_on_purpose(void)
+{
+        static char path[600];
+
+        make_archive();
+        snprintf(path, sizeof(path), "%s", ARCHIVE);
+        tool_archive = path;
+        tool_work(0, 5, TOOL_CLOSE);
+        scratch_shell("mv '%s' '%s' && mkdir '%s'", ARCHIVE, scratch_path("away"), ARCHIVE);
+        check_xac(1, "archive", TOOL_ENV, ARCHIVE);
+        check_said("is it not mounted");
+        check_xac(1, "backup", TOOL_ENV, scratch_path("backup"));
+        check_xac(0, "archive", "--new", TOOL_ENV);
+        tool_work(0, 5, TOOL_CLOSE);
+        check_xac(0, "archive", "--list", ARCHIVE);
+        check_said("commits 7 to 11,");
+        tool_work(0, 5, TOOL_KILL);
+        check_xac(3, "archive", "--new", TOOL_ENV);
+        check_said("keeps its archive until all have closed it");
+        check_equal(tool_sum(), 15);
+        check_xac(2, "archive", "--new", TOOL_ENV, ARCHIVE);
+        check_xac(2, "archive", "--new", "--list", TOOL_ENV);
+}
+
 static void usage(void)
 {
         make_archive();
@@ -398,6 +423,7 @@ int main(void)
                 isolated_test(it_is_another_environment_then),
                 isolated_test(a_copy_goes_on_to_any_time),
                 isolated_test(times_have_their_offset),
+                isolated_test(a_new_one_begins_on_purpose),
                 isolated_test(gaps_are_told),
                 isolated_test(what_is_in_use_is_archived_too),
                 isolated_test(changes_by_others_are_a_gap),
