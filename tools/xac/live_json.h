@@ -6,8 +6,8 @@
  * What is in shared memory, for programs: parts of the JSON of `xac stat` and `xac top`. xac(1) has the fields.
  */
 
-#include "libxac/inspect.h"
 #include "tools/xac/json.h"
+#include "tools/xac/live.h"
 
 /* "archive": how far it is behind; null: there is none. */
 void live_put_archive(struct json *json, const struct inspection *inspection);

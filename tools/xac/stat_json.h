@@ -7,7 +7,7 @@
  * xac(1) has the fields.
  */
 
-#include "libxac/inspect.h"
+#include "tools/xac/live.h"
 #include "tools/xac/place.h"
 
 struct stat_log {
