@@ -48,7 +48,7 @@ static int find_any(void *unused, const char *name)
         return 1;
 }
 
-/* 1: the directory is empty; 0: it is not. */
+/* 1: the directory is empty; 0: it is not; -ENOTSUP: it has an access control list, which would be lost. */
 static int is_empty(const struct partial *partial)
 {
         int directory;
@@ -56,9 +56,18 @@ static int is_empty(const struct partial *partial)
 
         if (err)
                 return err;
-        err = sys_list(directory, find_any, NULL);
+        err = sys_has_access_list(directory) ? -ENOTSUP : sys_list(directory, find_any, NULL);
         sys_close(directory);
         return err < 0 ? err : !err;
+}
+
+/* May others than root and its owner have put it there? To him they would give all that is in it. */
+static bool is_of_a_stranger(const struct stat *above, const struct stat *before)
+{
+        const uid_t own = geteuid();
+        const bool is_sound = above->st_uid == own || above->st_uid == before->st_uid;
+
+        return before->st_uid != own && (own != 0 || !is_sound || above->st_mode & (S_IWGRP | S_IWOTH));
 }
 
 /* What is there already. Only root may give files to the owner of a directory. */
@@ -77,12 +86,16 @@ static int look_at_place(struct partial *partial, const char *path, struct troub
                                    path);
         if (!err)
                 err = is_empty(partial);
+        if (err == -ENOTSUP)
+                return trouble_say(trouble, err, "%s has an access control list: take another name", path);
         if (!err)
                 return trouble_say(trouble, -EEXIST,
                                    "%s is there already, and not empty; take another name, or remove it", path);
-        if (err == 1 && geteuid() != 0 && partial->before.st_uid != geteuid())
-                return trouble_say(trouble, -EPERM, "%s belongs to another user: take another name, or have root do it",
-                                   path);
+        if (err == 1 && is_of_a_stranger(&above, &partial->before))
+                return trouble_say(
+                        trouble, -EPERM,
+                        "%s belongs to another user, who would get all that is in it: take another name%s", path,
+                        geteuid() ? ", or have root do it" : "; others may write to the directory it lies in");
         partial->replaces = err == 1;
         return err < 0 ? err : 0;
 }
@@ -208,12 +221,11 @@ static void close_all(struct partial *partial)
 }
 
 /* Whoever may read may also search. */
-static int set_modes(const struct partial *partial, mode_t mode)
+static int set_mode(const struct partial *partial, mode_t mode)
 {
         const mode_t before = partial->before.st_mode & ALL_MODES;
-        int err = sys_chmod(partial->lock_fd, byte_lock_mode(mode));
 
-        return err ? err : sys_chmod(partial->directory, partial->replaces ? before : mode | 0700 | (mode & 0444) >> 2);
+        return sys_chmod(partial->directory, partial->replaces ? before : mode | 0700 | (mode & 0444) >> 2);
 }
 
 struct handover {
@@ -236,8 +248,13 @@ static int give_file(void *arg, const char *name)
         return err;
 }
 
-/* The directory comes last: up to then nobody else gets in. */
-static int give_to(const struct partial *partial, const struct partial_owner *owner, struct trouble *trouble)
+static struct partial_owner owner_before(const struct partial *partial)
+{
+        return (struct partial_owner){ true, partial->before.st_uid, partial->before.st_gid };
+}
+
+/* The files. Nobody else gets at them before the directory is given, too. */
+static int give_files(const struct partial *partial, const struct partial_owner *owner, struct trouble *trouble)
 {
         const struct handover handover = { partial, owner };
         struct stat own;
@@ -246,21 +263,20 @@ static int give_to(const struct partial *partial, const struct partial_owner *ow
         if (err || (own.st_uid == owner->user && own.st_gid == owner->group))
                 return err;
         err = sys_list(partial->directory, give_file, (void *)(uintptr_t)&handover);
-        if (!err)
-                err = sys_chown(partial->directory, owner->user, owner->group);
         if (err == -EPERM)
                 return trouble_say(trouble, err, "%s could not be given to user %u and group %u: only root may do that",
                                    partial->name, (unsigned)owner->user, (unsigned)owner->group);
         return err;
 }
 
-static int set_owner(const struct partial *partial, const struct partial_owner *owner, struct trouble *trouble)
+/* Who has it in the end; is_given: somebody else, perhaps. */
+static struct partial_owner owner_in_the_end(const struct partial *partial, const struct partial_owner *owner)
 {
-        const struct partial_owner before = { true, partial->before.st_uid, partial->before.st_gid };
+        const struct partial_owner nobody = { false, 0, 0 };
 
         if (owner && owner->is_given)
-                return give_to(partial, owner, trouble);
-        return partial->replaces ? give_to(partial, &before, trouble) : 0;
+                return *owner;
+        return partial->replaces ? owner_before(partial) : nobody;
 }
 
 /* rename(2) replaces no directory but an empty one. */
@@ -279,13 +295,23 @@ static int take_name(struct partial *partial, struct trouble *trouble)
         return err;
 }
 
-int partial_finish(struct partial *partial, mode_t mode, const struct partial_owner *owner, struct trouble *trouble)
+/* After it has its name: a directory of somebody else's under the other name would be in the way of the next one. */
+static int give_directory(const struct partial *partial, const struct partial_owner *owner, mode_t mode)
 {
-        int err = set_owner(partial, owner, trouble);
+        int err = owner->is_given ? sys_chown(partial->directory, owner->user, owner->group) : 0;
 
         if (!err)
-                err = set_modes(partial, mode);
+                err = set_mode(partial, mode);
+        return err ? err : sys_sync(partial->directory);
+}
 
+int partial_finish(struct partial *partial, mode_t mode, const struct partial_owner *owner, struct trouble *trouble)
+{
+        const struct partial_owner last = owner_in_the_end(partial, owner);
+        int err = last.is_given ? give_files(partial, &last, trouble) : 0;
+
+        if (!err)
+                err = sys_chmod(partial->lock_fd, byte_lock_mode(mode));
         if (!err)
                 err = sys_sync(partial->lock_fd);
         if (!err)
@@ -293,11 +319,22 @@ int partial_finish(struct partial *partial, mode_t mode, const struct partial_ow
         if (!err)
                 err = take_name(partial, trouble);
         if (!err)
+                err = give_directory(partial, &last, mode);
+        if (!err)
                 err = sys_sync(partial->parent);
         if (err)
                 return trouble_with(trouble, err, partial->name);
         close_all(partial);
         return 0;
+}
+
+/* Who may write beside it may have put another one there meanwhile. */
+static bool is_as_made(int directory)
+{
+        struct stat st;
+
+        return !sys_stat(directory, &st) && st.st_uid == geteuid() && (st.st_mode & ALL_MODES) == 0700 &&
+               !sys_list(directory, find_any, NULL);
 }
 
 /* The empty directory whose place it had taken. */
@@ -309,8 +346,10 @@ static void put_back(const struct partial *partial)
                 return;
         if (sys_open(partial->parent, partial->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, &directory))
                 return;
-        (void)sys_chown(directory, partial->before.st_uid, partial->before.st_gid);
-        (void)sys_chmod(directory, partial->before.st_mode & ALL_MODES);
+        if (is_as_made(directory)) {
+                (void)sys_chown(directory, partial->before.st_uid, partial->before.st_gid);
+                (void)sys_chmod(directory, partial->before.st_mode & ALL_MODES);
+        }
         sys_close(directory);
 }
 

@@ -27,6 +27,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -436,6 +437,12 @@ int sys_chown(int fd, uid_t owner, gid_t group)
                         err = status(fchown(fd, owner, group));
         } while (err == -EINTR);
         return err;
+}
+
+bool sys_has_access_list(int fd)
+{
+        return fgetxattr(fd, "system.posix_acl_access", NULL, 0) > 0 ||
+               fgetxattr(fd, "system.posix_acl_default", NULL, 0) > 0;
 }
 
 int sys_chgrp(int fd, gid_t group)

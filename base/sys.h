@@ -105,6 +105,8 @@ int sys_rename_new(int directory, const char *from, const char *to);
  * returns that. A name made or removed meanwhile may be seen or not. */
 int sys_list(int directory, int (*visit)(void *arg, const char *name), void *arg);
 int sys_chmod(int fd, mode_t mode);
+/* Of POSIX, which says more than its mode. */
+bool sys_has_access_list(int fd);
 int sys_chown(int fd, uid_t owner, gid_t group);
 int sys_chgrp(int fd, gid_t group);
 int sys_truncate(int fd, uint64_t byte_len);

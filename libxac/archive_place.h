@@ -5,7 +5,7 @@
 /*
  * Which directory the archive of an environment is (archiving.h).
  *
- * R39. An archive may be a disk of its own. Where that is not mounted there is another directory of the same name, and
+ * R40. An archive may be a disk of its own. Where that is not mounted there is another directory of the same name, and
  * what is written there is lost to who looks for it on the disk. So the archive has a marker
  * (recovery/archive_marker.h), the manifest remembers its id and its path, and each time before something is written
  * the marker is read.

@@ -188,10 +188,12 @@ static void tell_of_lack(int err)
 int redo_wait_published(struct participant *self, uint64_t position)
 {
         int err = redo_wait(self, position);
-        for (int i = 0; err && err != XAC_POISONED; i++) {
-                if (i == REDO_RETRIES && is_lack(err))
+        int lacks = 0, others = 0; /* the latter one after another */
+        while (err && err != XAC_POISONED) {
+                others = is_lack(err) ? 0 : others + 1;
+                if (is_lack(err) && lacks++ == REDO_RETRIES)
                         tell_of_lack(err);
-                else if (i >= REDO_RETRIES && !is_lack(err))
+                if (others > REDO_RETRIES)
                         log_set_poison(&self->shared->log, err);
                 sys_sleep_ns(REDO_RETRY_NS);
                 err = redo_wait(self, position);

@@ -375,12 +375,14 @@ int log_make_room(struct log *log, uint32_t owner, uint32_t byte_len)
         return err;
 }
 
-/* Seldom: at a thread's first commit of a process, and at each new segment. */
+/* Seldom: at a thread's first commit of a process, and at each new segment. Others may log meanwhile: beyond the last
+ * segment that is there, or so much that the segment that was the end's is used again. No error comes of that: the
+ * caller looks again, under the lock, at what is the end then. */
 int log_get_ready(struct log *log, uint32_t byte_len)
 {
-        uint64_t from = log_end(log);
-        uint64_t to = from + byte_len + LOG_PAD_MAX;
+        const struct log_table *table = log->segments.table;
         uint64_t waited_ns = 0;
+        int err = 0;
 
         while (atomic_exchange(&log->is_writing, true)) {
                 if (waited_ns >= PATIENCE_NS)
@@ -388,9 +390,12 @@ int log_get_ready(struct log *log, uint32_t byte_len)
                 sys_sleep_ns(DESCRIPTORS_SLEEP_NS);
                 waited_ns += DESCRIPTORS_SLEEP_NS;
         }
-        int err = log_segments_hold(&log->segments, log_durable(log), from, to);
+        uint64_t from = log_end(log);
+        uint64_t to = from + byte_len + LOG_PAD_MAX;
+        if (to <= log_segments_limit(table))
+                err = log_segments_hold(&log->segments, log_durable(log), from, to);
         atomic_store(&log->is_writing, false);
-        return err;
+        return log_end(log) / table->segment_bytes == from / table->segment_bytes ? err : 0;
 }
 
 static void take_back_turn(struct log *log, uint32_t dead)

@@ -189,22 +189,30 @@ static const char *find_in(const struct searched *searched, char *bytes, size_t 
 
 enum { FIRST_READ = 256, ROOM = 4096 };
 
-/* The room holds the part twice. Each time it is full, its end is kept, in which the part may have begun. */
+/* A text may end the program where its file ends, behind the part: what was read is searched before another unit is. A
+ * part longer than a unit is not looked for so often. */
+static size_t next_read(const struct searched *searched, size_t part_len, size_t room)
+{
+        return part_len > XACRT_UNIT ? room : xacrt_piece(searched->at, room);
+}
+
+/* The room holds the part twice. Each time its end is kept, in which the part may have begun. */
 static char *find_in_room(struct searched *searched, const char *part, size_t part_len, char *room, size_t room_len)
 {
         const char *begin = searched->at; /* of what is in the room */
-        size_t wanted = xacrt_lesser(part_len + FIRST_READ, room_len);
+        size_t wanted = next_read(searched, part_len, xacrt_lesser(part_len + FIRST_READ, room_len));
         for (size_t kept = 0;;) {
-                const size_t len = kept + read_on(searched, room + kept, wanted - kept);
+                const size_t some = read_on(searched, room + kept, wanted);
+                const size_t len = kept + some;
                 const char *found = find_in(searched, room, len, part, part_len);
                 if (found)
                         return (char *)(uintptr_t)begin + (found - room);
-                if (len < wanted)
+                if (some < wanted)
                         return NULL;
-                kept = part_len - 1;
+                kept = xacrt_lesser(len, part_len - 1);
                 memmove(room, room + len - kept, kept);
                 begin += len - kept;
-                wanted = room_len;
+                wanted = next_read(searched, part_len, room_len - kept);
         }
 }
 

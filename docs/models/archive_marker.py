@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Which archive it is (R39): brute force over every order of steps.
+"""Which archive it is (R40): brute force over every order of steps.
 
 An archive is a disk that is mounted, or not: then there is an empty directory of the same name on another disk. Or another
 archive of the same environment is mounted there. An open reads the marker of what is there, and goes on, or refuses; it makes

@@ -221,6 +221,12 @@ static void a_text_need_not_end(void)
         check_equal(place_of(xacrt_strstr(text, "axyza"), text), 199);
         check_equal(place_of(xacrt_strcasestr(text, "XYZ"), text), 200);
         check_equal(place_of(xacrt_strpbrk(text, "zy"), text), 201);
+        for (int at = 300; at < SEAT_PAGE_BYTES; at += 425) {
+                xacrt_memcpy(text + at, "QRS", 3);
+                check_equal(place_of(xacrt_strstr(text, "QRS"), text), at);
+                check_equal(place_of(xacrt_strcasestr(text, "qrs"), text), at);
+                xacrt_memset(text + at, 'a', 3);
+        }
         check_equal(xacrt_strcspn(text, "z"), 202);
         check_equal(xacrt_strspn(text, "a"), 200);
         check_equal(xacrt_strncmp(text, "aaaa", 4), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Which directory an archive is (R39): a disk that is not mounted, or another one in its place, gets nothing; nor does
+ * Which directory an archive is (R40): a disk that is not mounted, or another one in its place, gets nothing; nor does
  * a directory that is something else. Who joins others need not reach it.
  */
 

@@ -140,7 +140,7 @@ static void only_for_root(void)
 {
         if (geteuid() != 0)
                 isolate_skip("only root gives files away");
-        check_equal(chmod(scratch_path("."), 0777), 0);
+        check_equal(chmod(scratch_path("."), 0755), 0);
 }
 
 static void root_keeps_the_owner(void)
@@ -162,6 +162,21 @@ static void of_an_empty_directory_too(void)
         check_xac(0, "restore", BACKUP, RESTORED);
         check_owner(BOB, STAFF);
         check_equal(stat_of(RESTORED).st_mode & 07777, 0750);
+}
+
+/* Who may write beside it made it in advance, to get what is put there. */
+static void a_stranger_gets_nothing(void)
+{
+        only_for_root();
+        make_backup();
+        check_equal(chmod(scratch_path("."), 01777), 0);
+        make_place(0777);
+        check_equal(chown(RESTORED, BOB, STAFF), 0);
+        check_xac(1, "restore", BACKUP, RESTORED);
+        check_said("would get all that is in it");
+        check_xac(1, "backup", TOOL_ENV, RESTORED);
+        check_said("would get all that is in it");
+        check_equal(rmdir(RESTORED), 0);
 }
 
 static void somebody_is_named(void)
@@ -200,6 +215,7 @@ static void others_may_not(void)
 {
         only_for_root();
         make_backup();
+        check_equal(chmod(scratch_path("."), 0777), 0);
         scratch_shell("chmod -R a+rX '%s'", BACKUP);
         make_place(0755);
         crew_join(crew_fork(as_alice, 0, NULL));
@@ -216,6 +232,7 @@ int main(void)
                 isolated_test(a_mount_point_is_none),
                 isolated_test(root_keeps_the_owner),
                 isolated_test(of_an_empty_directory_too),
+                isolated_test(a_stranger_gets_nothing),
                 isolated_test(somebody_is_named),
                 isolated_test(others_may_not),
         };
