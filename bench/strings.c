@@ -101,9 +101,9 @@ static struct texts place_texts(char *memory)
 {
         return (struct texts){ .text = memory,
                                .same = memory + APART + 40,
-                               .room = memory + 2 * APART + 80,
-                               .part = memory + 3 * APART,
-                               .set = memory + 3 * APART + PAGE / 2 };
+                               .room = memory + 2 * (size_t)APART + 80,
+                               .part = memory + 3 * (size_t)APART,
+                               .set = memory + 3 * (size_t)APART + PAGE / 2 };
 }
 
 /* The part begins with the text's letter. */

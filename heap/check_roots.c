@@ -166,14 +166,14 @@ static struct position position_of(enum tree tree, const struct level *level)
 
 enum { LEVELS = DEPTH_MAX / NODE_BITS + 1 };
 
-/* From node to node, without recursion: level[n] is where the walk stands n nodes below the top. */
+/* From node to node, without recursion: level[n] is where the walk stands n nodes below the top; it is in `count`. */
 static void check_nodes(struct check *check, enum tree tree, const struct tree_page *first)
 {
         struct level level[LEVELS] = { { (const struct tree_node *)first, 0 } };
-        for (int depth = 0; depth >= 0 && !check_is_too_much(check);) {
-                struct level *here = &level[depth];
+        for (unsigned count = 1; count && !check_is_too_much(check);) {
+                struct level *here = &level[count - 1];
                 if (here->slot >= NODE_SLOTS) {
-                        depth--;
+                        count--;
                         continue;
                 }
                 const struct position position = position_of(tree, here);
@@ -181,7 +181,7 @@ static void check_nodes(struct check *check, enum tree tree, const struct tree_p
                 const struct tree_page *below = check_position(check, &position, page);
                 here->slot += check_slots(check, here, below);
                 if (below && below->kind == PAGE_IS_ROOTS_NODE)
-                        level[++depth] = (struct level){ (const struct tree_node *)below, 0 };
+                        level[count++] = (struct level){ (const struct tree_node *)below, 0 };
                 else if (below)
                         check_bucket(check, tree, below, page);
         }

@@ -271,6 +271,7 @@ int small_mark(struct xac_heap *heap, const void *object, bool has_name)
         struct slab *slab = arena_write(heap->arena, heap_page_of(heap, object));
         if (!slab)
                 return ARENA_LOST;
-        slab->named_count = (uint16_t)(has_name ? slab->named_count + 1 : slab->named_count - !!slab->named_count);
+        slab->named_count =
+                (uint16_t)(has_name ? slab->named_count + 1 : slab->named_count - (slab->named_count ? 1 : 0));
         return 0;
 }

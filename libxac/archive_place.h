@@ -16,6 +16,8 @@
  * looks like an archive, of before there were markers, and marks it.
  */
 
+#include <stdbool.h>
+
 #include "libxac/control.h"
 #include "libxac/env.h"
 #include "recovery/archive.h"
@@ -30,6 +32,8 @@ char *archive_place_away(const char *path);
 
 /* Is the directory the archive to go on with? Told, if it is not. */
 int archive_place_recognize(struct xac_env *env, const struct manifest *manifest, int directory);
+/* For tests alone, which record the writes to one directory: the environment itself will do. */
+extern bool archive_place_may_be_own;
 /* Marks it, if it has no marker. */
 void archive_place_mark(struct xac_env *env, const struct archive *archive, const struct manifest *manifest);
 /* Is it the one that it was when the environment was opened? 0; -ENOENT; -errno. */

@@ -27,6 +27,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "libxac/archive_place.h"
+
 #include "tests/crash/choices.h"
 #include "tests/crash/engine.h"
 #include "tests/crash/verify.h"
@@ -352,6 +354,7 @@ int main(int argc, char **argv)
         struct round round = { .orders = &orders, .directory = directory };
         int status;
 
+        archive_place_may_be_own = true;
         take_options(&orders, argc, argv);
         snprintf(directory, sizeof(directory), "%s/xac-crash-XXXXXX", places_memory());
         check(mkdtemp(directory) != NULL);

@@ -147,11 +147,11 @@ static void wait_in_a_run(xac_env *env, void *words)
         (void)xac_run(env, 0, wait_in_a_body, &waiting);
 }
 
-#define cancelled_test(made, is_endless_)                                                                        \
-        static void made##_may_be_cancelled(void)                                                                \
-        {                                                                                                        \
-                cancel_again_and_again(                                                                          \
-                        &(const struct cancel_call){ .begin = map, .call = (made), .is_endless = is_endless_ }); \
+#define cancelled_test(made, is_endless_)                                                                          \
+        static void made##_may_be_cancelled(void)                                                                  \
+        {                                                                                                          \
+                cancel_again_and_again(                                                                            \
+                        &(const struct cancel_call){ .begin = map, .call = (made), .is_endless = (is_endless_) }); \
         }
 /* clang-format off */
 cancelled_test(open_and_close, false)

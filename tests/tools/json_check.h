@@ -12,8 +12,8 @@ bool json_check(const char *text, size_t byte_len);
 /* What stands at a place of a text that json_check() accepts: '{', '[', '"', '0' (a number), 't' (true or false), 'n'
  * (null), or 0: there is no such place. A place is keys and indexes with dots between them: "files.0.name". *at, if not
  * NULL, is where it begins. */
-char json_kind(const char *text, size_t byte_len, const char *place, const char **at);
+char json_kind(const char *bytes, size_t byte_len, const char *place, const char **at);
 /* How many items the array or object there has. */
-size_t json_count(const char *text, size_t byte_len, const char *place);
+size_t json_count(const char *bytes, size_t byte_len, const char *place);
 
 #endif
