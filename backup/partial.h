@@ -4,8 +4,8 @@
 
 /*
  * A directory that is there as a whole or not at all: it is filled under another name, `.NAME.partial`, beside the one
- * that it is to have, and renamed when everything in it is on disk. It may take the place of one that is empty, whose
- * owner and permissions it gets: somebody has made that for it.
+ * that it is to have, and renamed when everything in it is on disk. It may take the place of one that is empty, and
+ * gets the owner and the permissions of that.
  *
  * Whoever fills it holds the lock of an environment that is opened, byte 0 of its lock file. So two who make
  * the same do not meet, and what a process that died has left is known for what it is, and made anew.

@@ -164,7 +164,7 @@ static void set_filter(void)
         enum { COUNT = sizeof(refused) / sizeof(refused[0]) };
         struct sock_filter filter[2 * COUNT + 2] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
                                                               offsetof(struct seccomp_data, nr)) };
-        struct sock_fprog program = { .filter = filter };
+        struct sock_fprog program;
         unsigned short at = 1;
 
         for (unsigned i = 0; i < COUNT; i++) {
@@ -172,7 +172,7 @@ static void set_filter(void)
                 filter[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
         }
         filter[at] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-        program.len = at + 1;
+        program = (struct sock_fprog){ .len = at + 1, .filter = filter };
         check_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
         check_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
 }
