@@ -38,7 +38,8 @@ def run_example(tmp_path, seconds):
     assert all(line.split(": ")[1] == "DuckDB, numpy, the writers' totals, C" for line in lines)
     assert all(": the same (" in line for line in lines)
     orders = [int(line.split()[0].replace(",", "")) for line in lines]
-    assert sorted(set(orders)) == orders, "more each second"
+    # On a busy machine a second may bring none.
+    assert sorted(orders) == orders and (len(orders) < 3 or orders[-1] > orders[0]), "never less, and more in the end"
     return lines
 
 
