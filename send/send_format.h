@@ -136,7 +136,8 @@ static inline int send_error_code(int32_t number)
         case XAC_BUSY:
                 return number;
         default:
-                return number < 0 && number >= -ERRNO_MAX ? number : -EPROTO;
+                /* That nobody answers in time is for who waits to say. */
+                return number < 0 && number >= -ERRNO_MAX && number != -ETIMEDOUT ? number : -EPROTO;
         }
 }
 
