@@ -208,12 +208,10 @@ static bool has(const struct reader *reader, uint64_t byte_len)
 }
 
 /* The first version of backups kept the checkpoint that the environment had meanwhile, which is of no use elsewhere. */
-static int begin_old(struct backup_index *index, const unsigned char *slot)
+static void begin_old(struct backup_index *index, const unsigned char *slot)
 {
-        if (manifest_slot_version(slot) >= MANIFEST_SLOT_SESSION)
-                return 0;
-        manifest_begin_log(&index->manifest, index->sequence);
-        return manifest_makes_sense(&index->manifest) ? 0 : XAC_CORRUPT;
+        if (manifest_slot_version(slot) < MANIFEST_SLOT_SESSION)
+                manifest_begin_log(&index->manifest, index->sequence);
 }
 
 static int decode_header(struct backup_index *index, const unsigned char *bytes, size_t byte_len)
@@ -228,11 +226,14 @@ static int decode_header(struct backup_index *index, const unsigned char *bytes,
         memcpy(index->since, bytes + 32, BACKUP_ID_BYTES);
         memcpy(index->source, bytes + 48, BACKUP_ID_BYTES);
         index->sequence = bytes_get_u64(bytes + 64);
+        if (!manifest_sequence_makes_sense(index->sequence))
+                return XAC_CORRUPT;
         index->since_sequence = bytes_get_u64(bytes + 72);
         index->time = bytes_get_u64(bytes + 88);
         switch (manifest_slot_judge(bytes + HEADER_BYTES, &index->manifest)) {
         case SLOT_VALID:
-                return begin_old(index, bytes + HEADER_BYTES);
+                begin_old(index, bytes + HEADER_BYTES);
+                return 0;
         case SLOT_OTHER_VERSION:
                 return XAC_FORMAT;
         default:

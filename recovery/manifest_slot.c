@@ -303,6 +303,11 @@ static bool target_makes_sense(const struct manifest *manifest)
                manifest->area >= 0 && !manifest->is_clean;
 }
 
+bool manifest_sequence_makes_sense(uint64_t sequence)
+{
+        return sequence && sequence <= SEQUENCE_MAX;
+}
+
 static bool log_fields_make_sense(const struct manifest *manifest)
 {
         uint64_t segment_bytes = manifest->segment_bytes;
@@ -316,7 +321,7 @@ static bool log_fields_make_sense(const struct manifest *manifest)
                 return false;
         if (manifest->redo_position % 8 || manifest->base_position % (manifest->is_clean ? LOG_BLOCK : 8))
                 return false;
-        if (manifest->base_sequence == 0 || manifest->base_sequence > SEQUENCE_MAX)
+        if (!manifest_sequence_makes_sense(manifest->base_sequence))
                 return false;
         if (manifest->area < -1 || manifest->area > 1)
                 return false;

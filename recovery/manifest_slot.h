@@ -63,6 +63,8 @@ enum manifest_slot_state { SLOT_INVALID, SLOT_OTHER_VERSION, SLOT_VALID };
 
 /* May this be written, and believed when read? */
 bool manifest_makes_sense(const struct manifest *manifest);
+/* Can it be the number of a commit? */
+bool manifest_sequence_makes_sense(uint64_t sequence);
 
 void manifest_slot_encode(unsigned char *slot, const struct manifest *manifest, uint32_t turn);
 /* *manifest is filled in if it is valid. */

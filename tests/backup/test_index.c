@@ -118,6 +118,25 @@ static void sense_is_looked_for_behind_the_checksum(void)
         free(bytes);
 }
 
+/* Also of a backup whose manifest could be of the first version, which is given the backup's own number. */
+static void no_commit_has_the_number_zero(void)
+{
+        static struct backup_index index, again;
+
+        for (uint64_t time_ns = 0; time_ns < 2; time_ns++) {
+                unsigned char *bytes;
+                size_t byte_len;
+
+                make(&index);
+                index.sequence = 0;
+                index.manifest.time_ns = time_ns;
+                check_ok(backup_index_encode(&index, &bytes, &byte_len));
+                check_equal(backup_index_decode(&again, bytes, byte_len), XAC_CORRUPT);
+                backup_index_free(&index);
+                free(bytes);
+        }
+}
+
 /* No file of an environment has more pages than a page's name has numbers for. */
 static void a_file_is_as_long_as_it_can_be(void)
 {
@@ -160,6 +179,7 @@ int main(void)
                 isolated_test(what_was_encoded_is_decoded),
                 isolated_test(bytes_that_are_others_are_refused),
                 isolated_test(sense_is_looked_for_behind_the_checksum),
+                isolated_test(no_commit_has_the_number_zero),
                 isolated_test(a_file_is_as_long_as_it_can_be),
                 isolated_test(a_sum_sees_each_bit_and_where_it_is),
         };

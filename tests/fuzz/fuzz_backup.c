@@ -58,6 +58,7 @@ static void make(struct fuzz_input *input)
 
         memset(&index_made, 0, sizeof(index_made));
         fill_manifest(&index_made.manifest, input);
+        index_made.sequence = index_made.manifest.base_sequence;
         for (uint32_t file = 0; file < FILES; file++) {
                 const uint32_t pages = fuzz_u8(input) % 40;
 
