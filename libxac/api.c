@@ -406,7 +406,7 @@ int xac_checkpoint(xac_env *env)
         int err = enter(env, &thread);
         if (err)
                 return err;
-        return leave(thread, thread_checkpoint(thread));
+        return leave(thread, env->flags & XAC_RDONLY ? -EROFS : thread_checkpoint(thread));
 }
 
 int xac_sync(xac_env *env)
@@ -448,6 +448,8 @@ int xac_scrub(xac_env *env, const xac_scrub_options *options, xac_scrub_result *
         if (!env || options->flags & ~(uint32_t)XAC_SCRUB_SUM ||
             !are_zeros(options->reserved, sizeof(options->reserved) / sizeof(options->reserved[0])))
                 return -EINVAL;
+        if (env->flags & XAC_RDONLY && options->flags & XAC_SCRUB_SUM)
+                return -EROFS;
         pthread_testcancel();
         struct uncancelled uncancelled = uncancelled_begin();
         int err = uncancelled_end(uncancelled, scrub_env(env, options, &counts));

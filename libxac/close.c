@@ -10,6 +10,7 @@
 #include "libxac/checkpoint.h"
 #include "libxac/duty.h"
 #include "libxac/pool.h"
+#include "libxac/reading.h"
 #include "libxac/reclaim.h"
 #include "libxac/redo.h"
 #include "libxac/registry.h"
@@ -110,17 +111,25 @@ static int leave_threads(struct xac_env *env)
         return is_unended ? XAC_UNENDED : 0;
 }
 
+/* Of an environment at rest nothing is to be written. */
+static int leave(struct xac_env *env)
+{
+        if (env->at_rest)
+                return 0;
+        int err = byte_lock_wait(env->shared.lock_fd, 0);
+        return err ? err : leave_locked(env); /* or as if it were killed: the next one finds everything */
+}
+
 /* Nobody uses it any more. */
 static int tear_down(struct xac_env *env)
 {
         duty_stop(env);
         archiving_stop(env);
         snapshot_map_clear_shelf_locked(env);
-        int err = byte_lock_wait(env->shared.lock_fd, 0);
-        if (!err) /* else it leaves as if it were killed: the next one finds everything */
-                err = leave_locked(env);
+        int err = leave(env);
         tracing_close(env);
-        sys_close(env->shared.lock_fd); /* and with it all its locks */
+        reading_end(env);
+        sys_close(env->shared.lock_fd); /* and with it all its locks; none (-1) where it may not be opened */
         registry_remove_locked(env);
         files_close_all(&env->files);
         redo_detach(&env->shared);

@@ -22,6 +22,7 @@ struct thread;
 struct snapshot_map;
 struct recorder;
 struct trace;
+struct at_rest;
 
 struct xac_env {
         struct shared shared;
@@ -29,6 +30,7 @@ struct xac_env {
         struct shared_identity identity;
         int directory;
         int flags;
+        struct at_rest *at_rest;       /* as which it is open (reading.h); NULL: it is not */
         uint32_t opens;                /* by the program, */
         uint32_t holds;                /* and by its snapshots */
         volatile uint32_t *fork_guard; /* on a page that the kernel wipes in a forked child */

@@ -35,8 +35,8 @@ static const struct {
         { -ENOTSUP, "not supported by this system" },
         { -EINVAL,
           "not valid here (the man page of the call says what is): NULL, an unknown flag, a value out of range, a "
-          "reserved field that is not zero, a wait in XAC_RDONLY, or XAC_VOLATILE unlike those who have the "
-          "environment open" },
+          "reserved field that is not zero, a wait in XAC_RDONLY, or XAC_VOLATILE or XAC_RDONLY unlike those who have "
+          "the environment open" },
         { -ENOSPC,
           "no space left: on the disk, or in /dev/shm, which holds the shared memory ('df' says which; "
           "containers: --shm-size; 'xac clean' removes what nobody uses); or an archive takes nothing ('xac stat')" },
@@ -57,8 +57,12 @@ static const struct {
           "not found: no such key, tree, heap, root, file or directory (XAC_CREATE creates an environment, but not the "
           "directories above it)" },
         { -EEXIST, "it is there already (if XAC_EXCL asked for a new one, leave it out to use what is there)" },
-        { -ESTALE,
-          "a tree was removed, the transaction of a cursor has ended, or nobody holds that snapshot: open it again" },
+        { -ESTALE, "a tree was removed, the transaction of a cursor has ended, nobody holds that snapshot, or an "
+                   "environment that is open with XAC_RDONLY was opened for writing meanwhile: open it again" },
+        { -EROFS, "read-only: the environment is open with XAC_RDONLY, or its file system is mounted so" },
+        { -EUCLEAN,
+          "the environment was not closed, and XAC_RDONLY recovers nothing: open it once without, as a user who "
+          "may write, or run 'xac recover'" },
         { -ECANCELED, "the open transaction is lost: end it, and xend() says why" },
 };
 

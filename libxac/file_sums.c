@@ -129,6 +129,22 @@ int file_sums_attach(struct file_sums *sums, struct shared *shared, int director
         return err ? err : made;
 }
 
+int file_sums_look(struct file_sums *sums, struct shared *shared, int directory, uint32_t file_no,
+                   uint64_t reserve_bytes)
+{
+        sums->shared = shared;
+        sums->file_no = file_no;
+        const struct sums_id id = id_of(sums);
+        struct sums_note note;
+        int err = sums_open(directory, &id, O_RDONLY | O_NONBLOCK, &sums->fd, &note);
+        if (err)
+                return err == -ENOENT || err == XAC_CORRUPT ? 0 : err;
+        err = map(sums, pages_of(sums, reserve_bytes));
+        if (err)
+                sys_close(sums->fd);
+        return err;
+}
+
 void file_sums_detach(struct file_sums *sums)
 {
         if (!sums->map)

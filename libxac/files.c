@@ -9,6 +9,7 @@
 
 #include "base/hook.h"
 #include "base/sys.h"
+#include "libxac/at_rest.h"
 #include "libxac/line.h"
 #include "libxac/window.h"
 #include "recovery/data_name.h"
@@ -25,6 +26,18 @@ void files_init(struct files *files, struct shared *shared, int directory, uint6
         files->address = address;
         for (uint32_t i = 0; i < FILES_MAX; i++)
                 files->file[i].fd = -1;
+}
+
+void files_only_read(struct files *files, struct at_rest *at_rest)
+{
+        files->is_read_only = true;
+        files->at_rest = at_rest;
+        atomic_store(&files->wants_look, true);
+}
+
+int files_check_rest(const struct files *files)
+{
+        return files->at_rest ? at_rest_check(files->at_rest) : 0;
 }
 
 void files_load_entries(struct shared *shared, const struct manifest *manifest)
@@ -159,8 +172,8 @@ static int map_home(struct data_file *file, int fd, uint64_t reserve)
 static int open_file(struct files *files, const char *name, uint64_t byte_len, uint64_t known_len, int *fd,
                      uint64_t *size)
 {
-        int err = sys_open(files->directory, name, O_RDWR, 0, fd);
-        if (err == -ENOENT && byte_len && !known_len) {
+        int err = sys_open(files->directory, name, files->at_rest ? O_RDONLY | O_NONBLOCK : O_RDWR, 0, fd);
+        if (err == -ENOENT && byte_len && !known_len && !files->is_read_only) {
                 err = sys_open(files->directory, name, O_RDWR | O_CREAT | O_EXCL, 0600, fd);
                 hook_step(HOOK_FILE_CREATED);
                 if (!err)
@@ -237,7 +250,7 @@ static int note_length(struct files *files, uint32_t file_no, int fd, uint64_t s
         uint64_t byte_len = round_up(size, files->shared->page_bytes);
         if (byte_len <= files_byte_len(files, file_no))
                 return 0;
-        int err = sync_or_poison(files, fd);
+        int err = files->at_rest ? 0 : sync_or_poison(files, fd);
         if (err)
                 return err;
         atomic_store_explicit(&entry->found_len, find_data_end(fd, byte_len), memory_order_release);
@@ -257,6 +270,23 @@ static int attach_sums_locked(struct files *files, uint32_t file_no, int fd, uin
         err = size ? break_seal_locked(files, file_no) : 0; /* of a file that is new, it is that of no sums */
         if (err)
                 file_sums_detach(&files->file[file_no].sums);
+        return err;
+}
+
+/* Without a change to manifest or sums. A view lies where its file's place is, and is no longer than that. */
+static int attach_at_rest_locked(struct files *files, uint32_t file_no, int fd, uint64_t size, uint64_t reserve)
+{
+        struct data_file *file = &files->file[file_no];
+        const uint64_t room = window_place_bytes(files_place(files, file_no));
+        int err = shared_map_heads(files->shared, file_no) ? note_length(files, file_no, fd, size) : -ENOMEM;
+        if (room && room < reserve)
+                reserve = longest(room, round_up(size, files->shared->page_bytes));
+        if (!err)
+                err = file_sums_look(&file->sums, files->shared, files->directory, file_no, reserve);
+        if (!err)
+                err = map_home(file, fd, reserve);
+        if (err)
+                file_sums_detach(&file->sums);
         return err;
 }
 
@@ -300,8 +330,10 @@ static int open_new_locked(struct files *files, const char *name, uint64_t byte_
         if (!is_known && *file_no == FILES_MAX)
                 return XAC_BUSY; /* before a file is created for nothing */
         const uint64_t known_len = is_known ? files_byte_len(files, *file_no) : 0;
+        if (!is_known && files->is_read_only)
+                return -ENOENT;
         int err = open_file(files, name, byte_len, known_len, &fd, &size);
-        if (err == -ENOENT && byte_len && known_len) {
+        if (err == -ENOENT && byte_len && known_len && !files->at_rest) {
                 tell_of_removal(files, name);
                 return XAC_CORRUPT;
         }
@@ -316,7 +348,7 @@ static int open_new_locked(struct files *files, const char *name, uint64_t byte_
         if (!err && !is_known)
                 err = add_name_locked(files, name, reserve, file_no);
         if (!err)
-                err = attach_locked(files, *file_no, fd, size, reserve);
+                err = (files->at_rest ? attach_at_rest_locked : attach_locked)(files, *file_no, fd, size, reserve);
         if (err && fd >= 0)
                 sys_close(fd);
         return err;
@@ -346,7 +378,7 @@ static int open_or_grow(struct files *files, const char *name, uint64_t byte_len
         if (!err && in_place && is_beyond_place(files, *file_no, byte_len))
                 err = -ENOMEM;
         if (!err && byte_len > files_byte_len(files, *file_no))
-                err = grow_locked(files, *file_no, byte_len);
+                err = files->is_read_only ? -EROFS : grow_locked(files, *file_no, byte_len);
         shared_unlock_as_process(files->shared, &control->file_lock);
         return err;
 }
@@ -452,21 +484,30 @@ int files_replace_lost_page(struct files *files, const char *addr)
                 atomic_store(&files->patch_reason, reason);
                 atomic_fetch_add(&files->patches, 1);
                 atomic_store(&files->is_patched, true);
+                atomic_store(&files->wants_look, true);
                 return reason;
         }
         return 0;
+}
+
+/* The next begin tries again. */
+static void patch_again(struct files *files)
+{
+        atomic_store(&files->is_patched, true);
+        atomic_store(&files->wants_look, true);
 }
 
 /* Mapping over what is there leaves no moment without a mapping to other threads. */
 void files_heal(struct files *files)
 {
         atomic_store(&files->is_patched, false);
+        atomic_store(&files->wants_look, files->is_read_only);
         for (uint32_t i = 0; i < FILES_MAX; i++) {
                 struct data_file *file = &files->file[i];
                 void *same;
                 if (file->home && sys_mmap(file->home, file->reserve_bytes, PROT_READ,
                                            MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file->fd, 0, &same))
-                        atomic_store(&files->is_patched, true); /* the next begin tries again */
+                        patch_again(files);
         }
 }
 

@@ -20,6 +20,7 @@
 #include "libxac/shared.h"
 
 struct chunks;
+struct at_rest;
 
 struct data_file {
         _Atomic(char *) home; /* NULL until this process has it open */
@@ -37,10 +38,17 @@ struct files {
         _Atomic uint32_t patches; /* pages of home that were lost, and were replaced by zeros, so far */
         _Atomic bool is_patched;  /* some still are */
         _Atomic int patch_reason; /* of the latest */
+        _Atomic bool wants_look;  /* each transaction looks when it begins: one of the others here is set */
+        bool is_read_only;        /* opened with XAC_RDONLY: no file is made, none grows, no transaction writes */
+        struct at_rest *at_rest;  /* nothing is written at all (at_rest.h); NULL: it is in use */
         struct data_file file[FILES_MAX];
 };
 
 void files_init(struct files *files, struct shared *shared, int directory, uint64_t reserve_bytes, uint64_t address);
+/* From here on they are only read. */
+void files_only_read(struct files *files, struct at_rest *at_rest);
+/* Of an environment at rest: -ESTALE, if it is no longer. 0 of any other. */
+int files_check_rest(const struct files *files);
 /* Takes the names and places of the manifest, for new shared memory. */
 void files_load_entries(struct shared *shared, const struct manifest *manifest);
 

@@ -18,6 +18,7 @@
 #include "libxac/fault.h"
 #include "libxac/mode_file.h"
 #include "libxac/options.h"
+#include "libxac/reading.h"
 #include "libxac/redo.h"
 #include "libxac/registry.h"
 #include "libxac/restart.h"
@@ -146,6 +147,7 @@ static void identify(struct xac_env *env, const struct stat *st, const struct ma
         identity->max_participants = manifest->max_participants;
         identity->mode = manifest->mode;
         identity->is_volatile = env->flags & XAC_VOLATILE;
+        identity->joins_either = env->flags & XAC_RDONLY;
         identity->generation = manifest->generation;
         identity->session_ns = manifest->session.time_ns;
         memcpy(identity->uuid, manifest->uuid, sizeof(identity->uuid));
@@ -212,11 +214,12 @@ static void detach(struct xac_env *env)
         shared_detach(&env->shared);
 }
 
+/* Who only reads does not recover it, and is not the first to open it: -ECANCELED. */
 static int attach_or_create(struct xac_env *env, struct manifest *manifest)
 {
         int err = attach(env, manifest);
         if (err == -ENOENT)
-                err = restart_env(env, manifest);
+                err = env->flags & XAC_RDONLY ? -ECANCELED : restart_env(env, manifest);
         if (err)
                 return err;
         redo_attach(&env->shared, env->directory);
@@ -232,6 +235,14 @@ static int attach_or_create(struct xac_env *env, struct manifest *manifest)
                 detach(env);
         }
         return err;
+}
+
+static void prepare_files(struct xac_env *env, const xac_options *options)
+{
+        files_init(&env->files, &env->shared, env->directory, options_reserve_bytes(options, env->shared.page_bytes),
+                   options->address);
+        env->files.chunks = &env->chunks;
+        tracing_open(env);
 }
 
 /* Caller holds byte 0 of the lock file. */
@@ -251,10 +262,9 @@ static int open_locked(struct xac_env *env, const struct stat *st, const xac_opt
                 strangers_tell(&env->identity);
         if (err)
                 return err;
-        files_init(&env->files, &env->shared, env->directory, options_reserve_bytes(options, manifest.page_bytes),
-                   options->address);
-        env->files.chunks = &env->chunks;
-        tracing_open(env);
+        prepare_files(env, options);
+        if (env->flags & XAC_RDONLY)
+                files_only_read(&env->files, NULL);
         duty_start(env); /* without it committers do its work */
         archiving_start(env);
         return 0;
@@ -262,8 +272,58 @@ static int open_locked(struct xac_env *env, const struct stat *st, const xac_opt
 
 /* ---- open ---- */
 
+/* Beside others who have it open. -ECANCELED: nobody has any more. */
+static int join_for_reading(struct xac_env *env, const struct stat *st, const xac_options *options)
+{
+        int err = byte_lock_wait(env->shared.lock_fd, 0);
+        if (err)
+                return err;
+        err = open_locked(env, st, options);
+        sys_unlock_byte(env->shared.lock_fd, 0);
+        if (err == -ECANCELED && shared_is_any_other_alive(&env->shared, env->identity.max_participants) == 1)
+                err = -EBUSY; /* their shared memory is not ours to see */
+        return err;
+}
+
+/* In the way that the environment is in, which may change meanwhile. */
+static int try_to_read(struct xac_env *env, const struct stat *st, const xac_options *options)
+{
+        struct manifest manifest;
+        int err = manifest_read(env->directory, &manifest);
+        if (!err)
+                err = options_check_page_bytes(manifest.page_bytes);
+        if (err)
+                return err;
+        identify(env, st, &manifest, options);
+        err = reading_begin(env);
+        if (err == READING_BESIDE)
+                err = join_for_reading(env, st, options);
+        else if (!err && !(err = reading_open(env)))
+                prepare_files(env, options);
+        if (err)
+                reading_end(env);
+        else
+                files_only_read(&env->files, env->at_rest);
+        if (err)
+                sys_close(env->shared.lock_fd);
+        return err;
+}
+
+static int open_for_reading(struct xac_env *env, const struct stat *st, const xac_options *given)
+{
+        enum { TRIES = 100 };
+        xac_options options = *given;
+        int err = -ECANCELED;
+        options.archive = NULL; /* that is for those who write */
+        for (int i = 0; err == -ECANCELED && i < TRIES; i++)
+                err = try_to_read(env, st, &options);
+        return err == -ECANCELED ? -EBUSY : err;
+}
+
 static int open_files_of(struct xac_env *env, const struct stat *st, const xac_options *options)
 {
+        if (env->flags & XAC_RDONLY)
+                return open_for_reading(env, st, options);
         int err = open_lock_file(env, options_mode(options));
         if (err)
                 return err;
@@ -321,7 +381,7 @@ static int open_again(struct xac_env *env, int flags)
 {
         if (flags & XAC_EXCL)
                 return -EEXIST;
-        if ((flags ^ env->flags) & XAC_VOLATILE)
+        if ((flags ^ env->flags) & (XAC_VOLATILE | XAC_RDONLY))
                 return -EINVAL;
         env->opens++;
         return 0;

@@ -27,7 +27,10 @@ enum {
 
 int options_check_flags(int flags)
 {
-        const int known = XAC_CREATE | XAC_EXCL | XAC_NOSYNC | XAC_VOLATILE | XAC_TRACK | XAC_STRICT | XAC_UNCHANGED;
+        const int known =
+                XAC_CREATE | XAC_EXCL | XAC_NOSYNC | XAC_VOLATILE | XAC_TRACK | XAC_STRICT | XAC_UNCHANGED | XAC_RDONLY;
+        if (flags & XAC_RDONLY && flags & (XAC_CREATE | XAC_VOLATILE))
+                return -EINVAL;
         return flags & ~known || (flags & XAC_EXCL && !(flags & XAC_CREATE)) ? -EINVAL : 0;
 }
 

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "base/sys.h"
+#include "libxac/at_rest.h"
 #include "libxac/handlers.h"
 #include "libxac/ranges.h"
 #include "libxac/snapshot_map.h"
@@ -71,6 +72,8 @@ static void after_fork_in_child(void)
         mappings_forget_in_child();
         for (struct xac_env *env = registry; env; env = env->next) {
                 sys_close(env->shared.lock_fd);
+                if (env->at_rest)
+                        at_rest_forget_in_child(env->at_rest);
                 files_close_all(&env->files);
                 shared_detach(&env->shared);
                 sys_close(env->directory);

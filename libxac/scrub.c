@@ -390,8 +390,11 @@ int scrub_env(struct xac_env *env, const xac_scrub_options *options, xac_scrub_r
         scrub->begun_ns = sys_monotonic_ns();
         close_hold(env);
         int err = scrub_files(scrub);
+        const int stale = files_check_rest(&env->files);
         free(scrub);
         int close_err = close_release(env);
+        if (stale)
+                return stale;
         if (!err)
                 err = close_err;
         return !err && (result->damaged || result->sums_damaged || result->sums_changed) ? XAC_CORRUPT : err;

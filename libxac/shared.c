@@ -182,7 +182,7 @@ int shared_attach(struct shared *shared, const struct shared_identity *identity)
                 err = shared_check_header(shared->control_fd, identity, &header);
         if (!err)
                 err = check_sizes(shared, &header);
-        if (!err && header.is_volatile != identity->is_volatile)
+        if (!err && header.is_volatile != identity->is_volatile && !identity->joins_either)
                 err = -EINVAL;
         if (!err)
                 err = map_parts(shared, header.page_bytes, header.max_participants, header.pool_slots,
@@ -329,6 +329,36 @@ fail_size:
         close_parts(shared);
         shared_remove(identity);
         return err;
+}
+
+static int make_parts_alone(struct shared *shared)
+{
+        int *fds[] = { &shared->control_fd, &shared->heads_fd, &shared->pool_fd };
+        int err = 0;
+        shared->control_fd = shared->heads_fd = shared->pool_fd = -1;
+        for (unsigned i = 0; i < 3 && !err; i++) {
+                err = sys_memory_file("xac", 0, fds[i]);
+                if (err)
+                        *fds[i] = -1;
+        }
+        return err;
+}
+
+int shared_create_alone(struct shared *shared, const struct shared_identity *identity)
+{
+        int err = make_parts_alone(shared);
+        if (!err)
+                err = size_parts(shared, identity);
+        if (!err)
+                err = map_parts(shared, identity->page_bytes, identity->max_participants, identity->pool_slots,
+                                identity->log_ring_bytes);
+        if (err) {
+                close_parts(shared);
+                return err;
+        }
+        fill_header(shared->control, identity);
+        atomic_store(&shared->rows[0].has_ring, 1);
+        return 0;
 }
 
 void shared_mark_ready(struct shared *shared)

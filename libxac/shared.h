@@ -61,6 +61,7 @@ struct shared_identity {
         bool has_pool_default; /* nobody has asked for so many */
         uint32_t mode;
         bool is_volatile;
+        bool joins_either;       /* volatile or not, as it is */
         uint64_t log_ring_bytes; /* 0: volatile */
         uint64_t log_bytes;
         uint64_t area_bytes;
@@ -94,6 +95,8 @@ int shared_create(struct shared *shared, const struct shared_identity *identity)
 /* Removes what an open has found not to be usable: not under the hands of somebody who cleans up, who would then remove
  * what is new (R22). */
 int shared_remove_old(const struct shared_identity *identity);
+/* The same, of this process alone: without names, and nobody else can join. */
+int shared_create_alone(struct shared *shared, const struct shared_identity *identity);
 void shared_mark_ready(struct shared *shared);
 /* Unmap; the shared memory stays for others. */
 void shared_detach(struct shared *shared);

@@ -83,6 +83,8 @@ static int open_as(struct xac_env *env, int flags, uint64_t sequence, xac_snapsh
         if (err)
                 goto fail_join;
         err = begin(snapshot, sequence);
+        if (!err)
+                err = files_check_rest(&env->files);
         if (err)
                 goto fail_begin;
         handlers_look();
@@ -169,10 +171,12 @@ int snapshot_close(xac_snapshot *snapshot)
         }
         if (is_used(snapshot))
                 return -EBUSY;
+        const int stale = files_check_rest(&env->files);
         shelve_maps(snapshot); /* nothing is shown any more that the row's end lets others change */
         participant_leave_with(&snapshot->self);
         free(snapshot);
-        return close_release(env);
+        int err = close_release(env);
+        return stale ? stale : err;
 }
 
 /* ---- maps ---- */

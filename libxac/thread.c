@@ -237,7 +237,7 @@ int thread_sync(struct thread *thread)
 {
         struct shared *shared = thread->self.shared;
         if (!shared_is_durable(shared))
-                return thread_checkpoint(thread);
+                return thread->env->flags & XAC_RDONLY ? -EROFS : thread_checkpoint(thread);
         int err = log_poison(&shared->log);
         if (!err)
                 err = backlog_log(&thread->self, &thread->env->files);

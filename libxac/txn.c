@@ -58,14 +58,43 @@ void txn_doom(struct txn *txn, int reason)
         txn->doom = reason;
 }
 
+enum { LOOKS_AT_END = 1 << 30 /* in `patches`: more than ever there are */ };
+
+/* Rare. What the flags are to be, or why it must not begin. */
+static __attribute__((noinline)) int look_at_begin(struct txn *txn, int flags)
+{
+        struct files *files = txn->files;
+        if (atomic_load(&files->is_patched))
+                files_heal(files);
+        if (files->at_rest)
+                txn->patches ^= LOOKS_AT_END;
+        int err = files_check_rest(files);
+        if (err)
+                return err;
+        return files->is_read_only ? flags | XAC_RDONLY : flags;
+}
+
+static __attribute__((noinline)) void look_at_end(struct txn *txn)
+{
+        struct files *files = txn->files;
+        if ((txn->patches & ~(uint32_t)LOOKS_AT_END) != atomic_load(&files->patches))
+                txn_doom(txn, atomic_load(&files->patch_reason)); /* it may have read zeros */
+        int err = files_check_rest(files);
+        if (err)
+                txn_doom(txn, err);
+}
+
 /* The outermost level begins: publish a snapshot, bring the views there. */
 static int begin_outermost(struct txn *txn, int flags)
 {
         if (txn->patience.losses && !(flags & XAC_RDONLY))
                 patience_begin(&txn->patience, txn->self);
-        if (atomic_load_explicit(&txn->files->is_patched, memory_order_relaxed))
-                files_heal(txn->files);
         txn->patches = atomic_load_explicit(&txn->files->patches, memory_order_acquire);
+        if (atomic_load_explicit(&txn->files->wants_look, memory_order_relaxed)) {
+                flags = look_at_begin(txn, flags);
+                if (flags < 0)
+                        return flags;
+        }
         uint64_t snapshot = flags & XAC_DURABLE ? participant_begin_durable(txn->self) : participant_begin(txn->self);
         int err = txn->views.is_announced ? frames_give_way(txn) : 0;
         if (!err)
@@ -279,7 +308,7 @@ static int end_outermost(struct txn *txn)
         struct row *row = txn->self->row;
         bool is_waiting = !txn->is_nosync && !(txn->flags & XAC_NOSYNC);
         if (atomic_load_explicit(&txn->files->patches, memory_order_acquire) != txn->patches)
-                txn_doom(txn, atomic_load(&txn->files->patch_reason)); /* it may have read zeros */
+                look_at_end(txn);
         bool has_written = txn->pages.writes.count != 0;
         int err = txn->doom;
         if (!err) {

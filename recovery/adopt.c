@@ -71,6 +71,10 @@ static void tell_of_pages(const struct adopt *adopt, const char *what)
 #define REFUSED \
         "it was changed by others, or damaged, while the environment was closed, and is not opened (XAC_UNCHANGED)"
 
+#define REFUSED_TO_READERS                                                                                             \
+        "it was changed by others, or damaged, while the environment was closed, and is not opened for reading only: " \
+        "'xac check' says more, and an open without XAC_RDONLY takes it as it is"
+
 /* What is missing is what a repair had not got to: with zeros there, nobody would see that it is. */
 static int judge_repair(const struct adopt *adopt, uint64_t size)
 {
@@ -78,6 +82,14 @@ static int judge_repair(const struct adopt *adopt, uint64_t size)
                 return 0;
         tell(adopt, "a part of it is missing, and its repair was cut short", "run xac repair again");
         return XAC_CORRUPT;
+}
+
+/* NULL: it is not refused. */
+static const char *refusal(const struct adopt *adopt)
+{
+        if (adopt->adoption->is_refused)
+                return REFUSED;
+        return adopt->adoption->is_looking ? REFUSED_TO_READERS : NULL;
 }
 
 static int judge_size(const struct adopt *adopt, bool is_there, uint64_t size)
@@ -92,16 +104,16 @@ static int judge_size(const struct adopt *adopt, bool is_there, uint64_t size)
         else
                 say_text(finding, sizeof(finding), "it is missing, and had %llu bytes when it was closed",
                          (unsigned long long)adopt->note.size);
-        tell(adopt, finding, adopt->adoption->is_refused ? REFUSED : "what is missing is taken for zeros");
-        return adopt->adoption->is_refused ? XAC_CORRUPT : 0;
+        tell(adopt, finding, refusal(adopt) ? refusal(adopt) : "what is missing is taken for zeros");
+        return refusal(adopt) ? XAC_CORRUPT : 0;
 }
 
 /* Neither the file nor its checksums. */
 static int judge_nothing(const struct adopt *adopt)
 {
         tell(adopt, "it is missing, and so are its checksums",
-             adopt->adoption->is_refused ? REFUSED : "it is made anew, of zeros");
-        return adopt->adoption->is_refused ? XAC_CORRUPT : 0;
+             refusal(adopt) ? refusal(adopt) : "it is made anew, of zeros");
+        return refusal(adopt) ? XAC_CORRUPT : 0;
 }
 
 static int adopt_missing(struct adopt *adopt, int directory)
@@ -175,14 +187,18 @@ static int settle(struct adopt *adopt)
         return err ? err : seal_renew(adopt->adoption->recovery->directory, adopt->manifest, adopt->file_no);
 }
 
+#define LEFT_TO_WRITERS                                                                                               \
+        "a volatile session did not end, so that they may be of any age; it is not opened for reading only: an open " \
+        "without XAC_RDONLY takes them as they are"
+
 /* S15. That the log does not lead there is on disk before the sums agree. */
 static int take_over(struct adopt *adopt)
 {
         const bool is_volatile = adopt->note.state == SUMS_VOLATILE;
         int err;
 
-        if (adopt->adoption->is_refused && !is_volatile) {
-                tell_of_pages(adopt, REFUSED);
+        if (refusal(adopt) && (!is_volatile || adopt->adoption->is_looking)) {
+                tell_of_pages(adopt, is_volatile ? LEFT_TO_WRITERS : refusal(adopt));
                 return XAC_CORRUPT;
         }
         tell_of_pages(adopt, is_volatile
@@ -201,8 +217,8 @@ static int take_of_another(struct adopt *adopt)
 
         sums_name(adopt->file_no, name);
         say_text(finding, sizeof(finding), "its checksums (%s) are of another moment than " MANIFEST_NAME, name);
-        tell(adopt, finding, adopt->adoption->is_refused ? REFUSED : "an older copy? It is taken as it is");
-        return adopt->adoption->is_refused ? XAC_CORRUPT : adopt->adoption->begin(adopt->adoption->arg);
+        tell(adopt, finding, refusal(adopt) ? refusal(adopt) : "an older copy? It is taken as it is");
+        return refusal(adopt) ? XAC_CORRUPT : adopt->adoption->begin(adopt->adoption->arg);
 }
 
 /* A volatile session that did not end has changed sums, too, without the manifest. */
@@ -239,7 +255,7 @@ static int adopt_changed(struct adopt *adopt)
                 err = take_over(adopt);
         else if (!err && adopt->is_of_another)
                 err = take_of_another(adopt);
-        return err ? err : settle(adopt);
+        return err || adopt->adoption->is_looking ? err : settle(adopt);
 }
 
 static int adopt_opened(struct adopt *adopt)
@@ -273,8 +289,8 @@ static int open_data(int directory, const char *name, int *fd)
 }
 
 /* Neither a data file nor sums that are not there, or not to be believed, are this one's business. */
-static int open_both(int directory, const struct manifest *manifest, uint32_t i, struct sums_compare *compare,
-                     struct sums_note *note)
+static int open_both(int directory, const struct manifest *manifest, uint32_t i, int flags,
+                     struct sums_compare *compare, struct sums_note *note)
 {
         struct sums_id id = seal_sums_id(manifest, i);
         int err = open_data(directory, manifest->file_name[i], &compare->data_fd);
@@ -282,7 +298,7 @@ static int open_both(int directory, const struct manifest *manifest, uint32_t i,
         compare->data_fd = err ? -1 : compare->data_fd;
         if (err)
                 return -ENOENT;
-        err = sums_open(directory, &id, O_RDWR, &compare->sums_fd, note);
+        err = sums_open(directory, &id, flags, &compare->sums_fd, note);
         if (err)
                 sys_close(compare->data_fd);
         return err == XAC_CORRUPT ? -ENOENT : err;
@@ -299,7 +315,8 @@ static int adopt_file(const struct adoption *adoption, struct manifest *manifest
         adopt.compare = (struct sums_compare){
                 .page_bytes = manifest->page_bytes, .visit = visit_page, .progress = tell_progress, .arg = &adopt
         };
-        err = open_both(adoption->recovery->directory, manifest, i, &adopt.compare, &adopt.note);
+        err = open_both(adoption->recovery->directory, manifest, i, adoption->is_looking ? O_RDONLY : O_RDWR,
+                        &adopt.compare, &adopt.note);
         if (adopt.compare.data_fd < 0)
                 return adopt_missing(&adopt, adoption->recovery->directory);
         if (err == -ENOENT)
@@ -327,7 +344,7 @@ static int is_changed(int directory, const struct manifest *manifest, uint32_t f
         struct sums_compare both;
         struct sums_note note;
         bool is_unchanged;
-        int err = open_both(directory, manifest, file_no, &both, &note);
+        int err = open_both(directory, manifest, file_no, O_RDONLY, &both, &note);
 
         if (err)
                 return err == -ENOENT ? adopt_expects_sums(manifest) && both.data_fd >= 0 : err;
@@ -356,7 +373,7 @@ int adopt_note_recovered(int directory, struct manifest *manifest)
                 struct sums_compare both;
                 struct sums_note note;
 
-                int err = open_both(directory, manifest, i, &both, &note);
+                int err = open_both(directory, manifest, i, O_RDWR, &both, &note);
 
                 if (!err) {
                         err = sums_note_of(both.data_fd, &note);

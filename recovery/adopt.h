@@ -20,6 +20,7 @@
 struct adoption {
         struct recovery *recovery; /* directory and progress ("sum": pages) */
         bool is_refused;           /* changes by others are XAC_CORRUPT */
+        bool is_looking;           /* so are they, and those of sessions without a log; nothing is written */
         /* Told of each file that was adopted, or refused; the sentence begins with its name. */
         void (*tell)(void *arg, const char *sentence);
         /* Before the first sum is written: whoever opens it after that finds nothing changed. */

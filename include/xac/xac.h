@@ -90,7 +90,9 @@ enum xac_flags {
          */
         XAC_UNCHANGED = 0x0040,
 
-        /* xbegin() */
+        /* xbegin(), and xac_open(): the environment is only read. One at rest (closed cleanly, and nobody has it open)
+         * stays as it is to the byte, and may be on a read-only medium, or of users who let others read. Beside others
+         * who have it open: by those who may write to it. Else an error (xac_open(3), "Reading only") */
         XAC_RDONLY = 0x0100,   /* it will not write; it always commits */
         XAC_SNAPSHOT = 0x0200, /* snapshot isolation: reads are not validated */
         XAC_DURABLE = 0x0400,  /* with XAC_RDONLY, or of a snapshot: see only what is durable */
