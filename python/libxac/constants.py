@@ -16,7 +16,7 @@ class Flag(IntFlag):
     STRICT = 0x0020
     UNCHANGED = 0x0040
     # transaction()
-    RDONLY = 0x0100
+    RDONLY = 0x0100  # also Environment()
     SNAPSHOT = 0x0200
     DURABLE = 0x0400
     NESTED = 0x1000

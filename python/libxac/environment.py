@@ -56,7 +56,7 @@ class Environment:
         with env.transaction():
             price[7] *= 1.1
 
-    flags: CREATE, EXCL, NOSYNC, VOLATILE, STRICT. options: pool_bytes, log_bytes, reserve_bytes, page_bytes,
+    flags: CREATE, EXCL, NOSYNC, VOLATILE, STRICT, RDONLY. options: pool_bytes, log_bytes, reserve_bytes, page_bytes,
     max_participants, mode, address, scan_bytes, area_bytes. All threads may use it, each with arrays and transactions of its own. A
     child of fork() has to open it again.
     """

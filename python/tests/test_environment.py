@@ -23,6 +23,25 @@ def test_files_are_plain_after_the_last_close(path):
             assert prices.sum() == 499500
 
 
+def test_what_is_only_read_does_not_change(path):
+    with libxac.Environment(path, libxac.CREATE) as env:
+        prices = env.array("prices", "f8", 1000)
+        with env.transaction():
+            prices[:] = np.arange(1000)
+    before = {name.name: (name.stat().st_mtime_ns, name.read_bytes()) for name in path.iterdir()}
+    with libxac.Environment(path, libxac.RDONLY) as env:
+        prices = env.array("prices", "f8", 1000)
+        with env.transaction():
+            assert prices.sum() == 499500
+        with pytest.raises(libxac.ReadOnly):
+            with env.transaction():
+                prices[7] = 8
+        with pytest.raises(OSError) as raised:
+            env.array("others", "f8", 1000)
+        assert raised.value.errno == errno.ENOENT
+    assert before == {name.name: (name.stat().st_mtime_ns, name.read_bytes()) for name in path.iterdir()}
+
+
 def test_closed_environment_refuses(path):
     env = libxac.Environment(path, libxac.CREATE)
     env.close()

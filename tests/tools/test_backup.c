@@ -307,6 +307,11 @@ static void root_is_careful_with_what_is_others(void)
                 isolate_skip("only for root");
         tool_work(0, 1, TOOL_CLOSE);
         check_equal(chown(TOOL_ENV, 12345, 12345), 0);
+        check_xac(0, "backup", TOOL_ENV, scratch_path("read")); /* nothing is made in what is at rest */
+        check_xac(0, "scrub", TOOL_ENV);
+        check_xac(1, "scrub", "--sum", TOOL_ENV);
+        check_said("belongs to user 12345");
+        tool_work(0, 1, TOOL_KILL);
         check_xac(1, "backup", TOOL_ENV, scratch_path("copy"));
         check_said("belongs to user 12345");
         check_xac(1, "scrub", TOOL_ENV);

@@ -110,6 +110,26 @@ static void set_up(void)
         as(ALICE, work);
 }
 
+/* ---- Readers ---- */
+
+static void look_at_it(void)
+{
+        check_xac(0, "check", TOOL_ENV);
+        check_xac(0, "scrub", TOOL_ENV);
+        check_xac(0, "backup", TOOL_ENV, scratch_path("mallorys/copy"));
+        check_xac(1, "scrub", "--sum", TOOL_ENV);
+        check_said("Permission denied");
+}
+
+static void who_may_read_backs_up_what_is_at_rest(void)
+{
+        set_up();
+        check_equal(mkdir(scratch_path("mallorys"), 0755), 0);
+        check_equal(chown(scratch_path("mallorys"), MALLORY, MALLORY), 0);
+        as(MALLORY, look_at_it);
+        check_xac(0, "restore", "--check", scratch_path("mallorys/copy"));
+}
+
 static mode_t mode_of(const char *name)
 {
         struct stat st;
@@ -404,6 +424,7 @@ static void memory_of_who_made_it_stays(void)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
+                isolated_test(who_may_read_backs_up_what_is_at_rest),
                 isolated_test(at_rest_nobody_is_stopped),
                 isolated_test(in_use_nobody_is_stopped),
                 isolated_test(older_lock_files_are_tightened),

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,15 +20,13 @@ enum {
 };
 
 /* Who opens it may have to make a piece of its log, or recover it. */
-static bool is_others(const struct opening *opening)
+static bool is_others(const struct opening *opening, uid_t *owner)
 {
         struct stat st;
 
         if (opening->is_forced || geteuid() != 0 || stat(opening->path, &st) || st.st_uid == 0)
                 return false;
-        tool_complain("%s belongs to user %u, who could not open files that root makes in it: run 'xac %s' as that "
-                      "user, or with --force",
-                      opening->path, (unsigned)st.st_uid, opening->command);
+        *owner = st.st_uid;
         return true;
 }
 
@@ -129,11 +129,43 @@ static bool is_changed(const struct opening *opening)
         return is_found;
 }
 
+/* At rest it can be read by whoever may read its files, and nothing is made in it. */
+static int open_to_read(const struct opening *opening, xac_env **env)
+{
+        if (opening->writes)
+                return -EACCES;
+        return xac_open(opening->path, XAC_RDONLY | (opening->may_adopt ? 0 : XAC_UNCHANGED), NULL, env);
+}
+
+/* This user, and here. */
+static bool may_only_read(const struct opening *opening)
+{
+        char name[PATH_MAX];
+
+        if (snprintf(name, sizeof(name), "%s/" PLACE_LOCK_FILE, opening->path) >= (int)sizeof(name))
+                return false;
+        return faccessat(AT_FDCWD, name, W_OK, AT_EACCESS) && (errno == EACCES || errno == EROFS);
+}
+
+/* Root takes part in nobody's environment. */
+static enum tool_exit open_of_another(const struct opening *opening, uid_t owner, xac_env **env)
+{
+        if (!is_in_use(opening) && !open_to_read(opening, env))
+                return TOOL_DONE;
+        tool_complain("%s belongs to user %u, who could not open files that root makes in it: run 'xac %s' as that "
+                      "user, or with --force",
+                      opening->path, (unsigned)owner, opening->command);
+        return TOOL_FAILED;
+}
+
 enum tool_exit opening_open(const struct opening *opening, xac_env **env)
 {
-        if (is_others(opening))
-                return TOOL_FAILED;
-        int err = open_as_it_is(opening, env);
+        uid_t owner;
+        if (is_others(opening, &owner))
+                return open_of_another(opening, owner, env);
+        int err = may_only_read(opening) ? open_to_read(opening, env) : open_as_it_is(opening, env);
+        if (err == -EACCES || err == -EROFS) /* it has no lock file */
+                err = open_to_read(opening, env);
         if (!err)
                 return TOOL_DONE;
         if (err == REFUSED)

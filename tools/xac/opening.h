@@ -5,7 +5,7 @@
 /*
  * An environment that a subcommand opens as a program does, and changes nothing in: in the way in which those have it
  * open that use it, and with the archive that they named last. So it neither keeps them from opening it meanwhile, nor
- * gives up log that their archive does not have.
+ * gives up log that their archive does not have. One that may only be read is opened with XAC_RDONLY.
  */
 
 #include <stdbool.h>
@@ -21,6 +21,7 @@ struct opening {
          * takes nothing, so that it lacks what is given up meanwhile. */
         bool is_forced;
         bool may_adopt;       /* what others have changed while it was closed is taken as it is */
+        bool writes;          /* checksums, say: so one that may only be read will not do */
         bool may_be_volatile; /* programs may have it open with XAC_VOLATILE */
 };
 

@@ -155,6 +155,7 @@ static enum tool_exit scrub_place(struct scrub *scrub)
                                          .command = "scrub",
                                          .is_forced = scrub->is_forced,
                                          .may_adopt = scrub->options.flags & XAC_SCRUB_SUM,
+                                         .writes = scrub->options.flags & XAC_SCRUB_SUM,
                                          .may_be_volatile = true };
 
         interrupt_catch();
