@@ -161,6 +161,7 @@ CONTRACT_TESTS = \
         %D%/test_open_close \
         %D%/test_processes \
         %D%/test_read_only \
+        %D%/test_read_only_states \
         %D%/test_readers \
         %D%/test_readers_history \
         %D%/test_run \
@@ -256,8 +257,10 @@ EXTRA_DIST += %D%/exceptions.cc
 %C%_test_small_shm_SOURCES = %D%/test_small_shm.c
 %C%_test_small_shm_LDADD = $(CONTRACT_LIBS)
 SNAPSHOT_STAND = %D%/stamped.c %D%/stamped.h %D%/snapshot_stand.h
-%C%_test_read_only_SOURCES = %D%/test_read_only.c
+%C%_test_read_only_SOURCES = %D%/test_read_only.c %D%/read_only_stand.h
 %C%_test_read_only_LDADD = $(CONTRACT_LIBS)
+%C%_test_read_only_states_SOURCES = %D%/test_read_only_states.c %D%/read_only_stand.h
+%C%_test_read_only_states_LDADD = $(CONTRACT_LIBS)
 %C%_test_readers_SOURCES = %D%/test_readers.c $(SNAPSHOT_STAND)
 %C%_test_readers_LDADD = $(CONTRACT_LIBS)
 %C%_test_readers_history_SOURCES = %D%/test_readers_history.c $(SNAPSHOT_STAND)
