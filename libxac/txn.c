@@ -60,20 +60,6 @@ void txn_doom(struct txn *txn, int reason)
 
 enum { LOOKS_AT_END = 1 << 30 /* in `patches`: more than ever there are */ };
 
-/* Rare. What the flags are to be, or why it must not begin. */
-static __attribute__((noinline)) int look_at_begin(struct txn *txn, int flags)
-{
-        struct files *files = txn->files;
-        if (atomic_load(&files->is_patched))
-                files_heal(files);
-        if (files->at_rest)
-                txn->patches ^= LOOKS_AT_END;
-        int err = files_check_rest(files);
-        if (err)
-                return err;
-        return files->is_read_only ? flags | XAC_RDONLY : flags;
-}
-
 static __attribute__((noinline)) void look_at_end(struct txn *txn)
 {
         struct files *files = txn->files;
@@ -85,21 +71,16 @@ static __attribute__((noinline)) void look_at_end(struct txn *txn)
 }
 
 /* The outermost level begins: publish a snapshot, bring the views there. */
-static int begin_outermost(struct txn *txn, int flags)
+static inline __attribute__((always_inline)) int begin_now(struct txn *txn, int flags)
 {
         if (txn->patience.losses && !(flags & XAC_RDONLY))
                 patience_begin(&txn->patience, txn->self);
         txn->patches = atomic_load_explicit(&txn->files->patches, memory_order_acquire);
-        if (atomic_load_explicit(&txn->files->wants_look, memory_order_relaxed)) {
-                flags = look_at_begin(txn, flags);
-                if (flags < 0)
-                        return flags;
-        }
         uint64_t snapshot = flags & XAC_DURABLE ? participant_begin_durable(txn->self) : participant_begin(txn->self);
         int err = txn->views.is_announced ? frames_give_way(txn) : 0;
         if (!err)
                 err = views_begin(&txn->views, snapshot, flags & XAC_RDONLY);
-        if (err) {
+        if (__builtin_expect(err, 0)) {
                 participant_end(txn->self);
                 exclusion_end(txn->self);
                 return err;
@@ -113,6 +94,27 @@ static int begin_outermost(struct txn *txn, int flags)
         if (tracing_is_on(txn->self))
                 tracing_began(txn);
         return 0;
+}
+
+/* Rare: home is to be healed, or nothing is to be written. */
+static __attribute__((noinline)) int begin_after_look(struct txn *txn, int flags)
+{
+        struct files *files = txn->files;
+        if (atomic_load(&files->is_patched))
+                files_heal(files);
+        int err = files_check_rest(files);
+        if (!err)
+                err = begin_now(txn, files->is_read_only ? flags | XAC_RDONLY : flags);
+        if (!err && files->at_rest)
+                txn->patches ^= LOOKS_AT_END;
+        return err;
+}
+
+static inline __attribute__((always_inline)) int begin_outermost(struct txn *txn, int flags)
+{
+        if (__builtin_expect(atomic_load_explicit(&txn->files->wants_look, memory_order_relaxed), 0))
+                return begin_after_look(txn, flags);
+        return begin_now(txn, flags);
 }
 
 /* A nested level begins: from here on the outer level's pages must be written anew. */

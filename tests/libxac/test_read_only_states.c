@@ -207,10 +207,11 @@ static void random_states(void)
                 stale += atomic_load(&common->stale);
                 refused += atomic_load(&common->refused);
         }
-        printf("%u closed, %u in use, %u crashed, %u beside a writer that opens and closes (%u transactions, %u told "
-               "that "
-               "they are stale, %u opens refused); %u of all on read-only mounts\n",
-               counts[CLOSED], counts[IN_USE], counts[CRASHED], counts[BUSY], ended, stale, refused, read_only);
+        fprintf(stderr,
+                "%u closed, %u in use, %u crashed, %u beside a writer that opens and closes (%u transactions, %u told "
+                "that "
+                "they are stale, %u opens refused); %u of all on read-only mounts\n",
+                counts[CLOSED], counts[IN_USE], counts[CRASHED], counts[BUSY], ended, stale, refused, read_only);
 }
 
 int main(void)
