@@ -31,6 +31,7 @@ LIBXAC_UNIT_TESTS = \
         %D%/test_lending \
         %D%/test_odd_length \
         %D%/test_participant \
+        %D%/test_at_rest \
         %D%/test_patience \
         %D%/test_pool \
         %D%/test_publish \
@@ -93,6 +94,8 @@ UNIT_STAGE = tests/libxac/stage.h $(UNIT_ENGINE)
 %C%_test_home_LDADD = $(UNIT_LIBS)
 %C%_test_participant_SOURCES = %D%/test_participant.c tests/base/step.h %D%/engine_stand.h $(UNIT_ENGINE)
 %C%_test_participant_LDADD = $(UNIT_LIBS)
+%C%_test_at_rest_SOURCES = %D%/test_at_rest.c
+%C%_test_at_rest_LDADD = tests/support/libsupport.la $(UNIT_LIBS)
 %C%_test_patience_SOURCES = %D%/test_patience.c $(UNIT_STAGE)
 %C%_test_patience_LDADD = $(UNIT_LIBS)
 %C%_test_lending_SOURCES = %D%/test_lending.c $(UNIT_ENGINE)
