@@ -19,7 +19,7 @@
 struct at_rest;
 
 /* Keeps what is compared later. The descriptor stays the caller's. -ENOENT: no environment; XAC_CORRUPT, XAC_FORMAT. */
-int at_rest_begin(int directory, struct at_rest **at_rest);
+int at_rest_begin(int directory, struct at_rest **out);
 void at_rest_end(struct at_rest *at_rest);
 /* In a forked child: its descriptors alone. */
 void at_rest_forget_in_child(struct at_rest *at_rest);
