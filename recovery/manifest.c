@@ -14,6 +14,10 @@
  *      successor was not finished, and nothing was begun on the strength of it.
  *   3. When only one is valid, it was synced before the other was begun. It is not touched.
  *
+ * R42: who reads beside a writer believes slots that agree, or that did not change from one reading to the next. Each
+ * slot may be half written when it is its turn to be read: then neither is valid, or the older one is. A writer has one
+ * slot in hand at a time, and generations grow: what was read twice was all there in between.
+ *
  * Nothing here uses malloc: a checkpoint may run in a signal handler.
  */
 
@@ -29,13 +33,14 @@
 #include "base/sys.h"
 #include "recovery/manifest_slot.h"
 
-enum { SLOTS = 2, SLOT_BYTES = MANIFEST_SLOT_BYTES };
+enum { SLOTS = 2, SLOT_BYTES = MANIFEST_SLOT_BYTES, READINGS_MAX = 1000 };
 
 #define HALF_MADE_NAME MANIFEST_NAME ".new"
 
 /* What the file holds, in a mapping of its own. */
 struct slots {
         unsigned char bytes[SLOTS][SLOT_BYTES];
+        unsigned char before[SLOTS][SLOT_BYTES]; /* by an earlier reading */
         enum manifest_slot_state state[SLOTS];
         struct manifest manifest[SLOTS]; /* of the valid ones */
 };
@@ -57,18 +62,18 @@ static void slots_unmap(struct slots *slots)
         (void)sys_munmap(slots, sizeof(*slots));
 }
 
-static int slots_read(int fd, struct slots *slots)
+static int slot_read(int fd, struct slots *slots, int slot)
 {
-        for (int slot = 0; slot < SLOTS; slot++) {
-                unsigned char *bytes = slots->bytes[slot];
-                int err = sys_read_all(fd, bytes, SLOT_BYTES, (uint64_t)slot * SLOT_BYTES);
+        unsigned char *bytes = slots->bytes[slot];
+        int err = sys_read_all(fd, bytes, SLOT_BYTES, (uint64_t)slot * SLOT_BYTES);
 
-                /* A file that was cut short is damage like any other; an error that may pass is
-                 * not: the other slot may be the older one. */
-                if (err && err != -ENODATA)
-                        return err;
-                slots->state[slot] = err ? SLOT_INVALID : manifest_slot_judge(bytes, &slots->manifest[slot]);
-        }
+        /* A file that was cut short is damage like any other; an error that may pass is not: the other slot may be the
+         * older one. */
+        if (err && err != -ENODATA)
+                return err;
+        if (err)
+                memset(bytes, 0, SLOT_BYTES);
+        slots->state[slot] = manifest_slot_judge(bytes, &slots->manifest[slot]);
         return 0;
 }
 
@@ -76,6 +81,24 @@ static bool slots_agree(const struct slots *slots)
 {
         return slots->state[0] == SLOT_VALID && slots->state[1] == SLOT_VALID &&
                slots->manifest[0].generation == slots->manifest[1].generation;
+}
+
+/* R42 */
+static int slots_read(int fd, struct slots *slots)
+{
+        for (int readings = 1;; readings++) {
+                for (int slot = 0; slot < SLOTS; slot++) {
+                        int err = slot_read(fd, slots, slot);
+
+                        if (err)
+                                return err;
+                }
+                if (slots_agree(slots) || readings == READINGS_MAX)
+                        return 0;
+                if (readings > 1 && memcmp(slots->before, slots->bytes, sizeof(slots->bytes)) == 0)
+                        return 0;
+                memcpy(slots->before, slots->bytes, sizeof(slots->bytes));
+        }
 }
 
 /* The believed slot, or why there is none. */

@@ -3,7 +3,7 @@
 
 /*
  * The manifest survives torn writes, disks that refuse to sync, flipped bytes and short files: there is
- * always one to believe, the old or the new one (R18).
+ * always one to believe, the old or the new one (R18). So it is for who reads while another one writes (R42).
  */
 
 #include "tests/recovery/manifest_image.h"
@@ -382,6 +382,103 @@ static void test_a_power_cut_leaves_the_old_or_the_new_one(void **state)
         free(begin);
 }
 
+/* ---- Beside a writer ---- */
+
+enum { GENERATIONS = 6, STEPS_OF_ONE = 4, STATES = GENERATIONS * STEPS_OF_ONE + 1, PACES = 6, READINGS = 4 };
+
+/*
+ * R42. The file as a writer leaves it step by step: half of the slot that is written first, all of it, half of the
+ * other one, all of it. A reader's call sees one of these states, and the next call the same or a later one.
+ */
+static struct {
+        unsigned char state[STATES][FILE_BYTES];
+        int now;
+        int pace[READINGS]; /* steps before each of the first calls */
+        int readings;
+} writer;
+
+static void take_steps(int generation)
+{
+        enum { AT_TURN = 56, HALF = 4096 };
+        unsigned char *state = writer.state[generation * STEPS_OF_ONE];
+
+        load_image();
+        const int first = image[AT_TURN] == 0 ? 0 : 1;
+        for (int step = 1; step <= STEPS_OF_ONE; step++) {
+                const int slot = step <= 2 ? first : !first;
+
+                memcpy(state + FILE_BYTES, state, FILE_BYTES);
+                state += FILE_BYTES;
+                memcpy(state + slot * SLOT_BYTES, image + slot * SLOT_BYTES, step % 2 ? HALF : SLOT_BYTES);
+        }
+}
+
+static void make_states(void)
+{
+        struct manifest manifest = sample();
+
+        create(&manifest);
+        load_image();
+        memcpy(writer.state[0], image, FILE_BYTES);
+        for (int generation = 0; generation < GENERATIONS; generation++) {
+                manifest.time_ns = (uint64_t)generation + 1; /* stands behind the half */
+                assert_int_equal(manifest_write(directory, &manifest), 0);
+                take_steps(generation);
+        }
+}
+
+static void go_to_state(int state)
+{
+        writer.now = state;
+        memcpy(image, writer.state[state], FILE_BYTES);
+        store_bytes(0, FILE_BYTES);
+}
+
+/* Of the newest one that is whole in a slot. */
+static uint64_t generation_at(int state)
+{
+        return 1 + (uint64_t)(state + STEPS_OF_ONE - 2) / STEPS_OF_ONE;
+}
+
+static int write_on(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
+{
+        (void)fd;
+        (void)offset;
+        (void)byte_len;
+        if (call == SYS_PREAD && writer.readings < READINGS)
+                go_to_state(writer.now + writer.pace[writer.readings++]);
+        return 0;
+}
+
+static void read_beside(int script)
+{
+        struct manifest manifest;
+
+        go_to_state(script % STEPS_OF_ONE);
+        script /= STEPS_OF_ONE;
+        for (int i = 0; i < READINGS; i++, script /= PACES)
+                writer.pace[i] = script % PACES;
+        writer.readings = 0;
+        const uint64_t before = generation_at(writer.now);
+        sys_fail = write_on;
+        const int err = manifest_read(directory, &manifest);
+        sys_fail = NULL;
+        assert_int_equal(err, 0);
+        assert_in_range(manifest.generation, before, generation_at(writer.now));
+}
+
+static void test_who_reads_beside_a_writer_gets_one_that_was(void **state)
+{
+        int scripts = STEPS_OF_ONE;
+
+        (void)state;
+        for (int i = 0; i < READINGS; i++)
+                scripts *= PACES;
+        make_states();
+        for (int script = 0; script < scripts; script++)
+                read_beside(script);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -392,6 +489,7 @@ int main(void)
                 MANIFEST_TEST(test_a_damaged_slot_is_healed),
                 MANIFEST_TEST(test_a_settled_one_is_left_alone),
                 MANIFEST_TEST(test_a_power_cut_leaves_the_old_or_the_new_one),
+                MANIFEST_TEST(test_who_reads_beside_a_writer_gets_one_that_was),
         };
 
         return cmocka_run_group_tests_name("recovery/manifest: damage", tests, directory_setup, directory_teardown);
