@@ -165,7 +165,7 @@ def explore():
     states = {(START, first)}
     todo = [(START, first)]
     wrong = set()
-    while todo:
+    while todo and not wrong:  # the first wrong thing is enough
         world, reader = todo.pop()
         following = [(next_world, reader) for next_world in after_writer(world)]
         for next_reader, found in after_reader(world, reader):
