@@ -136,12 +136,27 @@ static void resume(struct job *job)
         atomic_store(&ledger->lane[job->lane].told, k);
 }
 
+/* Is it in the trees, or did only this transaction see it? */
+static void say_what_is_damaged(struct job *job)
+{
+        for (int i = 0; i < 2; i++) {
+                bptree_report report = { 0 };
+                const int err = bptree_check(job->desk.arena, &report);
+
+                fprintf(stderr, "process %d, lane %u, check %d: %d, page %" PRIu64 ": %s\n", getpid(), job->lane, i,
+                        err, report.page_no, report.message);
+        }
+}
+
 static void do_deed(struct job *job)
 {
         int flags = chance_percent(&job->chance, mode->nosync_percent) ? XAC_NOSYNC : 0;
         uint64_t k = 0;
 
-        check_ok(deeds_commit(&job->desk, job->lane, UINT64_MAX, flags, NULL, NULL, &k));
+        int err = deeds_commit(&job->desk, job->lane, UINT64_MAX, flags, NULL, NULL, &k);
+        if (err == XAC_CORRUPT)
+                say_what_is_damaged(job);
+        check_ok(err);
         check_equal(k, atomic_load(&ledger->lane[job->lane].told) + 1);
         tell(job, k, !flags && !mode->open_flags);
 }
