@@ -242,28 +242,34 @@ static uint64_t find_data_end(int fd, uint64_t byte_len)
         return end * HOLE_STEP < byte_len ? end * HOLE_STEP : byte_len;
 }
 
-/* The first opener of the environment learns the length from the file itself. Whoever made it so long may have
- * died before that was on disk. */
-static int note_length(struct files *files, uint32_t file_no, int fd, uint64_t size)
+/* The first opener of the environment learns the length from the file itself. Whoever made it so long may have died
+ * before that was on disk. Later ones believe the entry: what is beyond it a grower has left who died, and the next one
+ * grows into it. */
+static int learn_length(struct files *files, uint32_t file_no, int fd, uint64_t size, uint64_t *byte_len)
 {
-        struct file_entry *entry = &files->shared->control->file[file_no];
-        uint64_t byte_len = round_up(size, files->shared->page_bytes);
-        if (byte_len <= files_byte_len(files, file_no))
+        *byte_len = files_byte_len(files, file_no);
+        if (*byte_len || !size)
                 return 0;
-        int err = files->at_rest ? 0 : sync_or_poison(files, fd);
-        if (err)
-                return err;
-        atomic_store_explicit(&entry->found_len, find_data_end(fd, byte_len), memory_order_release);
-        atomic_store_explicit(&entry->byte_len, byte_len, memory_order_release);
-        return 0;
+        *byte_len = round_up(size, files->shared->page_bytes);
+        return files->at_rest ? 0 : sync_or_poison(files, fd);
 }
 
-static int attach_sums_locked(struct files *files, uint32_t file_no, int fd, uint64_t size, uint64_t reserve)
+/* When it has checksums as far as that: from now on others may read it. */
+static void publish_length(struct files *files, uint32_t file_no, int fd, uint64_t byte_len)
 {
-        const struct file_sums_found found = { .size = size,
-                                               .data_end = find_data_end(fd, size),
-                                               .byte_len = files_byte_len(files, file_no),
-                                               .reserve_bytes = reserve };
+        struct file_entry *entry = &files->shared->control->file[file_no];
+        if (byte_len <= files_byte_len(files, file_no))
+                return;
+        atomic_store_explicit(&entry->found_len, find_data_end(fd, byte_len), memory_order_release);
+        atomic_store_explicit(&entry->byte_len, byte_len, memory_order_release);
+}
+
+static int attach_sums_locked(struct files *files, uint32_t file_no, int fd, uint64_t size, uint64_t byte_len,
+                              uint64_t reserve)
+{
+        const struct file_sums_found found = {
+                .size = size, .data_end = find_data_end(fd, size), .byte_len = byte_len, .reserve_bytes = reserve
+        };
         int err = file_sums_attach(&files->file[file_no].sums, files->shared, files->directory, file_no, &found);
         if (err != 1)
                 return err;
@@ -278,7 +284,9 @@ static int attach_at_rest_locked(struct files *files, uint32_t file_no, int fd, 
 {
         struct data_file *file = &files->file[file_no];
         const uint64_t room = window_place_bytes(files_place(files, file_no));
-        int err = shared_map_heads(files->shared, file_no) ? note_length(files, file_no, fd, size) : -ENOMEM;
+        uint64_t byte_len;
+        int err =
+                shared_map_heads(files->shared, file_no) ? learn_length(files, file_no, fd, size, &byte_len) : -ENOMEM;
         if (room && room < reserve)
                 reserve = longest(room, round_up(size, files->shared->page_bytes));
         if (!err)
@@ -287,6 +295,8 @@ static int attach_at_rest_locked(struct files *files, uint32_t file_no, int fd, 
                 err = map_home(file, fd, reserve);
         if (err)
                 file_sums_detach(&file->sums);
+        else
+                publish_length(files, file_no, fd, byte_len);
         return err;
 }
 
@@ -295,16 +305,19 @@ static int attach_locked(struct files *files, uint32_t file_no, int fd, uint64_t
         struct data_file *file = &files->file[file_no];
         if (!shared_map_heads(files->shared, file_no))
                 return -ENOMEM;
-        int err = note_length(files, file_no, fd, size);
+        uint64_t byte_len;
+        int err = learn_length(files, file_no, fd, size, &byte_len);
         if (!err && window_place_bytes(files_place(files, file_no)) < reserve)
                 err = settle_place_locked(files, file_no, reserve);
         if (!err)
-                err = attach_sums_locked(files, file_no, fd, size, reserve);
+                err = attach_sums_locked(files, file_no, fd, size, byte_len, reserve);
         if (err)
                 return err;
         err = map_home(file, fd, reserve);
         if (err)
                 file_sums_detach(&file->sums);
+        else
+                publish_length(files, file_no, fd, byte_len);
         return err;
 }
 

@@ -182,6 +182,41 @@ static void test_a_file_system_that_knows_no_holes(void **state)
         assert_false(is_fresh(file_no, (512 << 10) - ENGINE_PAGE_BYTES));
 }
 
+static int fail_truncate(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
+{
+        (void)fd;
+        (void)offset;
+        (void)byte_len;
+        return call == SYS_TRUNCATE ? -ENOSPC : 0;
+}
+
+/* Others read as far as the entry says: so far there are checksums, and a grower who died has not been there. */
+static void test_a_length_is_told_when_it_has_checksums(void **state)
+{
+        enum { LONG = 8 << 20 };
+        static struct files others;
+        uint32_t file_no, again;
+
+        (void)state;
+        put_file("long", LONG);
+        sys_fail = fail_truncate;
+        assert_int_equal(open_file("long", 0, &file_no), -ENOSPC);
+        sys_fail = NULL;
+        assert_int_equal(files_byte_len(&engine->files, atomic_load(&engine->shared.control->file_count) - 1), 0);
+        assert_int_equal(open_file("long", 0, &file_no), 0);
+        assert_int_equal(files_byte_len(&engine->files, file_no), LONG);
+
+        assert_int_equal(open_file("short", 4096, &file_no), 0);
+        put_file("short", LONG);
+        files_init(&others, &engine->shared, engine->directory, LONG, 0);
+        assert_int_equal(files_open(&others, "short", 0, &again), 0);
+        assert_int_equal(again, file_no);
+        assert_int_equal(files_byte_len(&engine->files, file_no), 4096);
+        assert_int_equal(files_open(&others, "short", LONG, &again), 0);
+        assert_int_equal(files_byte_len(&engine->files, file_no), LONG);
+        files_close_all(&others);
+}
+
 static void test_no_directories_links_or_devices(void **state)
 {
         uint32_t file_no;
@@ -288,6 +323,7 @@ int main(void)
                 FILES_TEST(test_the_hole_in_which_a_file_ends),
                 FILES_TEST(test_without_checksums_a_hole_is_not_known),
                 FILES_TEST(test_a_file_system_that_knows_no_holes),
+                FILES_TEST(test_a_length_is_told_when_it_has_checksums),
                 FILES_TEST(test_no_directories_links_or_devices),
                 FILES_TEST(test_as_many_files_as_there_are_numbers),
                 FILES_TEST(test_every_call_may_fail),
