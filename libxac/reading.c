@@ -142,14 +142,16 @@ int reading_begin(struct xac_env *env)
 
 /* ---- At rest ---- */
 
-static void tell(void *env, const char *sentence)
+/* Only the last one is kept: after it the open is refused. */
+static void keep_sentence(void *sentence, const char *text)
 {
-        say(stderr, "libxac: %s/%s\n", ((const struct xac_env *)env)->identity.path, sentence);
+        snprintf(sentence, RECOVER_SENTENCE, "%s", text);
 }
 
 /* Files that a medium or a copy has given other times are compared with their sums. */
 static int check_files(struct xac_env *env)
 {
+        char sentence[RECOVER_SENTENCE] = "";
         struct manifest manifest = *at_rest_manifest(env->at_rest);
         struct recovery recovery = { .directory = env->directory,
                                      .progress = env->progress,
@@ -157,11 +159,14 @@ static int check_files(struct xac_env *env)
         const struct adoption adoption = { .recovery = &recovery,
                                            .is_refused = env->flags & XAC_UNCHANGED,
                                            .is_looking = true,
-                                           .tell = tell,
-                                           .arg = env };
+                                           .tell = keep_sentence,
+                                           .arg = sentence };
         int err = adopt_run(&adoption, &manifest);
-        const int stale = at_rest_check(env->at_rest);
-        return stale ? -ECANCELED : err; /* what was found may be a writer's work: another look */
+        if (at_rest_check(env->at_rest))
+                return -ECANCELED; /* what was found may be a writer's work: another look */
+        if (sentence[0])
+                say(stderr, "libxac: %s/%s\n", env->identity.path, sentence);
+        return err;
 }
 
 static void identify(struct xac_env *env, const struct manifest *manifest)
