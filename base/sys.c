@@ -993,6 +993,15 @@ uint64_t sys_wall_ns(void)
         return now.tv_sec < 0 ? 0 : (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
 }
 
+uint64_t sys_thread_ns(void)
+{
+        struct timespec had;
+
+        if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &had))
+                return 0;
+        return (uint64_t)had.tv_sec * NS_PER_SECOND + (uint64_t)had.tv_nsec;
+}
+
 uint64_t sys_memory_bytes(void)
 {
         return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);

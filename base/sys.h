@@ -169,7 +169,8 @@ void sys_futex_wake(const uint32_t *word, int count);
 int sys_boot_id(char id[40]); /* the kernel's boot id, NUL-terminated; -ENODEV: no /proc */
 int sys_random(void *bytes, size_t byte_len);
 uint64_t sys_monotonic_ns(void);
-uint64_t sys_wall_ns(void); /* since 1970; may go back */
+uint64_t sys_wall_ns(void);   /* since 1970; may go back */
+uint64_t sys_thread_ns(void); /* of a processor, that this thread has had: a system call */
 /* pthread_join(3) without the cancellation point. */
 void sys_join(pthread_t thread);
 void sys_sleep_ns(uint64_t duration_ns); /* less than a second */

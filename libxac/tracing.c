@@ -70,7 +70,7 @@ static struct recorder *begin_track(const struct xac_env *env, uint32_t row, uin
                                      .tid = flags & TRACE_TRACK_BACKGROUND ? 0 : (uint32_t)gettid(),
                                      .row = row,
                                      .page_bytes = env->shared.page_bytes,
-                                     .flags = flags };
+                                     .flags = flags | TRACE_TRACK_PROCESSOR };
         memcpy(track.uuid, env->identity.uuid, sizeof(track.uuid));
         snprintf(track.program, sizeof(track.program), "%s", program_invocation_short_name);
         snprintf(track.path, sizeof(track.path), "%s", env->identity.path);
@@ -107,7 +107,7 @@ void tracing_end_background(struct xac_env *env)
 void tracing_began(struct txn *txn)
 {
         txn->traced = (struct txn_traced){ .begin_ticks = ticks_now() };
-        recorder_note_begun(txn->self->recorder, txn->traced.begin_ticks);
+        recorder_begins(txn->self->recorder, txn->traced.begin_ticks);
 }
 
 /* What is gone when it has ended. */
@@ -121,6 +121,18 @@ void tracing_ends(struct txn *txn)
         traced->flags = (txn->is_read_only ? TRACE_READ_ONLY : 0) | (txn->flags & XAC_SNAPSHOT ? TRACE_SNAPSHOT : 0);
 }
 
+enum { EVENTS_OF_END = 3 }; /* at most */
+
+/* With what comes right behind it, and has a place: for how long the thread had a processor. */
+static void add_end(const struct txn *txn, struct trace_event events[EVENTS_OF_END], uint32_t count, uint64_t now)
+{
+        const uint64_t begin = txn->traced.begin_ticks;
+        uint64_t ns;
+        if (recorder_processor_ns(txn->self->recorder, begin, now, &ns))
+                events[count++] = (struct trace_event){ begin, trace_what(TRACE_PROCESSOR, 0, 0), ns, 0 };
+        recorder_add_all(txn->self->recorder, events, count);
+}
+
 static void add_commit(const struct txn *txn)
 {
         const struct txn_traced *traced = &txn->traced;
@@ -128,27 +140,32 @@ static void add_commit(const struct txn *txn)
         const bool has_waited = traced->written && txn->log_end && txn->is_waiting;
         const uint64_t sequence = traced->written ? txn->views.newest : 0;
         const unsigned flags = traced->flags | (has_waited ? TRACE_WAITED : 0);
-        const struct trace_event event = {
-                traced->begin_ticks, trace_what(TRACE_COMMIT, flags, now - traced->begin_ticks), sequence,
-                trace_commit_pack(traced->read, traced->written, has_waited ? now - traced->end_ticks : 0)
+        struct trace_event events[EVENTS_OF_END] = {
+                { traced->begin_ticks, trace_what(TRACE_COMMIT, flags, now - traced->begin_ticks), sequence,
+                  trace_commit_pack(traced->read, traced->written, has_waited ? now - traced->end_ticks : 0) }
         };
-        recorder_add_all(txn->self->recorder, &event, 1);
+        add_end(txn, events, 1, now);
 }
 
 static void add_conflict(const struct txn *txn)
 {
         const struct txn_traced *traced = &txn->traced;
-        const uint64_t len = ticks_now() - traced->begin_ticks;
-        const struct trace_event events[] = {
-                { traced->begin_ticks, trace_what(TRACE_CONFLICT, traced->flags, len), traced->page, traced->by },
+        const uint64_t now = ticks_now();
+        const uint64_t what = trace_what(TRACE_CONFLICT, traced->flags, now - traced->begin_ticks);
+        struct trace_event events[EVENTS_OF_END] = {
+                { traced->begin_ticks, what, traced->page, traced->by },
                 { traced->ranges, trace_what(TRACE_BYTES, 0, 0), traced->others_parts, traced->own_parts },
         };
-        recorder_add_all(txn->self->recorder, events, traced->page == TRACE_PAGE_UNKNOWN ? 1 : 2);
+        add_end(txn, events, traced->page == TRACE_PAGE_UNKNOWN ? 1 : 2, now);
 }
 
 void tracing_undone(struct txn *txn, int reason)
 {
-        recorder_add(txn->self->recorder, TRACE_ABORT, 0, txn->traced.begin_ticks, (uint64_t)(int64_t)reason, 0);
+        const uint64_t begin = txn->traced.begin_ticks;
+        const uint64_t now = ticks_now();
+        struct trace_event events[EVENTS_OF_END] = { { begin, trace_what(TRACE_ABORT, 0, now - begin),
+                                                       (uint64_t)(int64_t)reason, 0 } };
+        add_end(txn, events, 1, now);
         recorder_note_begun(txn->self->recorder, 0);
 }
 

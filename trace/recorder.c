@@ -42,6 +42,29 @@ void recorder_add_all(struct recorder *recorder, const struct trace_event *event
                 call_collector(recorder->shared);
 }
 
+static void read_clock(struct recorder *recorder, uint64_t ticks)
+{
+        recorder->clock_ns = sys_thread_ns();
+        recorder->clock_ticks = ticks;
+}
+
+void recorder_begins(struct recorder *recorder, uint64_t ticks)
+{
+        if (ticks - recorder->clock_ticks > ticks_moment())
+                read_clock(recorder, ticks);
+        recorder_note_begun(recorder, ticks);
+}
+
+bool recorder_processor_ns(struct recorder *recorder, uint64_t begin_ticks, uint64_t now_ticks, uint64_t *ns)
+{
+        const uint64_t before_ns = recorder->clock_ns;
+        if (now_ticks - begin_ticks <= ticks_moment())
+                return false;
+        read_clock(recorder, now_ticks);
+        *ns = recorder->clock_ns - before_ns;
+        return true;
+}
+
 void recorder_name(struct recorder *recorder, uint32_t file_no, const char *name)
 {
         enum { EVENTS = 1 + 256 / sizeof(struct trace_event) };

@@ -7,6 +7,7 @@
  */
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "trace/rings.h"
@@ -21,6 +22,10 @@ struct recorder {
         struct trace_event *events;
         uint64_t written;
         uint64_t drained; /* at least; the ring knows */
+
+        /* When the thread's own clock was read last, and what it said. */
+        uint64_t clock_ticks;
+        uint64_t clock_ns;
 };
 
 /* Puts events that belong together into the ring: all, or none. */
@@ -32,6 +37,13 @@ static inline void recorder_add(struct recorder *recorder, enum trace_kind kind,
         const struct trace_event event = { begin_ticks, trace_what(kind, flags, ticks_now() - begin_ticks), a, b };
         recorder_add_all(recorder, &event, 1);
 }
+
+/* A transaction begins, then. What recorder_processor_ns() needs is asked at most once in a moment (ticks_moment()), as
+ * it is a system call. */
+void recorder_begins(struct recorder *recorder, uint64_t ticks);
+/* Of a transaction that began then, and ends now: for how many ns its thread had a processor. It counts up to a moment
+ * too many, of what was before. False: it took less than a moment. */
+bool recorder_processor_ns(struct recorder *recorder, uint64_t begin_ticks, uint64_t now_ticks, uint64_t *ns);
 
 /* A transaction is open since then; 0: none is. For who dies in the middle of it. */
 static inline void recorder_note_begun(struct recorder *recorder, uint64_t ticks)

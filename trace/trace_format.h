@@ -58,7 +58,10 @@ struct trace_block {
         uint64_t lost;  /* events of this track that found no room, so far */
 };
 
-enum trace_track_flags { TRACE_TRACK_BACKGROUND = 1 /* the library's own thread */ };
+enum trace_track_flags {
+        TRACE_TRACK_BACKGROUND = 1, /* the library's own thread */
+        TRACE_TRACK_PROCESSOR = 2   /* a long transaction comes with a TRACE_PROCESSOR; older traces have none */
+};
 
 struct trace_track {
         uint64_t at; /* when it began: ticks */
@@ -114,7 +117,11 @@ enum trace_kind {
         TRACE_WAIT,
         /* The file with the number a has a name, of so many bytes as the event is long: they are in the place of the
          * events that come right behind it, 32 in each. */
-        TRACE_NAME
+        TRACE_NAME,
+        /* Comes right behind a TRACE_COMMIT, a TRACE_CONFLICT with its TRACE_BYTES, or a TRACE_ABORT that took longer
+         * than a moment (ticks_moment()). a: for how many ns of it at most its thread had a processor. A shorter one
+         * had one all the time, or nearly so. */
+        TRACE_PROCESSOR
 };
 
 enum trace_flags {

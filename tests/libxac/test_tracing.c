@@ -11,6 +11,7 @@
 
 #include <xac/xac.h>
 
+#include "base/sys.h"
 #include "tests/support/actor.h"
 #include "tests/support/chance.h"
 #include "tests/support/check.h"
@@ -52,7 +53,7 @@ static void both_leave(struct actor *other)
 
 static struct seen_conflict {
         uint32_t count;
-        struct trace_event conflict, bytes;
+        struct trace_event conflict, bytes, processor;
         uint64_t commits[8];
         uint32_t commits_count;
 } found;
@@ -66,6 +67,8 @@ static void see(void *arg, uint32_t track, const struct trace_event *event)
                 found.conflict = *event;
         } else if (trace_kind_of(event) == TRACE_BYTES) {
                 found.bytes = *event;
+        } else if (trace_kind_of(event) == TRACE_PROCESSOR && event->at == found.conflict.at) {
+                found.processor = *event;
         } else if (trace_kind_of(event) == TRACE_COMMIT && event->a && found.commits_count < 8) {
                 found.commits[found.commits_count++] = event->a;
         }
@@ -119,6 +122,27 @@ static void a_reader_that_writes_elsewhere_loses_too(int way)
         check_equal(found.bytes.a, part_of(WORD_A));
         check_equal(found.bytes.b, 0);
         check(found.bytes.at << 32 >> 48 > (found.bytes.at & UINT16_MAX)); /* the own range is empty */
+}
+
+/* It sleeps before, so that its clock is not one of what was before. */
+static void a_loser_that_sleeps_has_no_processor(int way)
+{
+        struct actor *other = both_take(way);
+        crew_sleep_ms(2);
+        const uint64_t before_ns = sys_thread_ns();
+        xbegin(seat.env, 0);
+        seat_put(WORD_B, 7);
+        crew_sleep_ms(20);
+        actor_do(other, seat_commit_add, WORD_A);
+        check_code(xend(seat.env), XAC_CONFLICT);
+        const uint64_t had_ns = sys_thread_ns() - before_ns;
+        both_leave(other);
+        memset(&found, 0, sizeof(found));
+        const struct read *read = read_trace(path, see, NULL);
+        check_equal(found.processor.at, found.conflict.at);
+        check(found.processor.a > 0 && found.processor.a <= had_ns);
+        for (uint32_t t = 0; t < read->tracks; t++)
+                check(read->track[t].track.flags & TRACE_TRACK_PROCESSOR);
 }
 
 /* ---- counts ---- */
@@ -235,6 +259,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 isolated_each_way(a_conflict_says_what_collided),
                 isolated_each_way(a_reader_that_writes_elsewhere_loses_too),
+                isolated_each_way(a_loser_that_sleeps_has_no_processor),
                 isolated_test(counts_are_those_of_xac_stat),
                 isolated_test(a_durable_commit_waits_for_its_group),
                 isolated_test(who_dies_in_a_transaction_leaves_its_beginning),

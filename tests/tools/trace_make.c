@@ -97,6 +97,7 @@ static uint32_t begin_track(struct trace_make *make, unsigned env, struct trace_
         check(make->track_count < TRACE_MAKE_TRACKS);
         track->at = ticks_at(0);
         track->page_bytes = TRACE_MAKE_PAGE;
+        track->flags |= make->has_processor ? TRACE_TRACK_PROCESSOR : 0;
         memset(track->uuid, (int)(0x11 * (env + 1)), sizeof(track->uuid));
         snprintf(track->program, sizeof(track->program), "%s", program);
         snprintf(track->path, sizeof(track->path), "/data/env%u", env);
@@ -186,4 +187,11 @@ void trace_make_conflict(struct trace_make *make, uint32_t track, uint64_t begin
         trace_make_event(make, track, TRACE_CONFLICT, TRACE_AGAIN, begin_ns, len_ns, page, winner);
         if (page != TRACE_PAGE_UNKNOWN)
                 add(make, track, &bytes);
+}
+
+void trace_make_processor(struct trace_make *make, uint32_t track, uint64_t ns)
+{
+        const struct trace_event event = { ticks_at(0), trace_what(TRACE_PROCESSOR, 0, 0), ns, 0 };
+
+        add(make, track, &event);
 }

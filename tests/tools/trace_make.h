@@ -28,6 +28,7 @@ struct trace_make {
         size_t room;
         struct trace_make_track track[TRACE_MAKE_TRACKS];
         uint32_t track_count;
+        bool has_processor; /* tracks that begin from here on tell for how long they had one */
 };
 
 void trace_make_begin(struct trace_make *make);
@@ -54,6 +55,9 @@ struct trace_make_range {
 /* The loser's transaction; who won, by the number of the commit; and what both have changed. */
 void trace_make_conflict(struct trace_make *make, uint32_t track, uint64_t begin_ns, uint64_t len_ns, uint64_t page,
                          uint64_t winner, struct trace_make_range others, struct trace_make_range own);
+
+/* Behind a transaction: for how long its thread had a processor. */
+void trace_make_processor(struct trace_make *make, uint32_t track, uint64_t ns);
 
 /* The pending events of a track become a block. */
 void trace_make_flush(struct trace_make *make, uint32_t track);

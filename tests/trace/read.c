@@ -13,7 +13,7 @@ static void see_event(struct read_track *track, uint32_t no, const struct trace_
                       void *arg)
 {
         const enum trace_kind kind = trace_kind_of(event);
-        check(kind >= TRACE_COMMIT && kind <= TRACE_NAME);
+        check(kind >= TRACE_COMMIT && kind <= TRACE_PROCESSOR);
         track->of_kind[kind]++;
         seen.of_kind[kind]++;
         if (visit)

@@ -8,7 +8,7 @@
 
 #include "trace/trace_format.h"
 
-enum { READ_TRACKS_MAX = 512, READ_KINDS = TRACE_NAME + 1 };
+enum { READ_TRACKS_MAX = 512, READ_KINDS = TRACE_PROCESSOR + 1 };
 
 struct read_track {
         struct trace_track track;

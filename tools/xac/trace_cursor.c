@@ -98,6 +98,24 @@ static void take_bytes(struct trace_cursor *cursor)
                 note_odd(cursor, there);
 }
 
+/* A transaction without one was short, or nobody asked. */
+static void take_processor(struct trace_cursor *cursor)
+{
+        const struct trace_event *there = raw_follower(cursor);
+        const uint64_t took_ns = cursor->end_ns - cursor->begin_ns;
+
+        cursor->processor_ns = took_ns;
+        if (!there || trace_kind_of(there) != TRACE_PROCESSOR)
+                return;
+        raw_next(cursor);
+        cursor->processor_ns = trace_at_most(there->a, took_ns);
+}
+
+static bool is_transaction(enum trace_kind kind)
+{
+        return kind == TRACE_COMMIT || kind == TRACE_CONFLICT || kind == TRACE_ABORT;
+}
+
 /* ---- The walk ---- */
 
 bool trace_cursor_next_or_name(struct trace_cursor *cursor, char *name)
@@ -124,6 +142,8 @@ bool trace_cursor_next_or_name(struct trace_cursor *cursor, char *name)
                 cursor->end_ns = trace_file_ns(cursor->file, event->at + trace_len_of(event));
                 if (trace_kind_of(event) == TRACE_CONFLICT)
                         take_bytes(cursor);
+                if (is_transaction(trace_kind_of(event)))
+                        take_processor(cursor);
                 return true;
         }
 }

@@ -16,6 +16,7 @@ struct trace_cursor {
         const struct trace_event *bytes; /* CONFLICT: the TRACE_BYTES that came with it; NULL: none did */
         uint64_t begin_ns;
         uint64_t end_ns;
+        uint64_t processor_ns;               /* for so long of that the thread had a processor, as far as it is known */
         uint64_t odd;                        /* events left out so far */
         const struct trace_event *odd_first; /* of them */
         uint64_t at;                         /* in the chunk */
@@ -24,8 +25,8 @@ struct trace_cursor {
 
 void trace_cursor_begin(struct trace_cursor *cursor, const struct trace_file *file,
                         const struct trace_file_track *track);
-/* False: no more. The event is never a TRACE_BYTES or TRACE_NAME, and its kind and time make sense. Its pages, files
- * and commits may be any number. */
+/* False: no more. The event is never a TRACE_BYTES, TRACE_PROCESSOR or TRACE_NAME, and its kind and time make sense.
+ * Its pages, files and commits may be any number. */
 bool trace_cursor_next(struct trace_cursor *cursor);
 /* The same, but names are told, too: of a TRACE_NAME that is whole `name`, of TRACE_FILE_NAME_MAX + 1 bytes. */
 bool trace_cursor_next_or_name(struct trace_cursor *cursor, char *name);

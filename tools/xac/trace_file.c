@@ -202,6 +202,7 @@ static int introduce(struct trace_file *file, struct trace_file_track *track, co
         track->tid = from->tid;
         track->row = from->row;
         track->is_background = from->flags & TRACE_TRACK_BACKGROUND;
+        track->has_processor = from->flags & TRACE_TRACK_PROCESSOR;
         track->begin_ns = track->end_ns = trace_file_ns(file, from->at);
         track->is_introduced = true;
         return 0;

@@ -72,6 +72,7 @@ struct trace_file_track {
         uint32_t row;
         bool is_introduced; /* else all of the above but `no` is unknown */
         bool is_background;
+        bool has_processor;     /* it says for how long long transactions had a processor */
         bool is_open;           /* it died in the middle of a transaction */
         enum trace_end_how how; /* 0: it had not ended */
         uint64_t begin_ns;

@@ -18,6 +18,8 @@ static void put_counts(struct json *json, const struct trace_sum_track *track)
         json_number(json, "faults", track->faults);
         json_number(json, "transactions_ns", track->took_ns);
         json_number(json, "lost_ns", track->lost_ns);
+        json_number(json, "transactions_processor_ns", track->took_processor_ns);
+        json_number(json, "lost_processor_ns", track->lost_processor_ns);
 }
 
 static void put_track(struct json *json, const struct trace_report *report, uint32_t index)
@@ -75,6 +77,7 @@ static void put_page(struct json *json, const struct trace_report *report, const
         json_number(json, "page", trace_page_no(page->page));
         json_number(json, "conflicts", page->conflicts);
         json_number(json, "lost_ns", page->lost_ns);
+        json_number(json, "lost_processor_ns", page->lost_processor_ns);
         json_text(json, "sharing", trace_words_sharing(page->sharing));
         put_sharings(json, page->by_sharing);
         put_ranges(json, report, "others_changed", &page->others);
@@ -94,6 +97,7 @@ static void put_pair(struct json *json, const struct trace_report *report, const
         json_number(json, "conflicts", pair->conflicts);
         json_number(json, "apart", pair->apart);
         json_number(json, "lost_ns", pair->lost_ns);
+        json_number(json, "lost_processor_ns", pair->lost_processor_ns);
         json_close(json, '}');
 }
 
@@ -137,6 +141,7 @@ static void put_head(struct json *json, const struct trace_report *report)
         json_number(json, "untraced_participants", file->header.untraced);
         json_text(json, "ended", trace_words_ended(file->header.ended));
         json_number(json, "died", report->sum->died);
+        json_bool(json, "has_processor_ns", report->sum->has_processor);
         put_counts(json, &report->sum->all);
         put_sharings(json, report->sum->by_sharing);
         json_number(json, "conflicts_on_unknown_pages", report->sum->unknown_pages);

@@ -86,6 +86,27 @@ static void print_transactions(const struct trace_report *report, FILE *to)
         print_label(to, "time lost");
         say(to, "%s in transactions that lost, %.1f %% of the time in transactions\n", text,
             percent(all->lost_ns, all->took_ns));
+        print_label(to, "");
+        if (!report->sum->has_processor) {
+                say(to,
+                    "by the clock: who waited for a processor is counted, too, which this trace does not tell apart\n");
+                return;
+        }
+        trace_words_ns(all->lost_processor_ns, text);
+        say(to, "%s of it had a processor, %.1f %% of the time in transactions that had one\n", text,
+            percent(all->lost_processor_ns, all->took_processor_ns));
+}
+
+/* In transactions that lost. */
+static void print_lost(const struct trace_report *report, FILE *to, uint64_t lost_ns, uint64_t processor_ns)
+{
+        char text[TRACE_WORDS_BYTES];
+
+        trace_words_ns(lost_ns, text);
+        say(to, ", %s lost", text);
+        trace_words_ns(processor_ns, text);
+        if (report->sum->has_processor)
+                say(to, ", %s of it with a processor", text);
 }
 
 /* What the figures leave out. */
@@ -181,8 +202,8 @@ static void print_page(const struct trace_report *report, FILE *to, const struct
 
         trace_words_page(&report->file, page->env, page->page, text);
         say(to, "  %s: %s", text, tool_count(page->conflicts, "conflict", "conflicts"));
-        trace_words_ns(page->lost_ns, text);
-        say(to, ", %s lost\n", text);
+        print_lost(report, to, page->lost_ns, page->lost_processor_ns);
+        putc('\n', to);
         say(to,
             "    %" PRIu64 " changed bytes that the winner did not change, %" PRIu64 " the same bytes, %" PRIu64
             " none of the page, %" PRIu64 " not known\n",
@@ -225,12 +246,12 @@ static void print_pairs(const struct trace_report *report, FILE *to)
         say(to, "\nWho lost to whom: %" PRIu32 " pairs\n", sum->pair_count);
         for (uint32_t i = 0; i < sum->pair_count && i < report->top; i++) {
                 const struct trace_sum_pair *pair = &sum->pairs[i];
-                char loser[TRACE_WORDS_BYTES], winner[TRACE_WORDS_BYTES], lost[TRACE_WORDS_BYTES];
+                char loser[TRACE_WORDS_BYTES], winner[TRACE_WORDS_BYTES];
 
                 trace_words_track(&report->file, pair->loser, loser);
                 trace_words_track(&report->file, pair->winner, winner);
-                trace_words_ns(pair->lost_ns, lost);
-                say(to, "  %10" PRIu64 "  %s to %s, %s lost", pair->conflicts, loser, winner, lost);
+                say(to, "  %10" PRIu64 "  %s to %s", pair->conflicts, loser, winner);
+                print_lost(report, to, pair->lost_ns, pair->lost_processor_ns);
                 if (pair->apart)
                         say(to, ", %" PRIu64 " by false sharing", pair->apart);
                 putc('\n', to);

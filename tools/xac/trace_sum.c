@@ -116,6 +116,7 @@ static int add_to_page(struct trace_sum *sum, const struct trace_cursor *cursor,
         page->conflicts++;
         page->by_sharing[*sharing]++;
         page->lost_ns += cursor->end_ns - cursor->begin_ns;
+        page->lost_processor_ns += cursor->processor_ns;
         trace_ranges_add_bytes(&page->others, &others, cursor->file->envs[env].page_bytes, TRACE_RANGES_SEVERAL);
         trace_ranges_add_bytes(&page->own, &own, cursor->file->envs[env].page_bytes,
                                (uint32_t)(cursor->track - cursor->file->tracks));
@@ -141,6 +142,12 @@ static struct trace_sum_pair *pair_at(struct trace_sum *sum, uint32_t loser, uin
         return &pairs[sum->pair_count++];
 }
 
+static void add_took(struct trace_sum_track *track, const struct trace_cursor *cursor)
+{
+        track->took_ns += cursor->end_ns - cursor->begin_ns;
+        track->took_processor_ns += cursor->processor_ns;
+}
+
 static int add_conflict(struct trace_sum *sum, const struct trace_winners *winners, const struct trace_cursor *cursor,
                         struct trace_sum_track *track)
 {
@@ -157,13 +164,15 @@ static int add_conflict(struct trace_sum *sum, const struct trace_winners *winne
         if (err)
                 return err;
         track->conflicts++;
-        track->took_ns += took_ns;
+        add_took(track, cursor);
         track->lost_ns += took_ns;
+        track->lost_processor_ns += cursor->processor_ns;
         sum->by_sharing[sharing]++;
         sum->tried_again += trace_flags_of(cursor->event) & TRACE_AGAIN ? 1 : 0;
         pair->conflicts++;
         pair->apart += sharing == TRACE_SHARING_APART ? 1 : 0;
         pair->lost_ns += took_ns;
+        pair->lost_processor_ns += cursor->processor_ns;
         return 0;
 }
 
@@ -173,7 +182,7 @@ static void add_commit(struct trace_sum *sum, const struct trace_cursor *cursor,
 {
         uint64_t took_ns = cursor->end_ns - cursor->begin_ns;
 
-        track->took_ns += took_ns;
+        add_took(track, cursor);
         if (!cursor->event->a) {
                 track->reads++;
                 histogram_add(&sum->readers, took_ns);
@@ -219,7 +228,7 @@ static int add_event(struct trace_sum *sum, const struct trace_winners *winners,
                 return add_conflict(sum, winners, cursor, track);
         case TRACE_ABORT:
                 track->aborts++;
-                track->took_ns += cursor->end_ns - cursor->begin_ns;
+                add_took(track, cursor);
                 return 0;
         case TRACE_FAULT:
                 add_fault(sum, cursor, track);
@@ -252,6 +261,8 @@ static void add_track(struct trace_sum_track *all, const struct trace_sum_track 
         all->faults += track->faults;
         all->took_ns += track->took_ns;
         all->lost_ns += track->lost_ns;
+        all->took_processor_ns += track->took_processor_ns;
+        all->lost_processor_ns += track->lost_processor_ns;
 }
 
 static int sum_track(struct trace_sum *sum, const struct trace_file *file, const struct trace_winners *winners,
@@ -264,6 +275,7 @@ static int sum_track(struct trace_sum *sum, const struct trace_file *file, const
         while (!err && trace_cursor_next(&cursor))
                 err = add_event(sum, winners, &cursor, &sum->tracks[index]);
         add_track(&sum->all, &sum->tracks[index]);
+        sum->has_processor |= cursor.track->has_processor;
         sum->died += cursor.track->how == TRACE_END_DIED ? 1 : 0;
         return err;
 }

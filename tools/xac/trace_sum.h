@@ -26,8 +26,10 @@ struct trace_sum_track {
         uint64_t conflicts;
         uint64_t aborts;
         uint64_t faults;
-        uint64_t took_ns; /* all its transactions */
-        uint64_t lost_ns; /* those that lost */
+        uint64_t took_ns;           /* all its transactions */
+        uint64_t lost_ns;           /* those that lost */
+        uint64_t took_processor_ns; /* of both, while the thread had a processor */
+        uint64_t lost_processor_ns;
 };
 
 /* A page on which transactions lost. */
@@ -38,6 +40,7 @@ struct trace_sum_page {
         uint64_t conflicts;
         uint64_t by_sharing[TRACE_SHARINGS];
         uint64_t lost_ns;
+        uint64_t lost_processor_ns;
         struct trace_ranges others; /* changed by who won, and by losers; all of them together */
         struct trace_ranges own;
 };
@@ -48,6 +51,7 @@ struct trace_sum_pair {
         uint64_t conflicts;
         uint64_t apart;
         uint64_t lost_ns;
+        uint64_t lost_processor_ns;
 };
 
 /* Of how many different pages and pairs there are figures, more than anybody reads. When there are more, those with the
@@ -96,6 +100,7 @@ struct trace_sum {
         struct trace_sum_kind groups, checkpoints, pauses, waits;
         uint64_t events;
         uint32_t died;
+        bool has_processor; /* some tracks tell */
 
         struct trace_map page_of;
         struct trace_map pair_of;

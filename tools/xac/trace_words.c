@@ -94,9 +94,10 @@ static void advise_apart(const char *where, const struct trace_ranges *both, uin
 
         trace_ranges_text(both, bytes);
         snprintf(text, TRACE_WORDS_BYTES,
-                 "%s of %.700s are written by different transactions: put them on pages of their own, e.g. pad to "
-                 "%" PRIu32 " bytes",
-                 bytes, where, page_bytes);
+                 "%s of %.700s are written by different transactions: put each on a page of its own: in an array or a "
+                 "struct by alignas(%" PRIu32 "), in a heap by xac_heap_aligned_alloc(heap, %" PRIu32
+                 ", size), as what malloc() gives shares pages however it is padded",
+                 bytes, where, page_bytes, page_bytes);
 }
 
 static void advise_same(const struct trace_ranges *both, char *text)
