@@ -3,13 +3,16 @@
 /* xac heap: how full a heap is, what its roots are, and what is wrong with it. */
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <xac/heap.h>
 
 #include "tests/support/chance.h"
+#include "tests/support/crew.h"
 #include "tests/tools/tool.h"
 
 static const char *make_heap(void)
@@ -37,6 +40,65 @@ static void what_is_in_it_is_told(void)
         check_said("a list of things");
         check_said("tag 77");
         check_not_said("DAMAGED");
+}
+
+/* ---- heaps in traces ---- */
+
+static _Atomic int *turn; /* 1: the other one may begin; 2: it has won */
+
+static void set_first(xac_env *env, const xac_heap_root *root, int value)
+{
+        check_ok(xbegin(env, 0));
+        *(int *)root->object = value;
+        if (value == 1) {
+                atomic_store(turn, 1);
+                while (atomic_load(turn) != 2)
+                        crew_sleep_ms(1);
+        }
+}
+
+/* 1: loses to 2. */
+static void set_once(int value, void *dir)
+{
+        xac_env *env;
+        xac_heap *heap;
+        xac_heap_root root;
+
+        check_ok(xac_open(dir, XAC_VOLATILE, NULL, &env));
+        check_ok(xac_heap_open(env, "things", 0, &heap));
+        check_ok(xac_heap_root_find(heap, "a list of things", &root));
+        while (value == 2 && atomic_load(turn) != 1)
+                crew_sleep_ms(1);
+        set_first(env, &root, value);
+        check_code(xend(env), value == 1 ? XAC_CONFLICT : 0);
+        atomic_store(turn, 2);
+        check_ok(xac_heap_close(heap));
+        check_ok(xac_close(env));
+}
+
+static void a_trace_names_the_roots_of_a_heap(void)
+{
+        const char *dir = make_heap();
+        const char *trace = scratch_path("trace");
+        pid_t other;
+
+        turn = crew_shared(sizeof(*turn));
+        check_equal(setenv("XAC_TRACE", trace, 1), 0);
+        other = crew_fork(set_once, 2, (void *)dir);
+        check_equal(crew_status(crew_fork(set_once, 1, (void *)dir)), 0);
+        check_equal(crew_status(other), 0);
+        unsetenv("XAC_TRACE");
+        check_xac(0, "trace", trace);
+        check_said("of things: 1 conflict");
+        check_not_said("a list of things");
+        check_xac(0, "trace", "--heap", trace);
+        check_said("of the heap, root 'a list of things' (at offset ");
+        check_xac(0, "trace", "--json", "--heap", trace);
+        check_said("\"name\": \"a list of things\"");
+        check_equal(rename(dir, scratch_path("moved")), 0);
+        check_xac(1, "trace", "--heap", trace);
+        check_said("the environment that was traced is not there");
+        check_said("of things: 1 conflict");
 }
 
 /* A byte of the map of the first group: the label of a page that is taken. */
@@ -186,9 +248,13 @@ static void other_formats_are_no_heaps(void)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                isolated_test(what_is_in_it_is_told),         isolated_test(damage_is_told),
-                isolated_test(what_is_no_heap_is_left_alone), isolated_test(what_was_cut_off_is_missed),
-                isolated_test(random_bytes_are_no_heap),      isolated_test(random_pages_are_damage),
+                isolated_test(what_is_in_it_is_told),
+                isolated_test(a_trace_names_the_roots_of_a_heap),
+                isolated_test(damage_is_told),
+                isolated_test(what_is_no_heap_is_left_alone),
+                isolated_test(what_was_cut_off_is_missed),
+                isolated_test(random_bytes_are_no_heap),
+                isolated_test(random_pages_are_damage),
                 isolated_test(other_formats_are_no_heaps),
         };
 

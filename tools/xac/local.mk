@@ -18,6 +18,8 @@ TRACE_READER = \
         %D%/trace_data.h \
         %D%/trace_file.c \
         %D%/trace_file.h \
+        %D%/trace_heap.c \
+        %D%/trace_heap.h \
         %D%/trace_json.c \
         %D%/trace_list.c \
         %D%/trace_list.h \
@@ -131,6 +133,8 @@ TRACE_READER = \
         %D%/top_report.c \
         %D%/top_report.h \
         %D%/trace.c \
+        %D%/trace_heap_find.c \
+        %D%/trace_heap_find.h \
         %D%/trace_html.c \
         %D%/trace_html.h \
         %D%/trace_page.h \

@@ -21,6 +21,7 @@
 
 #include "tools/xac/text.h"
 #include "tools/xac/tool.h"
+#include "tools/xac/trace_heap_find.h"
 #include "tools/xac/trace_html.h"
 #include "tools/xac/trace_report.h"
 #include "trace/trace.h"
@@ -32,6 +33,9 @@ const char trace_help[] =
         "long commits took; what else took time. A trace that is being written may be looked at.\n"
         "\n"
         "  --top N           tell at most N participants, pages and pairs; 10 if not given\n"
+        "  --heap            name the roots of a heap that lie on these pages: opens the environments that were "
+        "traced,\n"
+        "                    as 'xac heap' does\n"
         "  --json            the same figures, for programs\n"
         "  --perfetto OUT    write OUT, which ui.perfetto.dev and chrome://tracing show\n"
         "  --html OUT        write OUT, a page that shows the trace in a browser: all of it, or of a large one\n"
@@ -39,7 +43,8 @@ const char trace_help[] =
         "  --from S, --to S  of the page: the part from there to there, in seconds\n"
         "  --help            this text\n"
         "\n"
-        "Exit status: 0 done, 1 the file is damaged or no trace, or OUT could not be written, 2 usage.\n";
+        "Exit status: 0 done, 1 the file is damaged or no trace, OUT could not be written, or a heap\n"
+        "not be read, 2 usage.\n";
 
 enum { TOP_DEFAULT = 10, SECONDS_MAX = 1000000000 };
 
@@ -68,6 +73,7 @@ enum { OUTPUT_HTML = 1, OUTPUTS = sizeof(outputs) / sizeof(outputs[0]), OPTION_O
 struct trace_options {
         uint64_t top;
         bool is_json;
+        bool has_heaps;
         bool is_help;
         bool is_part;
         double from, to;             /* seconds */
@@ -97,6 +103,7 @@ static void unload(struct trace_report *report)
 {
         if (report->sum)
                 trace_sum_free(report->sum);
+        trace_heaps_free(&report->heaps);
         trace_winners_free(&report->winners);
         trace_file_close(&report->file);
         free(report->path);
@@ -190,6 +197,8 @@ static enum tool_exit tell_of(const char *path, const struct trace_options *opti
 
         if (err)
                 tool_complain("%s: %s", path, why_not(err));
+        else if (options->has_heaps && !trace_heaps_find(&report.heaps, &report.file, report.sum, report.top))
+                result = tell(&report, options) == TOOL_DONE ? TOOL_FAILED : result; /* without names */
         else
                 result = tell(&report, options);
         unload(&report);
@@ -200,16 +209,16 @@ static enum tool_exit tell_of(const char *path, const struct trace_options *opti
 
 static bool parse(int argc, char **argv, struct trace_options *options)
 {
-        struct option longs[6 + OUTPUTS] = { { "top", required_argument, NULL, 't' },
-                                             { "json", no_argument, NULL, 'j' },
-                                             { "from", required_argument, NULL, 'f' },
-                                             { "to", required_argument, NULL, 'u' },
-                                             { "help", no_argument, NULL, 'h' } };
+        struct option longs[7 + OUTPUTS] = {
+                { "top", required_argument, NULL, 't' }, { "json", no_argument, NULL, 'j' },
+                { "heap", no_argument, NULL, 'n' },      { "from", required_argument, NULL, 'f' },
+                { "to", required_argument, NULL, 'u' },  { "help", no_argument, NULL, 'h' }
+        };
         bool is_right = true;
         int option;
 
         for (int i = 0; i < OUTPUTS; i++)
-                longs[5 + i] = (struct option){ outputs[i].option, required_argument, NULL, OPTION_OUTPUT + i };
+                longs[6 + i] = (struct option){ outputs[i].option, required_argument, NULL, OPTION_OUTPUT + i };
         while (is_right && (option = tool_next_option(argc, argv, ":h", longs)) != -1) {
                 if (option == 't')
                         is_right = tool_number(optarg, "--top", &options->top);
@@ -219,6 +228,8 @@ static bool parse(int argc, char **argv, struct trace_options *options)
                         is_right = tool_seconds(optarg, "--to", options->from, SECONDS_MAX, &options->to);
                 else if (option == 'j')
                         options->is_json = true;
+                else if (option == 'n')
+                        options->has_heaps = true;
                 else if (option == 'h')
                         options->is_help = true;
                 else if (option >= OPTION_OUTPUT)

@@ -65,6 +65,30 @@ static void put_sharings(struct json *json, const uint64_t by_sharing[TRACE_SHAR
                 json_number(json, trace_words_sharing(i), by_sharing[i]);
 }
 
+/* Nothing, where nobody has looked for a heap. */
+static void put_heap(struct json *json, const struct trace_report *report, const struct trace_sum_page *page)
+{
+        const struct trace_heap *heap = trace_heap_of(&report->heaps, page->env, page->page);
+        const uint32_t page_bytes = report->file.envs[page->env].page_bytes;
+        const struct trace_heap_root *root;
+        uint32_t at = 0, first, last;
+
+        if (!heap)
+                return;
+        json_number(json, "heap_offset", (uint64_t)trace_page_no(page->page) * page_bytes);
+        json_open(json, "heap_roots", '[');
+        while ((root = trace_heap_next(heap, &at, page->page, page_bytes, &first, &last)) != NULL) {
+                json_open(json, NULL, '{');
+                json_text(json, "name", root->name);
+                json_number(json, "offset", root->offset);
+                json_number(json, "size", root->size);
+                json_number(json, "first", first);
+                json_number(json, "last", last);
+                json_close(json, '}');
+        }
+        json_close(json, ']');
+}
+
 static void put_page(struct json *json, const struct trace_report *report, const struct trace_sum_page *page)
 {
         char advice[TRACE_WORDS_BYTES];
@@ -82,6 +106,7 @@ static void put_page(struct json *json, const struct trace_report *report, const
         put_sharings(json, page->by_sharing);
         put_ranges(json, report, "others_changed", &page->others);
         put_ranges(json, report, "losers_changed", &page->own);
+        put_heap(json, report, page);
         json_text(json, "advice", advice);
         json_close(json, '}');
 }

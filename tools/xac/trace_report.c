@@ -193,6 +193,28 @@ static void print_tracks(const struct trace_report *report, FILE *to)
 
 /* ---- Conflicts ---- */
 
+enum { ROOTS_TOLD = 4 };
+
+/* Where the page lies in a heap, and what of it has a name. */
+static void print_heap(const struct trace_report *report, FILE *to, const struct trace_sum_page *page)
+{
+        const struct trace_heap *heap = trace_heap_of(&report->heaps, page->env, page->page);
+        const uint32_t page_bytes = report->file.envs[page->env].page_bytes;
+        const struct trace_heap_root *root;
+        uint32_t at = 0, first, last, told = 0;
+
+        if (!heap)
+                return;
+        say(to, "    the page is at offset %" PRIu64 " of the heap", (uint64_t)trace_page_no(page->page) * page_bytes);
+        while ((root = trace_heap_next(heap, &at, page->page, page_bytes, &first, &last)) != NULL)
+                if (told++ < ROOTS_TOLD)
+                        say(to, ", root '%s' (at offset %" PRIu64 ") in its bytes %" PRIu32 "-%" PRIu32, root->name,
+                            root->offset, first, last);
+        if (told > ROOTS_TOLD)
+                say(to, ", and %" PRIu32 " more roots", told - ROOTS_TOLD);
+        say(to, "%s\n", told ? "" : ", where no root lies");
+}
+
 static void print_page(const struct trace_report *report, FILE *to, const struct trace_sum_page *page)
 {
         static const char *const verdicts[TRACE_SHARINGS] = { "FALSE SHARING", "True sharing", "Readers lose",
@@ -216,6 +238,7 @@ static void print_page(const struct trace_report *report, FILE *to, const struct
                 trace_ranges_text(&page->own, ranges);
                 say(to, "    losers changed %s%s\n", ranges, page->own.is_merged ? " at most" : "");
         }
+        print_heap(report, to, page);
         trace_words_advice(&report->file, page, text);
         say(to, "    %s: %s.\n", verdicts[page->sharing], text);
 }

@@ -6,6 +6,7 @@
  * A trace, read and counted, and what it is told in: text, JSON, or a file for another program.
  */
 
+#include "tools/xac/trace_heap.h"
 #include "tools/xac/trace_sum.h"
 
 struct trace_report {
@@ -13,8 +14,9 @@ struct trace_report {
         struct trace_file file;
         struct trace_winners winners;
         struct trace_sum *sum;
-        uint64_t top;            /* tell no more lines of a kind than that */
-        uint64_t from_ns, to_ns; /* of what is drawn */
+        struct trace_heaps heaps; /* empty unless asked for */
+        uint64_t top;             /* tell no more lines of a kind than that */
+        uint64_t from_ns, to_ns;  /* of what is drawn */
 };
 
 void trace_report_text(const struct trace_report *report, FILE *to);
