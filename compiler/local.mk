@@ -19,8 +19,13 @@ RUNTIME_FILES = \
         %D%/runtime/memory.c \
         %D%/runtime/search.c \
         %D%/runtime/string.c
+# What programs would have from libstdc++.so.
+RUNTIME_CXX_FILES = \
+        %D%/runtime/casts.cc \
+        %D%/runtime/containers.cc \
+        %D%/runtime/resources.cc
 EXTRA_DIST += $(PASS_FILES) $(RUNTIME_FILES) %D%/pass.h %D%/runtime/replaced.h %D%/runtime/runtime.h \
-        %D%/runtime/containers.cc %D%/xac-cc.in man/xac-cc.1 man/xac-c++.1
+        $(RUNTIME_CXX_FILES) %D%/xac-cc.in man/xac-cc.1 man/xac-c++.1
 
 if COMPILER
 
@@ -44,16 +49,17 @@ $(PLUGINS): %D%/xac-pass-%.so: $(PASS_FILES) %D%/pass.h include/xac/translate.h
 archivedir = $(libdir)
 archive_DATA = %D%/libxacrt.a
 RUNTIME_OBJECTS = $(RUNTIME_FILES:.c=.o)
-CLEANFILES += %D%/libxacrt.a $(RUNTIME_OBJECTS) %D%/runtime/containers.o
+RUNTIME_CXX_OBJECTS = $(RUNTIME_CXX_FILES:.cc=.o)
+CLEANFILES += %D%/libxacrt.a $(RUNTIME_OBJECTS) $(RUNTIME_CXX_OBJECTS)
 $(RUNTIME_OBJECTS): %D%/runtime/%.o: %D%/runtime/%.c %D%/runtime/replaced.h %D%/runtime/runtime.h include/xac/translate.h
 	@$(MKDIR_P) %D%/runtime
 	$(AM_V_CC)clang-$(XAC_LLVM_FIRST) $(RUNTIME_FLAGS) -c $< -o $@
 # By xac-c++: it is what the pass is for.
-%D%/runtime/containers.o: %D%/runtime/containers.cc %D%/runtime/containers.h %D%/build-c++ $(FIRST_PLUGIN)
+$(RUNTIME_CXX_OBJECTS): %D%/runtime/%.o: %D%/runtime/%.cc %D%/runtime/containers.h %D%/build-c++ $(FIRST_PLUGIN)
 	@$(MKDIR_P) %D%/runtime
 	$(AM_V_GEN)%D%/build-c++ -std=c++17 -O2 -g -fPIC -Wall -Wextra -c $< -o $@
-%D%/libxacrt.a: $(RUNTIME_OBJECTS) %D%/runtime/containers.o
-	$(AM_V_AR)rm -f $@ && $(AR) cr $@ $(RUNTIME_OBJECTS) %D%/runtime/containers.o
+%D%/libxacrt.a: $(RUNTIME_OBJECTS) $(RUNTIME_CXX_OBJECTS)
+	$(AM_V_AR)rm -f $@ && $(AR) cr $@ $(RUNTIME_OBJECTS) $(RUNTIME_CXX_OBJECTS)
 
 # The commands, and the same in the build folder, for tests.
 bin_SCRIPTS = %D%/xac-cc %D%/xac-c++

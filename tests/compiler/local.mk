@@ -18,7 +18,7 @@ scripts_of_compiler = \
 SUITE_compiler = $(scripts_of_compiler)
 TESTS += $(SUITE_compiler)
 dist_check_SCRIPTS += $(scripts_of_compiler)
-EXTRA_DIST += tests/support/remove-env.sh %D%/.clang-tidy %D%/compile.sh %D%/containers.cc %D%/forms.c %D%/forms_addresses.h %D%/forms_intrinsics.h %D%/mixes.c %D%/mixes.h %D%/mixes_other.c %D%/modes.c %D%/modes.h %D%/modes_more.c %D%/modes_work.c %D%/modes_work.cc %D%/no_faults.c %D%/outside.c %D%/generate.c %D%/programs.h
+EXTRA_DIST += tests/support/remove-env.sh %D%/.clang-tidy %D%/compile.sh %D%/containers.cc %D%/forms.c %D%/forms_addresses.h %D%/forms_intrinsics.h %D%/mixes.c %D%/mixes.h %D%/mixes_other.c %D%/modes.c %D%/modes.h %D%/modes_more.c %D%/modes_work.c %D%/modes_work.cc %D%/no_faults.c %D%/outside.c %D%/generate.c %D%/programs.h %D%/virtuals.cc
 
 # What compiled code calls, called by a test.
 if COMPILER

@@ -2,20 +2,21 @@
 # SPDX-License-Identifier: MIT
 #
 # containers.cc, compiled by xac-c++ for each LLVM: what the standard library has of its containers in libstdc++.so comes
-# from libxacrt.a. Without that it must fail.
+# from libxacrt.a. Without that it must fail. So it is with virtuals.cc: dynamic_cast and std::pmr.
 
 # shellcheck source=tests/compiler/compile.sh
 . "${srcdir:-.}/tests/compiler/compile.sh"
 
-# try VERSION ARGUMENT...
+# try PROGRAM VERSION ARGUMENT...
 try()
 {
-        version=$1
-        shift
-        rm -f "$work/containers"
+        program=$1
+        version=$2
+        shift 2
+        rm -f "$work/$program"
         XAC_CLANG=clang-$version "$plus_compiler" -std=c++17 -Wall -Wextra -Werror "$@" \
-                "$srcdir/tests/compiler/containers.cc" -o "$work/containers" >"$work/said" 2>&1 &&
-                "$work/containers" "$work/env" >"$work/said" 2>&1
+                "$srcdir/tests/compiler/$program.cc" -o "$work/$program" >"$work/said" 2>&1 &&
+                "$work/$program" "$work/env" >"$work/said" 2>&1
         status_of_run=$?
         remove_env "$work/env"
         return $status_of_run
@@ -23,7 +24,7 @@ try()
 
 for version in $versions; do
         for level in -O0 -O2; do
-                if try "$version" $level; then
+                if try containers "$version" $level; then
                         echo "ok: LLVM $version $level: $(cat "$work/said")"
                 else
                         echo "FAILED: LLVM $version $level"
@@ -32,7 +33,7 @@ for version in $versions; do
                 fi
         done
 done
-if try "$first" -O2 -lstdc++; then
+if try virtuals "$first" -O2 -lstdc++; then
         echo "ok: with -lstdc++ among the arguments: $(cat "$work/said")"
 else
         echo 'FAILED: with -lstdc++ among the arguments'
@@ -40,22 +41,32 @@ else
         status=1
 fi
 
-# Without what libxacrt.a has of containers, somebody must miss it.
-cp "$builddir/compiler/libxacrt.a" "$work/without.a"
-ar d "$work/without.a" containers.o
-rm -f "$work/containers"
-libraries=$(cd "$builddir/.libs" && pwd)
-XAC_CLANG=clang-$first "$plus_compiler" -std=c++17 -O2 -pthread -c "$srcdir/tests/compiler/containers.cc" -o "$work/containers.o" &&
-        "clang++-$first" "$work/containers.o" "$work/without.a" -L"$libraries" -lxac -lpthread -Wl,-rpath,"$libraries" \
-                -o "$work/containers"
-if "$work/containers" "$work/env" >"$work/said" 2>&1; then
-        echo 'FAILED: nobody misses what libxacrt.a has of containers'
-        status=1
-elif [ ! -x "$work/containers" ]; then
-        echo 'FAILED: it does not compile'
-        status=1
-else
-        echo "ok: the code in libstdc++.so is found: $(head -n 1 "$work/said" | cut -c 1-120)"
-fi
-remove_env "$work/env"
+# missed_without PROGRAM MEMBER...: without these of libxacrt.a, somebody must miss each.
+missed_without()
+{
+        program=$1
+        shift
+        libraries=$(cd "$builddir/.libs" && pwd)
+        XAC_CLANG=clang-$first "$plus_compiler" -std=c++17 -O2 -pthread -c "$srcdir/tests/compiler/$program.cc" -o "$work/$program.o"
+        for member in "$@"; do
+                cp "$builddir/compiler/libxacrt.a" "$work/without.a"
+                ar d "$work/without.a" "$member"
+                rm -f "$work/$program"
+                "clang++-$first" "$work/$program.o" "$work/without.a" -L"$libraries" -lxac -lpthread -Wl,-rpath,"$libraries" \
+                        -o "$work/$program"
+                if "$work/$program" "$work/env" >"$work/said" 2>&1; then
+                        echo "FAILED: nobody misses what libxacrt.a has in $member"
+                        status=1
+                elif [ ! -x "$work/$program" ]; then
+                        echo "FAILED: $program.cc does not compile"
+                        status=1
+                else
+                        echo "ok: the code in libstdc++.so is found: $(head -n 1 "$work/said" | cut -c 1-120)"
+                fi
+                remove_env "$work/env"
+        done
+}
+
+missed_without containers containers.o
+missed_without virtuals casts.o resources.o
 exit $status
