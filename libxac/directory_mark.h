@@ -14,6 +14,11 @@
  *      D3  from the same file system. Another one may have come to the same device, or a copy of it. Its type, and
  *          the number of the mount, tell; tmpfs needs no number, as what is not mounted there is gone
  *
+ * What is known and not told apart: where the kernel cannot read the directory's inode from a disk that fails, it says
+ * "stale", too (exportfs_decode_fh() makes that of each error but ENOMEM). Such a directory counts as removed. Only
+ * what its shared memory has, and its files have not, is lost by that: of an environment that nobody has open since
+ * it was killed, on a disk that does not give its directory back.
+ *
  * A directory that is removed, and held open by somebody, still answers. It is not gone, as that one can go there.
  * Whenever one of these is not known the directory counts as there.
  */

@@ -96,6 +96,8 @@ static enum leftover_kind ask_file_system(const struct leftover *leftover, const
 static enum leftover_kind ask_directory(struct leftover *leftover, const struct control *control)
 {
         int directory;
+        if (leftover->where)
+                return ask_file_system(leftover, control); /* a path may lie behind a mount that never answers */
         if (leftover->path[0] != '/')
                 return LEFTOVER_UNKNOWN; /* nobody knows where to ask */
         leftover->err = sys_open(AT_FDCWD, leftover->path, O_RDONLY | O_DIRECTORY, 0, &directory);
@@ -440,6 +442,9 @@ struct sweep {
         uint64_t device;
         int where;
         uint32_t left; /* names to look at */
+        uint64_t from; /* inodes, and up to which; there it ended last */
+        uint64_t to;
+        uint64_t last;
 };
 
 /* What another user has put there may name a path that never answers. */
@@ -455,8 +460,10 @@ static int remove_if_gone(void *sweep_, const struct owner *owner)
 {
         struct sweep *sweep = sweep_;
         struct leftover leftover = { .device = owner->device, .inode = owner->inode, .where = sweep->where + 1 };
-        if (owner->device != sweep->device || !is_our_own(&leftover))
+        if (owner->device != sweep->device || owner->inode < sweep->from || owner->inode > sweep->to ||
+            !is_our_own(&leftover))
                 return 0;
+        sweep->last = owner->inode;
         judge(&leftover);
         if (leftover.kind == LEFTOVER_GONE && leftover_is_removable(&leftover, false))
                 leftover_remove(&leftover, false);
@@ -471,13 +478,40 @@ static bool is_time_to_sweep(void)
         return now_ns >= due_ns && atomic_compare_exchange_strong(&next_ns, &due_ns, now_ns + SWEEP_NS);
 }
 
+/* Most processes look once in their lives: so that they do not all look at the same names, the first look of each
+ * begins anywhere. */
+static uint64_t first_from(int directory, uint64_t device)
+{
+        struct stat st;
+        uint64_t any = 0;
+        if (sys_stat(directory, &st) || st.st_dev != device || sys_random(&any, sizeof(any)))
+                return 0;
+        return any % (st.st_ino + 1);
+}
+
+/* Names are in the order of their inodes; behind the last comes the first. */
+void leftovers_sweep(int directory, uint64_t device)
+{
+        enum { LOOKS = 64 };
+        static _Atomic uint64_t next;
+        static atomic_bool has_begun;
+        if (!atomic_exchange(&has_begun, true))
+                atomic_store(&next, first_from(directory, device));
+        const uint64_t from = atomic_load(&next);
+        struct sweep sweep = { .device = device, .where = directory, .left = LOOKS, .from = from, .to = UINT64_MAX };
+        if (visit_owners(remove_if_gone, &sweep) == 0 && from) {
+                sweep.from = 0;
+                sweep.to = from - 1;
+                visit_owners(remove_if_gone, &sweep);
+        }
+        atomic_store(&next, sweep.last + 1);
+}
+
 /* It makes as many system calls as others have left names. Tests that count calls, to fail one after the other, would
  * find another number each time. */
 void leftovers_remove_gone(int directory, uint64_t device)
 {
-        enum { LOOKS = 64 };
-        struct sweep sweep = { .device = device, .where = directory, .left = LOOKS };
         const bool is_counted = sys_fail || sys_record;
         if (!is_counted && directory_mark_may_ask() && is_time_to_sweep())
-                visit_owners(remove_if_gone, &sweep);
+                leftovers_sweep(directory, device);
 }

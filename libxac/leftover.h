@@ -69,4 +69,7 @@ int leftover_remove(const struct leftover *leftover, bool may_lose);
  */
 void leftovers_remove_gone(int directory, uint64_t device);
 
+/* The same, now: it goes on where the last one of this process ended. */
+void leftovers_sweep(int directory, uint64_t device);
+
 #endif

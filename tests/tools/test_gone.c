@@ -6,19 +6,24 @@
  * environments are volatile, so that their commits are nowhere else.
  */
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "libxac/leftover.h"
 #include "tests/support/own_shm.h"
 #include "tests/tools/tool.h"
 
-enum { COMMITS = 20, PARTS = 3, NOBODY = 65534 };
+enum { COMMITS = 20, PARTS = 3, NOBODY = 65534, STATX_MOUNT = 0x4000 /* STATX_MNT_ID_UNIQUE */ };
 
 /* Is this root's own machine, with directories that have handles, and mounts that have numbers? */
 static void need_certainty(void)
@@ -29,9 +34,9 @@ static void need_certainty(void)
 
         if (geteuid() != 0 || readlink("/proc/self/ns/user", link, sizeof(link)) != (ssize_t)sizeof(first) - 1 ||
             memcmp(link, first, sizeof(first) - 1) != 0)
-                isolate_skip("only root of the machine can know");
-        if (statx(AT_FDCWD, scratch_path("."), 0, 0x4000, &st) || !(st.stx_mask & 0x4000))
-                isolate_skip("mounts have no numbers here");
+                isolate_skip("only root of the machine can know: this is another user, or in a namespace of users");
+        if (statx(AT_FDCWD, scratch_path("."), 0, STATX_MOUNT, &st) || !(st.stx_mask & STATX_MOUNT))
+                isolate_skip("mounts have no numbers here: before Linux 6.8");
 }
 
 static void start(void)
@@ -102,7 +107,55 @@ static void who_makes_another_environment_removes_it(void)
         check_equal(own_shm_files(), 0);
 }
 
+/* There may be any number of names before it. A look begins where the last of the process ended. */
+static void look_twice(int unused, void *nothing)
+{
+        struct stat st;
+        const int directory = open(scratch_path("."), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        (void)unused;
+        (void)nothing;
+        check(directory >= 0);
+        check_equal(fstat(directory, &st), 0);
+        leftovers_sweep(directory, st.st_dev);
+        leftovers_sweep(directory, st.st_dev);
+        close(directory);
+}
+
+static void each_name_has_its_turn(void)
+{
+        enum { OTHERS = 100 };
+        struct stat st;
+        char name[64];
+
+        start();
+        check_equal(stat(TOOL_ENV, &st), 0);
+        for (unsigned i = 1; i <= OTHERS; i++) {
+                snprintf(name, sizeof(name), "/dev/shm/xac.%llx.%x.control", (unsigned long long)st.st_dev, i);
+                scratch_write_file(name, "", 0);
+        }
+        scratch_shell("rm -r '%s'", TOOL_ENV);
+        crew_join(crew_fork(look_twice, 0, NULL));
+        check_equal(own_shm_files(), OTHERS);
+}
+
 /* ---- Not removed, or nobody knows ---- */
+
+/* Whatever lies at the path, it may never answer. */
+static void who_opens_another_asks_no_path(void)
+{
+        char event[4096];
+
+        start();
+        scratch_shell("mv '%s' '%s.aside' && mkdir '%s'", TOOL_ENV, TOOL_ENV, TOOL_ENV);
+        const int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+        check(watch >= 0 && inotify_add_watch(watch, TOOL_ENV, IN_OPEN) >= 0);
+        open_another();
+        check_equal(read(watch, event, sizeof(event)), -1);
+        check_equal(errno, EAGAIN);
+        check_equal(own_shm_files(), PARTS);
+        close(watch);
+}
 
 static void a_directory_that_somebody_holds_stays(void)
 {
@@ -161,42 +214,65 @@ static const char *disk(void)
         return scratch_path("disk");
 }
 
-static const char *device(void)
+static bool does(const char *format, ...)
 {
-        static char name[64];
-        FILE *said;
+        char command[1024];
+        va_list arguments;
 
-        if (!name[0] && (said = popen("losetup -f", "r")) != NULL) {
-                if (fscanf(said, "%63s", name) != 1)
-                        name[0] = '\0';
-                pclose(said);
-        }
-        return name;
+        va_start(arguments, format);
+        vsnprintf(command, sizeof(command), format, arguments);
+        va_end(arguments);
+        return system(command) == 0;
 }
 
 /* Two disks that are the same, but for what is written to them from now on; the environment is to be on the first. */
 static void make_disks(void)
 {
-        char command[1024];
-
         need_certainty();
         own_shm("256m");
-        snprintf(command, sizeof(command),
-                 "mkdir '%s' && truncate -s 16M '%s.1' && mkfs.ext4 -q '%s.1' && cp --sparse=always '%s.1' '%s.2'",
-                 disk(), disk(), disk(), disk(), disk());
-        if (system(command))
-                isolate_skip("no ext4 file system can be made here");
+        if (!does("command -v mkfs.ext4 losetup >/dev/null"))
+                isolate_skip("mkfs.ext4 or losetup is missing (Debian: e2fsprogs, mount)");
+        scratch_shell("mkdir '%s' && truncate -s 16M '%s.1' && mkfs.ext4 -q '%s.1' && cp --sparse=always '%s.1' '%s.2'",
+                      disk(), disk(), disk(), disk(), disk());
+}
+
+/* All disks of a test are to come to the same device. */
+static char device[64];
+static bool is_chosen;
+
+/* Another program may take the device that was free a moment ago. */
+static bool take_device(int no)
+{
+        FILE *said = device[0] ? NULL : popen("losetup -f", "r");
+
+        if (said) {
+                if (fscanf(said, "%63s", device) != 1)
+                        device[0] = '\0';
+                pclose(said);
+        }
+        if (device[0] && does("losetup '%s' '%s.%d'", device, disk(), no))
+                return is_chosen = true;
+        if (!is_chosen)
+                device[0] = '\0';
+        return false;
 }
 
 /* The device goes with the mount, also if the test fails. */
 static void mount_disk(int no)
 {
-        char command[1024];
+        enum { TRIES = 50, PAUSE_MS = 20 };
 
-        snprintf(command, sizeof(command), "losetup '%s' '%s.%d' && mount '%s' '%s' && losetup -d '%s'", device(),
-                 disk(), no, device(), disk(), device());
-        if (system(command))
-                isolate_skip("it cannot be mounted here, or others use the same device");
+        if (access("/dev/loop-control", F_OK) != 0)
+                isolate_skip("there are no loop devices here: no /dev/loop-control");
+        for (int i = 0; !take_device(no); i++) {
+                if (i == TRIES)
+                        isolate_skip("losetup fails: loop devices are not permitted here, or others keep the same one");
+                crew_sleep_ms(PAUSE_MS);
+        }
+        if (does("mount '%s' '%s' && losetup -d '%s'", device, disk(), device))
+                return;
+        does("losetup -d '%s'", device);
+        isolate_skip("an ext4 disk cannot be mounted here: mount says why above");
 }
 
 static void unmount_disk(void)
@@ -257,7 +333,7 @@ static void the_number_may_be_another_directorys(void)
                 expect_removed();
         unmount_disk();
         if (now.st_ino != before.st_ino)
-                isolate_skip("the number is not used again");
+                isolate_skip("ext4 has given the number to none of 20 new directories");
 }
 
 static void memory_that_was_unmounted_stays_until_something_takes_its_number(void)
@@ -280,6 +356,8 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 isolated_test(a_removed_directory_is_known),
                 isolated_test(who_makes_another_environment_removes_it),
+                isolated_test(each_name_has_its_turn),
+                isolated_test(who_opens_another_asks_no_path),
                 isolated_test(a_directory_that_somebody_holds_stays),
                 isolated_test(a_directory_that_was_moved_stays),
                 isolated_test(a_directory_that_a_mount_hides_stays),
