@@ -131,9 +131,9 @@ static void times_have_their_offset(void)
 {
         static const struct {
                 const char *moment, *zone;
-        } same[] = { { "2030-06-01T12:00:00Z", "UTC" },         { "2030-06-01 14:00:00+02:00", "UTC" },
-                     { "2030-06-01 14:00+0200", "Asia/Tokyo" }, { "2030-06-01T08:30:00.000-03:30", "UTC" },
-                     { "2030-06-01 13:00:00+01", "UTC" },       { "2030-06-01 17:30", "IST-5:30" } };
+        } same[] = { { "2230-06-01T12:00:00Z", "UTC" },         { "2230-06-01 14:00:00+02:00", "UTC" },
+                     { "2230-06-01 14:00+0200", "Asia/Tokyo" }, { "2230-06-01T08:30:00.000-03:30", "UTC" },
+                     { "2230-06-01 13:00:00+01", "UTC" },       { "2230-06-01 17:30", "IST-5:30" } };
 
         make_archive();
         tool_work(0, 5, TOOL_CLOSE);
@@ -145,18 +145,41 @@ static void times_have_their_offset(void)
                 setenv("TZ", same[i].zone, 1);
                 snprintf(keep, sizeof(keep), "--keep-since=%s", same[i].moment);
                 check_xac(1, "archive", keep, ARCHIVE);
-                check_said(same[i].zone[0] == 'I'   ? "2030-06-01 17:30:00.000+05:30 is yet to come"
+                check_said(same[i].zone[0] == 'I'   ? "2230-06-01 17:30:00.000+05:30 is yet to come"
                            : same[i].zone[0] == 'A' ? "is yet to come"
-                                                    : "2030-06-01 12:00:00.000+00:00 is yet to come");
+                                                    : "2230-06-01 12:00:00.000+00:00 is yet to come");
         }
         setenv("TZ", "XYZ+3:30", 1);
         check_xac(0, "archive", "--list", ARCHIVE);
         check_said("-03:30 to 2");
-        check_xac(2, "archive", "--until=2030-06-01T12:00:00+25:00", ARCHIVE, COPY);
-        check_xac(2, "archive", "--until=2030-06-01T12:00:00+1", ARCHIVE, COPY);
-        check_xac(2, "archive", "--until=2030-06-01T12:00:00+01:", ARCHIVE, COPY);
-        check_xac(2, "archive", "--until=2030-06-01T12:00:00+01:60", ARCHIVE, COPY);
+        check_xac(2, "archive", "--until=2230-06-01T12:00:00+25:00", ARCHIVE, COPY);
+        check_xac(2, "archive", "--until=2230-06-01-13", ARCHIVE, COPY);
+        check_xac(2, "archive", "--until=2230-06-01Z", ARCHIVE, COPY);
+        check_xac(2, "archive", "--until=2230-06-01.5", ARCHIVE, COPY);
+        check_xac(2, "archive", "--until=2230-06-01T12:00:00+1", ARCHIVE, COPY);
+        check_xac(2, "archive", "--until=2230-06-01T12:00:00+01:", ARCHIVE, COPY);
+        check_xac(2, "archive", "--until=2230-06-01T12:00:00+01:60", ARCHIVE, COPY);
         unsetenv("TZ");
+}
+
+/* The moment of the last commit, as it is printed, is one that has the last commit. */
+static void a_printed_time_may_be_given_back(void)
+{
+        char until[128] = "--until=";
+
+        make_archive();
+        tool_work(0, 5, TOOL_CLOSE);
+        copy_env();
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        tool_work(0, 5, TOOL_CLOSE);
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        check_xac(0, "archive", "--list", ARCHIVE);
+        const char *last = NULL;
+        for (const char *at = tool.said; (at = strstr(at, " to 2")) != NULL; at++)
+                last = at;
+        check(last != NULL && sscanf(last, " to %60[^,]", until + strlen(until)) == 1);
+        check_xac(0, "archive", until, ARCHIVE, COPY);
+        check_said("sequence      11");
 }
 
 /* What a checkpoint has given up in between. */
@@ -423,6 +446,7 @@ int main(void)
                 isolated_test(it_is_another_environment_then),
                 isolated_test(a_copy_goes_on_to_any_time),
                 isolated_test(times_have_their_offset),
+                isolated_test(a_printed_time_may_be_given_back),
                 isolated_test(a_new_one_begins_on_purpose),
                 isolated_test(gaps_are_told),
                 isolated_test(what_is_in_use_is_archived_too),

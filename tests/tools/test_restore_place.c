@@ -102,17 +102,37 @@ static void killed_in_between_it_stays_empty(void)
         check(access(scratch_path(".restored.partial"), F_OK) != 0);
 }
 
+/* A backup that stands still while it copies. 0: it was quicker. */
+static pid_t stopped_backup(void)
+{
+        int status;
+        pid_t pid = tool_start(tool_args("backup", "--rate", "65536", TOOL_ENV, RESTORED), STDERR_FILENO);
+
+        for (struct leeway left = leeway_of(5000); access(scratch_path(".restored.partial"), F_OK) != 0;)
+                check(leeway_pause(&left));
+        check_equal(kill(pid, SIGSTOP), 0);
+        check_equal(waitpid(pid, &status, WUNTRACED), pid);
+        if (WIFSTOPPED(status) && access(scratch_path(".restored.partial"), F_OK) == 0)
+                return pid;
+        if (WIFSTOPPED(status)) {
+                check_equal(kill(pid, SIGCONT), 0);
+                check_equal(waitpid(pid, &status, 0), pid);
+        }
+        return 0;
+}
+
 /* Somebody puts something there meanwhile. */
 static void what_comes_meanwhile_is_not_lost(void)
 {
         int status;
+        pid_t pid;
 
         tool_work(0, 20, TOOL_CLOSE);
         make_place(0700);
-        pid_t pid = tool_start(tool_args("backup", "--rate", "65536", TOOL_ENV, RESTORED), STDERR_FILENO);
-        for (struct leeway left = leeway_of(5000); access(scratch_path(".restored.partial/xac.lock"), F_OK) != 0;)
-                check(leeway_pause(&left));
+        while (!(pid = stopped_backup()))
+                scratch_shell("rm -rf '%s' && mkdir -m 0700 '%s'", RESTORED, RESTORED);
         scratch_shell("echo mine > '%s/notes'", RESTORED);
+        check_equal(kill(pid, SIGCONT), 0);
         check_equal(waitpid(pid, &status, 0), pid);
         check(WIFEXITED(status) && WEXITSTATUS(status) == 1);
         scratch_shell("test \"$(ls '%s')\" = notes", RESTORED);

@@ -8,7 +8,7 @@
 
 #include "tools/xac/tool.h"
 
-enum { TEXTS = 4, TEXT_BYTES = 64, ZONE_HOURS = 24 };
+enum { TEXTS = 4, TEXT_BYTES = 72, ZONE_HOURS = 24, NS_PER_MS = 1000000 };
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 #define SECONDS_MAX   UINT64_C(9000000000)
@@ -91,14 +91,16 @@ static bool parse_date(const char *text, uint64_t *ns)
         const char *rest = strptime(text, "%Y-%m-%d", &tm);
         uint64_t fraction = 0;
         long ahead = 0;
+        bool has_hour = rest && (*rest == ' ' || *rest == 'T');
 
-        if (rest && (*rest == ' ' || *rest == 'T'))
+        if (has_hour)
                 rest = strptime(rest + 1, "%H:%M", &tm);
-        if (rest && *rest == ':')
+        if (has_hour && rest && *rest == ':') {
                 rest = strptime(rest + 1, "%S", &tm);
-        if (rest)
-                fraction = parse_fraction(rest, &rest);
-        if (!rest || (*rest && !parse_zone(rest, &ahead)))
+                if (rest)
+                        fraction = parse_fraction(rest, &rest);
+        }
+        if (!rest || (*rest && !(has_hour && parse_zone(rest, &ahead)))) /* 2026-11-26-13 is no date with a zone */
                 return false;
         const struct tm typed = tm;
         time_t seconds = *rest ? timegm(&tm) : mktime(&tm);
@@ -129,17 +131,29 @@ bool moment_parse(const char *text, const char *option, struct moment *moment)
         return false;
 }
 
+/* Milliseconds, or all digits where these would say less: what is printed may be given back, and is to be the same
+ * moment. */
+static void write_fraction(char text[16], uint64_t time_ns)
+{
+        const unsigned ns = (unsigned)(time_ns % NS_PER_SECOND);
+
+        if (ns % NS_PER_MS)
+                snprintf(text, 16, ".%09u", ns);
+        else
+                snprintf(text, 16, ".%03u", ns / NS_PER_MS);
+}
+
 /* strftime() leaves out the colon of the offset, which ISO 8601 has in a time with colons. */
 static void write_time(char *text, uint64_t time_ns, char separator, const struct tm *tm)
 {
         char zone[8];
-        char date[16], hour[16];
+        char date[16], hour[16], fraction[16];
 
         strftime(date, sizeof(date), "%Y-%m-%d", tm);
         strftime(hour, sizeof(hour), "%H:%M:%S", tm);
         strftime(zone, sizeof(zone), "%z", tm);
-        snprintf(text, TEXT_BYTES, "%s%c%s.%03u%.3s:%s", date, separator, hour,
-                 (unsigned)(time_ns % NS_PER_SECOND / 1000000), zone, zone + 3);
+        write_fraction(fraction, time_ns);
+        snprintf(text, TEXT_BYTES, "%s%c%s%s%.3s:%s", date, separator, hour, fraction, zone, zone + 3);
 }
 
 static const char *in_words(uint64_t time_ns, char separator)
