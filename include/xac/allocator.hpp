@@ -13,6 +13,8 @@
  * current (uses-allocator construction, as by std::scoped_allocator_adaptor).
  */
 
+#include <xac/standard.hpp>
+
 #include <cstddef>
 #include <forward_list>
 #include <limits>
@@ -75,13 +77,18 @@ inline open_heap *current() noexcept
         return heaps.chosen ? heaps.chosen : heaps.newest;
 }
 
-inline xac_heap *handle_of(const char *base)
+inline open_heap *open_at(const char *base)
 {
-        for (const open_heap *open = heaps.newest; open; open = open->older)
+        for (open_heap *open = heaps.newest; open; open = open->older)
                 if (open->base == base)
-                        return open->handle;
+                        return open;
         throw error(XAC_NOVIEW, base ? "this thread has not opened the heap of an allocator"
                                      : "an allocator was made while this thread had no heap open");
+}
+
+inline xac_heap *handle_of(const char *base)
+{
+        return open_at(base)->handle;
 }
 
 inline void *allocate(const char *base, std::size_t bytes, std::size_t alignment)
@@ -185,7 +192,12 @@ void construct(const Allocator &allocator, T *at, Pair &&pair)
  * <xac/containers.hpp>): nodes of containers, and the counters of std::shared_ptr. */
 template <typename T> inline constexpr bool is_linked_by_address = false;
 #ifdef __GLIBCXX__
-template <typename T> inline constexpr bool is_linked_by_address<std::_Fwd_list_node<T>> = true;
+namespace library
+{
+using namespace std;
+template <typename T> using forward_node = _GLIBCXX_STD_C::_Fwd_list_node<T>; /* with _GLIBCXX_DEBUG not in std */
+} // namespace library
+template <typename T> inline constexpr bool is_linked_by_address<library::forward_node<T>> = true;
 template <typename T, bool B> inline constexpr bool is_linked_by_address<std::__detail::_Hash_node<T, B>> = true;
 template <typename T, typename A, std::_Lock_policy L>
 inline constexpr bool is_linked_by_address<std::_Sp_counted_ptr_inplace<T, A, L>> = true;
@@ -329,6 +341,17 @@ public:
                               "std::vector<bool> leads to its bits by plain pointers: see <xac/containers.hpp>");
         }
 };
+
+#if __cplusplus > 201703L
+/* What std::allocate_shared() of an array makes, which asks for elements, not for nodes. */
+template <typename T> struct std::_Sp_counted_array_base<xac::offset_allocator<T>> {
+        template <typename... Args> _Sp_counted_array_base(Args &&...)
+        {
+                static_assert(sizeof(T) == 0,
+                              "std::shared_ptr leads to its counts by plain pointers: see <xac/containers.hpp>");
+        }
+};
+#endif
 #endif
 
 #endif

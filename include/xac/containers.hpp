@@ -18,13 +18,15 @@
  *      list                                      does not compile          yes              yes
  *      map, set, multimap, multiset              does not compile          yes              yes
  *      basic_string                              does not compile          does not compile yes
- *      shared_ptr by allocate_shared()           refused: plain pointers   refused          it has none
+ *      shared_ptr by allocate_shared(), arrays   refused: plain pointers   refused          it has none
  *      small_vector                              it has none               it has none      no: plain pointers
  *
  * "Refused" is a static_assert. xac::offset_vector and xac::offset_deque are names for what works everywhere. A string
  * is an xac::offset_vector<char>, or a boost::container::basic_string<char, std::char_traits<char>,
  * xac::offset_allocator<char>>.
  */
+
+#include <xac/standard.hpp>
 
 #include <deque>
 #include <forward_list>

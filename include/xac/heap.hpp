@@ -16,10 +16,17 @@
  * process open it with XAC_SHARED, and are compiled by xac-c++.
  */
 
+#include <xac/standard.hpp>
+
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <typeinfo>
+#include <utility>
+
+#ifndef __cpp_rtti
+#include <cxxabi.h>
+#endif
 
 #include <xac/allocator.hpp>
 #include <xac/heap.h>
@@ -40,13 +47,93 @@ public:
 namespace detail
 {
 
-/* FNV-1a (G. Fowler, L. Noll, P. Vo) of the name that the C++ ABI has for the type. */
+/* As the C++ ABI names the type. Without run-time type information an exception knows it, as what is thrown has one. */
+template <typename T> const char *type_name() noexcept
+{
+#ifdef __cpp_rtti
+        return typeid(T).name();
+#else
+        static const char *const name = [] {
+                try {
+                        throw static_cast<std::remove_cv_t<T> *>(nullptr);
+                } catch (...) {
+                        return abi::__cxa_current_exception_type()->name() + 1; /* behind the P of a pointer */
+                }
+        }();
+        return name;
+#endif
+}
+
+/* FNV-1a (G. Fowler, L. Noll, P. Vo) of the type's name. */
 template <typename T> std::uint64_t tag_of() noexcept
 {
         std::uint64_t hash = 0xcbf29ce484222325;
-        for (const char *at = typeid(T).name(); *at; at++)
+        for (const char *at = type_name<T>(); *at; at++)
                 hash = (hash ^ static_cast<unsigned char>(*at)) * 0x100000001b3;
         return hash;
+}
+
+/* Of an array: its root says the size of all, so the tag holds that of one. */
+template <typename T> std::uint64_t tag_of_array() noexcept
+{
+        return (~tag_of<T>() ^ sizeof(T)) * 0x100000001b3;
+}
+
+/* How many objects of that type the root stands for. */
+template <typename T> std::size_t count_of(const xac_heap_root &root) noexcept
+{
+        return root.tag == tag_of_array<T>() ? root.size / sizeof(T) : 1;
+}
+
+inline void must_have_room(int err, const char *what)
+{
+        if (err == -ENOMEM || err == -ENOSPC)
+                throw bad_alloc(err);
+        must(err, what);
+}
+
+/* Meanwhile allocators that are made from nothing belong to that heap. */
+class chosen_heap
+{
+public:
+        explicit chosen_heap(open_heap *open) noexcept : before(std::exchange(heaps.chosen, open))
+        {
+        }
+        chosen_heap(const chosen_heap &) = delete;
+        chosen_heap &operator=(const chosen_heap &) = delete;
+        ~chosen_heap()
+        {
+                heaps.chosen = before;
+        }
+
+private:
+        open_heap *before;
+};
+
+/* In the chosen heap. */
+template <typename T, typename... Args> void fill(T *at, Args &&...args)
+{
+        if constexpr (std::uses_allocator_v<T, offset_allocator<char>>)
+                detail::construct(offset_allocator<char>(), at, std::forward<Args>(args)...);
+        else if constexpr (std::uses_allocator_v<T, allocator<char>>)
+                detail::construct(allocator<char>(), at, std::forward<Args>(args)...);
+        else
+                ::new (static_cast<void *>(at)) T(std::forward<Args>(args)...);
+}
+
+template <typename T> void destroy(open_heap *open, T *object)
+{
+        atomically(open->env, 0, [&] {
+                xac_heap_root root;
+                const int err = xac_heap_root_of(open->handle, object, &root);
+                if (err != -ENOENT)
+                        must_have_room(err, "destroy_ptr");
+                std::destroy_n(object, err ? 1 : count_of<T>(root));
+                if (!err)
+                        must_have_room(xac_heap_root_remove(open->handle, root.name), root.name);
+                else
+                        xac_heap_free(open->handle, const_cast<std::remove_cv_t<T> *>(object));
+        });
 }
 
 } // namespace detail
@@ -155,23 +242,14 @@ public:
         {
                 return atomically(open->env, 0, [&] {
                         T *made = static_cast<T *>(detail::allocate(open->base, sizeof(T), alignof(T)));
-                        fill(made, args...);
+                        const detail::chosen_heap here(open);
+                        detail::fill(made, args...);
                         return made;
                 });
         }
         template <typename T> void destroy_ptr(T *object)
         {
-                atomically(open->env, 0, [&] {
-                        xac_heap_root root;
-                        const int err = xac_heap_root_of(open->handle, object, &root);
-                        if (err != -ENOENT)
-                                check(err, "destroy_ptr");
-                        object->~T();
-                        if (!err)
-                                check(xac_heap_root_remove(open->handle, root.name), root.name);
-                        else
-                                xac_heap_free(open->handle, const_cast<std::remove_cv_t<T> *>(object));
-                });
+                detail::destroy(open, object);
         }
 
         /* Looks at all of it: xac_heap_check(3). Throws XAC_CORRUPT. */
@@ -184,18 +262,19 @@ public:
 
 private:
         friend class current_heap;
+        friend class managed_file;
+        friend class heap_resource;
+        template <typename T> friend class deleter;
         template <typename T, typename Way> friend class basic_allocator;
 
         static void check(int err, const char *name)
         {
-                if (err == -ENOMEM || err == -ENOSPC)
-                        throw bad_alloc(err);
-                detail::must(err, name);
+                detail::must_have_room(err, name);
         }
         template <typename T> static void compare(const xac_heap_root &root)
         {
                 if (root.tag != detail::tag_of<T>())
-                        throw wrong_type("'" + std::string(root.name) + "' is not of type " + typeid(T).name());
+                        throw wrong_type("'" + std::string(root.name) + "' is not of type " + detail::type_name<T>());
                 if (root.size != sizeof(T))
                         throw wrong_type("'" + std::string(root.name) + "' was made when its type had " +
                                          std::to_string(root.size) + " bytes, not " + std::to_string(sizeof(T)));
@@ -205,10 +284,10 @@ private:
                 static_assert(alignof(T) <= 16, "objects with names are aligned to 16 bytes");
                 xac_heap_root root;
                 check(xac_heap_root_create(open->handle, name, sizeof(T), detail::tag_of<T>(), &root), name);
-                fill(static_cast<T *>(root.object), args...);
+                const detail::chosen_heap here(open);
+                detail::fill(static_cast<T *>(root.object), args...);
                 return static_cast<T *>(root.object);
         }
-        template <typename T, typename... Args> void fill(T *at, const Args &...args);
         int forget() noexcept;
 
         detail::open_heap *open = nullptr;
@@ -218,34 +297,17 @@ private:
 class current_heap
 {
 public:
-        explicit current_heap(const heap &heap) noexcept : before(std::exchange(detail::heaps.chosen, heap.open))
+        explicit current_heap(const heap &heap) noexcept : here(heap.open)
         {
-        }
-        current_heap(const current_heap &) = delete;
-        current_heap &operator=(const current_heap &) = delete;
-        ~current_heap()
-        {
-                detail::heaps.chosen = before;
         }
 
 private:
-        detail::open_heap *before;
+        detail::chosen_heap here;
 };
 
 template <typename T, typename Way>
 basic_allocator<T, Way>::basic_allocator(const heap &heap) : base(base_of(heap.open))
 {
-}
-
-template <typename T, typename... Args> void heap::fill(T *at, const Args &...args)
-{
-        const current_heap here(*this);
-        if constexpr (std::uses_allocator_v<T, offset_allocator<char>>)
-                detail::construct(offset_allocator<char>(*this), at, args...);
-        else if constexpr (std::uses_allocator_v<T, allocator<char>>)
-                detail::construct(allocator<char>(*this), at, args...);
-        else
-                ::new (static_cast<void *>(at)) T(args...);
 }
 
 inline int heap::forget() noexcept

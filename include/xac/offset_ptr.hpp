@@ -7,6 +7,8 @@
  * idea of Boost.Interprocess. 1 is null: no object begins one byte behind a pointer to it.
  */
 
+#include <xac/standard.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <iterator>

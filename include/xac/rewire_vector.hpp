@@ -13,6 +13,8 @@
  * as those of std::vector. C++17. Vectors of one memory may be used by several threads, each by one at a time.
  */
 
+#include <xac/standard.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <iterator>

@@ -18,6 +18,8 @@
  * throw: then the transaction is undone, and the exception goes on to the caller.
  */
 
+#include <xac/standard.hpp>
+
 #include <cerrno>
 #include <cstddef>
 #include <exception>

@@ -334,35 +334,6 @@ void heaps_move()
         third.close();
 }
 
-/* ---- from Boost.Interprocess ---- */
-
-void a_managed_file_has_the_calls_of_boost()
-{
-        using words_type = std::vector<int, xac::managed_file::allocator<int>>;
-        const int flags = XAC_VOLATILE | (FLAGS & XAC_SHARED);
-        CHECK(code_of([] { xac::managed_file none(xac::open_only, place); }) == -ENOENT);
-        {
-                xac::managed_file file(xac::create_only, place, 65536, flags);
-                xac::managed_file::allocator<int> allocator(file.get_segment_manager());
-                words_type *words = file.construct<words_type>("words")(3, 7, allocator);
-                file.atomic_func([&] { words->push_back(8); });
-                CHECK(file.find<words_type>("words").first == words && file.find<words_type>("words").second == 1);
-                CHECK(file.find<words_type>("other").second == 0);
-                long *one = file.construct<long>(xac::anonymous)(5L);
-                file.destroy_ptr(one);
-                file.destroy_ptr(file.construct<long>("number")(5L));
-                CHECK(file.find<long>("number").second == 0);
-                file.deallocate(file.allocate(100));
-        }
-        CHECK(code_of([&] { xac::managed_file again(xac::create_only, place, 65536, flags); }) == -EEXIST);
-        xac::managed_file file(xac::open_or_create, place, 65536, flags);
-        words_type *words = file.find_or_construct<words_type>("words")(file.get_allocator<int>());
-        CHECK(file.atomic_func([&] { return words->size() == 4 && words->back() == 8; }));
-        CHECK(file.destroy<words_type>("words") && file.check_sanity());
-        file.flush();
-        check_faults(file.env());
-}
-
 } // namespace
 
 int main(int count, char **arguments)
@@ -378,7 +349,6 @@ int main(int count, char **arguments)
                 TEST(names_are_part_of_the_transaction),
                 TEST(destroy_ptr_removes_the_name),
                 TEST(heaps_move),
-                TEST(a_managed_file_has_the_calls_of_boost),
         };
         return count == 2 ? run_tests(arguments[1], tests) : 2;
 }

@@ -52,11 +52,12 @@ try()
         rm -rf "${work:?}/$name"
 }
 
-# refuse MESSAGE CODE: as the body of a function of `env` it does not compile, for that reason.
+# refuse MESSAGE CODE [STANDARD]: as the body of a function of `env` it does not compile, for that reason.
 refuse()
 {
         printf '#include <xac/xac.hpp>\nvoid f(xac::environment &env)\n{\n        %s\n}\n' "$2" >"$work/refused.cc"
-        if ! again $cxx -std=c++17 "-I$srcdir/include" -fsyntax-only "$work/refused.cc" 2>&1 | grep -q "$1"; then
+        # shellcheck disable=SC2086 # a list of words
+        if ! again $cxx ${3:--std=c++17} "-I$srcdir/include" -fsyntax-only "$work/refused.cc" 2>&1 | grep -q "$1"; then
                 echo "FAILED: it is not said of this that \"$1\": $2"
                 status=1
         fi
@@ -78,10 +79,34 @@ if echo '#include <string>
                 refuse 'by plain pointers' "(void)env; std::$container"
         done
         refuse 'by plain pointers' 'xac::heap().construct<xac::offset_vector<bool>>("bits");'
+        refuse 'by plain pointers' '(void)env; std::allocate_shared<int[]>(xac::offset_allocator<int>(), 5);' -std=c++20
 fi
+refuse 'compile with -std=c++17' '(void)env;' -std=c++14
+refuse 'compile with -fexceptions' '(void)env;' '-std=c++17 -fno-exceptions'
+
+# With these the headers compile. Without run-time type information a type has the name that it has with it, so that
+# both find the same objects.
+printf '%s\n' '#include <cstdio>' '#include <xac/xac.hpp>' 'namespace { struct hidden {}; }' \
+        'template <typename... T> void say() { (std::printf("%llx\n", (unsigned long long)xac::detail::tag_of<T>()), ...); }' \
+        'int main() { say<int, const long, hidden, xac::vector<hidden>, char *, xac::map<xac::string, long>>(); }' >"$work/tags.cc"
+for option in -frtti -fno-rtti -D_GLIBCXX_DEBUG; do
+        # shellcheck disable=SC2046 # lists of words
+        if ! again $cxx -std=c++17 $option -Wall -Wextra -Wshadow -Werror $(cxx_flags) "-I$srcdir/include" "$work/tags.cc" \
+                -o "$work/program" $(cxx_libs) >"$work/said" 2>&1; then
+                echo "FAILED: the headers do not compile with $option"
+                head -n 20 "$work/said"
+                status=1
+        else
+                "$work/program" >"$work/tags$option"
+        fi
+done
+cmp "$work/tags-frtti" "$work/tags-fno-rtti" || {
+        echo 'FAILED: without run-time type information types have other names'
+        status=1
+}
 # Compilers warn of more when they optimise, and take twice as long: the first program is enough for this.
 of_faults=-O2
-for name in transactions heaps crowd killed anywhere vectors; do
+for name in transactions heaps managed crowd killed anywhere vectors; do
         link="$(cxx_flags) $(cxx_libs)"
         # shellcheck disable=SC2086 # a list of words
         try $name 'by faults' $of_faults $cxx
