@@ -52,6 +52,7 @@ private:
 };
 
 class heap;
+template <typename T, typename Way> class basic_allocator;
 
 /* ---- the heaps that this thread has open ---- */
 
@@ -118,10 +119,23 @@ inline constexpr bool is_tag_for =
         std::is_empty_v<std::decay_t<Tag>> && !std::is_same_v<std::decay_t<Tag>, std::piecewise_construct_t> &&
         !std::is_constructible_v<typename T::first_type, Tag>;
 
+/* Who is given an allocator needs no other. */
+template <typename T> inline constexpr bool is_given = false;
+template <typename T, typename Way> inline constexpr bool is_given<basic_allocator<T, Way>> = true;
+template <typename... Args> struct ends_with_allocator : std::false_type {
+};
+template <typename Last> struct ends_with_allocator<Last> : std::bool_constant<is_given<std::decay_t<Last>>> {
+};
+template <typename First, typename Second, typename... Rest>
+struct ends_with_allocator<First, Second, Rest...> : ends_with_allocator<Second, Rest...> {
+};
+
 template <typename T, typename Allocator, typename... Args>
 auto with_allocator(const Allocator &allocator, std::tuple<Args...> &&args)
 {
         if constexpr (!std::uses_allocator_v<T, Allocator>)
+                return std::move(args);
+        else if constexpr (ends_with_allocator<Args...>::value && std::is_constructible_v<T, Args...>)
                 return std::move(args);
         else if constexpr (std::is_constructible_v<T, std::allocator_arg_t, const Allocator &, Args...>)
                 return std::tuple_cat(
@@ -239,6 +253,7 @@ public:
         using size_type = std::size_t;
         using difference_type = std::ptrdiff_t;
         using is_always_equal = std::false_type;
+        using type = basic_allocator; /* as Boost.Interprocess says managed_mapped_file::allocator<T>::type */
         template <typename U> struct rebind {
                 using other = basic_allocator<U, Way>;
         };

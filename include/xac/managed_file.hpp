@@ -61,6 +61,7 @@ public:
         /* What allocators and deleters are made of. */
         using segment_manager = const heap;
         template <typename T> using allocator = xac::allocator<T>;
+        template <typename T> using deleter = xac::deleter<T>;
         using size_type = std::size_t;
         using difference_type = std::ptrdiff_t;
         using handle_t = std::uint64_t;

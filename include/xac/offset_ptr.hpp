@@ -27,7 +27,8 @@ public:
         using element_type = T;
         using value_type = std::remove_cv_t<T>;
         using pointer = offset_ptr;
-        using reference = std::add_lvalue_reference_t<T>;
+        /* Of void: of nothing that there is, as those who ask make a parameter of it (Boost.Intrusive). */
+        using reference = std::add_lvalue_reference_t<std::conditional_t<std::is_void_v<T>, offset_ptr, T>>;
         using difference_type = std::ptrdiff_t;
         using iterator_category = std::random_access_iterator_tag;
         template <typename U> using rebind = offset_ptr<U>;
@@ -132,6 +133,31 @@ public:
         friend difference_type operator-(const offset_ptr &a, const offset_ptr &b) noexcept
         {
                 return a.get() - b.get();
+        }
+        /* Also with a plain pointer on either side. */
+        friend bool operator==(const offset_ptr &a, const offset_ptr &b) noexcept
+        {
+                return a.get() == b.get();
+        }
+        friend bool operator!=(const offset_ptr &a, const offset_ptr &b) noexcept
+        {
+                return a.get() != b.get();
+        }
+        friend bool operator<(const offset_ptr &a, const offset_ptr &b) noexcept
+        {
+                return a.get() < b.get();
+        }
+        friend bool operator>(const offset_ptr &a, const offset_ptr &b) noexcept
+        {
+                return b.get() < a.get();
+        }
+        friend bool operator<=(const offset_ptr &a, const offset_ptr &b) noexcept
+        {
+                return !(b.get() < a.get());
+        }
+        friend bool operator>=(const offset_ptr &a, const offset_ptr &b) noexcept
+        {
+                return !(a.get() < b.get());
         }
 
 private:

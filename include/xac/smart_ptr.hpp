@@ -24,6 +24,7 @@ template <typename T> class deleter
 {
 public:
         using pointer = T *;
+        using type = deleter; /* as Boost.Interprocess says managed_mapped_file::deleter<T>::type */
 
         /* Of the thread's current heap. */
         deleter() noexcept : base(detail::current() ? detail::current()->base : nullptr)

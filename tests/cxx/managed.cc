@@ -59,6 +59,40 @@ void a_managed_file_has_the_calls_of_boost()
         check_faults(file.env());
 }
 
+/* As the containers of Boost: what takes two iterators takes two of anything. */
+struct greedy {
+        using allocator_type = xac::allocator<int>;
+        explicit greedy(const allocator_type &given) : heap(given.address())
+        {
+        }
+        template <typename Iterator> greedy(Iterator, Iterator) : heap(nullptr)
+        {
+        }
+        const char *heap;
+};
+
+void an_allocator_that_is_given_is_the_only_one()
+{
+        xac::managed_file file = make_file();
+        greedy *one = file.construct<greedy>("one")(file.get_allocator<char>());
+        file.atomic_func([&] { CHECK(one->heap == file.get_address()); });
+        check_faults(file.env());
+}
+
+/* By the names that Boost.Interprocess has inside of its file, and pointers of both kinds compared. */
+void types_of_boost()
+{
+        xac::managed_file file = make_file();
+        static_assert(std::is_same_v<xac::managed_file::allocator<int>::type, xac::allocator<int>>);
+        static_assert(std::is_same_v<xac::managed_file::deleter<int>::type, xac::deleter<int>>);
+        static_assert(std::is_reference_v<xac::offset_ptr<void>::reference>);
+        long numbers[2];
+        const xac::offset_ptr<long> first(numbers), second(numbers + 1);
+        CHECK(first == numbers && numbers == first && first != numbers + 1 && numbers + 1 != first);
+        CHECK(first < numbers + 1 && numbers < second && second > numbers && second >= numbers && first <= numbers);
+        CHECK(first != nullptr && nullptr != first && first == xac::offset_ptr<const long>(numbers));
+}
+
 /* ---- arrays ---- */
 
 template <typename Name> void try_arrays(xac::managed_file &file, const Name &name, bool is_found)
@@ -288,6 +322,8 @@ int main(int count, char **arguments)
 {
         const test tests[] = {
                 TEST(a_managed_file_has_the_calls_of_boost),
+                TEST(an_allocator_that_is_given_is_the_only_one),
+                TEST(types_of_boost),
                 TEST(arrays_are_made_found_and_destroyed),
                 TEST(arrays_know_the_size_of_one),
                 TEST(elements_are_made_of_iterators),
