@@ -78,6 +78,7 @@ include tests/cxx/local.mk
 include tests/compiler/local.mk
 include tests/programs/local.mk
 include tests/programs/boost_lua.mk
+include tests/boost/local.mk
 include tests/formats/local.mk
 
 # The whole, in use: random transactions against a model, deaths, failures, power cuts, bytes from disk that may be
