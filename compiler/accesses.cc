@@ -9,6 +9,8 @@
  *              │ yes: add      │ no: call                                    │
  *              └───────────────┴────────> a copy of the access, there ───────┴──> what follows
  *
+ * Numbers are loaded and stored by the call (lookups.cc). Outside of small loops, that is all there is of a look-up.
+ *
  * An access may cross units, also one of a type whose alignment forbids it: processors do not mind, so programs do it.
  * No translation is kept for one that does, as that of the second unit has another entry. It goes through memory on the
  * stack; an atomic one ends the program.
@@ -80,13 +82,16 @@ public:
         Translation(Runtime &runtime, Instruction &instruction, const Access &access, uint64_t len)
             : runtime(runtime), at(&instruction), access(access), len(len),
               address(instruction.getOperand(access.operand)), may_cross(len > 1 && !is_left_out("crossing")),
-              is_copied(may_cross && !access.is_atomic)
+              is_copied(may_cross && !access.is_atomic), is_called(is_number(instruction) && !is_left_out("crossing"))
         {
         }
 
-        void translate(Value *is_in_window);
+        void translate(Value *is_in_window, bool is_frequent);
 
 private:
+        void go_by_call(Instruction *end, BasicBlock *rest);
+        void go_by_look_up(Instruction *in_window, BasicBlock *rest);
+        Instruction *access_at(Value *place, Instruction *before);
         Value *is_kept(IRBuilder<> &build, Value *number, Value *entry);
         Value *add_delta(IRBuilder<> &build, Value *number, Value *entry);
         Value *fetch(IRBuilder<> &build);
@@ -100,6 +105,9 @@ private:
         Value *address;
         const bool may_cross;
         const bool is_copied; /* what is not kept */
+        const bool is_called; /* for what is not kept, at least */
+        /* What it gives, and the blocks that come to what follows. */
+        SmallVector<std::pair<Value *, BasicBlock *>, 3> results;
 };
 
 } // namespace
@@ -155,44 +163,72 @@ void Translation::look_up(Instruction *in_window, Place &hit, Place &miss)
         SplitBlockAndInsertIfThenElse(is_hit, in_window, &hit.end, &miss.end, metadata.createBranchWeights(1000, 1));
         build.SetInsertPoint(hit.end);
         hit.address = add_delta(build, number, entry);
-        if (is_copied && access.is_write)
+        if (is_called || (is_copied && access.is_write))
                 return;
         build.SetInsertPoint(miss.end);
         Value *called = access.is_write ? runtime.call_write(build, address, len) : fetch(build);
         miss.address = build.CreateBitOrPointerCast(called, address->getType());
 }
 
-void Translation::translate(Value *is_in_window)
+/* A copy of the access. */
+Instruction *Translation::access_at(Value *place, Instruction *before)
 {
-        MDBuilder metadata(at->getContext());
-        Instruction *in_window =
-                SplitBlockAndInsertIfThen(is_in_window, at, false, metadata.createBranchWeights(1, 16));
-        BasicBlock *as_it_was = at->getParent();
-        BasicBlock *rest = SplitBlock(as_it_was, at->getNextNode());
+        Instruction *there = at->clone();
+        there->insertBefore(before);
+        there->setOperand(access.operand, place);
+        results.push_back({ there, before->getParent() });
+        return there;
+}
+
+void Translation::go_by_call(Instruction *end, BasicBlock *rest)
+{
+        IRBuilder<> build(end);
+        results.push_back({ runtime.call_for_number(build, *at, true), end->getParent() });
+        end->setSuccessor(0, rest);
+}
+
+void Translation::go_by_look_up(Instruction *in_window, BasicBlock *rest)
+{
         Place hit, miss;
         look_up(in_window, hit, miss);
-
+        if (is_called) {
+                access_at(hit.address, hit.end);
+                hit.end->setSuccessor(0, rest);
+                go_by_call(miss.end, rest);
+                DeleteDeadBlock(in_window->getParent());
+                return;
+        }
         /* Where both meet is the copy of the access. */
-        BasicBlock *meeting = in_window->getParent();
         in_window->setSuccessor(0, rest);
-        Instruction *there = at->clone();
-        there->insertBefore(in_window);
-        PHINode *place = PHINode::Create(address->getType(), 2, "", there);
+        PHINode *place = PHINode::Create(address->getType(), 2, "", in_window);
         place->addIncoming(hit.address, hit.end->getParent());
         if (miss.address)
                 place->addIncoming(miss.address, miss.end->getParent());
         else
                 store(miss.end, rest);
-        there->setOperand(access.operand, place);
-        if (at->getType()->isVoidTy())
-                return;
-        PHINode *result = PHINode::Create(at->getType(), 2, "", &rest->front());
-        at->replaceAllUsesWith(result);
-        result->addIncoming(at, as_it_was);
-        result->addIncoming(there, meeting);
+        access_at(place, in_window);
 }
 
-void translate_access(Runtime &runtime, Questions &questions, Instruction &instruction)
+void Translation::translate(Value *is_in_window, bool is_frequent)
+{
+        MDBuilder metadata(at->getContext());
+        Instruction *in_window =
+                SplitBlockAndInsertIfThen(is_in_window, at, false, metadata.createBranchWeights(1, 16));
+        BasicBlock *rest = SplitBlock(at->getParent(), at->getNextNode());
+        results.push_back({ at, at->getParent() });
+        if (is_called && !is_frequent)
+                go_by_call(in_window, rest);
+        else
+                go_by_look_up(in_window, rest);
+        if (at->getType()->isVoidTy())
+                return;
+        PHINode *result = PHINode::Create(at->getType(), results.size(), "", &rest->front());
+        at->replaceAllUsesWith(result);
+        for (auto &[value, block] : results)
+                result->addIncoming(value, block);
+}
+
+void translate_access(Runtime &runtime, Questions &questions, Instruction &instruction, bool is_frequent)
 {
         Access access;
         describe(instruction, access);
@@ -209,7 +245,7 @@ void translate_access(Runtime &runtime, Questions &questions, Instruction &instr
         }
         Value *address = instruction.getOperand(access.operand);
         Translation translation(runtime, instruction, access, size);
-        translation.translate(questions.ask(address, &instruction));
+        translation.translate(questions.ask(address, &instruction), is_frequent);
 }
 
 } // namespace xac

@@ -9,6 +9,7 @@ PASS_FILES = \
         %D%/calls.cc \
         %D%/intrinsics.cc \
         %D%/loops.cc \
+        %D%/lookups.cc \
         %D%/pass.cc \
         %D%/references.cc \
         %D%/roots.cc \
@@ -17,6 +18,7 @@ RUNTIME_FILES = \
         %D%/runtime/access.c \
         %D%/runtime/fortified.c \
         %D%/runtime/memory.c \
+        %D%/runtime/numbers.c \
         %D%/runtime/search.c \
         %D%/runtime/string.c
 # What programs would have from libstdc++.so.

@@ -67,6 +67,18 @@ static void join_exits(const Loop &loop, ValueToValueMapTy &copies)
                         }
 }
 
+/* What came behind blocks of the loop comes behind either loop now, so behind the question. */
+static void move_behind(BasicBlock &question, const Loop &loop, DominatorTree &dominators)
+{
+        SmallVector<BasicBlock *, 8> behind;
+        for (BasicBlock *block : loop.blocks())
+                for (DomTreeNode *child : *dominators.getNode(block))
+                        if (!loop.contains(child->getBlock()))
+                                behind.push_back(child->getBlock());
+        for (BasicBlock *block : behind)
+                dominators.changeImmediateDominator(block, &question);
+}
+
 static void spare(Loop &loop, const Roots &roots, LoopInfo &loops, DominatorTree &dominators,
                   SmallPtrSetImpl<Instruction *> &spared)
 {
@@ -79,7 +91,7 @@ static void spare(Loop &loop, const Roots &roots, LoopInfo &loops, DominatorTree
         remapInstructionsInBlocks(blocks, copies);
         join_exits(loop, copies);
         ask_for_any(question, roots.getArrayRef(), translated, cast<BasicBlock>(copies[translated]));
-        dominators.recalculate(*question->getParent());
+        move_behind(*question, loop, dominators);
         for (BasicBlock *block : blocks)
                 for (Instruction &instruction : *block)
                         spared.insert(&instruction);

@@ -100,9 +100,11 @@ static bool is_ours(const Function &function)
 
 static bool translate_function(Function &function, FunctionAnalysisManager &analyses)
 {
-        SmallPtrSet<Instruction *, 32> spared;
-        if (!function.hasOptNone()) {
+        SmallPtrSet<Instruction *, 32> spared, frequent;
+        const bool is_small = function.hasOptSize();
+        if (!function.hasOptNone() && !is_small) {
                 spare_loops(function, analyses, spared);
+                find_frequent(function, analyses, frequent);
                 spare_stretches(function, spared);
         }
         SmallVector<Instruction *, 64> accesses;
@@ -121,7 +123,10 @@ static bool translate_function(Function &function, FunctionAnalysisManager &anal
         Runtime runtime(*function.getParent());
         Questions questions;
         for (Instruction *access : accesses)
-                translate_access(runtime, questions, *access);
+                if (is_small && is_number(*access))
+                        replace_by_call(runtime, *access);
+                else
+                        translate_access(runtime, questions, *access, frequent.count(access));
         for (CallBase *call : calls)
                 translate_call(runtime, questions, *call);
         return !accesses.empty() || !calls.empty() || !spared.empty();

@@ -9,6 +9,7 @@
  *      references.cc  what code refers to in the runtime
  *      roots.cc       which pointers may lead into a view, and where that is asked
  *      accesses.cc    loads, stores, atomic operations
+ *      lookups.cc     numbers that the runtime loads and stores: look-ups out of line
  *      calls.cc       functions and intrinsics that access memory
  *      intrinsics.cc  which of LLVM's intrinsics access memory that may be in a view
  *      buffers.cc     intrinsics that access a buffer of a size that is known
@@ -66,6 +67,8 @@ public:
         llvm::Value *call_write(llvm::IRBuilder<> &build, llvm::Value *address, uint64_t len);
         void call_fetch(llvm::IRBuilder<> &build, llvm::Value *to, llvm::Value *address, uint64_t len);
         void call_store(llvm::IRBuilder<> &build, llvm::Value *address, llvm::Value *from, uint64_t len);
+        /* A number (is_number()), loaded or stored by the runtime: what a load gives; NULL of a store. */
+        llvm::Value *call_for_number(llvm::IRBuilder<> &build, llvm::Instruction &access, bool is_in_window);
         llvm::FunctionCallee function(llvm::StringRef name, llvm::Type *result,
                                       llvm::ArrayRef<llvm::Type *> parameters);
         /* Memory on the stack for a value that is there for a moment: one for each type. */
@@ -80,6 +83,8 @@ public:
 
 private:
         void call_cold(llvm::IRBuilder<> &build, llvm::StringRef name, llvm::ArrayRef<llvm::Value *> arguments);
+        llvm::Value *call_get(llvm::IRBuilder<> &build, llvm::Type *type, llvm::Value *address, bool is_in_window);
+        void call_put(llvm::IRBuilder<> &build, llvm::Value *address, llvm::Value *value, bool is_in_window);
         llvm::Value *call_for_place(llvm::IRBuilder<> &build, llvm::StringRef name, llvm::Value *address, uint64_t len);
 
         llvm::Module &module;
@@ -90,7 +95,16 @@ private:
 
 /* Loads, stores, atomic operations. */
 bool is_access(llvm::Instruction &instruction);
-void translate_access(Runtime &runtime, Questions &questions, llvm::Instruction &access);
+/* Frequent: its look-up stands where it is. */
+void translate_access(Runtime &runtime, Questions &questions, llvm::Instruction &access, bool is_frequent);
+
+/* Can the runtime do the load or store? */
+bool is_number(const llvm::Instruction &access);
+/* By a call, and nothing else. */
+void replace_by_call(Runtime &runtime, llvm::Instruction &access);
+/* Adds what is in small loops without others in them. */
+void find_frequent(llvm::Function &function, llvm::FunctionAnalysisManager &analyses,
+                   llvm::SmallPtrSetImpl<llvm::Instruction *> &frequent);
 
 /* Calls. */
 bool may_access_memory(llvm::CallBase &call);

@@ -14,6 +14,7 @@ scripts_of_compiler = \
         %D%/test_modes.sh \
         %D%/test_programs.sh \
         %D%/test_says.sh \
+        %D%/test_sizes.sh \
         %D%/test_trees.sh
 SUITE_compiler = $(scripts_of_compiler)
 TESTS += $(SUITE_compiler)

@@ -47,7 +47,7 @@ is_found()
 }
 
 for version in $versions; do
-        for arguments in -O0 -O1 -O2 -O3 '-O2 -g' '-O2 -fwrapv' '-O3 -march=native' \
+        for arguments in -O0 -O1 -O2 -O3 -Os '-O2 -g' '-O2 -fwrapv' '-O3 -march=native' \
                 '-O2 -D_FORTIFY_SOURCE=2'; do
                 # shellcheck disable=SC2086 # words
                 passes "$version" $arguments
