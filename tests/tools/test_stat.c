@@ -315,10 +315,32 @@ static void names_in_shared_memory_may_be_many(void)
         check_equal(own_shm_files(), MANY);
 }
 
+/* Of a backup that a program has open, too: text and JSON agree. */
+static void a_backup_that_is_damaged_is_told_in_both_ways(void)
+{
+        const char *index = scratch_path("backup/xac.backup");
+        xac_env *env;
+
+        tool_work(0, 20, TOOL_CLOSE);
+        check_xac(0, "backup", TOOL_ENV, scratch_path("backup"));
+        check_ok(xac_open(scratch_path("backup"), 0, NULL, &env));
+        check_xac(0, "stat", scratch_path("backup"));
+        check_said("backup        ");
+        check_xac(0, "stat", "--json", scratch_path("backup"));
+        check_equal(truncate(index, 20), 0);
+        check_xac(1, "stat", scratch_path("backup"));
+        check_said("xac.backup");
+        check_xac(1, "stat", "--json", scratch_path("backup"));
+        check_ok(xac_close(env));
+        check_xac(1, "stat", scratch_path("backup"));
+        check_xac(1, "stat", "--json", scratch_path("backup"));
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 isolated_test(at_rest_and_clean),
+                isolated_test(a_backup_that_is_damaged_is_told_in_both_ways),
                 isolated_test(after_a_power_cut_it_needs_recovery),
                 isolated_test(who_never_closed_was_not_killed),
                 isolated_test(a_directory_that_is_gone_may_have_left_something),

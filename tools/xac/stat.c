@@ -250,7 +250,7 @@ static enum tool_exit print_text(const struct stat_look *look)
         if (!look->inspection)
                 return print_at_rest(look);
         live_print(look->place, look->inspection);
-        return TOOL_DONE;
+        return stat_backup_print(look->place, true) < 0 ? TOOL_FAILED : TOOL_DONE;
 }
 
 static enum tool_exit look_at(struct stat_look *look, bool is_json)
