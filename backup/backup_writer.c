@@ -49,12 +49,25 @@ static int open_since(struct backup_writer *writer)
         return check_since(writer);
 }
 
+/* An empty directory keeps its owner. */
+static int open_directory(struct backup_writer *writer)
+{
+        int err = sink_open_directory(&writer->sink, writer->order->destination, writer->trouble);
+
+        if (err)
+                return err;
+        err = partial_ask_owner(&writer->sink.partial, NULL, writer->trouble);
+        if (err)
+                partial_abandon(&writer->sink.partial);
+        return err;
+}
+
 static int open_sink(struct backup_writer *writer)
 {
         const struct backup_order *order = writer->order;
 
         if (strcmp(order->destination, "-") != 0)
-                return sink_open_directory(&writer->sink, order->destination, writer->trouble);
+                return open_directory(writer);
         sink_open_stream(&writer->sink, order->stream_fd, writer->index.time);
         return 0;
 }

@@ -155,6 +155,24 @@ static int open_lock(struct partial *partial, bool is_new)
         return sys_open(partial->directory, LOCK_NAME, O_RDWR | O_CREAT, 0600, &partial->lock_fd);
 }
 
+/* In the lock file, until the directory has its name. Nobody else writes there. */
+static const char mark[] = "partial";
+
+/* What older versions have left has no mark; but whoever has opened an environment has its manifest. */
+static int look_for_mark(const struct partial *partial)
+{
+        char there[sizeof(mark)];
+        struct stat st;
+        int err = sys_read_all(partial->lock_fd, there, sizeof(there), 0);
+
+        if (!err && memcmp(there, mark, sizeof(mark)) == 0)
+                return 0;
+        if (err && err != -ENODATA)
+                return err;
+        err = sys_stat_at(partial->directory, MANIFEST_NAME, &st);
+        return err == -ENOENT ? 0 : err ? err : -EEXIST;
+}
+
 /* 1: try again. */
 static int make_once(struct partial *partial)
 {
@@ -172,6 +190,10 @@ static int make_once(struct partial *partial)
         err = sys_lock_byte(partial->lock_fd, 0, false);
         if (!err)
                 err = has_gone(partial);
+        if (!err)
+                err = look_for_mark(partial);
+        if (!err)
+                err = sys_write_all(partial->lock_fd, mark, sizeof(mark), 0);
         if (!err)
                 err = empty(partial);
         if (!err)
@@ -253,6 +275,41 @@ static struct partial_owner owner_before(const struct partial *partial)
         return (struct partial_owner){ true, partial->before.st_uid, partial->before.st_gid };
 }
 
+/* Who has it in the end; is_given: somebody else, perhaps. */
+static struct partial_owner owner_in_the_end(const struct partial *partial, const struct partial_owner *owner)
+{
+        const struct partial_owner nobody = { false, 0, 0 };
+
+        if (owner && owner->is_given)
+                return *owner;
+        return partial->replaces ? owner_before(partial) : nobody;
+}
+
+static int say_not_given(const struct partial *partial, const struct partial_owner *owner, int err,
+                         struct trouble *trouble)
+{
+        return trouble_say(trouble, err, "%s could not be given to user %u and group %u: %s", partial->name,
+                           (unsigned)owner->user, (unsigned)owner->group,
+                           err == -EPERM && geteuid() != 0
+                                   ? "only root may do that"
+                                   : "the file system, or the namespace of users, does not let root do it");
+}
+
+/* By the lock file, which is empty but for the mark, and which nobody reaches yet. */
+int partial_ask_owner(const struct partial *partial, const struct partial_owner *owner, struct trouble *trouble)
+{
+        const struct partial_owner last = owner_in_the_end(partial, owner);
+        struct stat own;
+        int err = last.is_given ? sys_stat(partial->lock_fd, &own) : 0;
+
+        if (err || !last.is_given || (own.st_uid == last.user && own.st_gid == last.group))
+                return err;
+        err = sys_chown(partial->lock_fd, last.user, last.group);
+        if (err)
+                return say_not_given(partial, &last, err, trouble);
+        return sys_chown(partial->lock_fd, own.st_uid, own.st_gid);
+}
+
 /* The files. Nobody else gets at them before the directory is given, too. */
 static int give_files(const struct partial *partial, const struct partial_owner *owner, struct trouble *trouble)
 {
@@ -263,20 +320,7 @@ static int give_files(const struct partial *partial, const struct partial_owner 
         if (err || (own.st_uid == owner->user && own.st_gid == owner->group))
                 return err;
         err = sys_list(partial->directory, give_file, (void *)(uintptr_t)&handover);
-        if (err == -EPERM)
-                return trouble_say(trouble, err, "%s could not be given to user %u and group %u: only root may do that",
-                                   partial->name, (unsigned)owner->user, (unsigned)owner->group);
-        return err;
-}
-
-/* Who has it in the end; is_given: somebody else, perhaps. */
-static struct partial_owner owner_in_the_end(const struct partial *partial, const struct partial_owner *owner)
-{
-        const struct partial_owner nobody = { false, 0, 0 };
-
-        if (owner && owner->is_given)
-                return *owner;
-        return partial->replaces ? owner_before(partial) : nobody;
+        return err == -EPERM ? say_not_given(partial, owner, err, trouble) : err;
 }
 
 /* rename(2) replaces no directory but an empty one. */
@@ -318,6 +362,8 @@ int partial_finish(struct partial *partial, mode_t mode, const struct partial_ow
                 err = sys_sync(partial->directory);
         if (!err)
                 err = take_name(partial, trouble);
+        if (!err)
+                err = sys_truncate(partial->lock_fd, 0); /* the mark */
         if (!err)
                 err = give_directory(partial, &last, mode);
         if (!err)

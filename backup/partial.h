@@ -8,7 +8,8 @@
  * gets the owner and the permissions of that.
  *
  * Whoever fills it holds the lock of an environment that is opened, byte 0 of its lock file. So two who make
- * the same do not meet, and what a process that died has left is known for what it is, and made anew.
+ * the same do not meet. What a process that died has left is known by what stands in the lock file, and made anew. An
+ * environment that somebody has there is left alone.
  */
 
 #include <stdbool.h>
@@ -40,6 +41,9 @@ struct partial_owner {
 /* -EEXIST: something is there, and no empty directory; -EBUSY: another process is making it, or it is a mount point;
  * -EPERM: the empty directory is another user's; -EINVAL, -ENAMETOOLONG, -ENOENT. */
 int partial_make(struct partial *partial, const char *path, struct trouble *trouble);
+/* Will it be possible to give the files to them? Asked before anything is copied; `owner` may be NULL. -EPERM, or what
+ * else stands in the way. */
+int partial_ask_owner(const struct partial *partial, const struct partial_owner *owner, struct trouble *trouble);
 /* Gives it its name. Its files are on disk; `mode` is theirs. `owner` may be NULL. Closed on success. */
 int partial_finish(struct partial *partial, mode_t mode, const struct partial_owner *owner, struct trouble *trouble);
 /* Removes all of it, what makes it an environment first. */

@@ -279,9 +279,8 @@ static int find_owner(const struct restore *restore, struct partial_owner *owner
         return err;
 }
 
-static int end(struct restore *restore)
+static int end(struct restore *restore, const struct partial_owner *owner)
 {
-        struct partial_owner owner;
         const struct backup_index *index = wanted(restore);
         struct partial *partial = &restore->sink.partial;
         struct manifest manifest;
@@ -296,20 +295,24 @@ static int end(struct restore *restore)
                 err = backup_make_environment(partial->directory, &manifest, restore->trouble);
         if (!err && restore->order->go_on)
                 err = restore->order->go_on(restore->order->go_on_arg, partial->directory);
-        if (!err)
-                err = find_owner(restore, &owner);
-        return err ? err : partial_finish(partial, manifest.mode, &owner, restore->trouble);
+        return err ? err : partial_finish(partial, manifest.mode, owner, restore->trouble);
 }
 
 static int restore_into(struct restore *restore)
 {
         int err = sink_open_directory(&restore->sink, restore->order->destination, restore->trouble);
 
+        struct partial_owner owner;
+
         if (err)
                 return err;
-        err = restore_files(restore);
+        err = find_owner(restore, &owner);
         if (!err)
-                err = end(restore);
+                err = partial_ask_owner(&restore->sink.partial, &owner, restore->trouble);
+        if (!err)
+                err = restore_files(restore);
+        if (!err)
+                err = end(restore, &owner);
         sink_drop_file(&restore->sink);
         if (err)
                 partial_abandon(&restore->sink.partial);

@@ -84,6 +84,19 @@ static void what_is_not_empty_is_left_alone(void)
         check_equal(rmdir(scratch_path("elsewhere")), 0);
 }
 
+/* Somebody may have given an environment of his such a name. */
+static void an_environment_in_the_place_of_the_partial_stays(void)
+{
+        make_backup();
+        check_equal(rename(TOOL_ENV, scratch_path(".restored.partial")), 0);
+        check_xac(1, "restore", BACKUP, RESTORED);
+        check_said(".restored.partial, beside it, is in the way; remove it");
+        check_xac(1, "backup", BACKUP, RESTORED);
+        check_said(".restored.partial, beside it, is in the way; remove it");
+        check_xac(0, "check", scratch_path(".restored.partial"));
+        check_equal(tool_sum_of_file(scratch_path(".restored.partial")), 20);
+}
+
 /* Up to the end the directory is as it was; who begins anew finds it so. */
 static void killed_in_between_it_stays_empty(void)
 {
@@ -242,11 +255,35 @@ static void others_may_not(void)
         check_equal(stat_of(scratch_path("own")).st_uid, ALICE);
 }
 
+/* What is damaged is found while it is copied: whose it may not be, before. */
+static void as_alice_of_what_is_damaged(int unused, void *unused_too)
+{
+        (void)unused, (void)unused_too;
+        check_equal(setresgid(ALICE, ALICE, ALICE), 0);
+        check_equal(setresuid(ALICE, ALICE, ALICE), 0);
+        check_xac(1, "restore", "--owner=54323:54323", BACKUP, scratch_path("given"));
+        check_said("could not be given to user 54323 and group 54323: only root may do that");
+        check(access(scratch_path("given"), F_OK) != 0);
+        check_xac(1, "restore", BACKUP, scratch_path("own"));
+        check_not_said("could not be given");
+}
+
+static void owners_are_asked_before_anything_is_copied(void)
+{
+        only_for_root();
+        make_backup();
+        scratch_shell("printf x | dd of='%s/" TOOL_FILE "' bs=1 seek=4100 conv=notrunc status=none", BACKUP);
+        check_equal(chmod(scratch_path("."), 0777), 0);
+        scratch_shell("chmod -R a+rX '%s'", BACKUP);
+        crew_join(crew_fork(as_alice_of_what_is_damaged, 0, NULL));
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 isolated_test(an_empty_directory_is_filled),
                 isolated_test(what_is_not_empty_is_left_alone),
+                isolated_test(an_environment_in_the_place_of_the_partial_stays),
                 isolated_test(killed_in_between_it_stays_empty),
                 isolated_test(what_comes_meanwhile_is_not_lost),
                 isolated_test(a_mount_point_is_none),
@@ -255,6 +292,7 @@ int main(void)
                 isolated_test(a_stranger_gets_nothing),
                 isolated_test(somebody_is_named),
                 isolated_test(others_may_not),
+                isolated_test(owners_are_asked_before_anything_is_copied),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
