@@ -300,9 +300,12 @@ int partial_ask_owner(const struct partial *partial, const struct partial_owner 
 {
         const struct partial_owner last = owner_in_the_end(partial, owner);
         struct stat own;
-        int err = last.is_given ? sys_stat(partial->lock_fd, &own) : 0;
+        int err;
 
-        if (err || !last.is_given || (own.st_uid == last.user && own.st_gid == last.group))
+        if (!last.is_given)
+                return 0;
+        err = sys_stat(partial->lock_fd, &own);
+        if (err || (own.st_uid == last.user && own.st_gid == last.group))
                 return err;
         err = sys_chown(partial->lock_fd, last.user, last.group);
         if (err)

@@ -58,23 +58,21 @@ static unsigned statuses_of_help(const char *command)
         return statuses;
 }
 
-/* Of the line of the table: a column each for 0, 1, 3 and 4. */
+/* Of the entry of the list: a line each begins with a status. */
 static unsigned statuses_of_manual(const char *manual, const char *command)
 {
-        static const unsigned columns[] = { 0, 1, 3, 4 };
         unsigned statuses = 1u << USAGE;
         char row[40];
         const char *at;
 
-        snprintf(row, sizeof(row), "\n.It Cm %s Ta ", command);
-        at = strstr(manual, row);
+        snprintf(row, sizeof(row), "\n.It Cm %s\n", command);
+        at = strstr(manual, "\n.Sh EXIT STATUS\n");
         check(at != NULL);
-        for (unsigned i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
-                at = strstr(at, " Ta ");
-                check(at != NULL);
-                at += strlen(" Ta ");
-                if (*at != '\\')
-                        statuses |= 1u << columns[i];
+        at = strstr(at, row);
+        check(at != NULL);
+        for (at += strlen(row); *at >= '0' && *at < '0' + STATUSES; at = strchr(at, '\n') + 1) {
+                check(at[1] == ' ' && strchr(at, '\n'));
+                statuses |= 1u << (*at - '0');
         }
         return statuses;
 }
