@@ -70,6 +70,11 @@ static bool is_library_call(const CallBase &call)
                !is_other_than_library(*callee);
 }
 
+bool is_translated_call(const CallBase &call)
+{
+        return is_library_call(call);
+}
+
 /* What goes on where an earlier call has ended: that may be in a view, whatever it is called with. */
 static bool keeps_its_place(const CallBase &call)
 {
@@ -84,6 +89,11 @@ static bool is_all_elsewhere(const CallBase &call)
                     (argument->getType()->isVectorTy() || !is_elsewhere(argument)))
                         return false;
         return true;
+}
+
+bool is_given_address(const CallBase &call)
+{
+        return !is_all_elsewhere(call);
 }
 
 /* Gathers may have their addresses in vectors of numbers, all or but for a base that is none. */

@@ -12,6 +12,7 @@ PASS_FILES = \
         %D%/lookups.cc \
         %D%/pass.cc \
         %D%/references.cc \
+        %D%/reports.cc \
         %D%/roots.cc \
         %D%/stretches.cc
 RUNTIME_FILES = \

@@ -20,6 +20,7 @@ namespace xac
 
 void complain(Instruction &at, const Twine &message, bool is_error)
 {
+        report(at, message);
         at.getContext().diagnose(DiagnosticInfoUnsupported(*at.getFunction(), "xac-cc: " + message, at.getDebugLoc(),
                                                            is_error ? DS_Error : DS_Warning));
 }
@@ -177,10 +178,12 @@ struct Late : PassInfoMixin<Late> {
                             !function.hasFnAttribute(Attribute::Naked))
                                 functions.push_back(&function);
                 for (Function *function : functions) {
+                        report_function(*function);
                         if (translate_function(*function, of_functions))
                                 of_functions.invalidate(*function, PreservedAnalyses::none());
                         function->addFnAttr(TRANSLATED);
                 }
+                finish_report(module);
                 for (Function &function : module)
                         if (!is_of_library(function, of_functions))
                                 withdraw_claims(function);

@@ -14,6 +14,7 @@
  *      intrinsics.cc  which of LLVM's intrinsics access memory that may be in a view
  *      buffers.cc     intrinsics that access a buffer of a size that is known
  *      loops.cc, stretches.cc  code that turns out to meet no view runs as it was
+ *      reports.cc     what is not translated, for those who ask
  *
  * What it does not know how to translate is an error, never left out in silence.
  */
@@ -108,6 +109,10 @@ void find_frequent(llvm::Function &function, llvm::FunctionAnalysisManager &anal
 
 /* Calls. */
 bool may_access_memory(llvm::CallBase &call);
+/* Is the runtime's function called instead? */
+bool is_translated_call(const llvm::CallBase &call);
+/* May an argument lead into a view? */
+bool is_given_address(const llvm::CallBase &call);
 void translate_call(Runtime &runtime, Questions &questions, llvm::CallBase &call);
 
 /* Functions of the program with names of the C library's, which the runtime has, are called instead of the runtime's.
@@ -137,6 +142,12 @@ bool is_left_out(llvm::StringRef part);
 
 /* Ends the compilation of this function with an error, or warns, at the place of the instruction. */
 void complain(llvm::Instruction &at, const llvm::Twine &message, bool is_error);
+
+/* For xac-cc --xac-report: what is left at the place of the instruction; what a function calls and is, before it is
+ * translated; the end of a module. */
+void report(const llvm::Instruction &at, const llvm::Twine &text);
+void report_function(llvm::Function &function);
+void finish_report(llvm::Module &module);
 
 } // namespace xac
 

@@ -29,6 +29,15 @@ is_said()
         fi
 }
 
+is_not_said()
+{
+        if grep -q -e "$1" "$work/said"; then
+                echo "FAILED: said: $1"
+                cat "$work/said"
+                status=1
+        fi
+}
+
 # Compiled code, between transactions. A function of the program with the name of one of the C library's is its own.
 cat >"$work/index.c" <<'END'
 int index(const long *numbers, long number);
@@ -80,6 +89,49 @@ END
 is_said 'warned.c.*warning: .*inline assembly accesses is not translated: give it no addresses in views'
 is_said 'warned.c.*warning: .*what setjmp() writes is not translated: have the buffer on the stack'
 is_said '^3 warnings generated'
+
+# A report: of a file, what is not in it; of a program, what nobody compiles. Without -g by the name of the function.
+cat >"$work/sort.c" <<'END'
+#include <stdlib.h>
+#include <string.h>
+long sum_of(const long *numbers);
+void sort(long *numbers, size_t count, int (*compare)(const void *a, const void *b));
+void sort(long *numbers, size_t count, int (*compare)(const void *a, const void *b))
+{
+        qsort(numbers, count, sizeof(*numbers), compare);
+        __asm__ volatile("# %0" : : "r"(numbers) : "memory");
+        numbers[0] = sum_of(numbers) + (long)strlen((char *)numbers);
+}
+END
+cat >"$work/sum.c" <<'END'
+long sum_of(const long *numbers);
+long sum_of(const long *numbers)
+{
+        return numbers[0] + numbers[1];
+}
+int main(void)
+{
+        return 0;
+}
+END
+report()
+{
+        "$builddir/compiler/build-cc" --xac-report -O2 -w "$@" >"$work/said" 2>&1 || status=1
+}
+report -g -c "$work/sort.c" -o "$work/sort.o"
+is_said 'sort.c:7: qsort: is given a pointer, and is not in this file'
+is_said 'sort.c:8: memory that inline assembly accesses is not translated'
+is_said 'sort.c:9: sum_of: is given a pointer, and is not in this file'
+is_not_said strlen
+report -c "$work/sum.c" -o "$work/sum.o"
+is_not_said .
+report "$work/sort.o" "$work/sum.o" -o "$work/a program"
+is_said 'sort.c:7: qsort: is given a pointer, and is not compiled by xac-cc'
+is_said 'sort.c:8: memory that inline assembly accesses is not translated'
+is_not_said sum_of
+report "$work/sort.c" "$work/sum.c" -o "$work/at-once"
+is_said '^in sort: qsort: is given a pointer, and is not compiled by xac-cc'
+is_not_said sum_of
 
 # C++ by xac-cc, however that is said.
 cp "$work/warned.c" "$work/warned"
