@@ -21,7 +21,7 @@ BENCH_PROGRAMS = \
 noinst_PROGRAMS += $(BENCH_PROGRAMS)
 
 # In C++, by xac-c++: the scripts compile them.
-dist_noinst_SCRIPTS += bench/cxx/run bench/cxx/run-maps
+dist_noinst_SCRIPTS += bench/cxx/run bench/cxx/run-maps bench/compiler/run
 EXTRA_DIST += bench/cxx/map.cc bench/cxx/maps.cc
 EXTRA_DIST += bench/support/by_processes.awk
 
