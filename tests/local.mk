@@ -97,3 +97,4 @@ include tests/limits/local.mk
 
 include tests/tools/local.mk
 include tests/load/local.mk
+include tests/outsiders/local.mk
