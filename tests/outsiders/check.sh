@@ -41,7 +41,7 @@ clean_up()
 trap clean_up EXIT
 trap 'exit 130' INT TERM HUP
 
-all_programs='zlib'
+all_programs='zlib redis'
 wrapped='malloc calloc realloc reallocarray aligned_alloc posix_memalign malloc_usable_size free'
 exchanged='read write fread fwrite' # calls.c
 calls_most=3
@@ -143,12 +143,14 @@ go()
         (cd "$out/files" && exercise) >"$out/said" 2>&1
 }
 
-# culprits: who took faults, "FUNCTION CALLER". All that format text are one: printf.
+# culprits: who took faults, "FUNCTION CALLER". All that format text are one, printf, and so
+# are those that read numbers, strto.
 culprits()
 {
         awk '$1 == "fault" {
                 sub(/^(_IO_|__)/, "", $2)
                 sub(/_chk$/, "", $2)
+                sub(/^strto(d|f|l|u|q|i|m).*/, "strto", $2)
                 sub(/^v?(s|f|d|sn|as)?printf$/, "printf", $2)
                 print $2, $4
         }' "$out/faults" | sort -u
