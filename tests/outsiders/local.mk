@@ -7,5 +7,5 @@ OUTSIDERS_NAMES =
 check-outsiders: $(COMPILER_IN_PLACE) libxac.la libxacheap.la
 	builddir=. $(SHELL) $(srcdir)/%D%/check.sh $(OUTSIDERS_NAMES) || [ $$? -eq 77 ]
 dist_check_SCRIPTS += %D%/check.sh
-EXTRA_DIST += %D%/calls.c %D%/faults.c %D%/fetch %D%/memory.c %D%/outsider.h %D%/redis.sh %D%/redis_tests.c \
-        %D%/zlib.sh
+EXTRA_DIST += %D%/calls.c %D%/faults.c %D%/fetch %D%/memory.c %D%/outsider.h %D%/redis_tests.c \
+        %D%/jansson.sh %D%/redis.sh %D%/zlib.sh
