@@ -116,6 +116,7 @@ static void on_fault(int signal_no, siginfo_t *info, void *context)
 }
 
 /* Instead of the C library's, also for libxac, which would otherwise put its own handler in front at each begin. */
+// NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the header's are reserved
 int sigaction(int signal_no, const struct sigaction *action, struct sigaction *before)
 {
         static int (*of_library)(int, const struct sigaction *, struct sigaction *);
