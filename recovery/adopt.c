@@ -277,10 +277,10 @@ static int open_data(int directory, const char *name, int *fd)
         struct stat st;
         int err = sys_open(directory, name, O_RDONLY | O_NONBLOCK, 0, fd);
 
-        if (!err)
-                err = sys_stat(*fd, &st);
-        else
-                return err;
+        /* What is there and cannot be opened now, or by this user, is not missing. */
+        if (err)
+                return err == -ENOTDIR || err == -ELOOP || err == -ENXIO ? -ENOENT : err;
+        err = sys_stat(*fd, &st);
         if (!err && !S_ISREG(st.st_mode))
                 err = -ENOENT;
         if (err)
@@ -297,7 +297,7 @@ static int open_both(int directory, const struct manifest *manifest, uint32_t i,
 
         compare->data_fd = err ? -1 : compare->data_fd;
         if (err)
-                return -ENOENT;
+                return err;
         err = sums_open(directory, &id, flags, &compare->sums_fd, note);
         if (err)
                 sys_close(compare->data_fd);
@@ -317,7 +317,7 @@ static int adopt_file(const struct adoption *adoption, struct manifest *manifest
         };
         err = open_both(adoption->recovery->directory, manifest, i, adoption->is_looking ? O_RDONLY : O_RDWR,
                         &adopt.compare, &adopt.note);
-        if (adopt.compare.data_fd < 0)
+        if (err == -ENOENT && adopt.compare.data_fd < 0)
                 return adopt_missing(&adopt, adoption->recovery->directory);
         if (err == -ENOENT)
                 return adopt_unsummed(&adopt, adoption->recovery->directory);

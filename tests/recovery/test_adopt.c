@@ -91,10 +91,42 @@ static void test_a_file_that_differs_as_a_whole(void **state)
         sys_close(fd);
 }
 
+static int refuse_to_open(enum sys_call call, int fd, uint64_t offset, size_t byte_len)
+{
+        (void)fd, (void)offset, (void)byte_len;
+        return call == SYS_OPEN ? -EMFILE : 0;
+}
+
+/* What cannot be opened now, or by this user, is not taken for missing, and its checksums not for those of zeros. */
+static void test_a_file_that_cannot_be_opened(void **state)
+{
+        struct recovery recovery = { .directory = directory };
+        const struct adoption adoption = { .recovery = &recovery, .tell = tell, .begin = begin };
+        static uint32_t values[PAGES];
+        struct sums_note note;
+        int fd;
+
+        (void)state;
+        manifest = (struct manifest){
+                .page_bytes = PAGE_BYTES, .mode = 0600, .file_count = 1, .file_name[0] = "data", .uuid = { 1, 2, 3 }
+        };
+        make_files();
+        told = 0;
+        sys_fail = refuse_to_open;
+        assert_int_equal(adopt_run(&adoption, &manifest), -EMFILE);
+        sys_fail = NULL;
+        assert_int_equal(told, 0);
+        assert_int_equal(sums_open(directory, &id, O_RDONLY, &fd, &note), 0);
+        assert_int_equal(sums_read(fd, 0, values, PAGES, NULL), 0);
+        assert_int_equal(values[PAGES - 1], PAGES);
+        sys_close(fd);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup(test_a_file_that_differs_as_a_whole, directory_empty),
+                cmocka_unit_test_setup(test_a_file_that_cannot_be_opened, directory_empty),
         };
         return cmocka_run_group_tests_name("adopt", tests, directory_setup, directory_teardown);
 }
