@@ -50,9 +50,9 @@ static const struct {
         { -EACCES, "permission denied: to the directory, to its files, or to its shared memory in /dev/shm" },
         { -EBUSY, "busy: a transaction is open, or something that has to be closed before; or another process that "
                   "does not share this shared memory has the environment open" },
-        { -ENODEV,
-          "/proc is missing, or hides /proc/sys/kernel/random/boot_id, which tells whether shared memory is of "
-          "this boot: mount it ('mount -t proc proc /proc', also in a chroot)" },
+        { -ENODEV, "/dev/shm is missing, which has the shared memory, or /proc is missing, or hides "
+                   "/proc/sys/kernel/random/boot_id, which tells whether shared memory is of "
+                   "this boot: mount it ('mount -t proc proc /proc', also in a chroot)" },
         { -ENOENT,
           "not found: no such key, tree, heap, root, file or directory (XAC_CREATE creates an environment, but not the "
           "directories above it)" },
@@ -62,7 +62,7 @@ static const struct {
         { -EROFS, "read-only: the environment is open with XAC_RDONLY, or its file system is mounted so" },
         { -EUCLEAN,
           "the environment was not closed, and XAC_RDONLY recovers nothing: open it once without, as a user who "
-          "may write, or run 'xac recover'" },
+          "may write, or run 'xac scrub'" },
         { -ECANCELED, "the open transaction is lost: end it, and xend() says why" },
 };
 

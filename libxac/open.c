@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,6 +123,13 @@ static int is_of_an_environment(void *arg, const char *name)
 static int create_manifest_if_new(struct xac_env *env, const xac_options *options, struct manifest *manifest)
 {
         int err = sys_list(env->directory, is_of_an_environment, NULL);
+        char path[PATH_MAX];
+        sys_path_of(env->directory, path, sizeof(path));
+        if (err == XAC_CORRUPT)
+                say(stderr,
+                    "libxac: %s has log or checksums, and no " MANIFEST_NAME ": somebody has taken it away; nothing is "
+                    "made in its place, for commits would be lost: take it from a backup\n",
+                    path);
         return err ? err : create_manifest(env, options, manifest);
 }
 
@@ -245,8 +253,17 @@ static void prepare_files(struct xac_env *env, const xac_options *options)
         tracing_open(env);
 }
 
+/* One that could not be opened after all is not there: the same call makes it when what it lacks has come. Nobody else
+ * has it open. One that has a log already is an environment. */
+static void remove_new(struct xac_env *env)
+{
+        int err = sys_unlink(env->directory, MANIFEST_NAME);
+        if (!err)
+                (void)sys_sync(env->directory);
+}
+
 /* Caller holds byte 0 of the lock file. */
-static int open_locked(struct xac_env *env, const struct stat *st, const xac_options *options)
+static int open_new_or_old(struct xac_env *env, const struct stat *st, const xac_options *options)
 {
         struct manifest manifest;
         int err = read_or_create_manifest(env, options, &manifest);
@@ -268,6 +285,16 @@ static int open_locked(struct xac_env *env, const struct stat *st, const xac_opt
         duty_start(env); /* without it committers do its work */
         archiving_start(env);
         return 0;
+}
+
+static int open_locked(struct xac_env *env, const struct stat *st, const xac_options *options)
+{
+        struct stat was;
+        const bool is_new = sys_stat_at(env->directory, MANIFEST_NAME, &was) == -ENOENT;
+        int err = open_new_or_old(env, st, options);
+        if (err && is_new && !sys_list(env->directory, is_of_an_environment, NULL))
+                remove_new(env);
+        return err;
 }
 
 /* ---- open ---- */
@@ -395,13 +422,20 @@ static void tell_of_limit(const char *dir)
             dir, (unsigned long long)SHARED_HEADS_BYTES);
 }
 
-static void tell_of_proc(const char *dir)
+static void tell_of_device(const char *dir)
 {
-        say(stderr,
-            "libxac: %s: /proc/sys/kernel/random/boot_id is not there, and nothing else tells whether shared memory is "
-            "of "
-            "this boot: 'mount -t proc proc /proc' (in a chroot, under its root)\n",
-            dir);
+        uint64_t all, unused;
+        if (sys_space(SHARED_DIRECTORY, &all, &unused) == -ENOENT)
+                say(stderr,
+                    "libxac: %s: there is no " SHARED_DIRECTORY
+                    ", where shared memory lies: 'mount -t tmpfs tmpfs " SHARED_DIRECTORY
+                    "' (in a chroot, under its root)\n",
+                    dir);
+        else
+                say(stderr,
+                    "libxac: %s: /proc/sys/kernel/random/boot_id is not there, and nothing else tells whether shared "
+                    "memory is of this boot: 'mount -t proc proc /proc' (in a chroot, under its root)\n",
+                    dir);
 }
 
 static int open_registered(const char *dir, int flags, const xac_options *options, struct xac_env **env)
@@ -439,6 +473,6 @@ int open_env(const char *dir, int flags, const xac_options *options, struct xac_
         if (err == -EFBIG)
                 tell_of_limit(dir);
         if (err == -ENODEV)
-                tell_of_proc(dir);
+                tell_of_device(dir);
         return err;
 }

@@ -306,6 +306,8 @@ int shared_create(struct shared *shared, const struct shared_identity *identity)
         err = make_parts(shared, identity);
         if (err == -EEXIST)
                 return -EACCES; /* somebody else's, and not ours to remove */
+        if (err == -ENOENT)
+                return -ENODEV; /* there is no /dev/shm */
         if (!err)
                 err = permit_parts(shared, identity);
         if (!err)

@@ -154,6 +154,30 @@ static void without_proc_an_open_says_so_and_leaves_others_alone(void)
         check(strstr(xac_strerror(-ENODEV), "/proc") != NULL);
 }
 
+/* Under a /dev of its own. What could not be opened is not there: the call that makes it may come again. */
+static void open_without_shared_memory(int index, void *unused)
+{
+        xac_env *env;
+        const int to = open(scratch_path("said"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+
+        (void)index, (void)unused;
+        if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+            mount("none", "/dev", "tmpfs", MS_NOSUID | MS_NODEV, "size=4k"))
+                isolate_skip("mount namespaces are not permitted here");
+        check(dup2(to, STDERR_FILENO) == STDERR_FILENO);
+        check_code(xac_open(scratch_path("env"), XAC_CREATE | XAC_EXCL, NULL, &env), -ENODEV);
+        check_equal(umount2("/dev", MNT_DETACH), 0);
+        check_ok(xac_open(scratch_path("env"), XAC_CREATE | XAC_EXCL, NULL, &env));
+        check_ok(xac_close(env));
+}
+
+static void without_a_place_for_shared_memory_nothing_is_made(void)
+{
+        join_or_skip(crew_fork(open_without_shared_memory, 0, NULL));
+        expect_a_line(scratch_path("said"), "mount -t tmpfs");
+        check(strstr(xac_strerror(-ENODEV), "/dev/shm") != NULL);
+}
+
 /* Nobody needs it after the open. */
 static void live_without_proc(int index, void *unused)
 {
@@ -243,6 +267,7 @@ int main(void)
                 isolated_test(files_that_may_not_be_long_are_efbig),
                 isolated_test(a_limit_that_is_lowered_later_ends_nobody),
                 isolated_test(without_proc_an_open_says_so_and_leaves_others_alone),
+                isolated_test(without_a_place_for_shared_memory_nothing_is_made),
                 isolated_test(all_but_an_open_goes_without_proc),
                 isolated_test(who_becomes_another_user_is_told_and_harms_nobody),
         };
