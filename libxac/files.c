@@ -156,18 +156,6 @@ static int settle_place_locked(struct files *files, uint32_t file_no, uint64_t b
         return err;
 }
 
-static int map_home(struct data_file *file, int fd, uint64_t reserve)
-{
-        void *home;
-        int err = sys_mmap(NULL, reserve, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0, &home);
-        if (err)
-                return -ENOMEM;
-        file->fd = fd;
-        file->reserve_bytes = reserve;
-        atomic_store_explicit(&file->home, home, memory_order_release);
-        return 0;
-}
-
 /* A file that does not exist is created, durably, if it is to have a length, and had none (`known_len`). */
 static int open_file(struct files *files, const char *name, uint64_t byte_len, uint64_t known_len, int *fd,
                      uint64_t *size)
@@ -264,6 +252,23 @@ static void publish_length(struct files *files, uint32_t file_no, int fd, uint64
         atomic_store_explicit(&entry->byte_len, byte_len, memory_order_release);
 }
 
+/* Other threads of this process take a file that has a home for attached, with its length. */
+static int map_home(struct files *files, uint32_t file_no, int fd, uint64_t byte_len, uint64_t reserve)
+{
+        struct data_file *file = &files->file[file_no];
+        void *home;
+        int err = sys_mmap(NULL, reserve, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0, &home);
+        if (err) {
+                file_sums_detach(&file->sums);
+                return -ENOMEM;
+        }
+        publish_length(files, file_no, fd, byte_len);
+        file->fd = fd;
+        file->reserve_bytes = reserve;
+        atomic_store_explicit(&file->home, home, memory_order_release);
+        return 0;
+}
+
 static int attach_sums_locked(struct files *files, uint32_t file_no, int fd, uint64_t size, uint64_t byte_len,
                               uint64_t reserve)
 {
@@ -291,18 +296,11 @@ static int attach_at_rest_locked(struct files *files, uint32_t file_no, int fd, 
                 reserve = longest(room, round_up(size, files->shared->page_bytes));
         if (!err)
                 err = file_sums_look(&file->sums, files->shared, files->directory, file_no, reserve);
-        if (!err)
-                err = map_home(file, fd, reserve);
-        if (err)
-                file_sums_detach(&file->sums);
-        else
-                publish_length(files, file_no, fd, byte_len);
-        return err;
+        return err ? err : map_home(files, file_no, fd, byte_len, reserve);
 }
 
 static int attach_locked(struct files *files, uint32_t file_no, int fd, uint64_t size, uint64_t reserve)
 {
-        struct data_file *file = &files->file[file_no];
         if (!shared_map_heads(files->shared, file_no))
                 return -ENOMEM;
         uint64_t byte_len;
@@ -311,14 +309,7 @@ static int attach_locked(struct files *files, uint32_t file_no, int fd, uint64_t
                 err = settle_place_locked(files, file_no, reserve);
         if (!err)
                 err = attach_sums_locked(files, file_no, fd, size, byte_len, reserve);
-        if (err)
-                return err;
-        err = map_home(file, fd, reserve);
-        if (err)
-                file_sums_detach(&file->sums);
-        else
-                publish_length(files, file_no, fd, byte_len);
-        return err;
+        return err ? err : map_home(files, file_no, fd, byte_len, reserve);
 }
 
 static void tell_of_removal(const struct files *files, const char *name)
