@@ -97,6 +97,8 @@ static bool tells(struct backup *backup, uint64_t page_no)
 {
         const uint64_t sector = page_no / SUMS_SECTOR_PAGES;
 
+        if (!file_sums_are_there(&backup->env->files.file[backup->file_no].sums))
+                return false;
         if (backup->judged_sector != sector + 1) {
                 const int worth = judge_sector(backup, page_no);
 
@@ -153,10 +155,14 @@ static int read_home(struct backup *backup, uint64_t page_no, uint32_t count, un
 /* So many pages from here on have sums that are a hole, too: those of zeros. */
 static int find_sums(struct backup *backup, uint64_t page_no, uint64_t *count)
 {
-        const int fd = backup->env->files.file[backup->file_no].sums.fd;
+        const struct file_sums *sums = &backup->env->files.file[backup->file_no].sums;
+        const int fd = sums->fd;
         const uint64_t offset = sums_offset(page_no);
         int err = 0;
 
+        *count = 0;
+        if (!file_sums_are_there(sums))
+                return 0;
         if (offset >= backup->sums_end)
                 err = sys_find_data(fd, offset, &backup->sums_begin, &backup->sums_end);
         if (err == -ENXIO) {
@@ -466,6 +472,10 @@ static int backup_all(struct backup *backup, const struct backup_order *order, x
                 return err;
         err = copy_files(backup);
         closed = snapshot_close(backup->snapshot);
+        if (closed == -ESTALE && err) { /* a writer has come: what looked like damage was its work */
+                err = closed;
+                backup->trouble.text[0] = '\0';
+        }
         err = backup_writer_finish(&backup->writer, err ? err : closed);
         if (!err)
                 tell_result(backup, result);

@@ -38,10 +38,14 @@ struct file_sums_found {
 /* Opens the sums of a file, or makes them. 1: it has, and what they were is gone. Caller holds the file lock. */
 int file_sums_attach(struct file_sums *sums, struct shared *shared, int directory, uint32_t file_no,
                      const struct file_sums_found *found);
-/* Opens them to be read, if they are there; makes and changes none. */
+/* Opens them to be read, if they are there; makes and changes none. Without any nothing is known of the pages. */
 int file_sums_look(struct file_sums *sums, struct shared *shared, int directory, uint32_t file_no,
                    uint64_t reserve_bytes);
 void file_sums_detach(struct file_sums *sums);
+static inline bool file_sums_are_there(const struct file_sums *sums)
+{
+        return atomic_load_explicit(&sums->map, memory_order_acquire) != NULL;
+}
 /* The data file grows from byte_len `before` to `after`; of that, it was found with bytes up to `others` already.
  * Caller holds the file lock. */
 int file_sums_grow(struct file_sums *sums, int data_fd, uint64_t before, uint64_t others, uint64_t after);

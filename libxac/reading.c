@@ -18,12 +18,13 @@ enum { LOG_RING_PAGES = 16 /* nothing is logged */ };
 /* ---- Locks ---- */
 
 /* The lock of one who may not write to the file would stop those who may (byte_lock.h): so it is not opened. */
-static int open_lock_file(struct xac_env *env, bool *may_join)
+static int open_lock_file(struct xac_env *env, bool *may_join, bool *is_there)
 {
         int *fd = &env->shared.lock_fd;
         struct stat st;
         int err = sys_open(env->directory, ENV_LOCK_FILE, O_RDWR | O_NONBLOCK, 0, fd);
         *may_join = !err;
+        *is_there = err != -ENOENT;
         if (err == -EROFS)
                 err = sys_open(env->directory, ENV_LOCK_FILE, O_RDONLY | O_NONBLOCK, 0, fd);
         if (err) {
@@ -87,8 +88,8 @@ static int refuse_unclean(const struct xac_env *env, const char *what)
         if (at_rest_check(env->at_rest))
                 return -ECANCELED;
         say(stderr,
-            "libxac: %s: %s: a user who may write to it (user %u owns it) opens it without XAC_RDONLY, or runs "
-            "'xac recover'\n",
+            "libxac: %s: %s: a user who may write to it (user %u owns it) opens it once without XAC_RDONLY, or "
+            "runs 'xac scrub'\n",
             env->identity.path, what, (unsigned)env->identity.directory_owner);
         return -EUCLEAN;
 }
@@ -107,15 +108,19 @@ static int check_memory(struct xac_env *env, const struct manifest *manifest)
                 look_close(look);
         else if (err != -EACCES && err != -EPERM)
                 return err;
-        return refuse_unclean(env, "what was committed with XAC_VOLATILE may be in shared memory alone");
+        return refuse_unclean(
+                env, "it was used with XAC_VOLATILE, and what was committed then may be in shared memory alone");
 }
 
-static int judge(struct xac_env *env, bool may_join)
+/* The lock file that is missing may be made meanwhile, by who is the first to open the environment: another look. */
+static int judge(struct xac_env *env, bool may_join, bool is_lock_there)
 {
         const struct manifest *manifest = at_rest_manifest(env->at_rest);
         int used = is_in_use(env);
         if (used < 0)
                 return used;
+        if (used && !is_lock_there)
+                return -ECANCELED;
         if (used)
                 return may_join ? READING_BESIDE : refuse_in_use(env);
         if (!manifest->is_clean || manifest->area >= 0)
@@ -125,14 +130,14 @@ static int judge(struct xac_env *env, bool may_join)
 
 int reading_begin(struct xac_env *env)
 {
-        bool may_join;
-        int err = open_lock_file(env, &may_join);
+        bool may_join, is_lock_there;
+        int err = open_lock_file(env, &may_join, &is_lock_there);
         if (!err && env->shared.lock_fd >= 0)
                 err = byte_lock_share(env->shared.lock_fd, 0);
         if (!err)
                 err = at_rest_begin(env->directory, &env->at_rest);
         if (!err)
-                err = judge(env, may_join);
+                err = judge(env, may_join, is_lock_there);
         if (err == READING_BESIDE) {
                 sys_unlock_byte(env->shared.lock_fd, 0);
                 reading_end(env);
