@@ -310,7 +310,9 @@ int partial_ask_owner(const struct partial *partial, const struct partial_owner 
         err = sys_chown(partial->lock_fd, last.user, last.group);
         if (err)
                 return say_not_given(partial, &last, err, trouble);
-        return sys_chown(partial->lock_fd, own.st_uid, own.st_gid);
+        /* Who is not of the group that the parent gives to new files may not give it back: the file goes away later. */
+        (void)sys_chown(partial->lock_fd, own.st_uid, own.st_gid);
+        return 0;
 }
 
 /* The files. Nobody else gets at them before the directory is given, too. */
@@ -367,6 +369,8 @@ int partial_finish(struct partial *partial, mode_t mode, const struct partial_ow
                 err = take_name(partial, trouble);
         if (!err)
                 err = sys_truncate(partial->lock_fd, 0); /* the mark */
+        if (!err)
+                err = sys_sync(partial->lock_fd);
         if (!err)
                 err = give_directory(partial, &last, mode);
         if (!err)

@@ -57,11 +57,14 @@ struct request {
         size_t size;
 };
 
-/* What <errno.h> has no name for: a transaction of its own may be too large for the pool, and the rest is damage. */
+/* What <errno.h> has no name for: a transaction of its own may be too large for the pool, or only read; the rest is
+ * damage. */
 static int errno_of(int err)
 {
         if (err == XAC_FULL)
                 return ENOMEM;
+        if (err == XAC_READONLY)
+                return EROFS;
         return err > -4000 ? -err : EIO;
 }
 

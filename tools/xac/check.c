@@ -285,7 +285,7 @@ static void report_result(const struct place *place, enum tool_exit result, bool
 
 static enum tool_exit begin(struct place *place, bool is_forced)
 {
-        int err = place_hold(place);
+        int err = place_hold_to_look(place);
 
         if (!err)
                 return TOOL_DONE;

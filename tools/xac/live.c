@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/say.h"
+#include "base/sys.h"
 #include "tools/xac/machine.h"
 #include "tools/xac/maps.h"
 #include "tools/xac/process.h"
@@ -131,11 +132,21 @@ static void print_pool(const struct inspection *inspection)
         print_room(inspection);
 }
 
-static void print_files(const struct inspection *inspection)
+/* One that nobody has mapped in this session is as long as it lies there. */
+static uint64_t length_of(const struct place *place, const struct inspection *inspection, uint32_t file_no)
+{
+        struct stat st;
+
+        if (inspection->file[file_no].byte_len || sys_stat_at(place->directory, inspection->file[file_no].name, &st))
+                return inspection->file[file_no].byte_len;
+        return (uint64_t)st.st_size;
+}
+
+static void print_files(const struct place *place, const struct inspection *inspection)
 {
         for (uint32_t i = 0; i < inspection->file_count; i++) {
                 tool_label(i ? "" : "files");
-                say(stdout, "%s  %s\n", inspection->file[i].name, tool_bytes(inspection->file[i].byte_len));
+                say(stdout, "%s  %s\n", inspection->file[i].name, tool_bytes(length_of(place, inspection, i)));
         }
 }
 
@@ -247,7 +258,7 @@ void live_print(const struct place *place, const struct inspection *inspection)
         print_checkpoint(inspection);
         print_log(place, inspection);
         print_pool(inspection);
-        print_files(inspection);
+        print_files(place, inspection);
         print_processes(place, inspection);
         print_participants(inspection);
 }

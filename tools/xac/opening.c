@@ -147,25 +147,8 @@ static bool may_only_read(const struct opening *opening)
         return faccessat(AT_FDCWD, name, W_OK, AT_EACCESS) && (errno == EACCES || errno == EROFS);
 }
 
-/* Root takes part in nobody's environment. */
-static enum tool_exit open_of_another(const struct opening *opening, uid_t owner, xac_env **env)
+static enum tool_exit judge_opened(const struct opening *opening, int err)
 {
-        if (!is_in_use(opening) && !open_to_read(opening, env))
-                return TOOL_DONE;
-        tool_complain("%s belongs to user %u, who could not open files that root makes in it: run 'xac %s' as that "
-                      "user, or with --force",
-                      opening->path, (unsigned)owner, opening->command);
-        return TOOL_FAILED;
-}
-
-enum tool_exit opening_open(const struct opening *opening, xac_env **env)
-{
-        uid_t owner;
-        if (is_others(opening, &owner))
-                return open_of_another(opening, owner, env);
-        int err = may_only_read(opening) ? open_to_read(opening, env) : open_as_it_is(opening, env);
-        if (err == -EACCES || err == -EROFS) /* it has no lock file */
-                err = open_to_read(opening, env);
         if (!err)
                 return TOOL_DONE;
         if (err == REFUSED)
@@ -186,4 +169,28 @@ enum tool_exit opening_open(const struct opening *opening, xac_env **env)
                 tool_complain("%s: %s%s", opening->path, tool_explain(err),
                               err == -EINVAL ? " (programs have it open with XAC_VOLATILE?)" : "");
         return TOOL_FAILED;
+}
+
+/* Root takes part in nobody's environment. At rest it may read it, and the owner's opens wait meanwhile. */
+static enum tool_exit open_of_another(const struct opening *opening, uid_t owner, xac_env **env)
+{
+        const int err = opening->stays || is_in_use(opening) ? -EACCES : open_to_read(opening, env);
+
+        if (err != -EACCES && err != -EBUSY && err != -EUCLEAN)
+                return judge_opened(opening, err);
+        tool_complain("%s belongs to user %u, who could not open files that root makes in it: run 'xac %s' as that "
+                      "user, or with --force",
+                      opening->path, (unsigned)owner, opening->command);
+        return TOOL_FAILED;
+}
+
+enum tool_exit opening_open(const struct opening *opening, xac_env **env)
+{
+        uid_t owner;
+        if (is_others(opening, &owner))
+                return open_of_another(opening, owner, env);
+        int err = may_only_read(opening) ? open_to_read(opening, env) : open_as_it_is(opening, env);
+        if (err == -EACCES || err == -EROFS) /* it has no lock file */
+                err = open_to_read(opening, env);
+        return judge_opened(opening, err);
 }

@@ -22,6 +22,7 @@ struct opening {
         bool is_forced;
         bool may_adopt;       /* what others have changed while it was closed is taken as it is */
         bool writes;          /* checksums, say: so one that may only be read will not do */
+        bool stays;           /* for as long as it likes: who opens what it reads at rest would wait for it */
         bool may_be_volatile; /* programs may have it open with XAC_VOLATILE */
 };
 

@@ -107,19 +107,29 @@ int place_is_in_use(const struct place *place)
 }
 
 /* In the order of an open: the byte first, then a look at the others. */
-int place_hold(struct place *place)
+static int hold(struct place *place, int (*lock_byte)(int fd, uint64_t offset, bool wait))
 {
         int err = 0;
         int in_use;
 
         if (place->may_lock)
-                err = sys_lock_byte(place->lock.fd, 0, false);
+                err = lock_byte(place->lock.fd, 0, false);
         else if (place->has_lock_file)
                 err = byte_lock_is_held(&place->lock, 0, 1);
         if (err)
                 return err == -EAGAIN || err > 0 ? -EBUSY : err;
         in_use = place_is_in_use(place);
         return in_use > 0 ? -EBUSY : in_use;
+}
+
+int place_hold(struct place *place)
+{
+        return hold(place, sys_lock_byte);
+}
+
+int place_hold_to_look(struct place *place)
+{
+        return hold(place, sys_share_byte);
 }
 
 int place_make_lock_file(struct place *place)

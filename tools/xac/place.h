@@ -43,6 +43,8 @@ int place_is_in_use(const struct place *place);
 /* Keeps others from opening it, until place_close. -EBUSY: somebody has it open, or is opening or closing
  * it. Where it may only be read (may_lock) nobody is kept, but somebody who is there is seen all the same. */
 int place_hold(struct place *place);
+/* The same beside others who read it at rest. */
+int place_hold_to_look(struct place *place);
 /* Makes the lock file where there is none, as an open does. */
 int place_make_lock_file(struct place *place);
 

@@ -68,8 +68,8 @@ static enum tool_exit check_owner(const struct place *place, bool is_forced)
 static enum tool_exit refuse(const struct place *place, int err)
 {
         if (err == -EBUSY) {
-                tool_complain("%s is in use ('xac stat' says by whom): nothing to recover while a process has it "
-                              "open",
+                tool_complain("%s is in use ('xac stat' says by whom), or is read at rest: nothing to recover while a "
+                              "process has it open",
                               place->path);
                 return TOOL_BUSY;
         }

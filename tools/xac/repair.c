@@ -138,7 +138,7 @@ static enum tool_exit repair_held(struct repair *repair)
         if (result != TOOL_DONE)
                 return result;
         if (err == -EBUSY) {
-                tool_complain("%s is in use: repair it when it is at rest", repair->place.path);
+                tool_complain("%s is in use, or somebody reads it: repair it when it is closed", repair->place.path);
                 return TOOL_BUSY;
         }
         if (!err && remains_are_there(&repair->place)) {

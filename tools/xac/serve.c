@@ -426,6 +426,7 @@ static enum tool_exit open_and_serve(struct server *server)
                 return TOOL_FAILED;
         }
         const struct opening opening = { .path = server->settings.directory,
+                                         .stays = true,
                                          .command = "serve",
                                          .is_forced = server->is_forced,
                                          .may_adopt = true };
