@@ -132,7 +132,8 @@ static void note_directory(struct shared_identity *identity, int directory)
 static void tell_if_left(const struct xac_env *env, const struct manifest_archive *archive)
 {
         const struct shared_identity *identity = &env->identity;
-        if (archive->path[0] && archive->device == identity->device && archive->inode == identity->inode)
+        if (archive->path[0] && !archive->is_left && archive->device == identity->device &&
+            archive->inode == identity->inode)
                 say(stderr,
                     "libxac: %s: opened without the archive that it was used with, %s, which will lack log from "
                     "now on\n",

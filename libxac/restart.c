@@ -47,14 +47,25 @@ static void name_session(struct manifest *manifest)
         manifest->time_ns = manifest->session.time_ns;
 }
 
+/* The directory of its name is no archive to begin anew, whoever works without it meanwhile (R40). */
+static void leave_archive(const struct xac_env *env, struct manifest_archive *archive)
+{
+        if (archive->path[0] && archive->device == env->identity.device && archive->inode == env->identity.inode)
+                archive->is_left = true;
+        else
+                memset(archive, 0, sizeof(*archive));
+}
+
 /* For tools that open it later. */
 static void name_archive(const struct xac_env *env, struct manifest *manifest)
 {
         const struct shared_identity *identity = &env->identity;
         struct manifest_archive *archive = &manifest->archive;
-        memset(archive, 0, sizeof(*archive));
-        if (!identity->archive[0])
+        if (!identity->archive[0]) {
+                leave_archive(env, archive);
                 return;
+        }
+        memset(archive, 0, sizeof(*archive));
         archive->device = identity->device;
         archive->inode = identity->inode;
         archive->held_bytes = identity->archive_held;

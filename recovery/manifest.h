@@ -8,6 +8,7 @@
  * now, then in the other (R18), so that a torn write always leaves a valid manifest.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -52,14 +53,16 @@ struct manifest_seal {
         uint64_t beside;  /* and of the pages in the other blocks that are not in the area */
 };
 
-/* Where the log of the last session was kept (xac_options.archive), for tools that open the environment. A copy of it
- * lies in another directory, and has nothing to do there. */
+/* Where the log of the last session was kept (xac_options.archive), for tools that open the environment; or, once it
+ * was open without an archive, of the last one that had one: so that its path without its marker is refused all the
+ * same. A copy of the environment lies in another directory, and has nothing to do there. */
 struct manifest_archive {
         uint64_t device, inode; /* of the environment's directory */
         uint64_t held_bytes;
         uint64_t flags;                 /* enum xac_archive_flags */
         uint8_t marker[16];             /* id of its marker (archive_marker.h); zeros: not known */
         char path[MANIFEST_PATH_BYTES]; /* empty: nowhere */
+        bool is_left;                   /* the last session was without it */
 };
 
 struct manifest {

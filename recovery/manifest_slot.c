@@ -54,7 +54,10 @@ enum {
         AT_SEALS = AT_SEALED + 8,
         SEAL_BYTES = 24,
         AT_ARCHIVE_MARKER = AT_SEALS + MANIFEST_FILES * SEAL_BYTES,
-        AT_END = AT_ARCHIVE_MARKER + 16,
+        /* Of one that was left, in place of device and inode: for an older library it is that of a copy. */
+        AT_ARCHIVE_LEFT_DEVICE = AT_ARCHIVE_MARKER + 16,
+        AT_ARCHIVE_LEFT_INODE = AT_ARCHIVE_LEFT_DEVICE + 8,
+        AT_END = AT_ARCHIVE_LEFT_INODE + 8,
 
         UNITS_MAX = 1 << 30, /* so that addresses have 64 bits */
 
@@ -108,8 +111,8 @@ static void session_fields_encode(unsigned char *slot, const struct manifest *ma
 
 static void archive_fields_encode(unsigned char *slot, const struct manifest_archive *archive)
 {
-        bytes_put_u64(slot + AT_ARCHIVE_DEVICE, archive->device);
-        bytes_put_u64(slot + AT_ARCHIVE_INODE, archive->inode);
+        bytes_put_u64(slot + (archive->is_left ? AT_ARCHIVE_LEFT_DEVICE : AT_ARCHIVE_DEVICE), archive->device);
+        bytes_put_u64(slot + (archive->is_left ? AT_ARCHIVE_LEFT_INODE : AT_ARCHIVE_INODE), archive->inode);
         bytes_put_u64(slot + AT_ARCHIVE_HELD, archive->held_bytes);
         bytes_put_u64(slot + AT_ARCHIVE_FLAGS, archive->flags);
         memcpy(slot + AT_ARCHIVE_PATH, archive->path, strlen(archive->path));
@@ -229,8 +232,9 @@ static void archive_fields_decode(const unsigned char *slot, struct manifest_arc
         memset(archive, 0, sizeof(*archive));
         if (manifest_slot_version(slot) < SESSION_SINCE)
                 return;
-        archive->device = bytes_get_u64(slot + AT_ARCHIVE_DEVICE);
-        archive->inode = bytes_get_u64(slot + AT_ARCHIVE_INODE);
+        archive->is_left = bytes_get_u64(slot + AT_ARCHIVE_LEFT_INODE) != 0;
+        archive->device = bytes_get_u64(slot + (archive->is_left ? AT_ARCHIVE_LEFT_DEVICE : AT_ARCHIVE_DEVICE));
+        archive->inode = bytes_get_u64(slot + (archive->is_left ? AT_ARCHIVE_LEFT_INODE : AT_ARCHIVE_INODE));
         archive->held_bytes = bytes_get_u64(slot + AT_ARCHIVE_HELD);
         if (archive->held_bytes > MANIFEST_HELD_MAX)
                 archive->held_bytes = MANIFEST_HELD_MAX;

@@ -96,6 +96,45 @@ static void what_is_not_mounted_is_refused(void)
         check_ok(try_open_with(ARCHIVE));
 }
 
+/* Nor is it forgotten by sessions without one. */
+static void who_leaves_it_does_not_forget_it(void)
+{
+        struct manifest manifest;
+        int directory;
+
+        begin();
+        replace_by_empty();
+        for (int i = 0; i < 2; i++) {
+                check_ok(try_open_with(NULL));
+                check_equal(try_open_with(ARCHIVE), -ENOENT);
+        }
+        check_ok(sys_open(AT_FDCWD, ENV, O_RDONLY | O_DIRECTORY, 0, &directory));
+        check_ok(manifest_read(directory, &manifest));
+        check(manifest.archive.is_left && strcmp(manifest.archive.path, ARCHIVE) == 0);
+        put_back();
+        check_ok(try_open_with(ARCHIVE));
+        check_ok(manifest_read(directory, &manifest));
+        check(!manifest.archive.is_left && strcmp(manifest.archive.path, ARCHIVE) == 0);
+        sys_close(directory);
+        check_ok(mkdir(OTHER, 0700));
+        check_ok(try_open_with(NULL));
+        check_ok(try_open_with(OTHER)); /* another path is a choice, and is the one to remember */
+        replace_by_empty();
+        check_ok(try_open_with(ARCHIVE));
+}
+
+/* A copy of the environment lies elsewhere, and has never had one. */
+static void a_copy_forgets_it(void)
+{
+        begin();
+        check_ok(try_open_with(NULL));
+        scratch_shell("cp -r '%s' '%s'", ENV, OTHER);
+        replace_by_empty();
+        scratch_shell("rm -rf '%s' && mv '%s' '%s'", ENV, OTHER, ENV);
+        check_ok(try_open_with(NULL));
+        check_ok(try_open_with(ARCHIVE));
+}
+
 /* The same as operators do it. */
 static void a_disk_is_unmounted(void)
 {
@@ -311,6 +350,8 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 isolated_test(what_is_not_mounted_is_refused),
+                isolated_test(who_leaves_it_does_not_forget_it),
+                isolated_test(a_copy_forgets_it),
                 isolated_test(a_disk_is_unmounted),
                 isolated_test(another_one_in_its_place_is_refused),
                 isolated_test(a_damaged_marker_is_told),

@@ -232,7 +232,7 @@ static bool is_away(const struct place *place, const char *path)
         const struct manifest_archive *archive = &place->manifest.archive;
         struct stat named, given;
 
-        if (!place_has_archive(place) || stat(archive->path, &named) || stat(path, &given))
+        if (!place_remembers_archive(place) || stat(archive->path, &named) || stat(path, &given))
                 return false;
         if (named.st_dev != given.st_dev || named.st_ino != given.st_ino || is_marked_as_before(archive, path))
                 return false;

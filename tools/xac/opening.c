@@ -42,7 +42,8 @@ static bool find_archive(const char *path, struct manifest_archive *archive)
         bool is_found = !manifest_read(directory, &manifest) && !sys_stat(directory, &st);
         sys_close(directory);
         *archive = manifest.archive;
-        return is_found && archive->path[0] && archive->device == st.st_dev && archive->inode == st.st_ino;
+        return is_found && archive->path[0] && !archive->is_left && archive->device == st.st_dev &&
+               archive->inode == st.st_ino;
 }
 
 /* Who has it open meanwhile is the one to keep its archive. */

@@ -167,9 +167,14 @@ const char *place_file_name(const struct place *place, uint64_t file_no)
         return unknown;
 }
 
-bool place_has_archive(const struct place *place)
+bool place_remembers_archive(const struct place *place)
 {
         const struct manifest_archive *archive = &place->manifest.archive;
 
         return archive->path[0] && archive->device == place->st.st_dev && archive->inode == place->st.st_ino;
+}
+
+bool place_has_archive(const struct place *place)
+{
+        return place_remembers_archive(place) && !place->manifest.archive.is_left;
 }

@@ -53,6 +53,8 @@ int place_open_log(const struct place *place, struct log_reader **reader);
 
 /* Did its last session name an archive? A copy lies in another directory, and has none. */
 bool place_has_archive(const struct place *place);
+/* Or did an earlier one, and sessions since then none? */
+bool place_remembers_archive(const struct place *place);
 
 /* The name of a data file, for people. */
 const char *place_file_name(const struct place *place, uint64_t file_no);

@@ -165,10 +165,13 @@ static void print_files(const struct place *place)
 
 static void print_archive(const struct place *place)
 {
-        if (!place_has_archive(place))
+        if (!place_remembers_archive(place))
                 return;
         tool_label("archive");
-        say(stdout, "%s, which the last session named\n", place->manifest.archive.path);
+        if (place_has_archive(place))
+                say(stdout, "%s, which the last session named\n", place->manifest.archive.path);
+        else
+                say(stdout, "none in the last session; before that %s\n", place->manifest.archive.path);
 }
 
 static enum tool_exit print_at_rest(const struct stat_look *look)
