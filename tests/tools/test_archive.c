@@ -10,11 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/support/leeway.h"
 #include "tests/tools/tool.h"
 
 #define ARCHIVE scratch_path("archive")
@@ -197,12 +199,84 @@ static void gaps_are_told(void)
         tool_work(0, 40, TOOL_CLOSE);
         tool_work(0, 40, TOOL_CLOSE);
         tool_work(0, 5, TOOL_CLOSE);
+        check_xac(1, "archive", "--quiet", TOOL_ENV, ARCHIVE);
+        check_said("GAP: it ended at position ");
+        check_said(", commit 6, and the log of ");
         check_xac(0, "archive", TOOL_ENV, ARCHIVE);
         check_xac(1, "archive", "--list", ARCHIVE);
         check_said("GAP: the log in between is missing");
         check_xac(1, "archive", "--until=newest", ARCHIVE, COPY);
         check_said("missing");
         check_xac(0, "archive", "--until=6", ARCHIVE, COPY);
+}
+
+/* Somebody opened it without its archive, which did not have all yet: there is nothing to take, and yet a gap. */
+static void what_was_given_up_is_told_until_log_comes(void)
+{
+        xac_env *env;
+
+        make_archive();
+        tool_work(0, 5, TOOL_CLOSE);
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        tool_work(0, 40, TOOL_CLOSE);
+        check_ok(xac_open(TOOL_ENV, 0, NULL, &env));
+        check_ok(xac_close(env));
+        for (int i = 0; i < 2; i++) {
+                check_xac(1, "archive", TOOL_ENV, ARCHIVE);
+                check_said("GAP: it ended at position ");
+                check_not_said("nothing new");
+        }
+        tool_work(0, 5, TOOL_CLOSE);
+        check_xac(1, "archive", TOOL_ENV, ARCHIVE);
+        check_said("commit 51");
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        check_said("nothing new");
+        check_xac(1, "archive", "--list", ARCHIVE);
+}
+
+static void work_until_it_takes_nothing(int unused, void *archive)
+{
+        xac_options options = { .archive = archive, .log_bytes = 256 << 10 };
+        xac_stats stats = { 0 };
+        xac_env *env;
+        uint64_t *words;
+
+        (void)unused;
+        check_ok(xac_open(TOOL_ENV, XAC_CREATE, &options, &env));
+        words = xac_mmap(env, TOOL_FILE, TOOL_PAGES * 4096, 0);
+        check(words != MAP_FAILED);
+        scratch_shell("mv '%s' '%s'", ARCHIVE, scratch_path("away"));
+        for (struct leeway left = leeway_of(10000); !stats.archive_error; check(leeway_pause(&left))) {
+                for (unsigned i = 0; i < 20; i++)
+                        tool_commit(env, words, i % TOOL_PAGES, 0);
+                check_ok(xac_stat(env, &stats));
+        }
+        check_ok(xac_sync(env));
+        raise(SIGSTOP);
+}
+
+/* Whole segments the tool takes itself; behind them it tells why nobody takes what there is. */
+static void what_its_programs_cannot_archive_is_told(void)
+{
+        static char path[600];
+        int status;
+
+        make_archive();
+        snprintf(path, sizeof(path), "%s", ARCHIVE);
+        pid_t pid = crew_fork(work_until_it_takes_nothing, 0, path);
+        check_equal(waitpid(pid, &status, WUNTRACED), pid);
+        check(WIFSTOPPED(status));
+        scratch_shell("mv '%s' '%s'", scratch_path("away"), ARCHIVE);
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        check_xac(1, "archive", TOOL_ENV, ARCHIVE);
+        check_said("of log on disk are not taken");
+        check_said("No such file");
+        check_not_said("nothing new");
+        kill(pid, SIGKILL);
+        crew_status(pid);
+        tool_archive = path;
+        tool_work(0, 0, TOOL_CLOSE);
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
 }
 
 /* The whole segments of a log that is in use. */
@@ -410,7 +484,16 @@ static void a_new_one_begins_on_purpose(void)
         check_xac(1, "archive", TOOL_ENV, ARCHIVE);
         check_said("is it not mounted");
         check_xac(1, "backup", TOOL_ENV, scratch_path("backup"));
+        tool_archive = NULL; /* nor does who opens it without an archive make it forget */
+        tool_work(0, 0, TOOL_CLOSE);
+        tool_archive = path;
+        check_xac(0, "stat", TOOL_ENV);
+        check_said("none in the last session; before that ");
+        check_xac(1, "archive", TOOL_ENV, ARCHIVE);
+        check_said("is it not mounted");
         check_xac(0, "archive", "--new", TOOL_ENV);
+        check_xac(0, "stat", TOOL_ENV);
+        check_not_said("before that");
         tool_work(0, 5, TOOL_CLOSE);
         check_xac(0, "archive", "--list", ARCHIVE);
         check_said("commits 7 to 11,");
@@ -449,6 +532,8 @@ int main(void)
                 isolated_test(a_printed_time_may_be_given_back),
                 isolated_test(a_new_one_begins_on_purpose),
                 isolated_test(gaps_are_told),
+                isolated_test(what_was_given_up_is_told_until_log_comes),
+                isolated_test(what_its_programs_cannot_archive_is_told),
                 isolated_test(what_is_in_use_is_archived_too),
                 isolated_test(changes_by_others_are_a_gap),
                 isolated_test(what_is_old_is_removed),

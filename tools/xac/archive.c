@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <xac/xac.h>
 
@@ -21,6 +22,7 @@
 #include "recovery/log_files.h"
 #include "tools/xac/archive_check.h"
 #include "tools/xac/archive_list.h"
+#include "tools/xac/live.h"
 #include "tools/xac/moment.h"
 #include "tools/xac/opening.h"
 #include "tools/xac/place.h"
@@ -72,6 +74,14 @@ struct archive_call {
 enum { TRIES = 3 };
 
 /* ---- Keeping ---- */
+
+/* What became of it. */
+struct kept {
+        struct archive_mark mark;
+        bool has_taken;
+        uint64_t gap_from, gap_to; /* log that the environment has given up before it was archived; equal: none */
+        uint64_t gap_behind;       /* the commit that the archive ends with there; 0: not known */
+};
 
 static int read_files(void *arg, uint64_t position, void *bytes, size_t byte_len)
 {
@@ -133,8 +143,21 @@ static int check_end(const struct place *place, const struct archive_mark *mark)
         return err;
 }
 
-static int keep(struct place *place, const struct archive *archive, struct archive_mark *mark, bool *has_taken)
+/* An archive goes on where it ends, or has a gap there. One that has nothing yet begins anywhere. */
+static void note_gap(const struct archive_part *newest, uint64_t begin, struct kept *kept)
 {
+        if (!newest->to || begin <= newest->to)
+                return;
+        kept->gap_from = newest->to;
+        kept->gap_to = begin;
+        kept->gap_behind = newest->last;
+}
+
+static int keep(struct place *place, const struct archive *archive, struct kept *kept)
+{
+        struct archive_mark *mark = &kept->mark;
+        struct archive_part newest = { 0 };
+        char name[ARCHIVE_NAME_BYTES];
         const struct manifest *manifest = &place->manifest;
         struct log_files files;
         struct archive_source source = { .manifest = manifest,
@@ -144,8 +167,12 @@ static int keep(struct place *place, const struct archive *archive, struct archi
                                          .skip = skip_files,
                                          .arg = &files };
         uint64_t to = manifest->base_position;
+        if (archive_newest(archive->directory, &newest, name))
+                newest.to = 0;
         int err = archive_mark_find(archive, &source, mark);
 
+        if (!err)
+                note_gap(&newest, mark->position, kept);
         if (!err && !manifest->is_clean)
                 err = find_durable(place, &to);
         if (!err && mark->position > to)
@@ -154,10 +181,12 @@ static int keep(struct place *place, const struct archive *archive, struct archi
                 return err;
         err = open_log_files(place, mark, &files);
         if (!err) {
-                const uint64_t begin = mark->position;
+                const uint64_t begin = mark->position, there = skip_files(&files, begin);
 
                 err = archive_keep(archive, &source, to, manifest->is_clean, mark);
-                *has_taken |= mark->position > begin && mark->next_record; /* 0 is behind a gap */
+                if (there > begin)
+                        note_gap(&newest, there < to ? there : to, kept);
+                kept->has_taken |= mark->position > begin && mark->next_record; /* 0 is behind a gap */
         }
         log_files_close(&files);
         return err;
@@ -253,25 +282,65 @@ static bool has_session(const struct place *place)
         return false;
 }
 
-static void report_keep(const struct archive_mark *mark, bool has_taken)
+static void report_keep(const struct kept *kept)
 {
         tool_label("archived");
-        if (!has_taken)
+        if (!kept->has_taken)
                 say(stdout, "nothing, as there was nothing new to take: ");
-        say(stdout, "up to position %" PRIu64, mark->position);
-        say(stdout, mark->last ? ", commit %" PRIu64 "\n" : "\n", mark->last);
+        say(stdout, "up to position %" PRIu64, kept->mark.position);
+        say(stdout, kept->mark.last ? ", commit %" PRIu64 "\n" : "\n", kept->mark.last);
+}
+
+/* Each time, until it has log from behind the gap: then --list and --check tell of it. */
+static enum tool_exit judge_gap(const struct place *place, const char *path, const struct kept *kept)
+{
+        char behind[64] = "";
+
+        if (kept->gap_to == kept->gap_from)
+                return TOOL_DONE;
+        if (kept->gap_behind)
+                snprintf(behind, sizeof(behind), ", commit %" PRIu64, kept->gap_behind);
+        tool_complain("%s: GAP: it ended at position %" PRIu64 "%s, and the log of %s begins at %" PRIu64
+                      " now: what was in between was given up before it was archived",
+                      path, kept->gap_from, behind, place->path, kept->gap_to);
+        return TOOL_FAILED;
+}
+
+static bool is_same_directory(const char *one, const char *other)
+{
+        struct stat a, b;
+
+        return !stat(one, &a) && !stat(other, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/* Who has the environment open is to archive what fills no segment yet, too. */
+static enum tool_exit judge_archiver(struct place *place, const char *path, const struct kept *kept)
+{
+        struct inspection *inspection = NULL;
+        enum tool_exit result = TOOL_DONE;
+
+        if (kept->has_taken || place_is_in_use(place) != 1 || live_take(place, &inspection))
+                return TOOL_DONE;
+        if (inspection->log_held && inspection->archive_error && inspection->log_durable > kept->mark.position &&
+            is_same_directory(inspection->archive, path)) {
+                tool_complain("%s: %s of log on disk are not taken, as the programs that have %s open cannot: %s", path,
+                              tool_bytes(inspection->log_durable - kept->mark.position), place->path,
+                              tool_explain(inspection->archive_error));
+                result = TOOL_FAILED;
+        }
+        inspect_free(inspection);
+        return result;
 }
 
 /* A checkpoint may be quicker. */
-static int keep_with_patience(struct place *place, const struct archive *archive, struct archive_mark *mark,
-                              bool *has_taken)
+static int keep_with_patience(struct place *place, const struct archive *archive, struct kept *kept)
 {
         int err = XAC_CORRUPT;
 
         for (int i = 0; i < TRIES && (err == XAC_CORRUPT || err == -ERANGE); i++) {
                 err = manifest_read(place->directory, &place->manifest);
                 if (!err)
-                        err = keep(place, archive, mark, has_taken);
+                        err = keep(place, archive, kept);
         }
         return err;
 }
@@ -279,20 +348,21 @@ static int keep_with_patience(struct place *place, const struct archive *archive
 static enum tool_exit keep_place(struct place *place, const char *path, const struct archive_call *call)
 {
         struct archive archive = { .mode = place->manifest.mode, .is_packed = !call->is_plain };
-        struct archive_mark mark = { 0 };
-        bool has_taken = false;
+        struct kept kept = { 0 };
+        enum tool_exit result;
 
         if (!has_session(place) || is_away(place, path) || open_archive(path, &archive.directory))
                 return TOOL_FAILED;
         if (place->manifest.is_clean)
                 (void)place_hold(place);
-        int err = keep_with_patience(place, &archive, &mark, &has_taken);
+        int err = keep_with_patience(place, &archive, &kept);
         sys_close(archive.directory);
         if (err)
-                return complain_of_keep(place, path, &mark, err);
-        if (!call->is_quiet)
-                report_keep(&mark, has_taken);
-        return TOOL_DONE;
+                return complain_of_keep(place, path, &kept.mark, err);
+        result = judge_archiver(place, path, &kept);
+        if (!call->is_quiet && result == TOOL_DONE && (kept.has_taken || kept.gap_to == kept.gap_from))
+                report_keep(&kept);
+        return judge_gap(place, path, &kept) == TOOL_DONE ? result : TOOL_FAILED;
 }
 
 static enum tool_exit run_keep(const char *dir, const char *path, const struct archive_call *call)
