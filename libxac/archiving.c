@@ -69,14 +69,22 @@ int archiving_identify(struct xac_env *env, const xac_options *options)
         return err;
 }
 
+static const char *why_not_joined(struct shared *shared, const struct xac_env *env)
+{
+        if (shared_is_any_other_alive(shared, env->identity.max_participants) == 0)
+                return has_archive(shared) ? "all who had it open with another archive were killed: open it once "
+                                             "with that and close it, or run 'xac scrub' on the environment"
+                                           : "all who had it open without an archive were killed: open it once "
+                                             "without one and close it, or run 'xac scrub' on the environment";
+        return has_archive(shared) ? "it is open with another archive, and keeps that until all have closed it"
+                                   : "it is open without an archive; name one again when all have closed it";
+}
+
 int archiving_check_joined(struct xac_env *env)
 {
         if (!env->identity.archive[0] || strcmp(env->identity.archive, env->shared.control->archive) == 0)
                 return 0;
-        archive_place_refuse(env, -EINVAL, env->identity.archive,
-                             has_archive(&env->shared)
-                                     ? "it is open with another archive, and keeps that until all have closed it"
-                                     : "it is open without an archive; name one again when all have closed it");
+        archive_place_refuse(env, -EINVAL, env->identity.archive, why_not_joined(&env->shared, env));
         shared_detach(&env->shared);
         return -EINVAL;
 }

@@ -346,6 +346,17 @@ static void all_were_killed_meanwhile(void)
         check_ok(try_open_with(ARCHIVE));
 }
 
+/* What they have left is in shared memory, which belongs to no archive: it is said how to get on. */
+static void all_were_killed_without_it(void)
+{
+        begin();
+        crew_join(crew_fork(work_and_die, 0, NULL));
+        check_equal(try_open_with(ARCHIVE), -EINVAL);
+        check(is_heard_soon("all who had it open without an archive were killed: open it once without one"));
+        check_ok(try_open_with(NULL));
+        check_ok(try_open_with(ARCHIVE));
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -362,6 +373,7 @@ int main(void)
                 isolated_test(it_gets_nothing_while_another_is_there),
                 isolated_test(who_joins_need_not_reach_it),
                 isolated_test(all_were_killed_meanwhile),
+                isolated_test(all_were_killed_without_it),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
