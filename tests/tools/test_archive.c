@@ -216,6 +216,10 @@ static void what_was_given_up_is_told_until_log_comes(void)
         xac_env *env;
 
         make_archive();
+        check_ok(xac_open(TOOL_ENV, XAC_CREATE, NULL, &env));
+        check_ok(xac_close(env));
+        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        check_said("there is no log to take yet");
         tool_work(0, 5, TOOL_CLOSE);
         check_xac(0, "archive", TOOL_ENV, ARCHIVE);
         tool_work(0, 40, TOOL_CLOSE);

@@ -299,7 +299,7 @@ static void it_says_when_there_is_nothing_to_take(void)
         check_ok(xac_open(scratch_path("restored"), 0, NULL, &env));
         check_ok(xac_close(env));
         check_xac(0, "archive", scratch_path("restored"), scratch_path("other"));
-        check_said("nothing new to take");
+        check_said("no log to take yet");
         check_equal(rmdir(scratch_path("other")), 0); /* still empty */
 }
 

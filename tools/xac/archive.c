@@ -79,6 +79,7 @@ enum { TRIES = 3 };
 struct kept {
         struct archive_mark mark;
         bool has_taken;
+        bool has_any;              /* it had some before */
         uint64_t gap_from, gap_to; /* log that the environment has given up before it was archived; equal: none */
         uint64_t gap_behind;       /* the commit that the archive ends with there; 0: not known */
 };
@@ -169,6 +170,7 @@ static int keep(struct place *place, const struct archive *archive, struct kept 
         uint64_t to = manifest->base_position;
         if (archive_newest(archive->directory, &newest, name))
                 newest.to = 0;
+        kept->has_any |= newest.to != 0;
         int err = archive_mark_find(archive, &source, mark);
 
         if (!err)
@@ -285,6 +287,11 @@ static bool has_session(const struct place *place)
 static void report_keep(const struct kept *kept)
 {
         tool_label("archived");
+        if (!kept->has_taken && !kept->has_any) {
+                say(stdout, "nothing: there is no log to take yet. It will begin behind position %" PRIu64 "\n",
+                    kept->mark.position);
+                return;
+        }
         if (!kept->has_taken)
                 say(stdout, "nothing, as there was nothing new to take: ");
         say(stdout, "up to position %" PRIu64, kept->mark.position);
