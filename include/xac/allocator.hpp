@@ -104,12 +104,30 @@ inline void *allocate(const char *base, std::size_t bytes, std::size_t alignment
 
 /* ---- arguments of a constructor, with an allocator for who uses one ---- */
 
-/* std::pair, and what Boost.Container has instead inside its maps. */
-template <typename T, typename = void> inline constexpr bool is_pair = false;
+/* What has the members of a std::pair, as a class derived from one. */
+template <typename T, typename = void> inline constexpr bool has_two = false;
 template <typename T>
 inline constexpr bool
-        is_pair<T, std::void_t<typename T::first_type, typename T::second_type, decltype(std::declval<T &>().first),
+        has_two<T, std::void_t<typename T::first_type, typename T::second_type, decltype(std::declval<T &>().first),
                                decltype(std::declval<T &>().second)>> = true;
+
+/* Whether it has these members, and may have others. */
+template <typename T, typename First, typename Second>
+inline constexpr bool is_more_than_pair =
+        !std::is_same_v<T, std::pair<First, Second>> && std::is_base_of_v<std::pair<First, Second>, T>;
+
+/* std::pair, and what Boost.Container has instead inside its maps. Only those are taken apart. */
+template <typename T> inline constexpr bool is_pair = false;
+template <template <typename, typename> class Pair, typename First, typename Second>
+inline constexpr bool is_pair<Pair<First, Second>> = [] {
+        using T = Pair<First, Second>;
+        if constexpr (has_two<T>)
+                return std::is_same_v<typename T::first_type, First> &&
+                       std::is_same_v<typename T::second_type, Second> && !is_more_than_pair<T, First, Second> &&
+                       std::is_constructible_v<T, std::piecewise_construct_t, std::tuple<>, std::tuple<>>;
+        else
+                return false;
+}();
 template <typename T> using if_pair = std::enable_if_t<is_pair<T>, int>;
 
 /* How Boost.Container says try_emplace() to its pairs: an empty class, a key, and the arguments of what the key is for.
@@ -195,7 +213,8 @@ void construct(const Allocator &allocator, T *at, Tag &&, Key &&key, Value &&val
                        std::forward_as_tuple(std::forward<Value>(value), std::forward<Values>(values)...));
 }
 
-template <typename T, typename Allocator, typename Pair, if_pair<T> = 0, if_pair<std::decay_t<Pair>> = 0>
+template <typename T, typename Allocator, typename Pair, if_pair<T> = 0,
+          std::enable_if_t<has_two<std::decay_t<Pair>>, int> = 0>
 void construct(const Allocator &allocator, T *at, Pair &&pair)
 {
         construct_pair(allocator, at, std::forward_as_tuple(std::forward<Pair>(pair).first),

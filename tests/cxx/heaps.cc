@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <memory>
+#include <regex>
 #include <stdexcept>
 
 #include "tests/cxx/cxx_test.h"
@@ -208,6 +209,56 @@ void elements_lie_where_their_container_does()
         check_faults(world.env);
 }
 
+/* Such as these are no pairs: they are made as they are. */
+struct tripled : std::pair<int, xac::string> {
+        using pair::pair;
+        int third = 0;
+};
+template <typename First, typename Second> struct counted : std::pair<First, Second> {
+        using std::pair<First, Second>::pair;
+        int count = 0;
+};
+template <typename First, typename Second> struct both {
+        using first_type = First;
+        using second_type = Second;
+        First first;
+        Second second;
+        int third;
+};
+
+void what_is_more_than_a_pair_is_kept()
+{
+        world world;
+        auto &triples = *world.heap.construct<xac::vector<tripled>>("triples");
+        auto &counts = *world.heap.construct<xac::vector<counted<int, int>>>("counts");
+        auto &plain = *world.heap.construct<xac::vector<both<int, int>>>("plain");
+        auto &pairs = *world.heap.construct<xac::map<int, xac::string>>("pairs");
+        auto &matches = *world.heap.construct<xac::vector<std::csub_match>>("matches");
+        xac::heap other(world.env, "other", FLAGS);
+        xac::atomically(world.env, [&] {
+                tripled one(1, LONG_TEXT);
+                one.third = 3;
+                triples.push_back(one);
+                triples.push_back(std::move(one));
+                triples.emplace_back(2, LONG_TEXT);
+                CHECK(triples[0].third == 3 && triples[1].third == 3 && triples[2].third == 0);
+                CHECK(triples[0].second == LONG_TEXT && triples[2].first == 2);
+                counted<int, int> two(1, 2);
+                two.count = 3;
+                counts.push_back(two);
+                CHECK(counts[0].count == 3 && counts[0].second == 2);
+                plain.push_back(both<int, int>{ 1, 2, 3 });
+                CHECK(plain[0].third == 3);
+                pairs.insert(triples[2]); /* made of one, a pair is taken apart */
+                CHECK(lies_in(world.heap, pairs[2].data()));
+                std::csub_match match;
+                match.matched = true;
+                matches.push_back(match);
+                CHECK(matches[0].matched);
+        });
+        check_faults(world.env);
+}
+
 void a_heap_that_is_not_open_is_told()
 {
         xac::string orphan;
@@ -343,6 +394,7 @@ int main(int count, char **arguments)
                 TEST(exceptions_undo_changes_of_containers),
                 TEST(lookups_write_nothing),
                 TEST(elements_lie_where_their_container_does),
+                TEST(what_is_more_than_a_pair_is_kept),
                 TEST(a_heap_that_is_not_open_is_told),
                 TEST(too_much_is_bad_alloc),
                 TEST(names_have_types),
