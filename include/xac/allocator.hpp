@@ -21,6 +21,7 @@
 #include <memory>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <xac/heap.h>
@@ -128,7 +129,6 @@ inline constexpr bool is_pair<Pair<First, Second>> = [] {
         else
                 return false;
 }();
-template <typename T> using if_pair = std::enable_if_t<is_pair<T>, int>;
 
 /* How Boost.Container says try_emplace() to its pairs: an empty class, a key, and the arguments of what the key is for.
  */
@@ -148,10 +148,77 @@ template <typename First, typename Second, typename... Rest>
 struct ends_with_allocator<First, Second, Rest...> : ends_with_allocator<Second, Rest...> {
 };
 
+template <typename T> inline constexpr bool is_tuple = false;
+template <typename... T> inline constexpr bool is_tuple<std::tuple<T...>> = true;
+
+/* All but the first `N`. What a tuple holds by itself it hands on so: no argument leads into one that has gone. */
+template <std::size_t N, typename... Args, std::size_t... I>
+auto rest_of(std::tuple<Args...> &&args, std::index_sequence<I...>)
+{
+        return std::tuple<std::tuple_element_t<N + I, std::tuple<Args...>>...>(std::get<N + I>(std::move(args))...);
+}
+
+template <typename T, typename Allocator, typename... Args>
+auto with_allocator(const Allocator &allocator, std::tuple<Args...> &&args);
+
+template <typename T, typename Allocator, typename... A, typename... B>
+auto both_with_allocator(const Allocator &allocator, std::tuple<A...> &&first, std::tuple<B...> &&second)
+{
+        return std::make_tuple(std::piecewise_construct,
+                               with_allocator<typename T::first_type>(allocator, std::move(first)),
+                               with_allocator<typename T::second_type>(allocator, std::move(second)));
+}
+
+/* A pair T: of nothing, of another, of two, of two tuples, or as Boost.Container says try_emplace(). */
+template <typename T, typename Allocator> auto pair_with_allocator(const Allocator &allocator, std::tuple<> &&)
+{
+        return both_with_allocator<T>(allocator, std::tuple<>(), std::tuple<>());
+}
+
+template <typename T, typename Allocator, typename Pair>
+auto pair_with_allocator(const Allocator &allocator, std::tuple<Pair> &&args)
+{
+        if constexpr (!has_two<std::decay_t<Pair>>) {
+                return std::move(args);
+        } else {
+                using Plain = std::decay_t<Pair>;
+                constexpr bool is_reference = std::is_reference_v<Pair>;
+                using First = std::conditional_t<is_reference, decltype((std::declval<Pair>().first)),
+                                                 typename Plain::first_type>;
+                using Second = std::conditional_t<is_reference, decltype((std::declval<Pair>().second)),
+                                                  typename Plain::second_type>;
+                Pair &&pair = std::get<0>(std::move(args));
+                return both_with_allocator<T>(allocator, std::tuple<First>(std::forward<Pair>(pair).first),
+                                              std::tuple<Second>(std::forward<Pair>(pair).second));
+        }
+}
+
+template <typename T, typename Allocator, typename First, typename Second, typename... Rest>
+auto pair_with_allocator(const Allocator &allocator, std::tuple<First, Second, Rest...> &&args)
+{
+        [[maybe_unused]] const std::index_sequence_for<Rest...> rest;
+        [[maybe_unused]] const std::index_sequence<0> one;
+        if constexpr (is_tag_for<T, First>)
+                return both_with_allocator<T>(allocator, rest_of<1>(std::move(args), one),
+                                              rest_of<2>(std::move(args), rest));
+        else if constexpr (sizeof...(Rest) == 0)
+                return both_with_allocator<T>(allocator, rest_of<0>(std::move(args), one),
+                                              rest_of<1>(std::move(args), one));
+        else if constexpr (std::is_same_v<std::decay_t<First>, std::piecewise_construct_t> && sizeof...(Rest) == 1 &&
+                           is_tuple<std::decay_t<Second>> && (is_tuple<std::decay_t<Rest>> && ...))
+                return both_with_allocator<T>(allocator, std::decay_t<Second>(std::get<1>(std::move(args))),
+                                              std::decay_t<Rest>(std::get<2>(std::move(args)))...);
+        else
+                return std::move(args);
+}
+
+/* What a T is made of: `args`, with the allocator for it and, if it is a pair, for what it holds. */
 template <typename T, typename Allocator, typename... Args>
 auto with_allocator(const Allocator &allocator, std::tuple<Args...> &&args)
 {
-        if constexpr (!std::uses_allocator_v<T, Allocator>)
+        if constexpr (is_pair<std::remove_cv_t<T>>)
+                return pair_with_allocator<std::remove_cv_t<T>>(allocator, std::move(args));
+        else if constexpr (!std::uses_allocator_v<T, Allocator>)
                 return std::move(args);
         else if constexpr (ends_with_allocator<Args...>::value && std::is_constructible_v<T, Args...>)
                 return std::move(args);
@@ -165,14 +232,6 @@ auto with_allocator(const Allocator &allocator, std::tuple<Args...> &&args)
                 return std::move(args);
 }
 
-template <typename T, typename Allocator, typename... A, typename... B>
-void construct_pair(const Allocator &allocator, T *at, std::tuple<A...> &&first, std::tuple<B...> &&second)
-{
-        ::new (static_cast<void *>(at))
-                T(std::piecewise_construct, with_allocator<typename T::first_type>(allocator, std::move(first)),
-                  with_allocator<typename T::second_type>(allocator, std::move(second)));
-}
-
 template <typename T, typename Allocator, typename... Args>
 void construct(const Allocator &allocator, T *at, Args &&...args)
 {
@@ -181,44 +240,6 @@ void construct(const Allocator &allocator, T *at, Args &&...args)
                         T(std::forward<decltype(all)>(all)...);
         };
         std::apply(make, with_allocator<T>(allocator, std::forward_as_tuple(std::forward<Args>(args)...)));
-}
-
-template <typename T, typename Allocator, if_pair<T> = 0> void construct(const Allocator &allocator, T *at)
-{
-        construct_pair(allocator, at, std::tuple<>(), std::tuple<>());
-}
-
-template <typename T, typename Allocator, typename First, typename Second, if_pair<T> = 0>
-void construct(const Allocator &allocator, T *at, First &&first, Second &&second)
-{
-        if constexpr (is_tag_for<T, First>)
-                construct_pair(allocator, at, std::forward_as_tuple(std::forward<Second>(second)), std::tuple<>());
-        else
-                construct_pair(allocator, at, std::forward_as_tuple(std::forward<First>(first)),
-                               std::forward_as_tuple(std::forward<Second>(second)));
-}
-
-template <typename T, typename Allocator, typename... First, typename... Second, if_pair<T> = 0>
-void construct(const Allocator &allocator, T *at, std::piecewise_construct_t, std::tuple<First...> first,
-               std::tuple<Second...> second)
-{
-        construct_pair(allocator, at, std::move(first), std::move(second));
-}
-
-template <typename T, typename Allocator, typename Tag, typename Key, typename Value, typename... Values,
-          if_pair<T> = 0, std::enable_if_t<is_tag_for<T, Tag>, int> = 0>
-void construct(const Allocator &allocator, T *at, Tag &&, Key &&key, Value &&value, Values &&...values)
-{
-        construct_pair(allocator, at, std::forward_as_tuple(std::forward<Key>(key)),
-                       std::forward_as_tuple(std::forward<Value>(value), std::forward<Values>(values)...));
-}
-
-template <typename T, typename Allocator, typename Pair, if_pair<T> = 0,
-          std::enable_if_t<has_two<std::decay_t<Pair>>, int> = 0>
-void construct(const Allocator &allocator, T *at, Pair &&pair)
-{
-        construct_pair(allocator, at, std::forward_as_tuple(std::forward<Pair>(pair).first),
-                       std::forward_as_tuple(std::forward<Pair>(pair).second));
 }
 
 /* What the standard library leads to by plain pointers though the allocator has others (the table in

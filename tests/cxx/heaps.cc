@@ -2,6 +2,7 @@
 
 /* Containers of the standard library in a heap, and objects with names. */
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <regex>
@@ -209,6 +210,47 @@ void elements_lie_where_their_container_does()
         check_faults(world.env);
 }
 
+/* Also those of pairs in pairs, made in each of the ways that there are. */
+void pairs_in_pairs_lie_where_their_container_does()
+{
+        using two_texts = std::pair<xac::string, xac::string>;
+        using deep = std::pair<int, std::pair<const xac::string, two_texts>>;
+        world world;
+        auto &map = *world.heap.construct<xac::map<int, std::pair<int, xac::string>>>("map");
+        auto &keyed = *world.heap.construct<xac::map<two_texts, int>>("keyed");
+        auto &list = *world.heap.construct<xac::list<deep>>("list");
+        xac::heap other(world.env, "other", FLAGS);
+        const uint64_t before = other.check().live_objects;
+        xac::atomically(world.env, [&] {
+                map[1].second = LONG_TEXT;
+                map.try_emplace(2, 2, LONG_TEXT);
+                map.emplace(3, std::make_pair(3, LONG_TEXT));
+                const auto again =
+                        std::make_tuple(std::piecewise_construct, std::make_tuple(4), std::make_tuple(LONG_TEXT));
+                map.emplace(std::piecewise_construct, std::make_tuple(4), again);
+                map.emplace(std::piecewise_construct, std::make_tuple(5),
+                            std::make_tuple(std::make_pair(5, LONG_TEXT)));
+                map.insert(std::make_pair(6, map[5]));
+                map.insert({ 7, std::move(map[6]) });
+                for (const auto &[key, value] : map)
+                        CHECK(lies_in(world.heap, value.second.data()) &&
+                              value.first == (key == 1 ? 0 : std::min(key, 5)));
+                CHECK(map[7].second == LONG_TEXT && map[4].second == LONG_TEXT);
+                keyed[two_texts(LONG_TEXT, LONG_TEXT)] = 1;
+                CHECK(lies_in(world.heap, keyed.begin()->first.second.data()));
+                list.emplace_back();
+                list.back().second.second.second = LONG_TEXT;
+                list.emplace_back(1, std::make_pair(LONG_TEXT, std::make_pair(LONG_TEXT, LONG_TEXT)));
+                list.push_back(list.back());
+                for (const deep &one : list)
+                        CHECK(lies_in(world.heap, one.second.second.second.data()) &&
+                              one.second.second.second == LONG_TEXT);
+                CHECK(lies_in(world.heap, list.back().second.first.data()));
+        });
+        CHECK(other.check().live_objects == before);
+        check_faults(world.env);
+}
+
 /* Such as these are no pairs: they are made as they are. */
 struct tripled : std::pair<int, xac::string> {
         using pair::pair;
@@ -394,6 +436,7 @@ int main(int count, char **arguments)
                 TEST(exceptions_undo_changes_of_containers),
                 TEST(lookups_write_nothing),
                 TEST(elements_lie_where_their_container_does),
+                TEST(pairs_in_pairs_lie_where_their_container_does),
                 TEST(what_is_more_than_a_pair_is_kept),
                 TEST(a_heap_that_is_not_open_is_told),
                 TEST(too_much_is_bad_alloc),
