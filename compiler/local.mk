@@ -40,7 +40,7 @@ PLUGINS = $(XAC_LLVM:%=%D%/xac-pass-%.so)
 FIRST_PLUGIN = %D%/xac-pass-$(XAC_LLVM_FIRST).so
 plugin_DATA = $(PLUGINS)
 # What it takes to run build-cc.
-COMPILER_IN_PLACE = %D%/build-cc $(FIRST_PLUGIN) %D%/libxacrt.a libxac.la
+COMPILER_IN_PLACE = %D%/build-cc $(FIRST_PLUGIN) $(archive_DATA) libxac.la
 dist_plugin_DATA = %D%/runtime/containers.h
 CLEANFILES += $(PLUGINS)
 $(PLUGINS): %D%/xac-pass-%.so: $(PASS_FILES) %D%/pass.h include/xac/translate.h
@@ -50,10 +50,10 @@ $(PLUGINS): %D%/xac-pass-%.so: $(PASS_FILES) %D%/pass.h include/xac/translate.h
 
 # By clang, as the pass calls it (XACRT_COLD).
 archivedir = $(libdir)
-archive_DATA = %D%/libxacrt.a
+archive_DATA = %D%/libxacrt.a %D%/libxacrt-static.a
 RUNTIME_OBJECTS = $(RUNTIME_FILES:.c=.o)
 RUNTIME_CXX_OBJECTS = $(RUNTIME_CXX_FILES:.cc=.o)
-CLEANFILES += %D%/libxacrt.a $(RUNTIME_OBJECTS) $(RUNTIME_CXX_OBJECTS)
+CLEANFILES += $(archive_DATA) $(RUNTIME_OBJECTS) $(RUNTIME_CXX_OBJECTS)
 $(RUNTIME_OBJECTS): %D%/runtime/%.o: %D%/runtime/%.c %D%/runtime/replaced.h %D%/runtime/runtime.h include/xac/translate.h
 	@$(MKDIR_P) %D%/runtime
 	$(AM_V_CC)clang-$(XAC_LLVM_FIRST) $(RUNTIME_FLAGS) -c $< -o $@
@@ -63,6 +63,9 @@ $(RUNTIME_CXX_OBJECTS): %D%/runtime/%.o: %D%/runtime/%.cc %D%/runtime/containers
 	$(AM_V_GEN)%D%/build-c++ -std=c++17 -O2 -g -fPIC -Wall -Wextra -c $< -o $@
 %D%/libxacrt.a: $(RUNTIME_OBJECTS) $(RUNTIME_CXX_OBJECTS)
 	$(AM_V_AR)rm -f $@ && $(AR) cr $@ $(RUNTIME_OBJECTS) $(RUNTIME_CXX_OBJECTS)
+# For programs that have libstdc++ in them.
+%D%/libxacrt-static.a: $(RUNTIME_OBJECTS) $(RUNTIME_CXX_OBJECTS)
+	$(AM_V_AR)rm -f $@ && $(AR) cr $@ $(RUNTIME_OBJECTS) $(RUNTIME_CXX_OBJECTS:%D%/runtime/resources.o=)
 
 # The commands, and the same in the build folder, for tests.
 bin_SCRIPTS = %D%/xac-cc %D%/xac-c++
@@ -72,7 +75,7 @@ CLEANFILES += $(bin_SCRIPTS) $(noinst_SCRIPTS)
 WRAPPER = -e 's|[@]versions[@]|$(XAC_LLVM)|; s|[@]fault_libs[@]|$(FAULT_LIBS) $(ZSTD_LIBS)|' $(srcdir)/%D%/xac-cc.in
 INSTALLED = -e 's|[@]plugins[@]|$(plugindir)|; s|[@]libs[@]|$(libdir)|; s|[@]include[@]|$(includedir)|'
 BUILT = -e 's|[@]plugins[@]|$(abs_builddir)/%D%|; s|[@]libs[@]|$(abs_builddir)/.libs|' \
-        -e 's|[@]include[@]|$(abs_top_srcdir)/include|; s|$$plugins/containers.h|$(abs_srcdir)/%D%/runtime/containers.h|; s|/libxacrt.a|/../%D%/libxacrt.a|'
+        -e 's|[@]include[@]|$(abs_top_srcdir)/include|; s|$$plugins/containers.h|$(abs_srcdir)/%D%/runtime/containers.h|; s|[$$]libs/[$$]runtime|$(abs_builddir)/%D%/$$runtime|'
 # Before paths come in, which may have the name in them, too.
 AS_CXX = $(SED) -e 's|[@]plus[@]|++|; s|xac-cc|xac-c++|g'
 AS_CC = $(SED) -e 's|[@]plus[@]||'

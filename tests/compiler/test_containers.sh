@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # containers.cc, compiled by xac-c++ for each LLVM: what the standard library has of its containers in libstdc++.so comes
-# from libxacrt.a. Without that it must fail. So it is with virtuals.cc: dynamic_cast and std::pmr.
+# from libxacrt.a. Without that it must fail. So it is with virtuals.cc: dynamic_cast and std::pmr. A program that has
+# libstdc++ in it has std::pmr from there.
 
 # shellcheck source=tests/compiler/compile.sh
 . "${srcdir:-.}/tests/compiler/compile.sh"
@@ -40,6 +41,47 @@ else
         tail -n 5 "$work/said"
         status=1
 fi
+
+cat >"$work/inside.cc" <<'END'
+#include <map>
+#include <memory_resource>
+#include <string>
+#include <vector>
+struct left {
+        virtual ~left() = default;
+};
+struct right {
+        virtual ~right() = default;
+};
+struct whole : left, right {
+};
+int main()
+{
+        whole object;
+        left *volatile part = &object;
+        std::map<std::string, int> numbers{ { "one", 1 } };
+        std::pmr::monotonic_buffer_resource given(std::pmr::get_default_resource());
+        std::pmr::unsynchronized_pool_resource pool(&given);
+        std::pmr::vector<int> vector({ 1, 2, 3 }, &pool);
+        return dynamic_cast<right *>(part) != &object || numbers.begin()->second != vector[0];
+}
+END
+for how in -static-libstdc++ -static -static-pie; do
+        case $how in
+        -static | -static-pie) [ -f "$builddir/.libs/libxac.a" ] || continue ;;
+        esac
+        # Where the system has such libraries as archives.
+        echo 'int main() { return 0; }' >"$work/empty.cc"
+        "clang++-$first" -Werror $how "$work/empty.cc" -o "$work/empty" >"$work/said" 2>&1 || continue
+        if XAC_CLANG=clang-$first "$plus_compiler" -std=c++17 -O2 $how "$work/inside.cc" -o "$work/inside" >"$work/said" 2>&1 &&
+                "$work/inside"; then
+                echo "ok: std::pmr with $how"
+        else
+                echo "FAILED: std::pmr with $how"
+                tail -n 5 "$work/said"
+                status=1
+        fi
+done
 
 # missed_without PROGRAM MEMBER...: without these of libxacrt.a, somebody must miss each.
 missed_without()
