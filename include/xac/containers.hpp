@@ -66,14 +66,42 @@ template <typename T> using offset_deque = std::deque<T, offset_allocator<T>>;
 
 } // namespace xac
 
-/* That of the same characters in any other string. */
-template <typename Char, typename Way>
-struct std::hash<std::basic_string<Char, std::char_traits<Char>, xac::basic_allocator<Char, Way>>> {
-        std::size_t operator()(const std::basic_string<Char, std::char_traits<Char>, xac::basic_allocator<Char, Way>>
-                                       &text) const noexcept
+namespace xac::detail
+{
+
+template <typename Char, typename Way> struct string_hash {
+        using argument_type = std::basic_string<Char, std::char_traits<Char>, basic_allocator<Char, Way>>;
+        std::size_t operator()(const argument_type &text) const noexcept
         {
                 return std::hash<std::basic_string_view<Char>>()(text);
         }
 };
+
+} // namespace xac::detail
+
+/* That of the same characters in any other string. One for each type of them, since a library that has one of them for
+ * every allocator (libstdc++ of GCC 13) would have as good a one as a single one for all types here. */
+template <typename Way>
+struct std::hash<std::basic_string<char, std::char_traits<char>, xac::basic_allocator<char, Way>>>
+    : xac::detail::string_hash<char, Way> {
+};
+template <typename Way>
+struct std::hash<std::basic_string<wchar_t, std::char_traits<wchar_t>, xac::basic_allocator<wchar_t, Way>>>
+    : xac::detail::string_hash<wchar_t, Way> {
+};
+template <typename Way>
+struct std::hash<std::basic_string<char16_t, std::char_traits<char16_t>, xac::basic_allocator<char16_t, Way>>>
+    : xac::detail::string_hash<char16_t, Way> {
+};
+template <typename Way>
+struct std::hash<std::basic_string<char32_t, std::char_traits<char32_t>, xac::basic_allocator<char32_t, Way>>>
+    : xac::detail::string_hash<char32_t, Way> {
+};
+#ifdef __cpp_lib_char8_t
+template <typename Way>
+struct std::hash<std::basic_string<char8_t, std::char_traits<char8_t>, xac::basic_allocator<char8_t, Way>>>
+    : xac::detail::string_hash<char8_t, Way> {
+};
+#endif
 
 #endif

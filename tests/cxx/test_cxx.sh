@@ -104,6 +104,34 @@ cmp "$work/tags-frtti" "$work/tags-fno-rtti" || {
         echo 'FAILED: without run-time type information types have other names'
         status=1
 }
+# Strings have a hash also where the library has one of its own for every allocator, as libstdc++ of GCC 13.
+cat >"$work/hashes.cc" <<'END'
+#include <string>
+template <typename Char, typename A> using text_by = std::basic_string<Char, std::char_traits<Char>, A>;
+#if defined(_GLIBCXX_RELEASE) && _GLIBCXX_RELEASE < 13
+template <typename A> struct std::hash<text_by<char, A>> {};
+template <typename A> struct std::hash<text_by<wchar_t, A>> {};
+template <typename A> struct std::hash<text_by<char16_t, A>> {};
+template <typename A> struct std::hash<text_by<char32_t, A>> {};
+#ifdef __cpp_lib_char8_t
+template <typename A> struct std::hash<text_by<char8_t, A>> {};
+#endif
+#endif
+#include <xac/xac.hpp>
+template <typename Char, typename A = xac::allocator<Char>>
+inline constexpr bool has_hash = std::is_invocable_r_v<std::size_t, std::hash<text_by<Char, A>>, const text_by<Char, A> &>;
+static_assert(has_hash<char> && has_hash<wchar_t> && has_hash<char16_t> && has_hash<char32_t>);
+#ifdef __cpp_lib_char8_t
+static_assert(has_hash<char8_t>);
+#endif
+END
+for standard in c++17 c++20; do
+        if ! again $cxx -std=$standard -Wall -Wextra -Werror "-I$srcdir/include" -fsyntax-only "$work/hashes.cc" >"$work/said" 2>&1; then
+                echo "FAILED: strings have no hash of their own, with -std=$standard"
+                head -n 20 "$work/said"
+                status=1
+        fi
+done
 # Compilers warn of more when they optimise, and take twice as long: the first program is enough for this.
 of_faults=-O2
 for name in transactions heaps managed crowd killed anywhere vectors; do
