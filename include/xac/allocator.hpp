@@ -397,8 +397,8 @@ public:
         }
 };
 
-#if __cplusplus > 201703L
-/* What std::allocate_shared() of an array makes, which asks for elements, not for nodes. */
+#if __cpp_lib_shared_ptr_arrays >= 201707L
+/* What std::allocate_shared() of an array makes, from GCC 12 on, which asks for elements, not for nodes. */
 template <typename T> struct std::_Sp_counted_array_base<xac::offset_allocator<T>> {
         template <typename... Args> _Sp_counted_array_base(Args &&...)
         {

@@ -80,6 +80,14 @@ if echo '#include <string>
         done
         refuse 'by plain pointers' 'xac::heap().construct<xac::offset_vector<bool>>("bits");'
         refuse 'by plain pointers' '(void)env; std::allocate_shared<int[]>(xac::offset_allocator<int>(), 5);' -std=c++20
+        # As where libstdc++ has no std::allocate_shared() of arrays, before GCC 12.
+        if ! printf '%s\n' '#include <bits/stdc++.h>' '#undef __cpp_lib_shared_ptr_arrays' '#define __cpp_lib_shared_ptr_arrays 201611L' \
+                '#define _Sp_counted_array_base not_there' '#include <xac/xac.hpp>' >"$work/older.cc" ||
+                ! again $cxx -std=c++20 "-I$srcdir/include" -fsyntax-only "$work/older.cc" >"$work/said" 2>&1; then
+                echo 'FAILED: the headers do not compile without arrays of std::allocate_shared()'
+                head -n 5 "$work/said"
+                status=1
+        fi
 fi
 refuse 'compile with -std=c++17' '(void)env;' -std=c++14
 refuse 'compile with -fexceptions' '(void)env;' '-std=c++17 -fno-exceptions'
