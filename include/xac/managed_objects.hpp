@@ -193,37 +193,44 @@ public:
         {
                 return { open, name, length };
         }
+        /* NO_THROW is about room and the name: what a constructor throws is the caller's. */
         template <typename... Args> T *operator()(const Args &...args) const
         {
+                bool is_constructing = false;
                 if constexpr (has(How, making::NO_THROW)) {
                         try {
-                                return run(args...);
+                                return run(is_constructing, args...);
                         } catch (const std::bad_alloc &) {
+                                if (is_constructing)
+                                        throw;
                                 return nullptr;
                         } catch (const error &what) {
-                                if (what.code().value() != -EEXIST)
+                                if (is_constructing || what.code().value() != -EEXIST)
                                         throw;
                                 return nullptr;
                         }
                 } else {
-                        return run(args...);
+                        return run(is_constructing, args...);
                 }
         }
 
 private:
-        template <typename... Args> T *run(const Args &...args) const
+        template <typename... Args> T *run(bool &is_constructing, const Args &...args) const
         {
                 return atomically(open->env, 0, [&] {
+                        is_constructing = false;
                         if constexpr (has(How, making::OR_FOUND))
                                 if (T *found = detail::find<T>(open, name).first)
                                         return found;
                         T *made = make_room<T>(open, name, count);
                         const chosen_heap here(open);
+                        is_constructing = true;
                         if constexpr (has(How, making::BY_ITERATORS))
                                 fill_each(made, Args(args)...);
                         else
                                 for (std::size_t i = 0; i < length(); i++)
                                         detail::fill(made + i, args...);
+                        is_constructing = false;
                         return made;
                 });
         }

@@ -165,6 +165,16 @@ void elements_are_made_of_iterators()
         check_faults(file.env());
 }
 
+struct failing {
+        explicit failing(int code)
+        {
+                if (code)
+                        throw xac::error(code, "a constructor");
+                throw std::bad_alloc();
+        }
+};
+
+/* There is no room, or the name is taken; what a constructor throws comes through. */
 void nothrow_says_nullptr()
 {
         xac::managed_file file = make_file();
@@ -177,6 +187,10 @@ void nothrow_says_nullptr()
         CHECK(!file.allocate(size_t(1) << 60, std::nothrow));
         CHECK(throws<std::out_of_range>([&] { file.construct<account>("two", std::nothrow)(-1L); }));
         CHECK(throws<xac::wrong_type>([&] { file.find_or_construct<long>("one", std::nothrow)(1L); }));
+        CHECK(throws<std::bad_alloc>([&] { file.construct<failing>("two", std::nothrow)(0); }));
+        CHECK(code_of([&] { file.construct<failing>("two", std::nothrow)(-EEXIST); }) == -EEXIST);
+        CHECK(throws<std::bad_alloc>([&] { file.find_or_construct<failing>("two", std::nothrow)[2](0); }));
+        CHECK(file.find<failing>("two").second == 0);
         file.destroy_ptr(one);
         const long id = 4;
         one = file.construct_it<account>("one", std::nothrow)[1](&id);
