@@ -87,7 +87,7 @@ static void print(StringRef record)
 static void keep(Module &module, StringRef record)
 {
         std::string text;
-        raw_string_ostream(text).write_escaped(record, true);
+        raw_string_ostream(text).write_escaped(record); /* octal: a hexadecimal one takes digits that follow, too */
         module.appendModuleInlineAsm(".pushsection .xac_report,\"\",@progbits\n.asciz \"" + text + "\"\n.popsection\n");
 }
 

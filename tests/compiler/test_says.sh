@@ -132,6 +132,10 @@ is_not_said sum_of
 report "$work/sort.c" "$work/sum.c" -o "$work/at-once"
 is_said '^in sort: qsort: is given a pointer, and is not compiled by xac-cc'
 is_not_said sum_of
+# A name of letters that are two bytes each, before what could be digits of them.
+cp "$work/sort.c" "$work/année.c"
+report -g "$work/année.c" "$work/sum.c" -o "$work/at-once"
+is_said 'année.c:7: qsort: is given a pointer, and is not compiled by xac-cc'
 
 # C++ by xac-cc, however that is said.
 cp "$work/warned.c" "$work/warned"
