@@ -137,10 +137,10 @@ int file_sums_look(struct file_sums *sums, struct shared *shared, int directory,
         const struct sums_id id = id_of(sums);
         struct sums_note note;
         int err = sums_open(directory, &id, O_RDONLY | O_NONBLOCK, &sums->fd, &note);
-        if (err)
+        if (err) {
                 sums->fd = -1; /* nothing is known of its pages */
-        if (err)
                 return err == -ENOENT || err == XAC_CORRUPT ? 0 : err;
+        }
         err = map(sums, pages_of(sums, reserve_bytes));
         if (err)
                 sys_close(sums->fd);

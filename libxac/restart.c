@@ -51,7 +51,7 @@ static void name_session(struct manifest *manifest)
 static void leave_archive(const struct xac_env *env, struct manifest_archive *archive)
 {
         if (archive->path[0] && archive->device == env->identity.device && archive->inode == env->identity.inode)
-                archive->is_left = true;
+                archive->is_left = 1;
         else
                 memset(archive, 0, sizeof(*archive));
 }

@@ -8,7 +8,6 @@
  * now, then in the other (R18), so that a torn write always leaves a valid manifest.
  */
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -62,7 +61,7 @@ struct manifest_archive {
         uint64_t flags;                 /* enum xac_archive_flags */
         uint8_t marker[16];             /* id of its marker (archive_marker.h); zeros: not known */
         char path[MANIFEST_PATH_BYTES]; /* empty: nowhere */
-        bool is_left;                   /* the last session was without it */
+        uint64_t is_left;               /* 1: the last session was without it */
 };
 
 struct manifest {
