@@ -358,7 +358,8 @@ static void nothing_of_before_is_continued(void)
         go_down();
         tear_home();
         check_xac(0, "recover", "--give-up-damaged", TOOL_ENV);
-        check_xac(0, "archive", TOOL_ENV, ARCHIVE);
+        check_xac(1, "archive", TOOL_ENV, ARCHIVE);
+        check_said("GAP: ");
         tool_work(0, 3, TOOL_CLOSE);
         check_xac(0, "archive", TOOL_ENV, ARCHIVE);
         check_xac(1, "archive", "--list", ARCHIVE);
