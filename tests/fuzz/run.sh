@@ -66,7 +66,7 @@ all_sources()
         sources quiet tests/fuzz/fuzz.c tests/fuzz/model.c tests/fuzz/log_image.c tests/support/chance.c \
                 tests/support/check.c tests/trees/sorted.c tests/trees/xtree.c tests/trees/xtree_hash.c tests/send/stream.c \
                 tests/tools/json_check.c tests/tools/trace_chew.c tests/tools/trace_make.c tools/xac/tool.c
-        for source in histogram json text trace_cursor trace_data trace_file trace_json trace_list trace_perfetto trace_ranges \
+        for source in histogram json text trace_cursor trace_data trace_file trace_heap trace_json trace_list trace_perfetto trace_ranges \
                 trace_rare trace_report trace_sum trace_winner trace_words address get_list get_pages peer; do
                 sources counted "tools/xac/$source.c"
         done
