@@ -327,3 +327,42 @@ int byte_lock_share(int fd, uint64_t offset)
 {
         return wait_for(fd, offset, sys_share_byte);
 }
+
+int byte_lock_wait_in_turn(int fd, uint64_t offset, uint64_t turn)
+{
+        int err = byte_lock_wait(fd, turn);
+
+        if (err)
+                return err;
+        err = byte_lock_wait(fd, offset);
+        sys_unlock_byte(fd, turn);
+        return err;
+}
+
+/* -EAGAIN: it was not free for so long. */
+static int share_within(int fd, uint64_t offset, uint64_t limit_ns)
+{
+        enum { PAUSE_NS = 2000000 };
+        const uint64_t until_ns = sys_monotonic_ns() + limit_ns;
+
+        for (;;) {
+                int err = sys_share_byte(fd, offset, false);
+
+                if (err != -EAGAIN || sys_monotonic_ns() >= until_ns)
+                        return err;
+                sys_sleep_ns(PAUSE_NS);
+        }
+}
+
+int byte_lock_share_in_turn(int fd, uint64_t offset, uint64_t turn)
+{
+        int err = share_within(fd, turn, PATIENCE_NS);
+        const bool has_turn = !err;
+
+        if (err && err != -EAGAIN)
+                return err;
+        err = byte_lock_share(fd, offset);
+        if (has_turn)
+                sys_unlock_byte(fd, turn);
+        return err;
+}

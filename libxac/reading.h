@@ -5,11 +5,13 @@
 /*
  * Opening for reading only (XAC_RDONLY). What is possible depends on the state that the environment is in:
  *
- *      at rest   nobody has it open, and it was closed cleanly: it is read as it stands in its files. Nothing is
- * written, and no name is made; what other processes share belongs to this one alone. Who may open the lock file shares
- * byte 0 of it with others who read, and who opens it for writing waits meanwhile. Who may not, looks at each begin and
- * each end whether it still is at rest (at_rest.h) in use    a participant like others, whose transactions are all
- * read-only else      an error, and a line that says who can do what
+ *      at rest   nobody has it open, and it was closed cleanly: it is read as it stands in its files.
+ *                Nothing is written, and no name is made; what other processes share belongs to this one
+ *                alone. Who may open the lock file shares byte 0 of it with others who read. Who opens it for
+ *                writing waits meanwhile, and those who come later wait a second behind him. Who may not open
+ *                the lock file looks at each begin and each end whether it still is at rest (at_rest.h)
+ *      in use    a participant like others, whose transactions are all read-only
+ *      else      an error, and a line that says who can do what
  */
 
 #include "libxac/env.h"

@@ -5,7 +5,9 @@
  * users who may not. Without root those who may not are skipped.
  */
 
+#include "libxac/env.h"
 #include "tests/libxac/read_only_stand.h"
+#include "tests/support/leeway.h"
 
 static void write_in_child(int flags, void *unused)
 {
@@ -145,6 +147,54 @@ static void who_writes_waits_for_who_reads(void)
         check_equal(read_words(env, words), 1);
         check_ok(xac_close(env));
         crew_join(writer);
+}
+
+/* Or it has waited for him as long as a reader does. */
+static void read_after_the_writer_came(int unused, void *unused2)
+{
+        enum { PATIENCE_NS = 1000000000 };
+        const uint64_t begun_ns = crew_clock_ns();
+        const uint64_t *words;
+        xac_env *env;
+
+        (void)unused, (void)unused2;
+        check_ok(open_to_read(&env, &words));
+        check(crew_turn_await_ms(&common->turn, 1, 0) || crew_clock_ns() - begun_ns >= PATIENCE_NS);
+        check_ok(xac_close(env));
+}
+
+/* Until somebody waits for the turn to open it, as far as that is to be seen. */
+static void await_one_who_waits(void)
+{
+        const int fd = open(scratch_path("env/xac.lock"), O_RDWR | O_CLOEXEC);
+        struct flock turn;
+
+        check(fd >= 0);
+        for (struct leeway left = leeway_of(2000);;) {
+                turn = (struct flock){ .l_type = F_WRLCK, .l_start = (off_t)ENV_TURN_BYTE, .l_len = 1 };
+                check_equal(fcntl(fd, F_OFD_GETLK, &turn), 0);
+                if (turn.l_type != F_UNLCK || !leeway_pause(&left))
+                        break;
+        }
+        close(fd);
+}
+
+/* One reader after the other, so that somebody always reads. */
+static void who_reads_later_waits_behind_who_writes(void)
+{
+        const uint64_t *words;
+        xac_env *env;
+
+        prepare();
+        check_ok(open_to_read(&env, &words));
+        pid_t writer = crew_fork(open_and_pass, 0, NULL);
+        await_one_who_waits();
+        pid_t reader = crew_fork(read_after_the_writer_came, 0, NULL);
+        crew_sleep_ms(100);
+        check_equal(read_words(env, words), 1);
+        check_ok(xac_close(env));
+        crew_join(writer);
+        crew_join(reader);
 }
 
 /* A copy that did not keep the times is compared; pages that are not as their sums say are not taken for read. */
@@ -325,6 +375,7 @@ int main(void)
                 isolated_test(without_checksums_nothing_is_known),
                 isolated_test(what_would_change_it_is_refused),
                 isolated_test(who_writes_waits_for_who_reads),
+                isolated_test(who_reads_later_waits_behind_who_writes),
                 isolated_test(copies_are_compared),
                 isolated_test(it_takes_part_where_others_have_it_open),
                 isolated_test(also_without_a_log),
