@@ -12,10 +12,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/sys.h"
@@ -128,6 +131,57 @@ static void who_may_read_backs_up_what_is_at_rest(void)
         check_equal(chown(scratch_path("mallorys"), MALLORY, MALLORY), 0);
         as(MALLORY, look_at_it);
         check_xac(0, "restore", "--check", scratch_path("mallorys/copy"));
+}
+
+#define SOCKET scratch_path("mallorys/socket")
+
+/* Until the turn is root's again. */
+static void serve_it(void)
+{
+        const int said = open(scratch_path("mallorys/said"), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+        const pid_t server = tool_start(tool_args("serve", TOOL_ENV, SOCKET), said);
+        int status;
+
+        while (access(SOCKET, F_OK) != 0)
+                check_equal(waitpid(server, &status, WNOHANG), 0);
+        crew_turn_pass(turn);
+        crew_turn_await(turn, 2);
+        check_ok(kill(server, SIGTERM));
+        check_equal(waitpid(server, &status, 0), server);
+        check(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        close(said);
+}
+
+static bool was_said_by_server(const char *text)
+{
+        char said[1 << 12];
+        const int fd = open(scratch_path("mallorys/said"), O_RDONLY | O_CLOEXEC);
+        const ssize_t byte_len = read(fd, said, sizeof(said) - 1);
+
+        check(byte_len >= 0);
+        said[byte_len] = '\0';
+        close(fd);
+        return strstr(said, text) != NULL;
+}
+
+static void who_may_read_serves_what_is_at_rest_again(void)
+{
+        set_up();
+        check_equal(mkdir(scratch_path("mallorys"), 0755), 0);
+        check_equal(chown(scratch_path("mallorys"), MALLORY, MALLORY), 0);
+        pid_t mallory = start_as(MALLORY, serve_it);
+        crew_turn_await(turn, 1);
+        check_xac(0, "get", "--list", SOCKET);
+        for (int i = 0; i < 2; i++) {
+                as(ALICE, work);
+                check_xac(1, "get", "--list", SOCKET);
+                check_said("Stale file handle");
+                check_xac(0, "get", "--list", SOCKET);
+                check_said(TOOL_FILE);
+        }
+        check(was_said_by_server("another process has opened it for writing: going on"));
+        crew_turn_pass(turn);
+        crew_join(mallory);
 }
 
 static mode_t mode_of(const char *name)
@@ -425,6 +479,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 isolated_test(who_may_read_backs_up_what_is_at_rest),
+                isolated_test(who_may_read_serves_what_is_at_rest_again),
                 isolated_test(at_rest_nobody_is_stopped),
                 isolated_test(in_use_nobody_is_stopped),
                 isolated_test(older_lock_files_are_tightened),

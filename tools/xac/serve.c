@@ -54,7 +54,8 @@ enum {
         TURN_MS = 10,   /* so long, and with so many clients, it gives up a moment; then others come */
         TURN_CLIENTS = 4,
         POOL_LOOK_MS = 10, /* so often it looks whether snapshots fill the pool: */
-        POOL_PARTS = 8     /* all but one of so many */
+        POOL_PARTS = 8,    /* all but one of so many */
+        REST_LOOK_MS = 50  /* so often it looks whether an environment is at rest again */
 };
 
 struct server {
@@ -299,7 +300,8 @@ static int next_timeout(struct server *server)
         return due <= now ? 0 : (int)(due - now);
 }
 
-/* One event at a time: it may end clients of which there are others. */
+/* Until a signal comes, or the environment is another one than was opened (-ESTALE).
+ * One event at a time: it may end clients of which there are others. */
 static int serve_all(struct server *server)
 {
         for (;;) {
@@ -317,9 +319,58 @@ static int serve_all(struct server *server)
                 tend_moments(server);
                 serve_overdue(server);
                 tend_moments(server);
+                if (server->moments.is_stale)
+                        return -ESTALE;
                 if (server->is_deaf && now_ms() >= server->deaf_until_ms)
                         listen_again(server, true);
         }
+}
+
+/* ---- an environment at rest that somebody has opened for writing ---- */
+
+/* Errors of an environment that others write to, or have left for its owner to recover. */
+static bool may_be_at_rest_later(int err)
+{
+        return err == -EACCES || err == -EBUSY || err == -ESTALE || err == -EUCLEAN;
+}
+
+/* 1: a signal has come. */
+static int wait_for_signal(const struct server *server, int timeout_ms)
+{
+        struct pollfd signal = { .fd = server->signals, .events = POLLIN };
+
+        return poll(&signal, 1, timeout_ms) > 0;
+}
+
+/* Who asks meanwhile waits in the listener's queue. 0, 1: a signal has come, or an error. */
+static int open_when_at_rest(struct server *server)
+{
+        for (;;) {
+                int err = xac_open(server->settings.directory, XAC_RDONLY, NULL, &server->moments.env);
+
+                if (!err || !may_be_at_rest_later(err))
+                        return err;
+                if (wait_for_signal(server, REST_LOOK_MS))
+                        return 1;
+        }
+}
+
+/* The responses that are on their way are of pages that may be another moment's by now. */
+static int open_anew(struct server *server)
+{
+        int err;
+
+        tool_complain("%s: another process has opened it for writing: going on when that has closed it",
+                      server->settings.directory);
+        while (server->clients)
+                let_go(server, server->clients);
+        server->ending = NULL;
+        xac_close(server->moments.env);
+        server->moments = (struct serve_moments){ .env = NULL };
+        err = open_when_at_rest(server);
+        if (!err)
+                err = serve_files_look(&server->files);
+        return err;
 }
 
 /* Before there is anything to take away in the end. */
@@ -390,13 +441,15 @@ static enum tool_exit serve(struct server *server)
                 say(stdout, "serving %s on %s\n", server->settings.directory, server->listener.text);
                 fflush(stdout);
                 err = serve_all(server);
+                while (err == -ESTALE && !(err = open_anew(server)))
+                        err = serve_all(server);
         }
         while (server->clients)
                 let_go(server, server->clients);
         listener_close(&server->listener);
-        if (err)
+        if (err < 0)
                 tool_complain("%s", tool_explain(err));
-        return err ? TOOL_FAILED : TOOL_DONE;
+        return err < 0 ? TOOL_FAILED : TOOL_DONE;
 }
 
 static enum tool_exit serve_files_of(struct server *server)
@@ -433,7 +486,7 @@ static enum tool_exit open_and_serve(struct server *server)
         if (opening_open(&opening, &server->moments.env) != TOOL_DONE)
                 return TOOL_FAILED;
         result = serve_files_of(server);
-        err = xac_close(server->moments.env);
+        err = server->moments.env ? xac_close(server->moments.env) : 0;
         if (err)
                 tool_complain("%s: closing it: %s", server->settings.directory, tool_explain(err));
         return err ? TOOL_FAILED : result;

@@ -54,6 +54,7 @@ static int open_another(struct serve_moments *moments, uint64_t sequence, uint64
         int err = sequence ? xac_snapshot_open_at(moments->env, sequence, &snapshot)
                            : xac_snapshot_open(moments->env, 0, &snapshot);
 
+        moments->is_stale |= !sequence && err == -ESTALE;
         if (err)
                 return err;
         *opened = find_of(moments, xac_snapshot_sequence(snapshot));

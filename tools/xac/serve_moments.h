@@ -39,6 +39,8 @@ struct serve_moment {
 
 struct serve_moments {
         xac_env *env;
+        bool is_stale; /* it was opened at rest, and somebody has opened it for writing: no moment is to be had any more
+                        */
         struct serve_moment moment[SERVE_MOMENTS_MAX];
 };
 
