@@ -6,7 +6,7 @@
  *
  *      malloc   of the C library, in each process' own memory
  *      heap     xac_heap_malloc() in one file, so many steps a transaction; what a transaction that lost a race has
- * done is undone, and done again
+ *               done is undone, and done again
  *
  * All processes have as many objects together as one alone. Space is the pages of objects, divided by the bytes asked
  * for. The ways run in turn: A, B, A, B.

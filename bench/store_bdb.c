@@ -4,28 +4,29 @@
  * Berkeley DB 5.3, a B-tree, or a hash table (bdb-hash), in a transactional environment that several processes share:
  *
  *      memory, nosync   DB_TXN_NOSYNC: the log goes into a buffer, from there into a file, and nobody waits for it.
- * (Slower were a log in memory, DB_LOG_IN_MEMORY, and DB_TXN_WRITE_NOSYNC.) durable          its default, DB_TXN_SYNC:
- * a commit waits until the log is on disk; several commits share a write by themselves. (DB_LOG_DSYNC was as fast with
- *                       one process, half as fast with sixteen; DB_LOG_DIRECT is refused.)
+ *                       (Slower were a log in memory, DB_LOG_IN_MEMORY, and DB_TXN_WRITE_NOSYNC.)
+ *      durable          its default, DB_TXN_SYNC: a commit waits until the log is on disk; several commits share a
+ *                       write by themselves. (DB_LOG_DSYNC was as fast with one process, half as fast with sixteen;
+ *                       DB_LOG_DIRECT is refused.)
  *
- *  - the cache holds all records three times over (bdb), or is small, as it is by default and in the thesis (bdb-256k,
- *    bdb-64m); the region files, the cache among them, lie in /dev/shm, so that the kernel does not write them to disk
- * by and by; data and log lie where every system's files lie;
+ *  - the cache holds all records three times over (bdb), or is small, as it is by default and in the thesis
+ *    (bdb-256k, bdb-64m); the region files, the cache among them, lie in /dev/shm, so that the kernel does not write
+ *    them to disk by and by; data and log lie where every system's files lie;
  *  - pages of 4 KiB for small records, of 16 KiB for large ones (--page-size: others);
  *  - locks enough for every page, as a transaction that reads or loads all of them holds them all; deadlocks are
  *    found when a lock has to wait, and the loser tries again;
  *  - a checkpoint whenever 16 MiB of log have been written, by a thread of the first worker's process, and old log
- * files are removed. Of 250,000 small inserts that is each 80,000th; one in 128 MiB of log, as libxac has it, would be
- * none;
+ *    files are removed. Of 250,000 small inserts that is each 80,000th; one in 128 MiB of log, as libxac has it,
+ *    would be none;
  *  - a single operation has no explicit transaction: DB_AUTO_COMMIT is cheaper, and so are locks that a read
  *    gives back at once;
  *  - scans are bulk cursors (DB_MULTIPLE_KEY, DB_CURSOR_BULK), outside of a transaction: it holds no lock on what it
- * has passed, and so promises less than the others do; loading is bulk puts in a bulk transaction (DB_TXN_BULK);
+ *    has passed, and so promises less than the others do; loading is bulk puts in a bulk transaction (DB_TXN_BULK);
  *  - with eight and more workers one run in a hundred or so (5.3.28) leaves a record in the page next to the one where
  *    it belongs, where no lookup finds it; its own verification (DB->verify) says so, too. Such runs do not count, and
  *    are repeated, and the table says how many they were (is_flawed);
  *  - the hash table is told how many records there will be (h_nelem), and how many fill a page (h_ffactor), as its
- * manual advises; else as the B-tree;
+ *    manual advises; else as the B-tree;
  *  - handles are free-threaded (DB_THREAD) only where threads share them. Not DB_PRIVATE, which is some 10 %
  *    faster: no other process could open it.
  */

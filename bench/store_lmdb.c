@@ -3,9 +3,11 @@
 /*
  * LMDB, set up to be as fast as its promise lets it be:
  *
- *      memory, nosync   MDB_NOSYNC | MDB_WRITEMAP | MDB_MAPASYNC: a commit neither syncs nor calls pwrite. (There is no
- * log; a crash of the machine may destroy the file, so this promises less than XAC_NOSYNC does.) durable          no
- * flag but MDB_NOMEMINIT: its default, fully synchronous mode. MDB_WRITEMAP promises the same, and was 3 to 5 % slower
+ *      memory, nosync   MDB_NOSYNC | MDB_WRITEMAP | MDB_MAPASYNC: a commit neither syncs nor calls pwrite. (There is
+ *                       no log; a crash of the machine may destroy the file, so this promises less than XAC_NOSYNC
+ *                       does.)
+ *      durable          no flag but MDB_NOMEMINIT: its default, fully synchronous mode. MDB_WRITEMAP promises the
+ *                       same, and was 3 to 5 % slower
  *
  *  - keys of 8 bytes are integers (MDB_INTEGERKEY), so that they are compared as such;
  *  - ascending keys of one worker, and loading, are appended (MDB_APPEND);

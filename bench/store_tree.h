@@ -24,7 +24,7 @@
  *
  *  - pages as suits each tree best: store_bptree.c, store_cobtree.c (--page-size: others);
  *  - all other options are the defaults: a log of 256 MiB, of which a checkpoint runs in the background whenever half
- * is used; a pool of half of the machine's memory, 4 GiB at most;
+ *    is used; a pool of half of the machine's memory, 4 GiB at most;
  *  - records with keys of 8 bytes and values of up to 256 are of fixed size (options.key_bytes);
  *  - single operations are calls outside of transactions, so that each is one of its own.
  */

@@ -6,8 +6,8 @@
  *      searches    table 5.1    random searches, each a transaction, in trees that were loaded in order and closed,
  *                               and of which nothing is in memory, by a process that may have less than they need
  *      random      table 5.2    inserts of random keys, each a transaction; then a range query over everything
- *      sorted      table 5.3    inserts in ascending order, the dearest case of a packed memory array; the dearest one,
- * too
+ *      sorted      table 5.3    inserts in ascending order, the dearest case of a packed memory array; the dearest
+ *                               one, too
  */
 
 #include "bench/thesis.h"

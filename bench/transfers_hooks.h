@@ -8,8 +8,8 @@
  * library is not linked; these functions are in transfers_hooks.c. What memcpy(), memcmp() and their like touch is seen
  * because the linker is told to --wrap them. Registers, the stack and prefetches are not memory in this sense.
  *
- *      trees/bpnode_find.c     slots[middle].head < head   -->   __tsan_read4(&slots[middle].head)   -->   touch(arg,
- * at, 4)
+ *      trees/bpnode_find.c     slots[middle].head < head   -->   __tsan_read4(&slots[middle].head)
+ *                                                          -->   touch(arg, at, 4)
  */
 
 #include <stddef.h>

@@ -13,7 +13,7 @@
  *      2. A directory of the remembered path that has no marker, or another one, is refused. Another path is somebody's
  *         choice: a new archive begins.
  *      3. Who remembers none takes a marker of its own uuid: somebody died after 1. Without a marker it takes what
- * looks like an archive, of before there were markers, and marks it.
+ *         looks like an archive, of before there were markers, and marks it.
  */
 
 #include <stdbool.h>

@@ -9,8 +9,8 @@
  *
  * R33  A segment is recycled only when the archive has it, on disk: checkpoints recycle up to log_table.held, which
  *      moves when a part's file and its name are synced. What a session that did not end in a close has left is
- * archived by the next open, after recovery has decided what it is and before the log is given up: so the archive never
- * has what the environment does not, and lacks nothing silently (archive_line.h).
+ *      archived by the next open, after recovery has decided what it is and before the log is given up: so the
+ *      archive never has what the environment does not, and lacks nothing silently (archive_line.h).
  *
  * Committers never wait for the archive. While it takes nothing the log grows, up to archive_held_bytes; then commits
  * get -ENOSPC, or the oldest half of what is held is dropped, and remains a gap.

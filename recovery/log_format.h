@@ -37,10 +37,14 @@
  *                      version 4: 0)
  *          32      8   transaction: position of the first fragment that belongs to this commit; in the first fragment
  *                      itself its own position; 0: there are none; of a pad: the same time by the machine's clock,
- * which may go back (before version 5: 0) 40      4   incarnation 44      4   kind: 1 = commit, 2 = fragment, 3 = pad
- * (no payload; byte_len is all up to the group's end), 4 = merged commits 48      4   CRC-32C of the payload 52      4
- * payload_len 56      …   payload: entries, one after the other; the payload of a transaction is that of its fragments,
- * in order, and of its commit record last
+ *                      which may go back (before version 5: 0)
+ *          40      4   incarnation
+ *          44      4   kind: 1 = commit, 2 = fragment, 3 = pad (no payload; byte_len is all up to the group's end),
+ *                      4 = merged commits
+ *          48      4   CRC-32C of the payload
+ *          52      4   payload_len
+ *          56      …   payload: entries, one after the other; the payload of a transaction is that of its fragments,
+ *                      in order, and of its commit record last
  *
  * Merged commits: one record stands for all commits after `base` up to its own sequence, at once. Commits that do
  * not wait for the disk may be lost by a crash, the newest first, so nobody needs to find each of them in the log:

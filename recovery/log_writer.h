@@ -26,10 +26,12 @@
  * R38  Who commits and waits has the segment at the log's end open before the record is staged, as seen under the lock.
  * R30  A leader looks at its turn after it has opened what it writes to, and says that its group is durable only when
  *      the turn has become `finishing`, which only it can do. What is said then only moves forward: it may be said
- * late, and by others. R31  Who takes the turn from somebody alive puts new files in the place of those that may still
- * be written to, before it writes itself. That this is still to be done stands in the turn, whoever has it. R34  Such a
- * file is made before the turn is looked at for the last time, and those of earlier turns are removed before it gets
- * its name. I10  A sector with durable bytes is never written again.
+ *      late, and by others.
+ * R31  Who takes the turn from somebody alive puts new files in the place of those that may still be written to,
+ *      before it writes itself. That this is still to be done stands in the turn, whoever has it.
+ * R34  Such a file is made before the turn is looked at for the last time, and those of earlier turns are removed
+ *      before it gets its name.
+ * I10  A sector with durable bytes is never written again.
  *
  * A group that is written without a sync ("pushed") makes room in the ring and nothing else: it is closed for
  * nobody, and the next synced group syncs it too.

@@ -12,11 +12,11 @@
  * Rules for bytes that nobody trusts:
  *
  *  1. Lengths are looked at when the header of a frame is there. Memory is taken as bytes arrive: a frame that says
- * that it is large takes twice what has come of it, or GROW_MIN.
+ *     that it is large takes twice what has come of it, or GROW_MIN.
  *  2. What a segment is made of is judged before it is one (segment.c): afterwards it is read without asking.
  *  3. What was asked for bounds what is taken (range_expect.c), and a frame that has nothing is none.
  *  4. All of that has a limit, if the caller says one (xac_range_limit): what a frame will take is counted when its
- * header is there.
+ *     header is there.
  *  5. Segments come in order: the first record of each is behind the last one of those before it, as they are shown.
  *
  * While a response comes in, from its BEGIN on, the range is empty; after an error it stays so. The old segments wait

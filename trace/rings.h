@@ -12,17 +12,18 @@
  * of the file. A track holds the byte of its ring, so that the kernel says whether it is alive.
  *
  * TR1  An event is counted in `written` after it stands in the ring, and overwritten only after `drained` has passed
- * it. TR2  The file's blocks are written first, then `byte_len` moves behind them, then `drained` moves: a collector
- * that dies in between leaves blocks that its successor overwrites, or events that it writes once more under the same
+ *      it.
+ * TR2  The file's blocks are written first, then `byte_len` moves behind them, then `drained` moves: a collector that
+ *      dies in between leaves blocks that its successor overwrites, or events that it writes once more under the same
  *      numbers (docs/models/trace.pml).
  * TR3  A ring becomes free by the collector alone, after the track's end is in the file. Who leaves says so and then
- * gives up its byte; so who has no byte is looked at once more before it is taken for dead. How a track has ended is
- * looked at before how much it has recorded.
- * TR4  Who opens it for writing trusts whoever may write to it. So file and memory are this user's, made for
- * their owner alone, and the memory says which file it is of: no header leads to the memory of another trace, and
- * nobody else makes either shorter. Counts in it are bounded all the same where they are used.
- * TR5  A file has one set of rings at a time. Memory that is not believed is replaced only when nobody holds a lock of
- * the file any more but who opens it.
+ *      gives up its byte; so who has no byte is looked at once more before it is taken for dead. How a track has
+ *      ended is looked at before how much it has recorded.
+ * TR4  Who opens it for writing trusts whoever may write to it. So file and memory are this user's, made for their
+ *      owner alone, and the memory says which file it is of: no header leads to the memory of another trace, and
+ *      nobody else makes either shorter. Counts in it are bounded all the same where they are used.
+ * TR5  A file has one set of rings at a time. Memory that is not believed is replaced only when nobody holds a lock
+ *      of the file any more but who opens it.
  */
 
 #include <stdalign.h>

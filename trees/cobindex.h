@@ -22,12 +22,12 @@
  *
  *  C1  The separator before a used segment is not greater than any key of it, and greater than all keys before it.
  *  C2  That of the first used segment of an extent stands in the top, before its extent. That of the tree's first
- * stands nowhere, unless empty extents are before its own: then it stands there, too, and is the least of all, so that
- *      no key is led to those, and what is put before all others comes into that segment. All others stand in their
- *      extent: the node before a place has the separator of the first used segment that is at or behind it and not the
- *      first of the extent, and is zeros, greater than all keys, where there is none. Likewise in the top: the node
- *      before an extent has the separator of the first extent at or behind it that is not empty, or zeros. So
- *      separators ascend.
+ *      stands nowhere, unless empty extents are before its own: then it stands there, too, and is the least of all,
+ *      so that no key is led to those, and what is put before all others comes into that segment. All others stand in
+ *      their extent: the node before a place has the separator of the first used segment that is at or behind it and
+ *      not the first of the extent, and is zeros, greater than all keys, where there is none. Likewise in the top:
+ *      the node before an extent has the separator of the first extent at or behind it that is not empty, or zeros.
+ *      So separators ascend.
  *  C3  Empty segments have a 0 in `used`. What is in their pages means nothing.
  *  C4  A tree has one extent at least. All nodes behind the last place are zeros.
  *  C5  What an insert with room reads: root, seldom a top page, an index page or two, the segment. What it writes:

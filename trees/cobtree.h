@@ -19,8 +19,8 @@
  *         after    | 1 2 3       | 4 5 6 +       | 7 8 |
  *
  *     Better still, a segment beside it has room enough: then the two share their records (cobtree_share), and the
- *     separator between them is another (cobindex_separate). No place is used up, and segments are fuller. If only the
- * one behind that has room, those two share first.
+ *     separator between them is another (cobindex_separate). No place is used up, and segments are fuller. If only
+ *     the one behind that has room, those two share first.
  *
  *         before   | 1 2 3 4 5 6 | 8 9 |
  *         after    | 1 2 3 4 | 5 6 + 8 9 |

@@ -6,11 +6,11 @@
  *  - journal_mode=WAL, synchronous=OFF: readers have snapshots and block nobody, nothing is synced, as in the other
  *    systems. The database lies in shared memory;
  *  - the file is mapped (mmap_size), the cache of a connection holds 256 MiB, the log is checkpointed every 4,000
- * pages;
+ *    pages;
  *  - LINEITEM is a table WITHOUT ROWID, ordered by order and line; an index of its parts, which no transaction
  *    changes, serves Q17;
  *  - a statement is a transaction. One that writes and finds the lock taken sleeps 50 us and looks again, where
- * SQLite's own handler sleeps for milliseconds.
+ *    SQLite's own handler sleeps for milliseconds.
  *
  * SQLite keeps rows, not columns. No other configuration was tried.
  */

@@ -6,7 +6,7 @@
  *
  *      view      a heap in a volatile environment; an operation is a transaction
  *      mutex     plain memory that processes share, with a serial allocator in it (examples/lua/heap.h), under one
- * mutex for all, which is robust: who holds it may die, and then leaves half of an operation behind
+ *                mutex for all, which is robust: who holds it may die, and then leaves half of an operation behind
  *
  * Either begins in worker 0.
  */

@@ -3,8 +3,8 @@
 /*
  * Runs a program (program.h) once, in ordinary memory or in a view, and prints
  *
- *      us    cpu_us    faults    lost    sum          of an operation; faults in views and attempts that were lost: in
- * all
+ *      us    cpu_us    faults    lost    sum          of an operation; faults in views and attempts that were lost:
+ *                                                     in all
  *
  *      frame plain|view OPERATIONS      a tenth as many come before, to warm up
  *

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* What -fsanitize=thread calls, under the names that gcc and clang have agreed on. Hidden from libraries: libxac looks
- * for
- * __tsan_init to learn whether the real sanitizer is there. */
+/* What -fsanitize=thread calls, under the names that gcc and clang have agreed on. Hidden from libraries: libxac
+ * looks for __tsan_init to learn whether the real sanitizer is there. */
 
 #include "labs/grader/access.h"
 

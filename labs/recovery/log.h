@@ -6,14 +6,17 @@
  * A redo log for three pages of words. Its words are those of libxac (docs/DESIGN.md): each thing here has a big sister
  * there.
  *
- *   commit     up to two changes that take effect together: "add 5 to word 3". It becomes a record of the log
- *   log        an endless row of records. A place in it is a position, which only grows; it lies at position %
- * LOG_BYTES of the file, so that old records are overwritten without being cleared (recycled) home       where pages
- * lie when they are at rest checkpoint brings the pages home, so that the log before it is no longer needed area a copy
- * of the pages of a checkpoint, on disk before any of them goes home; there are two, used in turn manifest   says which
- * checkpoint holds: from which position on the log is to be replayed (the redo point), and which area has its pages. It
- * has two slots; the newest valid one is believed recovery   what happens when the log is opened: area, home, replay,
- * and a checkpoint incarnation  number of a life of the log, from one recovery to the next
+ *   commit       up to two changes that take effect together: "add 5 to word 3". It becomes a record of the log
+ *   log          an endless row of records. A place in it is a position, which only grows; it lies at position %
+ *                LOG_BYTES of the file, so that old records are overwritten without being cleared (recycled)
+ *   home         where pages lie when they are at rest
+ *   checkpoint   brings the pages home, so that the log before it is no longer needed
+ *   area         a copy of the pages of a checkpoint, on disk before any of them goes home; there are two, used in
+ *                turn
+ *   manifest     says which checkpoint holds: from which position on the log is to be replayed (the redo point), and
+ *                which area has its pages. It has two slots; the newest valid one is believed
+ *   recovery     what happens when the log is opened: area, home, replay, and a checkpoint
+ *   incarnation  number of a life of the log, from one recovery to the next
  *
  * A commit is durable when its record is. A record adds, so it must not be applied twice.
  *

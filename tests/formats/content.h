@@ -10,8 +10,8 @@
  *      trees   the arena "trees" with the trees "b" and "c". Record k, from 1 on, has a key of content_key(k) and a
  *              value of content_value(k); every third was deleted again.
  *      heap    the heap "heap", which lies anywhere. Root k, from 0 on, has a name of content_root(k), its number as
- * tag and as many bytes content_letter(k) as content_root_bytes(k); every ninth was removed again. Beside every fourth
- * lies an object without a name.
+ *              tag and as many bytes content_letter(k) as content_root_bytes(k); every ninth was removed again.
+ *              Beside every fourth lies an object without a name.
  */
 
 #include <stddef.h>

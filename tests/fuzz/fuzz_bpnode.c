@@ -6,7 +6,7 @@
  * finds nothing wrong with can be read.
  *
  *      first byte   bit 0: damage in the end; bit 1: inner; bit 2: fixed; bit 3: pages of 16 KiB; bit 4: a comparison
- * is given; bits 5 and 6: nothing is made before, but bytes taken as they come
+ *                   is given; bits 5 and 6: nothing is made before, but bytes taken as they come
  */
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * values, so the model has each key behind its own.
  *
  *      first byte   bits 0, 1, 3, 4: stage.h; bit 2: keys are made so that their hash values are close to each other;
- * bit 5: the arena is one that can be rewired
+ *                   bit 5: the arena is one that can be rewired
  *
  * Close: of a fixed table the input says the hash value in place of the key, and the directory becomes deep; of another
  * one only 256 of them are had by keys of the same length, and more than a page of records may have the same.

@@ -6,7 +6,7 @@
  * length, mode and bytes, and nothing else: no name leads out of a header into the archive.
  *
  *      a file       a byte: how long the name is (0: the end); how the name is made; its bytes, or a seed; length;
- * mode; pieces that are written: bytes to leave out, bytes to write
+ *                   mode; pieces that are written: bytes to leave out, bytes to write
  */
 
 #include <fcntl.h>

@@ -6,7 +6,7 @@
  * Bytes are operations on two trees of an arena in memory (stage.h), whose keys are in the order of a sorted array.
  *
  *      first byte   bits 0, 1, 3, 4: stage.h; bit 2: the second tree has a comparison; bit 5, cobtree: the second has
- * so many records that it fills an extent
+ *                   so many records that it fills an extent
  */
 
 #include "tests/fuzz/stage.h"

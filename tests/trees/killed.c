@@ -4,8 +4,8 @@
  * Processes that work on the same trees are killed (SIGKILL) at random moments, single ones, several, and now and then
  * all at once. Shown by an auditor, which is a process too:
  *
- *      - the deeds of each worker (deeds.h) are there up to the last one that it was told of, or one more, and none in
- * part: all trees hold exactly that, and bptree_check finds nothing;
+ *      - the deeds of each worker (deeds.h) are there up to the last one that it was told of, or one more, and none
+ *        in part: all trees hold exactly that, and bptree_check finds nothing;
  *      - the survivors go on, a newcomer can open at any time;
  *      - once all are dead, every slot, row, list and lock is accounted for (tests/kill/audit.h).
  *

@@ -7,9 +7,8 @@
  * Workers put records in random order, replace some, and delete a third of them; then all records are looked up by a
  * scan, and bptree_check goes through all pages; once more after the last close.
  *
- *      large [--tree bptree|cobtree] [--records N] [--value-bytes N] [--processes N] [--pool-bytes N] [--memory-bytes
- * N]
- *            [--durable] [--seed X]      each kind of tree, unless told
+ *      large [--tree bptree|cobtree] [--records N] [--value-bytes N] [--processes N] [--pool-bytes N]
+ *            [--memory-bytes N] [--durable] [--seed X]      each kind of tree, unless told
  */
 
 #include <errno.h>

@@ -4,8 +4,8 @@
  * Trees under hard orders of puts and deletes (patterns.h), and how many pages a commit writes. Without options: each
  * pattern briefly. With options, one of any length, which says what it saw:
  *
- *         tests/trees/test_tree_patterns --tree cobtree --way declared --pattern hammer-up --records fixed --keys
- * 1000000
+ *         tests/trees/test_tree_patterns --tree cobtree --way declared --pattern hammer-up --records fixed
+ *                 --keys 1000000
  */
 
 #include <getopt.h>
