@@ -319,6 +319,13 @@ static void also_what_is_in_shared_memory_alone(void)
 
 /* ---- Other users ---- */
 
+/* Of one who has seen the middle of a writer's work, and says what it looks like. */
+static int complain(void *unused)
+{
+        (void)unused;
+        return XAC_CORRUPT;
+}
+
 static void read_until_stale(void *unused)
 {
         const uint64_t *words;
@@ -333,6 +340,7 @@ static void read_until_stale(void *unused)
         crew_turn_pass(&common->turn);
         crew_turn_await(&common->turn, 2);
         (void)*(volatile const uint64_t *)words;
+        check_code(xac_run(env, XAC_NESTED, complain, NULL), -ESTALE);
         check_code(xend(env), -ESTALE);
         check_code(xbegin(env, 0), -ESTALE);
         check_code(xac_snapshot_close(snapshot), -ESTALE);
