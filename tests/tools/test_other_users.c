@@ -133,6 +133,20 @@ static void who_may_read_backs_up_what_is_at_rest(void)
         check_xac(0, "restore", "--check", scratch_path("mallorys/copy"));
 }
 
+static void ask_in_vain(void)
+{
+        check_xac(1, "stat", TOOL_ENV);
+        check_equal(tool_count_said("Permission denied"), 1);
+        check_equal(tool_count_said("\n"), 1);
+}
+
+static void who_may_not_read_is_told_once(void)
+{
+        set_up();
+        check_equal(chmod(TOOL_ENV, 0700), 0);
+        as(MALLORY, ask_in_vain);
+}
+
 #define SOCKET scratch_path("mallorys/socket")
 
 /* Until the turn is root's again. */
@@ -479,6 +493,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 isolated_test(who_may_read_backs_up_what_is_at_rest),
+                isolated_test(who_may_not_read_is_told_once),
                 isolated_test(who_may_read_serves_what_is_at_rest_again),
                 isolated_test(at_rest_nobody_is_stopped),
                 isolated_test(in_use_nobody_is_stopped),

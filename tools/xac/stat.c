@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <xac/xac.h>
 
 #include "base/say.h"
@@ -302,7 +303,9 @@ static bool is_part_of_backups(const char *path, bool is_json)
         struct stat st;
         bool is_part = false;
 
-        if (stat(path, &st) || !S_ISDIR(st.st_mode) || place_open(&place, path) != TOOL_DONE)
+        if (stat(path, &st) || !S_ISDIR(st.st_mode) || eaccess(path, R_OK | X_OK)) /* who opens it next complains */
+                return false;
+        if (place_open(&place, path) != TOOL_DONE)
                 return false;
         if (sys_stat_at(place.directory, MANIFEST_NAME, &st) == -ENOENT)
                 is_part = is_json ? stat_backup_is_one(path) : stat_backup_print(&place, false) == 1;
