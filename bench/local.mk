@@ -8,6 +8,7 @@ BENCH_PROGRAMS = \
         bench/moves \
         bench/handover \
         bench/heap \
+        bench/roots \
         bench/home \
         bench/hot_path \
         bench/backup \
@@ -65,6 +66,8 @@ bench_strings_LDADD = compiler/libxacrt.a bench/libbench.la $(XAC_LIBS)
 endif
 bench_heap_SOURCES = bench/heap.c
 bench_heap_LDADD = bench/libbench.la $(HEAP_LIBS)
+bench_roots_SOURCES = bench/roots.c
+bench_roots_LDADD = bench/libbench.la $(HEAP_LIBS)
 bench_home_SOURCES = bench/home.c
 bench_home_LDADD = bench/libbench.la $(XAC_LIBS)
 bench_hot_path_SOURCES = bench/hot_path.c
