@@ -141,6 +141,19 @@ go()
                 return 1
         }
         (cd "$out/files" && exercise) >"$out/said" 2>&1
+        grep -q '^status' "$out/said" || {
+                echo "FAILED: $program_name: $way: nothing was run"
+                return 1
+        }
+}
+
+# passes: by clang each test ends with 0: what fails there as well would say nothing.
+passes()
+{
+        grep '^status' "$out/said" | grep -qv '^status 0$' || return 0
+        echo "FAILED: $program_name: its own tests fail by $way"
+        grep -B 5 '^status [^0]' "$out/said" | tail -n 20
+        return 1
 }
 
 # culprits: who took faults, "FUNCTION CALLER". All that format text are one, printf, and so
@@ -203,7 +216,7 @@ check()
                 return 1
         fi
         source=$(sh "$here/fetch" "$package" "$cache") || return 77
-        go "$clang" -O2 || return 1
+        go "$clang" -O2 && passes || return 1
         expected=$out/said
         compare -O1
         one=$?
