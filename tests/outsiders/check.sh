@@ -41,7 +41,7 @@ clean_up()
 trap clean_up EXIT
 trap 'exit 130' INT TERM HUP
 
-all_programs='zlib lz4 jansson yyjson redis'
+all_programs='zlib lz4 zstd jansson yyjson redis'
 wrapped='malloc calloc realloc reallocarray aligned_alloc posix_memalign malloc_usable_size free'
 exchanged='read write fread fwrite' # calls.c
 calls_most=3
