@@ -10,9 +10,10 @@
 # The sources are Debian's (fetch), kept in $OUTSIDERS (default: outsiders/ of the build folder). Exit status 77: none was to
 # be had, or there is no xac-cc.
 #
-# A program's file sets `package`; `calls`, lines "NAME: reason"; and `led`, the calls of the system whose buffers lie on the
-# heap, which take no faults but would fail (calls.c); its build() compiles by compile() and link(), in the
-# folder of the source, and its exercise() runs by run().
+# A program's file sets `package`; `needs`, the programs that make its sources; `calls`, lines "NAME: reason"; and `led`, the
+# calls of the system whose buffers and paths lie on the heap, which take no faults but would fail (calls.c). Its build()
+# compiles by compile() and link(), in the folder of the source, and its exercise() runs by run(). Its crowd(), if it has
+# one, is what several processes do, by xac-cc alone.
 
 set -u
 
@@ -41,9 +42,9 @@ clean_up()
 trap clean_up EXIT
 trap 'exit 130' INT TERM HUP
 
-all_programs='zlib lz4 zstd jansson yyjson redis'
+all_programs='zlib lz4 zstd jansson yyjson redis quickjs'
 wrapped='malloc calloc realloc reallocarray aligned_alloc posix_memalign malloc_usable_size free'
-exchanged='read write fread fwrite' # calls.c
+exchanged='read write pread pwrite fread fwrite open fopen stat lstat access unlink' # calls.c
 calls_most=3
 seconds=${OUTSIDERS_SECONDS:-600} # for each program and compiler
 
@@ -100,7 +101,8 @@ is_named()
         echo "$calls" | grep -q "^$1: "
 }
 
-# libraries: what a user gives the linker: the functions that are led elsewhere, and who answers for them.
+# libraries: what a user gives the linker: the functions that are led elsewhere, and who answers for them. Where a file has 64
+# bits anyway, open64() is open().
 libraries()
 {
         for name in $wrapped; do
@@ -108,7 +110,7 @@ libraries()
         done
         for name in $exchanged; do
                 case " $led " in
-                *" $name "*) printf '%s ' "-Wl,--wrap=$name" ;;
+                *" $name "*) printf '%s ' "-Wl,--wrap=$name,--wrap=${name}64,--defsym=__wrap_${name}64=__wrap_$name" ;;
                 esac
         done
         echo "-rdynamic $out/memory.o $out/faults.o $out/calls.o -L$builddir/.libs -Wl,-rpath,$builddir/.libs -lxacheap -lxac"
@@ -201,6 +203,17 @@ compare()
         echo "ok: $program_name: xac-cc $1: $(grep -c '^status' "$out/said") runs, as by clang;" \
                 "$(awk '$1 == "served" { sum += $2 } END { print sum + 0 }' "$out/faults") page faults" \
                 "$(culprits | cut -d ' ' -f 1 | sort -u | sed 's/^/in /' | tr '\n' ' ')"
+        crowd >"$out/crowd" 2>&1 || {
+                echo "FAILED: $program_name: $way: several processes: exit status $?"
+                tail -n 20 "$out/crowd"
+                return 1
+        }
+        sed "s/^/    $program_name: xac-cc $1: /" "$out/crowd"
+}
+
+crowd()
+{
+        :
 }
 
 # check PROGRAM
@@ -209,12 +222,19 @@ check()
         program_name=$1
         calls=
         led=
+        needs=
         # shellcheck source=/dev/null
         . "$here/$program_name.sh"
         if [ "$(echo "$calls" | grep -c .)" -gt $calls_most ]; then
                 echo "FAILED: $program_name: names more than $calls_most calls"
                 return 1
         fi
+        for tool in $needs; do
+                command -v "$tool" >/dev/null || {
+                        echo "$program_name: there is no $tool, which makes its sources: skipped"
+                        return 77
+                }
+        done
         source=$(sh "$here/fetch" "$package" "$cache") || return 77
         go "$clang" -O2 && passes || return 1
         expected=$out/said

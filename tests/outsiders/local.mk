@@ -8,4 +8,4 @@ check-outsiders: $(COMPILER_IN_PLACE) libxac.la libxacheap.la
 	builddir=. $(SHELL) $(srcdir)/%D%/check.sh $(OUTSIDERS_NAMES) || [ $$? -eq 77 ]
 dist_check_SCRIPTS += %D%/check.sh
 EXTRA_DIST += %D%/calls.c %D%/faults.c %D%/fetch %D%/memory.c %D%/outsider.h %D%/redis_tests.c \
-        %D%/jansson.sh %D%/lz4.sh %D%/redis.sh %D%/yyjson.sh %D%/zlib.sh %D%/zstd.sh
+        %D%/jansson.sh %D%/lz4.sh %D%/quickjs.sh %D%/redis.sh %D%/yyjson.sh %D%/zlib.sh %D%/zstd.sh
