@@ -42,7 +42,7 @@ clean_up()
 trap clean_up EXIT
 trap 'exit 130' INT TERM HUP
 
-all_programs='zlib lz4 zstd jansson yyjson redis quickjs'
+all_programs='zlib lz4 zstd jansson yyjson redis quickjs sqlite'
 wrapped='malloc calloc realloc reallocarray aligned_alloc posix_memalign malloc_usable_size free'
 exchanged='read write pread pwrite fread fwrite open fopen stat lstat access unlink' # calls.c
 calls_most=3
