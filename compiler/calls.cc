@@ -75,11 +75,13 @@ bool is_translated_call(const CallBase &call)
         return is_library_call(call);
 }
 
-/* What goes on where an earlier call has ended: that may be in a view, whatever it is called with. */
-static bool keeps_its_place(const CallBase &call)
+/* Whatever it is called with: what goes on where an earlier call has ended, which may be in a view; and what gives
+ * memory, which is to come from the program's malloc(), as it does for other arguments. The C library would ask its
+ * own. */
+static bool is_always_ours(const CallBase &call)
 {
         const StringRef name = call.getCalledFunction()->getName();
-        return name == "strtok" || name == "strtok_r" || name == "strsep";
+        return name == "strtok" || name == "strtok_r" || name == "strsep" || name == "strdup" || name == "strndup";
 }
 
 static bool is_all_elsewhere(const CallBase &call)
@@ -349,7 +351,7 @@ bool may_access_memory(CallBase &call)
                 return !is_harmless(*intrinsic) && (has_hidden_address(*intrinsic) || !is_all_elsewhere(call));
         if (is_setjmp(call))
                 return !is_elsewhere(call.getArgOperand(0));
-        return is_library_call(call) && (keeps_its_place(call) || !is_all_elsewhere(call));
+        return is_library_call(call) && (is_always_ours(call) || !is_all_elsewhere(call));
 }
 
 static void translate_intrinsic(Runtime &runtime, Questions &questions, IntrinsicInst &call)

@@ -8,8 +8,8 @@
 #include "compiler/runtime/runtime.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
@@ -232,6 +232,13 @@ static char *find_slowly(const struct searched *searched, const char *part, size
         return NULL;
 }
 
+/* From the system: the program may have a malloc() that gives memory in a view, and a search is to write to none. */
+static char *take_room(size_t byte_len)
+{
+        void *room = mmap(NULL, byte_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        return room == MAP_FAILED ? NULL : room;
+}
+
 static char *find_part(struct searched *searched, const void *part, size_t part_len)
 {
         char own[ROOM];
@@ -240,14 +247,14 @@ static char *find_part(struct searched *searched, const void *part, size_t part_
         const size_t byte_len = part_room + room_len + 1;
         if (!part_len)
                 return (char *)(uintptr_t)searched->at;
-        char *plain = byte_len <= ROOM ? own : malloc(byte_len);
+        char *plain = byte_len <= ROOM ? own : take_room(byte_len);
         if (!plain)
                 return find_slowly(searched, part, part_len);
         xacrt_memcpy(plain, part, part_len);
         plain[part_len] = '\0';
         char *found = find_in_room(searched, plain, part_len, plain + part_room, room_len);
         if (plain != own)
-                free(plain);
+                munmap(plain, byte_len);
         return found;
 }
 

@@ -163,7 +163,8 @@ XACRT_WEAK char *xacrt_strndup(const char *text, size_t len)
         char *copy = malloc(len + 1);
         if (!copy)
                 return NULL;
-        copy[len] = '\0';
+        /* The program may have a malloc() that gives memory in a view. */
+        xacrt_memset(copy + len, '\0', 1);
         return xacrt_memcpy(copy, text, len);
 }
 

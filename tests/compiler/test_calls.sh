@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Calls that xac-cc compiles otherwise than clang: a program's own strdup() counts in all of its files, and structs by value
-# take no more stack for many calls than for one.
+# Calls that xac-cc compiles otherwise than clang: a program's own strdup() counts in all of its files, structs by value take
+# no more stack for many calls than for one, and functions that copy or search take no fault where the program's malloc()
+# gives memory in a view.
 
 # shellcheck source=tests/compiler/compile.sh
 . "${srcdir:-.}/tests/compiler/compile.sh"
@@ -70,6 +71,79 @@ int main(void)
         return 0;
 }
 END
+cat >"$work/exchanged.c" <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <xac/translate.h>
+#include <xac/xac.h>
+
+/* The linker's names. */
+void *__wrap_malloc(size_t byte_len);
+void __wrap_free(void *object);
+
+enum { MEMORY = 1 << 20, PART = 3000, TEXT = 20000, PLACE = 9000 };
+
+static char *memory;
+static size_t taken;
+
+void *__wrap_malloc(size_t byte_len)
+{
+        void *object = memory + taken;
+        taken += (byte_len + 15) & ~(size_t)15;
+        return object;
+}
+
+void __wrap_free(void *object)
+{
+        (void)object;
+}
+
+static int must(int is_so, const char *what)
+{
+        if (!is_so)
+                printf("it is not so: %s\n", what);
+        return is_so;
+}
+#define MUST(what) must(what, #what)
+
+static int search(void *unused)
+{
+        (void)unused;
+        char *text = malloc(TEXT + 1), *part = malloc(PART + 1);
+        memset(text, 'a', TEXT);
+        memset(part, 'a', PART);
+        text[TEXT] = part[PART] = '\0';
+        text[PLACE + PART - 1] = part[PART - 1] = 'b';
+        const size_t before = taken;
+        const int is_found = MUST(strstr(text, part) == text + PLACE) & MUST(strcasestr(text, part) == text + PLACE) &
+                             MUST(memmem(text, TEXT, part, PART) == text + PLACE);
+        return !(is_found & MUST(taken == before));
+}
+
+static int copy(void *unused)
+{
+        (void)unused;
+        char *whole = strdup("which is copied"), *some = strndup(whole, 5);
+        return !(MUST(xac_in_window(whole)) & MUST(xac_in_window(some)) & MUST(!strcmp(whole, "which is copied")) &
+                 MUST(!strcmp(some, "which")));
+}
+
+int main(int count, char **arguments)
+{
+        xac_env *env;
+        xac_stats stats;
+        if (count < 2 || xac_open(arguments[1], XAC_CREATE | XAC_VOLATILE, NULL, &env))
+                return 1;
+        memory = xac_mmap(env, "memory", MEMORY, 0);
+        if (memory == MAP_FAILED || xac_run(env, 0, copy, NULL) || xac_run(env, 0, search, NULL) || xac_stat(env, &stats))
+                return 1;
+        printf("%llu faults\n", (unsigned long long)(stats.read_faults + stats.write_faults));
+        return xac_close(env) != 0;
+}
+END
 expected='own 770 31104'
 for version in $versions; do
         for level in -O0 -O2; do
@@ -82,5 +156,15 @@ for version in $versions; do
                         status=1
                 fi
         done
+        said=
+        if XAC_CLANG=clang-$version "$compiler" -O2 -D_GNU_SOURCE -Wall -Wextra -Werror "-I$srcdir/include" \
+                -Wl,--wrap=malloc,--wrap=free -o "$work/exchanged" "$work/exchanged.c" &&
+                said=$("$work/exchanged" "$work/env") && [ "$said" = '0 faults' ]; then
+                echo "ok: LLVM $version: malloc() gives memory in a view"
+        else
+                echo "FAILED: LLVM $version: malloc() gives memory in a view: '$said' instead of '0 faults'"
+                status=1
+        fi
+        remove_env "$work/env"
 done
 exit $status
