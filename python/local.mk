@@ -19,25 +19,30 @@ EXTRA_DIST += \
         %D%/libxac/__init__.py \
         %D%/libxac/_library.py \
         %D%/libxac/_send_library.py \
+        %D%/libxac/arguments.py \
         %D%/libxac/arrow.py \
         %D%/libxac/constants.py \
+        %D%/libxac/ending.py \
         %D%/libxac/environment.py \
         %D%/libxac/errors.py \
         %D%/libxac/memory.py \
         %D%/libxac/range.py \
         %D%/libxac/snapshot.py \
         %D%/libxac/transaction.py \
+        %D%/tests/at_end.py \
         %D%/tests/conftest.py \
         %D%/tests/leeway.py \
         %D%/tests/faulting.py \
         %D%/tests/interrupted.py \
         %D%/tests/test_arrow.py \
+        %D%/tests/test_ending.py \
         %D%/tests/test_environment.py \
         %D%/tests/test_errors.py \
         %D%/tests/test_handlers.py \
         %D%/tests/test_interrupts.py \
         %D%/tests/test_library.py \
         %D%/tests/test_live_orders.py \
+        %D%/tests/test_misuses.py \
         %D%/tests/test_processes.py \
         %D%/tests/test_range.py \
         %D%/tests/test_readme.py \

@@ -8,11 +8,12 @@ import functools
 import os
 import random
 import time
-import weakref
 
 from . import _library, memory
+from .arguments import flags_of, name_of, number_of
 from .constants import Flag
-from .errors import Conflict, Error, check, error_of_errno
+from .ending import Handle
+from .errors import Conflict, Error, check
 from .snapshot import Snapshot
 from .transaction import Transaction, undo_what_was_left
 
@@ -22,30 +23,22 @@ Backup.__doc__ = "What a backup has copied: xac_backup(3)."
 Stats.__doc__ = "Figures of an environment: xac_stat(3)."
 
 
-class _Handle:
-    """The library's environment. It is closed by close(), or when nobody refers to it any more, at the latest when the
-    interpreter ends."""
-
-    def __init__(self, address):
-        self.address = address
-        self.close_at_last()
-
-    def close_at_last(self):
-        self._finalizer = weakref.finalize(self, _library.xac_close, self.address)
-
-    def is_ours_to_close(self):
-        return self._finalizer.detach() is not None
-
-
 def _options_of(options):
     unknown = sorted(set(options) - set(_library.OPTIONS))
     if unknown:
         raise TypeError(f"no such options: {', '.join(unknown)}; there are {', '.join(_library.OPTIONS)}")
-    for name, value in options.items():
-        field = _library.Options(**{name: value})
-        if getattr(field, name) != value:  # ctypes cuts off what does not fit
-            raise ValueError(f"{name}: {value} does not fit")
-    return _library.Options(**options)
+    sizes = {name: 8 * getattr(_library.Options, name).size for name in options}
+    return _library.Options(**{name: number_of(value, name, sizes[name]) for name, value in options.items()})
+
+
+class _Handle(Handle):
+    """The library's environment. Arrays and open transactions keep it."""
+
+    _instead = "pickle the Environment"
+
+
+def _open_again(path, flags, options):
+    return Environment(path, flags, **options)
 
 
 class Environment:
@@ -57,16 +50,26 @@ class Environment:
             price[7] *= 1.1
 
     flags: CREATE, EXCL, NOSYNC, VOLATILE, STRICT, RDONLY. options: pool_bytes, log_bytes, reserve_bytes, page_bytes,
-    max_participants, mode, address, scan_bytes, area_bytes. All threads may use it, each with arrays and transactions of its own. A
-    child of fork() has to open it again.
+    max_participants, mode, address, scan_bytes, area_bytes. All threads may use it, each with arrays and transactions
+    of its own. A child of fork() has to open it again. When it is pickled or copied, who gets it opens the same
+    directory anew, with the same flags but for CREATE and EXCL.
     """
+
+    _handle = None
 
     def __init__(self, path, flags=0, **options):
         address = ctypes.c_void_p()
-        self.path = os.fspath(path)
-        code = _library.xac_open(os.fsencode(path), int(flags), _options_of(options), ctypes.byref(address))
+        name = name_of(path, "path")
+        self.path = os.fsdecode(name)
+        self._directory = os.path.abspath(self.path)  # the current directory may be another one later
+        self._flags, self._options = flags_of(flags), options
+        code = _library.xac_open(name, self._flags, _options_of(options), ctypes.byref(address))
         check(code, self.path)
-        self._handle = _Handle(address.value)
+        self._handle = _Handle(address.value, _library.xac_close, self._directory)
+
+    def __reduce__(self):
+        self._open_handle()
+        return _open_again, (self._directory, self._flags & ~(Flag.CREATE | Flag.EXCL), self._options)
 
     # ---- the handle ----
 
@@ -89,7 +92,7 @@ class Environment:
         undo_what_was_left()
         code = _library.xac_close(handle.address)
         if code == -errno.EBUSY:  # another thread is in a transaction, and nothing was done
-            handle.close_at_last()
+            handle.note()
             self._handle = handle
         else:
             handle.address = None  # a transaction that was open in this thread is undone, and cannot be ended any more
@@ -116,6 +119,8 @@ class Environment:
         An exception undoes the transaction and is passed on. What body does outside of the environment happens as often
         as it is called. Inside another transaction it is a nested level, and does not run again.
         """
+        if not callable(body):
+            raise TypeError(f"body: {body!r} cannot be called")
         asked = 0
         while True:
             transaction = self.transaction(flags)
@@ -155,16 +160,18 @@ class Environment:
         transaction, and another thread's touch, or one after the end of the thread or of the environment, ends the
         program. System calls fail on memory that was not touched before, by a transaction or by advise().
         """
-        handle = self._open_handle()
+        handle, name = self._open_handle(), name_of(file, "file")
         dtype = memory.checked_dtype(dtype)
         offset = memory.checked_offset(offset, dtype)
         if shape is None:
-            shape = memory.shape_that_fits(dtype, self._byte_len_of(file) - offset)
-        shape = memory.checked_shape(shape)
+            shape = memory.shape_that_fits(dtype, self._byte_len_of(name) - offset)
+        shape = memory.checked_shape(shape, dtype, offset)
         byte_len = offset + memory.byte_len_of(dtype, shape)
-        address = _library.xac_mmap(handle.address, file.encode(), byte_len, int(Flag.ANYWHERE))
+        address = _library.xac_mmap(handle.address, name, byte_len, int(Flag.ANYWHERE))
+        if address == _library.MAP_FAILED and byte_len == 0 and ctypes.get_errno() in (errno.ENOENT, errno.EINVAL):
+            address = _library.xac_mmap(handle.address, name, 1, int(Flag.ANYWHERE))  # 0 is the length of what is there
         if address == _library.MAP_FAILED:
-            raise error_of_errno(ctypes.get_errno(), file)
+            raise memory.error_of_file(ctypes.get_errno(), name)
         return memory.Memory(address, byte_len, handle, False).array(dtype, shape, offset)
 
     def advise(self, array, write=False):
@@ -172,11 +179,11 @@ class Environment:
         file.write(array) does not. Also for arrays of snapshots, outside of transactions."""
         memory.advise(self._open_handle().address, array, memory.WRITE if write else memory.READ)
 
-    def _byte_len_of(self, file):
+    def _byte_len_of(self, name):
         try:
-            return os.stat(os.path.join(self.path, file)).st_size
+            return os.stat(os.path.join(os.fsencode(self._directory), name)).st_size
         except OSError as error:
-            raise error_of_errno(error.errno, file) from None
+            raise memory.error_of_file(error.errno, name) from None
 
     def snapshot(self, durable=False, at=None):
         """The environment as of its newest commit; durable: as of the newest on disk; at: as of the commit of a
@@ -184,9 +191,9 @@ class Environment:
         handle = self._open_handle()
         if durable and at is not None:
             raise TypeError("either durable or at")
-        if at is not None and not 0 < at < 1 << 64:
+        if at is not None and not number_of(at, "at"):
             raise ValueError(f"at: {at} is no number of a commit")
-        return Snapshot._of(handle.address, Flag.DURABLE if durable else 0, at)
+        return Snapshot._of(handle, Flag.DURABLE if durable else 0, at)
 
     # ---- care ----
 
@@ -202,13 +209,14 @@ class Environment:
         """Copies it into a new directory, as of one commit, while others go on; `since`: only what has changed since that
         backup. An error has the sentence that says what went wrong as `problem`."""
         result = _library.BackupResult()
+        name = name_of(destination, "destination")
         options = _library.BackupOptions(
-            since=os.fsencode(since) if since is not None else None,
-            bytes_per_second=bytes_per_second,
+            since=name_of(since, "since") if since is not None else None,
+            bytes_per_second=number_of(bytes_per_second, "bytes_per_second"),
             result=ctypes.pointer(result),
         )
         try:
-            check(_library.xac_backup(self._open_handle().address, os.fsencode(destination), options), destination)
+            check(_library.xac_backup(self._open_handle().address, name, options), os.fsdecode(name))
         except Error as error:
             error.problem = result.problem.decode(errors="replace")
             raise

@@ -6,9 +6,7 @@
         SystemFailure     -errno; also an OSError of the kind that Python has for it (FileNotFoundError, ...)
 """
 
-import errno
 import functools
-import os
 
 from . import _library
 from .constants import Code
@@ -93,12 +91,12 @@ class Unended(Error):
 class SystemFailure(Error, OSError):
     """The library returned -errno. What is raised is also an OSError of the kind that Python has for it."""
 
-    def __init__(self, code, filename=None):
-        OSError.__init__(self, -code, _text_of(code), filename)
+    def __init__(self, code, filename=None, text=None):
+        OSError.__init__(self, -code, text or _text_of(code), filename)
         self.code = code
 
     def __reduce__(self):
-        return error_of, (self.code, self.filename)
+        return error_of, (self.code, self.filename, self.strerror), self.__dict__
 
 
 _CLASSES = {kind.code: kind for kind in Error.__subclasses__() if kind.code}
@@ -115,19 +113,14 @@ def _failure_like(kind):
     return type("SystemFailure", (SystemFailure, kind), {"__module__": __name__, "__doc__": kind.__doc__})
 
 
-def error_of(code, filename=None):
-    """The exception for what a function returned."""
+def error_of(code, filename=None, text=None):
+    """The exception for what a function returned; text: says more than xac_strerror() can."""
     if code in _CLASSES:
-        return _CLASSES[code]()
-    return _failure_like(type(OSError(-code, "")))(code, filename)
+        return _CLASSES[code](text)
+    return _failure_like(type(OSError(-code, "")))(code, filename, text)
 
 
 def check(code, filename=None):
     """Raises it, unless the code is 0."""
     if code:
-        raise error_of(code, filename and os.fspath(filename))
-
-
-def error_of_errno(number, filename):
-    """Of the functions that return an address: they say XAC_FORKED by ECHILD."""
-    return error_of(Code.FORKED if number == errno.ECHILD else -number, filename)
+        raise error_of(code, filename)

@@ -1,19 +1,27 @@
 # SPDX-License-Identifier: MIT
 """Arrays on memory that the library has mapped."""
 
+import errno
 import math
-import operator
+import os
 
 import numpy as np
 
 from . import _library
-from .errors import check
+from .arguments import NotPickled, number_of
+from .constants import Code
+from .errors import check, error_of
 
 READ, WRITE = 1, 2  # enum xac_access
+_BYTES_MAX = 1 << 63
+_NO_NAME = "file: no data file can have this name: no '/', not '.' or '..', and not 'xac.' in front"
+_NO_FILE = "file: not found; Environment.array() with a shape makes one"
 
 
-class Memory:
+class Memory(NotPickled):
     """Bytes at an address, for numpy. An array on it keeps it, and with it `owner`, which keeps the mapping."""
+
+    _instead = "an array on it can"
 
     def __init__(self, address, byte_len, owner, is_readonly):
         self.owner = owner
@@ -30,25 +38,40 @@ class Memory:
 
 
 def checked_dtype(dtype):
-    dtype = np.dtype(dtype)
+    try:
+        dtype = np.dtype(dtype)
+    except TypeError as error:
+        raise TypeError(f"dtype: {error}") from None
     if dtype.hasobject or dtype.itemsize == 0:
-        raise TypeError(f"{dtype}: a file holds numbers, not objects of Python, and of a fixed size")
+        raise TypeError(f"dtype: {dtype}: a file holds numbers, not objects of Python, and of a fixed size")
     return dtype
 
 
-def checked_shape(shape):
-    shape = (shape,) if not isinstance(shape, (tuple, list)) else shape
-    shape = tuple(operator.index(extent) for extent in shape)
-    if any(extent < 0 for extent in shape):
-        raise ValueError(f"negative dimensions in {shape}")
-    return shape
+def checked_shape(shape, dtype, offset):
+    extents = shape if isinstance(shape, (tuple, list)) else (shape,)
+    extents = tuple(number_of(extent, f"shape: {shape!r}") for extent in extents)
+    if offset + byte_len_of(dtype, extents) >= _BYTES_MAX or math.prod(filter(None, extents)) >= _BYTES_MAX:
+        raise ValueError(f"shape: {shape!r} of {dtype} is more than can be addressed")
+    return extents
 
 
 def checked_offset(offset, dtype):
-    offset = operator.index(offset)
-    if offset < 0 or offset % dtype.alignment:
-        raise ValueError(f"offset {offset} is negative, or not aligned for {dtype}")
+    offset = number_of(offset, "offset")
+    if offset % dtype.alignment:
+        raise ValueError(f"offset: {offset} is not aligned for {dtype}")
     return offset
+
+
+def error_of_file(number, name):
+    """Of the functions that return an address: they say XAC_FORKED by ECHILD."""
+    file = os.fsdecode(name)
+    if number == errno.ECHILD:
+        return error_of(Code.FORKED)
+    if number == errno.EINVAL:
+        return error_of(-number, file, _NO_NAME)
+    if number == errno.ENOENT:
+        return error_of(-number, file, _NO_FILE)
+    return error_of(-number, file)
 
 
 def byte_len_of(dtype, shape):
@@ -62,6 +85,8 @@ def shape_that_fits(dtype, byte_len):
 
 def advise(env, array, access):
     """Does now what touching the array would do: then its memory can be given to system calls."""
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"array: an array of numpy, not {type(array).__name__}")
     if not array.flags.c_contiguous:
         raise ValueError("the array has gaps")
     check(_library.xac_advise(env, array.ctypes.data, array.nbytes, access))

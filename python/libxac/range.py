@@ -8,7 +8,6 @@ keep theirs. So an array stays as it is, as those of snapshots do.
 
 import ctypes
 import errno
-import operator
 import os
 import socket
 import threading
@@ -18,15 +17,17 @@ import weakref
 import numpy as np
 
 from . import memory
+from .arguments import NotPickled, name_of, number_of
 from .constants import Way
 from .errors import Error, check, error_of
 
 _CHUNK_BYTES = 1 << 17  # that are read at once
 _CHUNK_RECORDS = 256  # that an iteration takes at once
 _ENOUGH_BYTES = 1024  # that end a silence
+_KEY_BYTES_MAX = 1024
 
 
-class _Received:
+class _Received(NotPickled):
     """The library's range. It is freed when the last array on it, and the Range, are gone."""
 
     def __init__(self, calls):
@@ -81,7 +82,7 @@ class _Received:
         return lent.array(dtype, (count.value,), 0)
 
 
-class Range:
+class Range(NotPickled):
     """The records of a B+-tree from `start` up to, not including, `stop`, as of one commit, from a server.
 
         orders = Range("shop.sock", "orders", "by_number", start=100, stop=200)
@@ -101,6 +102,7 @@ class Range:
     """
 
     _socket = None
+    _instead = "make a Range in the other process, at=sequence for the same commit"
 
     def __init__(
         self,
@@ -120,20 +122,20 @@ class Range:
         from . import _send_library
 
         self._calls = _send_library
-        self._address = os.fspath(address)
+        self._address = os.fsdecode(name_of(address, "address"))
         self._name = f"{file}, {tree}"
-        self._timeout = timeout
-        self._max_memory = _checked_number(max_memory, "max_memory")
+        self._timeout = _checked_timeout(timeout)
+        self._max_memory = number_of(max_memory, "max_memory")
         self._request = _send_library.Request(
-            file=_checked_name(file),
-            tree=_checked_name(tree),
-            max_records=_checked_number(max_records, "max_records"),
-            max_bytes=_checked_number(max_bytes, "max_bytes"),
-            sequence=_checked_number(at or 0, "at"),
+            file=name_of(file, "file"),
+            tree=name_of(tree, "tree"),
+            max_records=number_of(max_records, "max_records"),
+            max_bytes=number_of(max_bytes, "max_bytes"),
+            sequence=number_of(0 if at is None else at, "at"),
             way=_checked_way(way),
         )
-        for name, key in (("from", start), ("to", stop)):
-            key = _bytes_of(key)
+        for name, argument, key in (("from", "start", start), ("to", "stop", stop)):
+            key = _bytes_of(key, argument)
             setattr(self._request, name, key)
             setattr(self._request, f"{name}_len", len(key or b""))
         self._lock = threading.Lock()
@@ -278,33 +280,30 @@ class Range:
 # ---- what is asked for ----
 
 
-def _checked_name(name):
-    name = name.encode()
-    if b"\0" in name:
-        raise ValueError(f"{name} has a NUL")
-    return name
-
-
-def _checked_number(number, name):
-    number = operator.index(number)
-    if not 0 <= number < 1 << 64:
-        raise ValueError(f"{name}: {number} does not fit")
-    return number
-
-
 def _checked_way(way):
     ways = {known.name.lower(): known for known in Way}
-    if way not in ways:
+    if not isinstance(way, str) or way not in ways:
         raise ValueError(f"way: {way!r}; there are {', '.join(ways)}")
     return ways[way]
 
 
-def _bytes_of(key):
-    if key is None or isinstance(key, (bytes, bytearray, memoryview)):
-        return None if key is None else bytes(key)
+def _bytes_of(key, argument):
+    if key is None:
+        return None
     if isinstance(key, str):
-        raise TypeError(f"{key!r}: keys are bytes, or numbers; encode it as the tree's writer does")
-    return _checked_number(key, "key").to_bytes(8, "big")
+        raise TypeError(f"{argument}: {key!r} is a text; keys are bytes, or numbers: encode it as the tree has it")
+    if not isinstance(key, (bytes, bytearray, memoryview)):
+        return number_of(key, argument).to_bytes(8, "big")
+    if memoryview(key).nbytes > _KEY_BYTES_MAX:
+        raise ValueError(f"{argument}: keys have up to {_KEY_BYTES_MAX} bytes, and not {memoryview(key).nbytes}")
+    return bytes(key)
+
+
+def _checked_timeout(seconds):
+    if seconds is None or (isinstance(seconds, (int, float)) and 0 < seconds < threading.TIMEOUT_MAX):
+        return seconds
+    kind = ValueError if isinstance(seconds, (int, float)) else TypeError
+    raise kind(f"timeout: seconds, more than 0, or None, and not {seconds!r}")
 
 
 # ---- the connection ----

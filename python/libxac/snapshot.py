@@ -4,28 +4,28 @@
 import ctypes
 
 from . import _library, memory
-from .errors import check, error_of_errno
+from .arguments import NotPickled, name_of, number_of
+from .ending import Handle
+from .errors import check
 
 
-class _Handle:
-    """The library's snapshot. It is closed when the last array on it, and the Snapshot, are gone."""
+class _Handle(Handle):
+    """The library's snapshot. Arrays keep it."""
 
-    def __init__(self, address, env):
-        self.address = address
+    _instead = "pickle the Environment, and the sequence of the Snapshot: env.snapshot(at=sequence)"
+
+    def __init__(self, address, env, path):
+        super().__init__(address, _library.xac_snapshot_close, path)
         self.env = env  # the address of the library's environment, which stays open until this is closed
-        self.close = _library.xac_snapshot_close  # still there while the interpreter takes its modules down
-
-    def __del__(self):
-        self.close(self.address)
 
 
-def _open(env, function, *arguments):
+def _open(env, path, function, *arguments):
     address = ctypes.c_void_p()
     check(function(*arguments, ctypes.byref(address)))
-    return _Handle(address.value, env)
+    return _Handle(address.value, env, path)
 
 
-class Snapshot:
+class Snapshot(NotPickled):
     """The environment as of one commit (Environment.snapshot()).
 
     Arrays on it are read-only and not copied. Writers go on meanwhile, and change nothing in them. An array keeps what
@@ -33,14 +33,18 @@ class Snapshot:
     not use it.
     """
 
+    _instead = _Handle._instead
+
     def __init__(self, handle):
+        if not isinstance(handle, _Handle):
+            raise TypeError("snapshots come from Environment.snapshot() and Snapshot.refresh()")
         self._handle = handle
 
     @classmethod
     def _of(cls, env, flags, sequence):
         if sequence is None:
-            return cls(_open(env, _library.xac_snapshot_open, env, int(flags)))
-        return cls(_open(env, _library.xac_snapshot_open_at, env, sequence))
+            return cls(_open(env.address, env.path, _library.xac_snapshot_open, env.address, int(flags)))
+        return cls(_open(env.address, env.path, _library.xac_snapshot_open_at, env.address, sequence))
 
     def _open_handle(self):
         if self._handle is None:
@@ -60,18 +64,18 @@ class Snapshot:
         load all of it is there at once, as is necessary before a system call is given its memory (array.tofile(),
         sockets).
         """
-        handle, byte_len = self._open_handle(), ctypes.c_size_t()
+        handle, name, byte_len = self._open_handle(), name_of(file, "file"), ctypes.c_size_t()
         dtype = memory.checked_dtype(dtype)
         offset = memory.checked_offset(offset, dtype)
-        address = _library.xac_snapshot_map(handle.address, file.encode(), ctypes.byref(byte_len))
+        address = _library.xac_snapshot_map(handle.address, name, ctypes.byref(byte_len))
         if address == _library.MAP_FAILED:
-            raise error_of_errno(ctypes.get_errno(), file)
+            raise memory.error_of_file(ctypes.get_errno(), name)
         _library.look_at_handlers(handle.env)
         if shape is None:
             shape = memory.shape_that_fits(dtype, byte_len.value - offset)
-        shape = memory.checked_shape(shape)
+        shape = memory.checked_shape(shape, dtype, offset)
         if offset + memory.byte_len_of(dtype, shape) > byte_len.value:
-            raise ValueError(f"{file} has {byte_len.value} bytes as of the snapshot: fewer than {shape} of {dtype}")
+            raise ValueError(f"shape: {file} has {byte_len.value} bytes as of the snapshot, not {shape} of {dtype}")
         array = memory.Memory(address, byte_len.value, handle, True).array(dtype, shape, offset)
         if load:
             memory.advise(handle.env, array, memory.READ)
@@ -85,6 +89,8 @@ class Snapshot:
         """
         from .arrow import table
 
+        _check_columns(columns)
+        rows = rows if rows is None else number_of(rows, "rows")
         arrays = {name: self.array(*column[:2], load=load) for name, column in columns.items()}
         categories = {name: column[2] for name, column in columns.items() if len(column) > 2}
         return table(arrays, categories, rows)
@@ -93,7 +99,7 @@ class Snapshot:
         """A new snapshot, as of the newest commit (durable: as of the newest on disk). This one stays as it is. What
         has not changed in between is not copied again, if this one is still open or was closed a moment ago."""
         handle = self._open_handle()
-        return Snapshot(_open(handle.env, _library.xac_snapshot_refresh, handle.address))
+        return Snapshot(_open(handle.env, handle.path, _library.xac_snapshot_refresh, handle.address))
 
     def close(self):
         """Nothing more is read through this object. The commit is held until the last array on it is gone, too."""
@@ -107,3 +113,14 @@ class Snapshot:
 
     def __repr__(self):
         return f"<libxac.Snapshot {self.sequence if self._handle else 'closed'}>"
+
+
+def _check_columns(columns):
+    if not hasattr(columns, "items"):
+        raise TypeError(f"columns: a dictionary of {{name: (file, dtype)}}, not {columns!r}")
+    for name, column in columns.items():
+        if not isinstance(name, str):
+            raise TypeError(f"columns: names are texts, not {name!r}")
+        if not isinstance(column, (tuple, list)) or len(column) not in (2, 3):
+            raise TypeError(f"columns: {name!r} is to be (file, dtype) or (file, dtype, categories), not {column!r}")
+        name_of(column[0], f"columns: {name!r}: file")

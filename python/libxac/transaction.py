@@ -16,14 +16,17 @@ import threading
 import weakref
 
 from . import _library
+from .arguments import NotPickled, flags_of
 from .constants import Code, Flag
 from .errors import check
 
 _thread = threading.local()  # .levels: those that may be open, from the outermost
 
 
-class _Level:
+class _Level(NotPickled):
     """A transaction, or a level nested in one, from its begin to its end."""
+
+    _instead = "a transaction belongs to the thread that began it"
 
     def __init__(self, handle):
         self.handle = handle  # of the environment, which stays open until the end
@@ -90,7 +93,7 @@ class _Exit:
         return leave
 
 
-class Transaction:
+class Transaction(NotPickled):
     """`with env.transaction():` -- ends with the block. An exception that leaves the block undoes it.
 
     At the end of the block it takes effect as a whole, or the block's end raises Conflict: then it is undone, and the
@@ -102,10 +105,11 @@ class Transaction:
     """
 
     __exit__ = _Exit()
+    _instead = "it belongs to the thread that begins it; pickle the Environment"
 
     def __init__(self, env, flags=0):
         self._env = env
-        self._flags = int(flags | Flag.NESTED)  # an end cannot be forgotten here
+        self._flags = flags_of(flags) | Flag.NESTED  # an end cannot be forgotten here
         self._next = None
         self._level = None
 
@@ -119,6 +123,10 @@ class Transaction:
         self._next = None
         self._level.begin(self._flags)
         return self
+
+    def __repr__(self):
+        state = "open" if self._level is not None and self._level.is_open() else "not open"
+        return f"<libxac.Transaction of {self._env!r} {state}>"
 
     @property
     def was_undone(self):

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""The code in README.md runs from the first line to the last, and prints what stands there."""
+"""The code in README.md, run as a script, prints what stands there, and the files are right afterwards."""
 
 import re
 import struct
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import libxac
-from conftest import TREE
+from conftest import TREE, check_files
 from leeway import leeway
 from trees import Server, Tree
 
@@ -36,6 +37,12 @@ def test_code_of_readme(tmp_path, trades):
     code = "".join(re.findall(r"```python\n(.*?)```", text, re.S))
     printed = "".join(re.findall(r"```text\n(.*?)```", text, re.S))
     assert code.count("\n") > 25
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=leeway(60), cwd=tmp_path)
+    script = tmp_path / "shop.py"
+    script.write_text(code)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=leeway(60), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == printed
+    assert done.stdout == printed and not done.stderr
+    price, stock = np.fromfile(tmp_path / "shop.xac" / "price"), np.fromfile(tmp_path / "shop.xac" / "stock", "i4")
+    assert (price[:1000] == 9.5).all()
+    assert stock[7] == 7 and stock[:1000].sum() == 20 * 999 + 7
+    check_files(tmp_path / "shop.xac")

@@ -9,6 +9,7 @@ import libxac
 from leeway import leeway
 
 ROWS = 100_000
+kept = []  # up to the end of the process
 
 
 def add_many(path, flags, index, times):
@@ -68,3 +69,20 @@ def sum_at(path, flags, sequence, results):
     """The sum as of another process's snapshot."""
     with libxac.Environment(path, flags) as env, env.snapshot(at=sequence) as snapshot:
         results.put(int(snapshot.array("amounts", "i8", ROWS).sum()))
+
+
+def add_by(env, amount):
+    """By an environment that was pickled, which stays open here up to the end of the process."""
+    counts = env.array("counts", "i8", 16)
+    with env.transaction():
+        counts[0] += amount
+        kept.append(env)
+        return int(counts.sum())
+
+
+def leave_open(path):
+    env = libxac.Environment(path, libxac.CREATE | libxac.VOLATILE)
+    kept.append(env)
+    counts = env.array("counts", "i8", 16)
+    with env.transaction():
+        counts[0] += 1

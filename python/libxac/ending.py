@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: MIT
+"""What the library has open for us: it is closed once, by whoever comes first, at the latest when the interpreter ends.
+
+Handlers of atexit, generators that are left and __del__ methods use environments up to the end. So nothing is closed
+for them as long as code in Python may run: the module sys holds `_Last`, as its names are taken down behind those of
+all other modules. What is open by then is held by something that does not give it back any more, as Arrow's buffers do
+not: it is noted here by its address alone.
+
+By then no other thread comes back to Python. One may still be in C, and read an array of a snapshot: that is waited
+for.
+"""
+
+import itertools
+import os
+import sys
+import threading
+import time
+import weakref
+
+from . import _library
+from .arguments import NotPickled
+from .constants import Code
+
+_LOOKS = 200  # at the other threads, until they have stopped
+_LOOK_SECONDS = 0.01
+_STAT_BYTES = 1024  # a line of /proc/PID/task/TID/stat
+
+_open = {}  # key: (function that closes, address, path, weak reference to the handle); the newest is the last
+_keys = itertools.count()
+
+
+class Handle(NotPickled):
+    """Something that the library has open: closed when nobody refers to it any more, or when the interpreter ends."""
+
+    _take = staticmethod(_open.pop)  # who gets an entry is to close it; one operation for the interpreter
+    _key = None
+
+    def __init__(self, address, close, path):
+        self.address = address  # None: it is closed
+        self.path = path
+        self._close, self._tell_of = close, tell_of
+        close_before_os_exit()
+        self.note()
+
+    def note(self):
+        self._key = next(_keys)
+        _open[self._key] = (self._close, self.address, self.path, weakref.ref(self))
+
+    def is_ours_to_close(self):
+        return self._take(self._key, None) is not None
+
+    def __del__(self):
+        if self._take(self._key, None) is not None:
+            self._tell_of(self.path, self._close(self.address))
+
+
+def tell(path, reason, write=os.write):
+    """A line for people. sys.stderr is gone when the interpreter ends."""
+    try:
+        write(2, f"libxac: {path!a}: {reason}\n".encode())
+    except OSError:
+        pass
+
+
+def tell_of(path, code, known=(0, Code.FORKED, Code.UNENDED), text_of=_library.xac_strerror, tell=tell):
+    """Of an environment that could not be closed, where there is nobody to raise it to. A child of fork() leaves what
+    is its parent's to it, and of a transaction that is open the library itself tells."""
+    if code not in known:
+        tell(path, "not closed as it should be: " + text_of(code).decode())
+
+
+class _Threads:
+    """The other threads of this process. Has what it needs: names of modules are None by then."""
+
+    def __init__(self):
+        self.listdir, self.open, self.read, self.close = os.listdir, os.open, os.read, os.close
+        self.sleep, self.own, self.mode = time.sleep, threading.get_native_id, os.O_RDONLY | os.O_CLOEXEC
+        self.looks, self.seconds, self.stat_bytes = _LOOKS, _LOOK_SECONDS, _STAT_BYTES
+
+    def state_of(self, thread):
+        try:
+            file = self.open(f"/proc/self/task/{thread}/stat", self.mode)
+        except OSError:
+            return "X"  # it has ended
+        try:
+            line = self.read(file, self.stat_bytes)
+            return line.decode(errors="replace").rpartition(") ")[2][:1]
+        except OSError:
+            return "X"
+        finally:
+            self.close(file)
+
+    def is_any_running(self):
+        own = str(self.own())
+        return any(self.state_of(thread) in "RD" for thread in self.listdir("/proc/self/task") if thread != own)
+
+    def have_stopped(self):
+        """Within a moment: those that are in Python have, and those in C mostly have."""
+        try:
+            for _ in range(self.looks):
+                if not self.is_any_running():
+                    return True
+                self.sleep(self.seconds)
+        except OSError:
+            return True  # no /proc to look at
+        return False
+
+
+class _Last:
+    """Closes what is open when it is given up itself."""
+
+    def __init__(self):
+        self.open, self.tell, self.tell_of, self.threads = _open, tell, tell_of, _Threads()
+
+    def __del__(self):
+        self.close_all()
+
+    def close_all(self):
+        if not self.open:
+            return
+        if not self.threads.have_stopped():
+            for path in {entry[2] for entry in self.open.values()}:
+                self.tell(path, "stays open at the end: a thread runs that may read it; the next to open it goes on")
+            return
+        while self.open:
+            _, (close, address, path, handle) = self.open.popitem()  # a snapshot comes before its environment
+            handle = handle()
+            if handle is not None:
+                handle.address = None
+            self.tell_of(path, close(address))
+
+
+vars(sys).setdefault("_libxac_last", []).append(_Last())  # and nobody else has it
+
+# ---- children of multiprocessing ----
+
+_LATE = -1000  # behind what others have multiprocessing do at the end
+_heard_of = None  # the process that has asked multiprocessing
+
+
+def close_before_os_exit():
+    """Children that multiprocessing has made by fork() end by os._exit(), which takes no module down, and calls no
+    handler of atexit. Closes what is open there, unless a thread may use it."""
+    global _heard_of
+    process = sys.modules.get("multiprocessing.process")
+    if process is None or _heard_of == os.getpid():
+        return
+    if getattr(process.current_process(), "_start_method", None) in ("fork", "forkserver"):
+        from multiprocessing import util
+
+        _heard_of = os.getpid()
+        util.Finalize(None, _close_if_alone, exitpriority=_LATE)
+
+
+def _close_if_alone():
+    if threading.active_count() == 1:
+        _Last().close_all()

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: MIT
+"""A program for test_ending.py: interpreters end with something left. Each is a child of this one, so that imports are
+paid for once.
+
+at_end.py DIR: prints KIND FLAGS STATUS SUM for each, the status as of os.waitstatus_to_exitcode() and the sum of what
+is in the data file afterwards: 5000.
+"""
+
+import atexit
+import contextlib
+import hashlib
+import os
+import sys
+import threading
+import time
+
+import numpy as np
+
+import libxac
+
+try:
+    import pyarrow
+except ImportError:
+    pyarrow = None
+
+ROWS = 1000
+LARGE = 1 << 22
+
+
+def snapshot_array(env):
+    with env.snapshot() as snapshot:
+        return snapshot.array("a", "i8", ROWS)
+
+
+def nothing(env, array):
+    return None
+
+
+def array_of_snapshot(env, array):
+    return snapshot_array(env)
+
+
+def arrow_table(env, array):
+    with env.snapshot() as snapshot:
+        return snapshot.table({"a": ("a", "i8")}, rows=ROWS)
+
+
+def arrow_table_of_closed(env, array):
+    table = arrow_table(env, array)
+    env.close()
+    return table
+
+
+def arrow_slice(env, array):
+    return arrow_table(env, array)["a"].slice(3, 1)
+
+
+def arrow_on_a_view(env, array):
+    return pyarrow.py_buffer(array)
+
+
+def generator_in_a_transaction(env, array):
+    def block():
+        with env.transaction():
+            array[:] = 7
+            yield
+
+    generator = block()
+    next(generator)
+    return generator
+
+
+def generator_and_closed(env, array):
+    generator = generator_in_a_transaction(env, array)
+    with contextlib.suppress(libxac.Unended):
+        env.close()
+    return generator
+
+
+def begun_by_hand(env, array):
+    transaction = env.transaction()
+    transaction.__enter__()
+    array[:] = 7
+    return transaction
+
+
+class Begins:
+    def __init__(self, env, array):
+        self.env, self.array, self.itself = env, array, self
+
+    def __del__(self):
+        with self.env.transaction():
+            self.array[:] = 5
+
+
+def del_that_begins(env, array):
+    begins = Begins(env, array)
+    begins.itself = None
+    return begins
+
+
+def del_that_begins_in_a_circle(env, array):
+    return Begins(env, array)
+
+
+def del_of_the_last(env, array):
+    """It is called behind the package's own last."""
+    vars(sys)["_behind"] = Begins(env, array)
+
+
+def handler_that_reads(env, array):
+    kept = snapshot_array(env)
+    atexit.register(lambda: os._exit(9) if kept.sum() != 5 * ROWS else None)
+
+
+def handler_that_begins(env, array):
+    def change():
+        with env.transaction():
+            array[:] = 5
+
+    atexit.register(change)
+
+
+def thread_that_sleeps(env, array):
+    def stay():
+        kept = snapshot_array(env)
+        has_begun.set()
+        time.sleep(3600)
+        return kept
+
+    has_begun = threading.Event()
+    threading.Thread(target=stay, daemon=True).start()
+    has_begun.wait()
+
+
+def thread_that_reads(env, array):
+    def read():
+        with env.snapshot() as snapshot:
+            kept = snapshot.array("large", "i8", LARGE)
+        while True:
+            np.add(kept, 1, out=sums)  # without the interpreter's lock
+            has_begun.set()
+
+    env.array("large", "i8", LARGE)
+    has_begun, sums = threading.Event(), np.zeros(LARGE, "i8")
+    threading.Thread(target=read, daemon=True).start()
+    has_begun.wait()
+
+
+def thread_that_stays_in_c(env, array):
+    """It might be a reader: nothing is taken from it."""
+    vars(sys)["_libxac_last"][0].threads.looks = 2
+    work = ("sha256", b"", b"", (1 << 31) - 1)
+    threading.Thread(target=hashlib.pbkdf2_hmac, args=work, daemon=True).start()
+    return arrow_table(env, array)
+
+
+KINDS = [nothing, array_of_snapshot]
+KINDS += [arrow_table, arrow_table_of_closed, arrow_slice, arrow_on_a_view] if pyarrow else []
+KINDS += [generator_in_a_transaction, generator_and_closed, begun_by_hand]
+KINDS += [del_that_begins, del_that_begins_in_a_circle, del_of_the_last, handler_that_reads, handler_that_begins]
+KINDS += [thread_that_sleeps, thread_that_reads]
+KINDS += [thread_that_stays_in_c] if pyarrow else []
+WITH_A_LOG = KINDS[2:4]
+
+
+def run(kind, path, flags):
+    """In the child, which goes on to the end of the program."""
+    global env, array, left
+    env = libxac.Environment(path, libxac.CREATE | flags)
+    array = env.array("a", "i8", ROWS)
+    with env.transaction():
+        array[:] = 5
+    left = kind(env, array)
+
+
+def main():
+    for kind in KINDS:
+        for flags in (libxac.VOLATILE, libxac.Flag(0)) if kind in WITH_A_LOG else (libxac.VOLATILE,):
+            path = os.path.join(sys.argv[1], f"{kind.__name__}{int(flags)}")
+            child = os.fork()
+            if child == 0:
+                run(kind, path, flags)
+                return
+            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            print(kind.__name__, int(flags), status, np.fromfile(os.path.join(path, "a"), "i8").sum(), flush=True)
+
+
+main()

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT
+"""Whatever is left when the interpreter ends: the environment is closed, its data is in the files, and there is no
+signal."""
+
+import libxac
+from conftest import check_files
+
+THREADS = ["thread_that_stays_in_c", "thread_that_reads"]  # by chance they are still at it, and said to be
+
+
+def test_what_is_left_at_the_end(program, tmp_path):
+    done = program("at_end.py", tmp_path)
+    assert done.returncode == 0, done.stderr
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert len(rows) >= 12
+    wrong = [row for row in rows if row[2] != "0" or row[3] != "5000"]
+    assert all(row[0] in THREADS and row[2] == "0" for row in wrong), f"{wrong}\n{done.stderr}"
+    assert done.stderr.count("stays open at the end") == len(wrong)
+    assert "Exception ignored" not in done.stderr
+    for name, flags, _, _ in wrong:
+        with libxac.Environment(tmp_path / f"{name}{flags}", libxac.VOLATILE) as env, env.snapshot() as snapshot:
+            assert snapshot.array("a", "i8").sum() == 5000
+    check_files(tmp_path / "nothing8")
